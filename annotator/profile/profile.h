@@ -1,0 +1,201 @@
+// The profile: what one recorded run (or one trace) says about the step, its modules and its source lines.
+//
+// A Profile is built once by load() and never changes; every reader shares it as shared_ptr<const Profile>. It knows nothing of editors,
+// JSON or tree-sitter: places in source are plain line and byte-column numbers as the running program saw them, in the text it executed.
+//
+// Invariants: every nanosecond of a measured step is in exactly one bucket; numbers are kept per measured step and reduced (median) only
+// when shown, so sums of modules are summed per step first; a time that is not known is absent, never 0.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/common/error.h"
+#include "annotator/common/units.h"
+
+namespace hotlens::profile {
+
+enum class How : std::uint8_t { recorded, frames, annotations, guess, none };
+enum class Stage : std::uint8_t { data, copy, zero_grad, forward, loss, backward, optimizer, other };
+enum class Bucket : std::uint8_t {
+  data_loading,
+  host_to_device,
+  zero_grad,
+  forward,
+  loss,
+  backward,
+  gradient_accumulation,
+  communication,
+  optimizer,
+  waiting,        // the host waits for the device: synchronisation, full launch queue
+  host,           // Python and other host code with no torch operator running and no stage around it
+  earlier_step,   // device work launched before the step began
+  unattributed,
+};
+enum class Direction : std::uint8_t { forward, backward, recompute };
+
+std::string_view name(How how);
+std::string_view name(Stage stage);
+std::string_view name(Bucket bucket);
+
+struct ModuleTag;
+struct FileTag;
+using ModuleId = Id<ModuleTag>;  // into Profile::modules
+using FileId = Id<FileTag>;      // into Profile::files
+
+// One step's times of one module or line in one direction.
+struct Times {
+  Ns cpu_total{};  // host time inside, children included
+  Ns cpu_self{};   // host time inside, without child modules
+  Ns device{};     // device busy: union over streams of the kernels it launched, children included
+  Ns span{};       // first launch or operator to last end, host and device
+};
+Times operator+(const Times& a, const Times& b);
+
+// Indexed by measured step (size = Profile::steps.size()).
+using PerStep = std::vector<Times>;
+
+// The component-wise median over steps; all zero for an empty list.
+Times median(const PerStep& steps);
+
+// One interval on the representative step's time axis (Profile::representative), for timeline slices.
+struct Slice {
+  Ns start{};  // from the start of the step
+  Ns duration{};
+  Direction direction = Direction::forward;
+};
+
+struct Memory {  // absent = not known
+  std::optional<Bytes> parameters, gradients, optimizer, activations;
+};
+
+// A place in the text that was executed. Lines and columns are 0-based, columns count UTF-8 bytes.
+struct Site {
+  FileId file;
+  std::uint32_t line = 0;
+  std::uint32_t end_line = 0;
+  std::optional<std::uint32_t> column, end_column;  // absent where Python could not tell (Python < 3.11)
+  std::string function;                             // qualified name: "BasicBlock.forward"; "<module>" at the top
+};
+
+struct Module {
+  std::string path;        // the name in named_modules(); "" for the model itself; nn.Module frame chain for a bare trace
+  std::string class_name;  // "Conv2d"
+  ModuleId parent;         // invalid for a root
+  std::vector<ModuleId> children;
+  std::int64_t calls = 0;  // forward calls in one step
+  PerStep forward, backward;
+  Memory memory;
+  How how = How::none;
+  std::vector<Slice> slices;
+  std::optional<Site> attached;     // the statement or expression that gave the module its name
+  std::optional<Site> constructed;  // where the constructor ran, when that is another place
+  std::optional<Site> class_site;   // the class statement of its type
+};
+
+// Everything that ran while one source line was on the stack, called functions included; recursion counted once.
+struct Line {
+  FileId file;
+  std::uint32_t line = 0;
+  std::string function;
+  std::int64_t calls = 0;  // executions of the line in one step
+  PerStep forward, backward;
+  std::vector<Slice> slices;
+};
+
+// A call of modules from one expression. The modules are those called directly from it.
+struct CallSite {
+  Site site;
+  std::vector<ModuleId> modules;
+  std::int64_t calls = 0;
+};
+
+struct StageSite {  // where the training loop enters a stage
+  Site site;
+  Stage stage = Stage::other;
+};
+
+struct SourceFile {
+  std::filesystem::path path;  // absolute, as executed
+  std::filesystem::path copy;  // the executed text kept in the bundle; empty when it was not kept
+  std::string sha256;          // of the executed text, lower-case hex
+  bool workspace = false;      // false: an installed package or generated code
+};
+
+struct StageTimes {
+  Stage stage = Stage::other;
+  std::vector<Ns> wall, cpu, device;  // per measured step
+};
+
+struct BucketTimes {
+  Bucket bucket = Bucket::unattributed;
+  std::vector<Ns> wall, device;  // per measured step
+};
+
+struct Step {
+  std::int64_t index = 0;  // the script's count where known
+  Ns start{};
+  Ns wall{};
+  Ns device{};  // device busy
+  bool outlier = false;
+};
+
+struct Device {
+  std::string name, kind;  // kind: "cpu", "cuda", "hip", "xpu"
+};
+
+struct Verdict {
+  struct Evidence {
+    std::string what;
+    Ns time{};
+    std::string where;
+  };
+  std::string kind = "unclear";  // data, launch, sync, copy, compute, memory, communication, unclear
+  std::vector<Evidence> evidence;
+};
+
+struct Profile {
+  std::string id;      // bundle id, or the trace's file name
+  std::string source;  // the script and its arguments, or the trace's path
+  std::filesystem::path folder;  // of the bundle; empty for a bare trace
+  std::vector<std::string> argv;  // as given to `hotlens run`: script first, or {"-m", module, …}
+  std::string created;  // UTC, ISO 8601; empty when not known
+  std::string torch;   // version; empty when not known
+  std::vector<Device> devices;
+  std::optional<Ns> plain_step;     // median of the steps timed without a profiler
+  std::optional<Ns> profiled_step;  // median of the measured steps
+  std::optional<std::int64_t> samples_per_step;
+  double alignment = 1.0;           // share of the measured operators that found their twin in the map step
+  std::vector<Step> steps;
+  std::size_t representative = 0;   // the step nearest to the median; slices are on its axis
+  std::vector<StageTimes> stages;   // in the order of the step; each stage once
+  std::vector<BucketTimes> buckets;  // every bucket, also empty ones
+  std::vector<Module> modules;      // parents before children, call order
+  std::vector<Line> lines;
+  std::vector<CallSite> call_sites;
+  std::vector<StageSite> stage_sites;
+  std::vector<SourceFile> files;
+  Verdict verdict;
+  std::vector<Issue> warnings;
+  Ns cpu_attributed{}, device_attributed{};  // medians: time that belongs to a module
+
+  bool has_device() const;       // any device work was recorded
+  Ns step_wall() const;          // median over measured steps
+  const Module& at(ModuleId id) const { return modules[id.index]; }
+};
+
+// The number a label shows: device busy where there is a device, else host time.
+Ns headline(const Times& times, bool has_device);
+
+// Reads a bundle folder or a trace file (.json, .json.gz). Blocks on I/O: call it off the main strand.
+Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace);
+
+// Turns what a user types (bundle id, bundle folder, "latest", trace file) into a path. Searches `.hotlens/profiles` upward from `from`.
+Result<std::filesystem::path> resolve(std::string_view reference, const std::filesystem::path& from);
+
+}  // namespace hotlens::profile

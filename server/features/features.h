@@ -1,0 +1,91 @@
+// What an editor shows for one file: hints, hovers, lenses, actions, diagnostics.
+//
+// Every feature is a pure function of a FileView (a snapshot: the text as it is now, the profile, where the profile's facts stand in that
+// text). No thread, no I/O, no LSP types: the session turns byte columns into the client's encoding, `hotlens check` prints them as they are.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/profile/profile.h"
+#include "annotator/source/anchors.h"
+
+namespace hotlens::features {
+
+struct Options {
+  double min_share = 0.01;      // of the step; lines below it get no hint
+  bool markdown = true;         // hover and tooltip format; false: plain text
+  bool images = true;           // the client renders data-URI images in Markdown
+  bool trusted = true;          // profiling may be offered
+  bool running = false;         // a run is in progress
+};
+
+// The profile's facts of one file, bound to the text that was executed. Heavy (parses): build off the main strand with bind().
+struct FileFacts;
+
+// Null when the profile says nothing about the file at `path`. Reads the bundle's copy of the file (or the file itself when its hash is the
+// recorded one); blocks on I/O.
+std::shared_ptr<const FileFacts> bind(std::shared_ptr<const profile::Profile> profile, const std::filesystem::path& path);
+
+// Snapshot of one document. Cheap to copy.
+struct FileView {
+  std::filesystem::path path;
+  source::Tree tree;                         // the text as it is now
+  std::shared_ptr<const FileFacts> facts;    // null: no profile, or nothing in it about this file
+  std::shared_ptr<const profile::Profile> profile;  // null: none loaded
+  std::vector<source::Anchors::Placement> placements;  // of `facts` in `tree`; filled by view()
+};
+
+// Places the facts in the text. Under 5 ms for a 10,000-line file.
+FileView view(std::filesystem::path path, source::Tree tree, std::shared_ptr<const FileFacts> facts,
+              std::shared_ptr<const profile::Profile> profile);
+
+struct LineRange {
+  std::uint32_t begin = 0, end = 0xffffffff;  // end is exclusive
+};
+
+struct Hint {
+  source::Position at;  // end of the line
+  std::string label;    // at most 20 characters
+  std::string tooltip;  // Markdown or plain text, see Options
+};
+
+struct Hover {
+  source::Range range;
+  std::string contents;
+};
+
+struct Lens {
+  std::uint32_t line = 0;
+  std::string title;
+  std::string command;  // a `hotlens.server.*` id; empty: text only
+};
+
+struct Action {
+  std::string title;
+  std::string kind;             // "source.hotlens.profile"
+  std::string command;          // a `hotlens.server.*` id
+  std::optional<std::string> disabled;  // the reason
+};
+
+enum class Severity : std::uint8_t { error = 1, warning = 2, information = 3, hint = 4 };
+
+struct Diagnostic {
+  source::Range range;
+  Severity severity = Severity::error;
+  std::string code, message;
+};
+
+// Sorted by line, one per line.
+std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Options& options);
+std::optional<Hover> hover(const FileView& view, source::Position at, const Options& options);
+std::vector<Lens> code_lenses(const FileView& view, const Options& options);
+std::vector<Action> code_actions(const FileView& view, LineRange lines, const Options& options);
+// The last run's failure at its line, from a failed bundle or run.
+std::vector<Diagnostic> diagnostics(const FileView& view);
+
+}  // namespace hotlens::features
