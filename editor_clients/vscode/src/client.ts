@@ -1,0 +1,158 @@
+// The one language client of the window: started on the program that was found, started again on request.
+//
+// What leaves for the server as a profile request passes through here, from whichever place it came (command, lens, light bulb): only in a
+// trusted workspace, with changed files saved, because the script runs from disk, and with the Python that the user chose in this editor.
+import * as vscode from "vscode";
+import { LanguageClient, TransportKind, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
+import { isExecutable, pythonSources, serverPathSetting, workspaceFolders } from "./config";
+import { RunProgress } from "./progress";
+import { findPython } from "./python";
+import { findServer, isServer, probeByVersion, type NoServer } from "./server";
+
+export const SERVER_PROFILE = "hotlens.server.profile";
+export const SERVER_CANCEL = "hotlens.server.cancel";
+
+// What the server takes as the argument of SERVER_PROFILE.
+export interface ProfileRequest {
+  readonly uri?: string;
+  readonly script?: string;
+  readonly args?: readonly string[];
+  readonly python?: string;
+}
+
+export class Client implements vscode.Disposable {
+  private running: LanguageClient | undefined;
+  private work: Promise<unknown> = Promise.resolve(); // starts and stops follow one another
+
+  constructor(private readonly log: vscode.LogOutputChannel) {}
+
+  start(): Promise<boolean> {
+    return this.queue(() => this.startNow());
+  }
+
+  restart(): Promise<boolean> {
+    return this.queue(async () => {
+      await this.stopNow();
+      return this.startNow();
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.queue(() => this.stopNow());
+  }
+
+  dispose(): void {
+    void this.stop();
+  }
+
+  // Runs a server command. False when there is no server; the user was told why.
+  async execute(command: string, ...args: unknown[]): Promise<boolean> {
+    if (this.running === undefined && !(await this.start())) return false;
+    await vscode.commands.executeCommand(command, ...args);
+    return true;
+  }
+
+  private queue<T>(step: () => Promise<T>): Promise<T> {
+    const next = this.work.then(step, step);
+    this.work = next.catch(() => undefined);
+    return next;
+  }
+
+  private async startNow(): Promise<boolean> {
+    if (this.running !== undefined) return true;
+    const sources = await pythonSources(vscode.window.activeTextEditor?.document.uri);
+    const python = findPython(sources, isExecutable);
+    this.log.info(python === undefined ? "no Python found" : `Python: ${python.path} (${python.origin})`);
+    const server = await findServer({ ...sources, setting: serverPathSetting(), python: python?.path }, probeByVersion);
+    if (!isServer(server)) {
+      this.explain(server);
+      return false;
+    }
+    this.log.info(`server: ${server.path} (${server.origin}), version ${server.version}`);
+    const client = new LanguageClient("hotlens", "Hotlens", serverOptions(server.path), this.clientOptions());
+    try {
+      await client.start();
+    } catch (error) {
+      this.log.error(`the server did not start: ${String(error)}`);
+      void this.offer(`Hotlens: ${server.path} did not start. The log says why.`, "Show Log");
+      return false;
+    }
+    this.running = client;
+    return true;
+  }
+
+  private async stopNow(): Promise<void> {
+    const client = this.running;
+    this.running = undefined;
+    await client?.dispose();
+  }
+
+  private explain(missing: NoServer): void {
+    this.log.error(missing.message);
+    for (const place of missing.tried) this.log.error(`  tried ${place}`);
+    void this.offer(missing.message, "Open Settings", "Show Log");
+  }
+
+  private async offer(message: string, ...choices: string[]): Promise<void> {
+    const choice = await vscode.window.showErrorMessage(message, ...choices);
+    if (choice === "Show Log") this.log.show();
+    if (choice === "Open Settings") await vscode.commands.executeCommand("workbench.action.openSettings", "hotlens.server.path");
+  }
+
+  private clientOptions(): LanguageClientOptions {
+    const progress = new RunProgress((token) => this.cancelRun(token));
+    return {
+      documentSelector: [{ scheme: "file", language: "python" }],
+      outputChannel: this.log,
+      initializationOptions: () => ({ trusted: vscode.workspace.isTrusted }),
+      // Links in hovers may start this one command; its handler takes nothing from the link.
+      markdown: { isTrusted: { enabledCommands: ["hotlens.profile"] } },
+      middleware: {
+        executeCommand: async (command: string, args: unknown[], next: (command: string, args: unknown[]) => unknown) => {
+          if (command !== SERVER_PROFILE) return next(command, args);
+          const request = await prepareProfile(args[0]);
+          return request === undefined ? undefined : next(command, [request]);
+        },
+        handleWorkDoneProgress: (token, value, next) => {
+          if (!progress.handle(token, value)) next(token, value);
+          else if (value.kind === "end") next(token, value); // lets the client forget the token
+        },
+      },
+    };
+  }
+
+  private cancelRun(token: string | number): void {
+    void this.running?.sendNotification("window/workDoneProgress/cancel", { token });
+  }
+}
+
+function serverOptions(program: string): ServerOptions {
+  const [folder] = workspaceFolders();
+  // The client appends --stdio.
+  return { command: program, args: ["lsp"], transport: TransportKind.stdio, options: folder === undefined ? {} : { cwd: folder } };
+}
+
+// The request with what this editor knows, or undefined when nothing may run.
+async function prepareProfile(asked: unknown): Promise<ProfileRequest | undefined> {
+  if (!vscode.workspace.isTrusted) {
+    await explainTrust();
+    return undefined;
+  }
+  const request: ProfileRequest = typeof asked === "object" && asked !== null ? asked : {};
+  const uri = request.uri ?? vscode.window.activeTextEditor?.document.uri.toString();
+  await saveScripts();
+  const resource = uri === undefined ? undefined : vscode.Uri.parse(uri);
+  const python = findPython(await pythonSources(resource), isExecutable);
+  return { ...request, ...(uri === undefined ? {} : { uri }), ...(python === undefined ? {} : { python: python.path }) };
+}
+
+async function saveScripts(): Promise<void> {
+  const changed = vscode.workspace.textDocuments.filter((doc) => doc.isDirty && doc.languageId === "python" && doc.uri.scheme === "file");
+  await Promise.all(changed.map((doc) => doc.save()));
+}
+
+async function explainTrust(): Promise<void> {
+  const manage = "Manage Trust";
+  const choice = await vscode.window.showWarningMessage("Hotlens: profiling runs this workspace's code. Trust the workspace first.", manage);
+  if (choice === manage) await vscode.commands.executeCommand("workbench.trust.manage");
+}

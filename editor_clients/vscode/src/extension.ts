@@ -1,0 +1,28 @@
+// Hotlens for VS Code: finds the hotlens program and the user's Python, starts the language server, offers its commands.
+import * as vscode from "vscode";
+import { Client } from "./client";
+import { registerCommands } from "./commands";
+import { RESTARTING_SETTINGS } from "./config";
+
+let client: Client | undefined;
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  const log = vscode.window.createOutputChannel("Hotlens", { log: true });
+  const started = new Client(log);
+  client = started;
+  context.subscriptions.push(
+    log,
+    started,
+    ...registerCommands(started, log),
+    // Trust changes which programs may be started and what the server may offer.
+    vscode.workspace.onDidGrantWorkspaceTrust(() => started.restart()),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (RESTARTING_SETTINGS.some((name) => event.affectsConfiguration(name))) void started.restart();
+    }),
+  );
+  await started.start();
+}
+
+export async function deactivate(): Promise<void> {
+  await client?.stop();
+}

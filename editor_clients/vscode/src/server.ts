@@ -1,0 +1,85 @@
+// Which hotlens program is started. Nothing here imports vscode: the unit tests run it in plain Node.
+//
+// Order: HOTLENS_SERVER (for people who work on Hotlens), the setting, the environment of the chosen Python, PATH. A place the user named
+// must work: when it does not, that is the error, and no other place is tried. The others are tried in turn.
+import { execFile, type ExecFileException } from "node:child_process";
+import { besidePython, expandHome, isInside, onPath, type Found } from "./python";
+
+export interface ServerSources {
+  readonly setting: string;
+  readonly python: string | undefined;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly folders: readonly string[];
+  readonly trusted: boolean;
+  readonly windows: boolean;
+}
+
+export interface Server extends Found {
+  readonly version: string;
+}
+
+export interface NoServer {
+  readonly message: string; // the sentence the user reads
+  readonly tried: readonly string[];
+}
+
+// The version that the program at `file` reports, or why it is not Hotlens.
+export type Probe = (file: string) => Promise<{ version: string } | { problem: string }>;
+
+const INSTALL = "Install it with `pip install hotlens` into the environment that has your torch, or set hotlens.server.path.";
+
+export function serverCandidates(from: ServerSources): { named: Found | undefined; others: Found[] } {
+  const override = from.environment["HOTLENS_SERVER"];
+  if (override) return { named: { path: override, origin: "HOTLENS_SERVER" }, others: [] };
+  if (from.setting !== "") {
+    return { named: { path: expandHome(from.setting, from.environment), origin: "setting hotlens.server.path" }, others: [] };
+  }
+  const others: Found[] = [];
+  if (from.python !== undefined) others.push({ path: besidePython(from.python, "hotlens", from.windows), origin: "Python environment" });
+  others.push(...onPath(from.windows ? "hotlens.exe" : "hotlens", from.environment));
+  const allowed = from.trusted ? others : others.filter((each) => !from.folders.some((folder) => isInside(each.path, folder)));
+  return { named: undefined, others: allowed };
+}
+
+export async function findServer(from: ServerSources, probe: Probe): Promise<Server | NoServer> {
+  const { named, others } = serverCandidates(from);
+  if (named !== undefined) {
+    const answer = await probe(named.path);
+    if ("version" in answer) return { ...named, version: answer.version };
+    return { message: `Hotlens cannot start ${named.path} (${named.origin}): ${answer.problem}. Correct it or clear it.`, tried: [named.path] };
+  }
+  const tried: string[] = [];
+  for (const candidate of others) {
+    const answer = await probe(candidate.path);
+    if ("version" in answer) return { ...candidate, version: answer.version };
+    tried.push(`${candidate.path} (${candidate.origin}): ${answer.problem}`);
+  }
+  return { message: `The hotlens program was not found. ${INSTALL}`, tried };
+}
+
+export function isServer(found: Server | NoServer): found is Server {
+  return "version" in found;
+}
+
+// Long enough for a cold start from a network file system, short enough that a program which waits for input is given up.
+const PROBE_TIMEOUT_MS = 5000;
+
+export const probeByVersion: Probe = (file) =>
+  new Promise((resolve) => {
+    execFile(file, ["--version"], { timeout: PROBE_TIMEOUT_MS, windowsHide: true }, (error, stdout) => {
+      const version = readVersion(stdout);
+      if (error === null) resolve(version === undefined ? { problem: "it is another program" } : { version });
+      else resolve({ problem: problemOf(error) });
+    });
+  });
+
+export function readVersion(output: string): string | undefined {
+  return /^hotlens\s+v?(\d+\.\d+\S*)/m.exec(output)?.[1];
+}
+
+function problemOf(error: ExecFileException): string {
+  if (error.code === "ENOENT") return "there is no such file";
+  if (error.code === "EACCES") return "it is not executable";
+  if (error.killed) return `it did not answer in ${PROBE_TIMEOUT_MS / 1000} s`;
+  return `it failed (${String(error.code ?? error.message)})`;
+}
