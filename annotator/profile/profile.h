@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "annotator/common/error.h"
@@ -32,9 +33,9 @@ enum class Bucket : std::uint8_t {
   gradient_accumulation,
   communication,
   optimizer,
-  waiting,        // the host waits for the device: synchronisation, full launch queue
-  host,           // Python and other host code with no torch operator running and no stage around it
-  earlier_step,   // device work launched before the step began
+  waiting,       // the host waits for the device: synchronisation, full launch queue
+  host,          // Python and other host code with no torch operator running and no stage around it
+  earlier_step,  // device work launched before the step began
   unattributed,
 };
 enum class Direction : std::uint8_t { forward, backward, recompute };
@@ -160,22 +161,22 @@ struct Verdict {
 };
 
 struct Profile {
-  std::string id;      // bundle id, or the trace's file name
-  std::string source;  // the script and its arguments, or the trace's path
-  std::filesystem::path folder;  // of the bundle; empty for a bare trace
+  std::string id;                 // bundle id, or the trace's file name
+  std::string source;             // the script and its arguments, or the trace's path
+  std::filesystem::path folder;   // of the bundle; empty for a bare trace
   std::vector<std::string> argv;  // as given to `hotlens run`: script first, or {"-m", module, …}
-  std::string created;  // UTC, ISO 8601; empty when not known
-  std::string torch;   // version; empty when not known
+  std::string created;            // UTC, ISO 8601; empty when not known
+  std::string torch;              // version; empty when not known
   std::vector<Device> devices;
   std::optional<Ns> plain_step;     // median of the steps timed without a profiler
   std::optional<Ns> profiled_step;  // median of the measured steps
   std::optional<std::int64_t> samples_per_step;
-  double alignment = 1.0;           // share of the measured operators that found their twin in the map step
+  double alignment = 1.0;  // share of the measured operators that found their twin in the map step
   std::vector<Step> steps;
-  std::size_t representative = 0;   // the step nearest to the median; slices are on its axis
-  std::vector<StageTimes> stages;   // in the order of the step; each stage once
+  std::size_t representative = 0;    // the step nearest to the median; slices are on its axis
+  std::vector<StageTimes> stages;    // in the order of the step; each stage once
   std::vector<BucketTimes> buckets;  // every bucket, also empty ones
-  std::vector<Module> modules;      // parents before children, call order
+  std::vector<Module> modules;       // parents before children, call order
   std::vector<Line> lines;
   std::vector<CallSite> call_sites;
   std::vector<StageSite> stage_sites;
@@ -184,9 +185,9 @@ struct Profile {
   std::vector<Issue> warnings;
   Ns cpu_attributed{}, device_attributed{};  // medians: time that belongs to a module
 
-  bool has_device() const;       // any device work was recorded
-  Ns step_wall() const;          // median over measured steps
-  const Module& at(ModuleId id) const { return modules[id.index]; }
+  bool has_device() const;  // any device work was recorded
+  Ns step_wall() const;     // median over measured steps
+  const Module& at(ModuleId module) const { return modules[module.index]; }
 };
 
 // The number a label shows: device busy where there is a device, else host time.

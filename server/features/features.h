@@ -1,7 +1,8 @@
 // What an editor shows for one file: hints, hovers, lenses, actions, diagnostics.
 //
 // Every feature is a pure function of a FileView (a snapshot: the text as it is now, the profile, where the profile's facts stand in that
-// text). No thread, no I/O, no LSP types: the session turns byte columns into the client's encoding, `hotlens check` prints them as they are.
+// text). No thread, no I/O, no LSP types: the session turns byte columns into the client's encoding, `hotlens check` prints them as they
+// are.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +18,12 @@
 namespace hotlens::features {
 
 struct Options {
-  double min_share = 0.01;      // of the step; lines below it get no hint
-  bool markdown = true;         // hover and tooltip format; false: plain text
-  bool images = true;           // the client renders data-URI images in Markdown
-  bool trusted = true;          // profiling may be offered
-  bool running = false;         // a run is in progress
+  double min_share = 0.01;  // of the step; lines below it get no hint
+  bool markdown = true;     // hover and tooltip format; false: plain text
+  bool images = true;       // the client renders data-URI images in Markdown
+  bool trusted = true;      // profiling may be offered
+  bool running = false;     // a run is in progress
+  bool tooltips = true;     // fill Hint::tooltip; false for clients that resolve it later (ask again for the one line)
 };
 
 // The profile's facts of one file, bound to the text that was executed. Heavy (parses): build off the main strand with bind().
@@ -34,9 +36,9 @@ std::shared_ptr<const FileFacts> bind(std::shared_ptr<const profile::Profile> pr
 // Snapshot of one document. Cheap to copy.
 struct FileView {
   std::filesystem::path path;
-  source::Tree tree;                         // the text as it is now
-  std::shared_ptr<const FileFacts> facts;    // null: no profile, or nothing in it about this file
-  std::shared_ptr<const profile::Profile> profile;  // null: none loaded
+  source::Tree tree;                                   // the text as it is now
+  std::shared_ptr<const FileFacts> facts;              // null: no profile, or nothing in it about this file
+  std::shared_ptr<const profile::Profile> profile;     // null: none loaded
   std::vector<source::Anchors::Placement> placements;  // of `facts` in `tree`; filled by view()
 };
 
@@ -67,17 +69,9 @@ struct Lens {
 
 struct Action {
   std::string title;
-  std::string kind;             // "source.hotlens.profile"
-  std::string command;          // a `hotlens.server.*` id
+  std::string kind;                     // "source.hotlens.profile"
+  std::string command;                  // a `hotlens.server.*` id
   std::optional<std::string> disabled;  // the reason
-};
-
-enum class Severity : std::uint8_t { error = 1, warning = 2, information = 3, hint = 4 };
-
-struct Diagnostic {
-  source::Range range;
-  Severity severity = Severity::error;
-  std::string code, message;
 };
 
 // Sorted by line, one per line.
@@ -85,7 +79,5 @@ std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Optio
 std::optional<Hover> hover(const FileView& view, source::Position at, const Options& options);
 std::vector<Lens> code_lenses(const FileView& view, const Options& options);
 std::vector<Action> code_actions(const FileView& view, LineRange lines, const Options& options);
-// The last run's failure at its line, from a failed bundle or run.
-std::vector<Diagnostic> diagnostics(const FileView& view);
 
 }  // namespace hotlens::features

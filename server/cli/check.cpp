@@ -1,0 +1,126 @@
+// What an editor would show for these files: the same snapshot and the same features as the language server.
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "annotator/profile/profile.h"
+#include "server/cli/verbs.h"
+#include "server/features/features.h"
+#include "server/features/file_facts.h"
+
+namespace hotlens::cli {
+namespace {
+
+using nlohmann::json;
+using source::Role;
+
+Result<features::FileView> open_view(const std::filesystem::path& file, const std::shared_ptr<const profile::Profile>& profile) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) {
+    return std::unexpected(Error{ErrorCode::not_found, file.string() + " is not a file; name a Python source file.", file.string()});
+  }
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return std::unexpected(Error{ErrorCode::unreadable, file.string() + " cannot be read; check its permissions.", file.string()});
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  return features::view(file, source::Tree::parse(std::move(text)), features::bind(profile, file), profile);
+}
+
+json anchors_json(const features::FileView& view) {
+  json anchors = json::array();
+  for (std::size_t fact = 0; fact < view.placements.size(); ++fact) {
+    const Role role = view.facts->anchors.facts()[fact].role;
+    if (role == Role::line) continue;
+    const auto& placement = view.placements[fact];
+    json modules = json::array();
+    for (profile::ModuleId id : view.facts->meanings[fact].modules) modules.push_back(view.profile->at(id).path);
+    anchors.push_back({{"line", placement.range.begin.line},
+                       {"character", placement.range.begin.column},
+                       {"end_line", placement.range.end.line},
+                       {"end_character", placement.range.end.column},
+                       {"role", source::name(role)},
+                       {"modules", std::move(modules)},
+                       {"state", source::name(placement.state)},
+                       {"confirmed", placement.confirmed},
+                       {"how", "recorded"}});
+  }
+  return anchors;
+}
+
+json file_json(const features::FileView& view, const features::Options& options) {
+  json file{{"path", view.path.string()}, {"encoding", "utf-8"},     {"anchors", anchors_json(view)}, {"hints", json::array()},
+            {"hovers", json::array()},    {"lenses", json::array()}, {"actions", json::array()},      {"diagnostics", json::array()}};
+  for (const features::Hint& hint : features::inlay_hints(view, {}, options)) {
+    file["hints"].push_back({{"line", hint.at.line}, {"character", hint.at.column}, {"label", hint.label}, {"tooltip", hint.tooltip}});
+    if (const auto hover = features::hover(view, {hint.at.line, 0}, options)) {
+      file["hovers"].push_back({{"line", hover->range.begin.line},
+                                {"character", hover->range.begin.column},
+                                {"end_line", hover->range.end.line},
+                                {"end_character", hover->range.end.column},
+                                {"markdown", hover->contents}});
+    }
+  }
+  const auto lenses = features::code_lenses(view, options);
+  for (const features::Lens& lens : lenses) {
+    file["lenses"].push_back({{"line", lens.line}, {"title", lens.title}, {"command", lens.command}});
+  }
+  for (const features::Action& action : features::code_actions(view, {}, options)) {
+    file["actions"].push_back({{"line", lenses.empty() ? 0 : lenses.front().line}, {"title", action.title}, {"kind", action.kind}});
+  }
+  return file;
+}
+
+// The file as the editor shows it: each line, its hint dimmed to the right in one column where the line is short enough.
+void print_file(const features::FileView& view, const features::Options& options, bool colour) {
+  constexpr std::size_t kHintColumn = 84;
+  std::map<std::uint32_t, std::string> hints;
+  for (const features::Hint& hint : features::inlay_hints(view, {}, options)) hints[hint.at.line] = hint.label;
+  std::map<std::uint32_t, std::string> lenses;
+  for (const features::Lens& lens : features::code_lenses(view, options)) lenses[lens.line] = lens.title;
+
+  std::cout << bold(view.path.string(), colour) << '\n';
+  std::string_view text = view.tree.text();
+  for (std::uint32_t number = 0; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (lenses.contains(number)) std::cout << "      " << dim(lenses[number], colour) << '\n';
+    const std::string count = std::to_string(number + 1);
+    std::cout << dim(std::string(5 - std::min<std::size_t>(count.size(), 5), ' ') + count + " ", colour) << line;
+    if (hints.contains(number)) {
+      const std::size_t used = cells(line);
+      std::cout << std::string(used + 2 < kHintColumn ? kHintColumn - used : 2, ' ') << dim(hints[number], colour);
+    }
+    std::cout << '\n';
+  }
+}
+
+}  // namespace
+
+int check(const CheckOptions& options) {
+  const auto path = profile::resolve(options.profile, std::filesystem::current_path());
+  if (!path) return fail(path.error());
+  const auto loaded = profile::load(*path);
+  if (!loaded) return fail(loaded.error());
+
+  const bool as_json = options.format == OutputFormat::json;
+  const features::Options shown{.images = false, .tooltips = as_json};
+  json out{{"schema", "hotlens.check/1"}, {"profile", (*loaded)->id}, {"files", json::array()}};
+  for (const std::filesystem::path& file : options.files) {
+    const auto view = open_view(file, *loaded);
+    if (!view) return fail(view.error());
+    if (as_json) {
+      out["files"].push_back(file_json(*view, shown));
+    } else {
+      print_file(*view, shown, use_colour(STDOUT_FILENO));
+      if (!view->facts) std::cerr << "hotlens: profile " << (*loaded)->id << " says nothing about " << file.string() << ".\n";
+    }
+  }
+  if (as_json) std::cout << out.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
+  return kDone;
+}
+
+}  // namespace hotlens::cli

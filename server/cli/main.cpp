@@ -1,0 +1,107 @@
+// hotlens VERB …: parses the command line and calls the verb; see verbs.h for what each does and CONTRACT-level exit codes.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <iostream>
+#include <map>
+
+#include "server/cli/verbs.h"
+#include "server/session/serve.h"
+
+namespace {
+
+using namespace hotlens;
+
+constexpr const char* kVersion = HOTLENS_VERSION;
+
+void add_format(CLI::App& verb, cli::OutputFormat& format) {
+  static const std::map<std::string, cli::OutputFormat> kFormats{{"text", cli::OutputFormat::text}, {"json", cli::OutputFormat::json}};
+  verb.add_option("--format", format, "text for people, json for scripts")->transform(CLI::CheckedTransformer(kFormats));
+}
+
+struct Arguments {
+  session::LspOptions lsp;
+  cli::RunOptions run;
+  cli::ReportOptions report;
+  cli::CheckOptions check;
+  cli::DoctorOptions doctor;
+};
+
+void add_lsp(CLI::App& app, Arguments& to) {
+  CLI::App* verb = app.add_subcommand("lsp", "the language server, for editors");
+  verb->footer("Example: hotlens lsp --stdio");
+  verb->add_flag("--stdio", "speak over standard input and output (the default)");
+  verb->add_option("--socket", to.lsp.socket_port, "listen for one client on this loopback port instead");
+  verb->add_option("--log", to.lsp.log_file, "write a log to this file");
+  verb->allow_extras();  // editors add flags of their own (--clientProcessId=…)
+}
+
+void add_run(CLI::App& app, Arguments& to) {
+  CLI::App* verb = app.add_subcommand("run", "profile an unmodified training script");
+  verb->footer("Example: hotlens run train.py --epochs 1\n         hotlens run -m package.train");
+  verb->add_option("--warmup", to.run.warmup, "steps before anything is timed")->check(CLI::Range(0, 1000000));
+  verb->add_option("--steps", to.run.steps, "measured steps")->check(CLI::Range(1, 1000));
+  verb->add_flag("--keep-going", to.run.keep_going, "let the script finish after the measurement");
+  verb->add_option("--python", to.run.python, "the interpreter that has torch");
+  verb->add_option("--out", to.run.out, "where bundles go (default: .hotlens/profiles)");
+  verb->add_option("-m", to.run.module, "run a module, as python -m does");
+  add_format(*verb, to.run.format);
+  verb->prefix_command();  // everything from the script on belongs to the script
+}
+
+void add_report(CLI::App& app, Arguments& to) {
+  CLI::App* verb = app.add_subcommand("report", "steps, stages, modules, buckets and verdict of a profile");
+  verb->footer("Example: hotlens report latest --format json");
+  verb->add_option("profile", to.report.profile, "bundle id, bundle folder, trace file or latest");
+  verb->add_flag("--events", to.report.events, "one JSON object a line for every event of a step");
+  add_format(*verb, to.report.format);
+}
+
+void add_check(CLI::App& app, Arguments& to) {
+  CLI::App* verb = app.add_subcommand("check", "what an editor would show for these files");
+  verb->footer("Example: hotlens check model.py --profile latest");
+  verb->add_option("files", to.check.files, "Python source files")->required();
+  verb->add_option("--profile", to.check.profile, "bundle id, bundle folder, trace file or latest");
+  add_format(*verb, to.check.format);
+}
+
+void add_doctor(CLI::App& app, Arguments& to) {
+  CLI::App* verb = app.add_subcommand("doctor", "what Hotlens found on this machine, with a fix for what is missing");
+  verb->footer("Example: hotlens doctor");
+  verb->add_option("--python", to.doctor.python, "the interpreter to look at");
+  add_format(*verb, to.doctor.format);
+}
+
+int dispatch(CLI::App& app, Arguments& arguments) {
+  const CLI::App* verb = app.get_subcommands().front();
+  if (verb->get_name() == "lsp") return session::serve(arguments.lsp);
+  if (verb->get_name() == "run") {
+    arguments.run.command = verb->remaining();
+    if (!arguments.run.command.empty() && arguments.run.command.front() == "--") arguments.run.command.erase(arguments.run.command.begin());
+    return cli::run(arguments.run);
+  }
+  if (verb->get_name() == "report") return cli::report(arguments.report);
+  if (verb->get_name() == "check") return cli::check(arguments.check);
+  return cli::doctor(arguments.doctor);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app{"Hotlens shows where a PyTorch training step spends its time, beside the lines that spend it."};
+  app.name("hotlens");
+  app.set_version_flag("--version", std::string("hotlens ") + kVersion);
+  app.require_subcommand(1);
+  Arguments arguments;
+  add_lsp(app, arguments);
+  add_run(app, arguments);
+  add_report(app, arguments);
+  add_check(app, arguments);
+  add_doctor(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? cli::kDone : cli::kWrongUsage;
+  }
+  return dispatch(app, arguments);
+}

@@ -1,0 +1,44 @@
+#include "annotator/profile/report.h"
+
+#include <unistd.h>
+
+#include <iostream>
+
+#include "annotator/profile/profile.h"
+#include "server/cli/verbs.h"
+
+namespace hotlens::cli {
+
+int fail(const Error& error) {
+  std::cerr << "hotlens: " << error.message;
+  if (!error.where.empty() && !error.message.contains(error.where)) std::cerr << " (" << error.where << ")";
+  std::cerr << '\n';
+  switch (error.code) {
+    case ErrorCode::usage:
+      return kWrongUsage;
+    case ErrorCode::failed:
+      return kScriptFailed;
+    default:
+      return kInputUnusable;
+  }
+}
+
+int report(const ReportOptions& options) {
+  const auto path = profile::resolve(options.profile, std::filesystem::current_path());
+  if (!path) return fail(path.error());
+  if (options.events) {
+    const auto written = profile::report_events(*path, std::cout);
+    return written ? kDone : fail(written.error());
+  }
+  const auto loaded = profile::load(*path);
+  if (!loaded) return fail(loaded.error());
+  if (options.format == OutputFormat::json) {
+    std::cout << profile::report_json(**loaded) << '\n';
+  } else {
+    std::cout << profile::report_text(**loaded, use_colour(STDOUT_FILENO));
+  }
+  for (const Issue& issue : (*loaded)->warnings) std::cerr << "hotlens: " << issue.message << '\n';
+  return kDone;
+}
+
+}  // namespace hotlens::cli

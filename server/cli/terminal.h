@@ -1,0 +1,23 @@
+// What every verb needs to speak to a terminal: colour when it is one, and text from traces that cannot move the cursor.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace hotlens::cli {
+
+// Exit codes of CONTRACT: scripts rely on them.
+enum ExitCode { kDone = 0, kThresholdCrossed = 1, kWrongUsage = 2, kInputUnusable = 3, kScriptFailed = 4 };
+
+enum class OutputFormat { text, json };
+
+// True when `fd` is a terminal and NO_COLOR is not set.
+bool use_colour(int fd);
+
+std::string dim(std::string_view text, bool colour);
+std::string bold(std::string_view text, bool colour);
+
+// Width in terminal cells of UTF-8 text, one cell a character: enough for our own labels.
+std::size_t cells(std::string_view utf8);
+
+}  // namespace hotlens::cli

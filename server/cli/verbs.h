@@ -1,0 +1,49 @@
+// The verbs of the command line, one file each. Results go to stdout, messages to stderr; the return value is the exit code.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/common/error.h"
+#include "server/cli/terminal.h"
+
+namespace hotlens::cli {
+
+struct ReportOptions {
+  std::string profile = "latest";
+  OutputFormat format = OutputFormat::text;
+  bool events = false;
+};
+int report(const ReportOptions& options);
+
+struct CheckOptions {
+  std::vector<std::filesystem::path> files;
+  std::string profile = "latest";
+  OutputFormat format = OutputFormat::text;
+};
+int check(const CheckOptions& options);
+
+struct RunOptions {
+  int warmup = 3;
+  int steps = 5;
+  bool keep_going = false;
+  std::string python;                // empty: found as runs::find_python does
+  std::filesystem::path out;         // empty: `.hotlens/profiles` of the working directory
+  std::string module;                // `-m`
+  std::vector<std::string> command;  // script and its arguments, or the module's arguments
+  OutputFormat format = OutputFormat::text;
+};
+int run(const RunOptions& options);
+
+struct DoctorOptions {
+  std::string python;
+  OutputFormat format = OutputFormat::text;
+};
+int doctor(const DoctorOptions& options);
+
+// Prints the error as one sentence on stderr and gives the exit code it means.
+int fail(const Error& error);
+
+}  // namespace hotlens::cli

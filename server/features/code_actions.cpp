@@ -1,0 +1,19 @@
+#include "server/features/commands.h"
+#include "server/features/features.h"
+
+namespace hotlens::features {
+
+std::vector<Action> code_actions(const FileView& view, LineRange /*lines*/, const Options& options) {
+  constexpr const char* kKind = "source.hotlens.profile";
+  std::optional<std::string> disabled;
+  if (!options.trusted) disabled = "The workspace is not trusted: profiling runs its code.";
+  if (options.running) disabled = "A profiling run is in progress.";
+  std::vector<Action> actions{
+      {.title = view.profile ? "Profile again" : "Profile", .kind = kKind, .command = kProfileCommand, .disabled = disabled}};
+  if (options.running) {
+    actions.push_back({.title = "Cancel profiling", .kind = kKind, .command = kCancelCommand, .disabled = std::nullopt});
+  }
+  return actions;
+}
+
+}  // namespace hotlens::features

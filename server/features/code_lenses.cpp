@@ -1,0 +1,62 @@
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "annotator/source/queries.h"
+#include "server/features/commands.h"
+#include "server/features/describe.h"
+#include "server/features/features.h"
+#include "server/features/file_facts.h"
+
+namespace hotlens::features {
+namespace {
+
+using source::Role;
+
+bool is_root_class(const FileView& view, std::uint32_t fact) {
+  const auto& modules = view.facts->meanings[fact].modules;
+  return std::ranges::any_of(modules, [&](profile::ModuleId id) { return view.profile->at(id).path.empty(); });
+}
+
+// One lens a file: above the model's class, else the first measured class, else the loop, else the first placed line.
+std::optional<std::uint32_t> lens_line(const FileView& view) {
+  std::optional<std::uint32_t> best;
+  int best_rank = 4;
+  for (std::uint32_t fact = 0; fact < view.placements.size(); ++fact) {
+    const auto& placement = view.placements[fact];
+    if (placement.state == source::State::orphan) continue;
+    const Role role = view.facts->anchors.facts()[fact].role;
+    const int rank = role == Role::class_line ? (is_root_class(view, fact) ? 0 : 1) : role == Role::stage ? 2 : 3;
+    const std::uint32_t line = placement.range.begin.line;
+    if (rank < best_rank || (rank == best_rank && line < *best)) {
+      best_rank = rank;
+      best = line;
+    }
+  }
+  return best;
+}
+
+std::string lost_note(const FileView& view) {
+  const auto lost = std::ranges::count_if(view.placements, [&](const auto& placement) {
+    const auto fact = static_cast<std::size_t>(&placement - view.placements.data());
+    return placement.state == source::State::orphan && view.facts->anchors.facts()[fact].role == Role::definition;
+  });
+  return lost == 0 ? "" : fmt::format(" · {} {} no longer found", lost, lost == 1 ? "layer" : "layers");
+}
+
+}  // namespace
+
+std::vector<Lens> code_lenses(const FileView& view, const Options& options) {
+  const std::string command = options.running ? kCancelCommand : kProfileCommand;
+  if (view.facts && view.profile) {
+    if (const auto line = lens_line(view)) {
+      const std::string verb = options.running ? "■ Cancel profiling" : "▸ Profile again";
+      return {{.line = *line, .title = verb + " · " + describe_step(*view.profile) + lost_note(view), .command = command}};
+    }
+  }
+  if (!source::looks_like_training_script(view.tree)) return {};
+  return {{.line = 0, .title = options.running ? "■ Cancel profiling" : "▸ Profile this script", .command = command}};
+}
+
+}  // namespace hotlens::features

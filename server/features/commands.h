@@ -1,0 +1,9 @@
+// The ids of the server's commands that features refer to; protocol/MESSAGES.md describes them.
+#pragma once
+
+namespace hotlens::features {
+
+inline constexpr const char* kProfileCommand = "hotlens.server.profile";
+inline constexpr const char* kCancelCommand = "hotlens.server.cancel";
+
+}  // namespace hotlens::features

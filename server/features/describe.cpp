@@ -1,0 +1,179 @@
+#include "server/features/describe.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include <fmt/format.h>
+
+#include "server/features/format.h"
+
+namespace hotlens::features {
+namespace {
+
+using profile::Module;
+using profile::ModuleId;
+using profile::Profile;
+
+std::string last_name(const Module& module) {
+  if (module.path.empty()) return module.class_name;
+  return module.path.substr(module.path.rfind('.') + 1);
+}
+
+bool same_class(const Profile& profile, const std::vector<ModuleId>& modules) {
+  return std::ranges::all_of(modules, [&](ModuleId id) { return profile.at(id).class_name == profile.at(modules.front()).class_name; });
+}
+
+std::string stage_names(const LineSummary& summary) {
+  std::string out;
+  for (profile::Stage stage : summary.stages) {
+    const std::string_view next = profile::name(stage);
+    if (out.contains(next)) continue;
+    out += (out.empty() ? "" : " + ") + std::string(next);
+  }
+  std::ranges::replace(out, '_', ' ');
+  return out;
+}
+
+// The bold name and the class, as Markdown or plain text.
+std::string subject(const LineSummary& summary, const Profile& profile, bool markdown) {
+  const auto bold = [&](std::string_view text) { return markdown ? "**" + escape_markdown(text) + "**" : plain(text); };
+  if (summary.subject == Subject::stage) return bold(stage_names(summary));
+  if (summary.subject == Subject::execution && summary.modules.size() != 1) return bold("this line");
+  if (summary.modules.empty()) return bold("this line");
+  const Module& first = profile.at(summary.modules.front());
+  const std::string class_name = markdown ? " " + escape_markdown(first.class_name) : " " + plain(first.class_name);
+  if (summary.subject == Subject::class_line) return bold(first.class_name);
+  if (summary.modules.size() == 1) return bold(first.path.empty() ? first.class_name : first.path) + (first.path.empty() ? "" : class_name);
+  return bold(last_name(first)) + (same_class(profile, summary.modules) ? class_name : "");
+}
+
+std::string counted(const LineSummary& summary) {
+  if (summary.times <= 1) return "";
+  const char* what = summary.subject == Subject::execution ? "times a step" : "instances";
+  return fmt::format(", {} {}", summary.times, what);
+}
+
+// Columns count characters, "µ" is two bytes: pad by hand.
+std::string padded(std::string text, std::size_t width) {
+  const auto shown_width =
+      static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return std::string(width > shown_width ? width - shown_width : 0, ' ') + text;
+}
+
+std::string table(const LineSummary& summary, const Profile& profile) {
+  const profile::Times forward = profile::median(summary.forward);
+  const profile::Times backward = profile::median(summary.backward);
+  const auto line = [](std::string_view name, const std::string& a, const std::string& b) {
+    return fmt::format("{:<8}", name) + padded(a, 10) + padded(b, 11) + "\n";
+  };
+  std::string out = line("", "forward", "backward");
+  out += line("CPU", format_time(forward.cpu_total), format_time(backward.cpu_total));
+  if (profile.has_device()) out += line("device", format_time(forward.device), format_time(backward.device));
+  return out;
+}
+
+std::string stage_table(const LineSummary& summary, const Profile& profile) {
+  std::string out;
+  for (const profile::StageTimes& stage : profile.stages) {
+    if (!has_stage(summary, stage.stage)) continue;
+    const auto middle = [](std::vector<Ns> values) {
+      std::ranges::sort(values);
+      return values.empty() ? Ns{} : values[values.size() / 2];
+    };
+    std::string title(profile::name(stage.stage));
+    std::ranges::replace(title, '_', ' ');
+    out += fmt::format("{:<11}", title) + padded(format_time(middle(stage.wall)), 9) + " wall" +
+           padded(format_time(middle(stage.cpu)), 10) + " CPU";
+    if (profile.has_device()) out += padded(format_time(middle(stage.device)), 10) + " device";
+    out += '\n';
+  }
+  return out;
+}
+
+// Half the distance between the 10th and the 90th percentile, relative to the median.
+std::optional<double> spread(std::vector<Ns> values) {
+  if (values.size() < 3) return std::nullopt;
+  std::ranges::sort(values);
+  const auto at = [&](double q) {
+    return static_cast<double>(values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)].count());
+  };
+  if (at(0.5) <= 0) return std::nullopt;
+  return (at(0.9) - at(0.1)) / 2 / at(0.5);
+}
+
+std::string slowest(const LineSummary& summary, const Profile& profile, bool markdown) {
+  if (summary.modules.size() < 2) return "";
+  const auto cost = [&](ModuleId id) {
+    const Module& module = profile.at(id);
+    return profile::headline(profile::median(module.forward), profile.has_device()) +
+           profile::headline(profile::median(module.backward), profile.has_device());
+  };
+  const ModuleId worst = std::ranges::max(summary.modules, {}, cost);
+  const Module& module = profile.at(worst);
+  const std::string& name = module.path.empty() ? module.class_name : module.path;
+  return fmt::format("slowest {} {} · ", markdown ? escape_markdown(name) : plain(name), format_time(cost(worst)));
+}
+
+std::string state_note(source::State state) {
+  switch (state) {
+    case source::State::edited:
+      return "This line was edited after it was measured; profile again.";
+    case source::State::context:
+      return "The code around this line changed after it was measured; profile again.";
+    default:
+      return "";
+  }
+}
+
+std::string provenance(const Profile& profile) {
+  std::string out = "measured";
+  if (profile.created.size() >= 16) out += " " + profile.created.substr(11, 5) + " UTC";
+  for (const profile::Device& device : profile.devices) {
+    if (device.kind != "cpu" || profile.devices.size() == 1) out += ", " + device.name;
+  }
+  if (!profile.torch.empty()) out += ", torch " + profile.torch;
+  return out + fmt::format(", {} steps", profile.steps.size());
+}
+
+}  // namespace
+
+std::string describe(const LineSummary& summary, const Profile& profile, const Options& options) {
+  const std::string breaks = options.markdown ? "\n\n" : "\n";
+  std::string out = subject(summary, profile, options.markdown) + " — " + format_time(shown(summary)) + ", " +
+                    format_share(share(summary, profile)) + " of the step" + counted(summary) + breaks;
+  const std::string numbers = summary.subject == Subject::stage ? stage_table(summary, profile) : table(summary, profile);
+  out += options.markdown ? "```text\n" + numbers + "```\n" : numbers;
+  const Ns step = profile.steps.empty() ? Ns{} : profile.steps[profile.representative].wall;
+  if (!summary.slices.empty() && step > Ns{}) {
+    out += options.markdown && options.images ? "![timeline of the step](" + svg_slice(summary.slices, step) + ")"
+                                              : block_slice(summary.slices, step) + " " + format_time(step);
+    out += breaks;
+  }
+  out += slowest(summary, profile, options.markdown);
+  if (const auto relative = spread(summary.headline)) {
+    out += fmt::format("± {:.1f} % over {} steps · ", *relative * 100, summary.headline.size());
+  }
+  out += options.markdown ? escape_markdown(provenance(profile), 200) : plain(provenance(profile), 200);
+  if (const std::string note = state_note(summary.state); !note.empty()) out += breaks + note;
+  return out;
+}
+
+std::string describe_step(const Profile& profile) {
+  const Ns step = profile.plain_step.value_or(profile.step_wall());
+  std::string out;
+  for (const Module& module : profile.modules) {
+    if (!module.parent.valid()) {
+      out = plain(module.class_name, 40) + " ";
+      break;
+    }
+  }
+  out += format_time(step) + "/step";
+  if (profile.samples_per_step && step > Ns{}) {
+    const double per_second = static_cast<double>(*profile.samples_per_step) * 1e9 / static_cast<double>(step.count());
+    out += fmt::format(" · {:.{}f} samples/s", per_second, per_second < 10 ? 1 : 0);
+  }
+  if (profile.verdict.kind != "unclear") out += " · " + profile.verdict.kind + "-bound";
+  return out;
+}
+
+}  // namespace hotlens::features

@@ -1,0 +1,116 @@
+#include "server/features/file_facts.h"
+
+#include <fstream>
+#include <map>
+#include <tuple>
+
+namespace hotlens::features {
+namespace {
+
+using profile::FileId;
+using profile::ModuleId;
+using profile::Profile;
+using profile::Site;
+using source::Role;
+
+source::Fact fact_at(Role role, const Site& site) {
+  const bool known = site.column && site.end_column;
+  return {.role = role,
+          .range = {{site.line, site.column.value_or(0)}, {site.end_line, site.end_column.value_or(0)}},
+          .has_columns = known,
+          .function = site.function};
+}
+
+// Modules that share a site share one fact, so a line made by many instances is one anchor.
+class SiteTable {
+ public:
+  void add(Role role, const Site& site, ModuleId module) {
+    auto key = std::tuple(role, site.line, site.column.value_or(0), site.end_line, site.end_column.value_or(0), site.function);
+    auto [known, inserted] = rows_.try_emplace(key, out_.facts.size());
+    if (inserted) {
+      out_.facts.push_back(fact_at(role, site));
+      out_.meanings.emplace_back();
+    }
+    out_.meanings[known->second].modules.push_back(module);
+  }
+  void add(source::Fact fact, Meaning meaning) {
+    out_.facts.push_back(std::move(fact));
+    out_.meanings.push_back(std::move(meaning));
+  }
+  Collected take() {
+    for (std::uint32_t key = 0; key < out_.facts.size(); ++key) out_.facts[key].key = key;
+    return std::move(out_);
+  }
+
+ private:
+  std::map<std::tuple<Role, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::string>, std::size_t> rows_;
+  Collected out_;
+};
+
+std::optional<std::string> read_text(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+}  // namespace
+
+Collected collect(const Profile& profile, FileId file) {
+  SiteTable table;
+  for (std::uint32_t i = 0; i < profile.modules.size(); ++i) {
+    const profile::Module& module = profile.modules[i];
+    const ModuleId id{i};
+    if (module.attached && module.attached->file == file) table.add(Role::definition, *module.attached, id);
+    if (module.constructed && module.constructed->file == file) table.add(Role::constructor, *module.constructed, id);
+    if (module.class_site && module.class_site->file == file) table.add(Role::class_line, *module.class_site, id);
+  }
+  for (const profile::CallSite& call : profile.call_sites) {
+    if (call.site.file == file) table.add(fact_at(Role::call, call.site), {.modules = call.modules, .calls = call.calls});
+  }
+  for (std::uint32_t i = 0; i < profile.stage_sites.size(); ++i) {
+    const profile::StageSite& stage = profile.stage_sites[i];
+    if (stage.site.file == file) table.add(fact_at(Role::stage, stage.site), {.row = i});
+  }
+  for (std::uint32_t i = 0; i < profile.lines.size(); ++i) {
+    const profile::Line& line = profile.lines[i];
+    if (line.file != file) continue;
+    const Site site{.file = file, .line = line.line, .end_line = line.line, .function = line.function};
+    table.add(fact_at(Role::line, site), {.calls = line.calls, .row = i});
+  }
+  return table.take();
+}
+
+FileId find_file(const Profile& profile, const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::path wanted = std::filesystem::weakly_canonical(path, ignored);
+  for (std::uint32_t i = 0; i < profile.files.size(); ++i) {
+    const std::filesystem::path& known = profile.files[i].path;
+    if (known == path || known == wanted || std::filesystem::weakly_canonical(known, ignored) == wanted) return {i};
+  }
+  return {};
+}
+
+std::shared_ptr<const FileFacts> bind(std::shared_ptr<const Profile> profile, const std::filesystem::path& path) {
+  const FileId file = find_file(*profile, path);
+  if (!file.valid()) return nullptr;
+  Collected collected = collect(*profile, file);
+  if (collected.facts.empty()) return nullptr;
+  const std::filesystem::path& copy = profile->files[file.index].copy;
+  std::optional<std::string> executed = read_text(copy.empty() ? profile->files[file.index].path : copy);
+  if (!executed) return nullptr;
+  source::Anchors anchors = source::Anchors::bind(source::Tree::parse(std::move(*executed)), collected.facts);
+  return std::make_shared<const FileFacts>(
+      FileFacts{.profile = std::move(profile), .file = file, .anchors = std::move(anchors), .meanings = std::move(collected.meanings)});
+}
+
+FileView view(std::filesystem::path path, source::Tree tree, std::shared_ptr<const FileFacts> facts,
+              std::shared_ptr<const Profile> profile) {
+  auto placements = facts ? facts->anchors.place(tree) : std::vector<source::Anchors::Placement>{};
+  return {.path = std::move(path),
+          .tree = std::move(tree),
+          .facts = std::move(facts),
+          .profile = std::move(profile),
+          .placements = std::move(placements)};
+}
+
+}  // namespace hotlens::features

@@ -1,0 +1,38 @@
+// What the profile says about one file, and what each of its anchors stands for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/features/features.h"
+
+namespace hotlens::features {
+
+// The meaning of one fact: which rows of the profile it points at.
+struct Meaning {
+  std::vector<profile::ModuleId> modules;  // definition, constructor, class: the instances; call: those called there
+  std::int64_t calls = 0;                  // call and line: executions in one step
+  std::uint32_t row = 0;                   // line: index into Profile::lines; stage: index into Profile::stage_sites
+};
+
+struct FileFacts {
+  std::shared_ptr<const profile::Profile> profile;
+  profile::FileId file;
+  source::Anchors anchors;
+  std::vector<Meaning> meanings;  // indexed by Fact::key
+};
+
+// The profile's facts of `file`, before they are bound; pure. Facts and meanings have the same order.
+struct Collected {
+  std::vector<source::Fact> facts;
+  std::vector<Meaning> meanings;
+};
+Collected collect(const profile::Profile& profile, profile::FileId file);
+
+// The file of the profile that `path` names (links resolved); invalid when there is none.
+profile::FileId find_file(const profile::Profile& profile, const std::filesystem::path& path);
+
+}  // namespace hotlens::features

@@ -1,0 +1,153 @@
+#include "server/features/format.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace hotlens::features {
+namespace {
+
+std::string three_digits(double value) {
+  if (value < 9.995) return fmt::format("{:.2f}", value);
+  if (value < 99.95) return fmt::format("{:.1f}", value);
+  return fmt::format("{:.0f}", value);
+}
+
+struct Unit {
+  double factor;
+  std::string_view name;
+};
+
+std::string scaled(double value, std::span<const Unit> units) {
+  const Unit* unit = &units.front();
+  // 999.5 of a unit would round to "1000": it belongs to the next one.
+  for (const Unit& next : units) {
+    if (value >= next.factor * 0.9995) unit = &next;
+  }
+  return fmt::format("{} {}", three_digits(value / unit->factor), unit->name);
+}
+
+// The length of the UTF-8 sequence that starts with `lead`; 1 for a stray byte.
+std::size_t sequence_length(unsigned char lead) {
+  if (lead >= 0xF0) return 4;
+  if (lead >= 0xE0) return 3;
+  if (lead >= 0xC0) return 2;
+  return 1;
+}
+
+bool is_whole(std::string_view sequence) {
+  return std::ranges::all_of(sequence.substr(1), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; });
+}
+
+std::string bounded(std::string_view text, std::size_t limit, bool markdown) {
+  static constexpr std::string_view kSpecial = "\\`*_{}[]()#+-!|<>~&:";
+  std::string out;
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    if (shown++ == limit) return out + "…";
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const std::size_t length = sequence_length(lead);
+    const std::string_view sequence = text.substr(i, length);
+    i += sequence.size();
+    if (lead < 0x20 || lead == 0x7F || (lead >= 0x80 && (length == 1 || sequence.size() != length || !is_whole(sequence)))) {
+      out += '?';
+    } else {
+      if (markdown && length == 1 && kSpecial.contains(text[i - 1])) out += '\\';
+      out += sequence;
+    }
+  }
+  return out;
+}
+
+std::string base64(std::string_view bytes) {
+  static constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t left = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k) group = group << 8 | (k < left ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (std::size_t k = 0; k < 4; ++k) out += k <= left ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string format_time(Ns time) {
+  if (time == Ns{}) return "0 ns";
+  static constexpr std::array kUnits{Unit{1, "ns"}, Unit{1e3, "µs"}, Unit{1e6, "ms"}, Unit{1e9, "s"}};
+  const auto value = static_cast<double>(time.count());
+  if (value < 0) return "-" + format_time(-time);
+  if (value < 1000 * 0.9995) return fmt::format("{} ns", time.count());
+  return scaled(value, kUnits);
+}
+
+std::string format_share(double share) {
+  const double percent = share * 100;
+  return percent < 0.5 ? "<1%" : fmt::format("{:.0f}%", percent);
+}
+
+std::string format_bytes(Bytes bytes) {
+  static constexpr std::array kUnits{Unit{1, "B"}, Unit{1e3, "KB"}, Unit{1e6, "MB"}, Unit{1e9, "GB"}, Unit{1e12, "TB"}};
+  const auto value = static_cast<double>(count(bytes));
+  if (std::abs(value) < 1000) return fmt::format("{} B", count(bytes));
+  return value < 0 ? "-" + scaled(-value, kUnits) : scaled(value, kUnits);
+}
+
+std::string escape_markdown(std::string_view text, std::size_t limit) {
+  return bounded(text, limit, true);
+}
+
+std::string plain(std::string_view text, std::size_t limit) {
+  return bounded(text, limit, false);
+}
+
+std::string block_slice(std::span<const profile::Slice> slices, Ns step, std::size_t cells) {
+  static constexpr std::array<std::string_view, 9> kBlocks{"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  if (step.count() <= 0) return {};
+  std::vector<double> covered(cells, 0.0);
+  const double cell = static_cast<double>(step.count()) / static_cast<double>(cells);
+  for (const profile::Slice& slice : slices) {
+    const auto begin = static_cast<double>(std::max<std::int64_t>(slice.start.count(), 0));
+    const auto end = std::min(static_cast<double>((slice.start + slice.duration).count()), static_cast<double>(step.count()));
+    for (auto i = static_cast<std::size_t>(begin / cell); i < cells && static_cast<double>(i) * cell < end; ++i) {
+      const double low = std::max(begin, static_cast<double>(i) * cell);
+      const double high = std::min(end, static_cast<double>(i + 1) * cell);
+      if (high > low) covered[i] += (high - low) / cell;
+    }
+  }
+  std::string out;
+  for (double share : covered) {
+    const auto level = share <= 0 ? 0U : static_cast<std::size_t>(std::clamp(std::ceil(share * 8), 1.0, 8.0));
+    out += kBlocks[level];
+  }
+  return out;
+}
+
+std::string svg_slice(std::span<const profile::Slice> slices, Ns step) {
+  constexpr double kWidth = 480;
+  constexpr std::size_t kMostBars = 400;  // keeps the URI far below the 100,000 characters that VS Code shows
+  if (step.count() <= 0) return {};
+  const double scale = kWidth / static_cast<double>(step.count());
+  std::string svg =
+      "<svg xmlns='http://www.w3.org/2000/svg' width='480' height='26'>"
+      "<rect x='0' y='7' width='480' height='6' rx='2' fill='#808080' fill-opacity='.25'/>";
+  const std::size_t stride = slices.size() / kMostBars + 1;
+  for (std::size_t i = 0; i < slices.size(); i += stride) {
+    const profile::Slice& slice = slices[i];
+    const bool forward = slice.direction == profile::Direction::forward;
+    const double x = std::clamp(static_cast<double>(slice.start.count()) * scale, 0.0, kWidth);
+    const double width = std::clamp(static_cast<double>(slice.duration.count()) * scale, 0.6, std::max(0.6, kWidth - x));
+    svg += fmt::format("<rect x='{:.1f}' y='3' width='{:.1f}' height='14' fill='{}'/>", x, width, forward ? "#4e94d4" : "#9673c8");
+  }
+  svg += fmt::format(
+      "<text x='0' y='25' font-size='8' font-family='sans-serif' fill='#888'>0</text>"
+      "<text x='480' y='25' font-size='8' font-family='sans-serif' text-anchor='end' fill='#888'>{}</text></svg>",
+      format_time(step));
+  return "data:image/svg+xml;base64," + base64(svg);
+}
+
+}  // namespace hotlens::features

@@ -1,0 +1,43 @@
+// The numbers of one source line: every fact that stands on it, summed so that nothing is counted twice.
+//
+// A line shows one thing. In this order: a class (all its instances), a definition, a stage of the training loop, what the line ran
+// (calls and plain operators alike), a constructor in a helper. Modules are summed per measured step, outermost instances only, then
+// reduced to the median; a stage shows its wall time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "server/features/file_facts.h"
+
+namespace hotlens::features {
+
+enum class Subject : std::uint8_t { class_line, definition, stage, execution, constructor };
+
+struct LineSummary {
+  std::uint32_t line = 0;  // in the text as it is now
+  Subject subject = Subject::execution;
+  source::State state = source::State::fresh;
+  source::Range range;                     // of the first fact
+  profile::PerStep forward, backward;      // per measured step
+  std::vector<Ns> headline;                // the shown number, per measured step
+  std::int64_t times = 1;                  // instances, or executions in one step
+  std::vector<profile::ModuleId> modules;  // outermost ones; empty for a line without modules
+  std::vector<profile::Stage> stages;      // for a stage
+  std::vector<profile::Slice> slices;
+};
+
+bool has_stage(const LineSummary& summary, profile::Stage stage);
+Ns shown(const LineSummary& summary);                                       // median of the headline
+double share(const LineSummary& summary, const profile::Profile& profile);  // of the step's wall time
+
+// Sorted by line, one per line; only lines in `lines`. Orphans are left out.
+std::vector<LineSummary> summarize(const FileView& view, LineRange lines);
+
+// The summary of exactly the facts given (indices into view.placements), for a hover on one of several calls of a line.
+LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_t>& facts);
+
+// Drops modules that have an ancestor in the list, and duplicates.
+std::vector<profile::ModuleId> outermost(const profile::Profile& profile, std::vector<profile::ModuleId> modules);
+
+}  // namespace hotlens::features
