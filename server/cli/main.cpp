@@ -1,8 +1,12 @@
 // hotlens VERB …: parses the command line and calls the verb; see verbs.h for what each does and CONTRACT-level exit codes.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <csignal>
-#include <iostream>
 #include <map>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "server/cli/verbs.h"
 #include "server/session/serve.h"
@@ -37,15 +41,14 @@ void add_lsp(CLI::App& app, Arguments& to) {
 
 void add_run(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("run", "profile an unmodified training script");
+  verb->usage("hotlens run [options] [--] SCRIPT ARGS… | -m MODULE ARGS…");
   verb->footer("Example: hotlens run train.py --epochs 1\n         hotlens run -m package.train");
   verb->add_option("--warmup", to.run.warmup, "steps before anything is timed")->check(CLI::Range(0, 1000000));
   verb->add_option("--steps", to.run.steps, "measured steps")->check(CLI::Range(1, 1000));
   verb->add_flag("--keep-going", to.run.keep_going, "let the script finish after the measurement");
   verb->add_option("--python", to.run.python, "the interpreter that has torch");
   verb->add_option("--out", to.run.out, "where bundles go (default: .hotlens/profiles)");
-  verb->add_option("-m", to.run.module, "run a module, as python -m does");
   add_format(*verb, to.run.format);
-  verb->prefix_command();  // everything from the script on belongs to the script
 }
 
 void add_report(CLI::App& app, Arguments& to) {
@@ -71,14 +74,30 @@ void add_doctor(CLI::App& app, Arguments& to) {
   add_format(*verb, to.doctor.format);
 }
 
+// Everything from the script (or from `-m MODULE` on) is the script's own: it is cut off before our options are parsed.
+std::vector<std::string> cut_script_command(std::vector<std::string> words, cli::RunOptions& run) {
+  static constexpr std::array<std::string_view, 5> kWithValue{"--warmup", "--steps", "--python", "--out", "--format"};
+  if (words.empty() || words.front() != "run") return words;
+  std::size_t at = 1;
+  while (at < words.size() && words[at].starts_with('-') && words[at] != "--" && words[at] != "-m") {
+    at += std::ranges::find(kWithValue, words[at]) != kWithValue.end() ? 2 : 1;
+  }
+  at = std::min(at, words.size());
+  std::size_t command = at;
+  if (at < words.size() && words[at] == "--") command = at + 1;
+  if (command + 1 < words.size() && words[command] == "-m") {
+    run.module = words[command + 1];
+    command += 2;
+  }
+  run.command.assign(words.begin() + static_cast<std::ptrdiff_t>(command), words.end());
+  words.resize(at);
+  return words;
+}
+
 int dispatch(CLI::App& app, Arguments& arguments) {
   const CLI::App* verb = app.get_subcommands().front();
   if (verb->get_name() == "lsp") return session::serve(arguments.lsp);
-  if (verb->get_name() == "run") {
-    arguments.run.command = verb->remaining();
-    if (!arguments.run.command.empty() && arguments.run.command.front() == "--") arguments.run.command.erase(arguments.run.command.begin());
-    return cli::run(arguments.run);
-  }
+  if (verb->get_name() == "run") return cli::run(arguments.run);
   if (verb->get_name() == "report") return cli::report(arguments.report);
   if (verb->get_name() == "check") return cli::check(arguments.check);
   return cli::doctor(arguments.doctor);
@@ -99,7 +118,9 @@ int main(int argc, char** argv) {
   add_check(app, arguments);
   add_doctor(app, arguments);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = cut_script_command({argv + 1, argv + argc}, arguments.run);
+    std::ranges::reverse(words);  // CLI11 takes a vector from its end
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? cli::kDone : cli::kWrongUsage;
   }

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Every test: installs what is missing, builds, then unit tests (release and with sanitizers), the recorder, the language server over stdio,
+# both editors, formatting and types. The last line counts the groups.
+#   tests/run.sh            all
+#   tests/run.sh unit lsp   only these groups
+set -uo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+groups=("$@")
+[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder install lsp editors)
+
+bash tests/setup.sh test || exit 1
+python=$root/build/python
+export PATH="$python/bin:$PATH"
+export HOTLENS_TEST_PYTHON=$python/bin/python HOTLENS_BIN=$root/build/release/bin/hotlens
+[ -d ../shared/traces ] && export HOTLENS_TRACES=${HOTLENS_TRACES:-$(cd ../shared/traces && pwd)}
+
+build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1"; }
+
+run_style() {
+  git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run --Werror &&
+    ruff check -q annotator/recorder tests && ruff format -q --check annotator/recorder tests &&
+    mypy --no-error-summary annotator/recorder/hotlens
+}
+run_house() { python tests/house/includes.py; }
+run_unit() { build release && ctest --preset release; }
+run_sanitize() { build sanitize && ctest --preset sanitize; }
+run_recorder() { python -m pytest tests/recorder; }
+run_install() { bash tests/install.sh; }
+run_lsp() { build release && python -m pytest tests/e2e/lsp; }
+run_editors() { build release && bash tests/e2e/run.sh build/release/bin build/editors; }
+
+passed=0 failed=0
+for group in "${groups[@]}"; do
+  printf '\n== %s\n' "$group"
+  started=$SECONDS
+  if "run_$group"; then passed=$((passed + 1)); verdict=passed; else failed=$((failed + 1)); verdict=FAILED; fi
+  printf '== %s %s (%d s)\n' "$group" "$verdict" $((SECONDS - started))
+done
+printf '\n%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]
