@@ -1,0 +1,131 @@
+#include "server/features/features.h"
+
+#include <algorithm>
+
+#include "server/features/commands.h"
+#include "server/features/line_summary.h"
+#include "tests/unit/catch.h"
+#include "tests/unit/features/fixture.h"
+
+using namespace hotlens;
+using namespace hotlens::features;
+
+namespace {
+
+std::string label_at(const std::vector<Hint>& hints, std::uint32_t line) {
+  const auto hint = std::ranges::find(hints, line, [](const Hint& h) { return h.at.line; });
+  return hint == hints.end() ? "" : hint->label;
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  const auto at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+struct Opened {
+  test::TemporaryFolder folder;
+  std::shared_ptr<const profile::Profile> profile = test::small_profile(folder.path() / "model.py");
+};
+
+}  // namespace
+
+TEST_CASE("a line made by several instances shows their sum once, with their number") {
+  const Opened opened;
+  const auto hints = inlay_hints(test::open(opened.profile), {}, {});
+  // (1.0 + 1.0 + 1.5 + 1.5) ms and (1.0 + 1.0 + 2.5 + 2.5) ms: median 6 ms of an 11 ms step. ModuleList has no time of its own.
+  CHECK(label_at(hints, 5).starts_with("6.00 ms 55%"));
+  CHECK(label_at(hints, 6) == "2.00 ms 18%");
+}
+
+TEST_CASE("a call line shows what ran on it, forward and backward, with its executions") {
+  const Opened opened;
+  const auto hints = inlay_hints(test::open(opened.profile), {}, {});
+  CHECK(label_at(hints, 10) == "6.20 ms 56% ×2");
+  CHECK(label_at(hints, 11) == "2.10 ms 19%");
+}
+
+TEST_CASE("a class line shows all instances, a stage line its wall time") {
+  const Opened opened;
+  const auto hints = inlay_hints(test::open(opened.profile), {}, {});
+  CHECK(label_at(hints, 2) == "8.00 ms 73%");
+  CHECK(label_at(hints, 15) == "5.00 ms 45%");
+  CHECK(label_at(hints, 16) == "2.00 ms 18%");
+}
+
+TEST_CASE("hints are sorted, one per line, short, inside the asked range, at the line's end") {
+  const Opened opened;
+  const auto view = test::open(opened.profile);
+  const auto hints = inlay_hints(view, {6, 12}, {});
+  REQUIRE(hints.size() == 3);
+  for (std::size_t i = 1; i < hints.size(); ++i) CHECK(hints[i - 1].at.line < hints[i].at.line);
+  for (const Hint& hint : hints) {
+    CHECK(hint.label.find('\n') == std::string::npos);
+    CHECK_FALSE(hint.tooltip.empty());
+  }
+  CHECK(hints.front().at.column == std::string_view("        self.norm = nn.LayerNorm(4)").size());
+  CHECK(inlay_hints(view, {6, 12}, {.tooltips = false}).front().tooltip.empty());
+}
+
+TEST_CASE("lines below the threshold stay quiet") {
+  const Opened opened;
+  const auto hints = inlay_hints(test::open(opened.profile), {}, {.min_share = 0.5});
+  CHECK(label_at(hints, 6).empty());
+  CHECK_FALSE(label_at(hints, 10).empty());
+}
+
+TEST_CASE("hints move with the text and an edited line is marked at once") {
+  const Opened opened;
+  const auto moved = inlay_hints(test::open(opened.profile, "# one\n# two\n" + std::string(test::kModelText)), {}, {});
+  CHECK(label_at(moved, 8) == "2.00 ms 18%");
+  const auto edited = inlay_hints(test::open(opened.profile, replaced(test::kModelText, "nn.LayerNorm(4)", "nn.LayerNorm(8)")), {}, {});
+  CHECK(label_at(edited, 6) == "≠ 2.00 ms 18%");
+}
+
+TEST_CASE("a hover names the module, its directions and the number of calls") {
+  const Opened opened;
+  const auto view = test::open(opened.profile);
+  const auto norm = hover(view, {6, 14}, {});
+  REQUIRE(norm);
+  CHECK_THAT(norm->contents, Catch::Contains("**norm**") && Catch::Contains("LayerNorm") && Catch::Contains("forward") &&
+                                 Catch::Contains("1.00 ms") && Catch::Contains("data:image/svg+xml"));
+  const auto plain = hover(view, {6, 14}, {.markdown = false});
+  REQUIRE(plain);
+  CHECK_THAT(plain->contents, !Catch::Contains("**") && !Catch::Contains("data:") && Catch::Contains("█"));
+  CHECK(std::ranges::count(plain->contents, '\n') < 10);
+  CHECK_FALSE(hover(view, {0, 2}, {}));
+}
+
+TEST_CASE("the lens tells the step and offers to profile again, or to cancel while a run goes on") {
+  const Opened opened;
+  const auto view = test::open(opened.profile);
+  const auto lenses = code_lenses(view, {});
+  REQUIRE(lenses.size() == 1);
+  CHECK(lenses.front().line == 2);
+  CHECK_THAT(lenses.front().title, Catch::Contains("Profile again") && Catch::Contains("11.0 ms/step"));
+  CHECK(lenses.front().command == kProfileCommand);
+  CHECK(code_lenses(view, {.running = true}).front().command == kCancelCommand);
+}
+
+TEST_CASE("profiling is offered as an action, disabled with the reason where it may not run") {
+  const Opened opened;
+  const auto view = test::open(opened.profile);
+  CHECK_FALSE(code_actions(view, {}, {}).front().disabled);
+  CHECK(code_actions(view, {}, {.trusted = false}).front().disabled);
+  CHECK(code_actions(view, {}, {.running = true}).size() == 2);
+}
+
+TEST_CASE("a module inside another on the same line is not counted twice") {
+  const Opened opened;
+  const auto outer = outermost(*opened.profile, {{0}, {2}, {4}, {2}});
+  REQUIRE(outer.size() == 1);
+  CHECK(outer.front().index == 0);
+}
+
+TEST_CASE("a file the profile does not know shows nothing") {
+  const Opened opened;
+  CHECK(bind(opened.profile, opened.folder.path() / "other.py") == nullptr);
+  const FileView view = features::view("other.py", source::Tree::parse("x = 1\n"), nullptr, opened.profile);
+  CHECK(inlay_hints(view, {}, {}).empty());
+  CHECK_FALSE(hover(view, {0, 0}, {}));
+}
