@@ -7,7 +7,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 groups=("$@")
-[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder install lsp editors)
+[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder install models lsp editors)
 
 bash tests/setup.sh test || exit 1
 python=$root/build/python
@@ -27,6 +27,7 @@ run_unit() { build release && ctest --preset release; }
 run_sanitize() { build sanitize && ctest --preset sanitize; }
 run_recorder() { python -m pytest tests/recorder; }
 run_install() { bash tests/install.sh; }
+run_models() { build release && python -m pytest tests/e2e/real_models; }
 run_lsp() { build release && python -m pytest tests/e2e/lsp; }
 run_editors() { build release && bash tests/e2e/run.sh build/release/bin build/editors; }
 
