@@ -1,0 +1,83 @@
+#include "annotator/trace/decimal.h"
+
+namespace hotlens::trace {
+namespace {
+
+constexpr std::int64_t kLimit = std::int64_t{1} << 62;  // twice this still fits, so ends of events cannot overflow
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.back() <= ' ' || text.back() == '"')) text.remove_suffix(1);
+  while (!text.empty() && (text.front() <= ' ' || text.front() == '"')) text.remove_prefix(1);
+  return text;
+}
+
+// The power of ten after `e`; nothing where the text is not an exponent or is beyond any time.
+std::optional<int> exponent(std::string_view text) {
+  bool negative = false;
+  if (!text.empty() && (text[0] == '+' || text[0] == '-')) {
+    negative = text[0] == '-';
+    text.remove_prefix(1);
+  }
+  if (text.empty() || text.size() > 3) return std::nullopt;
+  int value = 0;
+  for (char c : text) {
+    if (!is_digit(c)) return std::nullopt;
+    value = value * 10 + (c - '0');
+  }
+  return negative ? -value : value;
+}
+
+// The value of `text` times 10^scale, truncated towards zero.
+std::optional<std::int64_t> scaled(std::string_view text, int scale) {
+  text = trimmed(text);
+  const bool negative = !text.empty() && text[0] == '-';
+  if (negative) text.remove_prefix(1);
+  if (text.empty()) return std::nullopt;
+  const std::size_t e = text.find_first_of("eE");
+  if (e != std::string_view::npos) {
+    const std::optional<int> power = exponent(text.substr(e + 1));
+    if (!power) return std::nullopt;
+    scale += *power;
+    text = text.substr(0, e);
+  }
+  std::int64_t value = 0;
+  bool fraction = false;
+  bool any = false;
+  for (char c : text) {
+    if (c == '.' && !fraction) {
+      fraction = true;
+      continue;
+    }
+    if (!is_digit(c)) return std::nullopt;
+    any = true;
+    if (fraction && scale <= 0) continue;
+    if (value > kLimit / 10) return std::nullopt;
+    value = value * 10 + (c - '0');
+    if (fraction) --scale;
+  }
+  if (!any) return std::nullopt;
+  for (; scale > 0 && value != 0; --scale) {
+    if (value > kLimit / 10) return std::nullopt;
+    value *= 10;
+  }
+  for (; scale < 0 && value != 0; ++scale) value /= 10;
+  return negative ? -value : value;
+}
+
+}  // namespace
+
+std::optional<Ns> microseconds(std::string_view text) {
+  const std::optional<std::int64_t> value = scaled(text, 3);
+  if (!value) return std::nullopt;
+  return Ns{*value};
+}
+
+std::optional<std::int64_t> integer(std::string_view text) {
+  return scaled(text, 0);
+}
+
+}  // namespace hotlens::trace

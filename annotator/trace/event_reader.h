@@ -1,0 +1,51 @@
+// One JSON object of traceEvents becomes one row of the columns. The hot path of reading: no allocation per event.
+#pragma once
+
+#include <simdjson.h>
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "annotator/trace/trace.h"
+
+namespace hotlens::trace {
+
+class EventReader {
+ public:
+  EventReader(Trace& trace, Issues& issues) : trace_(trace), issues_(issues) {}
+
+  // Reads the next element of traceEvents and counts it. An error means that the JSON itself is broken here and nothing was kept of it.
+  simdjson::error_code read(simdjson::ondemand::object object);
+
+  // An element that holds no event keeps its place in the count.
+  void skip() { ++next_index_; }
+  std::uint32_t seen() const { return next_index_; }
+
+ private:
+  struct Raw;
+  simdjson::error_code read_fields(simdjson::ondemand::object object, Raw& raw);
+  simdjson::error_code read_args(simdjson::ondemand::value value, Raw& raw);
+  void keep(const Raw& raw);
+  void keep_metadata(const Raw& raw);
+  ThreadId thread_of(std::string_view process, std::string_view thread);
+  NameId name_of(std::string_view token);
+  Category category_of(const Raw& raw, NameId name);
+
+  Trace& trace_;
+  Issues& issues_;
+  std::uint32_t next_index_ = 0;
+  Names tokens_;  // pid and tid texts, and categories
+  std::vector<Category> category_by_token_;
+  Names raw_names_;  // names as escaped in the file
+  std::vector<NameId> name_by_raw_;
+  std::vector<bool> annotation_by_name_;  // by NameId: a record_function that torch before 1.12 filed under operators
+  std::unordered_map<std::uint64_t, ThreadId> thread_by_tokens_;
+  std::string_view last_process_, last_thread_;
+  ThreadId last_;
+};
+
+// The text of a JSON string token with its quotes, unescaped; broken escapes and bytes become U+FFFD.
+std::string unescaped(std::string_view token);
+
+}  // namespace hotlens::trace

@@ -1,0 +1,221 @@
+#include "annotator/trace/salvage.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <optional>
+
+#include "annotator/trace/decimal.h"
+
+namespace hotlens::trace {
+namespace {
+
+constexpr std::size_t kEnd = std::string_view::npos;
+constexpr std::string_view kSpace = " \t\r\n";
+
+std::size_t skip_space(std::string_view text, std::size_t at) {
+  return std::min(text.find_first_not_of(kSpace, at), text.size());
+}
+
+// One past the bracket that closes the one at `at`; kEnd when the text ends before. Brackets in strings do not count.
+std::size_t end_of_object(std::string_view text, std::size_t at) {
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_string) {
+      if (c == '\\') ++at;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      return at + 1;
+    }
+  }
+  return kEnd;
+}
+
+// The next `{` that opens an event as every torch writer opens one: with its phase.
+std::size_t next_event(std::string_view text, std::size_t from) {
+  for (std::size_t phase = text.find("\"ph\"", from); phase != kEnd; phase = text.find("\"ph\"", phase + 1)) {
+    const std::size_t open = text.find_last_not_of(kSpace, phase - 1);
+    if (open != kEnd && open >= from && text[open] == '{') return open;
+  }
+  return kEnd;
+}
+
+// Where the first element of traceEvents may stand; kEnd where there is no such list.
+std::size_t first_element(std::string_view text) {
+  const std::size_t first = skip_space(text, 0);
+  if (first < text.size() && text[first] == '[') return first + 1;
+  const std::size_t key = text.find("\"traceEvents\"");
+  if (key == kEnd) return kEnd;
+  const std::size_t open = text.find('[', key);
+  return open == kEnd ? kEnd : open + 1;
+}
+
+std::optional<Ns> time_base(std::string_view text) {
+  constexpr std::string_view kKey = "\"baseTimeNanoseconds\"";
+  const std::size_t key = text.find(kKey);
+  if (key == kEnd) return std::nullopt;
+  const std::size_t value = text.find_first_of("0123456789", key + kKey.size());
+  if (value == kEnd) return std::nullopt;
+  const std::optional<std::int64_t> base = integer(text.substr(value, text.find_first_not_of("0123456789", value) - value));
+  return base ? std::optional(Ns{*base}) : std::nullopt;
+}
+
+bool read_event(simdjson::ondemand::parser& parser, std::string_view text, std::size_t capacity, EventReader& reader) {
+  simdjson::ondemand::document document;
+  simdjson::ondemand::object object;
+  if (parser.iterate(simdjson::padded_string_view(text.data(), text.size(), capacity)).get(document)) return false;
+  return !document.get_object().get(object) && !reader.read(object);
+}
+
+bool read_repaired(simdjson::ondemand::parser& parser, std::string_view text, EventReader& reader) {
+  const simdjson::padded_string event(repaired(text));
+  return read_event(parser, std::string_view(event.data(), event.size()), event.size() + simdjson::SIMDJSON_PADDING, reader);
+}
+
+// Length of the valid UTF-8 sequence at the front of `text`, 0 where it is not valid.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  const std::size_t length = lead < 0x80                   ? 1
+                             : lead >= 0xc2 && lead < 0xe0 ? 2
+                             : lead >= 0xe0 && lead < 0xf0 ? 3
+                             : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                           : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  if (length == 3 && ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) >= 0xa0))) return 0;
+  if (length == 4 && ((lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) >= 0x90))) return 0;
+  return length;
+}
+
+// Whether the quote at `at` ends its string: what follows must go on as JSON does.
+bool closes(std::string_view text, std::size_t at, bool key) {
+  const std::size_t next = skip_space(text, at + 1);
+  if (next == text.size()) return true;
+  if (key) return text[next] == ':';
+  if (text[next] == ',') {
+    const std::size_t after = skip_space(text, next + 1);
+    return after == text.size() || std::string_view("\"{[}-0123456789").find(text[after]) != kEnd;
+  }
+  if (text[next] != '}' && text[next] != ']') return false;
+  const std::size_t after = skip_space(text, next + 1);
+  return after == text.size() || std::string_view(",}]").find(text[after]) != kEnd;
+}
+
+void append_character(std::string& out, std::string_view rest) {
+  const auto byte = static_cast<unsigned char>(rest[0]);
+  if (byte < 0x20) {
+    std::array<char, 8> escape{};
+    std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(byte));
+    out += escape.data();
+  } else if (const std::size_t length = utf8_length(rest); length > 0) {
+    out += rest.substr(0, length);
+  } else {
+    out += "\xef\xbf\xbd";
+  }
+}
+
+// Copies the string that opens at `at` in valid form; returns one past its end.
+std::size_t repair_string(std::string_view text, std::size_t at, bool key, std::string& out) {
+  out += '"';
+  for (++at; at < text.size();) {
+    const char c = text[at];
+    if (c == '"') {
+      if (closes(text, at, key)) {
+        out += '"';
+        return at + 1;
+      }
+      out += "\\\"";
+      ++at;
+    } else if (c == '\\') {
+      const bool valid = at + 1 < text.size() && std::string_view("\"\\/bfnrtu").find(text[at + 1]) != kEnd;
+      out += '\\';
+      out += valid ? text[at + 1] : '\\';
+      at += valid ? 2 : 1;
+    } else {
+      append_character(out, text.substr(at));
+      at += std::max<std::size_t>(1, utf8_length(text.substr(at)));
+    }
+  }
+  return at;
+}
+
+}  // namespace
+
+std::string repaired(std::string_view event) {
+  std::string out;
+  out.reserve(event.size() + 64);
+  char before = '{';  // the last character outside strings that is no space
+  for (std::size_t at = 0; at < event.size();) {
+    const char c = event[at];
+    if (c == '"') {
+      at = repair_string(event, at, before == '{' || before == ',', out);
+      before = '"';
+      continue;
+    }
+    if ((c == '}' || c == ']') && before == ',') out.erase(out.find_last_of(','), 1);
+    if (kSpace.find(c) == kEnd) before = c;
+    out += c;
+    ++at;
+  }
+  return out;
+}
+
+bool salvage(const std::string& bytes, std::uint32_t already, Trace& trace, EventReader& reader, Issues& issues) {
+  const std::string_view text = bytes;
+  std::size_t at = first_element(text);
+  if (at == kEnd) return false;
+  simdjson::ondemand::parser parser;
+  std::uint32_t element = 0;
+  bool closed = false;
+  while (at < text.size()) {
+    at = text.find_first_of("{]", at);
+    if (at == kEnd) break;
+    if (text[at] == ']') {
+      closed = true;
+      break;
+    }
+    std::size_t end = end_of_object(text, at);
+    if (element++ < already && end != kEnd) {
+      at = end;
+      continue;
+    }
+    const std::size_t next = next_event(text, at + 1);
+    const bool overran = next < end;  // the object seems to hold another event: a bracket or quote is missing or too many
+    if (overran) end = text.find_last_of('}', next) + 1;
+    if (end == kEnd || end <= at) {
+      if (next == kEnd) break;
+      issues.add("broken-event", "an event in the trace is damaged and was left out");
+      reader.skip();
+      at = next;
+      continue;
+    }
+    const std::string_view piece = text.substr(at, end - at);
+    if (!read_event(parser, piece, bytes.capacity() - at, reader)) {
+      if (read_repaired(parser, piece, reader)) {
+        issues.add("repaired-event", "an event in the trace is not valid JSON; it was repaired and kept");
+      } else {
+        issues.add("broken-event", "an event in the trace is damaged and was left out");
+        reader.skip();
+      }
+    }
+    at = overran ? next : end;
+  }
+  if (!closed) issues.add("truncated-trace", "the trace breaks off before its end; every whole event before that was kept");
+  const std::size_t start = first_element(text);
+  if (const auto base = time_base(text.substr(0, start))) trace.base = *base;
+  if (closed) {
+    if (const auto base = time_base(text.substr(at))) trace.base = *base;
+  }
+  return true;
+}
+
+}  // namespace hotlens::trace
