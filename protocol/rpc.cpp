@@ -1,0 +1,96 @@
+#include "protocol/rpc.h"
+
+#include <utility>
+
+namespace hotlens::protocol {
+namespace {
+
+Rejected rejected(Json id, std::string message) {
+  return {std::move(id), {Code::invalid_request, std::move(message)}};
+}
+
+bool is_id(const Json& value) {
+  return value.is_number_integer() || value.is_string();
+}
+
+Response response(Json& body, Json id) {
+  if (const auto error = body.find("error"); error != body.end() && !error->is_null()) {
+    RpcError reason{Code::internal_error, "unknown error"};
+    if (error->is_object()) {
+      if (const auto code = error->find("code"); code != error->end() && code->is_number_integer()) {
+        reason.code = static_cast<Code>(code->get<std::int64_t>());
+      }
+      if (const auto text = error->find("message"); text != error->end() && text->is_string()) reason.message = text->get<std::string>();
+    }
+    return {std::move(id), std::unexpected(std::move(reason))};
+  }
+  const auto result = body.find("result");
+  return {std::move(id), result == body.end() ? Json() : std::move(*result)};
+}
+
+}  // namespace
+
+Message decode(std::string_view text) {
+  auto parsed = parse_json(text);
+  if (!parsed) return Rejected{Json(), {Code::parse_error, std::move(parsed.error())}};
+  Json& body = *parsed;
+  if (body.is_array()) return rejected(Json(), "batches are not part of LSP: send one message at a time");
+  if (!body.is_object()) return rejected(Json(), "a message must be a JSON object");
+
+  const auto id_field = body.find("id");
+  const bool has_id = id_field != body.end();
+  Json id = has_id && is_id(*id_field) ? *id_field : Json();
+  const auto version = body.find("jsonrpc");
+  if (version == body.end() || *version != "2.0") return rejected(std::move(id), "`jsonrpc` must be \"2.0\"");
+
+  const auto method = body.find("method");
+  if (method == body.end()) {
+    const bool answer = body.contains("result") || body.contains("error");
+    if (!answer) return rejected(std::move(id), "the message has neither `method` nor `result` nor `error`");
+    return response(body, std::move(id));
+  }
+  if (!method->is_string()) return rejected(std::move(id), "`method` must be a string");
+  if (has_id && id.is_null()) return rejected(Json(), "`id` must be an integer or a string");
+  const auto params = body.find("params");
+  Json arguments = params == body.end() ? Json() : std::move(*params);
+  if (!arguments.is_null() && !arguments.is_structured()) return rejected(std::move(id), "`params` must be an object or an array");
+  if (has_id) return Request{std::move(id), method->get<std::string>(), std::move(arguments)};
+  return Notification{method->get<std::string>(), std::move(arguments)};
+}
+
+std::string encode_response(const Json& id, const Answer& answer) {
+  Json body{{"jsonrpc", "2.0"}, {"id", id}};
+  if (answer) {
+    body["result"] = *answer;
+  } else {
+    body["error"] = {{"code", static_cast<int>(answer.error().code)}, {"message", answer.error().message}};
+  }
+  return dump_json(body);
+}
+
+std::string encode_request(const Json& id, std::string_view method, const Json& params) {
+  Json body{{"jsonrpc", "2.0"}, {"id", id}, {"method", method}};
+  if (!params.is_null()) body["params"] = params;
+  return dump_json(body);
+}
+
+std::string encode_notification(std::string_view method, const Json& params) {
+  Json body{{"jsonrpc", "2.0"}, {"method", method}};
+  if (!params.is_null()) body["params"] = params;
+  return dump_json(body);
+}
+
+Reply& Reply::operator=(Reply&& other) noexcept {
+  std::swap(sink_, other.sink_);
+  return *this;
+}
+
+Reply::~Reply() {
+  if (sink_) sink_(std::unexpected(RpcError{Code::internal_error, "the request was dropped without an answer"}));
+}
+
+void Reply::operator()(Answer answer) {
+  if (auto sink = std::exchange(sink_, nullptr)) sink(std::move(answer));
+}
+
+}  // namespace hotlens::protocol
