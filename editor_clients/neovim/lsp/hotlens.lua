@@ -1,0 +1,22 @@
+-- The language server's configuration. vim.lsp.config('hotlens', {…}) changes any of it; vim.g.hotlens is enough for most.
+---@type vim.lsp.Config
+return {
+  cmd = function(dispatchers, config) return require('hotlens.server').start(dispatchers, config) end,
+  filetypes = { 'python' },
+  -- A folder that holds profiles is a root even inside a repository.
+  root_markers = { '.hotlens', '.git', 'pyproject.toml', 'setup.py', 'requirements.txt' },
+  root_dir = function(bufnr, on_dir) require('hotlens.server').root(bufnr, on_dir) end,
+  before_init = function(_, config) require('hotlens.config').apply(config) end,
+  on_attach = function(client, bufnr) require('hotlens.client').attach(client, bufnr) end,
+  -- Neovim 0.11 does not handle this refresh itself; the handler below does.
+  capabilities = { workspace = { codeLens = { refreshSupport = true } } },
+  handlers = {
+    ['workspace/codeLens/refresh'] = function(_, _, ctx) return require('hotlens.client').on_lens_refresh(ctx) end,
+    ['window/showMessage'] = function(_, message) require('hotlens.messages').show(message) end,
+    ['window/logMessage'] = function(_, message) require('hotlens.messages').record(message) end,
+  },
+  commands = {
+    ['hotlens.server.profile'] = function(command, ctx) require('hotlens.client').profile(command, ctx) end,
+  },
+  settings = { hotlens = {} },
+}

@@ -1,0 +1,80 @@
+-- One attached buffer: hints on, lenses drawn and kept fresh, progress told. Other servers' hints and lenses are not asked for.
+local M = {}
+
+local messages = require('hotlens.messages')
+local group = vim.api.nvim_create_augroup('hotlens', {})
+
+local function request_lenses(client, bufnr)
+  if not vim.api.nvim_buf_is_loaded(bufnr) or not client:supports_method('textDocument/codeLens') then return end
+  local params = { textDocument = vim.lsp.util.make_text_document_params(bufnr) }
+  client:request('textDocument/codeLens', params, vim.lsp.codelens.on_codelens, bufnr)
+end
+
+-- Neovim 0.12 keeps lenses fresh itself; 0.11 draws them once per request and drops those of changed lines.
+local function keep_lenses(client, bufnr)
+  if vim.lsp.codelens.enable then
+    vim.lsp.codelens.enable(true, { bufnr = bufnr, client_id = client.id })
+    return
+  end
+  vim.api.nvim_clear_autocmds({ group = group, buffer = bufnr })
+  vim.api.nvim_create_autocmd({ 'BufEnter', 'InsertLeave', 'TextChanged' }, {
+    group = group,
+    buffer = bufnr,
+    callback = function()
+      for _, each in ipairs(vim.lsp.get_clients({ name = 'hotlens', bufnr = bufnr })) do
+        request_lenses(each, bufnr)
+      end
+    end,
+  })
+  request_lenses(client, bufnr)
+end
+
+local function refresh_lenses(client)
+  if vim.lsp.codelens.enable then return end
+  for bufnr in pairs(client.attached_buffers) do
+    request_lenses(client, bufnr)
+  end
+end
+
+---@param client vim.lsp.Client
+---@param bufnr integer
+function M.attach(client, bufnr)
+  local hints = require('hotlens.config').read().hints or {}
+  if hints.enabled ~= false then vim.lsp.inlay_hint.enable(true, { bufnr = bufnr }) end
+  keep_lenses(client, bufnr)
+end
+
+function M.on_lens_refresh(ctx)
+  local client = vim.lsp.get_client_by_id(ctx.client_id)
+  if client then refresh_lenses(client) end
+  return vim.NIL
+end
+
+--- Sends the profile request, from whichever place it came, with the Python found here. The script runs from disk: 'autowrite' is obeyed.
+---@param command lsp.Command
+---@param ctx { client_id: integer, bufnr: integer }
+function M.profile(command, ctx)
+  local client = assert(vim.lsp.get_client_by_id(ctx.client_id))
+  if vim.o.autowrite or vim.o.autowriteall then vim.cmd('silent! wall') end
+  local python = require('hotlens.python').find(client.root_dir)
+  local here = vim.bo[ctx.bufnr].filetype == 'python' and vim.uri_from_bufnr(ctx.bufnr) or nil
+  local request = vim.tbl_extend('keep', command.arguments and command.arguments[1] or {}, { uri = here, python = python and python.path })
+  client:request('workspace/executeCommand', { command = command.command, arguments = { request } }, function(err)
+    if err then messages.show({ type = vim.lsp.protocol.MessageType.Error, message = err.message }) end
+    refresh_lenses(client) -- Neovim 0.11 removes a lens while it runs
+  end, ctx.bufnr)
+end
+
+vim.api.nvim_create_autocmd('LspProgress', {
+  group = group,
+  callback = function(event)
+    local client = vim.lsp.get_client_by_id(event.data.client_id)
+    if not client or client.name ~= 'hotlens' then return end
+    local value = event.data.params.value
+    local percentage = value.kind ~= 'end' and value.percentage and ('%d %%'):format(value.percentage) or nil
+    local parts = vim.tbl_filter(function(part) return part ~= nil and part ~= '' end, { value.title or '', value.message or '', percentage or '' })
+    messages.status(table.concat(parts, ' · '))
+  end,
+})
+
+return M

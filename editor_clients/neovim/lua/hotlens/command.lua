@@ -1,0 +1,62 @@
+-- :Hotlens profile | cancel | restart | log
+local M = {}
+
+local RESTART_TIMEOUT_MS = 3000
+
+local function client_here()
+  return vim.lsp.get_clients({ name = 'hotlens', bufnr = 0 })[1] or vim.lsp.get_clients({ name = 'hotlens' })[1]
+end
+
+local function execute(command)
+  local client = client_here()
+  if not client then
+    vim.notify('Hotlens: no server is running. Open a Python file; :checkhealth hotlens says what is missing.', vim.log.levels.WARN)
+    return
+  end
+  client:exec_cmd({ title = command, command = command }, { bufnr = vim.api.nvim_get_current_buf() })
+end
+
+local function restart()
+  local clients = vim.lsp.get_clients({ name = 'hotlens' })
+  vim.lsp.enable('hotlens', false)
+  for _, client in ipairs(clients) do
+    client:stop()
+  end
+  local stopped = function()
+    return vim.iter(clients):all(function(client) return client:is_stopped() end)
+  end
+  if not vim.wait(RESTART_TIMEOUT_MS, stopped, 20) then
+    for _, client in ipairs(clients) do
+      client:stop(true)
+    end
+  end
+  vim.lsp.enable('hotlens')
+end
+
+local SUBCOMMANDS = {
+  profile = function() execute('hotlens.server.profile') end,
+  cancel = function() execute('hotlens.server.cancel') end,
+  restart = restart,
+  log = function() require('hotlens.messages').open_log() end,
+}
+
+---@param args string[]
+function M.run(args)
+  local subcommand = SUBCOMMANDS[args[1]]
+  if subcommand then return subcommand() end
+  vim.notify(('Hotlens: there is no :Hotlens %s. Use %s.'):format(args[1], table.concat(M.names(), ', ')), vim.log.levels.ERROR)
+end
+
+---@return string[]
+function M.names()
+  local names = vim.tbl_keys(SUBCOMMANDS)
+  table.sort(names)
+  return names
+end
+
+function M.complete(lead, line)
+  if line:match('^%S+%s+%S+%s') then return {} end -- one word only
+  return vim.tbl_filter(function(name) return vim.startswith(name, lead) end, M.names())
+end
+
+return M

@@ -1,0 +1,51 @@
+-- What the server tells: short messages at the bottom of the screen, everything in a log that :Hotlens log opens.
+local M = {}
+
+local KEPT_LINES = 2000 -- a script that prints without end must not fill the memory
+local LEVELS = { vim.log.levels.ERROR, vim.log.levels.WARN, vim.log.levels.INFO } -- by LSP MessageType
+
+local lines = {} ---@type string[]
+local buffer ---@type integer?
+
+local function show_in_buffer()
+  if not (buffer and vim.api.nvim_buf_is_valid(buffer)) then return end
+  vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+  vim.bo[buffer].modifiable = false
+end
+
+---@param message { type?: integer, message: string }
+function M.record(message)
+  for line in vim.gsplit(message.message, '\n', { trimempty = true }) do
+    table.insert(lines, os.date('%H:%M:%S ') .. line)
+  end
+  if #lines > KEPT_LINES then lines = vim.list_slice(lines, #lines - KEPT_LINES + 1) end
+  show_in_buffer()
+end
+
+--- A message of the server. It is notified in full: the next step stands at its end.
+---@param message { type: integer, message: string }
+function M.show(message)
+  M.record(message)
+  vim.notify('Hotlens: ' .. message.message, LEVELS[message.type] or vim.log.levels.INFO)
+end
+
+--- One line that never stops the screen at "Press ENTER".
+---@param text string
+function M.status(text)
+  local room = math.max(vim.v.echospace, 20)
+  if vim.fn.strdisplaywidth(text) > room then text = vim.fn.strcharpart(text, 0, room - 1) .. '…' end
+  vim.api.nvim_echo({ { text } }, false, {})
+end
+
+function M.open_log()
+  if not (buffer and vim.api.nvim_buf_is_valid(buffer)) then
+    buffer = vim.api.nvim_create_buf(false, true)
+    vim.api.nvim_buf_set_name(buffer, 'hotlens://log')
+  end
+  show_in_buffer()
+  vim.cmd.sbuffer(buffer)
+  vim.cmd.normal({ 'G', bang = true })
+end
+
+return M

@@ -1,0 +1,238 @@
+-- What a person does and sees in Neovim: the steps of scenarios.json. Text is read from the drawn screen.
+local M = {}
+
+local WAIT_MS = 20000
+local RUN_WAIT_MS = 180000 -- a run on a busy machine
+local LABEL = [[\v^(≠ |\~)?[0-9.]+ (ns|µs|ms|s)( \<?[0-9]+\%)?( ×[0-9]+)?]]
+
+local workspace, recorder_pids
+local remembered, runs, status_lines = {}, {}, {}
+
+local function fail(...) error(string.format(...), 0) end
+
+local function eventually(what, check, ms)
+  local seen
+  local ok = vim.wait(ms or WAIT_MS, function()
+    local good
+    good, seen = check()
+    return good
+  end, 20)
+  if not ok then fail('%s; seen: %s', what, type(seen) == 'string' and seen or vim.inspect(seen)) end
+end
+
+-- Requests of the client are sent a moment after a change; absence counts only after that.
+local function settled() vim.wait(700, function() return false end) end
+
+local function line_of(text)
+  for number, line in ipairs(vim.api.nvim_buf_get_lines(0, 0, -1, false)) do
+    if line:find(text, 1, true) then return number, line end
+  end
+  fail('no line contains %s', text)
+end
+
+local function screen_row(row)
+  local cells = {}
+  for column = 1, vim.o.columns do
+    cells[column] = vim.fn.screenstring(row, column)
+  end
+  return (table.concat(cells):gsub('%s+$', ''))
+end
+
+-- What is drawn after the line's own text.
+local function after_line(number)
+  local line = vim.fn.getline(number)
+  vim.api.nvim_win_set_cursor(0, { number, 0 })
+  vim.cmd('redraw!')
+  local row = vim.fn.screenpos(0, number, 1).row
+  local text = screen_row(row)
+  local start = text:find(line, 1, true)
+  return start and vim.trim(text:sub(start + #line)) or fail('line %d is not drawn as it is: %s', number, text)
+end
+
+local function hint_of(text)
+  local number = line_of(text)
+  return vim.fn.matchstr(after_line(number), LABEL)
+end
+
+local SHAPES = {
+  time = function(label) return label ~= '' and not label:find('≠', 1, true) end,
+  repeated = function(label) return label:find('×', 1, true) ~= nil and not label:find('≠', 1, true) end,
+  edited = function(label) return vim.startswith(label, '≠') end,
+}
+
+local function message_line()
+  local rows = {}
+  for row = vim.o.lines - vim.o.cmdheight + 1, vim.o.lines do
+    table.insert(rows, screen_row(row))
+  end
+  return vim.trim(table.concat(rows, ' '))
+end
+
+local function lens_with(text)
+  local seen = {}
+  for _, lens in ipairs(vim.lsp.codelens.get(0)) do
+    local drawn = after_line(lens.range.start.line + 1)
+    if drawn:find(text, 1, true) then return lens.range.start.line + 1 end
+    table.insert(seen, drawn)
+  end
+  return nil, table.concat(seen, ' | ')
+end
+
+local function floating_text()
+  for _, window in ipairs(vim.api.nvim_list_wins()) do
+    if vim.api.nvim_win_get_config(window).relative ~= '' then
+      return table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false), '\n'), window
+    end
+  end
+end
+
+local function recorders() return vim.trim(vim.system({ recorder_pids, workspace }, { text = true }):wait().stdout) end
+
+---@param where { workspace: string, recorder_pids: string }
+function M.begin(where)
+  workspace, recorder_pids = where.workspace, where.recorder_pids
+  vim.o.columns, vim.o.lines = 150, 50
+  vim.o.wrap, vim.o.laststatus, vim.o.cmdheight = false, 2, 2
+  vim.api.nvim_create_autocmd('LspProgress', {
+    callback = function(event)
+      local token, value = event.data.params.token, event.data.params.value
+      if value.kind == 'begin' and value.cancellable then runs[token] = 'running' end
+      if value.kind == 'end' and runs[token] then runs[token] = 'ended' end
+      vim.cmd('redraw!')
+      if runs[token] then table.insert(status_lines, message_line()) end
+    end,
+  })
+end
+
+local steps = {}
+M.steps = steps
+
+function steps.open(file)
+  vim.cmd.edit(vim.fn.fnameescape(vim.fs.joinpath(workspace, file)))
+end
+
+function steps.hint(text, shape)
+  eventually(('no %s hint at "%s"'):format(shape, text), function()
+    local label = hint_of(text)
+    return SHAPES[shape](label), label ~= '' and label or after_line((line_of(text)))
+  end)
+end
+
+function steps.no_hint(text)
+  settled()
+  local label = hint_of(text)
+  if label ~= '' then fail('a hint at "%s": %s', text, label) end
+end
+
+function steps.remember(text) remembered[text] = hint_of(text) end
+
+function steps.changed(text)
+  eventually('the hint is what it was', function()
+    local label = hint_of(text)
+    return label ~= '' and label ~= remembered[text], label
+  end)
+end
+
+function steps.same(text)
+  settled()
+  local label = hint_of(text)
+  if label ~= remembered[text] then fail('%s was %s', label, remembered[text]) end
+end
+
+function steps.hover(text, word, expected)
+  local number, line = line_of(text)
+  vim.api.nvim_win_set_cursor(0, { number, assert(line:find(word, 1, true)) - 1 })
+  vim.cmd.normal('K')
+  local window
+  eventually('no hover with all texts', function()
+    local shown
+    shown, window = floating_text()
+    if not shown then return false, 'no window' end
+    return vim.iter(expected):all(function(part) return shown:find(part, 1, true) ~= nil end), shown
+  end)
+  vim.api.nvim_win_close(window, true)
+end
+
+function steps.lens(text)
+  eventually(('no lens "%s"'):format(text), function()
+    local number, seen = lens_with(text)
+    return number ~= nil, seen
+  end)
+end
+
+function steps.run_lens(text)
+  vim.api.nvim_win_set_cursor(0, { assert(lens_with(text)), 0 })
+  vim.lsp.codelens.run()
+end
+
+function steps.run_action(text, title)
+  vim.api.nvim_win_set_cursor(0, { line_of(text), 0 })
+  vim.lsp.buf.code_action({ apply = true, filter = function(action) return action.title == title end })
+end
+
+function steps.run_command(name) vim.cmd.Hotlens(name) end
+
+function steps.progress()
+  eventually('no progress in the message line', function()
+    local shown = vim.iter(status_lines):any(function(line) return line:find('Profil', 1, true) ~= nil end)
+    return next(runs) ~= nil and shown, status_lines
+  end)
+end
+
+function steps.cancel() vim.cmd.Hotlens('cancel') end
+
+function steps.finished()
+  eventually('the run does not end', function()
+    local open = vim.tbl_filter(function(state) return state == 'running' end, runs)
+    return next(runs) ~= nil and #open == 0, runs
+  end, RUN_WAIT_MS)
+end
+
+function steps.insert_above(text, new)
+  vim.api.nvim_win_set_cursor(0, { line_of(text), 0 })
+  vim.cmd.normal({ 'O' .. new, bang = true })
+end
+
+function steps.replace(text, old, new)
+  local number, line = line_of(text)
+  if not vim.endswith(line, old) then fail('"%s" does not end in "%s"', line, old) end
+  vim.api.nvim_win_set_cursor(0, { number, #line - #old })
+  vim.cmd.normal({ 'C' .. new, bang = true })
+end
+
+function steps.undo(text)
+  for _ = 1, 5 do
+    vim.cmd('silent undo')
+    if pcall(line_of, text) then return end
+  end
+  fail('undo does not bring back "%s"', text)
+end
+
+function steps.save() vim.cmd('silent write') end
+
+function steps.diagnostic(text, message)
+  eventually('no diagnostic', function()
+    local found = vim.diagnostic.get(0, { lnum = line_of(text) - 1 })
+    return vim.iter(found):any(function(each) return each.message:find(message, 1, true) ~= nil end), vim.diagnostic.get(0)
+  end)
+end
+
+function steps.message(text)
+  eventually('no message', function()
+    local all = vim.fn.execute('messages')
+    return all:gsub('\n', ''):find(text, 1, true) ~= nil, all
+  end)
+end
+
+function steps.something_runs()
+  eventually('no recorder process', function() return recorders() ~= '' end)
+end
+
+function steps.nothing_runs()
+  eventually('a recorder process is left', function()
+    local pids = recorders()
+    return pids == '', pids
+  end, 3000)
+end
+
+return M
