@@ -15,7 +15,7 @@ torch.manual_seed(0)
 model = torchvision.models.resnet18(weights=None, num_classes=10)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 
-for step in range(40):
+for _ in range(40):
     images, labels = torch.randn(4, 3, 64, 64), torch.randint(0, 10, (4,))
     loss = F.cross_entropy(model(images), labels)
     optimizer.zero_grad()
