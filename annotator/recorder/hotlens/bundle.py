@@ -1,0 +1,240 @@
+"""Writing the bundle of `../FORMAT.md`: a folder that appears under its name only when it is whole."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, Dict, List, Optional
+
+from . import __version__
+from .capture import Capture
+from .frames import Files
+from .mapping import MapStep
+from .measure import ProfiledSteps, accelerator_names, cpu_name
+from .report import RecorderError, Warnings
+from .sites import Sites
+from .statements import Statements
+from .steps import Boundary
+from .tree import Tree, build, parameter_bytes, parameter_facts
+
+BUNDLE_SCHEMA = "hotlens.bundle/1"
+MODEL_SCHEMA = "hotlens.model/1"
+PARTIAL = ".partial"
+# Packages whose version explains a profile; only what the script has imported is listed.
+LIBRARIES = ("torch", "numpy", "transformers", "lightning", "accelerate", "timm", "torchvision", "diffusers", "triton")
+
+
+def profiles_folder(out: str) -> str:
+    """`.hotlens/profiles` below `out`; `out` may also name that folder itself."""
+    out = os.path.abspath(out)
+    head, tail = os.path.split(out)
+    if tail == "profiles" and os.path.basename(head) == ".hotlens":
+        return out
+    if tail == ".hotlens":
+        return os.path.join(out, "profiles")
+    return os.path.join(out, ".hotlens", "profiles")
+
+
+def prepare(folder: str) -> None:
+    """Makes the profiles folder, ignored by git; clears what a killed run has left. Raises RecorderError where it cannot be written."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        ignore = os.path.join(os.path.dirname(folder), ".gitignore")
+        if not os.path.exists(ignore):
+            with open(ignore, "w", encoding="utf-8") as file:
+                file.write("*\n")
+        probe = os.path.join(folder, f".probe-{os.getpid()}")
+        with open(probe, "w", encoding="utf-8"):
+            pass
+        os.remove(probe)
+    except OSError as error:
+        raise RecorderError(
+            f"profiles cannot be written to {folder}: {error.strerror}. Name a folder that can be written: --out DIR"
+        ) from error
+    for name in os.listdir(folder):
+        if name.endswith(PARTIAL) and not _writer_lives(os.path.join(folder, name)):
+            shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+
+
+def _writer_lives(partial: str) -> bool:
+    try:
+        with open(os.path.join(partial, "writer"), encoding="utf-8") as file:
+            pid = int(file.read())
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return pid != os.getpid()
+
+
+@dataclass
+class Recording:
+    """Everything a run has measured; what is None was not reached."""
+
+    argv: List[str]
+    cwd: str
+    warmup_steps: int
+    steps_asked: int
+    boundary: Boundary
+    samples_per_step: Optional[int]
+    plain_ns: List[int]
+    profiled_ns: List[int]
+    measured: ProfiledSteps
+    map_ns: Optional[int]
+    mapped: Optional[MapStep]
+    map_profile: Optional[ProfiledSteps]
+    warnings: Warnings
+    stopped_early: bool = False
+    exit_code: Optional[int] = None
+    error: Optional[Dict[str, Any]] = None
+    created: float = field(default_factory=time.time)
+
+
+def write(recording: Recording, capture: Capture, files: Files, folder: str) -> str:
+    """Writes the bundle and returns its path. Raises RecorderError when the disk does not take it; nothing partial stays."""
+    moment = datetime.fromtimestamp(recording.created, timezone.utc)
+    seed = f"{recording.argv}{recording.created}{os.getpid()}{recording.profiled_ns}"
+    name = f"{moment:%Y%m%dT%H%M%SZ}-{hashlib.sha256(seed.encode()).hexdigest()[:6]}"
+    final = os.path.join(folder, name)
+    partial = final + PARTIAL
+    try:
+        os.makedirs(os.path.join(partial, "files"))
+        with open(os.path.join(partial, "writer"), "w", encoding="utf-8") as file:
+            file.write(str(os.getpid()))
+        _fill(recording, capture, files, partial, name, moment)
+        os.remove(os.path.join(partial, "writer"))
+        os.rename(partial, final)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        step = "Free some space and profile again" if error.errno == errno.ENOSPC else "Name another folder: --out DIR"
+        raise RecorderError(f"the bundle could not be written to {folder}: {error.strerror or error}. {step}") from error
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return final
+
+
+def _fill(recording: Recording, capture: Capture, files: Files, partial: str, name: str, moment: datetime) -> None:
+    statements = recording.mapped.statements if recording.mapped else Statements()
+    sites = Sites(files, statements)
+    tree = build(capture, recording.mapped, sites, files)
+    recording.measured.write(os.path.join(partial, "trace-0.json.gz"))
+    if recording.map_profile is not None:
+        recording.map_profile.write(os.path.join(partial, "trace-map.json.gz"))
+    model = model_json(tree, recording.mapped, sites, partial)
+    _write_json(os.path.join(partial, "model.json"), model)
+    _write_json(os.path.join(partial, "manifest.json"), manifest_json(recording, name, moment))
+
+
+def _write_json(path: str, value: Any) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(value, file, separators=(",", ":"), ensure_ascii=False)
+        file.write("\n")
+
+
+def model_json(tree: Tree, mapped: Optional[MapStep], sites: Sites, partial: str) -> Dict[str, Any]:
+    modules = [
+        {
+            "id": i, "path": row.path, "class": type(row.module).__name__, "python_module": type(row.module).__module__,
+            "parent": row.parent, "root": row.root, "parameters_bytes": parameter_bytes(row.module),
+            "attached": row.attached.as_json() if row.attached else None,
+            "constructed": row.constructed.as_json() if row.constructed else None,
+            "class_site": row.class_site.as_json() if row.class_site else None,
+        }
+        for i, row in enumerate(tree.modules)
+    ]
+    parameters = [{"id": p.id, "module": p.module, "name": p.name, **parameter_facts(p.parameter)} for p in tree.parameters]
+    calls: List[Dict[str, Any]] = []
+    lines: List[Dict[str, Any]] = []
+    stages: List[Dict[str, Any]] = []
+    if mapped is not None:
+        for i, call in enumerate(mapped.calls):
+            site = sites.expression(call.site).as_json() if call.site else None
+            calls.append({"id": i, "module": tree.number[id(call.module)], "parent": call.parent, "site": site})
+        for (filename, line, function), i in mapped.lines.items():
+            lines.append({"id": i, "file": sites.file(filename), "line": line - 1, "function": function})
+        stages = _stages(tree, mapped, sites)
+    return {
+        "schema": MODEL_SCHEMA, "files": sites.rows(partial), "modules": modules,
+        "roots": [{"module": module, "role": role} for module, role in tree.roots],
+        "parameters": parameters, "calls": calls, "lines": lines, "stages": stages,
+    }
+
+
+def _stages(tree: Tree, mapped: MapStep, sites: Sites) -> List[Dict[str, Any]]:
+    """Each place once: what the map step noted, and the calls of the model and of its criterion."""
+    roles = dict(tree.roots)
+    found = [(stage, sites.expression(at)) for (stage, _, _), at in mapped.stages.items()]
+    for call in mapped.calls:
+        if call.parent >= 0 or call.in_backward or call.site is None:
+            continue
+        role = roles.get(tree.modules[tree.number[id(call.module)]].root)
+        stage = {"model": "forward", "loss": "loss"}.get(role or "")
+        if stage is not None:
+            found.append((stage, sites.expression(call.site)))
+    return [{"stage": stage, "site": site.as_json()} for stage, site in dict.fromkeys(found)]
+
+
+def manifest_json(r: Recording, name: str, moment: datetime) -> Dict[str, Any]:
+    import torch
+
+    devices = [{"kind": "cpu", "name": cpu_name()}, *({"kind": kind, "name": n} for kind, n in accelerator_names())]
+    manifest: Dict[str, Any] = {
+        "schema": BUNDLE_SCHEMA, "id": name, "created": f"{moment:%Y-%m-%dT%H:%M:%SZ}", "hotlens": __version__,
+        "argv": r.argv, "cwd": r.cwd,
+        "python": {"version": ".".join(map(str, sys.version_info[:3])), "executable": sys.executable},
+        "libraries": _libraries(), "threads": torch.get_num_threads(), "devices": devices,
+        "step": {"by": r.boundary.by, "why": r.boundary.why},
+        "samples_per_step": r.samples_per_step, "warmup_steps": r.warmup_steps,
+        "steps_asked": r.steps_asked, "steps_measured": len(r.profiled_ns),
+        "plain_step_ns": r.plain_ns, "profiled_step_ns": r.profiled_ns, "map_step_ns": r.map_ns,
+        "stopped_early": r.stopped_early, "exit_code": r.exit_code, "error": r.error,
+        "git": _git(r.cwd), "warnings": r.warnings.as_list(), "traces": [{"file": "trace-0.json.gz", "rank": 0}],
+    }
+    if r.map_profile is not None:
+        manifest["map_trace"] = "trace-map.json.gz"
+    return manifest
+
+
+def update_manifest(bundle: str, changes: Dict[str, Any]) -> None:
+    """Replaces keys of a manifest that is in place; readers see the old or the new one."""
+    path = os.path.join(bundle, "manifest.json")
+    with open(path, encoding="utf-8") as file:
+        manifest = json.load(file)
+    manifest.update(changes)
+    _write_json(path + ".new", manifest)
+    os.replace(path + ".new", path)
+
+
+def _libraries() -> Dict[str, str]:
+    found = {}
+    for name in LIBRARIES:
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if version is not None:
+            found[name] = str(version)
+    return found
+
+
+def _git(folder: str) -> Optional[Dict[str, Any]]:
+    def ask(*arguments: str) -> Optional[str]:
+        try:
+            done = subprocess.run(
+                ["git", "-C", folder, *arguments], capture_output=True, text=True, timeout=5, stdin=subprocess.DEVNULL, check=False
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    commit = ask("rev-parse", "HEAD")
+    if not commit:
+        return None
+    return {"commit": commit, "dirty": bool(ask("status", "--porcelain", "--untracked-files=no"))}

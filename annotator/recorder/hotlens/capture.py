@@ -1,0 +1,135 @@
+"""Construction capture: where each nn.Module was created and where it was given its name.
+
+While installed, five methods of nn.Module note the calling frames and go on; nothing else changes. Modules are known by identity and held
+weakly. Which noted place becomes a module's line is decided when the bundle is written (`tree`).
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import weakref
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from .frames import Files, Point, first_argument, point
+
+# Frames between a constructor and the module that owns the result; deeper ones say nothing more about the line.
+CHAIN_LIMIT = 24
+NAMING_METHODS = ("__setattr__", "add_module", "register_module", "__setitem__")
+
+
+@dataclass
+class Step:
+    """One user frame on the way out from a constructor or an attachment."""
+
+    frame: int  # identity of the frame object while it ran
+    at: Point
+
+
+@dataclass
+class Construction:
+    """The user frames around a constructor call, innermost first."""
+
+    module: "weakref.ref[Any]"
+    chain: List[Step] = field(default_factory=list)
+    copied: bool = False  # by copy or unpickling: __init__ never ran
+
+
+@dataclass
+class Attachment:
+    """The user frames around the statement that gave `child` the name."""
+
+    child: "weakref.ref[Any]"
+    chain: List[Step] = field(default_factory=list)
+
+
+class Capture:
+    """Notes taken while modules are built. `install` and `uninstall` are a pair; the notes stay."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self.constructions: Dict[int, Construction] = {}
+        self.attachments: Dict[Tuple[int, str], Attachment] = {}
+        self.order: List[int] = []
+        self._originals: Dict[str, Callable[..., Any]] = {}
+        self._module_class: Any = None
+
+    def install(self, module_class: Any) -> None:
+        self._module_class = module_class
+        notes = {
+            "__init__": lambda m, a: self._constructed(m, False),
+            "__setstate__": lambda m, a: self._constructed(m, True),
+            "__setattr__": self._maybe_attached,
+            "add_module": self._maybe_attached,
+        }
+        for name, note in notes.items():
+            self._wrap(name, note)
+
+    def _wrap(self, name: str, note: Callable[[Any, Tuple[Any, ...]], None]) -> None:
+        original = self._module_class.__dict__[name]
+
+        @functools.wraps(original)
+        def noting(module: Any, *args: Any, **kwargs: Any) -> Any:
+            note(module, args or tuple(kwargs.values()))
+            return original(module, *args, **kwargs)
+
+        self._originals[name] = original
+        setattr(self._module_class, name, noting)
+
+    def uninstall(self) -> None:
+        for name, original in self._originals.items():
+            setattr(self._module_class, name, original)
+        self._originals.clear()
+
+    def alive(self) -> List[Any]:
+        """Every captured module that still exists, oldest first."""
+        found = (self.constructions[k].module() for k in self.order if k in self.constructions)
+        return [m for m in found if m is not None]
+
+    def construction(self, module: Any) -> Optional[Construction]:
+        known = self.constructions.get(id(module))
+        return known if known is not None and known.module() is module else None
+
+    def attachment(self, parent: Any, name: str, child: Any) -> Optional[Attachment]:
+        known = self.attachments.get((id(parent), name))
+        return known if known is not None and known.child() is child else None
+
+    def _constructed(self, module: Any, copied: bool) -> None:
+        known = self.construction(module)
+        if known is not None:
+            return  # super().__init__ of a second base
+        if id(module) not in self.constructions:
+            self.order.append(id(module))
+        chain = self._chain(sys._getframe(3), skip_for=module)
+        self.constructions[id(module)] = Construction(weakref.ref(module), chain, copied)
+
+    def _maybe_attached(self, parent: Any, args: Tuple[Any, ...]) -> None:
+        if len(args) < 2 or not isinstance(args[1], self._module_class):
+            return
+        chain = self._chain(sys._getframe(2), naming=parent)
+        self.attachments[(id(parent), str(args[0]))] = Attachment(weakref.ref(args[1]), chain)
+
+    def _chain(self, frame: Optional[FrameType], skip_for: Any = None, naming: Any = None) -> List[Step]:
+        """User frames outward, ending with the first that runs for another module: the owner."""
+        chain: List[Step] = []
+        own_constructor = skip_for is not None
+        while frame is not None and len(chain) < CHAIN_LIMIT:
+            if not self.files.is_library(frame.f_code.co_filename):
+                subject = first_argument(frame)
+                if own_constructor and (subject is skip_for or _creates(frame, subject, skip_for)):
+                    frame = frame.f_back
+                    continue
+                own_constructor = False
+                if not (naming is not None and subject is naming and frame.f_code.co_name in NAMING_METHODS):
+                    chain.append(Step(id(frame), point(frame)))
+                    if isinstance(subject, self._module_class) and subject is not naming:
+                        break
+            frame = frame.f_back
+        return chain
+
+
+def _creates(frame: FrameType, subject: Any, module: Any) -> bool:
+    """A metaclass's __call__ or a __new__ of the module's class."""
+    return isinstance(subject, type) and frame.f_code.co_name in ("__call__", "__new__") and isinstance(module, subject)

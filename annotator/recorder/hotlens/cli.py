@@ -1,0 +1,81 @@
+"""Command line of the recorder: `record [options] -- SCRIPT ARGS…` or `record [options] -- -m MODULE ARGS…`.
+
+Exit status: the script's own; 2 wrong usage; 3 the recorder could not start or could not write (said on stderr).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass, field
+from typing import List, NoReturn, Optional, Sequence
+
+from . import __version__
+
+DEFAULT_WARMUP = 3
+DEFAULT_STEPS = 5
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for. `argv` is the script and its arguments, or `-m`, the module and its arguments."""
+
+    argv: List[str] = field(default_factory=list)
+    warmup: int = DEFAULT_WARMUP
+    steps: int = DEFAULT_STEPS
+    keep_going: bool = False
+    out: str = "."
+    progress_fd: Optional[int] = None
+
+
+def count(least: int) -> object:
+    def parse(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}")
+        return value
+
+    parse.__name__ = "number"
+    return parse
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="hotlens-record", description="Runs a training script and records where a step spends its time.",
+        epilog="example: python -m hotlens record --steps 5 -- train.py --lr 0.1",
+    )
+    top.add_argument("--version", action="version", version=__version__)
+    verbs = top.add_subparsers(dest="verb", required=True)
+    record = verbs.add_parser("record", help="run a script and write a bundle")
+    record.add_argument("--out", default=".", help="the folder that holds .hotlens/profiles (default: the current one)")
+    record.add_argument("--warmup", type=count(0), default=DEFAULT_WARMUP, help="steps before anything is timed")  # type: ignore[arg-type]
+    record.add_argument("--steps", type=count(1), default=DEFAULT_STEPS, help="steps under the profiler")  # type: ignore[arg-type]
+    record.add_argument("--keep-going", action="store_true", help="let the script finish instead of stopping it when the bundle is written")
+    record.add_argument("--progress-fd", type=int, default=None, help="write progress as JSON lines to this descriptor")
+    record.add_argument("-m", dest="module", default=None, help=argparse.SUPPRESS)
+    record.add_argument("command", nargs=argparse.REMAINDER, metavar="-- SCRIPT ARGS… | -- -m MODULE ARGS…")
+    return top
+
+
+def parse(arguments: Sequence[str]) -> Options:
+    """The options; exits with status 2 and a usage line where they make no sense."""
+    p = parser()
+    a = p.parse_args(list(arguments))
+    command: List[str] = list(a.command)
+    if command and command[0] == "--":
+        command = command[1:]
+    if a.module is not None:
+        command = ["-m", a.module, *command]
+    if not command or command == ["-m"]:
+        p.error("name the script to run: record -- train.py, or record -- -m package.train")
+    return Options(
+        argv=command, warmup=a.warmup, steps=a.steps, keep_going=a.keep_going, out=a.out, progress_fd=a.progress_fd
+    )
+
+
+def main(arguments: Sequence[str]) -> NoReturn:
+    options = parse(arguments)
+    from .run import run
+
+    run(options)
+    sys.exit(0)

@@ -1,0 +1,52 @@
+"""Running the user's program as the `__main__` it would be under plain Python."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.machinery import SourceFileLoader
+from types import ModuleType
+from typing import List
+
+from .report import RecorderError
+
+
+class Program:
+    """A script with its arguments, or `-m`, a module and its arguments."""
+
+    def __init__(self, argv: List[str]) -> None:
+        self.is_module = argv[0] == "-m"
+        self.argv = argv
+        self.target = argv[1] if self.is_module else argv[0]
+        self.folder = os.getcwd() if self.is_module else os.path.dirname(os.path.realpath(self.target))
+
+    def prepare(self) -> None:
+        """Sets sys.path[0] and sys.argv. Raises RecorderError for a script that is not there."""
+        if not self.is_module and not os.path.isfile(self.target):
+            what = "is a folder" if os.path.isdir(self.target) else "does not exist"
+            raise RecorderError(f"{self.target} {what}. Name the script that trains, as in: hotlens run train.py")
+        if getattr(sys.flags, "safe_path", False):
+            pass  # -P: Python leaves the script's folder out too
+        elif sys.path:
+            sys.path[0] = self.folder
+        sys.argv = ["-m", *self.argv[2:]] if self.is_module else list(self.argv)
+
+    def run(self) -> None:
+        """Runs it to its end; whatever it raises comes through."""
+        main = ModuleType("__main__")
+        main.__dict__["__builtins__"] = __builtins__
+        sys.modules["__main__"] = main
+        if self.is_module:
+            import runpy
+
+            # What `python -m` itself calls: sets __spec__, __file__ and sys.argv[0], and reports a missing module in Python's words.
+            runpy._run_module_as_main(self.target)  # type: ignore[attr-defined]
+            return
+        path = os.path.abspath(self.target)
+        loader = SourceFileLoader("__main__", path)
+        main.__dict__.update(__file__=path, __loader__=loader, __package__=None, __spec__=None, __cached__=None)
+        with open(path, "rb") as file:
+            text = file.read()
+        code = compile(text, path, "exec", dont_inherit=True)
+        del text
+        exec(code, main.__dict__)

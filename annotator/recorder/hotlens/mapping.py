@@ -1,0 +1,339 @@
+"""The map step: which module, from which expression and line, ran which operators.
+
+One step runs under `sys.settrace` and a profiler of its own. Entering a module call, a source line, a stage or a parameter's gradient opens a
+range with a number in the trace; `model.json` says what the number stands for. Ranges of one thread are kept on a stack and closed with the
+frame that opened them, so they nest whatever is raised or yielded.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+
+from .classify import CALL, FORWARD, LINES, LOSS, STAGES, Classifier
+from .frames import Files, Point, first_argument, is_ours, point, qualified_name
+from .statements import Statements
+
+# A function whose lines run more often than this in one step is data handling, not a model; its lines are no longer marked.
+LINES_PER_FUNCTION = 10_000
+Trace = Callable[[FrameType, str, Any], Any]
+
+
+@dataclass
+class ModuleCall:
+    module: Any
+    parent: int
+    site: Optional[Point]
+    depth: int  # modules around it on its thread
+    in_backward: bool = False
+    scalar_result: bool = False  # returned a scalar with a gradient: a criterion, when it is a root
+
+
+@dataclass
+class _Range:
+    frame: FrameType
+    kind: str  # call, line, stage
+    handle: Any
+    call: int = -1
+    module: Any = None
+    forward_entered: bool = False
+    line: int = 0
+    statement: int = 0
+    stage: str = ""
+
+
+@dataclass
+class _Thread:
+    stack: List[_Range] = field(default_factory=list)
+    previous: Any = None
+    local_before: List[Tuple[FrameType, Any]] = field(default_factory=list)
+
+
+class MapStep:
+    """Trace functions and what they noted. `start` and `stop` enclose the step; after `stop` the notes hold no frame."""
+
+    def __init__(self, files: Files, model_files: Set[str], modules: List[Any]) -> None:
+        self.files = files
+        self.kinds = Classifier(files, model_files)
+        self.statements = Statements()
+        self.modules = modules
+        self.calls: List[ModuleCall] = []
+        self.lines: Dict[Tuple[str, int, str], int] = {}
+        self.stages: Dict[Tuple[str, CodeType, int], Point] = {}
+        self.parameters: Dict[int, int] = {}  # identity of a parameter -> number
+        self.kept: List[Any] = []
+        self.capped: Set[str] = set()
+        self._line_counts: Dict[CodeType, int] = {}
+        self._threads: Dict[int, _Thread] = {}
+        self._active = False
+        self._deferred: Optional[Tuple[FrameType, int]] = None
+        self._handles: List[Any] = []
+        self._range_class: Any = None
+
+    # -- start and stop
+
+    def start(self, boundary: str) -> None:
+        from torch.autograd.profiler import record_function
+
+        self._range_class = record_function
+        self._hook_gradients()
+        self._hook_other_threads()
+        self._active = True
+        thread = self._thread()
+        thread.previous = sys.gettrace()
+        self._adopt_stack(thread, sys._getframe(1), boundary)
+        sys.settrace(self._global)
+
+    def stop(self) -> None:
+        self._active = False
+        thread = self._threads.get(threading.get_ident(), _Thread())
+        sys.settrace(thread.previous)
+        for frame, before in thread.local_before:
+            frame.f_trace = before
+        while thread.stack:
+            self._pop(thread)
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self._threads.clear()
+        self._deferred = None
+
+    def _adopt_stack(self, thread: _Thread, frame: Optional[FrameType], boundary: str) -> None:
+        """Lines that are being executed already: the step began inside them."""
+        open_frames: List[FrameType] = []
+        while frame is not None:
+            if not is_ours(frame.f_code.co_filename) and self.kinds.of(frame.f_code) & LINES:
+                open_frames.append(frame)
+            frame = frame.f_back
+        innermost = open_frames[0] if open_frames else None
+        for f in reversed(open_frames):
+            thread.local_before.append((f, f.f_trace))
+            f.f_trace = self._local
+            ends_here = f is innermost and boundary != "loader"  # the line's call has done its work before the step began
+            if not ends_here:
+                self._open_line(thread, f, f.f_lineno)
+        if innermost is not None and boundary == "loader":
+            # The next fetch from this line ends the step: it is not a second execution of the line.
+            self._deferred = (innermost, self._statement(innermost, innermost.f_lineno))
+
+    def _thread(self) -> _Thread:
+        return self._threads.setdefault(threading.get_ident(), _Thread())
+
+    # -- trace functions
+
+    def _global(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if not self._active:
+            sys.settrace(None)
+            return None
+        kind = self.kinds.of(frame.f_code)
+        if not kind:
+            return None
+        thread = self._thread()
+        if kind & CALL:
+            self._enter_call(thread, frame)
+        elif kind & FORWARD:
+            self._enter_forward(thread, frame)
+        elif kind & LOSS:
+            self._note_loss(thread, frame)
+        elif kind & STAGES:
+            self._enter_stage(thread, frame)
+        if kind & LINES and self._below_cap(frame.f_code):
+            if frame.f_lasti >= 0 and frame.f_lineno != frame.f_code.co_firstlineno:
+                self._open_line(thread, frame, frame.f_lineno)  # a generator goes on
+        elif not kind & (CALL | FORWARD | STAGES):
+            return None
+        else:
+            frame.f_trace_lines = False
+        return self._local
+
+    def _local(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if not self._active:
+            return None
+        if event == "line":
+            self._next_line(self._thread(), frame)
+        elif event == "return":
+            self._leave(self._thread(), frame, arg)
+        return self._local
+
+    # -- module calls
+
+    def _enter_call(self, thread: _Thread, frame: FrameType) -> None:
+        module = first_argument(frame)
+        if not self.kinds.is_module(module):
+            return
+        top = self._innermost_call(thread)
+        if top is not None and top.module is module and not top.forward_entered:
+            return  # an overridden __call__ on its way to the real one
+        self._open_call(thread, frame, module, forward=False)
+
+    def _enter_forward(self, thread: _Thread, frame: FrameType) -> None:
+        module = first_argument(frame)
+        if not self.kinds.is_module(module):
+            return
+        top = self._innermost_call(thread)
+        if top is not None and top.module is module and not top.forward_entered:
+            top.forward_entered = True
+        elif self.kinds.is_own_forward(module, frame.f_code):
+            self._open_call(thread, frame, module, forward=True)
+
+    def _open_call(self, thread: _Thread, frame: FrameType, module: Any, forward: bool) -> None:
+        top = self._innermost_call(thread)
+        number = len(self.calls)
+        depth = sum(r.kind == "call" for r in thread.stack)
+        backward = any(r.stage == "backward" for r in thread.stack)
+        site = self._site(frame.f_back, module)
+        self.calls.append(ModuleCall(module, top.call if top else -1, site, depth, backward))
+        self._push(thread, _Range(frame, "call", None, call=number, module=module, forward_entered=forward), f"hotlens.call#{number}")
+
+    def _innermost_call(self, thread: _Thread) -> Optional[_Range]:
+        for r in reversed(thread.stack):
+            if r.kind == "call":
+                return r
+        return None
+
+    def _site(self, frame: Optional[FrameType], module: Any = None) -> Optional[Point]:
+        """The nearest user frame that is not the module's own wrapper."""
+        while frame is not None:
+            if not self.files.is_library(frame.f_code.co_filename) and (module is None or first_argument(frame) is not module):
+                return point(frame)
+            frame = frame.f_back
+        return None
+
+    def _loop_site(self, frame: Optional[FrameType]) -> Optional[Point]:
+        """The nearest frame of the user's own project, else of any user code."""
+        f = frame
+        while f is not None:
+            if self.files.in_workspace(f.f_code.co_filename):
+                return point(f)
+            f = f.f_back
+        return self._site(frame)
+
+    # -- stages
+
+    def _enter_stage(self, thread: _Thread, frame: FrameType) -> None:
+        stage = self.kinds.stage(frame)
+        if stage is None or any(r.stage == stage for r in thread.stack):
+            return
+        self._note_stage(stage, self._loop_site(frame.f_back))
+        self._push(thread, _Range(frame, "stage", None, stage=stage), f"hotlens.stage#{stage}")
+
+    def _note_loss(self, thread: _Thread, frame: FrameType) -> None:
+        """A functional criterion of the loop itself, not one inside a module."""
+        if self._innermost_call(thread) is None and not any(r.kind == "stage" for r in thread.stack):
+            self._note_stage("loss", self._loop_site(frame.f_back))
+
+    def _note_stage(self, stage: str, site: Optional[Point]) -> None:
+        if site is not None:
+            self.stages.setdefault((stage, site.code, site.lasti), site)
+
+    # -- lines
+
+    def _below_cap(self, code: CodeType) -> bool:
+        if self._line_counts.get(code, 0) <= LINES_PER_FUNCTION:
+            return True
+        self.capped.add(code.co_name)
+        return False
+
+    def _statement(self, frame: FrameType, line: int) -> int:
+        return self.statements.first_line(frame.f_code.co_filename, line)
+
+    def _next_line(self, thread: _Thread, frame: FrameType) -> None:
+        """A statement's first line stays open while its other lines run, so each execution of a line is one range."""
+        line = frame.f_lineno
+        statement = self._statement(frame, line)
+        own = [r for r in thread.stack if r.frame is frame and r.kind == "line"]
+        if own and own[0].statement == statement:
+            self._close_above(thread, own[0])
+            if line == own[0].line:
+                return
+        else:
+            if own:
+                self._close_above(thread, own[0])
+                self._pop(thread)
+            if self._deferred is not None and self._deferred[0] is frame and self._deferred[1] == statement:
+                return
+            if line != statement:
+                self._open_line(thread, frame, statement)
+        self._open_line(thread, frame, line)
+
+    def _open_line(self, thread: _Thread, frame: FrameType, line: int) -> None:
+        code = frame.f_code
+        self._line_counts[code] = self._line_counts.get(code, 0) + 1
+        if not self._below_cap(code):
+            return
+        key = (code.co_filename, line, qualified_name(frame))
+        number = self.lines.setdefault(key, len(self.lines))
+        entry = _Range(frame, "line", None, line=line, statement=self._statement(frame, line))
+        self._push(thread, entry, f"hotlens.line#{number}")
+
+    # -- the stack
+
+    def _push(self, thread: _Thread, entry: _Range, name: str) -> None:
+        entry.handle = self._range_class(name)
+        entry.handle.__enter__()
+        thread.stack.append(entry)
+
+    def _pop(self, thread: _Thread) -> None:
+        thread.stack.pop().handle.__exit__(None, None, None)
+
+    def _close_above(self, thread: _Thread, entry: _Range) -> None:
+        while thread.stack and thread.stack[-1] is not entry:
+            self._pop(thread)
+
+    def _leave(self, thread: _Thread, frame: FrameType, result: Any) -> None:
+        """Closes what the frame opened, and anything left open above it."""
+        lowest = next((i for i, r in enumerate(thread.stack) if r.frame is frame), None)
+        if lowest is None:
+            return
+        entry = thread.stack[lowest]
+        if entry.kind == "call" and self.calls[entry.call].depth == 0:
+            self.calls[entry.call].scalar_result = _scalar_with_gradient(result)
+        while len(thread.stack) > lowest:
+            self._pop(thread)
+
+    # -- gradients and other threads
+
+    def _hook_gradients(self) -> None:
+        """A mark inside the AccumulateGrad of every parameter (torch 2.1 and newer)."""
+        seen: Set[int] = set()
+        for module in self.modules:
+            for parameter in module.parameters(recurse=False):
+                hook = getattr(parameter, "register_post_accumulate_grad_hook", None)
+                if hook is None or id(parameter) in seen or not parameter.requires_grad or not parameter.is_leaf:
+                    continue
+                seen.add(id(parameter))
+                self._handles.append(hook(self._gradient_arrived))
+
+    def _gradient_arrived(self, parameter: Any) -> None:
+        number = self.parameters.setdefault(id(parameter), len(self.parameters))
+        with self._range_class(f"hotlens.param#{number}"):
+            pass
+
+    def _hook_other_threads(self) -> None:
+        """Autograd threads of a device run Python (checkpointing) without a trace function: the first module call there sets it."""
+        import torch
+        from torch.nn.modules.module import register_module_forward_pre_hook
+
+        if not torch.cuda.is_available():
+            return  # on the CPU backward runs on the thread that called it
+
+        def entered(module: Any, args: Any) -> None:
+            if not self._active or threading.get_ident() in self._threads:
+                return
+            thread = self._thread()
+            sys.settrace(self._global)
+            frame: Optional[FrameType] = sys._getframe(1)
+            while frame is not None and not self.kinds.of(frame.f_code) & CALL:
+                frame = frame.f_back
+            if frame is not None:
+                frame.f_trace = self._local
+                self._open_call(thread, frame, module, forward=False)
+
+        self._handles.append(register_module_forward_pre_hook(entered))
+
+
+def _scalar_with_gradient(value: Any) -> bool:
+    return getattr(value, "ndim", None) == 0 and bool(getattr(value, "requires_grad", False))

@@ -1,0 +1,178 @@
+"""Timing steps: a clock at step boundaries, and a window of steps under torch.profiler.
+
+On a device the host runs ahead of the work, so boundaries are device events there and one synchronisation before and after a window makes
+them whole; nothing is synchronised between two steps.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager
+from typing import Any, Iterator, List, Optional, Tuple
+
+STEP_NAME = "ProfilerStep#{}"
+# What a range is renamed to when its step turns out not to be one (the loader was at its end).
+NO_STEP_NAME = "between steps #{}"
+# Kineto logs to stderr through its own channel; a level above its highest keeps the script's stderr as it is.
+QUIET_KINETO = "6"
+
+
+def device_module() -> Any:
+    """torch.cuda when the script has used it, else None. Never initialises a device."""
+    import torch
+
+    return torch.cuda if torch.cuda.is_available() and torch.cuda.is_initialized() else None
+
+
+class StepClock:
+    """Begin and end of each step of one window."""
+
+    def __init__(self) -> None:
+        self.device = device_module()
+        self._steps: List[Tuple[Any, Any]] = []
+        self._begin: Any = None
+        if self.device is not None:
+            self.device.synchronize()
+
+    def mark(self) -> Any:
+        if self.device is None:
+            return time.perf_counter_ns()
+        event = self.device.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def begin(self, mark: Any) -> None:
+        self._begin = mark
+
+    def end(self, mark: Any) -> None:
+        if self._begin is not None:
+            self._steps.append((self._begin, mark))
+        self._begin = None
+
+    def drop(self) -> None:
+        self._begin = None
+
+    def durations_ns(self) -> List[int]:
+        if self.device is None:
+            return [end - begin for begin, end in self._steps]
+        self.device.synchronize()
+        return [round(begin.elapsed_time(end) * 1e6) for begin, end in self._steps]
+
+
+@contextmanager
+def _quiet_kineto() -> Iterator[None]:
+    """The level is read when the profiler first starts; a level the user has set stays."""
+    name = "KINETO_LOG_LEVEL"
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = QUIET_KINETO
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
+
+
+class ProfiledSteps:
+    """Steps under torch.profiler, each in a range ProfilerStep#N; time between two steps is in none."""
+
+    def __init__(self, details: bool) -> None:
+        from torch.profiler import ProfilerActivity, profile
+
+        activities = [ProfilerActivity.CPU]
+        if device_module() is not None:
+            activities.append(ProfilerActivity.CUDA)
+        self._profiler = profile(activities=activities, record_shapes=details, profile_memory=details)
+        self._range: Any = None
+        self._number = -1
+        self._not_steps: List[int] = []
+        self.complete = 0
+        self.running = False
+
+    def start(self) -> None:
+        with _quiet_kineto():
+            self._profiler.start()
+        self.running = True
+
+    def begin(self) -> None:
+        from torch.autograd.profiler import record_function
+
+        self._number += 1
+        self._range = record_function(STEP_NAME.format(self._number))
+        self._range.__enter__()
+
+    def end(self) -> None:
+        if self._close():
+            self.complete += 1
+
+    def drop(self) -> None:
+        """The range that is open is not a step."""
+        if self._close():
+            self._not_steps.append(self._number)
+
+    def _close(self) -> bool:
+        if self._range is None:
+            return False
+        self._range.__exit__(None, None, None)
+        self._range = None
+        return True
+
+    def stop(self) -> None:
+        if self.running:
+            self.running = False
+            self._profiler.stop()
+
+    def write(self, path: str) -> None:
+        """The trace, gzipped, with the ranges renamed that were no steps."""
+        import gzip
+        import shutil
+
+        plain = path + ".json"
+        try:
+            self._profiler.export_chrome_trace(plain)
+            if self._not_steps:
+                self._rename(plain)
+            with open(plain, "rb") as source, gzip.open(path, "wb", compresslevel=5) as target:
+                shutil.copyfileobj(source, target, 1 << 20)
+        finally:
+            if os.path.exists(plain):
+                os.remove(plain)
+
+    def _rename(self, path: str) -> None:
+        with open(path, "rb") as file:
+            text = file.read()
+        for number in self._not_steps:
+            old, new = STEP_NAME.format(number), NO_STEP_NAME.format(number)
+            text = text.replace(f'"{old}"'.encode(), f'"{new}"'.encode())
+        with open(path, "wb") as file:
+            file.write(text)
+
+
+def accelerator_names() -> List[Tuple[str, str]]:
+    """(kind, name) of the devices in use beside the CPU."""
+    device = device_module()
+    if device is None:
+        return []
+    import torch
+
+    kind = "hip" if getattr(torch.version, "hip", None) else "cuda"
+    return [(kind, device.get_device_name(i)) for i in range(device.device_count())]
+
+
+def cpu_name() -> str:
+    import platform
+
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def median(values: List[int]) -> Optional[int]:
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2] if ordered else None

@@ -1,0 +1,70 @@
+"""What the recorder says while it runs: lines for people on stderr, JSON lines for a program on the progress descriptor."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional
+
+
+class RecorderError(Exception):
+    """The recorder cannot do its work; the message is the sentence the user reads, the next step last."""
+
+
+@dataclass
+class Warnings:
+    """What was lost or guessed, counted by code; goes into the manifest."""
+
+    items: Dict[str, Dict[str, Any]] = field(default_factory=dict)
+
+    def add(self, code: str, message: str) -> None:
+        entry = self.items.setdefault(code, {"code": code, "message": message, "count": 0})
+        entry["count"] += 1
+
+    def drop(self, code: str) -> None:
+        self.items.pop(code, None)
+
+    def as_list(self) -> List[Dict[str, Any]]:
+        return list(self.items.values())
+
+
+class Reporter:
+    """Writes to stderr and to the progress descriptor; a closed reader silences it and never stops the script."""
+
+    def __init__(self, progress_fd: Optional[int] = None) -> None:
+        self.fd = progress_fd
+        self.pid = os.getpid()
+        self.ended = False
+        if progress_fd is not None:
+            try:
+                os.set_inheritable(progress_fd, False)
+            except OSError:
+                self.fd = None
+
+    def say(self, message: str) -> None:
+        try:
+            sys.__stderr__.write(f"hotlens: {message}\n")  # type: ignore[union-attr]
+            sys.__stderr__.flush()  # type: ignore[union-attr]
+        except (AttributeError, OSError, ValueError):
+            pass
+
+    def progress(self, phase: str, **fields: Any) -> None:
+        """One JSON line. `done` and `failed` end the run: only the first of them is written."""
+        if phase in ("done", "failed"):
+            if self.ended:
+                return
+            self.ended = True
+        if self.fd is None or os.getpid() != self.pid:
+            return
+        line = json.dumps({"phase": phase, **{k: v for k, v in fields.items() if v is not None}}) + "\n"
+        try:
+            os.write(self.fd, line.encode())
+        except OSError:
+            self.fd = None
+
+    def fail(self, message: str, error: Optional[Dict[str, Any]] = None) -> None:
+        """A failure of the run that is worth one line on stderr and a `failed` record."""
+        self.say(message)
+        self.progress("failed", message=message, error=error or {"type": "RecorderError", "message": message})

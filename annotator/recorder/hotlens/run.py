@@ -1,0 +1,124 @@
+"""From options to an exit status: checks before the script, runs it, settles the recording, ends as the script would have ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from types import TracebackType
+from typing import Any, Dict, NoReturn, Optional
+
+from . import bundle
+from .cli import Options
+from .environment import check_torch, when_imported
+from .frames import Files, is_ours
+from .launch import Program
+from .report import RecorderError, Reporter
+from .session import Finished, Session
+
+CANNOT_RECORD = 3
+
+
+def run(options: Options) -> NoReturn:
+    reporter = Reporter(options.progress_fd)
+    reporter.progress("start")
+    program = Program(options.argv)
+    try:
+        folder = bundle.profiles_folder(options.out)
+        program.prepare()
+        check_torch()
+        bundle.prepare(folder)
+    except RecorderError as error:
+        reporter.fail(str(error))
+        sys.exit(CANNOT_RECORD)
+    files = Files([os.getcwd(), program.folder])
+    session = Session(options, reporter, folder, files)
+    when_imported("torch", session.torch_imported)
+    try:
+        program.run()
+    except BaseException as error:
+        _ended_by(error, session, reporter)
+    _settle(session, reporter, 0, None, interrupted=False)
+    sys.exit(0)
+
+
+def _ended_by(error: BaseException, session: Session, reporter: Reporter) -> NoReturn:
+    """Ends the process as Python ends it for this exception, with our frames taken out of the traceback."""
+    without_our_frames(error)
+    if isinstance(error, Finished):
+        sys.exit(error.code)
+    if isinstance(error, SystemExit):
+        code = _status(error)
+        _settle(session, reporter, code, None, interrupted=False)
+        raise SystemExit(error.code)
+    interrupted = isinstance(error, KeyboardInterrupt)
+    facts = error_facts(error)
+    sys.excepthook(type(error), error, error.__traceback__)
+    _settle(session, reporter, 130 if interrupted else 1, facts, interrupted)
+    if interrupted:
+        _end_by_interrupt()
+    sys.exit(1)
+
+
+def _settle(session: Session, reporter: Reporter, code: int, error: Optional[Dict[str, Any]], interrupted: bool) -> None:
+    try:
+        session.script_ended(code, error, interrupted)
+    except RecorderError as failure:
+        reporter.fail(str(failure))
+    if error is not None:
+        reporter.progress("failed", message=error["message"], error=error)
+
+
+def _status(error: SystemExit) -> int:
+    if error.code is None:
+        return 0
+    return error.code if isinstance(error.code, int) else 1
+
+
+def _end_by_interrupt() -> None:
+    """The parent sees death by SIGINT, as for any Python program that does not handle Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            pass
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def without_our_frames(error: BaseException) -> None:
+    """Removes this package's frames from the traceback and those of its causes."""
+    seen = set()
+    pending: "list[Optional[BaseException]]" = [error]
+    while pending:
+        e = pending.pop()
+        if e is None or id(e) in seen:
+            continue
+        seen.add(id(e))
+        e.__traceback__ = _filtered(e.__traceback__)
+        pending += [e.__cause__, e.__context__]
+
+
+def _filtered(tb: Optional[TracebackType]) -> Optional[TracebackType]:
+    kept = []
+    while tb is not None:
+        if not is_ours(tb.tb_frame.f_code.co_filename):
+            kept.append(tb)
+        tb = tb.tb_next
+    for entry, following in zip(kept, [*kept[1:], None]):
+        entry.tb_next = following
+    return kept[0] if kept else None
+
+
+def error_facts(error: BaseException) -> Dict[str, Any]:
+    """`error` of the manifest; the line is 0-based and that of the innermost frame in a file."""
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    facts: Dict[str, Any] = {"type": type(error).__name__, "message": str(error), "traceback": text}
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        facts.update(file=os.path.abspath(error.filename), line=error.lineno - 1)
+        return facts
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if os.path.isfile(f.filename)]
+    if frames:
+        facts.update(file=os.path.abspath(frames[-1].filename), line=(frames[-1].lineno or 1) - 1)
+    return facts

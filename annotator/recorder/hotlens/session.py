@@ -1,0 +1,372 @@
+"""The order of a run: warm-up, plain steps, measured steps, the map step, the bundle.
+
+A session is told about every boundary by the hooks and hands the step to the phase that is on. Where the number of steps left is not known,
+one measured step and the map step come first, so that a short script still leaves a bundle; a later, longer window replaces that one step.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Callable, Dict, List, Optional
+
+from . import bundle
+from .capture import Capture
+from .cli import Options
+from .frames import Files
+from .hooks import Hooks
+from .mapping import MapStep
+from .measure import ProfiledSteps, StepClock
+from .report import RecorderError, Reporter, Warnings
+from .steps import Boundary, StepFinder
+from .tree import class_file
+
+# A script that swallows the early stop is asked this often again before the process ends.
+STOP_TRIES = 3
+
+
+class Finished(SystemExit):
+    """Stops the script when everything is recorded; like sys.exit(0), so clean-up handlers run."""
+
+
+class Phase:
+    """A number of steps treated alike. Subclasses say what happens around a step."""
+
+    name = ""
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+        self.done = 0
+        self.open = False
+        self.clock: Optional[StepClock] = None
+        self.durations: List[int] = []
+
+    def start(self) -> None:
+        self.clock = StepClock()
+
+    def begin_step(self) -> None:
+        assert self.clock is not None
+        self.open = True
+        self.clock.begin(self.clock.mark())
+
+    def end_step(self) -> None:
+        assert self.clock is not None
+        self.clock.end(self.clock.mark())
+        self.open = False
+        self.done += 1
+
+    def drop_step(self) -> None:
+        assert self.clock is not None
+        self.clock.drop()
+        self.open = False
+
+    def finish(self) -> None:
+        """The phase is over, whole or cut short."""
+        if self.clock is not None:
+            self.durations = self.clock.durations_ns()
+
+
+class Plain(Phase):
+    name = "plain"
+
+
+class Measured(Phase):
+    name = "measured"
+
+    def __init__(self, steps: int, details: bool = False) -> None:
+        super().__init__(steps)
+        self.details = details
+        self.profile: Optional[ProfiledSteps] = None
+
+    def start(self) -> None:
+        super().start()
+        self.profile = ProfiledSteps(self.details)
+        self.profile.start()
+
+    def begin_step(self) -> None:
+        super().begin_step()
+        assert self.profile is not None
+        self.profile.begin()
+
+    def end_step(self) -> None:
+        assert self.profile is not None
+        self.profile.end()
+        super().end_step()
+
+    def drop_step(self) -> None:
+        assert self.profile is not None
+        self.profile.drop()
+        super().drop_step()
+
+    def finish(self) -> None:
+        super().finish()
+        if self.profile is not None:
+            self.profile.stop()
+
+
+class Mapped(Measured):
+    name = "map"
+
+    def __init__(self, make: Callable[[], MapStep], boundary: str) -> None:
+        super().__init__(1, details=True)
+        self.make = make
+        self.boundary = boundary
+        self.map: Optional[MapStep] = None
+
+    def begin_step(self) -> None:
+        super().begin_step()
+        self.map = self.make()
+        self.map.start(self.boundary)
+
+    def end_step(self) -> None:
+        assert self.map is not None
+        self.map.stop()
+        super().end_step()
+
+    def drop_step(self) -> None:
+        if self.map is not None:
+            self.map.stop()
+        super().drop_step()
+
+
+class Session:
+    """One run. All methods are called on the training thread, between two lines of the user's code."""
+
+    def __init__(self, options: Options, reporter: Reporter, folder: str, files: Files) -> None:
+        self.options = options
+        self.reporter = reporter
+        self.folder = folder
+        self.files = files
+        self.cwd = os.getcwd()
+        self.capture = Capture(files)
+        self.finder = StepFinder(options.warmup)
+        self.hooks: Optional[Hooks] = None
+        self.boundary: Optional[Boundary] = None
+        self.warnings = Warnings()
+        self.phases: List[Phase] = []
+        self.past: List[Phase] = []
+        self.samples: Optional[int] = None
+        self.bundle: Optional[str] = None
+        self.over = False
+        self.stop_tries = 0
+
+    # -- life
+
+    def torch_imported(self) -> None:
+        """torch has just been imported, by the script or before it."""
+        import torch
+
+        self.files.set_torch(os.path.dirname(torch.__file__))
+        self.capture.install(torch.nn.Module)
+        self.hooks = Hooks(self)
+        self.hooks.gradients_are_fresh = self._gradients_are_fresh  # type: ignore[method-assign]
+        self.hooks.watch()
+        self.reporter.progress("warmup", step=0, of=self.options.warmup)
+        os.register_at_fork(after_in_child=self.leave)
+
+    def leave(self) -> None:
+        """Takes everything of ours out of the process; also in a forked worker, which must neither record nor write."""
+        self.over = True
+        self.capture.uninstall()
+        if self.hooks is not None:
+            self.hooks.remove()
+
+    # -- events from the hooks
+
+    def on_fetch(self, loader: int, iterator: Any) -> None:
+        if self.over:
+            return
+        if self.boundary is None:
+            self._note_batch_size(iterator)
+            self._choose(self.finder.fetch(loader), iterator)
+        elif self.boundary.by == "loader":
+            self._next_step()
+
+    def on_exhausted(self, loader: int) -> None:
+        if self.over:
+            return
+        if self.boundary is None:
+            self.finder.exhausted(loader)
+        elif self.phases and self.phases[0].open:
+            self.phases[0].drop_step()
+
+    def on_optimizer(self, optimizer: int, in_backward: bool) -> None:
+        self._stepped("optimizer", lambda: self.finder.optimizer(optimizer, in_backward))
+
+    def on_backward(self, fresh: bool) -> None:
+        self._stepped("backward", lambda: self.finder.backward(fresh))
+
+    def _stepped(self, by: str, tell_finder: Callable[[], Optional[Boundary]]) -> None:
+        if self.over:
+            return
+        if self.boundary is None:
+            self._choose(tell_finder(), None)
+        elif self.boundary.by == by:
+            self._next_step()
+
+    # -- steps
+
+    def _choose(self, boundary: Optional[Boundary], iterator: Any) -> None:
+        if boundary is None:
+            return
+        assert self.hooks is not None
+        self.boundary = boundary
+        self.capture.uninstall()
+        self.hooks.keep_only(boundary)
+        self.phases = self._plan(_steps_left(iterator))
+        self._next_step()
+
+    def _plan(self, left: Optional[int]) -> List[Phase]:
+        assert self.boundary is not None
+        steps = self.options.steps
+        mapped = Mapped(self._map_step, self.boundary.by)
+        if left is not None and left >= 2 * steps + 1:
+            return [Plain(steps), Measured(steps), mapped]
+        return [Measured(1), mapped, Plain(steps), Measured(steps)]
+
+    def _map_step(self) -> MapStep:
+        modules = self.capture.alive()
+        found = {class_file(cls) for m in modules for cls in type(m).__mro__}
+        return MapStep(self.files, {f for f in found if f is not None and not self.files.is_library(f)}, modules)
+
+    def _next_step(self) -> None:
+        """At a boundary: the step that was open ends, the next begins."""
+        if self.phases and self.phases[0].open:
+            self.phases[0].end_step()
+            self._report_step(self.phases[0])
+        while self.phases and self.phases[0].done >= self.phases[0].steps:
+            phase = self.phases.pop(0)
+            phase.finish()
+            self.past.append(phase)
+        if not self.phases:
+            self._complete()
+            return
+        phase = self.phases[0]
+        if phase.clock is None:
+            phase.start()
+        phase.begin_step()
+
+    def _report_step(self, phase: Phase) -> None:
+        self.reporter.progress(phase.name, step=phase.done, of=phase.steps)
+
+    # -- the end
+
+    def _complete(self) -> None:
+        if self.bundle is None:
+            try:
+                self._write(stopped_early=not self.options.keep_going, exit_code=None if self.options.keep_going else 0, error=None)
+            except RecorderError as error:
+                self.leave()
+                self.reporter.fail(str(error))
+                raise Finished(3) from None
+        if self.options.keep_going:
+            self.leave()
+            return
+        self._stop_script()
+
+    def _stop_script(self) -> None:
+        self.stop_tries += 1
+        if self.stop_tries > STOP_TRIES:
+            for stream in (sys.stdout, sys.stderr):
+                try:
+                    stream.flush()
+                except (OSError, ValueError, AttributeError):
+                    pass
+            os._exit(0)
+        raise Finished(0)
+
+    def script_ended(self, exit_code: Optional[int], error: Optional[Dict[str, Any]], interrupted: bool) -> None:
+        """The script is over before the window was full, by itself or by an exception."""
+        if self.bundle is not None:
+            if self.options.keep_going:
+                bundle.update_manifest(self.bundle, {"exit_code": exit_code, "error": error})
+            return
+        for phase in self.phases:
+            if phase.open:
+                phase.drop_step()
+            phase.finish()
+        self.past += self.phases
+        self.phases = []
+        self.leave()
+        if interrupted:
+            self.reporter.progress("failed", message="interrupted", error=error)
+        elif self._measured() is not None:
+            self._write(stopped_early=False, exit_code=exit_code, error=error)
+        elif error is not None:
+            self.reporter.progress("failed", message="the script failed before a step was measured", error=error)
+        else:
+            self.reporter.fail(self._why_nothing())
+
+    def _why_nothing(self) -> str:
+        if "torch" not in sys.modules:
+            return "the script never imported torch. Profile the script that trains"
+        if self.boundary is None:
+            seen = self.finder.seen()
+            if self.finder.backwards or self.finder.optimizers:
+                return f"training ended during warm-up ({seen}). Train longer, or profile with --warmup 1 --steps 1"
+            return f"no training step was seen ({seen}). Profile the script that trains the model"
+        return "training ended before one step was measured. Train longer, or profile with --warmup 1 --steps 1"
+
+    def _measured(self) -> Optional[Measured]:
+        """The longest window of measured steps; of two equal ones the later."""
+        found = [p for p in self.past if isinstance(p, Measured) and not isinstance(p, Mapped) and p.done]
+        return max(reversed(found), key=lambda p: p.done, default=None)
+
+    def _write(self, stopped_early: bool, exit_code: Optional[int], error: Optional[Dict[str, Any]]) -> None:
+        self.reporter.progress("write")
+        measured = self._measured()
+        assert measured is not None and measured.profile is not None and self.boundary is not None
+        plain = [n for p in self.past if isinstance(p, Plain) for n in p.durations]
+        mapped = next((p for p in self.past if isinstance(p, Mapped) and p.done), None)
+        self._warn(measured, plain, mapped)
+        recording = bundle.Recording(
+            argv=self.options.argv, cwd=self.cwd, warmup_steps=self.boundary.steps_seen, steps_asked=self.options.steps,
+            boundary=self.boundary, samples_per_step=self.samples, plain_ns=plain, profiled_ns=measured.durations,
+            measured=measured.profile, map_ns=mapped.durations[0] if mapped else None, mapped=mapped.map if mapped else None,
+            map_profile=mapped.profile if mapped else None, warnings=self.warnings, stopped_early=stopped_early,
+            exit_code=exit_code, error=error,
+        )
+        self.bundle = bundle.write(recording, self.capture, self.files, self.folder)
+        self.past.clear()
+        self.capture.constructions.clear()
+        self.capture.attachments.clear()
+        for warning in self.warnings.as_list():
+            self.reporter.say(warning["message"])
+        self.reporter.progress("done", bundle=self.bundle, steps=len(recording.profiled_ns))
+
+    def _warn(self, measured: Measured, plain: List[int], mapped: Optional[Mapped]) -> None:
+        asked = self.options.steps
+        if measured.done < asked:
+            self.warnings.add("fewer_steps", f"the script ended after {measured.done} of {asked} measured steps; numbers rest on these")
+        if not plain:
+            self.warnings.add("no_plain_steps", "the script ended before steps were timed without the profiler")
+        if mapped is None or mapped.map is None:
+            self.warnings.add("no_map_step", "the script ended before the map step; times cannot be given to modules exactly")
+        else:
+            for function in sorted(mapped.map.capped):
+                self.warnings.add("lines_capped", f"{function} runs too many lines in one step; some of its lines have no time")
+
+    # -- small facts
+
+    def _note_batch_size(self, iterator: Any) -> None:
+        size = getattr(getattr(iterator, "_index_sampler", None), "batch_size", None)
+        if isinstance(size, int):
+            self.samples = size
+
+    def _gradients_are_fresh(self) -> bool:
+        """The first captured parameter that can have a gradient has none, or zeros: a new update begins."""
+        if self.boundary is not None or self.over:
+            return True
+        for module in self.capture.alive():
+            for parameter in module.parameters(recurse=False):
+                if parameter.grad is not None:
+                    return not bool((parameter.grad != 0).any())
+        return True
+
+
+def _steps_left(iterator: Any) -> Optional[int]:
+    """Batches the loader's epoch still has, where it knows."""
+    try:
+        return len(iterator) - int(iterator._num_yielded) if iterator is not None else None
+    except (TypeError, AttributeError, NotImplementedError):
+        return None

@@ -1,0 +1,86 @@
+"""Points of running code become sites: file numbers, 0-based lines, the exact expression or statement."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional
+
+from .frames import Files, Point, columns
+from .statements import Span, Statements, sha256, text_of
+
+
+@dataclass(frozen=True)
+class Site:
+    """`SITE` of FORMAT.md."""
+
+    file: int
+    line: int
+    end_line: int
+    column: Optional[int]
+    end_column: Optional[int]
+    function: str
+
+    def as_json(self) -> Dict[str, Any]:
+        return {
+            "file": self.file, "line": self.line, "end_line": self.end_line,
+            "column": self.column, "end_column": self.end_column, "function": self.function,
+        }
+
+
+class Sites:
+    """Numbers files in the order they are first named."""
+
+    def __init__(self, files: Files, statements: Statements) -> None:
+        self.files = files
+        self.statements = statements
+        self.names: List[str] = []
+        self._numbers: Dict[str, int] = {}
+
+    def file(self, filename: str) -> int:
+        number = self._numbers.get(filename)
+        if number is None:
+            number = self._numbers[filename] = len(self.names)
+            self.names.append(filename)
+        return number
+
+    def expression(self, at: Point) -> Site:
+        """The expression a frame stood at; the header of a loop where it was fetching the next item."""
+        line, end_line, column, end_column = columns(at)
+        if column is None or end_column is None:
+            return Site(self.file(at.code.co_filename), line - 1, end_line - 1, None, None, at.function)
+        span = self.statements.source(at.code.co_filename).header_of(Span(line, end_line, column, end_column))
+        return self._site(at, span)
+
+    def statement(self, at: Point) -> Site:
+        """The whole statement around the expression."""
+        line, _, column, _ = columns(at)
+        span = self.statements.source(at.code.co_filename).statement(line, column)
+        return self._site(at, span) if span is not None else self.expression(at)
+
+    def class_header(self, filename: str, qualified: str) -> Optional[Site]:
+        plain = qualified.replace(".<locals>", "")
+        source = self.statements.source(filename)
+        span = source.class_header(qualified) or source.class_header(plain)
+        if span is None:
+            return None
+        return Site(self.file(filename), span.line - 1, span.end_line - 1, span.column, span.end_column, qualified)
+
+    def _site(self, at: Point, span: Span) -> Site:
+        return Site(self.file(at.code.co_filename), span.line - 1, span.end_line - 1, span.column, span.end_column, at.function)
+
+    def rows(self, copy_to: str) -> List[Dict[str, Any]]:
+        """The `files` of model.json; writes the copies below `copy_to`."""
+        return [self._row(i, name, copy_to) for i, name in enumerate(self.names)]
+
+    def _row(self, number: int, filename: str, copy_to: str) -> Dict[str, Any]:
+        text = text_of(filename)
+        copy = None
+        if text is not None:
+            copy = f"files/{number}-{os.path.basename(filename)}"
+            with open(os.path.join(copy_to, copy), "wb") as file:
+                file.write(text)
+        return {
+            "path": os.path.abspath(filename), "sha256": sha256(text) if text is not None else None,
+            "copy": copy, "workspace": self.files.in_workspace(filename),
+        }

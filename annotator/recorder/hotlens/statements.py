@@ -1,0 +1,146 @@
+"""Source text as it was executed: statements by line, and the syntax node behind a position.
+
+Texts are read when a file is first seen, close to its import, and kept: the copy in the bundle is what ran even when the file is saved meanwhile.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+from typing import Dict, List, NamedTuple, Optional, Tuple
+
+# A file larger than this is generated; it is not parsed and not copied.
+MAX_SOURCE_BYTES = 4 << 20
+
+_texts: Dict[str, Optional[bytes]] = {}
+
+
+def text_of(filename: str) -> Optional[bytes]:
+    """The bytes of a source file at first sight; None where there is no such file or it is too large."""
+    if filename not in _texts:
+        try:
+            if os.path.getsize(filename) > MAX_SOURCE_BYTES:
+                raise OSError("too large")
+            with open(filename, "rb") as file:
+                _texts[filename] = file.read()
+        except OSError:
+            _texts[filename] = None
+    return _texts[filename]
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+class Span(NamedTuple):
+    """A range of source: lines 1-based, columns in UTF-8 bytes, both ends as `ast` has them."""
+
+    line: int
+    end_line: int
+    column: int
+    end_column: int
+
+
+def _span(node: ast.AST, end: Optional[ast.AST] = None) -> Span:
+    last = end or node
+    return Span(
+        getattr(node, "lineno", 0), getattr(last, "end_lineno", 0), getattr(node, "col_offset", 0), getattr(last, "end_col_offset", 0)
+    )
+
+
+def _header(node: ast.stmt) -> Span:
+    """The first line or lines of a compound statement, without its body; a simple statement whole."""
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        return _span(node, node.iter)
+    if isinstance(node, (ast.While, ast.If)):
+        return _span(node, node.test)
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        item = node.items[-1]
+        return _span(node, item.optional_vars or item.context_expr)
+    if isinstance(node, ast.ClassDef):
+        ends: List[ast.AST] = [*node.bases, *(k.value for k in node.keywords)]
+        if ends:
+            return _span(node, ends[-1])
+        return Span(node.lineno, node.lineno, node.col_offset, node.col_offset + len(f"class {node.name}".encode()))
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Try)):
+        return Span(node.lineno, node.lineno, node.col_offset, node.col_offset + 1)
+    return _span(node)
+
+
+class Source:
+    """One parsed file."""
+
+    def __init__(self, filename: str) -> None:
+        self.text = text_of(filename)
+        self._statements: List[Tuple[Span, ast.stmt]] = []
+        self._first: Dict[int, int] = {}
+        self._classes: Dict[str, ast.ClassDef] = {}
+        self.tree: Optional[ast.Module] = None
+        try:
+            self.tree = ast.parse(self.text) if self.text is not None else None
+        except (SyntaxError, ValueError, RecursionError):
+            return
+        if self.tree is not None:
+            self._index(self.tree, "")
+
+    def _index(self, node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            inner = prefix
+            if isinstance(child, ast.stmt):
+                self._add_statement(child)
+            if isinstance(child, ast.ClassDef):
+                self._classes.setdefault(prefix + child.name, child)
+                inner = f"{prefix}{child.name}."
+            elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                inner = f"{prefix}{child.name}.<locals>."
+            if not isinstance(child, ast.expr):
+                self._index(child, inner)
+
+    def _add_statement(self, node: ast.stmt) -> None:
+        span = _header(node)
+        self._statements.append((span, node))
+        for line in range(span.line, span.end_line + 1):
+            self._first.setdefault(line, span.line)
+
+    def first_line(self, line: int) -> int:
+        """The first line of the statement (or of the header) a line belongs to."""
+        return self._first.get(line, line)
+
+    def statement(self, line: int, column: Optional[int]) -> Optional[Span]:
+        """The smallest statement, or header of a compound one, around a place."""
+        best: Optional[Span] = None
+        for span, _ in self._statements:
+            inside = span.line <= line <= span.end_line
+            if inside and column is not None:
+                inside = (span.line, span.column) <= (line, column) < (span.end_line, span.end_column)
+            if inside and (best is None or (span.line, span.column) >= (best.line, best.column)):
+                best = span
+        return best
+
+    def header_of(self, span: Span) -> Span:
+        """Python gives a loop the place of the whole statement: its header is what is meant."""
+        for header, node in self._statements:
+            if _span(node) == span and header != span:
+                return header
+        return span
+
+    def class_header(self, qualified: str) -> Optional[Span]:
+        node = self._classes.get(qualified)
+        return _header(node) if node is not None else None
+
+
+class Statements:
+    """Parsed files by name."""
+
+    def __init__(self) -> None:
+        self._sources: Dict[str, Source] = {}
+
+    def source(self, filename: str) -> Source:
+        known = self._sources.get(filename)
+        if known is None:
+            known = self._sources[filename] = Source(filename)
+        return known
+
+    def first_line(self, filename: str, line: int) -> int:
+        return self.source(filename).first_line(line)

@@ -1,0 +1,252 @@
+"""From captured construction and the map step to the rows of `model.json`: roots, paths, modules, parameters."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+
+from .capture import Attachment, Capture, Construction, Step
+from .frames import INLINE_CODE, Files
+from .mapping import MapStep, ModuleCall
+from .sites import Site, Sites
+
+
+@dataclass
+class ModuleRow:
+    module: Any
+    path: str
+    parent: int
+    root: int
+    attached: Optional[Site] = None
+    constructed: Optional[Site] = None
+    class_site: Optional[Site] = None
+
+
+@dataclass
+class ParameterRow:
+    id: int
+    module: int
+    name: str
+    parameter: Any
+
+
+@dataclass
+class Tree:
+    """Rows in the order of their numbers; `number` finds a module's row by identity."""
+
+    modules: List[ModuleRow] = field(default_factory=list)
+    roots: List[Tuple[int, str]] = field(default_factory=list)  # (row, role)
+    parameters: List[ParameterRow] = field(default_factory=list)
+    number: Dict[int, int] = field(default_factory=dict)
+
+
+def build(capture: Capture, mapped: Optional[MapStep], sites: Sites, files: Files) -> Tree:
+    calls = mapped.calls if mapped else []
+    alive = _alive(capture, calls)
+    tree = Tree()
+    roots = _ranked_roots(alive, calls)
+    # Modules that a forward reaches without holding them as children are trees of their own.
+    roots += [(c.module, "other") for c in calls]
+    used: Set[str] = set()
+    for root, role in roots:
+        if id(root) not in tree.number:
+            prefix = _unique_name(type(root).__name__, used) if tree.roots else ""
+            _add_root(tree, root, role, prefix)
+    for row in tree.modules:
+        _place(row, tree, capture, sites, files)
+    _add_parameters(tree, mapped.parameters if mapped else {})
+    return tree
+
+
+def _alive(capture: Capture, calls: List[ModuleCall]) -> List[Any]:
+    found = {id(m): m for m in capture.alive()}
+    found.update((id(c.module), c.module) for c in calls)
+    return list(found.values())
+
+
+# -- roots
+
+
+def _ranked_roots(alive: List[Any], calls: List[ModuleCall]) -> List[Tuple[Any, str]]:
+    """The main model first: most parameter bytes, called before uncalled, then in order of the first call."""
+    outermost = [c for c in calls if c.parent < 0 and not c.in_backward]
+    roots = _called_roots(alive, outermost) if outermost else [m for m in _tops(alive) if _has_parameters(m) or _is_criterion(m)]
+    order = {id(m): i for i, m in enumerate(roots)}
+    roots.sort(key=lambda m: (-parameter_bytes(m), order[id(m)]))
+    scalar = {id(c.module) for c in outermost if c.scalar_result}
+    return [(m, _role(m, i == 0, id(m) in scalar)) for i, m in enumerate(roots)]
+
+
+def _role(module: Any, is_main: bool, returned_scalar: bool) -> str:
+    if is_main:
+        return "model"
+    return "loss" if _is_criterion(module) or returned_scalar else "other"
+
+
+def _is_criterion(module: Any) -> bool:
+    return any(cls.__module__ == "torch.nn.modules.loss" for cls in type(module).__mro__)
+
+
+def _has_parameters(module: Any) -> bool:
+    return next(iter(module.parameters()), None) is not None
+
+
+def _tops(modules: List[Any]) -> List[Any]:
+    held = {id(child) for m in modules for child in m._modules.values() if child is not None}
+    return [m for m in modules if id(m) not in held]
+
+
+def _called_roots(alive: List[Any], outermost: List[ModuleCall]) -> List[Any]:
+    """Per tree of modules the smallest one that holds everything the loop called, in order of the first call."""
+    called: Dict[int, Any] = {id(c.module): c.module for c in outermost}
+    roots: Dict[int, Any] = {}
+    left = dict(called)
+    for top in _tops(alive):
+        inside = [m for m in top.modules() if id(m) in left]
+        if not inside:
+            continue
+        root = _common_holder(top, {id(m) for m in inside})
+        for m in inside:
+            del left[id(m)]
+            roots[id(m)] = root
+    ordered = [roots.get(k, m) for k, m in called.items()]
+    return list({id(m): m for m in ordered}.values())
+
+
+def _common_holder(top: Any, wanted: Set[int]) -> Any:
+    holder = top
+    while id(holder) not in wanted:
+        children = [c for c in holder.children() if wanted & {id(m) for m in c.modules()}]
+        covering = [c for c in children if wanted <= {id(m) for m in c.modules()}]
+        if not covering:
+            return holder
+        holder = covering[0]
+    return holder
+
+
+def _unique_name(name: str, used: Set[str]) -> str:
+    candidate, n = name, 1
+    while candidate in used:
+        n += 1
+        candidate = f"{name}#{n}"
+    used.add(candidate)
+    return candidate
+
+
+def _add_root(tree: Tree, root: Any, role: str, prefix: str) -> None:
+    first = len(tree.modules)
+    for path, module in root.named_modules():
+        if id(module) in tree.number:
+            continue
+        holder = path.rpartition(".")[0]
+        parent = tree.number[id(root.get_submodule(holder))] if path else -1
+        tree.number[id(module)] = len(tree.modules)
+        full = path if not prefix else (f"{prefix}.{path}" if path else prefix)
+        tree.modules.append(ModuleRow(module, full, parent, first))
+    tree.roots.append((first, role))
+
+
+# -- places
+
+
+def _place(row: ModuleRow, tree: Tree, capture: Capture, sites: Sites, files: Files) -> None:
+    module = row.module
+    construction = capture.construction(module)
+    built = _first(construction.chain) if construction else None
+    row.class_site = _class_site(type(module), sites, files)
+    row.constructed = sites.expression(built.at) if built else None
+    if row.parent < 0:
+        return
+    name = row.path.rpartition(".")[2]
+    holder = tree.modules[row.parent].module
+    attachment = capture.attachment(holder, name, module)
+    if attachment is not None:
+        row.attached = _attached(name, construction, attachment, sites)
+    elif construction is not None and construction.copied:
+        row.attached = row.constructed  # a copied parent brings its children: the line that copied is all there is
+    if row.attached and row.constructed and (row.attached.file, row.attached.line) == (row.constructed.file, row.constructed.line):
+        row.constructed = None
+
+
+def _attached(name: str, construction: Optional[Construction], attachment: Attachment, sites: Sites) -> Optional[Site]:
+    """A container's entry: the expression that made it, seen from the frame that filled the container. Else the naming statement."""
+    if name.isdigit() and construction is not None:
+        entry = _entry(construction.chain, attachment.chain)
+        if entry is not None:
+            return sites.expression(entry.at)
+    naming = _first(attachment.chain)
+    return sites.statement(naming.at) if naming else None
+
+
+def _entry(built: List[Step], filled: List[Step]) -> Optional[Step]:
+    position = {(s.frame, s.at.code): i for i, s in enumerate(built)}
+    for step in filled:
+        i = position.get((step.frame, step.at.code))
+        if i is None:
+            continue
+        while i > 0 and built[i - 1].at.code.co_name in INLINE_CODE and built[i - 1].at.code in step.at.code.co_consts:
+            i -= 1  # a comprehension's own frame, before Python 3.12
+        return built[i]
+    return _first(built)
+
+
+def _first(chain: List[Step]) -> Optional[Step]:
+    return chain[0] if chain else None
+
+
+def _class_site(cls: type, sites: Sites, files: Files) -> Optional[Site]:
+    filename = class_file(cls)
+    if filename is None or files.is_library(filename):
+        return None
+    return sites.class_header(filename, cls.__qualname__)
+
+
+def class_file(cls: type) -> Optional[str]:
+    """The file of the module that defines a class, by the name frames have for it."""
+    return getattr(sys.modules.get(cls.__module__), "__file__", None)
+
+
+# -- parameters
+
+
+def parameter_bytes(module: Any) -> int:
+    return sum(_bytes(p) for p in module.parameters())
+
+
+def _bytes(parameter: Any) -> int:
+    try:
+        return int(parameter.numel() * parameter.element_size())
+    except (RuntimeError, ValueError):
+        return 0  # a lazy parameter has no shape yet
+
+
+def _add_parameters(tree: Tree, numbered: Dict[int, int]) -> None:
+    """Parameters whose gradient was marked have the number of the mark; the others follow."""
+    found = list(_parameters(tree))
+    taken = {numbered[id(p)] for _, _, p in found if id(p) in numbered}
+    free = (n for n in range(len(found) + len(numbered)) if n not in taken)
+    for row, name, parameter in found:
+        number = numbered[id(parameter)] if id(parameter) in numbered else next(free)
+        tree.parameters.append(ParameterRow(number, row, name, parameter))
+    tree.parameters.sort(key=lambda p: p.id)
+
+
+def _parameters(tree: Tree) -> Iterator[Tuple[int, str, Any]]:
+    seen = set()
+    for i, row in enumerate(tree.modules):
+        for name, parameter in row.module.named_parameters(recurse=False):
+            if id(parameter) not in seen:
+                seen.add(id(parameter))
+                yield i, name, parameter
+
+
+def parameter_facts(parameter: Any) -> Dict[str, Any]:
+    try:
+        shape = [int(n) for n in parameter.shape]
+    except (RuntimeError, ValueError):
+        shape = []
+    return {
+        "bytes": _bytes(parameter), "shape": shape,
+        "dtype": str(parameter.dtype).replace("torch.", ""), "requires_grad": bool(parameter.requires_grad),
+    }
