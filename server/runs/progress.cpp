@@ -1,0 +1,78 @@
+#include "server/runs/progress.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace hotlens::runs {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::array kPhases{Phase::start, Phase::warmup, Phase::plain, Phase::measured,
+                             Phase::map,   Phase::write,  Phase::done,  Phase::failed};
+
+std::string text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::optional<std::int64_t> number(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+  return found->get<std::int64_t>();
+}
+
+Failure failure(const Json& line) {
+  const auto error = line.find("error");
+  if (error == line.end() || !error->is_object()) return {.message = text(line, "message"), .sentence = text(line, "message")};
+  Failure failure{.type = text(*error, "type"),
+                  .message = text(*error, "message"),
+                  .file = text(*error, "file"),
+                  .traceback = text(*error, "traceback"),
+                  .sentence = text(line, "message")};
+  if (const auto at = number(*error, "line"); at && *at >= 0 && *at < 100'000'000) failure.line = static_cast<std::uint32_t>(*at);
+  return failure;
+}
+
+}  // namespace
+
+std::string_view name(Phase phase) {
+  switch (phase) {
+    case Phase::start:
+      return "start";
+    case Phase::warmup:
+      return "warmup";
+    case Phase::plain:
+      return "plain";
+    case Phase::measured:
+      return "measured";
+    case Phase::map:
+      return "map";
+    case Phase::write:
+      return "write";
+    case Phase::done:
+      return "done";
+    case Phase::failed:
+      return "failed";
+  }
+  return "";
+}
+
+std::optional<Progress> parse_progress(std::string_view line) {
+  const Json object = Json::parse(line, nullptr, false);
+  if (!object.is_object()) return std::nullopt;
+  const std::string phase = text(object, "phase");
+  for (const Phase known : kPhases) {
+    if (name(known) != phase) continue;
+    Progress progress{.phase = known,
+                      .step = number(object, "step").value_or(0),
+                      .of = number(object, "of").value_or(0),
+                      .message = text(object, "message")};
+    if (const std::string bundle = text(object, "bundle"); known == Phase::done && !bundle.empty()) progress.bundle = bundle;
+    if (known == Phase::failed) progress.failure = failure(object);
+    return progress;
+  }
+  return std::nullopt;
+}
+
+}  // namespace hotlens::runs

@@ -1,0 +1,112 @@
+#include "server/runs/discovery.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+
+#include "tests/unit/catch.h"
+
+using namespace hotlens;
+using namespace hotlens::runs;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "hotlens-runs-XXXXXX").string();
+    path = ::mkdtemp(pattern.data());
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path); }
+
+  fs::path file(const fs::path& relative, bool executable = false) const {
+    const fs::path full = path / relative;
+    fs::create_directories(full.parent_path());
+    std::ofstream(full) << "#!/bin/sh\n";
+    if (executable) fs::permissions(full, fs::perms::owner_all);
+    return full;
+  }
+
+  fs::path path;
+};
+
+Environment fixed(std::map<std::string, std::string, std::less<>> values) {
+  return [values = std::move(values)](std::string_view name) -> std::optional<std::string> {
+    const auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
+}  // namespace
+
+TEST_CASE("the first Python in the documented order wins") {
+  const Folder folder;
+  const fs::path set = folder.file("set/python", true), active = folder.file("active/bin/python", true);
+  const fs::path local = folder.file("work/.venv/bin/python", true), other = folder.file("work/venv/bin/python", true);
+  const fs::path global = folder.file("bin/python3", true);
+  const Environment all = fixed({{"VIRTUAL_ENV", (folder.path / "active").string()}, {"PATH", (folder.path / "bin").string()}});
+  const Environment path_only = fixed({{"PATH", "relative:" + (folder.path / "bin").string()}});
+  const fs::path work = folder.path / "work";
+
+  CHECK(find_python(set.string(), work, all)->path == set);
+  CHECK(find_python("", work, all)->path == active);
+  CHECK(find_python("", work, path_only)->path == local);
+  fs::remove(local);
+  CHECK(find_python("", work, path_only)->path == other);
+  fs::remove(other);
+  CHECK(find_python("", work, path_only)->path == global);
+  CHECK(find_python("", work, path_only)->origin == "PATH");
+}
+
+TEST_CASE("a setting may be a name, a relative path, a home path or an environment's folder") {
+  const Folder folder;
+  const fs::path named = folder.file("bin/python3.12", true), inside = folder.file("work/env/bin/python", true);
+  const Environment environment = fixed({{"PATH", (folder.path / "bin").string()}, {"HOME", folder.path.string()}});
+  const fs::path work = folder.path / "work";
+  CHECK(find_python("python3.12", work, environment)->path == named);
+  CHECK(find_python("env/bin/python", work, environment)->path == inside);
+  CHECK(find_python("env", work, environment)->path == inside);
+  CHECK(find_python("~/bin/python3.12", work, environment)->path == named);
+}
+
+TEST_CASE("a wrong setting is an error that names it, not a search") {
+  const Folder folder;
+  folder.file("bin/python3", true);
+  const fs::path plain = folder.file("not-executable");
+  const Environment environment = fixed({{"PATH", (folder.path / "bin").string()}});
+  for (const std::string& setting : {std::string("/no/such/python"), plain.string()}) {
+    const auto found = find_python(setting, folder.path, environment);
+    REQUIRE_FALSE(found);
+    CHECK(found.error().message.contains(setting));
+    CHECK(found.error().message.contains("hotlens.python"));
+  }
+}
+
+TEST_CASE("no Python at all says what to do") {
+  const Folder folder;
+  const auto found = find_python("", folder.path, fixed({{"PATH", "/nonexistent"}}));
+  REQUIRE_FALSE(found);
+  CHECK(found.error().message.contains("hotlens.python"));
+}
+
+TEST_CASE("the recorder is beside the program or in the environment's packages") {
+  const Folder folder;
+  const fs::path program = folder.file("bin/hotlens", true);
+  CHECK_FALSE(find_recorder(program));
+  const fs::path wheel = folder.file("lib/python3.11/site-packages/hotlens/__main__.py");
+  CHECK(*find_recorder(program) == wheel.parent_path());
+  const fs::path shared = folder.file("share/hotlens/recorder/hotlens/__main__.py");
+  CHECK(*find_recorder(program) == shared.parent_path());
+}
+
+TEST_CASE("the recorder's command keeps the script's words untouched") {
+  const auto argv = profile_command("/py", "/rec", {.warmup = 2, .steps = 4, .out = "/w"}, {"train.py", "--steps", "9", "a b"});
+  CHECK(argv == std::vector<std::string>{"/py", "/rec/__main__.py", "record", "--out", "/w", "--warmup", "2", "--steps", "4",
+                                         "--progress-fd", "3", "--", "train.py", "--steps", "9", "a b"});
+  CHECK(quoted(argv).ends_with("-- train.py --steps 9 'a b'"));
+  CHECK(quoted({"it's", "", "$(x)"}) == "'it'\\''s' '' '$(x)'");
+}

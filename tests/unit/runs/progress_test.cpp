@@ -1,0 +1,44 @@
+#include "server/runs/progress.h"
+
+#include "server/runs/lines.h"
+#include "tests/unit/catch.h"
+
+using namespace hotlens::runs;
+
+TEST_CASE("each phase of the recorder is read") {
+  const auto step = parse_progress(R"({"phase":"warmup","step":2,"of":3})");
+  REQUIRE(step);
+  CHECK((step->phase == Phase::warmup && step->step == 2 && step->of == 3));
+  for (const std::string phase : {"start", "warmup", "plain", "measured", "map", "write", "done", "failed"}) {
+    REQUIRE(parse_progress(R"({"phase":")" + phase + "\"}"));
+    CHECK(name(parse_progress(R"({"phase":")" + phase + "\"}")->phase) == phase);
+  }
+}
+
+TEST_CASE("the end carries the bundle or the failure") {
+  CHECK(parse_progress(R"({"phase":"done","bundle":"/w/b"})")->bundle == "/w/b");
+  const auto failed =
+      parse_progress(R"({"phase":"failed","error":{"type":"ValueError","message":"no","file":"/w/m.py","line":41,"traceback":"T"}})");
+  REQUIRE(failed->failure);
+  CHECK((failed->failure->type == "ValueError" && failed->failure->file == "/w/m.py" && failed->failure->line == 41U));
+  CHECK(parse_progress(R"({"phase":"failed","message":"why","error":null})")->failure->message == "why");
+  CHECK_FALSE(parse_progress(R"({"phase":"failed","error":{"line":-1}})")->failure->line);
+}
+
+TEST_CASE("lines that are not the recorder's are ignored") {
+  for (const std::string line : {"", "{", "[]", "text", R"({"phase":5})", R"({"phase":"other"})", R"({"step":1})", "\xff"}) {
+    CHECK_FALSE(parse_progress(line));
+  }
+}
+
+TEST_CASE("lines end at any mark, in any chunking, and are bounded") {
+  const std::string bytes = "a\nb\r\n\rc\r" + std::string(200'000, 'x') + "\nlast";
+  for (const std::size_t chunk : {1U, 3U, 1000U, 1'000'000U}) {
+    LineSplitter splitter;
+    std::vector<std::string> lines;
+    const auto sink = [&](std::string_view line) { lines.emplace_back(line); };
+    for (std::size_t at = 0; at < bytes.size(); at += chunk) splitter.feed(std::string_view(bytes).substr(at, chunk), sink);
+    splitter.finish(sink);
+    CHECK(lines == std::vector<std::string>{"a", "b", "c", std::string(kMaxLineBytes, 'x'), "last"});
+  }
+}
