@@ -41,10 +41,10 @@ std::string_view name(State state);
 
 struct Fact {
   Role role = Role::definition;
-  Range range;              // whole line (columns 0, 0) where the columns are not known
+  Range range;  // whole line (columns 0, 0) where the columns are not known
   bool has_columns = true;
-  std::string function;     // qualified name as Python writes it: "Net.forward", "Net.__init__.<locals>.<listcomp>", "<module>"
-  std::uint32_t key = 0;    // the caller's own number; carried through
+  std::string function;   // qualified name as Python writes it: "Net.forward", "Net.__init__.<locals>.<listcomp>", "<module>"
+  std::uint32_t key = 0;  // the caller's own number; carried through
 };
 
 // An edit in bytes and positions, as tree-sitter wants it.
@@ -80,11 +80,11 @@ class Anchors {
 
   // Where a fact stands in a text now.
   struct Placement {
-    std::uint32_t fact = 0;   // index into facts()
+    std::uint32_t fact = 0;  // index into facts()
     State state = State::orphan;
-    bool confirmed = false;   // the syntax at the place fits the role (a call, an assignment, a class, a loop…)
-    Range range;              // the expression, call or class header; meaningless for orphan
-    Range statement;          // the whole (simple) statement or the header of a compound one; its last line carries the hint
+    bool confirmed = false;  // the syntax at the place fits the role (a call, an assignment, a class, a loop…)
+    Range range;             // the expression, call or class header; meaningless for orphan
+    Range statement;         // the whole (simple) statement or the header of a compound one; its last line carries the hint
   };
 
   // One placement per fact, in the order of facts().

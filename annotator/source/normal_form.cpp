@@ -1,0 +1,229 @@
+#include "annotator/source/normal_form.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string>
+
+namespace hotlens::source {
+namespace {
+
+// FNV-1a, 64 bits; the offset basis and the prime are the published ones.
+constexpr std::uint64_t kBasis = 14695981039346656037ULL;
+constexpr std::uint64_t kPrime = 1099511628211ULL;
+
+std::uint64_t add_byte(std::uint64_t hash, char byte) {
+  return (hash ^ static_cast<unsigned char>(byte)) * kPrime;
+}
+
+constexpr std::uint32_t kNone = 0xffffffff;
+
+struct Bracket {
+  std::uint32_t open = 0, close = kNone;
+  std::uint32_t commas = 0;
+  bool trailing_comma = false;
+  bool call = false;  // arguments or parameters, where a trailing comma means nothing
+};
+
+// The brackets of one statement in order of opening; and, per token, what is left out.
+class Normaliser {
+ public:
+  Normaliser(std::string_view text, std::span<const Token> tokens) : text_(text), tokens_(tokens), dropped_(tokens.size(), false) {}
+
+  NormalTokens run() {
+    find_brackets();
+    drop_trailing_commas();
+    drop_whole_parentheses();
+    drop_empty_bases();
+    NormalTokens kept;
+    kept.reserve(tokens_.size());
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (!dropped_[i]) kept.push_back({tokens_[i].begin, tokens_[i].end, token_hash(tokens_[i])});
+    }
+    return kept;
+  }
+
+ private:
+  std::string_view word(std::size_t i) const { return i < tokens_.size() ? text_of(text_, tokens_[i]) : std::string_view{}; }
+
+  char op(std::size_t i) const {
+    return tokens_[i].kind == TokenKind::op && tokens_[i].end - tokens_[i].begin == 1 ? text_[tokens_[i].begin] : '\0';
+  }
+
+  bool is_call(std::size_t open) const {
+    if (open == 0 || op(open) != '(') return false;
+    const Token& before = tokens_[open - 1];
+    if (before.kind == TokenKind::word) return !is_keyword(word(open - 1)) || word(open - 1) == "import";
+    char c = op(open - 1);
+    return c == ')' || c == ']';
+  }
+
+  void find_brackets() {
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      char c = op(i);
+      if (c == '(' || c == '[' || c == '{') {
+        open.push_back(brackets_.size());
+        brackets_.push_back({.open = static_cast<std::uint32_t>(i), .call = is_call(i)});
+      } else if (!open.empty() && c == ',') {
+        ++brackets_[open.back()].commas;
+      } else if (!open.empty() && (c == ')' || c == ']' || c == '}')) {
+        Bracket& bracket = brackets_[open.back()];
+        bracket.close = static_cast<std::uint32_t>(i);
+        bracket.trailing_comma = op(i - 1) == ',';
+        open.pop_back();
+      }
+    }
+  }
+
+  // `a[0,]` and `(x,)` are not `a[0]` and `(x)`; `[x,]`, `{x,}` and `f(x,)` are what they are without the comma.
+  bool comma_matters(const Bracket& bracket) const {
+    if (bracket.commas > 1 || bracket.call) return false;
+    char c = op(bracket.open);
+    if (c == '(') return true;
+    if (c == '{' || bracket.open == 0) return false;
+    const Token& before = tokens_[bracket.open - 1];
+    char close = op(bracket.open - 1);
+    bool subscript = (before.kind == TokenKind::word && !is_keyword(word(bracket.open - 1))) || close == ')' || close == ']';
+    return subscript;
+  }
+
+  void drop_trailing_commas() {
+    for (Bracket& bracket : brackets_) {
+      if (bracket.close == kNone || !bracket.trailing_comma || comma_matters(bracket)) continue;
+      dropped_[bracket.close - 1] = true;
+      --bracket.commas;
+    }
+  }
+
+  std::string_view kept_before(std::size_t i) const {
+    while (i > 0 && dropped_[i - 1]) --i;
+    return i == 0 ? std::string_view{} : word(i - 1);
+  }
+
+  std::string_view kept_after(std::size_t i) const {
+    do {
+      ++i;
+    } while (i < tokens_.size() && dropped_[i]);
+    return word(i);
+  }
+
+  bool ends_with_augmented_assignment(std::string_view before) const {
+    return before.size() >= 2 && before.back() == '=' && std::string_view("+-*/%&|^@<>").find(before.front()) != std::string_view::npos &&
+           before != "<=" && before != ">=";
+  }
+
+  // Parentheses around the whole of what follows `=`, `return`, `if`, `in` of a for, … up to the end or the header's colon.
+  bool whole(const Bracket& bracket) const {
+    if (bracket.close == kNone || bracket.close == bracket.open + 1 || op(bracket.open) != '(') return false;
+    if (bracket.trailing_comma && !dropped_[bracket.close - 1]) return false;
+    std::string_view before = kept_before(bracket.open), after = kept_after(bracket.close), first = word(0);
+    bool loop = first == "for" || (first == "async" && word(1) == "for");
+    if (before == "for" && loop) return after == "in";
+    if (!after.empty() && after != ":") return false;
+    if (before == "=" || before == "return" || before == "del" || before == "raise" || ends_with_augmented_assignment(before))
+      return after.empty();
+    if (before == "import") return first == "from";
+    if (before == "in") return loop;
+    return before == first && (before == "if" || before == "elif" || before == "while" || before == "with");
+  }
+
+  void drop_whole_parentheses() {
+    std::uint32_t inside_until = 0;  // only at depth 0, counted without what was dropped
+    for (const Bracket& bracket : brackets_) {
+      if (bracket.open < inside_until) continue;
+      if (whole(bracket)) {
+        dropped_[bracket.open] = dropped_[bracket.close] = true;
+      } else {
+        inside_until = bracket.close == kNone ? kNone : bracket.close + 1;
+      }
+    }
+  }
+
+  void drop_empty_bases() {
+    for (const Bracket& bracket : brackets_) {
+      if (bracket.open >= 2 && word(bracket.open - 2) == "class" && bracket.close == bracket.open + 1) {
+        dropped_[bracket.open] = dropped_[bracket.close] = true;
+      }
+    }
+  }
+
+  std::uint64_t string_hash(std::string_view literal) const {
+    std::size_t quote = literal.find_first_of("'\"");
+    std::uint64_t hash = add_byte(kBasis, '"');
+    bool raw = false;
+    for (char c : literal.substr(0, quote)) {
+      char lower = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      raw = raw || lower == 'r';
+      if (lower != 'u') hash = add_byte(hash, lower);
+    }
+    hash = add_byte(hash, '"');
+    char mark = literal[quote];
+    std::string_view body = literal.substr(quote);
+    std::size_t width = body.size() >= 3 && body[1] == mark && body[2] == mark ? 3 : 1;
+    body.remove_prefix(width);
+    if (body.size() >= width && body.back() == mark) body.remove_suffix(width);
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      if (!raw && body[i] == '\\' && i + 1 < body.size()) {
+        char next = body[i + 1];
+        if (next != '\'' && next != '"') hash = add_byte(hash, '\\');
+        hash = add_byte(hash, next);
+        ++i;
+      } else if (body[i] != '\r') {  // Python reads "\r\n" as "\n"
+        hash = add_byte(hash, body[i]);
+      }
+    }
+    return hash;
+  }
+
+  std::uint64_t token_hash(const Token& token) const {
+    std::string_view bytes = text_of(text_, token);
+    if (token.kind == TokenKind::string) return string_hash(bytes);
+    if (token.kind != TokenKind::number) return hash_of(bytes);
+    std::uint64_t hash = kBasis;
+    for (char c : bytes) hash = add_byte(hash, static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+    return hash;
+  }
+
+  std::string_view text_;
+  std::span<const Token> tokens_;
+  std::vector<bool> dropped_;
+  std::vector<Bracket> brackets_;
+};
+
+}  // namespace
+
+std::uint64_t hash_of(std::string_view bytes) {
+  std::uint64_t hash = kBasis;
+  for (char c : bytes) hash = add_byte(hash, c);
+  return hash;
+}
+
+// The finalizer of splitmix64 over both, so that order counts and equal values do not cancel.
+std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
+  std::uint64_t x = seed * 0x9e3779b97f4a7c15ULL + value + 0x632be59bd9b4e019ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+std::uint64_t hash_of(std::span<const NormalToken> tokens) {
+  std::uint64_t hash = tokens.size();
+  for (const NormalToken& token : tokens) hash = mix(hash, token.hash);
+  return hash;
+}
+
+NormalTokens normal_form(std::string_view text, std::span<const Token> tokens) {
+  return Normaliser(text, tokens).run();
+}
+
+Tokens tokens_between(std::string_view text, std::uint32_t begin, std::uint32_t end) {
+  Tokens tokens;
+  std::string_view part = text.substr(0, end);
+  for (Token token = next_token(part, begin); token.kind != TokenKind::end; token = next_token(part, token.end)) {
+    if (token.kind != TokenKind::newline) tokens.push_back(token);
+  }
+  return tokens;
+}
+
+}  // namespace hotlens::source

@@ -1,0 +1,89 @@
+#include "annotator/source/queries.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include "annotator/source/normal_form.h"
+#include "annotator/source/tree.h"
+
+namespace hotlens::source {
+namespace {
+
+// The first statement with a byte of the line.
+const Statement* on_line(const Tree::Data& data, std::uint32_t line) {
+  const auto& [statements, lines] = data.outline;
+  if (line >= lines.size()) return nullptr;
+  std::uint32_t begin = lines[line], end = line + 1 < lines.size() ? lines[line + 1] : static_cast<std::uint32_t>(data.text.size());
+  auto found = std::ranges::partition_point(statements, [&](const Statement& s) { return s.end <= begin; });
+  return found != statements.end() && found->begin < end ? &*found : nullptr;
+}
+
+// Call sites of a method: token sequences `. name (` in code. Text search first, because few files have any.
+template <class Accept>
+bool calls_method(const Tree::Data& data, std::string_view method, Accept accept) {
+  for (std::size_t at = data.text.find(method); at != std::string::npos; at = data.text.find(method, at + 1)) {
+    std::uint32_t index = statement_at(data.outline, static_cast<std::uint32_t>(at));
+    if (index == kNoStatement) continue;
+    const Statement& statement = data.outline.statements[index];
+    Tokens tokens = tokens_between(data.text, statement.begin, statement.end);
+    for (std::size_t i = 2; i + 1 < tokens.size(); ++i) {
+      bool here = tokens[i].begin == at && text_of(data.text, tokens[i]) == method;
+      bool call = text_of(data.text, tokens[i - 1]) == "." && text_of(data.text, tokens[i + 1]) == "(";
+      if (here && call && accept(index, text_of(data.text, tokens[i - 2]))) return true;
+    }
+  }
+  return false;
+}
+
+bool in_loop(const Outline& outline, std::uint32_t index) {
+  while (index != kNoStatement && outline.statements[index].kind != StatementKind::loop) index = outline.statements[index].parent;
+  return index != kNoStatement;
+}
+
+bool sounds_like_trainer(std::string_view name) {
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower.ends_with("trainer");
+}
+
+bool has_statement(const Tree::Data& data, std::string_view first, std::string_view mentions) {
+  return std::ranges::any_of(data.outline.statements, [&](const Statement& statement) {
+    std::string_view text = std::string_view(data.text).substr(statement.begin, statement.end - statement.begin);
+    return text.starts_with(first) && text.find(mentions) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+std::optional<Range> statement_at(const Tree& tree, std::uint32_t line) {
+  const Statement* found = on_line(tree.data(), line);
+  return found ? std::optional(range_of(tree.data().outline, *found)) : std::nullopt;
+}
+
+std::string statement_text(const Tree& tree, std::uint32_t line) {
+  const Statement* found = on_line(tree.data(), line);
+  return found ? tree.text().substr(found->head, found->end - found->head) : std::string();
+}
+
+std::vector<Range> class_headers(const Tree& tree) {
+  std::vector<Range> headers;
+  for (const Statement& statement : tree.data().outline.statements) {
+    if (statement.kind == StatementKind::type) headers.push_back(range_of(tree.data().outline, statement));
+  }
+  return headers;
+}
+
+bool looks_like_training_script(const Tree& tree) {
+  const Tree::Data& data = tree.data();
+  auto any = [](std::uint32_t, std::string_view) { return true; };
+  auto looped = [&](std::uint32_t index, std::string_view) { return in_loop(data.outline, index); };
+  auto trainer = [](std::uint32_t, std::string_view object) { return sounds_like_trainer(object); };
+  if (calls_method(data, "backward", any) || calls_method(data, "step", looped) || calls_method(data, "fit", any)) return true;
+  if (calls_method(data, "train", trainer)) return true;
+  bool torch = has_statement(data, "import ", "torch") || has_statement(data, "from torch", "import");
+  return torch && has_statement(data, "if ", "__main__");
+}
+
+}  // namespace hotlens::source

@@ -1,0 +1,117 @@
+#include "annotator/source/syntax.h"
+
+#include <algorithm>
+
+namespace hotlens::source {
+namespace {
+
+std::string_view type(TSNode node) {
+  return ts_node_type(node);
+}
+
+bool spans(TSNode node, std::uint32_t begin, std::uint32_t end) {
+  return ts_node_start_byte(node) == begin && ts_node_end_byte(node) == end;
+}
+
+bool is_field(TSNode parent, std::string_view field, TSNode child) {
+  TSNode found = ts_node_child_by_field_name(parent, field.data(), static_cast<std::uint32_t>(field.size()));
+  return !ts_node_is_null(found) && ts_node_eq(found, child);
+}
+
+std::string_view scope_name(std::string_view type) {
+  if (type == "lambda") return "<lambda>";
+  if (type == "list_comprehension") return "<listcomp>";
+  if (type == "set_comprehension") return "<setcomp>";
+  if (type == "dictionary_comprehension") return "<dictcomp>";
+  if (type == "generator_expression") return "<genexpr>";
+  return {};
+}
+
+bool is_pattern(std::string_view type) {
+  return type == "pattern_list" || type == "tuple_pattern" || type == "list_pattern" || type == "list_splat_pattern";
+}
+
+// Inside a statement's expression; statements end the climb.
+bool is_statement(std::string_view type) {
+  return type == "block" || type == "module" || type.ends_with("_statement") || type.ends_with("_definition");
+}
+
+void note_use(Expression& found, TSNode node, TSNode parent) {
+  std::string_view above = type(parent);
+  if (above == "assignment" || above == "augmented_assignment") found.assignment |= is_field(parent, "left", node);
+  if (above == "for_statement" || above == "for_in_clause") found.loop |= is_field(parent, "right", node);
+  if (above == "with_item") found.context = true;
+}
+
+void note_kind(Expression& found, std::string_view kind) {
+  found.call |= kind == "call";
+  found.assignment |= kind == "assignment" || kind == "augmented_assignment" || kind == "named_expression";
+  found.statement |= kind.ends_with("_statement");
+}
+
+bool calls_inside(TSNode node, std::uint32_t begin, std::uint32_t end) {
+  if (ts_node_end_byte(node) <= begin || ts_node_start_byte(node) >= end) return false;
+  if (type(node) == "call" && ts_node_start_byte(node) >= begin && ts_node_end_byte(node) <= end) return true;
+  std::uint32_t count = ts_node_named_child_count(node);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (calls_inside(ts_node_named_child(node, i), begin, end)) return true;
+  }
+  return false;
+}
+
+std::vector<std::string_view> parts(std::string_view name) {
+  std::vector<std::string_view> found;
+  while (!name.empty()) {
+    std::size_t dot = name.find('.');
+    std::string_view part = name.substr(0, dot);
+    if (part != "<locals>" && part != "<module>" && !part.starts_with("<generic")) found.push_back(part);
+    name = dot == std::string_view::npos ? std::string_view{} : name.substr(dot + 1);
+  }
+  return found;
+}
+
+}  // namespace
+
+Expression Syntax::expression_at(std::uint32_t begin, std::uint32_t end) const {
+  Expression found;
+  if (begin >= end) return found;
+  // tree-sitter takes the last byte, not the end.
+  TSNode node = ts_node_descendant_for_byte_range(ts_tree_root_node(tree_.get()), begin, end - 1);
+  bool exact = true;
+  for (; !ts_node_is_null(node) && type(node) != "module" && type(node) != "block"; node = ts_node_parent(node)) {
+    TSNode parent = ts_node_parent(node);
+    if (exact && ts_node_end_byte(node) <= end && ts_node_start_byte(node) >= begin) {
+      if (spans(node, begin, end)) {
+        note_kind(found, type(node));
+        TSNode target = node, above = parent;
+        while (!ts_node_is_null(above) && is_pattern(type(above))) target = above, above = ts_node_parent(above);
+        if (!ts_node_is_null(above)) note_use(found, target, above);
+      }
+    } else {
+      exact = false;
+    }
+    if (std::string_view scope = scope_name(type(node)); !scope.empty()) found.scopes.emplace_back(scope);
+    if (is_statement(type(node))) break;
+  }
+  std::ranges::reverse(found.scopes);
+  return found;
+}
+
+bool Syntax::has_call(std::uint32_t begin, std::uint32_t end) const {
+  if (begin >= end) return false;
+  return calls_inside(ts_node_descendant_for_byte_range(ts_tree_root_node(tree_.get()), begin, end - 1), begin, end);
+}
+
+bool names(std::string_view function, std::string_view around, const std::vector<std::string>& scopes) {
+  auto have = parts(function), expected = parts(around);
+  if (have.size() < expected.size() || !std::equal(expected.begin(), expected.end(), have.begin())) return false;
+  auto scope = scopes.begin();
+  for (auto part = have.begin() + static_cast<std::ptrdiff_t>(expected.size()); part != have.end(); ++part) {
+    scope = std::find(scope, scopes.end(), *part);
+    if (scope == scopes.end()) return false;
+    ++scope;
+  }
+  return true;
+}
+
+}  // namespace hotlens::source
