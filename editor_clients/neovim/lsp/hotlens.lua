@@ -8,10 +8,14 @@ return {
   root_dir = function(bufnr, on_dir) require('hotlens.server').root(bufnr, on_dir) end,
   before_init = function(_, config) require('hotlens.config').apply(config) end,
   on_attach = function(client, bufnr) require('hotlens.client').attach(client, bufnr) end,
-  -- Neovim 0.11 does not handle this refresh itself; the handler below does.
-  capabilities = { workspace = { codeLens = { refreshSupport = true } } },
+  capabilities = {
+    -- Neovim 0.11 does not handle this refresh itself; the handler below does.
+    workspace = { codeLens = { refreshSupport = true } },
+    experimental = { hotlens = { protocolVersion = 1 } },
+  },
   handlers = {
     ['workspace/codeLens/refresh'] = function(_, _, ctx) return require('hotlens.client').on_lens_refresh(ctx) end,
+    ['hotlens/profileChanged'] = function() end, -- hints and lenses are refreshed by their own requests
     ['window/showMessage'] = function(_, message) require('hotlens.messages').show(message) end,
     ['window/logMessage'] = function(_, message) require('hotlens.messages').record(message) end,
   },

@@ -3,11 +3,12 @@
 // What leaves for the server as a profile request passes through here, from whichever place it came (command, lens, light bulb): only in a
 // trusted workspace, with changed files saved, because the script runs from disk, and with the Python that the user chose in this editor.
 import * as vscode from "vscode";
-import { LanguageClient, TransportKind, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
+import { LanguageClient, TransportKind, type LanguageClientOptions, type ServerOptions, type StaticFeature } from "vscode-languageclient/node";
 import { isExecutable, pythonSources, serverPathSetting, workspaceFolders } from "./config";
 import { RunProgress } from "./progress";
 import { findPython } from "./python";
 import { findServer, isServer, probeByVersion, type NoServer } from "./server";
+import { StatusItem, type ProfileState } from "./status";
 
 export const SERVER_PROFILE = "hotlens.server.profile";
 export const SERVER_CANCEL = "hotlens.server.cancel";
@@ -20,8 +21,19 @@ export interface ProfileRequest {
   readonly python?: string;
 }
 
+// What this client understands beside LSP, see protocol/MESSAGES.md.
+const OWN_MESSAGES: StaticFeature = {
+  fillClientCapabilities(capabilities) {
+    capabilities.experimental = { ...(capabilities.experimental as object), hotlens: { protocolVersion: 1, images: true } };
+  },
+  initialize: () => undefined,
+  getState: () => ({ kind: "static" }),
+  clear: () => undefined,
+};
+
 export class Client implements vscode.Disposable {
   private running: LanguageClient | undefined;
+  private readonly status = new StatusItem();
   private work: Promise<unknown> = Promise.resolve(); // starts and stops follow one another
 
   constructor(private readonly log: vscode.LogOutputChannel) {}
@@ -42,6 +54,7 @@ export class Client implements vscode.Disposable {
   }
 
   dispose(): void {
+    this.status.dispose();
     void this.stop();
   }
 
@@ -70,6 +83,8 @@ export class Client implements vscode.Disposable {
     }
     this.log.info(`server: ${server.path} (${server.origin}), version ${server.version}`);
     const client = new LanguageClient("hotlens", "Hotlens", serverOptions(server.path), this.clientOptions());
+    client.registerFeature(OWN_MESSAGES);
+    client.onNotification("hotlens/profileChanged", (state: ProfileState) => this.status.show(state));
     try {
       await client.start();
     } catch (error) {

@@ -1,0 +1,212 @@
+// What a person does and sees in VS Code: the steps of scenarios.json. Text is read from the page as it is drawn.
+import { spawnSync } from "node:child_process";
+import { sleep } from "./code_server.mjs";
+
+const WAIT_MS = 20000;
+const FIRST_WAIT_MS = 60000; // the page loads and the extension starts
+const RUN_WAIT_MS = 180000; // a run on a busy machine
+const LABEL = /(≠ |~)?[0-9.]+ (ns|µs|ms|s)( <?[0-9]+%)?( ×[0-9]+)?$/;
+const SHAPES = {
+  time: (label) => label !== "" && !label.includes("≠"),
+  repeated: (label) => label.includes("×") && !label.includes("≠"),
+  edited: (label) => label.startsWith("≠"),
+};
+const COMMANDS = { profile: "Hotlens: Profile with Hotlens", cancel: "Hotlens: Cancel Profiling", restart: "Hotlens: Restart Server" };
+
+export function makeSteps({ page, url, workspace, recorderPids }) {
+  const remembered = new Map();
+  let opened = false;
+
+  async function eventually(what, look, ms = WAIT_MS) {
+    let seen;
+    for (const begun = Date.now(); Date.now() - begun < ms; await sleep(50)) {
+      const [good, now] = await look();
+      if (good) return now;
+      seen = now;
+    }
+    throw new Error(`${what}; seen: ${typeof seen === "string" ? seen : JSON.stringify(seen)}`);
+  }
+
+  // The drawn lines from top to bottom, no-break and thin spaces as spaces.
+  const lines = () =>
+    page.evaluate(() =>
+      [...document.querySelectorAll(".editor-instance .view-line")]
+        .map((line) => ({ top: line.getBoundingClientRect().top, text: line.textContent.replace(/[\u00a0\u2009]/g, " ") }))
+        .sort((a, b) => a.top - b.top));
+
+  const lineWith = async (text) => (await lines()).find((line) => line.text.includes(text));
+  const hintAt = async (text) => LABEL.exec((await lineWith(text))?.text ?? "")?.[0] ?? "";
+
+  // Requests follow a change after a moment; absence counts only after that.
+  const settled = () => sleep(1200);
+
+  // The middle of a character of a drawn line.
+  async function pointAt(text, word, offset = 1) {
+    const point = await page.evaluate(([text, word, offset]) => {
+      const clean = (s) => s.replace(/[\u00a0\u2009]/g, " ");
+      const rows = [...document.querySelectorAll(".editor-instance .view-line")].filter((row) => clean(row.textContent).includes(text));
+      const row = rows.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)[0];
+      if (row === undefined) return null;
+      let at = clean(row.textContent).indexOf(word) + offset;
+      const walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+      for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+        if (at < node.length) {
+          const range = document.createRange();
+          range.setStart(node, at);
+          range.setEnd(node, at + 1);
+          const box = range.getBoundingClientRect();
+          return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+        }
+        at -= node.length;
+      }
+      return null;
+    }, [text, word, offset]);
+    if (point === null) throw new Error(`no line shows ${text}`);
+    return point;
+  }
+
+  async function clickLine(text) {
+    const { x, y } = await pointAt(text, text, Math.floor(text.length / 2));
+    await page.mouse.click(x, y);
+  }
+
+  async function restOn(text, word) {
+    const { x, y } = await pointAt(text, word);
+    await page.mouse.move(x - 4, y);
+    await page.mouse.move(x, y, { steps: 4 });
+  }
+
+  async function moveAway() {
+    await page.keyboard.press("Escape");
+    await page.mouse.move(5, 5);
+    await page.locator(".monaco-hover:visible").first().waitFor({ state: "detached", timeout: 2000 }).catch(() => {});
+  }
+
+  const hoverText = async () => (await page.locator(".monaco-hover:visible .hover-contents").allInnerTexts()).join("\n");
+
+  async function hoverShows(text, word, expected) {
+    await eventually("no hover with all texts", async () => {
+      await restOn(text, word);
+      await sleep(600);
+      const shown = await hoverText();
+      if (expected.every((part) => shown.includes(part))) return [true, shown];
+      await moveAway();
+      return [false, shown];
+    });
+  }
+
+  const lens = (text) => page.locator(".codelens-decoration a", { hasText: text }).first();
+  const notification = (text) => page.locator(".notification-list-item", { hasText: text }).first();
+
+  async function openByName(file) {
+    await page.keyboard.press("Control+P");
+    await page.locator(".quick-input-widget input").first().fill(file);
+    await page.locator(".quick-input-list .monaco-list-row", { hasText: file }).first().waitFor();
+    await page.keyboard.press("Enter");
+  }
+
+  const recorders = () => spawnSync(recorderPids, [workspace], { encoding: "utf8" }).stdout.trim();
+
+  return {
+    async open(file) {
+      if (opened) await openByName(file);
+      else await page.goto(url(workspace, file));
+      await page.locator(".tab.active", { hasText: file }).waitFor({ timeout: FIRST_WAIT_MS });
+      opened = true;
+    },
+    hint: (text, shape) =>
+      eventually(`no ${shape} hint at "${text}"`, async () => {
+        const label = await hintAt(text);
+        return [SHAPES[shape](label), label || ((await lineWith(text))?.text ?? "no such line")];
+      }, FIRST_WAIT_MS),
+    async no_hint(text) {
+      await settled();
+      if ((await lineWith(text)) === undefined) throw new Error(`no line shows ${text}`);
+      const label = await hintAt(text);
+      if (label !== "") throw new Error(`a hint at "${text}": ${label}`);
+    },
+    async remember(text) {
+      remembered.set(text, await hintAt(text));
+    },
+    changed: (text) =>
+      eventually("the hint is what it was", async () => {
+        const label = await hintAt(text);
+        return [label !== "" && label !== remembered.get(text), label];
+      }),
+    async same(text) {
+      await settled();
+      const label = await hintAt(text);
+      if (label !== remembered.get(text)) throw new Error(`${label} was ${remembered.get(text)}`);
+    },
+    async hover(text, word, expected) {
+      await hoverShows(text, word, expected);
+      return moveAway;
+    },
+    lens: (text) => lens(text).waitFor({ timeout: FIRST_WAIT_MS }),
+    run_lens: (text) => lens(text).click(),
+    async run_action(text, title) {
+      await clickLine(text);
+      const row = page.locator(".action-widget .monaco-list-row", { hasText: title }).first();
+      for (let tries = 0; tries < 3 && !(await row.isVisible()); tries++) { // a late layout change closes the menu
+        await page.keyboard.press("Control+.");
+        await row.waitFor({ timeout: 4000 }).catch(() => {});
+      }
+      await row.waitFor({ timeout: 1000 });
+      // The keyboard: a click is swallowed until the mouse has moved.
+      const focused = page.locator(".action-widget .monaco-list-row.focused");
+      for (let tries = 0; tries < 20 && !(await focused.innerText()).includes(title); tries++) await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+    },
+    async run_command(name) {
+      await page.keyboard.press("F1");
+      await page.locator(".quick-input-widget input").first().fill(`>${COMMANDS[name]}`);
+      await page.locator(".quick-input-list .monaco-list-row", { hasText: COMMANDS[name] }).first().waitFor();
+      await page.keyboard.press("Enter");
+    },
+    progress: () => notification(/Profil/).waitFor(),
+    async cancel() {
+      await notification(/Profil/).hover();
+      await notification(/Profil/).locator(".monaco-button", { hasText: "Cancel" }).click();
+    },
+    async finished() {
+      await notification(/Profil.*Cancel/s).waitFor({ timeout: 5000 }).catch(() => {}); // it may be over already
+      await page.locator(".notification-list-item .monaco-progress-container.active").first()
+        .waitFor({ state: "detached", timeout: RUN_WAIT_MS });
+    },
+    async insert_above(text, line) {
+      await clickLine(text);
+      await page.keyboard.press("Home");
+      await page.keyboard.press("Home");
+      await page.keyboard.type(line);
+      await page.keyboard.press("Enter");
+    },
+    async replace(text, old, replacement) {
+      await clickLine(text);
+      await page.keyboard.press("End");
+      for (let count = 0; count < old.length; count++) await page.keyboard.press("Shift+ArrowLeft");
+      await page.keyboard.type(replacement);
+    },
+    undo: (text) =>
+      eventually(`undo does not bring back "${text}"`, async () => {
+        const line = await lineWith(text);
+        if (line === undefined) await page.keyboard.press("Control+Z");
+        await sleep(100);
+        return [line !== undefined, ""];
+      }),
+    async save() {
+      await page.keyboard.press("Control+S");
+      await page.locator(".tab.active.dirty").waitFor({ state: "detached" });
+    },
+    async diagnostic(text, message) {
+      await page.locator(".editor-instance .squiggly-error").first().waitFor({ timeout: WAIT_MS });
+      await hoverShows(text, text, [message]);
+    },
+    message: (text) => notification(text).waitFor({ timeout: FIRST_WAIT_MS }),
+    something_runs: () => eventually("no recorder process", async () => [recorders() !== "", ""]),
+    nothing_runs: () =>
+      eventually("a recorder process is left", async () => {
+        const pids = recorders();
+        return [pids === "", pids];
+      }, 3000),
+  };
+}
