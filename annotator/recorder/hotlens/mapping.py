@@ -197,7 +197,7 @@ class MapStep:
     def _site(self, frame: Optional[FrameType], module: Any = None) -> Optional[Point]:
         """The nearest user frame that is not the module's own wrapper."""
         while frame is not None:
-            if not self.files.is_library(frame.f_code.co_filename) and (module is None or first_argument(frame) is not module):
+            if not self.files.is_library(frame.f_code.co_filename) and not (module is not None and _is_wrapper(frame, module)):
                 return point(frame)
             frame = frame.f_back
         return None
@@ -333,6 +333,11 @@ class MapStep:
                 self._open_call(thread, frame, module, forward=False)
 
         self._handles.append(register_module_forward_pre_hook(entered))
+
+
+def _is_wrapper(frame: FrameType, module: Any) -> bool:
+    """The module's own __call__ or forward, or a function put in the place of one; not a function that is handed the module."""
+    return frame.f_code.co_name.endswith(("__call__", "forward")) and first_argument(frame) is module
 
 
 def _scalar_with_gradient(value: Any) -> bool:

@@ -74,15 +74,42 @@ def _quiet_kineto() -> Iterator[None]:
         os.environ.pop(name, None)
 
 
+@contextmanager
+def _without_allocator_warning() -> Iterator[None]:
+    """With memory recorded, torch warns once, in C++, at the first block freed that it did not see allocated. It is made to do so here.
+
+    Anything else that reaches stderr meanwhile is passed on.
+    """
+    try:
+        saved = os.dup(2)
+        reading, writing = os.pipe()
+    except OSError:
+        yield  # no stderr, or no descriptors left: the warning does no harm
+        return
+    os.dup2(writing, 2)
+    os.close(writing)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        with os.fdopen(reading, "rb") as pipe:
+            for line in pipe:
+                if b"CPUAllocator.cpp" not in line:
+                    os.write(2, line)
+
+
 class ProfiledSteps:
     """Steps under torch.profiler, each in a range ProfilerStep#N; time between two steps is in none."""
 
     def __init__(self, details: bool) -> None:
+        import torch
         from torch.profiler import ProfilerActivity, profile
 
         activities = [ProfilerActivity.CPU]
         if device_module() is not None:
             activities.append(ProfilerActivity.CUDA)
+        self._before = torch.empty(1) if details else None  # a block from before the profiler, to be freed under it
         self._profiler = profile(activities=activities, record_shapes=details, profile_memory=details)
         self._range: Any = None
         self._number = -1
@@ -94,6 +121,9 @@ class ProfiledSteps:
         with _quiet_kineto():
             self._profiler.start()
         self.running = True
+        if self._before is not None:
+            with _without_allocator_warning():
+                self._before = None
 
     def begin(self) -> None:
         from torch.autograd.profiler import record_function

@@ -61,7 +61,8 @@ def _header(node: ast.stmt) -> Span:
     if isinstance(node, ast.ClassDef):
         ends: List[ast.AST] = [*node.bases, *(k.value for k in node.keywords)]
         if ends:
-            return _span(node, ends[-1])
+            span = _span(node, ends[-1])
+            return span._replace(end_column=span.end_column + 1)  # the closing parenthesis
         return Span(node.lineno, node.lineno, node.col_offset, node.col_offset + len(f"class {node.name}".encode()))
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Try)):
         return Span(node.lineno, node.lineno, node.col_offset, node.col_offset + 1)
