@@ -3,7 +3,8 @@
     python tests/bench/run_cost.py [--runs 5]
 
 Prints medians of whole-process wall times in seconds: the run from start to bundle, the part of it that the script's own steps took
-(from the manifest), the same interpreter importing torch and nothing else, the report and the check. Needs HOTLENS_BIN and HOTLENS_TEST_PYTHON.
+(from the manifest), the same interpreter importing torch and nothing else, the report
+and the check. Needs HOTLENS_BIN and HOTLENS_TEST_PYTHON.
 """
 
 from __future__ import annotations

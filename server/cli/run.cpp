@@ -1,0 +1,128 @@
+// Profiles an unmodified script: finds the interpreter and the recorder, runs them in this terminal, then says what came out.
+#include "server/runs/run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "annotator/profile/profile.h"
+#include "server/cli/verbs.h"
+#include "server/features/describe.h"
+#include "server/features/format.h"
+#include "server/runs/discovery.h"
+
+namespace hotlens::cli {
+namespace {
+
+constexpr int kInterrupted = 130;  // what a shell reports for a command ended by Ctrl-C
+
+std::vector<std::string> script_command(const RunOptions& options) {
+  std::vector<std::string> command = options.command;
+  if (!options.module.empty()) command.insert(command.begin(), {"-m", options.module});
+  return command;
+}
+
+Result<runs::RunRequest> request(const RunOptions& options) {
+  const std::filesystem::path here = std::filesystem::current_path();
+  const auto python = runs::find_python(options.python, here, runs::process_environment());
+  if (!python) return std::unexpected(python.error());
+  const auto recorder = runs::find_recorder();
+  if (!recorder) return std::unexpected(recorder.error());
+  const runs::ProfileOptions recording{.warmup = options.warmup,
+                                       .steps = options.steps,
+                                       .keep_going = options.keep_going,
+                                       .out = options.out.empty() ? here : std::filesystem::absolute(options.out)};
+  return runs::RunRequest{.argv = runs::profile_command(python->path, *recorder, recording, script_command(options)),
+                          .cwd = here,
+                          .streams = runs::Streams::inherited,
+                          .own_group = false};
+}
+
+// One line that is overwritten while the script is silent; nothing where stderr is not a terminal.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool shown) : shown_(shown) {}
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(const runs::Progress& progress) {
+    if (!shown_) return;
+    std::string text = fmt::format("\r\x1b[Khotlens: {}", runs::name(progress.phase));
+    if (progress.of > 0) text += fmt::format(" {}/{}", progress.step, progress.of);
+    std::cerr << text << std::flush;
+    dirty_ = true;
+  }
+  void clear() {
+    if (std::exchange(dirty_, false)) std::cerr << "\r\x1b[K" << std::flush;
+  }
+
+ private:
+  bool shown_;
+  bool dirty_ = false;
+};
+
+Ns middle(std::vector<Ns> values) {
+  std::ranges::sort(values);
+  return values.empty() ? Ns{} : values[values.size() / 2];
+}
+
+void print_summary(const profile::Profile& profile, bool colour) {
+  std::cout << "\nhotlens: " << bold(profile.id, colour) << "\n  " << features::describe_step(profile) << '\n';
+  const auto step = static_cast<double>(profile.step_wall().count());
+  for (const profile::StageTimes& stage : profile.stages) {
+    const Ns wall = middle(stage.wall);
+    if (wall <= Ns{} || step <= 0) continue;
+    std::cout << fmt::format("  {:<10} {:>9} {:>5}\n", profile::name(stage.stage), features::format_time(wall),
+                             features::format_share(static_cast<double>(wall.count()) / step));
+  }
+  std::cout << "  next: hotlens report, hotlens check FILE.py, or open the model in your editor\n";
+}
+
+void print_json(const profile::Profile& profile) {
+  const nlohmann::json out{{"schema", "hotlens.run/1"},
+                           {"profile", profile.id},
+                           {"folder", profile.folder.string()},
+                           {"steps", profile.steps.size()},
+                           {"profiled_step_ns", profile.step_wall().count()}};
+  std::cout << out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+}
+
+int exit_code(const runs::RunEnd& end) {
+  if (end.cancelled || end.signal) return kInterrupted;
+  if (end.failure || end.exit_code.value_or(1) != 0)
+    return end.exit_code == kInputUnusable && !end.failure ? kInputUnusable : kScriptFailed;
+  return end.bundle ? kDone : kInputUnusable;
+}
+
+}  // namespace
+
+int run(const RunOptions& options) {
+  if (options.command.empty() && options.module.empty()) {
+    return fail({ErrorCode::usage, "name the script to profile: hotlens run train.py", ""});
+  }
+  const auto wanted = request(options);
+  if (!wanted) return fail(wanted.error());
+
+  ProgressLine line(use_colour(STDERR_FILENO));
+  const runs::RunEnd end = runs::run_blocking(*wanted, {.progress = [&](const runs::Progress& progress) { line.show(progress); }});
+  line.clear();
+  if (end.error) return fail(*end.error);
+  const int code = exit_code(end);
+  if (!end.bundle) return code;
+
+  const auto loaded = profile::load(*end.bundle);
+  if (!loaded) return fail(loaded.error());
+  if (options.format == OutputFormat::json) {
+    print_json(**loaded);
+  } else {
+    print_summary(**loaded, use_colour(STDOUT_FILENO));
+  }
+  for (const Issue& issue : (*loaded)->warnings) std::cerr << "hotlens: " << issue.message << '\n';
+  return code;
+}
+
+}  // namespace hotlens::cli
