@@ -1,6 +1,7 @@
 """The handwritten digits of scikit-learn as PyTorch data sets."""
 
 import torch
+import torch.nn.functional as F
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from torch.utils.data import DataLoader, Dataset
@@ -20,8 +21,8 @@ class Digits(Dataset):
     def __getitem__(self, index):
         image = self.images[index]
         if self.augment:
-            dy, dx = torch.randint(-1, 2, (2,)).tolist()
-            image = torch.roll(image, shifts=(dy, dx), dims=(1, 2))
+            top, left = torch.randint(0, 3, (2,)).tolist()
+            image = F.pad(image, (1, 1, 1, 1), value=-1.0)[:, top : top + 8, left : left + 8]
         return image, self.labels[index]
 
 

@@ -1,0 +1,137 @@
+"""Runs the recorder as its users do: another process, by path, on a script in a folder of its own."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Sequence
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDER = ROOT / "annotator" / "recorder" / "hotlens" / "__main__.py"
+EXAMPLES = ROOT / "examples"
+
+if str(RECORDER.parents[1]) not in sys.path:
+    sys.path.insert(0, str(RECORDER.parents[1]))
+
+
+@dataclass
+class Bundle:
+    path: Path
+
+    @property
+    def manifest(self) -> Dict[str, Any]:
+        return json.loads((self.path / "manifest.json").read_text(encoding="utf-8"))
+
+    @property
+    def model(self) -> Dict[str, Any]:
+        return json.loads((self.path / "model.json").read_text(encoding="utf-8"))
+
+    def trace(self, name: str) -> List[Dict[str, Any]]:
+        with gzip.open(self.path / name) as file:
+            return [e for e in json.load(file)["traceEvents"] if e.get("ph") == "X"]
+
+    def text(self, site: Dict[str, Any]) -> str:
+        """The source a site covers, from the copy in the bundle."""
+        file = self.model["files"][site["file"]]
+        lines = (self.path / file["copy"]).read_bytes().splitlines(keepends=True)[site["line"] : site["end_line"] + 1]
+        lines[-1] = lines[-1][: site["end_column"]]
+        lines[0] = lines[0][site["column"] :]
+        return b"".join(lines).decode()
+
+    def module(self, path: str) -> Dict[str, Any]:
+        return next(m for m in self.model["modules"] if m["path"] == path)
+
+    def stages(self) -> Dict[str, List[str]]:
+        found: Dict[str, List[str]] = {}
+        for s in self.model["stages"]:
+            found.setdefault(s["stage"], []).append(self.text(s["site"]))
+        return found
+
+
+@dataclass
+class Run:
+    code: int
+    out: str
+    err: str
+    progress: List[Dict[str, Any]]
+    folder: Path
+    bundles: List[Bundle]
+
+    @property
+    def bundle(self) -> Bundle:
+        assert len(self.bundles) == 1, f"{len(self.bundles)} bundles\n{self.err}"
+        return self.bundles[0]
+
+    def own_messages(self) -> List[str]:
+        return [line[len("hotlens: ") :] for line in self.err.splitlines() if line.startswith("hotlens: ")]
+
+
+def environment(**extra: str) -> Dict[str, str]:
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1", **extra}
+
+
+def bundles_in(out: Path) -> List[Bundle]:
+    folder = out / ".hotlens" / "profiles"
+    return [Bundle(p) for p in sorted(folder.iterdir()) if (p / "manifest.json").exists()] if folder.is_dir() else []
+
+
+def command(out: Path, arguments: Sequence[str], options: Sequence[str] = (), fd: Optional[int] = None) -> List[str]:
+    progress = ["--progress-fd", str(fd)] if fd is not None else []
+    return [sys.executable, str(RECORDER), "record", "--out", str(out), *progress, *options, "--", *arguments]
+
+
+def record(
+    folder: Path,
+    arguments: Sequence[str],
+    options: Sequence[str] = (),
+    stdin: Optional[str] = None,
+    env: Optional[Dict[str, str]] = None,
+    out: Optional[Path] = None,
+) -> Run:
+    out = out or folder
+    reading, writing = os.pipe()
+    try:
+        done = subprocess.run(
+            command(out, arguments, options, writing), cwd=folder, input=stdin if stdin is not None else "", text=True,
+            capture_output=True, timeout=300, pass_fds=(writing,), env=env or environment(), check=False,
+        )
+    finally:
+        os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as pipe:
+        progress = [json.loads(line) for line in pipe]
+    return Run(done.returncode, done.stdout, done.stderr, progress, folder, bundles_in(out))
+
+
+def record_text(folder: Path, text: str, options: Sequence[str] = (), arguments: Sequence[str] = (), **more: Any) -> Run:
+    (folder / "train.py").write_text(text, encoding="utf-8")
+    return record(folder, ["train.py", *arguments], options, **more)
+
+
+def plain(folder: Path, arguments: Sequence[str], stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    """The same without a recorder."""
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, input=stdin, text=True, capture_output=True, timeout=300, env=environment(), check=False
+    )
+
+
+@pytest.fixture(scope="session")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return record(EXAMPLES / "resnet_digits", ["train.py"], out=tmp_path_factory.mktemp("digits"))
+
+
+@pytest.fixture(scope="session")
+def gpt(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return record(EXAMPLES / "gpt_text", ["train.py"], out=tmp_path_factory.mktemp("gpt"))
+
+
+@pytest.fixture(scope="session", params=["digits", "gpt"])
+def example(request: pytest.FixtureRequest) -> Run:
+    run: Run = request.getfixturevalue(request.param)
+    return run

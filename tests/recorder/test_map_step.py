@@ -1,0 +1,130 @@
+"""The map step: its markers, and that it ran the same operators as the measured steps."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from typing import Any, Dict, List, Tuple
+
+import pytest
+from conftest import Bundle, Run
+
+Event = Dict[str, Any]
+MARKER = re.compile(r"hotlens\.(call|line|param|stage)#(\w+)$")
+
+
+def ns(e: Event) -> Tuple[int, int]:
+    begin = round(e["ts"] * 1000)
+    return begin, begin + round(e["dur"] * 1000)
+
+
+def step_ranges(events: List[Event]) -> List[Tuple[int, int]]:
+    return sorted(ns(e) for e in events if e["name"].startswith("ProfilerStep#"))
+
+
+def operators(events: List[Event], step: Tuple[int, int]) -> List[str]:
+    inside = [e for e in events if e.get("cat") == "cpu_op" and step[0] <= ns(e)[0] and ns(e)[1] <= step[1]]
+    return [e["name"] for e in sorted(inside, key=lambda e: (e["tid"], ns(e)[0], -ns(e)[1]))]
+
+
+def markers(bundle: Bundle) -> List[Event]:
+    return [e for e in bundle.trace("trace-map.json.gz") if MARKER.match(e["name"])]
+
+
+def check_nesting(events: List[Event]) -> None:
+    by_thread = defaultdict(list)
+    for e in events:
+        by_thread[e["tid"]].append(ns(e))
+    for ranges in by_thread.values():
+        open_ends: List[int] = []
+        for begin, end in sorted(ranges, key=lambda r: (r[0], -r[1])):
+            while open_ends and open_ends[-1] <= begin:
+                open_ends.pop()
+            assert not open_ends or end <= open_ends[-1], "two markers cross"
+            open_ends.append(end)
+
+
+def test_measured_steps_and_the_map_step_run_the_same_operators(example: Run) -> None:
+    clean, mapped = example.bundle.trace("trace-0.json.gz"), example.bundle.trace("trace-map.json.gz")
+    (map_step,) = step_ranges(mapped)
+    expected = operators(mapped, map_step)
+    assert len(expected) > 500
+    steps = step_ranges(clean)
+    assert len(steps) == 5
+    for step in steps:
+        assert operators(clean, step) == expected
+
+
+def test_the_measured_trace_holds_nothing_of_ours(example: Run) -> None:
+    assert not [e for e in example.bundle.trace("trace-0.json.gz") if "hotlens" in e["name"]]
+
+
+def test_markers_nest(example: Run) -> None:
+    found = markers(example.bundle)
+    assert len(found) > 100
+    check_nesting(found)
+
+
+def test_every_marker_names_a_row_and_every_row_is_marked(example: Run) -> None:
+    model = example.bundle.model
+    found = [MARKER.match(e["name"]).groups() for e in markers(example.bundle)]  # type: ignore[union-attr]
+    ids = {kind: {int(i) for k, i in found if k == kind} for kind in ("call", "line", "param")}
+    assert ids["call"] == set(range(len(model["calls"])))
+    assert ids["line"] == set(range(len(model["lines"])))
+    assert ids["param"] == {p["id"] for p in model["parameters"] if p["requires_grad"]}
+    assert {i for k, i in found if k == "stage"} <= {"data", "zero_grad", "backward", "optimizer"}
+
+
+def test_markers_are_annotations(example: Run) -> None:
+    assert {e["cat"] for e in markers(example.bundle)} == {"user_annotation"}
+
+
+def test_each_stage_is_entered_once(digits: Run) -> None:
+    stages = Counter(e["name"] for e in markers(digits.bundle) if ".stage#" in e["name"])
+    assert stages == {f"hotlens.stage#{s}": 1 for s in ("data", "zero_grad", "backward", "optimizer")}
+
+
+def test_a_parameters_mark_lies_inside_its_accumulation(example: Run) -> None:
+    events = example.bundle.trace("trace-map.json.gz")
+    accumulations = [ns(e) for e in events if e["name"] == "torch::autograd::AccumulateGrad"]
+    marks = [ns(e) for e in events if ".param#" in e["name"]]
+    assert marks
+    for begin, end in marks:
+        assert any(b <= begin and end <= e for b, e in accumulations)
+
+
+def test_the_call_tree_is_the_nesting_of_the_marks(example: Run) -> None:
+    calls = example.bundle.model["calls"]
+    ranges = {int(e["name"].split("#")[1]): ns(e) for e in markers(example.bundle) if ".call#" in e["name"]}
+    for call in calls:
+        begin, end = ranges[call["id"]]
+        if call["parent"] >= 0:
+            outer = ranges[call["parent"]]
+            assert outer[0] <= begin and end <= outer[1]
+
+
+def test_every_called_module_is_called_as_often_as_forward_runs_it(digits: Run) -> None:
+    model = digits.bundle.model
+    calls = Counter(model["modules"][c["module"]]["path"] for c in model["calls"])
+    assert calls[""] == calls["layer1.0.conv1"] == calls["CrossEntropyLoss"] == 1
+    never = {m["path"] for m in model["modules"]} - set(calls)
+    assert never == set()
+
+
+@pytest.mark.parametrize("line, function, executions", [("images = images.to(device)", "train_epoch", 1), ("return out", None, 0)])
+def test_a_line_is_marked_as_often_as_it_runs(digits: Run, line: str, function: str, executions: int) -> None:
+    assert line_executions(digits.bundle, line) == executions
+
+
+def test_the_loops_line_is_one_execution_of_a_step(digits: Run, gpt: Run) -> None:
+    assert line_executions(digits.bundle, "for images, labels in loader:") == 1
+    assert line_executions(digits.bundle, "optimizer.step()") == 1
+    assert line_executions(gpt.bundle, "optimizer.step()") == 1
+    assert line_executions(gpt.bundle, "x = block(x)") == 4
+
+
+def line_executions(bundle: Bundle, text: str) -> int:
+    model = bundle.model
+    texts = [(bundle.path / f["copy"]).read_text().splitlines() for f in model["files"]]
+    ids = {r["id"] for r in model["lines"] if texts[r["file"]][r["line"]].strip() == text and r["function"] != "evaluate"}
+    return sum(int(e["name"].split("#")[1]) in ids for e in markers(bundle) if ".line#" in e["name"])
