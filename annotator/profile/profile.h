@@ -18,31 +18,17 @@
 
 #include "annotator/common/error.h"
 #include "annotator/common/units.h"
+#include "annotator/timeline/stage.h"
 
 namespace hotlens::profile {
 
 enum class How : std::uint8_t { recorded, frames, annotations, guess, none };
-enum class Stage : std::uint8_t { data, copy, zero_grad, forward, loss, backward, optimizer, other };
-enum class Bucket : std::uint8_t {
-  data_loading,
-  host_to_device,
-  zero_grad,
-  forward,
-  loss,
-  backward,
-  gradient_accumulation,
-  communication,
-  optimizer,
-  waiting,       // the host waits for the device: synchronisation, full launch queue
-  host,          // Python and other host code with no torch operator running and no stage around it
-  earlier_step,  // device work launched before the step began
-  unattributed,
-};
-enum class Direction : std::uint8_t { forward, backward, recompute };
+using timeline::Bucket;  // every nanosecond of a step is in exactly one
+using timeline::Direction;
+using timeline::name;  // "gradient_accumulation"
+using timeline::Stage;
 
 std::string_view name(How how);
-std::string_view name(Stage stage);
-std::string_view name(Bucket bucket);
 
 struct ModuleTag;
 struct FileTag;
@@ -183,6 +169,7 @@ struct Profile {
   std::vector<SourceFile> files;
   Verdict verdict;
   std::vector<Issue> warnings;
+  Ns cpu{};                                  // median: host time of every thread that took part
   Ns cpu_attributed{}, device_attributed{};  // medians: time that belongs to a module
 
   bool has_device() const;  // any device work was recorded

@@ -1,0 +1,87 @@
+#include "annotator/profile/annotated.h"
+
+#include <string>
+
+#include "annotator/timeline/align.h"
+
+namespace hotlens::profile {
+namespace {
+
+// Below this share of operators with a twin the map step did something else than the measured ones.
+constexpr double kPoorAlignment = 0.9;
+
+// Owners from the bundle's map step; nothing where it recorded none or it cannot be read.
+std::optional<timeline::Transfer> from_map_step(Annotated& annotated) {
+  if (!annotated.manifest || !annotated.manifest->map_trace || !annotated.model) return std::nullopt;
+  const Result<trace::Trace> trace = trace::read_file(*annotated.manifest->map_trace, annotated.issues);
+  if (!trace) {
+    annotated.issues.add("no-map-trace", "the bundle's map step cannot be read, so nothing is known of modules: " + trace.error().message);
+    return std::nullopt;
+  }
+  const timeline::Forest forest = timeline::nest(*trace);
+  const timeline::Steps steps = timeline::find_steps(*trace, forest);
+  timeline::Owners owners = timeline::find_owners(*trace, forest, steps, &annotated.model->map);
+  return timeline::transfer({annotated.trace, annotated.forest, annotated.steps}, {*trace, forest, steps}, std::move(owners));
+}
+
+void find_owners(Annotated& annotated) {
+  if (std::optional<timeline::Transfer> transfer = from_map_step(annotated)) {
+    annotated.owners = std::move(transfer->owners);
+    annotated.alignment = transfer->confidence;
+    annotated.how = How::recorded;
+    if (annotated.alignment < kPoorAlignment) {
+      annotated.issues.add("poor-alignment", "the measured steps ran other operators than the map step; " +
+                                                 std::to_string(static_cast<int>(annotated.alignment * 100)) +
+                                                 " % of them were found in it");
+    }
+    return;
+  }
+  annotated.owners = timeline::find_owners(annotated.trace, annotated.forest, annotated.steps, nullptr);
+  annotated.how = annotated.owners.frames.empty() ? How::none : How::frames;
+}
+
+Result<void> open_bundle(Annotated& annotated) {
+  if (annotated.path.extension() == ".partial") {
+    return std::unexpected(
+        Error{ErrorCode::malformed, "the bundle is half written: its run was stopped; run `hotlens run` again", annotated.path.string()});
+  }
+  Result<Manifest> manifest = read_manifest(annotated.path);
+  if (!manifest) return std::unexpected(manifest.error());
+  Result<Model> model = read_model(annotated.path);
+  if (!model) return std::unexpected(model.error());
+  annotated.manifest = std::move(*manifest);
+  annotated.model = std::move(*model);
+  if (annotated.manifest->traces.size() > 1) {
+    annotated.issues.add("more-ranks", "the bundle holds traces of several ranks; the first is shown",
+                         static_cast<std::int64_t>(annotated.manifest->traces.size()) - 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace) {
+  Annotated annotated;
+  annotated.path = bundle_or_trace;
+  std::error_code status;
+  const bool is_bundle = std::filesystem::is_directory(bundle_or_trace, status);
+  if (is_bundle) {
+    if (const Result<void> opened = open_bundle(annotated); !opened) return std::unexpected(opened.error());
+  }
+  Result<trace::Trace> trace = trace::read_file(is_bundle ? annotated.manifest->traces.front() : bundle_or_trace, annotated.issues);
+  if (!trace) return std::unexpected(trace.error());
+  annotated.trace = std::move(*trace);
+  annotated.forest = timeline::nest(annotated.trace);
+  annotated.steps = timeline::find_steps(annotated.trace, annotated.forest);
+  if (annotated.steps.spans.empty()) {
+    return std::unexpected(Error{ErrorCode::malformed,
+                                 "the trace holds " + std::to_string(annotated.trace.events.size()) +
+                                     " events but no operator, launch or kernel; record it with torch.profiler",
+                                 bundle_or_trace.string()});
+  }
+  find_owners(annotated);
+  annotated.account = timeline::account(annotated.trace, annotated.forest, annotated.steps, annotated.owners);
+  return annotated;
+}
+
+}  // namespace hotlens::profile

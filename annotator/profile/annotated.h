@@ -1,0 +1,28 @@
+// A trace with its annotation, as load() and the event report both need it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "annotator/profile/bundle.h"
+#include "annotator/timeline/account.h"
+
+namespace hotlens::profile {
+
+struct Annotated {
+  trace::Trace trace;
+  timeline::Forest forest;
+  timeline::Steps steps;
+  timeline::Owners owners;
+  timeline::Account account;
+  std::optional<Manifest> manifest;  // of a bundle
+  std::optional<Model> model;
+  double alignment = 1.0;
+  How how = How::none;
+  std::filesystem::path path;  // bundle folder or trace file
+  Issues issues;
+};
+
+Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace);
+
+}  // namespace hotlens::profile

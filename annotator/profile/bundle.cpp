@@ -1,0 +1,245 @@
+#include "annotator/profile/bundle.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace hotlens::profile {
+namespace {
+
+using Json = nlohmann::json;
+using timeline::kNothing;
+
+constexpr int kBundleSchema = 1;
+constexpr int kModelSchema = 1;
+
+Error broken(const std::filesystem::path& file, std::string message) {
+  return {ErrorCode::malformed, std::move(message), file.string()};
+}
+
+Result<Json> read_json(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) {
+    return std::unexpected(
+        Error{ErrorCode::not_found, "the bundle lacks this file: it is half written; run `hotlens run` again", file.string()});
+  }
+  Json json = Json::parse(stream, nullptr, false);
+  if (json.is_discarded() || !json.is_object()) {
+    return std::unexpected(broken(file, "this file is cut short or not JSON: the bundle is half written; run `hotlens run` again"));
+  }
+  return json;
+}
+
+// "hotlens.bundle/1" → 1.
+Result<void> check_schema(const Json& json, std::string_view kind, int supported, const std::filesystem::path& file) {
+  const Json schema = json.value("schema", Json());
+  const std::string text = schema.is_string() ? schema.get<std::string>() : "";
+  const std::string prefix = "hotlens." + std::string(kind) + "/";
+  int version = 0;
+  const char* end = text.data() + text.size();
+  if (!text.starts_with(prefix) || std::from_chars(text.data() + prefix.size(), end, version).ptr != end) {
+    return std::unexpected(broken(file, "this is not a Hotlens bundle (no schema \"" + prefix + std::to_string(supported) + "\")"));
+  }
+  if (version > supported) {
+    const Json writer = json.value("hotlens", Json());
+    const std::string wanted = writer.is_string() ? "hotlens>=" + writer.get<std::string>() : "a newer hotlens";
+    return std::unexpected(Error{ErrorCode::unsupported,
+                                 "written by a newer Hotlens (" + text + "); install it: pip install '" + wanted + "'", file.string()});
+  }
+  return {};
+}
+
+std::string text(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+std::optional<std::int64_t> whole(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  if (at == object.end() || !at->is_number_integer()) return std::nullopt;
+  return at->get<std::int64_t>();
+}
+
+std::optional<std::uint32_t> small(const Json& object, const char* key) {
+  const std::optional<std::int64_t> value = whole(object, key);
+  if (!value || *value < 0 || *value >= kNothing) return std::nullopt;
+  return static_cast<std::uint32_t>(*value);
+}
+
+// The elements of an array that are objects; empty for anything else.
+std::vector<std::reference_wrapper<const Json>> objects(const Json& object, const char* key) {
+  std::vector<std::reference_wrapper<const Json>> list;
+  const auto at = object.find(key);
+  if (at == object.end() || !at->is_array()) return list;
+  for (const Json& element : *at) {
+    if (element.is_object()) list.emplace_back(element);
+  }
+  return list;
+}
+
+std::vector<Ns> times(const Json& object, const char* key) {
+  std::vector<Ns> list;
+  const auto at = object.find(key);
+  if (at == object.end() || !at->is_array()) return list;
+  for (const Json& element : *at) {
+    if (element.is_number_integer()) list.emplace_back(element.get<std::int64_t>());
+  }
+  return list;
+}
+
+std::optional<Site> site(const Json& object, const char* key, std::size_t files) {
+  const auto at = object.find(key);
+  if (at == object.end() || !at->is_object()) return std::nullopt;
+  const std::optional<std::uint32_t> file = small(*at, "file");
+  const std::optional<std::uint32_t> line = small(*at, "line");
+  if (!file || *file >= files || !line) return std::nullopt;
+  return Site{.file = FileId{*file},
+              .line = *line,
+              .end_line = std::max(*line, small(*at, "end_line").value_or(*line)),
+              .column = small(*at, "column"),
+              .end_column = small(*at, "end_column"),
+              .function = text(*at, "function")};
+}
+
+// A plain file name inside the bundle; a manifest may not point out of its folder.
+std::optional<std::filesystem::path> contained(const std::filesystem::path& folder, const std::string& name) {
+  const std::filesystem::path relative = std::filesystem::path(name).lexically_normal();
+  if (name.empty() || relative.is_absolute() || *relative.begin() == "..") return std::nullopt;
+  return folder / relative;
+}
+
+void read_files(const Json& json, const std::filesystem::path& folder, Model& model) {
+  for (const Json& file : objects(json, "files")) {
+    const auto copy = contained(folder, text(file, "copy"));
+    const auto workspace = file.find("workspace");
+    model.files.push_back({.path = text(file, "path"),
+                           .copy = copy.value_or(std::filesystem::path()),
+                           .sha256 = text(file, "sha256"),
+                           .workspace = workspace != file.end() && workspace->is_boolean() && workspace->get<bool>()});
+  }
+}
+
+void read_modules(const Json& json, Model& model) {
+  for (const Json& entry : objects(json, "modules")) {
+    ModelModule module;
+    module.path = text(entry, "path");
+    module.class_name = text(entry, "class");
+    const std::optional<std::uint32_t> parent = small(entry, "parent");
+    if (parent && *parent < model.modules.size()) module.parent = *parent;  // parents come first, so there is no cycle
+    if (const auto bytes = whole(entry, "parameters_bytes")) module.parameters = Bytes{*bytes};
+    module.attached = site(entry, "attached", model.files.size());
+    module.constructed = site(entry, "constructed", model.files.size());
+    module.class_site = site(entry, "class_site", model.files.size());
+    model.map.module_parent.push_back(module.parent);
+    model.modules.push_back(std::move(module));
+  }
+}
+
+void read_roles(const Json& json, Model& model) {
+  model.map.role.assign(model.modules.size(), timeline::RootRole::other);
+  for (const Json& root : objects(json, "roots")) {
+    const std::optional<std::uint32_t> module = small(root, "module");
+    if (!module || *module >= model.modules.size()) continue;
+    const std::string role = text(root, "role");
+    if (role == "model") model.map.role[*module] = timeline::RootRole::model;
+    if (role == "loss") model.map.role[*module] = timeline::RootRole::loss;
+  }
+  for (std::size_t module = 0; module < model.modules.size(); ++module) {
+    const std::uint32_t parent = model.modules[module].parent;
+    if (parent != kNothing) model.map.role[module] = model.map.role[parent];
+  }
+}
+
+void read_calls(const Json& json, Model& model) {
+  for (const Json& entry : objects(json, "calls")) {
+    ModelCall call;
+    call.module = small(entry, "module").value_or(kNothing);
+    if (call.module >= model.modules.size()) call.module = kNothing;
+    call.parent = small(entry, "parent").value_or(kNothing);
+    if (call.parent >= model.calls.size()) call.parent = kNothing;
+    call.site = site(entry, "site", model.files.size());
+    model.map.module_of_call.push_back(call.module);
+    model.calls.push_back(std::move(call));
+  }
+}
+
+void read_lines(const Json& json, Model& model) {
+  for (const Json& entry : objects(json, "lines")) {
+    const std::uint32_t file = small(entry, "file").value_or(kNothing);
+    model.lines.push_back({.file = file < model.files.size() ? FileId{file} : FileId{},
+                           .line = small(entry, "line").value_or(0),
+                           .function = text(entry, "function")});
+  }
+  model.map.lines = model.lines.size();
+}
+
+void read_parameters(const Json& json, Model& model) {
+  for (const Json& entry : objects(json, "parameters")) {
+    const std::uint32_t module = small(entry, "module").value_or(kNothing);
+    model.map.module_of_param.push_back(module < model.modules.size() ? module : kNothing);
+  }
+}
+
+void read_stages(const Json& json, Model& model) {
+  constexpr std::array kStages = {Stage::data, Stage::zero_grad, Stage::forward, Stage::loss, Stage::backward, Stage::optimizer};
+  for (const Json& entry : objects(json, "stages")) {
+    const auto stage = std::ranges::find(kStages, text(entry, "stage"), [](Stage known) { return std::string(name(known)); });
+    const std::optional<Site> place = site(entry, "site", model.files.size());
+    if (stage != kStages.end() && place) model.stages.push_back({*place, *stage});
+  }
+}
+
+}  // namespace
+
+Result<Manifest> read_manifest(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "manifest.json";
+  const Result<Json> json = read_json(file);
+  if (!json) return std::unexpected(json.error());
+  if (const auto schema = check_schema(*json, "bundle", kBundleSchema, file); !schema) return std::unexpected(schema.error());
+  Manifest manifest;
+  manifest.id = text(*json, "id");
+  manifest.created = text(*json, "created");
+  if (const auto argv = json->find("argv"); argv != json->end() && argv->is_array()) {
+    for (const Json& argument : *argv) {
+      if (argument.is_string()) manifest.argv.push_back(argument.get<std::string>());
+    }
+  }
+  if (const auto libraries = json->find("libraries"); libraries != json->end() && libraries->is_object()) {
+    manifest.torch = text(*libraries, "torch");
+  }
+  for (const Json& device : objects(*json, "devices")) manifest.devices.push_back({text(device, "name"), text(device, "kind")});
+  manifest.plain_steps = times(*json, "plain_step_ns");
+  manifest.profiled_steps = times(*json, "profiled_step_ns");
+  manifest.samples_per_step = whole(*json, "samples_per_step");
+  for (const Json& warning : objects(*json, "warnings")) {
+    manifest.warnings.push_back({text(warning, "code"), text(warning, "message"), whole(warning, "count").value_or(1)});
+  }
+  for (const Json& trace : objects(*json, "traces")) {
+    if (const auto path = contained(folder, text(trace, "file"))) manifest.traces.push_back(*path);
+  }
+  manifest.map_trace = contained(folder, text(*json, "map_trace"));
+  if (manifest.traces.empty()) {
+    return std::unexpected(broken(file, "the bundle names no trace: no step was measured; run `hotlens run` again"));
+  }
+  return manifest;
+}
+
+Result<Model> read_model(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "model.json";
+  const Result<Json> json = read_json(file);
+  if (!json) return std::unexpected(json.error());
+  if (const auto schema = check_schema(*json, "model", kModelSchema, file); !schema) return std::unexpected(schema.error());
+  Model model;
+  read_files(*json, folder, model);
+  read_modules(*json, model);
+  read_roles(*json, model);
+  read_calls(*json, model);
+  read_lines(*json, model);
+  read_parameters(*json, model);
+  read_stages(*json, model);
+  return model;
+}
+
+}  // namespace hotlens::profile

@@ -1,0 +1,56 @@
+// The recorder's files as values: manifest.json and model.json (annotator/recorder/FORMAT.md). Numbers are checked, ids point into their
+// tables, and a bundle that is half written or newer than this program is an error that says what to do.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/profile/profile.h"
+#include "annotator/timeline/owners.h"
+
+namespace hotlens::profile {
+
+struct Manifest {
+  std::string id, created, torch;
+  std::vector<std::string> argv;
+  std::vector<Device> devices;
+  std::vector<Ns> plain_steps, profiled_steps;
+  std::optional<std::int64_t> samples_per_step;
+  std::vector<Issue> warnings;
+  std::vector<std::filesystem::path> traces;  // absolute
+  std::optional<std::filesystem::path> map_trace;
+};
+
+struct ModelModule {
+  std::string path, class_name;
+  std::uint32_t parent = timeline::kNothing;
+  std::optional<Bytes> parameters;
+  std::optional<Site> attached, constructed, class_site;
+};
+
+struct ModelCall {
+  std::uint32_t module = timeline::kNothing, parent = timeline::kNothing;
+  std::optional<Site> site;
+};
+
+struct ModelLine {
+  FileId file;
+  std::uint32_t line = 0;
+  std::string function;
+};
+
+struct Model {
+  std::vector<SourceFile> files;
+  std::vector<ModelModule> modules;
+  std::vector<ModelCall> calls;
+  std::vector<ModelLine> lines;
+  std::vector<StageSite> stages;
+  timeline::ModuleMap map;
+};
+
+Result<Manifest> read_manifest(const std::filesystem::path& folder);
+Result<Model> read_model(const std::filesystem::path& folder);
+
+}  // namespace hotlens::profile

@@ -1,0 +1,256 @@
+// From an annotated trace and a bundle's tables to a Profile.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "annotator/profile/annotated.h"
+#include "annotator/profile/profile.h"
+#include "annotator/profile/statistics.h"
+#include "annotator/profile/tally.h"
+#include "annotator/profile/verdict.h"
+
+namespace hotlens::profile {
+namespace {
+
+using timeline::kNothing;
+using timeline::StepAccount;
+
+void fill_steps(const Annotated& annotated, Profile& profile) {
+  for (const StepAccount& step : annotated.account.steps) {
+    profile.steps.push_back({.index = step.span.index,
+                             .start = annotated.trace.base + step.span.start,
+                             .wall = step.span.end - step.span.start,
+                             .device = step.device});
+  }
+  mark_outliers(profile.steps);
+  profile.representative = representative(profile.steps);
+}
+
+void fill_buckets(const Annotated& annotated, Profile& profile) {
+  for (std::size_t bucket = 0; bucket < timeline::kBuckets; ++bucket) {
+    BucketTimes times{.bucket = static_cast<Bucket>(bucket), .wall = {}, .device = {}};
+    for (const StepAccount& step : annotated.account.steps) {
+      times.wall.push_back(step.wall_by_bucket[bucket]);
+      times.device.push_back(step.device_by_bucket[bucket]);
+    }
+    profile.buckets.push_back(std::move(times));
+  }
+}
+
+// Stages that took any time, in the order in which the representative step enters them.
+void fill_stages(const Annotated& annotated, Profile& profile) {
+  std::vector<Stage> order;
+  const auto see = [&](Stage stage) {
+    if (std::ranges::find(order, stage) == order.end()) order.push_back(stage);
+  };
+  if (!annotated.account.steps.empty()) {
+    for (const timeline::Piece& piece : annotated.account.steps[profile.representative].wall) {
+      if (piece.owner.stage != Stage::other) see(piece.owner.stage);
+    }
+  }
+  for (std::size_t stage = 0; stage < timeline::kStages; ++stage) see(static_cast<Stage>(stage));
+  for (const Stage stage : order) {
+    const auto at = static_cast<std::size_t>(stage);
+    StageTimes times{.stage = stage, .wall = {}, .cpu = {}, .device = {}};
+    for (const StepAccount& step : annotated.account.steps) {
+      times.wall.push_back(step.wall_by_stage[at]);
+      times.cpu.push_back(step.cpu_by_stage[at]);
+      times.device.push_back(step.device_by_stage[at]);
+    }
+    const auto any = [](const std::vector<Ns>& values) { return std::ranges::any_of(values, [](Ns value) { return value > Ns{}; }); };
+    if (any(times.wall) || any(times.cpu) || any(times.device)) profile.stages.push_back(std::move(times));
+  }
+}
+
+std::vector<Module> recorded_modules(const Model& model) {
+  std::vector<Module> modules;
+  for (const ModelModule& entry : model.modules) {
+    Module module;
+    module.path = entry.path;
+    module.class_name = entry.class_name;
+    if (entry.parent != kNothing) module.parent = ModuleId{entry.parent};
+    module.memory.parameters = entry.parameters;
+    module.how = How::recorded;
+    module.attached = entry.attached;
+    module.constructed = entry.constructed;
+    module.class_site = entry.class_site;
+    modules.push_back(std::move(module));
+  }
+  return modules;
+}
+
+// "Linear_3" is class and a counter; the path is the chain of such names.
+std::vector<Module> frame_modules(const std::vector<timeline::FrameModule>& frames) {
+  std::vector<Module> modules;
+  for (const timeline::FrameModule& frame : frames) {
+    Module module;
+    module.path = frame.parent == kNothing ? frame.name : modules[frame.parent].path + "/" + frame.name;
+    module.class_name = frame.name.substr(0, frame.name.rfind('_'));
+    if (frame.parent != kNothing) module.parent = ModuleId{frame.parent};
+    module.how = How::frames;
+    modules.push_back(std::move(module));
+  }
+  return modules;
+}
+
+// By module: the position of its first call, its children's included; modules that never ran come last in their own order.
+std::vector<std::size_t> first_calls(const timeline::Chains& calls, const std::vector<Module>& modules) {
+  std::vector<std::size_t> first(modules.size());
+  std::iota(first.begin(), first.end(), calls.value.size());
+  for (std::size_t link = calls.value.size(); link-- > 0;) {
+    if (!calls.again[link] && calls.value[link] < first.size()) first[calls.value[link]] = link;
+  }
+  for (std::size_t module = modules.size(); module-- > 0;) {
+    const ModuleId parent = modules[module].parent;
+    if (parent.valid()) first[parent.index] = std::min(first[parent.index], first[module]);
+  }
+  return first;
+}
+
+// Parents before children, siblings in call order. Returns the new position of each old one.
+std::vector<std::uint32_t> sort_modules(std::vector<Module>& modules, const std::vector<std::size_t>& first) {
+  std::vector<std::vector<std::uint32_t>> children(modules.size() + 1);
+  for (std::uint32_t module = 0; module < modules.size(); ++module) {
+    children[modules[module].parent.valid() ? modules[module].parent.index : modules.size()].push_back(module);
+  }
+  for (auto& siblings : children) {
+    std::ranges::stable_sort(siblings, {}, [&](std::uint32_t module) { return first[module]; });
+  }
+  std::vector<std::uint32_t> order;
+  std::vector<std::uint32_t> open(children.back().rbegin(), children.back().rend());
+  while (!open.empty()) {
+    const std::uint32_t module = open.back();
+    open.pop_back();
+    order.push_back(module);
+    open.insert(open.end(), children[module].rbegin(), children[module].rend());
+  }
+  std::vector<std::uint32_t> position(modules.size());
+  for (std::uint32_t at = 0; at < order.size(); ++at) position[order[at]] = at;
+  std::vector<Module> sorted;
+  sorted.reserve(order.size());
+  for (const std::uint32_t module : order) {
+    sorted.push_back(std::move(modules[module]));
+    Module& moved = sorted.back();
+    if (!moved.parent.valid()) continue;
+    moved.parent = ModuleId{position[moved.parent.index]};
+    sorted[moved.parent.index].children.push_back(ModuleId{static_cast<std::uint32_t>(sorted.size() - 1)});
+  }
+  modules = std::move(sorted);
+  return position;
+}
+
+void fill_lines(const Model& model, std::vector<Tally>& tallies, Profile& profile) {
+  for (std::size_t line = 0; line < model.lines.size(); ++line) {
+    if (!model.lines[line].file.valid()) continue;
+    profile.lines.push_back({.file = model.lines[line].file,
+                             .line = model.lines[line].line,
+                             .function = model.lines[line].function,
+                             .calls = tallies[line].calls,
+                             .forward = std::move(tallies[line].forward),
+                             .backward = std::move(tallies[line].backward),
+                             .slices = std::move(tallies[line].slices)});
+  }
+}
+
+using PlaceKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+
+PlaceKey key_of(const Site& site) {
+  return {site.file.index, site.line, site.end_line, site.column.value_or(kNothing), site.end_column.value_or(kNothing)};
+}
+
+// Calls that start at the same expression, outermost only: what a container calls belongs to the container's call.
+void fill_call_sites(const Model& model, const std::vector<std::uint32_t>& position, Profile& profile) {
+  std::map<PlaceKey, std::size_t> known;
+  for (const ModelCall& call : model.calls) {
+    if (!call.site || call.module == kNothing) continue;
+    const PlaceKey key = key_of(*call.site);
+    if (call.parent != kNothing && model.calls[call.parent].site && key_of(*model.calls[call.parent].site) == key) continue;
+    const auto [at, fresh] = known.try_emplace(key, profile.call_sites.size());
+    if (fresh) profile.call_sites.push_back({.site = *call.site, .modules = {}, .calls = 0});
+    CallSite& place = profile.call_sites[at->second];
+    const ModuleId module{position[call.module]};
+    if (std::ranges::find(place.modules, module) == place.modules.end()) place.modules.push_back(module);
+    ++place.calls;
+  }
+}
+
+void fill_modules(Annotated& annotated, Profile& profile) {
+  const bool recorded = annotated.how == How::recorded;
+  std::vector<Module> modules = annotated.model ? recorded_modules(*annotated.model) : frame_modules(annotated.owners.frames);
+  std::vector<std::uint32_t> parents;
+  for (const Module& module : modules) parents.push_back(module.parent.valid() ? module.parent.index : kNothing);
+  // A bundle without a map step may still hold frames of its own; its table of modules is another one.
+  if (annotated.model && !recorded) annotated.owners.calls = {};
+  Tallies tallies = tally({.account = annotated.account,
+                           .owners = annotated.owners,
+                           .module_parent = parents,
+                           .lines = annotated.model ? annotated.model->lines.size() : 0,
+                           .representative = profile.representative,
+                           .calls_of_one_step = recorded});
+  for (std::size_t module = 0; module < modules.size(); ++module) {
+    modules[module].forward = std::move(tallies.modules[module].forward);
+    modules[module].backward = std::move(tallies.modules[module].backward);
+    modules[module].slices = std::move(tallies.modules[module].slices);
+    modules[module].calls = tallies.modules[module].calls;
+  }
+  const std::vector<std::uint32_t> position = sort_modules(modules, first_calls(annotated.owners.calls, modules));
+  profile.modules = std::move(modules);
+  profile.cpu = median(std::move(tallies.cpu));
+  profile.cpu_attributed = median(std::move(tallies.cpu_attributed));
+  profile.device_attributed = median(std::move(tallies.device_attributed));
+  if (!annotated.model) return;
+  fill_lines(*annotated.model, tallies.lines, profile);
+  fill_call_sites(*annotated.model, position, profile);
+  profile.stage_sites = annotated.model->stages;
+  profile.files = annotated.model->files;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += text.empty() ? word : " " + word;
+  return text;
+}
+
+void fill_run(const Annotated& annotated, Profile& profile) {
+  if (annotated.manifest) {
+    const Manifest& manifest = *annotated.manifest;
+    profile.id = manifest.id;
+    profile.source = joined(manifest.argv);
+    profile.folder = annotated.path;
+    profile.argv = manifest.argv;
+    profile.created = manifest.created;
+    profile.torch = manifest.torch;
+    profile.devices = manifest.devices;
+    if (!manifest.plain_steps.empty()) profile.plain_step = median(manifest.plain_steps);
+    profile.samples_per_step = manifest.samples_per_step;
+    profile.alignment = annotated.alignment;
+    profile.warnings = manifest.warnings;
+  } else {
+    profile.id = annotated.path.filename().string();
+    profile.source = annotated.path.string();
+    for (const trace::Device& device : annotated.trace.devices) {
+      profile.devices.push_back({device.name, annotated.trace.hip ? "hip" : "cuda"});
+    }
+  }
+  profile.profiled_step = profile.step_wall();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace) {
+  Result<Annotated> annotated = annotate(bundle_or_trace);
+  if (!annotated) return std::unexpected(annotated.error());
+  auto profile = std::make_shared<Profile>();
+  fill_steps(*annotated, *profile);
+  fill_run(*annotated, *profile);
+  fill_buckets(*annotated, *profile);
+  fill_stages(*annotated, *profile);
+  fill_modules(*annotated, *profile);
+  profile->verdict = judge(*profile);
+  const std::vector<Issue>& survived = annotated->issues.items();
+  profile->warnings.insert(profile->warnings.end(), survived.begin(), survived.end());
+  return profile;
+}
+
+}  // namespace hotlens::profile

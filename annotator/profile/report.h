@@ -1,0 +1,23 @@
+// A profile as others read it: `hotlens report` as JSON (schema hotlens.report/1), as aligned text, and one line per event.
+//
+// Text from a trace is hostile: JSON escapes it, and the text report shows control characters as `?`.
+#pragma once
+
+#include <filesystem>
+#include <iosfwd>
+#include <string>
+
+#include "annotator/profile/profile.h"
+
+namespace hotlens::profile {
+
+// One JSON object, two spaces of indentation, a newline at the end.
+std::string report_json(const Profile& profile);
+
+// Steps, stages, buckets, the module tree and the verdict for people; `color` adds terminal colours.
+std::string report_text(const Profile& profile, bool color);
+
+// One JSON object a line for every complete event of a step, in file order.
+Result<void> report_events(const std::filesystem::path& bundle_or_trace, std::ostream& out);
+
+}  // namespace hotlens::profile

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <unordered_map>
+
+#include "annotator/profile/annotated.h"
+#include "annotator/profile/report.h"
+
+namespace hotlens::profile {
+namespace {
+
+using timeline::kNoNode;
+using timeline::kNothing;
+using timeline::Owner;
+using timeline::Stage;
+
+std::string_view direction_of(const Owner& owner) {
+  if (owner.stage == Stage::optimizer) return "optimizer";
+  if (owner.direction != Direction::forward) return "backward";
+  return owner.stage == Stage::forward || owner.stage == Stage::loss || owner.call != kNothing ? "forward" : "other";
+}
+
+// Paths as the module table of the profile has them, by module.
+std::vector<std::string> module_paths(const Annotated& annotated) {
+  std::vector<std::string> paths;
+  if (annotated.model) {
+    for (const ModelModule& module : annotated.model->modules) paths.push_back(module.path);
+    return paths;
+  }
+  for (const timeline::FrameModule& frame : annotated.owners.frames) {
+    paths.push_back(frame.parent == kNothing ? frame.name : paths[frame.parent] + "/" + frame.name);
+  }
+  return paths;
+}
+
+class Lines {
+ public:
+  explicit Lines(const Annotated& annotated) : annotated_(annotated), paths_(module_paths(annotated)) {
+    for (std::uint32_t work = 0; work < annotated.account.work.size(); ++work) work_of_[annotated.account.work[work].event] = work;
+  }
+
+  void write(std::ostream& out) const {
+    for (std::uint32_t event = 0; event < annotated_.trace.events.size(); ++event) {
+      const auto work = work_of_.find(event);
+      const bool device = work != work_of_.end();
+      const Ns when = device ? annotated_.account.work[work->second].launched : annotated_.trace.events.start[event];
+      const timeline::StepSpan* step = step_at(when);
+      if (!step) continue;
+      out << line(event, *step, device ? annotated_.account.work[work->second].owner : owner_of(event)) << '\n';
+    }
+  }
+
+ private:
+  const timeline::StepSpan* step_at(Ns when) const {
+    const auto& spans = annotated_.steps.spans;
+    const auto at = std::ranges::upper_bound(spans, when, {}, &timeline::StepSpan::end);
+    return at != spans.end() && at->start <= when ? &*at : nullptr;
+  }
+
+  Owner owner_of(std::uint32_t event) const {
+    const std::uint32_t node = annotated_.forest.node_of[event];
+    return node == kNoNode ? Owner{} : annotated_.owners.of[node];
+  }
+
+  std::string line(std::uint32_t event, const timeline::StepSpan& step, const Owner& owner) const {
+    const bool in_module = owner.call != kNothing && !(owner.communicates && owner.direction != Direction::forward);
+    const std::uint32_t module = in_module ? annotated_.owners.calls.value[owner.call] : kNothing;
+    nlohmann::ordered_json json = {{"event", annotated_.trace.events.index[event]},
+                                   {"step", step.index},
+                                   {"stage", name(owner.stage)},
+                                   {"module", nullptr},
+                                   {"direction", direction_of(owner)},
+                                   {"how", name(module < paths_.size() ? annotated_.how : How::none)}};
+    if (module < paths_.size()) json["module"] = paths_[module];
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  }
+
+  const Annotated& annotated_;
+  std::vector<std::string> paths_;
+  std::unordered_map<std::uint32_t, std::uint32_t> work_of_;  // by event
+};
+
+}  // namespace
+
+Result<void> report_events(const std::filesystem::path& bundle_or_trace, std::ostream& out) {
+  const Result<Annotated> annotated = annotate(bundle_or_trace);
+  if (!annotated) return std::unexpected(annotated.error());
+  Lines(*annotated).write(out);
+  return {};
+}
+
+}  // namespace hotlens::profile

@@ -1,0 +1,61 @@
+// What a user types, as a path.
+#include <algorithm>
+#include <system_error>
+#include <vector>
+
+#include "annotator/profile/profile.h"
+
+namespace hotlens::profile {
+namespace {
+
+namespace fs = std::filesystem;
+
+// `.hotlens/profiles` of the folder or the nearest one above it; empty where there is none.
+fs::path store_above(const fs::path& from) {
+  std::error_code status;
+  fs::path folder = fs::absolute(from, status).lexically_normal();
+  for (;;) {
+    const fs::path store = folder / ".hotlens" / "profiles";
+    if (fs::is_directory(store, status)) return store;
+    if (!folder.has_relative_path()) return {};
+    folder = folder.parent_path();
+  }
+}
+
+bool is_bundle(const fs::path& folder) {
+  std::error_code status;
+  return folder.extension() != ".partial" && fs::is_regular_file(folder / "manifest.json", status);
+}
+
+// The newest complete bundle: names begin with the time of the run.
+fs::path newest(const fs::path& store) {
+  std::error_code status;
+  fs::path best;
+  for (const fs::directory_entry& entry : fs::directory_iterator(store, fs::directory_options::skip_permission_denied, status)) {
+    if (is_bundle(entry.path()) && (best.empty() || best.filename() < entry.path().filename())) best = entry.path();
+  }
+  return best;
+}
+
+}  // namespace
+
+Result<fs::path> resolve(std::string_view reference, const fs::path& from) {
+  if (reference.empty()) return std::unexpected(Error{ErrorCode::usage, "no profile given; try `latest`", {}});
+  std::error_code status;
+  const fs::path store = store_above(from);
+  if (reference == "latest") {
+    const fs::path found = store.empty() ? fs::path() : newest(store);
+    if (!found.empty()) return found;
+    return std::unexpected(Error{ErrorCode::not_found, "there is no profile here yet; record one with `hotlens run train.py`",
+                                 fs::absolute(from, status).string()});
+  }
+  const fs::path given(reference);
+  const fs::path path = given.is_absolute() ? given : from / given;
+  if (fs::is_directory(path, status) || fs::exists(path, status)) return path;
+  const bool plain_name = !given.has_parent_path();
+  if (plain_name && !store.empty() && fs::is_directory(store / given, status)) return store / given;
+  return std::unexpected(Error{ErrorCode::not_found, "no such profile: neither a bundle id, a bundle folder nor a trace file; try `latest`",
+                               std::string(reference)});
+}
+
+}  // namespace hotlens::profile

@@ -1,0 +1,211 @@
+#include "annotator/profile/tally.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace hotlens::profile {
+namespace {
+
+using timeline::Chains;
+using timeline::kNothing;
+using timeline::Owner;
+using timeline::Piece;
+using timeline::StepAccount;
+using timeline::Work;
+
+// The distinct modules (or lines) around one piece, innermost first. Re-used for every piece: no allocation in the loop.
+class Stack {
+ public:
+  explicit Stack(std::size_t things) : stamp_(things, 0) {}
+
+  void begin() {
+    ++now_;
+    members_.clear();
+  }
+
+  void add(const Chains& chains, std::uint32_t link, const std::vector<std::uint32_t>* tree_parent) {
+    for (; link != kNothing; link = chains.parent[link]) {
+      for (std::uint32_t thing = chains.value[link]; thing != kNothing; thing = (*tree_parent)[thing]) {
+        if (thing >= stamp_.size() || stamp_[thing] == now_) break;
+        stamp_[thing] = now_;
+        members_.push_back(thing);
+        if (!tree_parent) break;
+      }
+    }
+  }
+
+  const std::vector<std::uint32_t>& members() const { return members_; }
+
+ private:
+  std::vector<std::uint32_t> stamp_;
+  std::vector<std::uint32_t> members_;
+  std::uint32_t now_ = 0;
+};
+
+// First and last instant of a thing in one step and direction, and how far its device time is counted.
+struct Extent {
+  Ns first = Ns::max(), last = Ns::min(), covered = Ns::min();
+};
+
+struct Table {
+  explicit Table(std::size_t things) : extents(things * 2), last_piece(things * 2), stack(things) {}
+
+  void begin_step() {
+    std::ranges::fill(extents, Extent{});
+    std::ranges::fill(last_piece, std::nullopt);
+  }
+
+  std::vector<Extent> extents;                         // by thing and column
+  std::vector<std::optional<std::size_t>> last_piece;  // number of the last piece that became a slice
+  Stack stack;
+};
+
+class Counter {
+ public:
+  explicit Counter(const TallyInput& input) : input_(input), modules_(input.module_parent.size()), lines_(input.lines) {
+    const std::size_t steps = input.account.steps.size();
+    result_.modules.resize(input.module_parent.size());
+    result_.lines.resize(input.lines);
+    for (auto* table : {&result_.modules, &result_.lines}) {
+      for (Tally& item : *table) {
+        item.forward.resize(steps);
+        item.backward.resize(steps);
+      }
+    }
+    result_.cpu.resize(steps);
+    result_.cpu_attributed.resize(steps);
+    result_.device_attributed.resize(steps);
+    has_device_ = !input.account.work.empty();
+  }
+
+  Tallies run() && {
+    for (step_ = 0; step_ < input_.account.steps.size(); ++step_) {
+      modules_.begin_step();
+      lines_.begin_step();
+      const StepAccount& step = input_.account.steps[step_];
+      for (const Piece& piece : step.wall) count(piece);
+      for (const std::vector<Piece>& worker : step.workers) {
+        piece_number_ += 2;  // pieces of another thread do not continue this one's slices
+        for (const Piece& piece : worker) count(piece);
+      }
+      piece_number_ += 2;
+      for (const std::uint32_t work : step.launched) count(input_.account.work[work]);
+      finish_spans(modules_, result_.modules);
+      finish_spans(lines_, result_.lines);
+    }
+    count_calls(input_.owners.calls, result_.modules);
+    count_calls(input_.owners.lines, result_.lines);
+    for (auto* table : {&result_.modules, &result_.lines}) {
+      for (Tally& item : *table) std::ranges::sort(item.slices, {}, &Slice::start);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  static bool belongs_to_module(const Owner& owner) {
+    return owner.call != kNothing && !(owner.communicates && owner.direction != Direction::forward);
+  }
+
+  void fill_stacks(const Owner& owner) {
+    modules_.stack.begin();
+    if (belongs_to_module(owner)) modules_.stack.add(input_.owners.calls, owner.call, &input_.module_parent);
+    lines_.stack.begin();
+    lines_.stack.add(input_.owners.lines, owner.line, nullptr);
+    lines_.stack.add(input_.owners.lines, owner.made_line, nullptr);
+  }
+
+  void count(const Piece& piece) {
+    ++piece_number_;
+    const Ns time = piece.end - piece.start;
+    fill_stacks(piece.owner);
+    result_.cpu[step_] += time;
+    if (belongs_to_module(piece.owner)) result_.cpu_attributed[step_] += time;
+    const auto add = [&](Times& times, Extent&, bool innermost) {
+      times.cpu_total += time;
+      if (innermost) times.cpu_self += time;
+    };
+    each(modules_, result_.modules, piece.owner.direction, piece.start, piece.end, !has_device_, add);
+    each(lines_, result_.lines, piece.owner.direction, piece.start, piece.end, !has_device_, add);
+  }
+
+  void count(const Work& work) {
+    ++piece_number_;
+    fill_stacks(work.owner);
+    if (belongs_to_module(work.owner)) {
+      const Ns from = std::max(work.start, attributed_until_);
+      if (work.end > from) result_.device_attributed[step_] += work.end - from;
+      attributed_until_ = std::max(attributed_until_, work.end);
+    }
+    const auto add = [&](Times& times, Extent& extent, bool) {
+      const Ns from = std::max(work.start, extent.covered);
+      if (work.end > from) times.device += work.end - from;
+      extent.covered = std::max(extent.covered, work.end);
+    };
+    each(modules_, result_.modules, work.owner.direction, work.start, work.end, true, add);
+    each(lines_, result_.lines, work.owner.direction, work.start, work.end, true, add);
+  }
+
+  template <class Add>
+  void each(Table& table, std::vector<Tally>& tallies, Direction direction, Ns start, Ns end, bool slices, Add add) {
+    const bool backward = direction != Direction::forward;
+    bool innermost = true;
+    for (const std::uint32_t thing : table.stack.members()) {
+      Tally& item = tallies[thing];
+      Extent& extent = table.extents[thing * 2 + (backward ? 1 : 0)];
+      extent.first = std::min(extent.first, start);
+      extent.last = std::max(extent.last, end);
+      add((backward ? item.backward : item.forward)[step_], extent, innermost);
+      innermost = false;
+      if (slices && step_ == input_.representative) add_slice(table, item, thing, direction, start, end);
+    }
+  }
+
+  // Neighbouring pieces of the same thing become one slice.
+  void add_slice(Table& table, Tally& item, std::uint32_t thing, Direction direction, Ns start, Ns end) {
+    const Ns origin = input_.account.steps[step_].span.start;
+    std::optional<std::size_t>& last = table.last_piece[thing * 2 + (direction == Direction::forward ? 0 : 1)];
+    const bool continues = last && *last + 1 == piece_number_ && !item.slices.empty() && item.slices.back().direction == direction;
+    last = piece_number_;
+    if (continues) {
+      Slice& slice = item.slices.back();
+      slice.duration = std::max(slice.start + slice.duration, end - origin) - slice.start;
+    } else {
+      item.slices.push_back({start - origin, end - start, direction});
+    }
+  }
+
+  void finish_spans(const Table& table, std::vector<Tally>& tallies) const {
+    for (std::size_t thing = 0; thing < tallies.size(); ++thing) {
+      const Extent& forward = table.extents[thing * 2];
+      const Extent& backward = table.extents[thing * 2 + 1];
+      if (forward.last >= forward.first) tallies[thing].forward[step_].span = forward.last - forward.first;
+      if (backward.last >= backward.first) tallies[thing].backward[step_].span = backward.last - backward.first;
+    }
+  }
+
+  void count_calls(const Chains& chains, std::vector<Tally>& tallies) const {
+    if (input_.account.steps.empty()) return;
+    const timeline::StepSpan& step = input_.account.steps[input_.representative].span;
+    for (std::size_t link = 0; link < chains.value.size(); ++link) {
+      if (chains.again[link] || chains.value[link] >= tallies.size()) continue;
+      if (!input_.calls_of_one_step && (chains.start[link] < step.start || chains.start[link] >= step.end)) continue;
+      ++tallies[chains.value[link]].calls;
+    }
+  }
+
+  const TallyInput& input_;
+  Tallies result_;
+  Table modules_, lines_;
+  std::size_t step_ = 0;
+  std::size_t piece_number_ = 0;
+  Ns attributed_until_ = Ns::min();
+  bool has_device_ = false;
+};
+
+}  // namespace
+
+Tallies tally(const TallyInput& input) {
+  return Counter(input).run();
+}
+
+}  // namespace hotlens::profile

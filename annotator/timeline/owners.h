@@ -1,0 +1,76 @@
+// Whose time it is: module call, source line, stage and direction of every host node of a trace.
+//
+// Three sources, best first: the markers of the map step; the operators of the map step that a clean step repeats (align.h); `nn.Module:`
+// frames. Backward operators belong to the module call whose forward created the autograd node (sequence number and forward thread, latest
+// start); AccumulateGrad to the owner of its parameter; a module run again inside backward is a recomputation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/timeline/forest.h"
+#include "annotator/timeline/steps.h"
+
+namespace hotlens::timeline {
+
+constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
+
+// A tree of executions (module calls, or source lines), each inside the one that was running when it began.
+struct Chains {
+  std::vector<std::uint32_t> parent, value, depth;  // value: module or line
+  std::vector<Ns> start;
+  std::vector<bool> again;  // a recomputation, or made up for a module that never ran itself
+
+  std::uint32_t add(std::uint32_t parent_link, std::uint32_t of, Ns begin, bool is_again);
+  // The innermost execution that both are inside of (or are); kNothing when there is none.
+  std::uint32_t common(std::uint32_t a, std::uint32_t b) const;
+};
+
+struct Owner {
+  std::uint32_t call = kNothing;       // into Owners::calls
+  std::uint32_t line = kNothing;       // into Owners::lines: the line that ran
+  std::uint32_t made_line = kNothing;  // of a backward operator: the line whose forward created it
+  Stage stage = Stage::other;
+  Direction direction = Direction::forward;
+  bool accumulates = false;  // gradient accumulation
+  bool communicates = false;
+  bool copies = false;  // moves data to the device
+  bool known = false;   // something claims it, be it only a stage
+
+  friend bool operator==(const Owner&, const Owner&) = default;
+};
+
+enum class RootRole : std::uint8_t { model, loss, other };
+
+// What the recorder knows about the ids in its markers.
+struct ModuleMap {
+  std::vector<std::uint32_t> module_of_call, module_of_param;
+  std::vector<std::uint32_t> module_parent;  // by module; kNothing for a root
+  std::vector<RootRole> role;                // by module: the role of its root
+  std::size_t lines = 0;
+};
+
+// A module found in the frames of a trace without a map.
+struct FrameModule {
+  std::string name;  // "Linear_3"
+  std::uint32_t parent = kNothing;
+};
+
+struct Owners {
+  std::vector<Owner> of;  // by node
+  Chains calls, lines;
+  std::vector<FrameModule> frames;  // modules of a trace without a map, parents first; empty with a map
+};
+
+// Nodes of backward operators to the nodes of the forward operators that created them; kNoNode for all others.
+std::vector<std::uint32_t> creators(const trace::Trace& trace, const Forest& forest);
+
+// Owners from markers (`map` given) or from module frames and ranges.
+Owners find_owners(const trace::Trace& trace, const Forest& forest, const Steps& steps, const ModuleMap* map);
+
+// The owner of the time between two neighbours `a` and `b` inside `parent`: what both are inside of, when they are in the same stage.
+Owner between(const Owners& owners, const Owner& parent, const Owner* a, const Owner* b);
+
+}  // namespace hotlens::timeline

@@ -1,0 +1,36 @@
+// The closed vocabularies of the annotation: what part of a step, which row of its account, which way through the network.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace hotlens::timeline {
+
+enum class Stage : std::uint8_t { data, copy, zero_grad, forward, loss, backward, optimizer, other };
+constexpr std::size_t kStages = 8;
+
+enum class Bucket : std::uint8_t {
+  data_loading,
+  host_to_device,
+  zero_grad,
+  forward,
+  loss,
+  backward,
+  gradient_accumulation,
+  communication,
+  optimizer,
+  waiting,       // the host waits for the device: synchronisation, full launch queue
+  host,          // Python and other host code with no torch operator running and no stage around it
+  earlier_step,  // device work launched before the step began
+  unattributed,
+};
+constexpr std::size_t kBuckets = 13;
+
+enum class Direction : std::uint8_t { forward, backward, recompute };
+
+std::string_view name(Stage stage);
+std::string_view name(Bucket bucket);
+std::string_view name(Direction direction);
+
+}  // namespace hotlens::timeline
