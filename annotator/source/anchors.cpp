@@ -71,8 +71,13 @@ class Binder {
     Anchor anchor{.statement = index, .confirmed = fits(fact.role, expression, at) && in_function(fact, index, expression.scopes)};
     if (fact.role == Role::class_line || (begin <= at.head && end >= at.end)) return anchor;
     NormalTokens tokens = tokens_of(data_.text, at);
-    auto first = std::ranges::find(tokens, begin, &NormalToken::begin), last = std::ranges::find(tokens, end, &NormalToken::end);
-    if (first == tokens.end() || last == tokens.end() || last < first) return anchor;
+    // An expression may begin with a parenthesis that the normal form leaves out; it never ends inside a token.
+    auto first = std::ranges::lower_bound(tokens, begin, {}, &NormalToken::begin);
+    auto last = std::ranges::upper_bound(tokens, end, {}, &NormalToken::end);
+    if (last == tokens.begin() || std::prev(last) < first) return anchor;
+    --last;
+    bool bounded = (first->begin == begin || data_.text[begin] == '(') && (last->end == end || data_.text[end - 1] == ')');
+    if (!bounded) return anchor;
     anchor.whole = false;
     anchor.begin = begin - at.begin;
     anchor.end = end - at.begin;

@@ -9,8 +9,12 @@ std::string_view type(TSNode node) {
   return ts_node_type(node);
 }
 
-bool spans(TSNode node, std::uint32_t begin, std::uint32_t end) {
-  return ts_node_start_byte(node) == begin && ts_node_end_byte(node) == end;
+// The grammar binds a star to the first name: in `[*f(x)]` it calls `*f`. To Python the call is `f(x)`.
+std::uint32_t begin_of(TSNode node, std::string_view text) {
+  std::uint32_t begin = ts_node_start_byte(node);
+  if (type(node) == "list_splat" || type(node) == "dictionary_splat") return begin;
+  while (begin < text.size() && (text[begin] == '*' || text[begin] == ' ')) ++begin;
+  return begin;
 }
 
 bool is_field(TSNode parent, std::string_view field, TSNode child) {
@@ -80,8 +84,8 @@ Expression Syntax::expression_at(std::uint32_t begin, std::uint32_t end) const {
   bool exact = true;
   for (; !ts_node_is_null(node) && type(node) != "module" && type(node) != "block"; node = ts_node_parent(node)) {
     TSNode parent = ts_node_parent(node);
-    if (exact && ts_node_end_byte(node) <= end && ts_node_start_byte(node) >= begin) {
-      if (spans(node, begin, end)) {
+    if (exact && ts_node_end_byte(node) <= end && begin_of(node, text_) >= begin) {
+      if (begin_of(node, text_) == begin && ts_node_end_byte(node) == end) {
         note_kind(found, type(node));
         TSNode target = node, above = parent;
         while (!ts_node_is_null(above) && is_pattern(type(above))) target = above, above = ts_node_parent(above);

@@ -22,12 +22,13 @@ struct Expression {
 
 class Syntax {
  public:
-  explicit Syntax(const Tree::Data& data) : tree_(data.syntax()) {}
+  explicit Syntax(const Tree::Data& data) : text_(data.text), tree_(data.syntax()) {}
 
   Expression expression_at(std::uint32_t begin, std::uint32_t end) const;
   bool has_call(std::uint32_t begin, std::uint32_t end) const;
 
  private:
+  std::string_view text_;
   SyntaxTree tree_;
 };
 

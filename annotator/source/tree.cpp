@@ -16,20 +16,22 @@ struct ParserDeleter {
   void operator()(TSParser* parser) const { ts_parser_delete(parser); }
 };
 
-// tree-sitter ends lines at "\n" only. Replacing a lone "\r" keeps every byte offset.
-std::string with_line_feeds(std::string_view text) {
+// The text as the grammar reads it rightly, every byte at its place: it ends lines at "\n" only, and takes `type(x).y = z` for a type
+// alias.
+std::string for_grammar(std::string_view text, const Outline& outline) {
   std::string changed(text);
   for (std::size_t i = 0; i < changed.size(); ++i) {
     if (changed[i] == '\r' && (i + 1 == changed.size() || changed[i + 1] != '\n')) changed[i] = '\n';
   }
+  for (const Statement& statement : outline.statements) {
+    if (text.substr(statement.begin).starts_with("type(")) changed[statement.begin] = 'T';
+  }
   return changed;
 }
 
-SyntaxTree parse_syntax(std::string_view text, const TSTree* before) {
+SyntaxTree parse_syntax(const std::string& text, const TSTree* before) {
   std::unique_ptr<TSParser, ParserDeleter> parser(ts_parser_new());
   ts_parser_set_language(parser.get(), tree_sitter_python());
-  std::string changed;
-  if (text.find('\r') != std::string_view::npos) text = changed = with_line_feeds(text);
   return SyntaxTree(ts_parser_parse_string(parser.get(), before, text.data(), static_cast<std::uint32_t>(text.size())));
 }
 
@@ -62,7 +64,7 @@ SyntaxTree Tree::Data::syntax() const {
   std::lock_guard lock(mutex_);
   if (!syntax_) {
     for (const TSInputEdit& edit : edits_) ts_tree_edit(ancestor_.get(), &edit);
-    syntax_ = parse_syntax(text, ancestor_.get());
+    syntax_ = parse_syntax(for_grammar(text, outline), ancestor_.get());
     ancestor_.reset();
     edits_.clear();
   }

@@ -114,7 +114,8 @@ TEST_CASE("A deleted statement is an orphan and undo brings it back") {
 TEST_CASE("Formatting does not make a statement stale") {
   Fixture model;
   std::string now = model.text.text;
-  now = replaced(now, "self.conv1 = nn.Conv2d(width, width, 3)", "self.conv1 = nn.Conv2d(\n            width,\n            width,  # as wide\n            3,\n        )");
+  now = replaced(now, "self.conv1 = nn.Conv2d(width, width, 3)",
+                 "self.conv1 = nn.Conv2d(\n            width,\n            width,  # as wide\n            3,\n        )");
   now = replaced(now, "y = self.conv1(self.act(x))", "y = (self.conv1( self.act( x ) ))   # first");
   now = replaced(now, "for batch in loader():", "for batch in (loader()):");
   auto placements = model.place(now);
@@ -153,8 +154,9 @@ TEST_CASE("Another context is told from another place") {
     CHECK(placements[4].state == State::context);
   }
   SECTION("the function moved in its class") {
-    std::string body = "    def forward(self, x):\n        y = self.conv1(self.act(x))\n        y = self.act(y)\n        for layer in self.layers:\n"
-                       "            y = layer(y)\n        return y + x\n";
+    std::string body =
+        "    def forward(self, x):\n        y = self.conv1(self.act(x))\n        y = self.act(y)\n        for layer in self.layers:\n"
+        "            y = layer(y)\n        return y + x\n";
     std::string now = replaced(model.text.text, body, "");
     now = replaced(now, "    def __init__", body + "\n    def __init__");
     for (const auto& placed : model.place(now)) {
@@ -166,7 +168,8 @@ TEST_CASE("Another context is told from another place") {
 
 TEST_CASE("An unclosed bracket takes only its own statement") {
   Fixture model;
-  for (std::string typed : {"        z = foo(\n", "        z = foo(bar[\n", "        self.z = nn.Conv2d(3,\n", "        z = {\n", "        z = '''\n"}) {
+  for (std::string typed :
+       {"        z = foo(\n", "        z = foo(bar[\n", "        self.z = nn.Conv2d(3,\n", "        z = {\n", "        z = '''\n"}) {
     CAPTURE(typed);
     auto placements = model.place(replaced(model.text.text, "        y = self.act(y)\n", typed + "        y = self.act(y)\n"));
     std::vector<std::string> expected = all("moved");
@@ -204,12 +207,12 @@ TEST_CASE("A fact that the syntax does not bear out is not confirmed") {
     bool confirmed;
   };
   std::vector<Case> cases{
-      {fact_at(text, 1, "y", Role::call, "A.f"), false},        {fact_at(text, 0, "x = y", Role::definition, "A.f"), true},
-      {fact_at(text, 0, "x", Role::definition, "A.f"), true},   {fact_at(text, 2, "h(1)", Role::call, "A.g"), true},
-      {fact_at(text, 2, "h(1)", Role::call, "A.f"), false},     {fact_at(text, 2, "h(1)", Role::call, "A.g.<locals>.<lambda>"), false},
-      {fact_at(text, 2, "h(1", Role::call, "A.g"), false},      {line_fact(text, 2, Role::call, "A.g"), true},
-      {line_fact(text, 0, Role::call, "A.f"), false},           {line_fact(text, 0, Role::definition, "A.f"), true},
-      {line_fact(text, 0, Role::line, "A.f"), true},            {line_fact(text, 0, Role::line, "A.g"), false},
+      {fact_at(text, 1, "y", Role::call, "A.f"), false},      {fact_at(text, 0, "x = y", Role::definition, "A.f"), true},
+      {fact_at(text, 0, "x", Role::definition, "A.f"), true}, {fact_at(text, 2, "h(1)", Role::call, "A.g"), true},
+      {fact_at(text, 2, "h(1)", Role::call, "A.f"), false},   {fact_at(text, 2, "h(1)", Role::call, "A.g.<locals>.<lambda>"), false},
+      {fact_at(text, 2, "h(1", Role::call, "A.g"), false},    {line_fact(text, 2, Role::call, "A.g"), true},
+      {line_fact(text, 0, Role::call, "A.f"), false},         {line_fact(text, 0, Role::definition, "A.f"), true},
+      {line_fact(text, 0, Role::line, "A.f"), true},          {line_fact(text, 0, Role::line, "A.g"), false},
       {line_fact(text, 0, Role::class_line, "A"), false},
   };
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -247,7 +250,11 @@ TEST_CASE("Line ends, marks and characters of every kind") {
     CHECK(same.state == State::fresh);
     CHECK(same.confirmed);
     CHECK(same.range == fact.range);
-    std::string below = "import os" + std::string(each.text.find('\r') == std::string::npos ? "\n" : each.text.find('\n') == std::string::npos ? "\r" : "\r\n") + text.text;
+    std::string below = "import os" +
+                        std::string(each.text.find('\r') == std::string::npos   ? "\n"
+                                    : each.text.find('\n') == std::string::npos ? "\r"
+                                                                                : "\r\n") +
+                        text.text;
     auto moved = anchors.place(Tree::parse(below))[0];
     CHECK(moved.state == State::moved);
     CHECK(moved.range.begin.line == fact.range.begin.line + 1);
@@ -265,8 +272,11 @@ TEST_CASE("Columns of the first line do not count a byte order mark, as in Pytho
 }
 
 TEST_CASE("The hint belongs to the last line of a statement, or of a header") {
-  MarkedText text = marked("class $0A(\n    Base,\n):\n    def f(self):\n        x = $1self.g(\n            1,\n        )\n        with $2ctx():\n            pass\n");
-  std::vector<Fact> facts{line_fact(text, 0, Role::class_line, "A"), fact_at(text, 1, "self.g(\n            1,\n        )", Role::call, "A.f"),
+  MarkedText text = marked(
+      "class $0A(\n    Base,\n):\n    def f(self):\n        x = $1self.g(\n            1,\n        )\n        with $2ctx():\n            "
+      "pass\n");
+  std::vector<Fact> facts{line_fact(text, 0, Role::class_line, "A"),
+                          fact_at(text, 1, "self.g(\n            1,\n        )", Role::call, "A.f"),
                           fact_at(text, 2, "ctx()", Role::stage, "A.f")};
   Tree tree = Tree::parse(text.text);
   auto placements = Anchors::bind(tree, facts).place(tree);
@@ -277,8 +287,9 @@ TEST_CASE("The hint belongs to the last line of a statement, or of a header") {
 }
 
 TEST_CASE("Empty and hostile texts have no anchors and do no harm") {
-  for (std::string text : {std::string(), std::string("\n\n"), std::string("# only\n"), std::string("(((((\n)))"), std::string("\0\0x\0", 4), std::string("'''"),
-                           std::string("\\"), std::string("@"), std::string("def"), std::string("\xff\xfe\x80")}) {
+  for (std::string text :
+       {std::string(), std::string("\n\n"), std::string("# only\n"), std::string("(((((\n)))"), std::string("\0\0x\0", 4),
+        std::string("'''"), std::string("\\"), std::string("@"), std::string("def"), std::string("\xff\xfe\x80")}) {
     Tree tree = Tree::parse(text);
     Fact fact{.role = Role::call, .range = {{0, 0}, {0, 3}}, .has_columns = true, .function = "f"};
     CHECK_FALSE(Anchors::bind(tree, std::span(&fact, 1)).place(tree)[0].confirmed);

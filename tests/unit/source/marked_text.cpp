@@ -34,7 +34,10 @@ Fact fact_at(const MarkedText& text, int mark, std::string_view what, Role role,
   std::uint32_t begin = text.marks.at(mark);
   if (!std::string_view(text.text).substr(begin).starts_with(what)) throw std::logic_error("the fixture has another text at the mark");
   auto end = begin + static_cast<std::uint32_t>(what.size());
-  return {.role = role, .range = {position_in(text.text, begin), position_in(text.text, end)}, .has_columns = true, .function = std::move(function)};
+  return {.role = role,
+          .range = {position_in(text.text, begin), position_in(text.text, end)},
+          .has_columns = true,
+          .function = std::move(function)};
 }
 
 Fact line_fact(const MarkedText& text, int mark, Role role, std::string function) {
