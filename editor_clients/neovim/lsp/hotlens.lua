@@ -14,6 +14,7 @@ return {
     experimental = { hotlens = { protocolVersion = 1 } },
   },
   handlers = {
+    ['workspace/inlayHint/refresh'] = function(_, _, ctx) return require('hotlens.hints').on_refresh(ctx) end,
     ['workspace/codeLens/refresh'] = function(_, _, ctx) return require('hotlens.client').on_lens_refresh(ctx) end,
     ['hotlens/profileChanged'] = function() end, -- hints and lenses are refreshed by their own requests
     ['window/showMessage'] = function(_, message) require('hotlens.messages').show(message) end,

@@ -91,7 +91,6 @@ local function recorders() return vim.trim(vim.system({ recorder_pids, workspace
 ---@param where { workspace: string, recorder_pids: string }
 function M.begin(where)
   workspace, recorder_pids = where.workspace, where.recorder_pids
-  vim.o.columns, vim.o.lines = 150, 50
   vim.o.wrap, vim.o.laststatus, vim.o.cmdheight = false, 2, 2
   vim.api.nvim_create_autocmd('LspProgress', {
     callback = function(event)

@@ -1,17 +1,19 @@
--- nvim --headless -n -i NONE -u NONE --cmd 'set rtp+=PLUGIN' -l scenario.lua SCENARIOS ID WORKSPACE
--- Runs one scenario in this Neovim, prints "ok" or "FAIL" with its title. HOTLENS_TEST_PYTHON is the Python with torch.
-local scenarios_file, id, workspace = _G.arg[1], _G.arg[2], _G.arg[3]
+-- Runs one scenario in this Neovim, prints "ok" or "FAIL" with its title; see run.sh for how it is started (not by -l: the screen would stay
+-- at 80 columns). g:hotlens_test says which scenario, HOTLENS_TEST_PYTHON is the Python with torch.
+local asked = vim.g.hotlens_test
+local id, workspace = asked.id, asked.workspace
 local here = vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, 'S').source:sub(2)))
 package.path = here .. '/?.lua;' .. package.path
 
 vim.g.loaded_python3_provider = 0
-local table_of = vim.json.decode(table.concat(vim.fn.readfile(scenarios_file), '\n'))
+local table_of = vim.json.decode(table.concat(vim.fn.readfile(asked.scenarios), '\n'))
 local scenario = vim.iter(table_of.scenarios):find(function(each) return each.id == id end)
 
 vim.g.hotlens = vim.tbl_extend('force', { python = vim.env.HOTLENS_TEST_PYTHON }, scenario.settings or {})
 vim.cmd('filetype on')
 vim.cmd.runtime('plugin/hotlens.lua') -- -u NONE loads no plugin
 
+vim.o.columns, vim.o.lines = 150, 60
 local harness = require('harness')
 harness.begin({ workspace = workspace, recorder_pids = vim.fs.joinpath(here, '../recorder_pids.sh') })
 

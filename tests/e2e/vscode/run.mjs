@@ -6,16 +6,16 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { installExtension, startEditor } from "./code_server.mjs";
 import { makeSteps } from "./steps.mjs";
-import { prepareWorkspace, recordProfile } from "./workspace.mjs";
+import { prepareWorkspace, recordProfile, scenariosOf } from "../workspace.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const [program, vsix, binDir, example, shots, ...ids] = process.argv.slice(2);
 const python = process.env.HOTLENS_TEST_PYTHON;
-const { scenarios } = JSON.parse(fs.readFileSync(path.join(here, "..", "scenarios.json"), "utf8"));
-const wanted = scenarios.filter((each) => (each.editors ?? ["vscode"]).includes("vscode") && (ids.length === 0 || ids.includes(each.id)));
+const wanted = scenariosOf("vscode").filter((each) => ids.length === 0 || ids.includes(each.id));
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "hotlens-vscode-"));
 const workspace = path.join(folder, "work \u00fc", "digits"); // paths with a space and a letter outside ASCII must work
+const profiles = path.join(folder, "profiles");
 if (shots) fs.mkdirSync(shots, { recursive: true });
 
 // The editor inherits this environment, and the server the editor's: no Hotlens or Python of the developer's shell.
@@ -53,8 +53,8 @@ async function shootAndGo(scenario, index, go) {
   await go();
 }
 
-async function runScenario(scenario, bundles) {
-  prepareWorkspace({ example, workspace, bundles: scenario.profiled === false ? undefined : bundles, change: scenario.change });
+async function runScenario(scenario) {
+  prepareWorkspace(scenario, example, workspace, profiles);
   const editor = await startEditor({
     program, folder, environment: environment(scenario.server !== false), trusted: scenario.trusted !== false,
     user: flatten(scenario.settings ?? {}), machine: python ? { "hotlens.python": python } : {}, viewport: { width: 1300, height: 1900 },
@@ -71,12 +71,12 @@ async function runScenario(scenario, bundles) {
 let passed = 0;
 let failed = 0;
 installExtension(program, folder, vsix);
-const bundles = recordProfile({ hotlens: path.join(binDir, "hotlens"), example, workspace, python, keep: path.join(folder, "profiles") });
+recordProfile(path.join(binDir, "hotlens"), example, workspace, profiles);
 for (const scenario of wanted) {
   const begun = Date.now();
   let failure;
   try {
-    await runScenario(scenario, bundles);
+    await runScenario(scenario);
     passed++;
   } catch (error) {
     failure = error;

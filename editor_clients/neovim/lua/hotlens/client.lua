@@ -16,7 +16,6 @@ local function keep_lenses(client, bufnr)
     vim.lsp.codelens.enable(true, { bufnr = bufnr, client_id = client.id })
     return
   end
-  vim.api.nvim_clear_autocmds({ group = group, buffer = bufnr })
   vim.api.nvim_create_autocmd({ 'BufEnter', 'InsertLeave', 'TextChanged' }, {
     group = group,
     buffer = bufnr,
@@ -39,8 +38,14 @@ end
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 function M.attach(client, bufnr)
+  vim.api.nvim_clear_autocmds({ group = group, buffer = bufnr })
   local hints = require('hotlens.config').read().hints or {}
   if hints.enabled ~= false then vim.lsp.inlay_hint.enable(true, { bufnr = bufnr }) end
+  vim.api.nvim_create_autocmd('BufWinEnter', {
+    group = group,
+    buffer = bufnr,
+    callback = function() require('hotlens.hints').on_shown(bufnr) end,
+  })
   keep_lenses(client, bufnr)
 end
 

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# run.sh BIN_DIR NVIM [SHOTS_DIR]: the scenarios in a headless Neovim each, then the screen of a terminal Neovim under tmux.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+bin=$1 nvim=$2 shots=${3:-}
+scenarios=$here/../scenarios.json
+scratch=$(mktemp -d)
+folder="$scratch/work ü/digits" # paths with a space and a letter outside ASCII must work
+workspace() { node "$here/../workspace.mjs" "$@"; }
+
+workspace record "$bin/hotlens" "$root/examples/resnet_digits" "$folder" "$scratch/profiles"
+
+passed=0 failed=0
+for id in ${SCENARIOS:-$(workspace ids neovim)}; do
+  workspace prepare "$id" "$root/examples/resnet_digits" "$folder" "$scratch/profiles"
+  path=$bin:$PATH
+  [ "$(workspace needs-server "$id")" = true ] || path=$PATH
+  if (cd "$folder" && PATH=$path HOTLENS_TEST_SCREENS=$shots XDG_STATE_HOME="$scratch/state" XDG_DATA_HOME="$scratch/data" \
+    XDG_CONFIG_HOME="$scratch/config" timeout 300 "$nvim" --headless -n -i NONE -u NONE --cmd "set rtp+=$root/editor_clients/neovim" \
+    --cmd "let g:hotlens_test = #{scenarios: '$scenarios', id: '$id', workspace: '$folder'}" -S "$here/scenario.lua" 2>"$scratch/stderr"); then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    sed 's/^/      /' "$scratch/stderr"
+  fi
+done
+echo "$passed passed, $failed failed"
+if [ "$failed" = 0 ]; then rm -rf "$scratch"; else echo "kept: $scratch"; exit 1; fi

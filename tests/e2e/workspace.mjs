@@ -1,0 +1,62 @@
+// The workspace of a scenario: a copy of the example, with a profile recorded once at the same path (profiles hold absolute paths).
+//
+//   node workspace.mjs record HOTLENS EXAMPLE WORKSPACE KEEP        records, keeps the profile in KEEP
+//   node workspace.mjs prepare ID EXAMPLE WORKSPACE KEEP            makes the workspace of a scenario
+//   node workspace.mjs ids EDITOR                                   the scenarios of this editor
+//   node workspace.mjs needs-server ID                              true or false
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const RUN_MS = 300000;
+const TABLE = path.join(path.dirname(fileURLToPath(import.meta.url)), "scenarios.json");
+
+export const scenarios = JSON.parse(fs.readFileSync(TABLE, "utf8")).scenarios;
+
+export function scenariosOf(editor) {
+  return scenarios.filter((each) => (each.editors ?? [editor]).includes(editor));
+}
+
+export function recordProfile(hotlens, example, workspace, keep) {
+  copyExample(example, workspace);
+  const python = process.env.HOTLENS_TEST_PYTHON;
+  const run = spawnSync(hotlens, ["run", ...(python ? ["--python", python] : []), "train.py"], { cwd: workspace, encoding: "utf8", timeout: RUN_MS });
+  const profiles = path.join(workspace, ".hotlens");
+  if (run.status !== 0 || !fs.existsSync(profiles)) throw new Error(`hotlens run failed (${run.status ?? run.error}): ${run.stderr}`);
+  fs.cpSync(profiles, keep, { recursive: true });
+}
+
+export function prepareWorkspace(scenario, example, workspace, keep) {
+  copyExample(example, workspace);
+  if (scenario.profiled !== false) fs.cpSync(keep, path.join(workspace, ".hotlens"), { recursive: true });
+  for (const [file, [old, replacement]] of Object.entries(scenario.change ?? {})) {
+    const place = path.join(workspace, file);
+    const text = fs.readFileSync(place, "utf8");
+    if (!text.includes(old)) throw new Error(`${file} does not contain ${old}`);
+    fs.writeFileSync(place, text.replace(old, replacement));
+  }
+}
+
+function copyExample(example, workspace) {
+  fs.rmSync(workspace, { recursive: true, force: true });
+  fs.cpSync(example, workspace, { recursive: true, filter: (file) => !/[/\\](\.hotlens|__pycache__)$/.test(file) });
+}
+
+function scenarioOf(id) {
+  const found = scenarios.find((each) => each.id === id);
+  if (found === undefined) throw new Error(`there is no scenario ${id}`);
+  return found;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const [verb, ...args] = process.argv.slice(2);
+  const verbs = {
+    record: () => recordProfile(...args),
+    prepare: () => prepareWorkspace(scenarioOf(args[0]), ...args.slice(1)),
+    ids: () => console.log(scenariosOf(args[0]).map((each) => each.id).join(" ")),
+    "needs-server": () => console.log(scenarioOf(args[0]).server !== false),
+  };
+  if (verbs[verb] === undefined) throw new Error(`unknown verb ${verb}`);
+  verbs[verb]();
+}
