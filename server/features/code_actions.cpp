@@ -4,7 +4,7 @@
 namespace hotlens::features {
 
 std::vector<Action> code_actions(const FileView& view, LineRange /*lines*/, const Options& options) {
-  constexpr const char* kKind = "source.hotlens.profile";
+  constexpr const char* kKind = "hotlens.profile";
   std::optional<std::string> disabled;
   if (!options.trusted) disabled = "The workspace is not trusted: profiling runs its code.";
   if (options.running) disabled = "A profiling run is in progress.";

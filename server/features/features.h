@@ -69,7 +69,7 @@ struct Lens {
 
 struct Action {
   std::string title;
-  std::string kind;                     // "source.hotlens.profile"
+  std::string kind;                     // "hotlens.profile"
   std::string command;                  // a `hotlens.server.*` id
   std::optional<std::string> disabled;  // the reason
 };
