@@ -5,7 +5,7 @@ local WAIT_MS = 20000
 local RUN_WAIT_MS = 180000 -- a run on a busy machine
 local LABEL = [[\v^(≠ |\~)?[0-9.]+ (ns|µs|ms|s)( \<?[0-9]+\%)?( ×[0-9]+)?]]
 
-local workspace, recorder_pids
+local workspace, workspace_pids
 local remembered, runs, status_lines = {}, {}, {}
 
 local function fail(...) error(string.format(...), 0) end
@@ -86,11 +86,11 @@ local function floating_text()
   end
 end
 
-local function recorders() return vim.trim(vim.system({ recorder_pids, workspace }, { text = true }):wait().stdout) end
+local function recorders() return vim.trim(vim.system({ workspace_pids, workspace, 'record' }, { text = true }):wait().stdout) end
 
----@param where { workspace: string, recorder_pids: string }
+---@param where { workspace: string, workspace_pids: string }
 function M.begin(where)
-  workspace, recorder_pids = where.workspace, where.recorder_pids
+  workspace, workspace_pids = where.workspace, where.workspace_pids
   vim.o.wrap, vim.o.laststatus, vim.o.cmdheight = false, 2, 2
   vim.api.nvim_create_autocmd('LspProgress', {
     callback = function(event)

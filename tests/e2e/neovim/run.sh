@@ -25,5 +25,12 @@ for id in ${SCENARIOS:-$(workspace ids neovim)}; do
     sed 's/^/      /' "$scratch/stderr"
   fi
 done
+if [ -z "${SCENARIOS:-}" ]; then
+  workspace prepare hints "$root/examples/resnet_digits" "$folder" "$scratch/profiles"
+  said=$("$here/screen.sh" "$bin" "$nvim" "$folder" "$shots") || true
+  printf '%s\n' "$said" | sed '$d'
+  passed=$((passed + $(tail -n 1 <<<"$said" | cut -d ' ' -f 1)))
+  failed=$((failed + $(tail -n 1 <<<"$said" | cut -d ' ' -f 3)))
+fi
 echo "$passed passed, $failed failed"
 if [ "$failed" = 0 ]; then rm -rf "$scratch"; else echo "kept: $scratch"; exit 1; fi

@@ -15,7 +15,7 @@ vim.cmd.runtime('plugin/hotlens.lua') -- -u NONE loads no plugin
 
 vim.o.columns, vim.o.lines = 150, 60
 local harness = require('harness')
-harness.begin({ workspace = workspace, recorder_pids = vim.fs.joinpath(here, '../recorder_pids.sh') })
+harness.begin({ workspace = workspace, workspace_pids = vim.fs.joinpath(here, '../workspace_pids.sh') })
 
 local begun = vim.uv.hrtime()
 local failure

@@ -61,7 +61,7 @@ async function runScenario(scenario) {
   });
   page = editor.page;
   try {
-    await play(scenario, makeSteps({ ...editor, workspace, recorderPids: path.join(here, "..", "recorder_pids.sh") }));
+    await play(scenario, makeSteps({ ...editor, workspace, workspacePids: path.join(here, "..", "workspace_pids.sh") }));
   } finally {
     await shoot(scenario.id);
     await editor.close();

@@ -13,7 +13,7 @@ const SHAPES = {
 };
 const COMMANDS = { profile: "Hotlens: Profile with Hotlens", cancel: "Hotlens: Cancel Profiling", restart: "Hotlens: Restart Server" };
 
-export function makeSteps({ page, url, workspace, recorderPids }) {
+export function makeSteps({ page, url, workspace, workspacePids }) {
   const remembered = new Map();
   let opened = false;
 
@@ -105,7 +105,7 @@ export function makeSteps({ page, url, workspace, recorderPids }) {
     await page.keyboard.press("Enter");
   }
 
-  const recorders = () => spawnSync(recorderPids, [workspace], { encoding: "utf8" }).stdout.trim();
+  const recorders = () => spawnSync(workspacePids, [workspace, "record"], { encoding: "utf8" }).stdout.trim();
 
   return {
     async open(file) {

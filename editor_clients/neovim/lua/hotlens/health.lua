@@ -58,7 +58,8 @@ end
 function M.check()
   vim.health.start('hotlens')
   if vim.fn.has('nvim-0.11') == 0 then return vim.health.error('Neovim 0.11 or newer is needed') end
-  vim.health.ok('Neovim ' .. tostring(vim.version()))
+  local neovim = vim.version()
+  vim.health.ok(('Neovim %d.%d.%d'):format(neovim.major, neovim.minor, neovim.patch))
   local open = vim.lsp.get_clients({ name = 'hotlens' })[1]
   local root = open and open.root_dir or vim.fn.getcwd()
   check_server(root)

@@ -1,0 +1,59 @@
+"""Fixtures: a profiled copy of an example, and servers that are gone after the test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from lsp_client import SERVER, Client
+
+ROOT = Path(__file__).resolve().parents[3]
+PYTHON = os.environ.get("HOTLENS_TEST_PYTHON", sys.executable)
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the residual network example and one profile of it. Shared: copy it before changing anything."""
+    folder = tmp_path_factory.mktemp("recorded") / "resnet digits é"
+    shutil.copytree(ROOT / "examples" / "resnet_digits", folder, ignore=shutil.ignore_patterns(".hotlens", "__pycache__"))
+    command = [SERVER, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py", "--epochs", "1"]
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+@pytest.fixture
+def example(recorded: Path, tmp_path: Path) -> Path:
+    """A copy of its own, profile included."""
+    folder = tmp_path / "work"
+    shutil.copytree(recorded, folder)
+    for manifest in folder.glob(".hotlens/profiles/*/model.json"):  # recorded paths point at the original
+        text = manifest.read_text().replace(str(recorded), str(folder))
+        manifest.write_text(text)
+    return folder
+
+
+@pytest.fixture
+def unprofiled(tmp_path: Path) -> Path:
+    folder = tmp_path / "fresh"
+    shutil.copytree(ROOT / "examples" / "resnet_digits", folder, ignore=shutil.ignore_patterns(".hotlens", "__pycache__"))
+    return folder
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Client]]:
+    clients: list[Client] = []
+
+    def new(**options: object) -> Client:
+        clients.append(Client(**{"cwd": tmp_path, **options}))  # type: ignore[arg-type]
+        return clients[-1]
+
+    yield new
+    for client in clients:
+        client.kill()
