@@ -33,7 +33,7 @@ struct Arguments {
 void add_lsp(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("lsp", "the language server, for editors");
   verb->footer("Example: hotlens lsp --stdio");
-  verb->add_flag("--stdio", "speak over standard input and output (the default)");
+  verb->add_flag("--stdio")->description("speak over standard input and output (the default)");
   verb->add_option("--socket", to.lsp.socket_port, "listen for one client on this loopback port instead");
   verb->add_option("--log", to.lsp.log_file, "write a log to this file");
   verb->allow_extras();  // editors add flags of their own (--clientProcessId=…)
@@ -41,8 +41,7 @@ void add_lsp(CLI::App& app, Arguments& to) {
 
 void add_run(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("run", "profile an unmodified training script");
-  verb->usage("hotlens run [options] [--] SCRIPT ARGS… | -m MODULE ARGS…");
-  verb->footer("Example: hotlens run train.py --epochs 1\n         hotlens run -m package.train");
+  verb->footer("Then the command, as after python: SCRIPT ARGS… or -m MODULE ARGS…\n\nExample: hotlens run train.py --epochs 1\n         hotlens run -m package.train");
   verb->add_option("--warmup", to.run.warmup, "steps before anything is timed")->check(CLI::Range(0, 1000000));
   verb->add_option("--steps", to.run.steps, "measured steps")->check(CLI::Range(1, 1000));
   verb->add_flag("--keep-going", to.run.keep_going, "let the script finish after the measurement");
