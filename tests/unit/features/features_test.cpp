@@ -124,7 +124,7 @@ TEST_CASE("a module inside another on the same line is not counted twice") {
 
 TEST_CASE("a file the profile does not know shows nothing") {
   const Opened opened;
-  CHECK(bind(opened.profile, opened.folder.path() / "other.py") == nullptr);
+  CHECK(features::bind(opened.profile, opened.folder.path() / "other.py") == nullptr);
   const FileView view = features::view("other.py", source::Tree::parse("x = 1\n"), nullptr, opened.profile);
   CHECK(inlay_hints(view, {}, {}).empty());
   CHECK_FALSE(hover(view, {0, 0}, {}));
