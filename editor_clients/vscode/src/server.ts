@@ -46,7 +46,8 @@ export async function findServer(from: ServerSources, probe: Probe): Promise<Ser
   if (named !== undefined) {
     const answer = await probe(named.path);
     if ("version" in answer) return { ...named, version: answer.version };
-    return { message: `Hotlens cannot start ${named.path} (${named.origin}): ${answer.problem}. Correct it or clear it.`, tried: [named.path] };
+    const message = `Hotlens cannot start ${named.path} (${named.origin}): ${answer.problem}. Correct it or clear it.`;
+    return { message, tried: [named.path] };
   }
   const tried: string[] = [];
   for (const candidate of others) {

@@ -16,9 +16,10 @@ for id in ${SCENARIOS:-$(workspace ids neovim)}; do
   workspace prepare "$id" "$root/examples/resnet_digits" "$folder" "$scratch/profiles"
   path=$bin:$PATH
   [ "$(workspace needs-server "$id")" = true ] || path=$PATH
+  test="#{scenarios: '$scenarios', id: '$id', workspace: '$folder'}"
   if (cd "$folder" && PATH=$path HOTLENS_TEST_SCREENS=$shots XDG_STATE_HOME="$scratch/state" XDG_DATA_HOME="$scratch/data" \
     XDG_CONFIG_HOME="$scratch/config" timeout 300 "$nvim" --headless -n -i NONE -u NONE --cmd "set rtp+=$root/editor_clients/neovim" \
-    --cmd "let g:hotlens_test = #{scenarios: '$scenarios', id: '$id', workspace: '$folder'}" -S "$here/scenario.lua" 2>"$scratch/stderr"); then
+    --cmd "let g:hotlens_test = $test" -S "$here/scenario.lua" 2>"$scratch/stderr"); then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))

@@ -1,5 +1,5 @@
--- Runs one scenario in this Neovim, prints "ok" or "FAIL" with its title; see run.sh for how it is started (not by -l: the screen would stay
--- at 80 columns). g:hotlens_test says which scenario, HOTLENS_TEST_PYTHON is the Python with torch.
+-- Runs one scenario in this Neovim, prints "ok" or "FAIL" with its title; see run.sh for how it is started (not by -l: the screen would
+-- stay at 80 columns). g:hotlens_test says which scenario, HOTLENS_TEST_PYTHON is the Python with torch.
 local asked = vim.g.hotlens_test
 local id, workspace = asked.id, asked.workspace
 local here = vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, 'S').source:sub(2)))

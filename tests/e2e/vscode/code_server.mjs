@@ -16,6 +16,9 @@ const QUIET = {
   "editor.wordBasedSuggestions": "off", "editor.occurrencesHighlight": "off",
 };
 
+const CHROMIUM_ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+
 const START_MS = 20000;
 
 export function installExtension(program, folder, vsix) {
@@ -24,13 +27,16 @@ export function installExtension(program, folder, vsix) {
 }
 
 function common(folder) {
-  return ["--config", path.join(folder, "config.yaml"), "--user-data-dir", path.join(folder, "user"), "--extensions-dir", path.join(folder, "ext")];
+  const at = (name) => path.join(folder, name);
+  return ["--config", at("config.yaml"), "--user-data-dir", at("user"), "--extensions-dir", at("ext")];
 }
 
 // One code-server with its browser page, for one scenario. `machine` are settings of machine scope.
 export async function startEditor({ program, folder, environment, user, machine, trusted, viewport }) {
   const data = path.join(folder, "user");
-  for (const stale of ["Backups", "workspaceStorage", "History"]) fs.rmSync(path.join(data, "User", stale), { recursive: true, force: true });
+  for (const stale of ["Backups", "workspaceStorage", "History"]) {
+    fs.rmSync(path.join(data, "User", stale), { recursive: true, force: true });
+  }
   writeJson(path.join(data, "User", "settings.json"), { ...QUIET, ...user });
   writeJson(path.join(data, "Machine", "settings.json"), machine);
   const port = await freePort();
@@ -47,8 +53,8 @@ export async function startEditor({ program, folder, environment, user, machine,
   };
   try {
     await answers(`http://127.0.0.1:${port}/healthz`);
-    browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--headless", "--no-sandbox",
-      "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
+    const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+    browser = await chromium.launch({ executablePath, args: CHROMIUM_ARGS });
     const page = await (await browser.newContext({ viewport })).newPage();
     page.on("dialog", (dialog) => dialog.accept()); // "leave the page?" of a changed file
     return { page, close, url: (workspace, file) => openUrl(port, workspace, file) };

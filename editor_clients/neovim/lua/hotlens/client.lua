@@ -77,8 +77,8 @@ vim.api.nvim_create_autocmd('LspProgress', {
     if not client or client.name ~= 'hotlens' then return end
     local value = event.data.params.value
     local percentage = value.kind ~= 'end' and value.percentage and ('%d %%'):format(value.percentage) or nil
-    local parts = vim.tbl_filter(function(part) return part ~= nil and part ~= '' end, { value.title or '', value.message or '', percentage or '' })
-    messages.status(table.concat(parts, ' · '))
+    local parts = { value.title or '', value.message or '', percentage or '' }
+    messages.status(vim.iter(parts):filter(function(part) return part ~= '' end):join(' · '))
   end,
 })
 

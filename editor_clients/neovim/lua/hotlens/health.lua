@@ -31,7 +31,8 @@ local function check_python(root)
     return
   end
   vim.health.ok(('Python %s (%s)'):format(python.path, python.origin))
-  local out = vim.system({ python.path, '-c', 'import torch; print(torch.__version__)' }, { text = true, timeout = TORCH_TIMEOUT_MS }):wait()
+  local ask = { python.path, '-c', 'import torch; print(torch.__version__)' }
+  local out = vim.system(ask, { text = true, timeout = TORCH_TIMEOUT_MS }):wait()
   if out.code == 0 then
     vim.health.ok('torch ' .. vim.trim(out.stdout))
   else

@@ -100,8 +100,8 @@ function M.root(bufnr, on_dir)
   if not server then return explain(tried) end
   M.version(server.path, vim.schedule_wrap(function(version)
     if not version then
-      vim.notify_once(('Hotlens: %s (%s) does not answer as Hotlens does. %s'):format(server.path, server.origin, INSTALL), vim.log.levels.WARN)
-      return
+      local message = ('Hotlens: %s (%s) does not answer as Hotlens does. %s'):format(server.path, server.origin, INSTALL)
+      return vim.notify_once(message, vim.log.levels.WARN)
     end
     server.version = version
     chosen[root] = server

@@ -14,8 +14,10 @@ const plain: PythonSources = {
 const only = (...files: string[]) => (file: string): boolean => files.includes(file);
 
 test("each source is preferred over the ones after it", () => {
-  const all: PythonSources = { ...plain, setting: "/s/python", chosen: "/c/python", environment: { VIRTUAL_ENV: "/v", PATH: "/usr/bin" } };
-  const order = ["/s/python", "/c/python", "/v/bin/python", "/home/ada/net/.venv/bin/python", "/home/ada/net/venv/bin/python", "/usr/bin/python3"];
+  const environment = { VIRTUAL_ENV: "/v", PATH: "/usr/bin" };
+  const all: PythonSources = { ...plain, setting: "/s/python", chosen: "/c/python", environment };
+  const inWorkspace = ["/home/ada/net/.venv/bin/python", "/home/ada/net/venv/bin/python"];
+  const order = ["/s/python", "/c/python", "/v/bin/python", ...inWorkspace, "/usr/bin/python3"];
   for (let first = 0; first < order.length; first++) {
     assert.equal(findPython(all, only(...order.slice(first)))?.path, order[first]);
   }
