@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -33,9 +34,11 @@ def example(recorded: Path, tmp_path: Path) -> Path:
     """A copy of its own, profile included."""
     folder = tmp_path / "work"
     shutil.copytree(recorded, folder)
-    for manifest in folder.glob(".hotlens/profiles/*/model.json"):  # recorded paths point at the original
-        text = manifest.read_text().replace(str(recorded), str(folder))
-        manifest.write_text(text)
+    for file in folder.glob(".hotlens/profiles/*/m*.json"):  # the recorded paths name the original
+        text = file.read_text()
+        for old, new in ((str(recorded), str(folder)), (json.dumps(str(recorded))[1:-1], json.dumps(str(folder))[1:-1])):
+            text = text.replace(old, new)
+        file.write_text(text)
     return folder
 
 

@@ -1,0 +1,47 @@
+// What the client can do, and what we offer such a client. Pure: tests hold both to recorded initialize requests.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "protocol/json.h"
+#include "protocol/text.h"
+
+namespace hotlens::session {
+
+struct ClientCapabilities {
+  protocol::Encoding encoding = protocol::Encoding::utf16;  // the one we chose
+  bool hover_markdown = false;
+  bool hint_refresh = false;
+  bool hint_lazy_tooltip = false;  // lists "tooltip": it resolves what we leave out
+  bool lens_refresh = false;
+  bool action_literals = false;
+  bool action_disabled = false;
+  bool progress = false;
+  bool configuration = false;
+  bool register_configuration = false;
+  bool register_watched_files = false;
+  bool own_messages = false;  // experimental.hotlens
+  bool renders_hints = false;
+  bool images = false;
+};
+
+struct Initialize {
+  std::optional<std::int64_t> process_id;
+  std::string client_name;
+  std::vector<std::filesystem::path> folders;
+  protocol::Json options;  // initializationOptions
+  ClientCapabilities client;
+};
+
+// Missing or oddly shaped parts count as absent: a client with a strange capability still gets its server.
+Initialize read_initialize(const protocol::Json& params);
+
+protocol::Json initialize_result(const ClientCapabilities& client);
+
+// Registrations for `client/registerCapability`, sent after `initialized`; empty when the client wants none.
+protocol::Json registrations(const ClientCapabilities& client);
+
+}  // namespace hotlens::session

@@ -1,0 +1,59 @@
+#include "server/session/client.h"
+
+#include <utility>
+
+namespace hotlens::session {
+namespace {
+
+// A client that never answers must not make the table grow: the oldest question is given up.
+constexpr std::size_t kMaxPending = 100;
+
+}  // namespace
+
+void Client::respond(const protocol::Json& id, const protocol::Answer& answer) {
+  send_(protocol::encode_response(id, answer), Output::Weight::needed);
+}
+
+void Client::notify(std::string_view method, const protocol::Json& params, Output::Weight weight) {
+  send_(protocol::encode_notification(method, params), weight);
+}
+
+void Client::request(std::string_view method, const protocol::Json& params, Then then) {
+  const std::int64_t id = next_id_++;
+  pending_.emplace(id, std::move(then));
+  send_(protocol::encode_request(id, method, params), Output::Weight::needed);
+  if (pending_.size() <= kMaxPending) return;
+  auto oldest = pending_.extract(pending_.begin());
+  if (oldest.mapped()) oldest.mapped()(std::unexpected(protocol::RpcError{protocol::Code::internal_error, "the client did not answer"}));
+}
+
+void Client::on_response(protocol::Response response) {
+  if (!response.id.is_number_integer()) return;
+  const auto found = pending_.find(response.id.get<std::int64_t>());
+  if (found == pending_.end()) return;
+  Then then = std::move(found->second);
+  pending_.erase(found);
+  if (then) then(std::move(response.answer));
+}
+
+void Client::show(MessageType type, std::string_view text) {
+  notify("window/showMessage", {{"type", static_cast<int>(type)}, {"message", text}});
+}
+
+void Client::log(std::string_view text) {
+  notify("window/logMessage", {{"type", static_cast<int>(MessageType::log)}, {"message", text}}, Output::Weight::droppable);
+}
+
+void Client::refresh() {
+  if (can.hint_refresh) refresh("workspace/inlayHint/refresh");
+  if (can.lens_refresh) refresh("workspace/codeLens/refresh");
+}
+
+void Client::refresh(std::string_view method) {
+  if (refused_.contains(method)) return;
+  request(method, nullptr, [this, method = std::string(method)](const protocol::Answer& answer) {
+    if (!answer && answer.error().code == protocol::Code::method_not_found) refused_.insert(method);
+  });
+}
+
+}  // namespace hotlens::session

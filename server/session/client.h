@@ -1,0 +1,48 @@
+// The sending side of the conversation: answers, notifications, and requests of our own with their answers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "protocol/rpc.h"
+#include "server/session/capabilities.h"
+#include "server/session/channel.h"
+
+namespace hotlens::session {
+
+enum class MessageType : std::uint8_t { error = 1, warning = 2, info = 3, log = 4 };
+
+class Client {
+ public:
+  using Send = std::function<void(std::string body, Output::Weight weight)>;
+  using Then = std::move_only_function<void(protocol::Answer)>;
+
+  explicit Client(Send send) : send_(std::move(send)) {}
+
+  void respond(const protocol::Json& id, const protocol::Answer& answer);
+  void notify(std::string_view method, const protocol::Json& params, Output::Weight weight = Output::Weight::needed);
+  void request(std::string_view method, const protocol::Json& params, Then then = nullptr);
+  void on_response(protocol::Response response);  // unknown ids are ignored
+
+  void show(MessageType type, std::string_view text);
+  void log(std::string_view text);
+
+  // Asks for new hints and lenses where the client can; a client that answers "no such method" is not asked again.
+  void refresh();
+
+  ClientCapabilities can;
+
+ private:
+  void refresh(std::string_view method);
+
+  Send send_;
+  std::int64_t next_id_ = 1;
+  std::map<std::int64_t, Then> pending_;
+  std::set<std::string, std::less<>> refused_;
+};
+
+}  // namespace hotlens::session

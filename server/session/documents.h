@@ -1,0 +1,79 @@
+// The open documents: the text as the client has it, and what the features see of it.
+//
+// An edit only changes the text; the tree and the view follow when someone asks, so a burst of edits costs one parse. A document whose
+// edits do not fit any more is out of step: it shows nothing until the client sends the whole text again, rather than hints on wrong lines.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "protocol/text.h"
+#include "server/features/features.h"
+
+namespace hotlens::session {
+
+struct Change {
+  std::optional<protocol::Range> range;  // absent: the whole text
+  std::string text;
+};
+
+// Which profile a document shows, and where its facts stand. Both may be null.
+struct Binding {
+  std::shared_ptr<const profile::Profile> profile;
+  std::shared_ptr<const features::FileFacts> facts;
+};
+
+class Document {
+ public:
+  Document(std::string uri, std::filesystem::path path, std::int64_t version, std::string text);
+
+  // False when a change did not fit and the document fell out of step.
+  bool apply(std::int64_t version, const std::vector<Change>& changes, protocol::Encoding encoding);
+  void bind(Binding binding);
+  void saved() { changed_ = false; }
+
+  const std::string& uri() const { return uri_; }  // as the client spells it
+  const std::filesystem::path& path() const { return path_; }
+  std::int64_t version() const { return version_; }
+  const std::string& text() const { return text_; }
+  const protocol::LineIndex& lines() const { return lines_; }
+  bool in_step() const { return in_step_; }
+  bool changed() const { return changed_; }            // since it was opened or saved
+  bool bound() const { return binding_.has_value(); }  // somebody looked for its profile
+  const std::shared_ptr<const profile::Profile>& profile() const;
+
+  const source::Tree& tree() const;
+  const features::FileView& view() const;
+
+ private:
+  std::string uri_;
+  std::filesystem::path path_;
+  std::int64_t version_;
+  std::string text_;
+  protocol::LineIndex lines_;
+  bool in_step_ = true, changed_ = false;
+  std::optional<Binding> binding_;
+  mutable std::optional<source::Tree> tree_;        // of text_ or of an earlier text
+  mutable std::optional<features::FileView> view_;  // of text_ and binding_
+};
+
+class Documents {
+ public:
+  Document& open(Document document);  // replaces one that was open under the same URI
+  void close(const std::string& uri) { open_.erase(uri); }
+  Document* find(const std::string& uri);
+  Document* at(const std::filesystem::path& path);
+
+  auto begin() { return open_.begin(); }
+  auto end() { return open_.end(); }
+
+ private:
+  std::unordered_map<std::string, Document> open_;
+};
+
+}  // namespace hotlens::session

@@ -1,0 +1,82 @@
+#include "server/session/loop.h"
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <utility>
+
+namespace hotlens::session {
+namespace asio = boost::asio;
+
+namespace {
+
+// One load and one short look-up at a time; more would take the cores from the script that is being measured.
+constexpr std::size_t kPoolThreads = 2;
+
+}  // namespace
+
+struct Loop::State {
+  asio::io_context strand{1};
+  asio::executor_work_guard<asio::io_context::executor_type> alive = asio::make_work_guard(strand);
+  asio::thread_pool pool{kPoolThreads};
+  std::atomic<int> working = 0;
+  std::atomic<int> code = 0;  // stop() may come from the thread that writes
+};
+
+struct Loop::Timer::State {
+  explicit State(asio::io_context& strand) : timer(strand) {}
+  asio::steady_timer timer;
+};
+
+Loop::Timer::Timer() = default;
+Loop::Timer::Timer(Timer&&) noexcept = default;
+Loop::Timer& Loop::Timer::operator=(Timer&&) noexcept = default;
+Loop::Timer::~Timer() = default;
+
+Loop::Loop() : state_(std::make_unique<State>()) {}
+
+Loop::~Loop() {
+  state_->pool.join();
+}
+
+void Loop::post(Task task) {
+  asio::post(state_->strand, [task = std::move(task)]() mutable { task(); });
+}
+
+void Loop::work(Task task) {
+  ++state_->working;
+  asio::post(state_->pool, [this, task = std::move(task)]() mutable {
+    task();
+    task = nullptr;  // what it captured is released before the count says it is done
+    --state_->working;
+  });
+}
+
+Loop::Timer Loop::after(std::chrono::milliseconds delay, Task task) {
+  Timer handle;
+  handle.state_ = std::make_unique<Timer::State>(state_->strand);
+  handle.state_->timer.expires_after(delay);
+  handle.state_->timer.async_wait([task = std::move(task)](const boost::system::error_code& cancelled) mutable {
+    if (!cancelled) task();
+  });
+  return handle;
+}
+
+int Loop::run() {
+  state_->strand.run();
+  return state_->code;
+}
+
+void Loop::stop(int code) {
+  state_->code = code;
+  state_->strand.stop();
+}
+
+bool Loop::working() const {
+  return state_->working > 0;
+}
+
+}  // namespace hotlens::session

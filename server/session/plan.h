@@ -1,0 +1,44 @@
+// What "Profile" runs: which script, with which arguments, Python and folder. Decided from a snapshot, off the strand (it reads files).
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/profile/profile.h"
+#include "annotator/source/anchors.h"
+#include "server/runs/discovery.h"
+#include "server/runs/run.h"
+#include "server/session/settings.h"
+
+namespace hotlens::session {
+
+// The argument of `hotlens.server.profile`.
+struct ProfileArguments {
+  std::string script, python;  // empty: not given
+  std::optional<std::vector<std::string>> args;
+  std::string uri;
+};
+
+struct PlanInput {
+  ProfileArguments asked;
+  Settings settings;
+  std::vector<std::filesystem::path> folders;      // of the workspace
+  std::shared_ptr<const profile::Profile> latest;  // what the document, else the workspace shows; may be null
+  std::filesystem::path document;                  // that the user looked at; may be empty
+  std::optional<source::Tree> document_tree;
+  std::vector<std::pair<std::filesystem::path, std::string>> changed;  // open buffers that may differ from the disk
+};
+
+struct Plan {
+  runs::RunRequest request;
+  std::vector<std::string> command;  // the script and its arguments, or "-m" …
+  std::filesystem::path script;      // empty with "-m"
+  std::vector<std::string> unsaved;  // names of changed buffers: the run sees the disk
+};
+
+Result<Plan> plan_run(const PlanInput& input, const runs::Environment& environment, const Result<std::filesystem::path>& recorder);
+
+}  // namespace hotlens::session

@@ -1,0 +1,123 @@
+#include "server/session/serve.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+
+#include "server/session/channel.h"
+#include "server/session/loop.h"
+#include "server/session/session.h"
+
+namespace hotlens::session {
+namespace {
+
+using runs::Fd;
+
+// What was answered must reach the client before we leave, but a client that does not read must not hold us.
+constexpr std::chrono::milliseconds kLastWords{500};
+
+class LogFile {
+ public:
+  explicit LogFile(const std::filesystem::path& path)
+      : file_(path.empty() ? nullptr : std::fopen(path.c_str(), "ae")), to_(file_ != nullptr ? file_ : stderr) {}
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+  ~LogFile() {
+    if (file_ != nullptr) std::fclose(file_);
+  }
+
+  void write(std::string_view text) const {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    ::gmtime_r(&now, &parts);
+    char stamp[32];
+    std::strftime(stamp, sizeof stamp, "%H:%M:%S", &parts);
+    std::fprintf(to_, "%s hotlens: %.*s\n", stamp, static_cast<int>(text.size()), text.data());
+    std::fflush(to_);
+  }
+
+ private:
+  std::FILE* file_;
+  std::FILE* to_;
+};
+
+struct Connection {
+  Fd in, out;
+};
+
+// The client's two streams under other numbers: what prints to standard output by mistake lands in the log, and no child inherits the
+// input.
+Connection standard_streams() {
+  Connection streams{Fd(::fcntl(0, F_DUPFD_CLOEXEC, 3)), Fd(::fcntl(1, F_DUPFD_CLOEXEC, 3))};
+  const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  ::dup2(nothing.get(), 0);
+  ::dup2(2, 1);
+  return streams;
+}
+
+Result<Connection> accept_one(std::uint16_t port) {
+  const auto failed = [&] {
+    return std::unexpected(Error{ErrorCode::failed, "Cannot listen on 127.0.0.1:" + std::to_string(port) + ". Choose another port.", {}});
+  };
+  const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int yes = 1;
+  ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return failed();
+  if (::listen(listener.get(), 1) != 0) return failed();
+  Fd in(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!in) return failed();
+  Fd out(::fcntl(in.get(), F_DUPFD_CLOEXEC, 3));
+  return Connection{std::move(in), std::move(out)};
+}
+
+int converse(const Connection& connection, const LogFile& log) {
+  Loop loop;
+  Output output(connection.out.get(), [&loop] { loop.stop(1); });
+  Session session(
+      loop, [&output](std::string body, Output::Weight weight) { output.send(std::move(body), weight); },
+      [&log](std::string_view text) { log.write(text); });
+  Input* source = nullptr;
+  const auto take_one = [&] {
+    if (auto incoming = source->take()) session.receive(std::move(*incoming));
+  };
+  // The reading thread may run ahead of the assignment below, its tasks cannot: the strand starts later.
+  Input input(connection.in.get(),
+              {.arrived = [&] { loop.post(take_one); },
+               .ended =
+                   [&](Input::End end, std::string reason) {
+                     loop.post([&session, end, reason = std::move(reason)] { session.input_ended(end == Input::End::broken, reason); });
+                   }});
+  source = &input;
+  const int code = loop.run();
+  output.flush(kLastWords);
+  session.end_run();
+  // Reading a large profile cannot be interrupted, and nobody is left who wants it.
+  if (loop.working()) std::_Exit(code);
+  return code;
+}
+
+}  // namespace
+
+int serve(const LspOptions& options) {
+  ::signal(SIGPIPE, SIG_IGN);
+  const LogFile log(options.log_file);
+  if (!options.socket_port) return converse(standard_streams(), log);
+  const auto connection = accept_one(*options.socket_port);
+  if (connection) return converse(*connection, log);
+  log.write(connection.error().message);
+  return 1;
+}
+
+}  // namespace hotlens::session

@@ -1,0 +1,114 @@
+// Which profile each document shows, and telling the client when that changes.
+#include <algorithm>
+#include <utility>
+
+#include "protocol/messages.h"
+#include "protocol/uri.h"
+#include "server/session/session.h"
+
+namespace hotlens::session {
+namespace {
+
+// The fallback for clients that do not watch files; it reads a few folder entries on the pool.
+constexpr std::chrono::seconds kPollEvery{1};
+
+}  // namespace
+
+void Session::start_profiles() {
+  profiles_started_ = true;
+  update_places();
+  poll_profiles();
+}
+
+void Session::poll_profiles() {
+  store_.look();
+  poll_timer_ = loop_.after(kPollEvery, [this] { poll_profiles(); });
+}
+
+void Session::update_places() {
+  std::set<std::filesystem::path> documents;
+  for (const auto& [uri, document] : documents_) documents.insert(document.path().parent_path());
+  store_.set_places({folders_.begin(), folders_.end()}, std::move(documents));
+}
+
+void Session::profiles_changed() {
+  bind_documents();
+  tell_profile_state();
+}
+
+void Session::profiles_settled() {
+  if (binding_ == 0) answer_waiting();
+  if (run_ && run_->reading && binding_ == 0) finish_run("The hints are new.");
+}
+
+void Session::bind_documents() {
+  std::vector<Document*> all;
+  for (auto& [uri, document] : documents_) all.push_back(&document);
+  bind(std::move(all), true);
+}
+
+// Binds on the pool; the documents keep what they show until all of them are done, then the client is asked to look once.
+void Session::bind(std::vector<Document*> documents, bool refresh) {
+  struct Job {
+    std::string uri;
+    std::filesystem::path path;
+    std::vector<ProfileStore::Shared> candidates;
+    Binding binding;
+  };
+  std::vector<Job> jobs;
+  for (const Document* document : documents) {
+    jobs.push_back({document->uri(), document->path(), store_.candidates(document->path()), {}});
+  }
+  ++binding_;
+  loop_.work([this, refresh, jobs = std::move(jobs)]() mutable {
+    for (Job& job : jobs) {
+      for (const ProfileStore::Shared& candidate : job.candidates) {
+        job.binding = {candidate, features::bind(candidate, job.path)};
+        if (job.binding.facts) break;
+      }
+      // Nothing about this file anywhere: it belongs to its own folder's profile.
+      if (!job.binding.facts && !job.candidates.empty()) job.binding.profile = job.candidates.front();
+    }
+    loop_.post([this, refresh, done = std::move(jobs)]() mutable {
+      --binding_;
+      bool changed = false;
+      for (Job& job : done) {
+        Document* document = documents_.find(job.uri);
+        if (document == nullptr || document->path() != job.path) continue;
+        changed = changed || document->profile() != job.binding.profile || job.binding.facts != nullptr;
+        document->bind(std::move(job.binding));
+      }
+      if (refresh && changed) client_.refresh();
+      if (!store_.busy()) profiles_settled();
+    });
+  });
+}
+
+Session::Json Session::state_of(const std::filesystem::path& file) const {
+  Json state{{"loading", !store_.known() || store_.busy()}, {"running", run_.has_value()}};
+  const auto candidates = store_.candidates(file);
+  if (!candidates.empty()) {
+    const profile::Profile& shown = *candidates.front();
+    state["profile"] = {{"id", shown.id},       {"source", shown.source},          {"created", shown.created},
+                        {"torch", shown.torch}, {"folder", shown.folder.string()}, {"stepNs", shown.step_wall().count()}};
+  }
+  if (run_) state["runId"] = run_->id;
+  if (!last_message_.empty()) state["message"] = last_message_;
+  return state;
+}
+
+Session::Answer Session::profile_state(const Json& params) {
+  const protocol::Reader reader(params);
+  std::filesystem::path file;
+  if (const auto document = reader.maybe("textDocument")) {
+    file = protocol::path_of_uri((*document)["uri"].string()).value_or(std::filesystem::path());
+  }
+  if (auto error = reader.error()) return std::unexpected(*error);
+  return state_of(file);
+}
+
+void Session::tell_profile_state() {
+  if (client_.can.own_messages) client_.notify(protocol::message::kProfileChanged, state_of(std::filesystem::path()));
+}
+
+}  // namespace hotlens::session

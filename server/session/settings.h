@@ -1,0 +1,31 @@
+// The user's settings, from any of the three ways a client has to give them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "protocol/json.h"
+
+namespace hotlens::session {
+
+struct Settings {
+  std::string python;
+  bool hints_enabled = true;
+  double hints_min_percent = 1.0;  // of the step
+  std::string script;
+  std::vector<std::string> args;
+  std::optional<int> warmup, steps;  // absent: the recorder's defaults
+
+  friend bool operator==(const Settings&, const Settings&) = default;
+};
+
+struct SettingsRead {
+  Settings settings;
+  std::vector<std::string> complaints;  // one sentence for each value of a wrong type; the default stands for it
+};
+
+// `value` is the section itself, or an object that has it under "hotlens"; keys may be nested or dotted. Absent and null keep `base`.
+SettingsRead read_settings(const protocol::Json& value, const Settings& base);
+
+}  // namespace hotlens::session

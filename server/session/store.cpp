@@ -1,0 +1,110 @@
+#include "server/session/store.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hotlens::session {
+namespace fs = std::filesystem;
+
+ProfileStore::ProfileStore(Loop& loop, Events events) : loop_(loop), events_(std::move(events)) {}
+
+void ProfileStore::set_places(std::set<fs::path> workspace, std::set<fs::path> documents) {
+  workspace_ = std::move(workspace);
+  documents_ = std::move(documents);
+  std::erase_if(shown_, [&](const auto& entry) { return !workspace_.contains(entry.first) && !documents_.contains(entry.first); });
+}
+
+void ProfileStore::look_again() {
+  unreadable_.clear();
+  look();
+}
+
+void ProfileStore::look() {
+  if (std::exchange(looking_, true)) {
+    again_ = true;
+    return;
+  }
+  std::set<fs::path> places = workspace_;
+  places.insert(documents_.begin(), documents_.end());
+  loop_.work([this, places = std::move(places)] {
+    Found bundles;
+    for (const fs::path& place : places) {
+      if (auto bundle = profile::resolve("latest", place)) bundles.emplace(place, std::move(*bundle));
+    }
+    loop_.post([this, bundles = std::move(bundles)] { found(bundles); });
+  });
+}
+
+void ProfileStore::found(const Found& bundles) {
+  looking_ = false;
+  newest_ = bundles;
+  for (const auto& [place, bundle] : bundles) {
+    if (!profiles_.contains(bundle) && !unreadable_.contains(bundle)) load(bundle);
+  }
+  if (adopt()) events_.changed();
+  if (std::exchange(again_, false)) look();
+  settle();
+}
+
+void ProfileStore::load(const fs::path& bundle) {
+  if (!in_flight_.insert(bundle).second) return;
+  ++loading_;
+  loop_.work([this, bundle] {
+    auto result = profile::load(bundle);
+    loop_.post([this, bundle, result = std::move(result)]() mutable { loaded(bundle, std::move(result)); });
+  });
+}
+
+void ProfileStore::loaded(const fs::path& bundle, Result<Shared> result) {
+  --loading_;
+  in_flight_.erase(bundle);
+  if (result) {
+    profiles_[bundle] = std::move(*result);
+  } else {
+    unreadable_.insert(bundle);
+    events_.failed(result.error());
+  }
+  if (adopt()) events_.changed();
+  settle();
+}
+
+// Shows what is loaded by now and forgets what nobody shows. True when a place changed.
+bool ProfileStore::adopt() {
+  bool changed = false;
+  for (const auto& [place, bundle] : newest_) {
+    const auto profile = profiles_.find(bundle);
+    if (profile == profiles_.end()) continue;
+    Shared& shown = shown_[place];
+    changed = changed || shown != profile->second;
+    shown = profile->second;
+  }
+  std::erase_if(profiles_, [&](const auto& entry) {
+    return std::ranges::none_of(shown_, [&](const auto& place) { return place.second == entry.second; });
+  });
+  return changed;
+}
+
+void ProfileStore::settle() {
+  if (busy()) return;
+  known_ = true;
+  events_.settled();
+}
+
+std::vector<ProfileStore::Shared> ProfileStore::candidates(const fs::path& file) const {
+  std::vector<Shared> list;
+  const auto add = [&](const Shared& profile) {
+    if (profile && std::ranges::find(list, profile) == list.end()) list.push_back(profile);
+  };
+  const auto add_place = [&](const fs::path& place) {
+    if (const auto found = shown_.find(place); found != shown_.end()) add(found->second);
+  };
+  add_place(file.parent_path());
+  for (const fs::path& folder : workspace_) add_place(folder);
+  std::vector<Shared> others;
+  for (const auto& [place, profile] : shown_) others.push_back(profile);
+  std::ranges::stable_sort(others, std::ranges::greater{}, [](const Shared& profile) { return profile->created; });
+  for (const Shared& profile : others) add(profile);
+  return list;
+}
+
+}  // namespace hotlens::session

@@ -1,0 +1,62 @@
+// The newest profile of every place that matters, kept up to date from disk.
+//
+// A place is a folder to look from: a workspace folder or the folder of an open document. Looking (which bundle is the newest there?) and
+// loading run on the pool; `changed` comes on the strand when a place shows another profile than before. A profile stays in use until the
+// next one is completely loaded, and a bundle that cannot be read is complained about once.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "annotator/profile/profile.h"
+#include "server/session/loop.h"
+
+namespace hotlens::session {
+
+class ProfileStore {
+ public:
+  using Shared = std::shared_ptr<const profile::Profile>;
+  struct Events {
+    std::function<void()> changed;                   // a place shows another profile
+    std::function<void()> settled;                   // nothing is being looked for or loaded any more
+    std::function<void(const Error& error)> failed;  // a bundle could not be read
+  };
+
+  ProfileStore(Loop& loop, Events events);
+
+  // Workspace folders stay until they are removed; what a file's folder shows is forgotten with the last place() below it.
+  void set_places(std::set<std::filesystem::path> workspace, std::set<std::filesystem::path> documents);
+
+  void look();        // for newer bundles, now
+  void look_again();  // also at bundles that could not be read
+  bool busy() const { return looking_ || loading_ > 0; }
+  bool known() const { return known_; }  // the first look and its loads are over
+
+  // What a file may show, best first: the profile found from its own folder, those of the workspace folders, then any other.
+  std::vector<Shared> candidates(const std::filesystem::path& file) const;
+
+ private:
+  using Found = std::map<std::filesystem::path, std::filesystem::path>;  // place -> bundle
+  void found(const Found& bundles);
+  void load(const std::filesystem::path& bundle);
+  void loaded(const std::filesystem::path& bundle, Result<Shared> result);
+  bool adopt();
+  void settle();
+
+  Loop& loop_;
+  Events events_;
+  std::set<std::filesystem::path> workspace_, documents_;
+  Found newest_;                                      // as last seen on disk
+  std::map<std::filesystem::path, Shared> profiles_;  // bundle -> profile
+  std::map<std::filesystem::path, Shared> shown_;     // place -> profile
+  std::set<std::filesystem::path> in_flight_, unreadable_;
+  int loading_ = 0;
+  bool looking_ = false, again_ = false, known_ = false;
+};
+
+}  // namespace hotlens::session

@@ -1,0 +1,157 @@
+"""How fast the language server answers, and what it weighs.
+
+    python tests/bench/lsp_latency.py [--requests 1000]
+
+Records a real profile of a generated 10,000-line training program (many small layers, most of them used), then measures, each in a fresh
+server:
+
+- idle memory: resident set of the initialized server, before and after a profile is loaded;
+- server start to first hint: process start to the first non-empty hint answer after didOpen, and didOpen to that answer;
+- hint requests (whole file, and a screen) on the 10,000-line file: quiet, while a profile loads, and right after an edit.
+
+Needs HOTLENS_BIN and HOTLENS_TEST_PYTHON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e" / "lsp"))
+from lsp_client import RICH, SERVER, Client
+
+PYTHON = os.environ.get("HOTLENS_TEST_PYTHON", sys.executable)
+LINES = 10_000
+
+
+def program(lines: int) -> str:
+    """A training script whose model has hundreds of used layers and functions between them up to `lines` lines."""
+    classes, calls = [], []
+    count = 150
+    for i in range(count):
+        classes.append(
+            f"class Block{i}(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            f"        self.norm = nn.LayerNorm(16)\n        self.up = nn.Linear(16, 32)\n        self.act = nn.GELU()\n"
+            f"        self.down = nn.Linear(32, 16)\n\n    def forward(self, x):\n        h = self.norm(x)\n        h = self.up(h)\n"
+            f"        h = self.act(h)\n        h = self.down(h)\n        return x + h\n\n\n"
+        )
+        calls.append(f"        x = self.block{i}(x)\n")
+    attributes = "".join(f"        self.block{i} = Block{i}()\n" for i in range(count))
+    model = (
+        f"class Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n{attributes}\n"
+        f"    def forward(self, x):\n{''.join(calls)}        return x\n\n\n"
+    )
+    loop = (
+        "model = Model()\noptimizer = torch.optim.SGD(model.parameters(), lr=0.01)\nfor step in range(20):\n"
+        "    optimizer.zero_grad()\n    loss = model(torch.randn(8, 16)).pow(2).mean()\n    loss.backward()\n    optimizer.step()\n"
+    )
+    head = "import torch\nfrom torch import nn\n\n\n"
+    used = (head + "".join(classes) + model + loop).count("\n")
+    filler = "".join(f"def unused_{i}(a, b):\n    c = a * {i} + b\n    return c\n\n\n" for i in range((lines - used) // 5))
+    text = head + "".join(classes) + filler + model + loop
+    return text + "# end\n" * (lines - text.count("\n"))
+
+
+def record(folder: Path) -> None:
+    command = [SERVER, "run", "--python", PYTHON, "--warmup", "1", "--steps", "5", "train.py"]
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def resident_mb(client: Client) -> float:
+    status = Path(f"/proc/{client.process.pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+def quantiles(samples: list[float]) -> str:
+    ordered = sorted(samples)
+    p99 = ordered[min(len(ordered) - 1, round(0.99 * (len(ordered) - 1)))]
+    return f"p50 {statistics.median(ordered):6.2f} ms  p99 {p99:6.2f} ms  max {ordered[-1]:6.2f} ms  ({len(ordered)} requests)"
+
+
+def timed(client: Client, uri: str, begin: int, end: int) -> tuple[float, int]:
+    started = time.perf_counter()
+    hints = client.hints(uri, begin, end)
+    return (time.perf_counter() - started) * 1000, len(hints)
+
+
+def first_hint(folder: Path) -> tuple[float, float]:
+    started = time.perf_counter()
+    client = Client(cwd=folder)
+    client.initialize([folder])
+    opened = time.perf_counter()
+    uri = client.open(folder / "train.py")
+    client.hints_when_known(uri)
+    done = time.perf_counter()
+    client.kill()
+    return (done - started) * 1000, (done - opened) * 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--requests", type=int, default=1000)
+    requests = parser.parse_args().requests
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "train.py").write_text(program(LINES))
+        record(folder)
+        (bundle,) = (folder / ".hotlens" / "profiles").iterdir()
+        size = sum(file.stat().st_size for file in bundle.rglob("*")) / 1e6
+        print(f"{LINES} lines, bundle {size:.1f} MB")
+
+        empty = folder / "empty"
+        empty.mkdir()
+        client = Client(cwd=empty)
+        client.initialize([empty / "nothing"])
+        time.sleep(0.5)
+        print(f"idle memory, no profile       {resident_mb(client):6.1f} MB")
+        client.kill()
+
+        runs = [first_hint(folder) for _ in range(7)]
+        print(f"process start to first hint   {statistics.median(r[0] for r in runs):6.1f} ms (median of 7)")
+        print(f"didOpen to first hint         {statistics.median(r[1] for r in runs):6.1f} ms (median of 7)")
+
+        client = Client(cwd=folder)
+        client.initialize([folder], capabilities=RICH)
+        uri = client.open(folder / "train.py")
+        hints = client.hints_when_known(uri)
+        time.sleep(1.5)
+        print(f"memory with the profile       {resident_mb(client):6.1f} MB, {len(hints)} hints")
+        print("quiet, whole file            ", quantiles([timed(client, uri, 0, LINES)[0] for _ in range(requests)]))
+        print("quiet, 60 lines              ", quantiles([timed(client, uri, 100, 160)[0] for _ in range(requests)]))
+
+        samples: list[float] = []
+        count = 0
+        while len(samples) < requests:
+            copy = bundle.parent / f"2999{count:04d}T000000Z-aaaaaa"
+            shutil.copytree(bundle, copy)
+            count += 1
+            refreshes = len(client.messages("workspace/inlayHint/refresh"))
+            client.notify("workspace/didChangeWatchedFiles", {"changes": []})
+            while len(client.messages("workspace/inlayHint/refresh")) == refreshes and len(samples) < requests:
+                took, found = timed(client, uri, 0, LINES)
+                assert found == len(hints), "hints vanished while a profile loads"
+                samples.append(took)
+        print("while a profile loads        ", quantiles(samples), f"over {count} loads")
+
+        edits = []
+        for version in range(2, 2 + min(requests, 300)):
+            line = 20 + version
+            edit = {"range": {"start": {"line": line, "character": 0}, "end": {"line": line, "character": 0}}, "text": "#"}
+            if version % 2:
+                edit = {"range": {"start": {"line": line - 1, "character": 0}, "end": {"line": line - 1, "character": 1}}, "text": ""}
+            client.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": version}, "contentChanges": [edit]})
+            edits.append(timed(client, uri, 0, LINES)[0])
+        print("after an edit, whole file    ", quantiles(edits))
+        print(f"memory at the end             {resident_mb(client):6.1f} MB")
+        client.kill()
+
+
+if __name__ == "__main__":
+    main()
