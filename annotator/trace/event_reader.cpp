@@ -129,6 +129,7 @@ std::string unescaped(std::string_view token) {
         i = std::min(i + 4, raw.size() - 1);
         break;
       default:
+        if (raw[i] != '"' && raw[i] != '\\' && raw[i] != '/') text += '\\';  // no escape: an old writer's Windows path
         text += raw[i];
     }
   }

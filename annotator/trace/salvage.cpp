@@ -17,9 +17,10 @@ std::size_t skip_space(std::string_view text, std::size_t at) {
   return std::min(text.find_first_not_of(kSpace, at), text.size());
 }
 
-// One past the bracket that closes the one at `at`; kEnd when the text ends before. Brackets in strings do not count.
+// One past the bracket that closes the one at `at`; kEnd when the text ends before or brackets do not match. Brackets in strings do not
+// count.
 std::size_t end_of_object(std::string_view text, std::size_t at) {
-  std::size_t depth = 0;
+  std::string open;
   bool in_string = false;
   for (; at < text.size(); ++at) {
     const char c = text[at];
@@ -29,9 +30,11 @@ std::size_t end_of_object(std::string_view text, std::size_t at) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if ((c == '}' || c == ']') && --depth == 0) {
-      return at + 1;
+      open += c == '{' ? '}' : ']';
+    } else if (c == '}' || c == ']') {
+      if (open.back() != c) return kEnd;
+      open.pop_back();
+      if (open.empty()) return at + 1;
     }
   }
   return kEnd;
@@ -176,23 +179,30 @@ bool salvage(const std::string& bytes, std::uint32_t already, Trace& trace, Even
   simdjson::ondemand::parser parser;
   std::uint32_t element = 0;
   bool closed = false;
+  std::size_t next = 0;  // start of the event after the current one
   while (at < text.size()) {
     at = text.find_first_of("{]", at);
     if (at == kEnd) break;
     if (text[at] == ']') {
-      closed = true;
-      break;
+      if (next <= at) next = next_event(text, at);
+      closed = next == kEnd;
+      if (closed) break;
+      at = next;  // a stray bracket: events follow
     }
-    std::size_t end = end_of_object(text, at);
-    if (element++ < already && end != kEnd) {
-      at = end;
-      continue;
+    if (element++ < already) {
+      const std::size_t known = end_of_object(text, at);
+      if (known != kEnd) {
+        at = known;
+        continue;
+      }
     }
-    const std::size_t next = next_event(text, at + 1);
-    const bool overran = next < end;  // the object seems to hold another event: a bracket or quote is missing or too many
+    if (next <= at) next = next_event(text, at + 1);
+    // An object that reaches into the next event lacks a bracket or a quote, or has one too many.
+    std::size_t end = end_of_object(text.substr(0, next), at);
+    const bool overran = end == kEnd;
+    if (overran && next == kEnd) break;
     if (overran) end = text.find_last_of('}', next) + 1;
-    if (end == kEnd || end <= at) {
-      if (next == kEnd) break;
+    if (end <= at) {
       issues.add("broken-event", "an event in the trace is damaged and was left out");
       reader.skip();
       at = next;

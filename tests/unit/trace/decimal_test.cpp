@@ -1,0 +1,42 @@
+#include "annotator/trace/decimal.h"
+
+#include "tests/unit/catch.h"
+
+using hotlens::Ns;
+using namespace hotlens::trace;
+
+TEST_CASE("decimal microseconds become whole nanoseconds exactly") {
+  CHECK(microseconds("5") == Ns{5000});
+  CHECK(microseconds("5.25") == Ns{5250});
+  CHECK(microseconds("0.001") == Ns{1});
+  CHECK(microseconds("-0.001") == Ns{-1});
+  CHECK(microseconds("1.5e3") == Ns{1500000});
+  CHECK(microseconds("1.5E-3") == Ns{1});
+  CHECK(microseconds("\"12.5\"") == Ns{12500});
+  CHECK(microseconds("7.000 \n") == Ns{7000});
+}
+
+TEST_CASE("nineteen digits survive, where a double would lose two") {
+  CHECK(microseconds("1712195490000123.457") == Ns{1712195490000123457});
+  CHECK(microseconds("4400560219552.538") == Ns{4400560219552538});
+}
+
+TEST_CASE("digits below a nanosecond are dropped") {
+  CHECK(microseconds("1.0009") == Ns{1000});
+  CHECK(microseconds("1.99999999999999999999999") == Ns{1999});
+}
+
+TEST_CASE("what is no time, or none that fits, is nothing") {
+  for (const char* text : {"", "-", ".", "abc", "1.2.3", "NaN", "1e", "1e99", "99999999999999999999", "null", "{", "0x10"}) {
+    CAPTURE(text);
+    CHECK_FALSE(microseconds(text).has_value());
+  }
+}
+
+TEST_CASE("integers drop fractions and accept quotes") {
+  CHECK(integer("42") == 42);
+  CHECK(integer("42.9") == 42);
+  CHECK(integer("\"7\"") == 7);
+  CHECK(integer("-3") == -3);
+  CHECK_FALSE(integer("18446744073709551615").has_value());
+}
