@@ -43,7 +43,8 @@ bool is_whole(std::string_view sequence) {
 }
 
 std::string bounded(std::string_view text, std::size_t limit, bool markdown) {
-  static constexpr std::string_view kSpecial = "\\`*_{}[]()#+-!|<>~&:";
+  // Links, code, emphasis, HTML, tables and entities; what is special only at the start of a line never stands there.
+  static constexpr std::string_view kSpecial = "\\`*_[]|<>~&";
   std::string out;
   std::size_t shown = 0;
   for (std::size_t i = 0; i < text.size();) {
@@ -51,13 +52,17 @@ std::string bounded(std::string_view text, std::size_t limit, bool markdown) {
     const auto lead = static_cast<unsigned char>(text[i]);
     const std::size_t length = sequence_length(lead);
     const std::string_view sequence = text.substr(i, length);
-    i += sequence.size();
-    if (lead < 0x20 || lead == 0x7F || (lead >= 0x80 && (length == 1 || sequence.size() != length || !is_whole(sequence)))) {
+    const bool broken = lead >= 0x80 && (length == 1 || sequence.size() != length || !is_whole(sequence));
+    if (broken || lead < 0x20 || lead == 0x7F) {
       out += '?';
-    } else {
-      if (markdown && length == 1 && kSpecial.contains(text[i - 1])) out += '\\';
-      out += sequence;
+      ++i;
+      continue;
     }
+    // A colon before a slash would make a bare address a link.
+    const bool special = kSpecial.contains(text[i]) || (text[i] == ':' && text.substr(i + 1).starts_with('/'));
+    if (markdown && length == 1 && special) out += '\\';
+    out += sequence;
+    i += length;
   }
   return out;
 }

@@ -10,6 +10,7 @@
 namespace hotlens::features {
 namespace {
 
+constexpr double kWholeStep = 0.99;      // `main()` and its like hold the whole step: the lens says that number
 constexpr std::size_t kLabelLimit = 20;  // characters; VS Code cuts the hints of one line at 43 over all servers
 
 std::size_t characters(std::string_view utf8) {
@@ -61,6 +62,7 @@ std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Optio
   for (const LineSummary& summary : summaries) {
     const double part = share(summary, *view.profile);
     if (part < options.min_share || shown(summary) <= Ns{} || summary.line >= lengths.size()) continue;
+    if (summary.subject == Subject::execution && part > kWholeStep) continue;
     hints.push_back({.at = {summary.line, lengths[summary.line]},
                      .label = label(summary, part),
                      .tooltip = options.tooltips ? describe(summary, *view.profile, options) : ""});

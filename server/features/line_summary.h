@@ -37,7 +37,7 @@ std::vector<LineSummary> summarize(const FileView& view, LineRange lines);
 // The summary of exactly the facts given (indices into view.placements), for a hover on one of several calls of a line.
 LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_t>& facts);
 
-// Drops modules that have an ancestor in the list, and duplicates.
+// Drops modules that are never called (when others are), those that have an ancestor in the list, and duplicates.
 std::vector<profile::ModuleId> outermost(const profile::Profile& profile, std::vector<profile::ModuleId> modules);
 
 }  // namespace hotlens::features

@@ -29,9 +29,10 @@ TEST_CASE("sizes use decimal units") {
 }
 
 TEST_CASE("hostile text is inert in Markdown") {
-  CHECK(escape_markdown("[x](command:rm)") == "\\[x\\]\\(command\\:rm\\)");
+  CHECK(escape_markdown("[x](command:rm)") == "\\[x\\](command:rm)");
   CHECK(escape_markdown("<img src=x>") == "\\<img src=x\\>");
   CHECK(escape_markdown("a\x1b[2Jb\nc") == "a?\\[2Jb?c");
+  CHECK(escape_markdown("http://x") == "http\\://x");
   CHECK(escape_markdown("\xff\xfe") == "??");
   CHECK(escape_markdown("größe") == "größe");
   CHECK(escape_markdown("abcdef", 3) == "abc…");
