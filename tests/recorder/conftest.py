@@ -7,9 +7,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any
 
 import pytest
 
@@ -26,18 +27,18 @@ class Bundle:
     path: Path
 
     @property
-    def manifest(self) -> Dict[str, Any]:
+    def manifest(self) -> dict[str, Any]:
         return json.loads((self.path / "manifest.json").read_text(encoding="utf-8"))
 
     @property
-    def model(self) -> Dict[str, Any]:
+    def model(self) -> dict[str, Any]:
         return json.loads((self.path / "model.json").read_text(encoding="utf-8"))
 
-    def trace(self, name: str) -> List[Dict[str, Any]]:
+    def trace(self, name: str) -> list[dict[str, Any]]:
         with gzip.open(self.path / name) as file:
             return [e for e in json.load(file)["traceEvents"] if e.get("ph") == "X"]
 
-    def text(self, site: Dict[str, Any]) -> str:
+    def text(self, site: dict[str, Any]) -> str:
         """The source a site covers, from the copy in the bundle."""
         file = self.model["files"][site["file"]]
         lines = (self.path / file["copy"]).read_bytes().splitlines(keepends=True)[site["line"] : site["end_line"] + 1]
@@ -45,11 +46,11 @@ class Bundle:
         lines[0] = lines[0][site["column"] :]
         return b"".join(lines).decode()
 
-    def module(self, path: str) -> Dict[str, Any]:
+    def module(self, path: str) -> dict[str, Any]:
         return next(m for m in self.model["modules"] if m["path"] == path)
 
-    def stages(self) -> Dict[str, List[str]]:
-        found: Dict[str, List[str]] = {}
+    def stages(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
         for s in self.model["stages"]:
             found.setdefault(s["stage"], []).append(self.text(s["site"]))
         return found
@@ -60,29 +61,29 @@ class Run:
     code: int
     out: str
     err: str
-    progress: List[Dict[str, Any]]
+    progress: list[dict[str, Any]]
     folder: Path
-    bundles: List[Bundle]
+    bundles: list[Bundle]
 
     @property
     def bundle(self) -> Bundle:
         assert len(self.bundles) == 1, f"{len(self.bundles)} bundles\n{self.err}"
         return self.bundles[0]
 
-    def own_messages(self) -> List[str]:
+    def own_messages(self) -> list[str]:
         return [line[len("hotlens: ") :] for line in self.err.splitlines() if line.startswith("hotlens: ")]
 
 
-def environment(**extra: str) -> Dict[str, str]:
+def environment(**extra: str) -> dict[str, str]:
     return {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1", **extra}
 
 
-def bundles_in(out: Path) -> List[Bundle]:
+def bundles_in(out: Path) -> list[Bundle]:
     folder = out / ".hotlens" / "profiles"
     return [Bundle(p) for p in sorted(folder.iterdir()) if (p / "manifest.json").exists()] if folder.is_dir() else []
 
 
-def command(out: Path, arguments: Sequence[str], options: Sequence[str] = (), fd: Optional[int] = None) -> List[str]:
+def command(out: Path, arguments: Sequence[str], options: Sequence[str] = (), fd: int | None = None) -> list[str]:
     progress = ["--progress-fd", str(fd)] if fd is not None else []
     return [sys.executable, str(RECORDER), "record", "--out", str(out), *progress, *options, "--", *arguments]
 
@@ -91,16 +92,23 @@ def record(
     folder: Path,
     arguments: Sequence[str],
     options: Sequence[str] = (),
-    stdin: Optional[str] = None,
-    env: Optional[Dict[str, str]] = None,
-    out: Optional[Path] = None,
+    stdin: str | None = None,
+    env: dict[str, str] | None = None,
+    out: Path | None = None,
 ) -> Run:
     out = out or folder
     reading, writing = os.pipe()
     try:
         done = subprocess.run(
-            command(out, arguments, options, writing), cwd=folder, input=stdin if stdin is not None else "", text=True,
-            capture_output=True, timeout=300, pass_fds=(writing,), env=env or environment(), check=False,
+            command(out, arguments, options, writing),
+            cwd=folder,
+            input=stdin if stdin is not None else "",
+            text=True,
+            capture_output=True,
+            timeout=300,
+            pass_fds=(writing,),
+            env=env or environment(),
+            check=False,
         )
     finally:
         os.close(writing)
@@ -114,7 +122,7 @@ def record_text(folder: Path, text: str, options: Sequence[str] = (), arguments:
     return record(folder, ["train.py", *arguments], options, **more)
 
 
-def plain(folder: Path, arguments: Sequence[str], stdin: str = "") -> "subprocess.CompletedProcess[str]":
+def plain(folder: Path, arguments: Sequence[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
     """The same without a recorder."""
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, input=stdin, text=True, capture_output=True, timeout=300, env=environment(), check=False

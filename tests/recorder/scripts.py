@@ -1,6 +1,6 @@
 """Small training scripts that the tests vary."""
 
-MODEL = '''\
+MODEL = """\
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -25,14 +25,14 @@ def loader(n=400, **more):
 model = Net()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 criterion = nn.CrossEntropyLoss()
-'''
+"""
 
-STEP = '''\
+STEP = """\
 optimizer.zero_grad()
 loss = criterion(model(x), y)
 loss.backward()
 optimizer.step()
-'''
+"""
 
 
 def indent(text: str, by: int = 4) -> str:

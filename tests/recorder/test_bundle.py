@@ -5,23 +5,52 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import Any, Dict
+from typing import Any
 
 from conftest import Bundle, Run
 
 NUMBER = (int, float)
 OPTIONAL_SITE = "site or null"
 MANIFEST = {
-    "schema": str, "id": str, "created": str, "hotlens": str, "argv": list, "cwd": str, "python": dict, "libraries": dict, "threads": int,
-    "devices": list, "step": dict, "samples_per_step": (int, type(None)), "warmup_steps": int, "steps_asked": int, "steps_measured": int,
-    "plain_step_ns": list, "profiled_step_ns": list, "map_step_ns": (int, type(None)), "stopped_early": bool,
-    "exit_code": (int, type(None)), "error": (dict, type(None)), "git": (dict, type(None)), "warnings": list, "traces": list, "map_trace": str,
+    "schema": str,
+    "id": str,
+    "created": str,
+    "hotlens": str,
+    "argv": list,
+    "cwd": str,
+    "python": dict,
+    "libraries": dict,
+    "threads": int,
+    "devices": list,
+    "step": dict,
+    "samples_per_step": (int, type(None)),
+    "warmup_steps": int,
+    "steps_asked": int,
+    "steps_measured": int,
+    "plain_step_ns": list,
+    "profiled_step_ns": list,
+    "map_step_ns": (int, type(None)),
+    "stopped_early": bool,
+    "exit_code": (int, type(None)),
+    "error": (dict, type(None)),
+    "git": (dict, type(None)),
+    "warnings": list,
+    "traces": list,
+    "map_trace": str,
 }
-ROWS: Dict[str, Dict[str, Any]] = {
+ROWS: dict[str, dict[str, Any]] = {
     "files": {"path": str, "sha256": (str, type(None)), "copy": (str, type(None)), "workspace": bool},
     "modules": {
-        "id": int, "path": str, "class": str, "python_module": str, "parent": int, "root": int, "parameters_bytes": int,
-        "attached": OPTIONAL_SITE, "constructed": OPTIONAL_SITE, "class_site": OPTIONAL_SITE,
+        "id": int,
+        "path": str,
+        "class": str,
+        "python_module": str,
+        "parent": int,
+        "root": int,
+        "parameters_bytes": int,
+        "attached": OPTIONAL_SITE,
+        "constructed": OPTIONAL_SITE,
+        "class_site": OPTIONAL_SITE,
     },
     "roots": {"module": int, "role": str},
     "parameters": {"id": int, "module": int, "name": str, "bytes": int, "shape": list, "dtype": str, "requires_grad": bool},
@@ -30,18 +59,23 @@ ROWS: Dict[str, Dict[str, Any]] = {
     "stages": {"stage": str, "site": "site"},
 }
 SITE = {
-    "file": int, "line": int, "end_line": int, "column": (int, type(None)), "end_column": (int, type(None)), "function": str,
+    "file": int,
+    "line": int,
+    "end_line": int,
+    "column": (int, type(None)),
+    "end_column": (int, type(None)),
+    "function": str,
 }
 
 
-def check_site(site: Dict[str, Any], files: int) -> None:
+def check_site(site: dict[str, Any], files: int) -> None:
     assert set(site) == set(SITE)
     assert all(isinstance(site[k], t) for k, t in SITE.items())
     assert 0 <= site["file"] < files
     assert 0 <= site["line"] <= site["end_line"]
 
 
-def check_rows(model: Dict[str, Any]) -> None:
+def check_rows(model: dict[str, Any]) -> None:
     assert set(model) == {"schema", *ROWS}
     for table, columns in ROWS.items():
         for row in model[table]:
@@ -56,7 +90,7 @@ def check_rows(model: Dict[str, Any]) -> None:
                     assert isinstance(row[key], kind), (table, key)
 
 
-def check_numbers(model: Dict[str, Any]) -> None:
+def check_numbers(model: dict[str, Any]) -> None:
     """Ids are positions; what a row refers to exists and comes before it."""
     for table in ("modules", "parameters", "calls", "lines"):
         assert [r["id"] for r in model[table]] == list(range(len(model[table]))), table

@@ -4,39 +4,39 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import pytest
 from conftest import Bundle, Run
 
-Event = Dict[str, Any]
+Event = dict[str, Any]
 MARKER = re.compile(r"hotlens\.(call|line|param|stage)#(\w+)$")
 
 
-def ns(e: Event) -> Tuple[int, int]:
+def ns(e: Event) -> tuple[int, int]:
     begin = round(e["ts"] * 1000)
     return begin, begin + round(e["dur"] * 1000)
 
 
-def step_ranges(events: List[Event]) -> List[Tuple[int, int]]:
+def step_ranges(events: list[Event]) -> list[tuple[int, int]]:
     return sorted(ns(e) for e in events if e["name"].startswith("ProfilerStep#"))
 
 
-def operators(events: List[Event], step: Tuple[int, int]) -> List[str]:
+def operators(events: list[Event], step: tuple[int, int]) -> list[str]:
     inside = [e for e in events if e.get("cat") == "cpu_op" and step[0] <= ns(e)[0] and ns(e)[1] <= step[1]]
     return [e["name"] for e in sorted(inside, key=lambda e: (e["tid"], ns(e)[0], -ns(e)[1]))]
 
 
-def markers(bundle: Bundle) -> List[Event]:
+def markers(bundle: Bundle) -> list[Event]:
     return [e for e in bundle.trace("trace-map.json.gz") if MARKER.match(e["name"])]
 
 
-def check_nesting(events: List[Event]) -> None:
+def check_nesting(events: list[Event]) -> None:
     by_thread = defaultdict(list)
     for e in events:
         by_thread[e["tid"]].append(ns(e))
     for ranges in by_thread.values():
-        open_ends: List[int] = []
+        open_ends: list[int] = []
         for begin, end in sorted(ranges, key=lambda r: (r[0], -r[1])):
             while open_ends and open_ends[-1] <= begin:
                 open_ends.pop()

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import ast
 import sys
-from typing import Any, Dict, Iterator, Set, Tuple
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from conftest import Bundle, Run
 
 needs_columns = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.11 brought columns")
 pytestmark = needs_columns
-Range = Tuple[int, int, int, int]
+Range = tuple[int, int, int, int]
 
 
-def node_ranges(source: bytes) -> Tuple[Set[Range], Set[Range], Set[Tuple[int, int]]]:
+def node_ranges(source: bytes) -> tuple[set[Range], set[Range], set[tuple[int, int]]]:
     """Ranges of expressions, of simple statements, and starts of compound statements; lines 0-based."""
     expressions, simple, compound = set(), set(), set()
     for node in ast.walk(ast.parse(source)):
@@ -30,7 +31,7 @@ def node_ranges(source: bytes) -> Tuple[Set[Range], Set[Range], Set[Tuple[int, i
     return expressions, simple, compound
 
 
-def of(site: Dict[str, Any]) -> Range:
+def of(site: dict[str, Any]) -> Range:
     return site["line"], site["column"], site["end_line"], site["end_column"]
 
 
@@ -54,7 +55,7 @@ def check_sites(bundle: Bundle) -> int:
     return checked
 
 
-def all_sites(model: Dict[str, Any]) -> Iterator[Tuple[str, Dict[str, Any]]]:
+def all_sites(model: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for m in model["modules"]:
         for kind in ("attached", "constructed", "class_site"):
             if m[kind] is not None:
@@ -120,7 +121,11 @@ def test_a_call_is_the_expression_that_calls(digits: Run) -> None:
 
 def test_the_loop_names_its_stages(digits: Run, gpt: Run) -> None:
     assert digits.bundle.stages() == {
-        "data": ["for images, labels in loader"], "zero_grad": ["optimizer.zero_grad()"], "forward": ["model(images)"],
-        "loss": ["criterion(outputs, labels)"], "backward": ["loss.backward()"], "optimizer": ["optimizer.step()"],
+        "data": ["for images, labels in loader"],
+        "zero_grad": ["optimizer.zero_grad()"],
+        "forward": ["model(images)"],
+        "loss": ["criterion(outputs, labels)"],
+        "backward": ["loss.backward()"],
+        "optimizer": ["optimizer.step()"],
     }
     assert gpt.bundle.stages()["forward"] == ["model(x, y)"]

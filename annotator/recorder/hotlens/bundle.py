@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from . import __version__
 from .capture import Capture
@@ -28,6 +26,7 @@ from .tree import Tree, build, parameter_bytes, parameter_facts
 BUNDLE_SCHEMA = "hotlens.bundle/1"
 MODEL_SCHEMA = "hotlens.model/1"
 PARTIAL = ".partial"
+EXPORTED = ".exported"  # traces as the profiler wrote them; only in a draft
 # Packages whose version explains a profile; only what the script has imported is listed.
 LIBRARIES = ("torch", "numpy", "transformers", "lightning", "accelerate", "timm", "torchvision", "diffusers", "triton")
 
@@ -76,63 +75,76 @@ def _writer_lives(partial: str) -> bool:
     return pid != os.getpid()
 
 
+class Draft:
+    """The folder a bundle grows in, `<name>.partial`. Made when first needed; `commit` gives it its name, `discard` removes it."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.moment = datetime.now(timezone.utc)
+        self.name = f"{self.moment:%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
+        self.partial = os.path.join(folder, self.name + PARTIAL)
+        self._made = False
+
+    def path(self, name: str) -> str:
+        if not self._made:
+            os.makedirs(os.path.join(self.partial, "files"))
+            self._made = True
+            with open(os.path.join(self.partial, "writer"), "w", encoding="utf-8") as file:
+                file.write(str(os.getpid()))
+        return os.path.join(self.partial, name)
+
+    def discard(self) -> None:
+        shutil.rmtree(self.partial, ignore_errors=True)
+        self._made = False
+
+    def commit(self) -> str:
+        final = os.path.join(self.folder, self.name)
+        os.remove(self.path("writer"))
+        os.rename(self.partial, final)
+        return final
+
+
+def cannot_write(folder: str, error: OSError) -> RecorderError:
+    step = "Free some space and profile again" if error.errno == errno.ENOSPC else "Name another folder: --out DIR"
+    return RecorderError(f"the bundle could not be written to {folder}: {error.strerror or error}. {step}")
+
+
 @dataclass
 class Recording:
     """Everything a run has measured; what is None was not reached."""
 
-    argv: List[str]
+    argv: list[str]
     cwd: str
     warmup_steps: int
     steps_asked: int
     boundary: Boundary
-    samples_per_step: Optional[int]
-    plain_ns: List[int]
-    profiled_ns: List[int]
+    samples_per_step: int | None
+    plain_ns: list[int]
+    profiled_ns: list[int]
     measured: ProfiledSteps
-    map_ns: Optional[int]
-    mapped: Optional[MapStep]
-    map_profile: Optional[ProfiledSteps]
+    map_ns: int | None
+    mapped: MapStep | None
+    map_profile: ProfiledSteps | None
     warnings: Warnings
     stopped_early: bool = False
-    exit_code: Optional[int] = None
-    error: Optional[Dict[str, Any]] = None
-    created: float = field(default_factory=time.time)
+    exit_code: int | None = None
+    error: dict[str, Any] | None = None
 
 
-def write(recording: Recording, capture: Capture, files: Files, folder: str) -> str:
-    """Writes the bundle and returns its path. Raises RecorderError when the disk does not take it; nothing partial stays."""
-    moment = datetime.fromtimestamp(recording.created, timezone.utc)
-    seed = f"{recording.argv}{recording.created}{os.getpid()}{recording.profiled_ns}"
-    name = f"{moment:%Y%m%dT%H%M%SZ}-{hashlib.sha256(seed.encode()).hexdigest()[:6]}"
-    final = os.path.join(folder, name)
-    partial = final + PARTIAL
-    try:
-        os.makedirs(os.path.join(partial, "files"))
-        with open(os.path.join(partial, "writer"), "w", encoding="utf-8") as file:
-            file.write(str(os.getpid()))
-        _fill(recording, capture, files, partial, name, moment)
-        os.remove(os.path.join(partial, "writer"))
-        os.rename(partial, final)
-    except OSError as error:
-        shutil.rmtree(partial, ignore_errors=True)
-        step = "Free some space and profile again" if error.errno == errno.ENOSPC else "Name another folder: --out DIR"
-        raise RecorderError(f"the bundle could not be written to {folder}: {error.strerror or error}. {step}") from error
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-    return final
-
-
-def _fill(recording: Recording, capture: Capture, files: Files, partial: str, name: str, moment: datetime) -> None:
+def write(recording: Recording, capture: Capture, files: Files, draft: Draft) -> str:
+    """Fills the draft and gives it its name; returns its path. Raises OSError when the disk does not take it."""
     statements = recording.mapped.statements if recording.mapped else Statements()
     sites = Sites(files, statements)
     tree = build(capture, recording.mapped, sites, files)
-    recording.measured.write(os.path.join(partial, "trace-0.json.gz"))
+    recording.measured.write(draft.path("trace-0.json.gz"))
     if recording.map_profile is not None:
-        recording.map_profile.write(os.path.join(partial, "trace-map.json.gz"))
-    model = model_json(tree, recording.mapped, sites, partial)
-    _write_json(os.path.join(partial, "model.json"), model)
-    _write_json(os.path.join(partial, "manifest.json"), manifest_json(recording, name, moment))
+        recording.map_profile.write(draft.path("trace-map.json.gz"))
+    _write_json(draft.path("model.json"), model_json(tree, recording.mapped, sites, draft.partial))
+    for name in os.listdir(draft.partial):
+        if name.endswith(EXPORTED):
+            os.remove(draft.path(name))
+    _write_json(draft.path("manifest.json"), manifest_json(recording, draft.name, draft.moment))
+    return draft.commit()
 
 
 def _write_json(path: str, value: Any) -> None:
@@ -141,11 +153,16 @@ def _write_json(path: str, value: Any) -> None:
         file.write("\n")
 
 
-def model_json(tree: Tree, mapped: Optional[MapStep], sites: Sites, partial: str) -> Dict[str, Any]:
+def model_json(tree: Tree, mapped: MapStep | None, sites: Sites, partial: str) -> dict[str, Any]:
     modules = [
         {
-            "id": i, "path": row.path, "class": type(row.module).__name__, "python_module": type(row.module).__module__,
-            "parent": row.parent, "root": row.root, "parameters_bytes": parameter_bytes(row.module),
+            "id": i,
+            "path": row.path,
+            "class": type(row.module).__name__,
+            "python_module": type(row.module).__module__,
+            "parent": row.parent,
+            "root": row.root,
+            "parameters_bytes": parameter_bytes(row.module),
             "attached": row.attached.as_json() if row.attached else None,
             "constructed": row.constructed.as_json() if row.constructed else None,
             "class_site": row.class_site.as_json() if row.class_site else None,
@@ -153,9 +170,9 @@ def model_json(tree: Tree, mapped: Optional[MapStep], sites: Sites, partial: str
         for i, row in enumerate(tree.modules)
     ]
     parameters = [{"id": p.id, "module": p.module, "name": p.name, **parameter_facts(p.parameter)} for p in tree.parameters]
-    calls: List[Dict[str, Any]] = []
-    lines: List[Dict[str, Any]] = []
-    stages: List[Dict[str, Any]] = []
+    calls: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
+    stages: list[dict[str, Any]] = []
     if mapped is not None:
         for i, call in enumerate(mapped.calls):
             site = sites.expression(call.site).as_json() if call.site else None
@@ -164,13 +181,18 @@ def model_json(tree: Tree, mapped: Optional[MapStep], sites: Sites, partial: str
             lines.append({"id": i, "file": sites.file(filename), "line": line - 1, "function": function})
         stages = _stages(tree, mapped, sites)
     return {
-        "schema": MODEL_SCHEMA, "files": sites.rows(partial), "modules": modules,
+        "schema": MODEL_SCHEMA,
+        "files": sites.rows(partial),
+        "modules": modules,
         "roots": [{"module": module, "role": role} for module, role in tree.roots],
-        "parameters": parameters, "calls": calls, "lines": lines, "stages": stages,
+        "parameters": parameters,
+        "calls": calls,
+        "lines": lines,
+        "stages": stages,
     }
 
 
-def _stages(tree: Tree, mapped: MapStep, sites: Sites) -> List[Dict[str, Any]]:
+def _stages(tree: Tree, mapped: MapStep, sites: Sites) -> list[dict[str, Any]]:
     """Each place once: what the map step noted, and the calls of the model and of its criterion."""
     roles = dict(tree.roots)
     found = [(stage, sites.expression(at)) for (stage, _, _), at in mapped.stages.items()]
@@ -184,28 +206,42 @@ def _stages(tree: Tree, mapped: MapStep, sites: Sites) -> List[Dict[str, Any]]:
     return [{"stage": stage, "site": site.as_json()} for stage, site in dict.fromkeys(found)]
 
 
-def manifest_json(r: Recording, name: str, moment: datetime) -> Dict[str, Any]:
+def manifest_json(r: Recording, name: str, moment: datetime) -> dict[str, Any]:
     import torch
 
     devices = [{"kind": "cpu", "name": cpu_name()}, *({"kind": kind, "name": n} for kind, n in accelerator_names())]
-    manifest: Dict[str, Any] = {
-        "schema": BUNDLE_SCHEMA, "id": name, "created": f"{moment:%Y-%m-%dT%H:%M:%SZ}", "hotlens": __version__,
-        "argv": r.argv, "cwd": r.cwd,
+    manifest: dict[str, Any] = {
+        "schema": BUNDLE_SCHEMA,
+        "id": name,
+        "created": f"{moment:%Y-%m-%dT%H:%M:%SZ}",
+        "hotlens": __version__,
+        "argv": r.argv,
+        "cwd": r.cwd,
         "python": {"version": ".".join(map(str, sys.version_info[:3])), "executable": sys.executable},
-        "libraries": _libraries(), "threads": torch.get_num_threads(), "devices": devices,
+        "libraries": _libraries(),
+        "threads": torch.get_num_threads(),
+        "devices": devices,
         "step": {"by": r.boundary.by, "why": r.boundary.why},
-        "samples_per_step": r.samples_per_step, "warmup_steps": r.warmup_steps,
-        "steps_asked": r.steps_asked, "steps_measured": len(r.profiled_ns),
-        "plain_step_ns": r.plain_ns, "profiled_step_ns": r.profiled_ns, "map_step_ns": r.map_ns,
-        "stopped_early": r.stopped_early, "exit_code": r.exit_code, "error": r.error,
-        "git": _git(r.cwd), "warnings": r.warnings.as_list(), "traces": [{"file": "trace-0.json.gz", "rank": 0}],
+        "samples_per_step": r.samples_per_step,
+        "warmup_steps": r.warmup_steps,
+        "steps_asked": r.steps_asked,
+        "steps_measured": len(r.profiled_ns),
+        "plain_step_ns": r.plain_ns,
+        "profiled_step_ns": r.profiled_ns,
+        "map_step_ns": r.map_ns,
+        "stopped_early": r.stopped_early,
+        "exit_code": r.exit_code,
+        "error": r.error,
+        "git": _git(r.cwd),
+        "warnings": r.warnings.as_list(),
+        "traces": [{"file": "trace-0.json.gz", "rank": 0}],
     }
     if r.map_profile is not None:
         manifest["map_trace"] = "trace-map.json.gz"
     return manifest
 
 
-def update_manifest(bundle: str, changes: Dict[str, Any]) -> None:
+def update_manifest(bundle: str, changes: dict[str, Any]) -> None:
     """Replaces keys of a manifest that is in place; readers see the old or the new one."""
     path = os.path.join(bundle, "manifest.json")
     with open(path, encoding="utf-8") as file:
@@ -215,7 +251,7 @@ def update_manifest(bundle: str, changes: Dict[str, Any]) -> None:
     os.replace(path + ".new", path)
 
 
-def _libraries() -> Dict[str, str]:
+def _libraries() -> dict[str, str]:
     found = {}
     for name in LIBRARIES:
         version = getattr(sys.modules.get(name), "__version__", None)
@@ -224,8 +260,8 @@ def _libraries() -> Dict[str, str]:
     return found
 
 
-def _git(folder: str) -> Optional[Dict[str, Any]]:
-    def ask(*arguments: str) -> Optional[str]:
+def _git(folder: str) -> dict[str, Any] | None:
+    def ask(*arguments: str) -> str | None:
         try:
             done = subprocess.run(
                 ["git", "-C", folder, *arguments], capture_output=True, text=True, timeout=5, stdin=subprocess.DEVNULL, check=False

@@ -11,7 +11,7 @@ import sys
 import weakref
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable
 
 from .frames import Files, Point, first_argument, point
 
@@ -32,8 +32,8 @@ class Step:
 class Construction:
     """The user frames around a constructor call, innermost first."""
 
-    module: "weakref.ref[Any]"
-    chain: List[Step] = field(default_factory=list)
+    module: weakref.ref[Any]
+    chain: list[Step] = field(default_factory=list)
     copied: bool = False  # by copy or unpickling: __init__ never ran
 
 
@@ -41,8 +41,8 @@ class Construction:
 class Attachment:
     """The user frames around the statement that gave `child` the name."""
 
-    child: "weakref.ref[Any]"
-    chain: List[Step] = field(default_factory=list)
+    child: weakref.ref[Any]
+    chain: list[Step] = field(default_factory=list)
 
 
 class Capture:
@@ -50,10 +50,10 @@ class Capture:
 
     def __init__(self, files: Files) -> None:
         self.files = files
-        self.constructions: Dict[int, Construction] = {}
-        self.attachments: Dict[Tuple[int, str], Attachment] = {}
-        self.order: List[int] = []
-        self._originals: Dict[str, Callable[..., Any]] = {}
+        self.constructions: dict[int, Construction] = {}
+        self.attachments: dict[tuple[int, str], Attachment] = {}
+        self.order: list[int] = []
+        self._originals: dict[str, Callable[..., Any]] = {}
         self._module_class: Any = None
 
     def install(self, module_class: Any) -> None:
@@ -67,7 +67,7 @@ class Capture:
         for name, note in notes.items():
             self._wrap(name, note)
 
-    def _wrap(self, name: str, note: Callable[[Any, Tuple[Any, ...]], None]) -> None:
+    def _wrap(self, name: str, note: Callable[[Any, tuple[Any, ...]], None]) -> None:
         original = self._module_class.__dict__[name]
 
         @functools.wraps(original)
@@ -83,16 +83,16 @@ class Capture:
             setattr(self._module_class, name, original)
         self._originals.clear()
 
-    def alive(self) -> List[Any]:
+    def alive(self) -> list[Any]:
         """Every captured module that still exists, oldest first."""
         found = (self.constructions[k].module() for k in self.order if k in self.constructions)
         return [m for m in found if m is not None]
 
-    def construction(self, module: Any) -> Optional[Construction]:
+    def construction(self, module: Any) -> Construction | None:
         known = self.constructions.get(id(module))
         return known if known is not None and known.module() is module else None
 
-    def attachment(self, parent: Any, name: str, child: Any) -> Optional[Attachment]:
+    def attachment(self, parent: Any, name: str, child: Any) -> Attachment | None:
         known = self.attachments.get((id(parent), name))
         return known if known is not None and known.child() is child else None
 
@@ -105,15 +105,15 @@ class Capture:
         chain = self._chain(sys._getframe(3), skip_for=module)
         self.constructions[id(module)] = Construction(weakref.ref(module), chain, copied)
 
-    def _maybe_attached(self, parent: Any, args: Tuple[Any, ...]) -> None:
+    def _maybe_attached(self, parent: Any, args: tuple[Any, ...]) -> None:
         if len(args) < 2 or not isinstance(args[1], self._module_class):
             return
         chain = self._chain(sys._getframe(2), naming=parent)
         self.attachments[(id(parent), str(args[0]))] = Attachment(weakref.ref(args[1]), chain)
 
-    def _chain(self, frame: Optional[FrameType], skip_for: Any = None, naming: Any = None) -> List[Step]:
+    def _chain(self, frame: FrameType | None, skip_for: Any = None, naming: Any = None) -> list[Step]:
         """User frames outward, ending with the first that runs for another module: the owner."""
-        chain: List[Step] = []
+        chain: list[Step] = []
         own_constructor = skip_for is not None
         while frame is not None and len(chain) < CHAIN_LIMIT:
             if not self.files.is_library(frame.f_code.co_filename):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from types import CodeType, FrameType
-from typing import Any, Dict, Optional, Set
+from typing import Any
 
 from .frames import Files, first_argument, is_ours
 
@@ -21,7 +21,7 @@ LOSS_SUFFIXES = ("_loss", "cross_entropy", "cross_entropy_with_logits", "kl_div"
 class Classifier:
     """Sorts code objects by name and file; the subject of the call is checked by the caller."""
 
-    def __init__(self, files: Files, model_files: Set[str]) -> None:
+    def __init__(self, files: Files, model_files: set[str]) -> None:
         import torch
         from torch.optim import Optimizer
         from torch.utils.data import dataloader
@@ -32,11 +32,10 @@ class Classifier:
         self._optimizer = Optimizer
         self._loader = dataloader._BaseDataLoaderIter
         self._folder = os.path.dirname(torch.__file__) + os.sep
-        self._known: Dict[CodeType, int] = {}
-        self._forwards: Dict[type, Optional[CodeType]] = {}
-        self._call_codes = {
-            f.__code__ for f in (torch.nn.Module.__call__, getattr(torch.nn.Module, "_wrapped_call_impl", None)) if hasattr(f, "__code__")
-        }
+        self._known: dict[CodeType, int] = {}
+        self._forwards: dict[type, CodeType | None] = {}
+        implementations = [vars(torch.nn.Module).get(name) for name in ("__call__", "_wrapped_call_impl", "_call_impl")]
+        self._call_codes = {f.__code__ for f in implementations if f is not None}
 
     def of(self, code: CodeType) -> int:
         known = self._known.get(code)
@@ -90,7 +89,7 @@ class Classifier:
             self._forwards[cls] = getattr(own, "__code__", None)
         return self._forwards[cls] is code
 
-    def stage(self, frame: FrameType) -> Optional[str]:
+    def stage(self, frame: FrameType) -> str | None:
         """Which stage the call performs; None when its subject says it is none."""
         name = frame.f_code.co_name
         if name == "backward":

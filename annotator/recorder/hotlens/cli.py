@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import List, NoReturn, Optional, Sequence
+from typing import NoReturn
 
 from . import __version__
 
@@ -20,12 +21,12 @@ DEFAULT_STEPS = 5
 class Options:
     """What the user asked for. `argv` is the script and its arguments, or `-m`, the module and its arguments."""
 
-    argv: List[str] = field(default_factory=list)
+    argv: list[str] = field(default_factory=list)
     warmup: int = DEFAULT_WARMUP
     steps: int = DEFAULT_STEPS
     keep_going: bool = False
     out: str = "."
-    progress_fd: Optional[int] = None
+    progress_fd: int | None = None
 
 
 def count(least: int) -> object:
@@ -41,7 +42,8 @@ def count(least: int) -> object:
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
-        prog="hotlens-record", description="Runs a training script and records where a step spends its time.",
+        prog="hotlens-record",
+        description="Runs a training script and records where a step spends its time.",
         epilog="example: python -m hotlens record --steps 5 -- train.py --lr 0.1",
     )
     top.add_argument("--version", action="version", version=__version__)
@@ -61,16 +63,14 @@ def parse(arguments: Sequence[str]) -> Options:
     """The options; exits with status 2 and a usage line where they make no sense."""
     p = parser()
     a = p.parse_args(list(arguments))
-    command: List[str] = list(a.command)
+    command: list[str] = list(a.command)
     if command and command[0] == "--":
         command = command[1:]
     if a.module is not None:
         command = ["-m", a.module, *command]
     if not command or command == ["-m"]:
         p.error("name the script to run: record -- train.py, or record -- -m package.train")
-    return Options(
-        argv=command, warmup=a.warmup, steps=a.steps, keep_going=a.keep_going, out=a.out, progress_fd=a.progress_fd
-    )
+    return Options(argv=command, warmup=a.warmup, steps=a.steps, keep_going=a.keep_going, out=a.out, progress_fd=a.progress_fd)
 
 
 def main(arguments: Sequence[str]) -> NoReturn:

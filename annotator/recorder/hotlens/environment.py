@@ -9,10 +9,11 @@ import importlib.util
 import os
 import re
 import sys
+from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable
 
 from .report import RecorderError
 
@@ -24,14 +25,15 @@ def check_torch() -> None:
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         raise RecorderError(
-            f"PyTorch is not installed for {sys.executable}. Choose the interpreter that trains: --python EXE; or install it: pip install torch"
+            f"PyTorch is not installed for {sys.executable}. Choose the interpreter that trains: --python EXE; "
+            "or install it: pip install torch"
         )
     version = _version_without_import(spec.origin)
     if version is not None and tuple(map(int, version.split(".")[:2])) < OLDEST_TORCH:
         raise RecorderError(f"PyTorch {version} is too old, 2.0 or newer is needed. Install a newer one: pip install --upgrade torch")
 
 
-def _version_without_import(origin: str) -> Optional[str]:
+def _version_without_import(origin: str) -> str | None:
     try:
         with open(os.path.join(os.path.dirname(origin), "version.py"), encoding="utf-8") as file:
             found = re.search(r"""^__version__\s*(?::[^=]*)?=\s*['"](\d+\.\d+[^'"+]*)""", file.read(), re.MULTILINE)
@@ -55,9 +57,7 @@ class _Watcher(MetaPathFinder):
         self.name = name
         self.then = then
 
-    def find_spec(
-        self, fullname: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None
-    ) -> Optional[ModuleSpec]:
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if fullname != self.name:
             return None
         sys.meta_path.remove(self)

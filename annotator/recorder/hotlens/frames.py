@@ -10,7 +10,7 @@ import os
 import sys
 import sysconfig
 from types import CodeType, FrameType
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 from .statements import text_of
 
@@ -21,7 +21,7 @@ CO_VARARGS = 0x04
 INLINE_CODE = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>", "<lambda>")
 
 
-def _folders(*names: str) -> Tuple[str, ...]:
+def _folders(*names: str) -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     found = {p for n in names for p in (paths.get(n), os.path.realpath(paths.get(n) or "")) if p}
     return tuple(p.rstrip(os.sep) + os.sep for p in found)
@@ -47,11 +47,11 @@ def is_ours(filename: str) -> bool:
 class Files:
     """Sorts file names; remembers the answer, because every frame of a map step asks."""
 
-    def __init__(self, workspace: List[str]) -> None:
+    def __init__(self, workspace: list[str]) -> None:
         self.workspace = tuple(os.path.realpath(w).rstrip(os.sep) + os.sep for w in workspace)
-        self.torch: Tuple[str, ...] = ()
-        self._library: Dict[str, bool] = {}
-        self._workspace: Dict[str, bool] = {}
+        self.torch: tuple[str, ...] = ()
+        self._library: dict[str, bool] = {}
+        self._workspace: dict[str, bool] = {}
 
     def set_torch(self, folder: str) -> None:
         self.torch = tuple({folder.rstrip(os.sep) + os.sep, os.path.realpath(folder).rstrip(os.sep) + os.sep})
@@ -81,7 +81,7 @@ class Files:
         return known
 
 
-def _installed(path: str, workspace: Tuple[str, ...]) -> bool:
+def _installed(path: str, workspace: tuple[str, ...]) -> bool:
     """Inside an environment's package folder (also one that lies in the workspace)."""
     if path.startswith(PACKAGES) and not any(w.startswith(PACKAGES) for w in workspace):
         return True
@@ -117,15 +117,15 @@ def point(frame: FrameType) -> Point:
     return Point(frame.f_code, frame.f_lasti, frame.f_lineno or frame.f_code.co_firstlineno, qualified_name(frame))
 
 
-_positions: Dict[CodeType, List[Tuple[Optional[int], Optional[int], Optional[int], Optional[int]]]] = {}
+_positions: dict[CodeType, list[tuple[int | None, int | None, int | None, int | None]]] = {}
 
 
-def columns(p: Point) -> Tuple[int, int, Optional[int], Optional[int]]:
+def columns(p: Point) -> tuple[int, int, int | None, int | None]:
     """(line, end line, column, end column) of the expression at a point; lines 1-based, columns in UTF-8 bytes, None before Python 3.11."""
     if HAS_POSITIONS:
         table = _positions.get(p.code)
         if table is None:
-            table = _positions[p.code] = list(p.code.co_positions())  # type: ignore[attr-defined]
+            table = _positions[p.code] = list(p.code.co_positions())
         index = p.lasti // 2
         if 0 <= index < len(table):
             line, end_line, column, end_column = table[index]

@@ -10,7 +10,7 @@ import functools
 import os
 import threading
 from dataclasses import dataclass
-from typing import Any, Callable, List, Optional, Protocol
+from typing import Any, Callable, Protocol
 
 from .steps import Boundary
 
@@ -42,8 +42,8 @@ class Hooks:
     def __init__(self, listener: Listener) -> None:
         self.listener = listener
         self.pid = os.getpid()
-        self._patches: List[_Patch] = []
-        self._handles: List[Any] = []
+        self._patches: list[_Patch] = []
+        self._handles: list[Any] = []
         self._backward_depth = threading.local()
         self._uses_backward = False
 
@@ -77,7 +77,7 @@ class Hooks:
 
     # -- the events
 
-    def _patch_fetch(self, only: Optional[int]) -> None:
+    def _patch_fetch(self, only: int | None) -> None:
         from torch.utils.data import dataloader
 
         base = dataloader._BaseDataLoaderIter
@@ -97,7 +97,7 @@ class Hooks:
 
         self._patch(base, "__next__", __next__)
 
-    def _hook_optimizer(self, only: Optional[int]) -> None:
+    def _hook_optimizer(self, only: int | None) -> None:
         from torch.optim import optimizer as module
 
         def stepped(optimizer: Any, args: Any, kwargs: Any) -> None:

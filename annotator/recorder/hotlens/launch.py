@@ -6,7 +6,6 @@ import os
 import sys
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
-from typing import List
 
 from .report import RecorderError
 
@@ -14,7 +13,7 @@ from .report import RecorderError
 class Program:
     """A script with its arguments, or `-m`, a module and its arguments."""
 
-    def __init__(self, argv: List[str]) -> None:
+    def __init__(self, argv: list[str]) -> None:
         self.is_module = argv[0] == "-m"
         self.argv = argv
         self.target = argv[1] if self.is_module else argv[0]
@@ -35,6 +34,8 @@ class Program:
         """Runs it to its end; whatever it raises comes through."""
         main = ModuleType("__main__")
         main.__dict__["__builtins__"] = __builtins__
+        if sys.version_info < (3, 14):
+            main.__dict__.update(__annotations__={})
         sys.modules["__main__"] = main
         if self.is_module:
             import runpy

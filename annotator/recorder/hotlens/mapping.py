@@ -1,8 +1,8 @@
 """The map step: which module, from which expression and line, ran which operators.
 
-One step runs under `sys.settrace` and a profiler of its own. Entering a module call, a source line, a stage or a parameter's gradient opens a
-range with a number in the trace; `model.json` says what the number stands for. Ranges of one thread are kept on a stack and closed with the
-frame that opened them, so they nest whatever is raised or yielded.
+One step runs under `sys.settrace` and a profiler of its own. Entering a module call, a source line, a stage or a parameter's
+gradient opens a range with a number in the trace; `model.json` says what the number stands for. Ranges of one thread are kept
+on a stack and closed with the frame that opened them, so they nest whatever is raised or yielded.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 import threading
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable
 
 from .classify import CALL, FORWARD, LINES, LOSS, STAGES, Classifier
 from .frames import Files, Point, first_argument, is_ours, point, qualified_name
@@ -26,7 +26,7 @@ Trace = Callable[[FrameType, str, Any], Any]
 class ModuleCall:
     module: Any
     parent: int
-    site: Optional[Point]
+    site: Point | None
     depth: int  # modules around it on its thread
     in_backward: bool = False
     scalar_result: bool = False  # returned a scalar with a gradient: a criterion, when it is a root
@@ -47,30 +47,30 @@ class _Range:
 
 @dataclass
 class _Thread:
-    stack: List[_Range] = field(default_factory=list)
+    stack: list[_Range] = field(default_factory=list)
     previous: Any = None
-    local_before: List[Tuple[FrameType, Any]] = field(default_factory=list)
+    local_before: list[tuple[FrameType, Any]] = field(default_factory=list)
 
 
 class MapStep:
     """Trace functions and what they noted. `start` and `stop` enclose the step; after `stop` the notes hold no frame."""
 
-    def __init__(self, files: Files, model_files: Set[str], modules: List[Any]) -> None:
+    def __init__(self, files: Files, model_files: set[str], modules: list[Any]) -> None:
         self.files = files
         self.kinds = Classifier(files, model_files)
         self.statements = Statements()
         self.modules = modules
-        self.calls: List[ModuleCall] = []
-        self.lines: Dict[Tuple[str, int, str], int] = {}
-        self.stages: Dict[Tuple[str, CodeType, int], Point] = {}
-        self.parameters: Dict[int, int] = {}  # identity of a parameter -> number
-        self.kept: List[Any] = []
-        self.capped: Set[str] = set()
-        self._line_counts: Dict[CodeType, int] = {}
-        self._threads: Dict[int, _Thread] = {}
+        self.calls: list[ModuleCall] = []
+        self.lines: dict[tuple[str, int, str], int] = {}
+        self.stages: dict[tuple[str, CodeType, int], Point] = {}
+        self.parameters: dict[int, int] = {}  # identity of a parameter -> number
+        self.kept: list[Any] = []
+        self.capped: set[str] = set()
+        self._line_counts: dict[CodeType, int] = {}
+        self._threads: dict[int, _Thread] = {}
         self._active = False
-        self._deferred: Optional[Tuple[FrameType, int]] = None
-        self._handles: List[Any] = []
+        self._deferred: tuple[FrameType, int] | None = None
+        self._handles: list[Any] = []
         self._range_class: Any = None
 
     # -- start and stop
@@ -101,9 +101,9 @@ class MapStep:
         self._threads.clear()
         self._deferred = None
 
-    def _adopt_stack(self, thread: _Thread, frame: Optional[FrameType], boundary: str) -> None:
+    def _adopt_stack(self, thread: _Thread, frame: FrameType | None, boundary: str) -> None:
         """Lines that are being executed already: the step began inside them."""
-        open_frames: List[FrameType] = []
+        open_frames: list[FrameType] = []
         while frame is not None:
             if not is_ours(frame.f_code.co_filename) and self.kinds.of(frame.f_code) & LINES:
                 open_frames.append(frame)
@@ -188,13 +188,13 @@ class MapStep:
         self.calls.append(ModuleCall(module, top.call if top else -1, site, depth, backward))
         self._push(thread, _Range(frame, "call", None, call=number, module=module, forward_entered=forward), f"hotlens.call#{number}")
 
-    def _innermost_call(self, thread: _Thread) -> Optional[_Range]:
+    def _innermost_call(self, thread: _Thread) -> _Range | None:
         for r in reversed(thread.stack):
             if r.kind == "call":
                 return r
         return None
 
-    def _site(self, frame: Optional[FrameType], module: Any = None) -> Optional[Point]:
+    def _site(self, frame: FrameType | None, module: Any = None) -> Point | None:
         """The nearest user frame that is not the module's own wrapper."""
         while frame is not None:
             if not self.files.is_library(frame.f_code.co_filename) and not (module is not None and _is_wrapper(frame, module)):
@@ -202,7 +202,7 @@ class MapStep:
             frame = frame.f_back
         return None
 
-    def _loop_site(self, frame: Optional[FrameType]) -> Optional[Point]:
+    def _loop_site(self, frame: FrameType | None) -> Point | None:
         """The nearest frame of the user's own project, else of any user code."""
         f = frame
         while f is not None:
@@ -225,7 +225,7 @@ class MapStep:
         if self._innermost_call(thread) is None and not any(r.kind == "stage" for r in thread.stack):
             self._note_stage("loss", self._loop_site(frame.f_back))
 
-    def _note_stage(self, stage: str, site: Optional[Point]) -> None:
+    def _note_stage(self, stage: str, site: Point | None) -> None:
         if site is not None:
             self.stages.setdefault((stage, site.code, site.lasti), site)
 
@@ -298,7 +298,7 @@ class MapStep:
 
     def _hook_gradients(self) -> None:
         """A mark inside the AccumulateGrad of every parameter (torch 2.1 and newer)."""
-        seen: Set[int] = set()
+        seen: set[int] = set()
         for module in self.modules:
             for parameter in module.parameters(recurse=False):
                 hook = getattr(parameter, "register_post_accumulate_grad_hook", None)
@@ -325,7 +325,7 @@ class MapStep:
                 return
             thread = self._thread()
             sys.settrace(self._global)
-            frame: Optional[FrameType] = sys._getframe(1)
+            frame: FrameType | None = sys._getframe(1)
             while frame is not None and not self.kinds.of(frame.f_code) & CALL:
                 frame = frame.f_back
             if frame is not None:

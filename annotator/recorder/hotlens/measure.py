@@ -6,10 +6,13 @@ them whole; nothing is synchronised between two steps.
 
 from __future__ import annotations
 
+import gzip
 import os
+import shutil
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Iterator, List, Optional, Tuple
+from typing import Any
 
 STEP_NAME = "ProfilerStep#{}"
 # What a range is renamed to when its step turns out not to be one (the loader was at its end).
@@ -22,7 +25,8 @@ def device_module() -> Any:
     """torch.cuda when the script has used it, else None. Never initialises a device."""
     import torch
 
-    return torch.cuda if torch.cuda.is_available() and torch.cuda.is_initialized() else None
+    cuda: Any = torch.cuda
+    return cuda if cuda.is_available() and cuda.is_initialized() else None
 
 
 class StepClock:
@@ -30,7 +34,7 @@ class StepClock:
 
     def __init__(self) -> None:
         self.device = device_module()
-        self._steps: List[Tuple[Any, Any]] = []
+        self._steps: list[tuple[Any, Any]] = []
         self._begin: Any = None
         if self.device is not None:
             self.device.synchronize()
@@ -53,7 +57,7 @@ class StepClock:
     def drop(self) -> None:
         self._begin = None
 
-    def durations_ns(self) -> List[int]:
+    def durations_ns(self) -> list[int]:
         if self.device is None:
             return [end - begin for begin, end in self._steps]
         self.device.synchronize()
@@ -110,10 +114,11 @@ class ProfiledSteps:
         if device_module() is not None:
             activities.append(ProfilerActivity.CUDA)
         self._before = torch.empty(1) if details else None  # a block from before the profiler, to be freed under it
-        self._profiler = profile(activities=activities, record_shapes=details, profile_memory=details)
+        self.exported: str | None = None
+        self._profiler: Any = profile(activities=activities, record_shapes=details, profile_memory=details)
         self._range: Any = None
         self._number = -1
-        self._not_steps: List[int] = []
+        self._not_steps: list[int] = []
         self.complete = 0
         self.running = False
 
@@ -153,21 +158,19 @@ class ProfiledSteps:
             self.running = False
             self._profiler.stop()
 
-    def write(self, path: str) -> None:
-        """The trace, gzipped, with the ranges renamed that were no steps."""
-        import gzip
-        import shutil
+    def export(self, path: str) -> None:
+        """Takes the trace out of the stopped profiler. Must come before another profiler starts: that one reuses its memory."""
+        self._profiler.export_chrome_trace(path)
+        self._profiler = None
+        self.exported = path
 
-        plain = path + ".json"
-        try:
-            self._profiler.export_chrome_trace(plain)
-            if self._not_steps:
-                self._rename(plain)
-            with open(plain, "rb") as source, gzip.open(path, "wb", compresslevel=5) as target:
-                shutil.copyfileobj(source, target, 1 << 20)
-        finally:
-            if os.path.exists(plain):
-                os.remove(plain)
+    def write(self, path: str) -> None:
+        """The exported trace, gzipped, with the ranges renamed that were no steps."""
+        assert self.exported is not None
+        if self._not_steps:
+            self._rename(self.exported)
+        with open(self.exported, "rb") as source, gzip.open(path, "wb", compresslevel=5) as target:
+            shutil.copyfileobj(source, target, 1 << 20)
 
     def _rename(self, path: str) -> None:
         with open(path, "rb") as file:
@@ -179,7 +182,7 @@ class ProfiledSteps:
             file.write(text)
 
 
-def accelerator_names() -> List[Tuple[str, str]]:
+def accelerator_names() -> list[tuple[str, str]]:
     """(kind, name) of the devices in use beside the CPU."""
     device = device_module()
     if device is None:
@@ -203,6 +206,6 @@ def cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
-def median(values: List[int]) -> Optional[int]:
+def median(values: list[int]) -> int | None:
     ordered = sorted(values)
     return ordered[len(ordered) // 2] if ordered else None

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 
 class RecorderError(Exception):
@@ -17,7 +17,7 @@ class RecorderError(Exception):
 class Warnings:
     """What was lost or guessed, counted by code; goes into the manifest."""
 
-    items: Dict[str, Dict[str, Any]] = field(default_factory=dict)
+    items: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, code: str, message: str) -> None:
         entry = self.items.setdefault(code, {"code": code, "message": message, "count": 0})
@@ -26,14 +26,14 @@ class Warnings:
     def drop(self, code: str) -> None:
         self.items.pop(code, None)
 
-    def as_list(self) -> List[Dict[str, Any]]:
+    def as_list(self) -> list[dict[str, Any]]:
         return list(self.items.values())
 
 
 class Reporter:
     """Writes to stderr and to the progress descriptor; a closed reader silences it and never stops the script."""
 
-    def __init__(self, progress_fd: Optional[int] = None) -> None:
+    def __init__(self, progress_fd: int | None = None) -> None:
         self.fd = progress_fd
         self.pid = os.getpid()
         self.ended = False
@@ -64,7 +64,7 @@ class Reporter:
         except OSError:
             self.fd = None
 
-    def fail(self, message: str, error: Optional[Dict[str, Any]] = None) -> None:
+    def fail(self, message: str, error: dict[str, Any] | None = None) -> None:
         """A failure of the run that is worth one line on stderr and a `failed` record."""
         self.say(message)
         self.progress("failed", message=message, error=error or {"type": "RecorderError", "message": message})

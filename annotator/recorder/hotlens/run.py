@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import traceback
 from types import TracebackType
-from typing import Any, Dict, NoReturn, Optional
+from typing import Any, NoReturn
 
 from . import bundle
 from .cli import Options
@@ -15,9 +16,7 @@ from .environment import check_torch, when_imported
 from .frames import Files, is_ours
 from .launch import Program
 from .report import RecorderError, Reporter
-from .session import Finished, Session
-
-CANNOT_RECORD = 3
+from .session import CANNOT_RECORD, Finished, Session
 
 
 def run(options: Options) -> NoReturn:
@@ -61,11 +60,8 @@ def _ended_by(error: BaseException, session: Session, reporter: Reporter) -> NoR
     sys.exit(1)
 
 
-def _settle(session: Session, reporter: Reporter, code: int, error: Optional[Dict[str, Any]], interrupted: bool) -> None:
-    try:
-        session.script_ended(code, error, interrupted)
-    except RecorderError as failure:
-        reporter.fail(str(failure))
+def _settle(session: Session, reporter: Reporter, code: int, error: dict[str, Any] | None, interrupted: bool) -> None:
+    session.script_ended(code, error, interrupted)
     if error is not None:
         reporter.progress("failed", message=error["message"], error=error)
 
@@ -79,10 +75,8 @@ def _status(error: SystemExit) -> int:
 def _end_by_interrupt() -> None:
     """The parent sees death by SIGINT, as for any Python program that does not handle Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
-        except (OSError, ValueError, AttributeError):
-            pass
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGINT)
 
@@ -90,7 +84,7 @@ def _end_by_interrupt() -> None:
 def without_our_frames(error: BaseException) -> None:
     """Removes this package's frames from the traceback and those of its causes."""
     seen = set()
-    pending: "list[Optional[BaseException]]" = [error]
+    pending: list[BaseException | None] = [error]
     while pending:
         e = pending.pop()
         if e is None or id(e) in seen:
@@ -100,7 +94,7 @@ def without_our_frames(error: BaseException) -> None:
         pending += [e.__cause__, e.__context__]
 
 
-def _filtered(tb: Optional[TracebackType]) -> Optional[TracebackType]:
+def _filtered(tb: TracebackType | None) -> TracebackType | None:
     kept = []
     while tb is not None:
         if not is_ours(tb.tb_frame.f_code.co_filename):
@@ -111,10 +105,10 @@ def _filtered(tb: Optional[TracebackType]) -> Optional[TracebackType]:
     return kept[0] if kept else None
 
 
-def error_facts(error: BaseException) -> Dict[str, Any]:
+def error_facts(error: BaseException) -> dict[str, Any]:
     """`error` of the manifest; the line is 0-based and that of the innermost frame in a file."""
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    facts: Dict[str, Any] = {"type": type(error).__name__, "message": str(error), "traceback": text}
+    facts: dict[str, Any] = {"type": type(error).__name__, "message": str(error), "traceback": text}
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         facts.update(file=os.path.abspath(error.filename), line=error.lineno - 1)
         return facts

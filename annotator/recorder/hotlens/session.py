@@ -6,9 +6,10 @@ one measured step and the map step come first, so that a short script still leav
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable
 
 from . import bundle
 from .capture import Capture
@@ -16,117 +17,18 @@ from .cli import Options
 from .frames import Files
 from .hooks import Hooks
 from .mapping import MapStep
-from .measure import ProfiledSteps, StepClock
-from .report import RecorderError, Reporter, Warnings
+from .phases import Mapped, Measured, Phase, Plain
+from .report import Reporter, Warnings
 from .steps import Boundary, StepFinder
 from .tree import class_file
 
 # A script that swallows the early stop is asked this often again before the process ends.
 STOP_TRIES = 3
+CANNOT_RECORD = 3  # exit status
 
 
 class Finished(SystemExit):
     """Stops the script when everything is recorded; like sys.exit(0), so clean-up handlers run."""
-
-
-class Phase:
-    """A number of steps treated alike. Subclasses say what happens around a step."""
-
-    name = ""
-
-    def __init__(self, steps: int) -> None:
-        self.steps = steps
-        self.done = 0
-        self.open = False
-        self.clock: Optional[StepClock] = None
-        self.durations: List[int] = []
-
-    def start(self) -> None:
-        self.clock = StepClock()
-
-    def begin_step(self) -> None:
-        assert self.clock is not None
-        self.open = True
-        self.clock.begin(self.clock.mark())
-
-    def end_step(self) -> None:
-        assert self.clock is not None
-        self.clock.end(self.clock.mark())
-        self.open = False
-        self.done += 1
-
-    def drop_step(self) -> None:
-        assert self.clock is not None
-        self.clock.drop()
-        self.open = False
-
-    def finish(self) -> None:
-        """The phase is over, whole or cut short."""
-        if self.clock is not None:
-            self.durations = self.clock.durations_ns()
-
-
-class Plain(Phase):
-    name = "plain"
-
-
-class Measured(Phase):
-    name = "measured"
-
-    def __init__(self, steps: int, details: bool = False) -> None:
-        super().__init__(steps)
-        self.details = details
-        self.profile: Optional[ProfiledSteps] = None
-
-    def start(self) -> None:
-        super().start()
-        self.profile = ProfiledSteps(self.details)
-        self.profile.start()
-
-    def begin_step(self) -> None:
-        super().begin_step()
-        assert self.profile is not None
-        self.profile.begin()
-
-    def end_step(self) -> None:
-        assert self.profile is not None
-        self.profile.end()
-        super().end_step()
-
-    def drop_step(self) -> None:
-        assert self.profile is not None
-        self.profile.drop()
-        super().drop_step()
-
-    def finish(self) -> None:
-        super().finish()
-        if self.profile is not None:
-            self.profile.stop()
-
-
-class Mapped(Measured):
-    name = "map"
-
-    def __init__(self, make: Callable[[], MapStep], boundary: str) -> None:
-        super().__init__(1, details=True)
-        self.make = make
-        self.boundary = boundary
-        self.map: Optional[MapStep] = None
-
-    def begin_step(self) -> None:
-        super().begin_step()
-        self.map = self.make()
-        self.map.start(self.boundary)
-
-    def end_step(self) -> None:
-        assert self.map is not None
-        self.map.stop()
-        super().end_step()
-
-    def drop_step(self) -> None:
-        if self.map is not None:
-            self.map.stop()
-        super().drop_step()
 
 
 class Session:
@@ -140,13 +42,14 @@ class Session:
         self.cwd = os.getcwd()
         self.capture = Capture(files)
         self.finder = StepFinder(options.warmup)
-        self.hooks: Optional[Hooks] = None
-        self.boundary: Optional[Boundary] = None
+        self.hooks: Hooks | None = None
+        self.boundary: Boundary | None = None
         self.warnings = Warnings()
-        self.phases: List[Phase] = []
-        self.past: List[Phase] = []
-        self.samples: Optional[int] = None
-        self.bundle: Optional[str] = None
+        self.phases: list[Phase] = []
+        self.past: list[Phase] = []
+        self.samples: int | None = None
+        self.draft = bundle.Draft(folder)
+        self.bundle: str | None = None
         self.over = False
         self.stop_tries = 0
 
@@ -196,7 +99,7 @@ class Session:
     def on_backward(self, fresh: bool) -> None:
         self._stepped("backward", lambda: self.finder.backward(fresh))
 
-    def _stepped(self, by: str, tell_finder: Callable[[], Optional[Boundary]]) -> None:
+    def _stepped(self, by: str, tell_finder: Callable[[], Boundary | None]) -> None:
         if self.over:
             return
         if self.boundary is None:
@@ -206,7 +109,7 @@ class Session:
 
     # -- steps
 
-    def _choose(self, boundary: Optional[Boundary], iterator: Any) -> None:
+    def _choose(self, boundary: Boundary | None, iterator: Any) -> None:
         if boundary is None:
             return
         assert self.hooks is not None
@@ -216,13 +119,17 @@ class Session:
         self.phases = self._plan(_steps_left(iterator))
         self._next_step()
 
-    def _plan(self, left: Optional[int]) -> List[Phase]:
+    def _plan(self, left: int | None) -> list[Phase]:
         assert self.boundary is not None
         steps = self.options.steps
         mapped = Mapped(self._map_step, self.boundary.by)
+        # A range of the script's that was opened under one profiler must not be closed under the next one (torch writes to freed memory
+        # then): a step without a profiler lies between two.
         if left is not None and left >= 2 * steps + 1:
-            return [Plain(steps), Measured(steps), mapped]
-        return [Measured(1), mapped, Plain(steps), Measured(steps)]
+            order = [Plain(steps - 1), Measured(steps), Plain(1), mapped]
+        else:
+            order = [Measured(1), Plain(1), mapped, Plain(max(1, steps - 1)), Measured(steps)]
+        return [phase for phase in order if phase.steps]
 
     def _map_step(self) -> MapStep:
         modules = self.capture.alive()
@@ -231,62 +138,87 @@ class Session:
 
     def _next_step(self) -> None:
         """At a boundary: the step that was open ends, the next begins."""
+        try:
+            self._hand_over()
+        except OSError as error:
+            self._give_up(str(bundle.cannot_write(self.folder, error)))
+            raise Finished(CANNOT_RECORD) from None
+        except Exception as error:  # a fault of ours must not become one of the script's
+            self._give_up(f"the recorder failed ({type(error).__name__}: {error}); the script goes on without it. Please report this")
+            if os.environ.get("HOTLENS_DEBUG"):
+                raise
+            return
+        if not self.phases:
+            self._stop_script()
+
+    def _hand_over(self) -> None:
         if self.phases and self.phases[0].open:
             self.phases[0].end_step()
             self._report_step(self.phases[0])
         while self.phases and self.phases[0].done >= self.phases[0].steps:
             phase = self.phases.pop(0)
-            phase.finish()
             self.past.append(phase)
-        if not self.phases:
-            self._complete()
-            return
-        phase = self.phases[0]
-        if phase.clock is None:
-            phase.start()
-        phase.begin_step()
+            phase.finish(self.draft)
+        if self.phases:
+            phase = self.phases[0]
+            if phase.clock is None:
+                phase.start()
+            phase.begin_step()
+        elif self.bundle is None:
+            self._write(stopped_early=not self.options.keep_going, exit_code=None if self.options.keep_going else 0, error=None)
 
     def _report_step(self, phase: Phase) -> None:
         self.reporter.progress(phase.name, step=phase.done, of=phase.steps)
 
     # -- the end
 
-    def _complete(self) -> None:
-        if self.bundle is None:
-            try:
-                self._write(stopped_early=not self.options.keep_going, exit_code=None if self.options.keep_going else 0, error=None)
-            except RecorderError as error:
-                self.leave()
-                self.reporter.fail(str(error))
-                raise Finished(3) from None
+    def _give_up(self, message: str) -> None:
+        for phase in self.phases:
+            with contextlib.suppress(Exception):
+                if phase.open:
+                    phase.drop_step()
+                if isinstance(phase, Measured) and phase.profile is not None:
+                    phase.profile.stop()
+        self.phases, self.past = [], []
+        self.leave()
+        self.draft.discard()
+        self.reporter.fail(message)
+
+    def _stop_script(self) -> None:
+        """Everything is recorded: the script ends here, or goes on alone."""
         if self.options.keep_going:
             self.leave()
             return
-        self._stop_script()
-
-    def _stop_script(self) -> None:
         self.stop_tries += 1
-        if self.stop_tries > STOP_TRIES:
-            for stream in (sys.stdout, sys.stderr):
-                try:
-                    stream.flush()
-                except (OSError, ValueError, AttributeError):
-                    pass
-            os._exit(0)
-        raise Finished(0)
+        if self.stop_tries <= STOP_TRIES:
+            raise Finished(0)
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        os._exit(0)
 
-    def script_ended(self, exit_code: Optional[int], error: Optional[Dict[str, Any]], interrupted: bool) -> None:
+    def script_ended(self, exit_code: int | None, error: dict[str, Any] | None, interrupted: bool) -> None:
         """The script is over before the window was full, by itself or by an exception."""
         if self.bundle is not None:
             if self.options.keep_going:
                 bundle.update_manifest(self.bundle, {"exit_code": exit_code, "error": error})
             return
-        for phase in self.phases:
+        if self.over:
+            return
+        try:
+            self._settle(exit_code, error, interrupted)
+        except OSError as problem:
+            self.reporter.fail(str(bundle.cannot_write(self.folder, problem)))
+        finally:
+            self.draft.discard()
+
+    def _settle(self, exit_code: int | None, error: dict[str, Any] | None, interrupted: bool) -> None:
+        phases, self.phases = self.phases, []
+        for phase in phases:
+            self.past.append(phase)
             if phase.open:
                 phase.drop_step()
-            phase.finish()
-        self.past += self.phases
-        self.phases = []
+            phase.finish(self.draft)
         self.leave()
         if interrupted:
             self.reporter.progress("failed", message="interrupted", error=error)
@@ -307,12 +239,12 @@ class Session:
             return f"no training step was seen ({seen}). Profile the script that trains the model"
         return "training ended before one step was measured. Train longer, or profile with --warmup 1 --steps 1"
 
-    def _measured(self) -> Optional[Measured]:
+    def _measured(self) -> Measured | None:
         """The longest window of measured steps; of two equal ones the later."""
         found = [p for p in self.past if isinstance(p, Measured) and not isinstance(p, Mapped) and p.done]
         return max(reversed(found), key=lambda p: p.done, default=None)
 
-    def _write(self, stopped_early: bool, exit_code: Optional[int], error: Optional[Dict[str, Any]]) -> None:
+    def _write(self, stopped_early: bool, exit_code: int | None, error: dict[str, Any] | None) -> None:
         self.reporter.progress("write")
         measured = self._measured()
         assert measured is not None and measured.profile is not None and self.boundary is not None
@@ -320,13 +252,24 @@ class Session:
         mapped = next((p for p in self.past if isinstance(p, Mapped) and p.done), None)
         self._warn(measured, plain, mapped)
         recording = bundle.Recording(
-            argv=self.options.argv, cwd=self.cwd, warmup_steps=self.boundary.steps_seen, steps_asked=self.options.steps,
-            boundary=self.boundary, samples_per_step=self.samples, plain_ns=plain, profiled_ns=measured.durations,
-            measured=measured.profile, map_ns=mapped.durations[0] if mapped else None, mapped=mapped.map if mapped else None,
-            map_profile=mapped.profile if mapped else None, warnings=self.warnings, stopped_early=stopped_early,
-            exit_code=exit_code, error=error,
+            argv=self.options.argv,
+            cwd=self.cwd,
+            warmup_steps=self.boundary.steps_seen,
+            steps_asked=self.options.steps,
+            boundary=self.boundary,
+            samples_per_step=self.samples,
+            plain_ns=plain,
+            profiled_ns=measured.durations,
+            measured=measured.profile,
+            map_ns=mapped.durations[0] if mapped else None,
+            mapped=mapped.map if mapped else None,
+            map_profile=mapped.profile if mapped else None,
+            warnings=self.warnings,
+            stopped_early=stopped_early,
+            exit_code=exit_code,
+            error=error,
         )
-        self.bundle = bundle.write(recording, self.capture, self.files, self.folder)
+        self.bundle = bundle.write(recording, self.capture, self.files, self.draft)
         self.past.clear()
         self.capture.constructions.clear()
         self.capture.attachments.clear()
@@ -334,7 +277,7 @@ class Session:
             self.reporter.say(warning["message"])
         self.reporter.progress("done", bundle=self.bundle, steps=len(recording.profiled_ns))
 
-    def _warn(self, measured: Measured, plain: List[int], mapped: Optional[Mapped]) -> None:
+    def _warn(self, measured: Measured, plain: list[int], mapped: Mapped | None) -> None:
         asked = self.options.steps
         if measured.done < asked:
             self.warnings.add("fewer_steps", f"the script ended after {measured.done} of {asked} measured steps; numbers rest on these")
@@ -364,7 +307,7 @@ class Session:
         return True
 
 
-def _steps_left(iterator: Any) -> Optional[int]:
+def _steps_left(iterator: Any) -> int | None:
     """Batches the loader's epoch still has, where it knows."""
     try:
         return len(iterator) - int(iterator._num_yielded) if iterator is not None else None

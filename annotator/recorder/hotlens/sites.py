@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from .frames import Files, Point, columns
 from .statements import Span, Statements, sha256, text_of
@@ -17,14 +17,18 @@ class Site:
     file: int
     line: int
     end_line: int
-    column: Optional[int]
-    end_column: Optional[int]
+    column: int | None
+    end_column: int | None
     function: str
 
-    def as_json(self) -> Dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         return {
-            "file": self.file, "line": self.line, "end_line": self.end_line,
-            "column": self.column, "end_column": self.end_column, "function": self.function,
+            "file": self.file,
+            "line": self.line,
+            "end_line": self.end_line,
+            "column": self.column,
+            "end_column": self.end_column,
+            "function": self.function,
         }
 
 
@@ -34,8 +38,8 @@ class Sites:
     def __init__(self, files: Files, statements: Statements) -> None:
         self.files = files
         self.statements = statements
-        self.names: List[str] = []
-        self._numbers: Dict[str, int] = {}
+        self.names: list[str] = []
+        self._numbers: dict[str, int] = {}
 
     def file(self, filename: str) -> int:
         number = self._numbers.get(filename)
@@ -58,7 +62,7 @@ class Sites:
         span = self.statements.source(at.code.co_filename).statement(line, column)
         return self._site(at, span) if span is not None else self.expression(at)
 
-    def class_header(self, filename: str, qualified: str) -> Optional[Site]:
+    def class_header(self, filename: str, qualified: str) -> Site | None:
         plain = qualified.replace(".<locals>", "")
         source = self.statements.source(filename)
         span = source.class_header(qualified) or source.class_header(plain)
@@ -69,11 +73,11 @@ class Sites:
     def _site(self, at: Point, span: Span) -> Site:
         return Site(self.file(at.code.co_filename), span.line - 1, span.end_line - 1, span.column, span.end_column, at.function)
 
-    def rows(self, copy_to: str) -> List[Dict[str, Any]]:
+    def rows(self, copy_to: str) -> list[dict[str, Any]]:
         """The `files` of model.json; writes the copies below `copy_to`."""
         return [self._row(i, name, copy_to) for i, name in enumerate(self.names)]
 
-    def _row(self, number: int, filename: str, copy_to: str) -> Dict[str, Any]:
+    def _row(self, number: int, filename: str, copy_to: str) -> dict[str, Any]:
         text = text_of(filename)
         copy = None
         if text is not None:
@@ -81,6 +85,8 @@ class Sites:
             with open(os.path.join(copy_to, copy), "wb") as file:
                 file.write(text)
         return {
-            "path": os.path.abspath(filename), "sha256": sha256(text) if text is not None else None,
-            "copy": copy, "workspace": self.files.in_workspace(filename),
+            "path": os.path.abspath(filename),
+            "sha256": sha256(text) if text is not None else None,
+            "copy": copy,
+            "workspace": self.files.in_workspace(filename),
         }

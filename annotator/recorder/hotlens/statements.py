@@ -1,6 +1,7 @@
 """Source text as it was executed: statements by line, and the syntax node behind a position.
 
-Texts are read when a file is first seen, close to its import, and kept: the copy in the bundle is what ran even when the file is saved meanwhile.
+Texts are read when a file is first seen, close to its import, and kept: the copy in the bundle is what ran even when the
+file is saved meanwhile.
 """
 
 from __future__ import annotations
@@ -8,15 +9,15 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 # A file larger than this is generated; it is not parsed and not copied.
 MAX_SOURCE_BYTES = 4 << 20
 
-_texts: Dict[str, Optional[bytes]] = {}
+_texts: dict[str, bytes | None] = {}
 
 
-def text_of(filename: str) -> Optional[bytes]:
+def text_of(filename: str) -> bytes | None:
     """The bytes of a source file at first sight; None where there is no such file or it is too large."""
     if filename not in _texts:
         try:
@@ -42,7 +43,7 @@ class Span(NamedTuple):
     end_column: int
 
 
-def _span(node: ast.AST, end: Optional[ast.AST] = None) -> Span:
+def _span(node: ast.AST, end: ast.AST | None = None) -> Span:
     last = end or node
     return Span(
         getattr(node, "lineno", 0), getattr(last, "end_lineno", 0), getattr(node, "col_offset", 0), getattr(last, "end_col_offset", 0)
@@ -59,7 +60,7 @@ def _header(node: ast.stmt) -> Span:
         item = node.items[-1]
         return _span(node, item.optional_vars or item.context_expr)
     if isinstance(node, ast.ClassDef):
-        ends: List[ast.AST] = [*node.bases, *(k.value for k in node.keywords)]
+        ends: list[ast.AST] = [*node.bases, *(k.value for k in node.keywords)]
         if ends:
             span = _span(node, ends[-1])
             return span._replace(end_column=span.end_column + 1)  # the closing parenthesis
@@ -74,10 +75,10 @@ class Source:
 
     def __init__(self, filename: str) -> None:
         self.text = text_of(filename)
-        self._statements: List[Tuple[Span, ast.stmt]] = []
-        self._first: Dict[int, int] = {}
-        self._classes: Dict[str, ast.ClassDef] = {}
-        self.tree: Optional[ast.Module] = None
+        self._statements: list[tuple[Span, ast.stmt]] = []
+        self._first: dict[int, int] = {}
+        self._classes: dict[str, ast.ClassDef] = {}
+        self.tree: ast.Module | None = None
         try:
             self.tree = ast.parse(self.text) if self.text is not None else None
         except (SyntaxError, ValueError, RecursionError):
@@ -108,9 +109,9 @@ class Source:
         """The first line of the statement (or of the header) a line belongs to."""
         return self._first.get(line, line)
 
-    def statement(self, line: int, column: Optional[int]) -> Optional[Span]:
+    def statement(self, line: int, column: int | None) -> Span | None:
         """The smallest statement, or header of a compound one, around a place."""
-        best: Optional[Span] = None
+        best: Span | None = None
         for span, _ in self._statements:
             inside = span.line <= line <= span.end_line
             if inside and column is not None:
@@ -126,7 +127,7 @@ class Source:
                 return header
         return span
 
-    def class_header(self, qualified: str) -> Optional[Span]:
+    def class_header(self, qualified: str) -> Span | None:
         node = self._classes.get(qualified)
         return _header(node) if node is not None else None
 
@@ -135,7 +136,7 @@ class Statements:
     """Parsed files by name."""
 
     def __init__(self) -> None:
-        self._sources: Dict[str, Source] = {}
+        self._sources: dict[str, Source] = {}
 
     def source(self, filename: str) -> Source:
         known = self._sources.get(filename)

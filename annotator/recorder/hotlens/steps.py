@@ -9,7 +9,6 @@ Pure bookkeeping: `hooks` feeds it events, nothing here knows torch. The choice,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Dict, Optional
 
 # A training loop without torch.optim is believed only after this many more passes than were asked as warm-up.
 PATIENCE = 2
@@ -32,7 +31,7 @@ class LoaderLog:
     waiting: bool = False  # a batch was handed out and the next fetch has not come yet
     good: int = 0  # fetches in a row with exactly one update between
     fetches: int = 0
-    updates: Dict[int, int] = field(default_factory=dict)
+    updates: dict[int, int] = field(default_factory=dict)
     fresh_backwards: int = 0
 
     def one_update(self, optimizers_exist: bool) -> bool:
@@ -47,9 +46,9 @@ class StepFinder:
     """Fed with events in order; each method returns the choice as soon as `warmup` whole steps support it."""
 
     warmup: int
-    loaders: Dict[int, LoaderLog] = field(default_factory=dict)
-    optimizers: Dict[int, int] = field(default_factory=dict)  # steps outside backward
-    inner_optimizers: Dict[int, int] = field(default_factory=dict)  # steps inside backward
+    loaders: dict[int, LoaderLog] = field(default_factory=dict)
+    optimizers: dict[int, int] = field(default_factory=dict)  # steps outside backward
+    inner_optimizers: dict[int, int] = field(default_factory=dict)  # steps inside backward
     backwards: int = 0
     fresh_backwards: int = 0
 
@@ -57,7 +56,7 @@ class StepFinder:
     def needed(self) -> int:
         return max(1, self.warmup)
 
-    def fetch(self, loader: int) -> Optional[Boundary]:
+    def fetch(self, loader: int) -> Boundary | None:
         """A batch is about to be fetched."""
         log = self.loaders.setdefault(loader, LoaderLog())
         log.fetches += 1
@@ -76,7 +75,7 @@ class StepFinder:
         """The loader had no further batch."""
         self.loaders[loader].waiting = False
 
-    def optimizer(self, optimizer: int, in_backward: bool) -> Optional[Boundary]:
+    def optimizer(self, optimizer: int, in_backward: bool) -> Boundary | None:
         """An optimizer has stepped."""
         for log in self.loaders.values():
             log.updates[optimizer] = log.updates.get(optimizer, 0) + 1
@@ -100,7 +99,7 @@ class StepFinder:
             return "no DataLoader is used; a step ends with the optimizer"
         return "batches and optimizer steps do not come one to one; a step ends with the optimizer"
 
-    def backward(self, fresh: bool) -> Optional[Boundary]:
+    def backward(self, fresh: bool) -> Boundary | None:
         """A backward pass has ended; `fresh` = it started from empty gradients."""
         self.backwards += 1
         if fresh:

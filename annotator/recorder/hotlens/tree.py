@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any
 
 from .capture import Attachment, Capture, Construction, Step
 from .frames import INLINE_CODE, Files
@@ -18,9 +19,9 @@ class ModuleRow:
     path: str
     parent: int
     root: int
-    attached: Optional[Site] = None
-    constructed: Optional[Site] = None
-    class_site: Optional[Site] = None
+    attached: Site | None = None
+    constructed: Site | None = None
+    class_site: Site | None = None
 
 
 @dataclass
@@ -35,20 +36,20 @@ class ParameterRow:
 class Tree:
     """Rows in the order of their numbers; `number` finds a module's row by identity."""
 
-    modules: List[ModuleRow] = field(default_factory=list)
-    roots: List[Tuple[int, str]] = field(default_factory=list)  # (row, role)
-    parameters: List[ParameterRow] = field(default_factory=list)
-    number: Dict[int, int] = field(default_factory=dict)
+    modules: list[ModuleRow] = field(default_factory=list)
+    roots: list[tuple[int, str]] = field(default_factory=list)  # (row, role)
+    parameters: list[ParameterRow] = field(default_factory=list)
+    number: dict[int, int] = field(default_factory=dict)
 
 
-def build(capture: Capture, mapped: Optional[MapStep], sites: Sites, files: Files) -> Tree:
+def build(capture: Capture, mapped: MapStep | None, sites: Sites, files: Files) -> Tree:
     calls = mapped.calls if mapped else []
     alive = _alive(capture, calls)
     tree = Tree()
     roots = _ranked_roots(alive, calls)
     # Modules that a forward reaches without holding them as children are trees of their own.
     roots += [(c.module, "other") for c in calls]
-    used: Set[str] = set()
+    used: set[str] = set()
     for root, role in roots:
         if id(root) not in tree.number:
             prefix = _unique_name(type(root).__name__, used) if tree.roots else ""
@@ -59,7 +60,7 @@ def build(capture: Capture, mapped: Optional[MapStep], sites: Sites, files: File
     return tree
 
 
-def _alive(capture: Capture, calls: List[ModuleCall]) -> List[Any]:
+def _alive(capture: Capture, calls: list[ModuleCall]) -> list[Any]:
     found = {id(m): m for m in capture.alive()}
     found.update((id(c.module), c.module) for c in calls)
     return list(found.values())
@@ -68,7 +69,7 @@ def _alive(capture: Capture, calls: List[ModuleCall]) -> List[Any]:
 # -- roots
 
 
-def _ranked_roots(alive: List[Any], calls: List[ModuleCall]) -> List[Tuple[Any, str]]:
+def _ranked_roots(alive: list[Any], calls: list[ModuleCall]) -> list[tuple[Any, str]]:
     """The main model first: most parameter bytes, called before uncalled, then in order of the first call."""
     outermost = [c for c in calls if c.parent < 0 and not c.in_backward]
     roots = _called_roots(alive, outermost) if outermost else [m for m in _tops(alive) if _has_parameters(m) or _is_criterion(m)]
@@ -92,15 +93,15 @@ def _has_parameters(module: Any) -> bool:
     return next(iter(module.parameters()), None) is not None
 
 
-def _tops(modules: List[Any]) -> List[Any]:
+def _tops(modules: list[Any]) -> list[Any]:
     held = {id(child) for m in modules for child in m._modules.values() if child is not None}
     return [m for m in modules if id(m) not in held]
 
 
-def _called_roots(alive: List[Any], outermost: List[ModuleCall]) -> List[Any]:
+def _called_roots(alive: list[Any], outermost: list[ModuleCall]) -> list[Any]:
     """Per tree of modules the smallest one that holds everything the loop called, in order of the first call."""
-    called: Dict[int, Any] = {id(c.module): c.module for c in outermost}
-    roots: Dict[int, Any] = {}
+    called: dict[int, Any] = {id(c.module): c.module for c in outermost}
+    roots: dict[int, Any] = {}
     left = dict(called)
     for top in _tops(alive):
         inside = [m for m in top.modules() if id(m) in left]
@@ -114,7 +115,7 @@ def _called_roots(alive: List[Any], outermost: List[ModuleCall]) -> List[Any]:
     return list({id(m): m for m in ordered}.values())
 
 
-def _common_holder(top: Any, wanted: Set[int]) -> Any:
+def _common_holder(top: Any, wanted: set[int]) -> Any:
     holder = top
     while id(holder) not in wanted:
         children = [c for c in holder.children() if wanted & {id(m) for m in c.modules()}]
@@ -125,7 +126,7 @@ def _common_holder(top: Any, wanted: Set[int]) -> Any:
     return holder
 
 
-def _unique_name(name: str, used: Set[str]) -> str:
+def _unique_name(name: str, used: set[str]) -> str:
     candidate, n = name, 1
     while candidate in used:
         n += 1
@@ -169,7 +170,7 @@ def _place(row: ModuleRow, tree: Tree, capture: Capture, sites: Sites, files: Fi
         row.constructed = None
 
 
-def _attached(name: str, construction: Optional[Construction], attachment: Attachment, sites: Sites) -> Optional[Site]:
+def _attached(name: str, construction: Construction | None, attachment: Attachment, sites: Sites) -> Site | None:
     """A container's entry: the expression that made it, seen from the frame that filled the container. Else the naming statement."""
     if name.isdigit() and construction is not None:
         entry = _entry(construction.chain, attachment.chain)
@@ -179,7 +180,7 @@ def _attached(name: str, construction: Optional[Construction], attachment: Attac
     return sites.statement(naming.at) if naming else None
 
 
-def _entry(built: List[Step], filled: List[Step]) -> Optional[Step]:
+def _entry(built: list[Step], filled: list[Step]) -> Step | None:
     position = {(s.frame, s.at.code): i for i, s in enumerate(built)}
     for step in filled:
         i = position.get((step.frame, step.at.code))
@@ -191,18 +192,18 @@ def _entry(built: List[Step], filled: List[Step]) -> Optional[Step]:
     return _first(built)
 
 
-def _first(chain: List[Step]) -> Optional[Step]:
+def _first(chain: list[Step]) -> Step | None:
     return chain[0] if chain else None
 
 
-def _class_site(cls: type, sites: Sites, files: Files) -> Optional[Site]:
+def _class_site(cls: type, sites: Sites, files: Files) -> Site | None:
     filename = class_file(cls)
     if filename is None or files.is_library(filename):
         return None
     return sites.class_header(filename, cls.__qualname__)
 
 
-def class_file(cls: type) -> Optional[str]:
+def class_file(cls: type) -> str | None:
     """The file of the module that defines a class, by the name frames have for it."""
     return getattr(sys.modules.get(cls.__module__), "__file__", None)
 
@@ -221,7 +222,7 @@ def _bytes(parameter: Any) -> int:
         return 0  # a lazy parameter has no shape yet
 
 
-def _add_parameters(tree: Tree, numbered: Dict[int, int]) -> None:
+def _add_parameters(tree: Tree, numbered: dict[int, int]) -> None:
     """Parameters whose gradient was marked have the number of the mark; the others follow."""
     found = list(_parameters(tree))
     taken = {numbered[id(p)] for _, _, p in found if id(p) in numbered}
@@ -232,7 +233,7 @@ def _add_parameters(tree: Tree, numbered: Dict[int, int]) -> None:
     tree.parameters.sort(key=lambda p: p.id)
 
 
-def _parameters(tree: Tree) -> Iterator[Tuple[int, str, Any]]:
+def _parameters(tree: Tree) -> Iterator[tuple[int, str, Any]]:
     seen = set()
     for i, row in enumerate(tree.modules):
         for name, parameter in row.module.named_parameters(recurse=False):
@@ -241,12 +242,14 @@ def _parameters(tree: Tree) -> Iterator[Tuple[int, str, Any]]:
                 yield i, name, parameter
 
 
-def parameter_facts(parameter: Any) -> Dict[str, Any]:
+def parameter_facts(parameter: Any) -> dict[str, Any]:
     try:
         shape = [int(n) for n in parameter.shape]
     except (RuntimeError, ValueError):
         shape = []
     return {
-        "bytes": _bytes(parameter), "shape": shape,
-        "dtype": str(parameter.dtype).replace("torch.", ""), "requires_grad": bool(parameter.requires_grad),
+        "bytes": _bytes(parameter),
+        "shape": shape,
+        "dtype": str(parameter.dtype).replace("torch.", ""),
+        "requires_grad": bool(parameter.requires_grad),
     }

@@ -1,0 +1,111 @@
+"""The phases of a run after warm-up: plain steps, measured steps, the map step. Each treats its steps alike."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from . import bundle
+from .mapping import MapStep
+from .measure import ProfiledSteps, StepClock
+
+
+class Phase:
+    """A number of steps treated alike. Subclasses say what happens around a step."""
+
+    name = ""
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+        self.done = 0
+        self.open = False
+        self.clock: StepClock | None = None
+        self.durations: list[int] = []
+
+    def start(self) -> None:
+        self.clock = StepClock()
+
+    def begin_step(self) -> None:
+        assert self.clock is not None
+        self.open = True
+        self.clock.begin(self.clock.mark())
+
+    def end_step(self) -> None:
+        assert self.clock is not None
+        self.clock.end(self.clock.mark())
+        self.open = False
+        self.done += 1
+
+    def drop_step(self) -> None:
+        assert self.clock is not None
+        self.clock.drop()
+        self.open = False
+
+    def finish(self, draft: bundle.Draft) -> None:
+        """The phase is over, whole or cut short."""
+        if self.clock is not None:
+            self.durations = self.clock.durations_ns()
+
+
+class Plain(Phase):
+    name = "plain"
+
+
+class Measured(Phase):
+    name = "measured"
+
+    def __init__(self, steps: int, details: bool = False) -> None:
+        super().__init__(steps)
+        self.details = details
+        self.profile: ProfiledSteps | None = None
+
+    def start(self) -> None:
+        super().start()
+        self.profile = ProfiledSteps(self.details)
+        self.profile.start()
+
+    def begin_step(self) -> None:
+        super().begin_step()
+        assert self.profile is not None
+        self.profile.begin()
+
+    def end_step(self) -> None:
+        assert self.profile is not None
+        self.profile.end()
+        super().end_step()
+
+    def drop_step(self) -> None:
+        assert self.profile is not None
+        self.profile.drop()
+        super().drop_step()
+
+    def finish(self, draft: bundle.Draft) -> None:
+        super().finish(draft)
+        if self.profile is not None:
+            self.profile.stop()
+            if self.done:
+                self.profile.export(draft.path(f"{self.name}-{self.steps}{bundle.EXPORTED}"))
+
+
+class Mapped(Measured):
+    name = "map"
+
+    def __init__(self, make: Callable[[], MapStep], boundary: str) -> None:
+        super().__init__(1, details=True)
+        self.make = make
+        self.boundary = boundary
+        self.map: MapStep | None = None
+
+    def begin_step(self) -> None:
+        super().begin_step()
+        self.map = self.make()
+        self.map.start(self.boundary)
+
+    def end_step(self) -> None:
+        assert self.map is not None
+        self.map.stop()
+        super().end_step()
+
+    def drop_step(self) -> None:
+        if self.map is not None:
+            self.map.stop()
+        super().drop_step()
