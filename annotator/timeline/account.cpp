@@ -26,7 +26,7 @@ class Cutter {
     }
     close_until(span_.end);
     gap(levels_.back(), span_.end, kNoNode);
-    if (!fill) drop_outside();
+    if (!fill) drop_idle();
     return std::move(pieces_);
   }
 
@@ -54,11 +54,10 @@ class Cutter {
     const Owner parent = level.node == kNoNode ? Owner{} : owners_.of[level.node];
     const Owner* a = level.before == kNoNode ? nullptr : &owners_.of[level.before];
     const Owner* b = next == kNoNode ? nullptr : &owners_.of[next];
-    Piece piece{level.reached, until, parent, Bucket::host};
+    Piece piece{level.reached, until, parent, Bucket::host, level.node == kNoNode};
     if (level.node == kNoNode) {
       piece.owner = between(owners_, parent, a, b);
       if (piece.owner.stage != Stage::other) piece.bucket = bucket_of(piece.owner);
-      outside_.push_back(pieces_.size());
     } else {
       if (forest_.kind[level.node] != Kind::launch) piece.owner = inner(parent, a, b);
       piece.bucket = waits(level.node) ? Bucket::waiting : bucket_of(piece.owner);
@@ -83,17 +82,10 @@ class Cutter {
 
   bool waits(std::uint32_t node) const { return forest_.kind[node] == Kind::launch && forest_.traits_at(trace_, node).waits; }
 
-  void drop_outside() {
-    std::size_t kept = 0;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      const bool outside = next < outside_.size() && outside_[next] == i;
-      next += outside ? 1 : 0;
-      // A backward thread's time between two operators of one backward pass is backward, whatever it does there.
-      if (outside && pieces_[i].owner.stage != Stage::backward) continue;
-      pieces_[kept++] = pieces_[i];
-    }
-    pieces_.resize(kept);
+  // A backward thread's time between two operators of one backward pass is backward, whatever it does there; its other free time is no
+  // work of the step.
+  void drop_idle() {
+    std::erase_if(pieces_, [](const Piece& piece) { return piece.idle && piece.owner.stage != Stage::backward; });
   }
 
   const trace::Trace& trace_;
@@ -102,7 +94,6 @@ class Cutter {
   StepSpan span_;
   std::vector<Level> levels_;
   std::vector<Piece> pieces_;
-  std::vector<std::size_t> outside_;  // pieces outside every node
 };
 
 // A backward thread that pauses while the main thread runs something else is between two backward passes, not inside one.
@@ -110,19 +101,19 @@ void drop_pauses(std::vector<Piece>& worker, const std::vector<Piece>& wall) {
   const auto busy_elsewhere = [&](const Piece& piece) {
     auto at = std::ranges::upper_bound(wall, piece.start, {}, &Piece::end);
     for (; at != wall.end() && at->start < piece.end; ++at) {
-      if (at->owner.stage != Stage::other && at->owner.stage != Stage::backward) return true;
+      if (!at->idle && at->owner.stage != Stage::backward) return true;
     }
     return false;
   };
-  std::erase_if(worker, [&](const Piece& piece) { return piece.bucket == Bucket::backward && busy_elsewhere(piece); });
+  std::erase_if(worker, [&](const Piece& piece) { return piece.idle && busy_elsewhere(piece); });
 }
 
-// Where the main thread has nothing of its own, the backward thread's pieces take its place. Module and line stay with the worker, which
+// Where the main thread runs no operator, the backward thread's pieces take its place. Module and line stay with the worker, which
 // counts them itself.
 std::vector<Piece> overlaid(const std::vector<Piece>& wall, const std::vector<Piece>& worker) {
   std::vector<Piece> result;
   for (const Piece& piece : wall) {
-    if (piece.bucket != Bucket::host || piece.owner.stage != Stage::other) {
+    if (!piece.idle) {
       result.push_back(piece);
       continue;
     }
@@ -133,14 +124,14 @@ std::vector<Piece> overlaid(const std::vector<Piece>& wall, const std::vector<Pi
       const Ns from = std::max(other->start, at);
       const Ns to = std::min(other->end, piece.end);
       if (to <= from) continue;
-      if (from > at) result.push_back({at, from, piece.owner, piece.bucket});
+      if (from > at) result.push_back({at, from, piece.owner, piece.bucket, true});
       Owner owner;
       owner.stage = Stage::backward;
       owner.known = true;
       result.push_back({from, to, owner, other->bucket});
       at = to;
     }
-    if (piece.end > at) result.push_back({at, piece.end, piece.owner, piece.bucket});
+    if (piece.end > at) result.push_back({at, piece.end, piece.owner, piece.bucket, true});
   }
   return result;
 }

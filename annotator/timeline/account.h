@@ -18,6 +18,7 @@ struct Piece {
   Ns start{}, end{};
   Owner owner;
   Bucket bucket = Bucket::unattributed;
+  bool idle = false;  // outside every operator and range: the thread runs other code, or waits
 };
 
 // Device work and the launch it comes from.

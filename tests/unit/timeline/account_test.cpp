@@ -1,0 +1,181 @@
+#include "annotator/timeline/account.h"
+
+#include <numeric>
+#include <random>
+
+#include "tests/unit/catch.h"
+#include "tests/unit/timeline/fixture.h"
+
+using namespace hotlens;
+using namespace hotlens::timeline;
+
+namespace {
+
+constexpr const char* kEvaluate = "autograd::engine::evaluate_function: ";
+
+Account account_of(const Script& script) {
+  const Read read(script);
+  return account(read.trace, read.forest, read.steps, read.owners);
+}
+
+Ns wall(const StepAccount& step, Bucket bucket) {
+  return step.wall_by_bucket[static_cast<std::size_t>(bucket)];
+}
+Ns device(const StepAccount& step, Bucket bucket) {
+  return step.device_by_bucket[static_cast<std::size_t>(bucket)];
+}
+template <std::size_t N>
+Ns sum(const std::array<Ns, N>& parts) {
+  return std::accumulate(parts.begin(), parts.end(), Ns{});
+}
+
+// Busy time of the device within a window, counted tick by tick.
+Ns busy(const trace::Trace& trace, const StepSpan& span) {
+  Ns total{};
+  for (Ns at = span.start; at < span.end; at += us(1)) {
+    for (std::size_t event = 0; event < trace.events.size(); ++event) {
+      if (trace::on_device(trace.events.category[event]) && trace.events.start[event] <= at && at < trace.events.end(event)) {
+        total += us(1);
+        break;
+      }
+    }
+  }
+  return total;
+}
+
+}  // namespace
+
+TEST_CASE("time outside every operator is the host's, between two of one stage it is the stage's") {
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 100)
+                                         .range("enumerate(DataLoader)#_It.__next__", 10, 20)
+                                         .op("aten::stack", 12, 4)
+                                         .op("aten::linear", 40, 5)
+                                         .op("aten::relu", 48, 2)
+                                         .op(std::string(kEvaluate) + "ReluBackward0", 60, 10)
+                                         .op(std::string(kEvaluate) + "AddmmBackward0", 75, 5)
+                                         .range("Optimizer.step#SGD.step", 85, 10)
+                                         .op("aten::add_", 90, 2));
+  const StepAccount& step = account.steps.at(0);
+  CHECK(wall(step, Bucket::data_loading) == us(20));
+  CHECK(wall(step, Bucket::forward) == us(10));
+  CHECK(wall(step, Bucket::backward) == us(20));
+  CHECK(wall(step, Bucket::optimizer) == us(10));
+  CHECK(wall(step, Bucket::host) == us(40));
+  CHECK(sum(step.wall_by_bucket) == us(100));
+}
+
+TEST_CASE("a call that synchronises with the device is waiting") {
+  const Account account =
+      account_of(Script().range("ProfilerStep#0", 0, 50).op("aten::item", 5, 30).launch(3, 8, 20, "cudaStreamSynchronize"));
+  CHECK(wall(account.steps.at(0), Bucket::waiting) == us(20));
+  CHECK(wall(account.steps.at(0), Bucket::forward) == us(10));
+}
+
+TEST_CASE("while a backward thread works, the main thread's time is backward's") {
+  const Account account =
+      account_of(Script()
+                     .range("ProfilerStep#0", 0, 100)
+                     .op("aten::linear", 5, 10, {.sequence = 1})
+                     .op(std::string(kEvaluate) + "AddmmBackward0", 30, 10, {.sequence = 1, .forward_thread = 1, .thread = 1})
+                     .op(std::string(kEvaluate) + "torch::autograd::AccumulateGrad", 45, 5, {.thread = 1})
+                     .range("Optimizer.step#SGD.step", 70, 10));
+  const StepAccount& step = account.steps.at(0);
+  CHECK(wall(step, Bucket::backward) == us(15));
+  CHECK(wall(step, Bucket::gradient_accumulation) == us(5));
+  CHECK(step.wall_by_stage[static_cast<std::size_t>(Stage::backward)] == us(20));
+  CHECK(sum(step.wall_by_bucket) == us(100));
+}
+
+TEST_CASE("a backward thread's pause while the main thread runs forward is no backward time") {
+  const std::string node = std::string(kEvaluate) + "AddmmBackward0";
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 100)
+                                         .op("aten::linear", 0, 10, {.sequence = 1})
+                                         .op(node, 12, 8, {.sequence = 1, .forward_thread = 1, .thread = 1})
+                                         .op("aten::linear", 30, 10, {.sequence = 2})
+                                         .op(node, 42, 8, {.sequence = 2, .forward_thread = 1, .thread = 1}));
+  const StepAccount& step = account.steps.at(0);
+  CHECK(wall(step, Bucket::backward) == us(16));
+  CHECK(step.cpu_by_stage[static_cast<std::size_t>(Stage::backward)] == us(16));
+}
+
+TEST_CASE("device work is linked by correlation, and what was launched before the step is a row of its own") {
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 50)
+                                         .range("ProfilerStep#1", 50, 50)
+                                         .op("aten::linear", 5, 10)
+                                         .launch(7, 6, 2)
+                                         .kernel("gemm", 7, 30, 40)
+                                         .kernel("unknown", 99, 75, 10)
+                                         .kernel("ncclDevKernel_AllReduce", 8, 90, 5)
+                                         .op("aten::relu", 60, 10)
+                                         .launch(8, 62, 2));
+  const StepAccount& first = account.steps.at(0);
+  const StepAccount& second = account.steps.at(1);
+  CHECK(device(first, Bucket::forward) == us(20));
+  CHECK(device(second, Bucket::earlier_step) == us(30));
+  CHECK(device(second, Bucket::communication) == us(5));
+  CHECK(first.device == us(20));
+  CHECK(second.device == us(35));
+  REQUIRE(first.launched.size() == 1);
+  CHECK(first.device_by_stage[static_cast<std::size_t>(Stage::forward)] == us(40));
+}
+
+TEST_CASE("whatever runs, buckets add up to the step and device rows to its busy time") {
+  const unsigned seed = 5;
+  CAPTURE(seed);
+  std::mt19937 generator(seed);
+  const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(generator()) % n; };
+  const std::vector<std::string> names = {"aten::add", "aten::to", std::string(kEvaluate) + "MulBackward0", "c10d::allreduce_",
+                                          std::string(kEvaluate) + "torch::autograd::AccumulateGrad"};
+  for (int round = 0; round < 300; ++round) {
+    Script script;
+    std::int64_t at = 0;
+    for (int step = 0; step < 3; ++step) {
+      const std::int64_t length = 1 + below(120);
+      script.range("ProfilerStep#" + std::to_string(step), at, length);
+      at += length + below(3);
+    }
+    const std::int64_t events = below(60);
+    for (std::int64_t i = 0; i < events; ++i) {
+      const auto start = below(at + 20) - 10;
+      const auto duration = below(40);
+      const auto thread = static_cast<std::uint32_t>(below(3));
+      switch (below(6)) {
+        case 0:
+          script.launch(i, start, duration, below(2) == 0 ? "cudaLaunchKernel" : "cudaDeviceSynchronize", thread);
+          break;
+        case 1:
+          script.kernel("k", below(60), start, duration);
+          break;
+        case 2:
+          script.copy("Memcpy HtoD (Pinned -> Device)", below(60), start, duration);
+          break;
+        case 3:
+          script.range("Optimizer.step#A.step", start, duration);
+          break;
+        case 4:
+          script.frame("nn.Module: M_" + std::to_string(below(4)), start, duration, {.thread = thread});
+          break;
+        default:
+          script.op(names[static_cast<std::size_t>(below(std::ssize(names)))], start, duration,
+                    {.sequence = below(4), .forward_thread = static_cast<std::int32_t>(below(2)), .thread = thread});
+      }
+    }
+    const Account account = account_of(script);
+    for (const StepAccount& step : account.steps) {
+      REQUIRE(sum(step.wall_by_bucket) == step.span.end - step.span.start);
+      REQUIRE(sum(step.wall_by_stage) == step.span.end - step.span.start);
+      REQUIRE(sum(step.device_by_bucket) == step.device);
+      REQUIRE(step.device == busy(script.trace(), step.span));
+      Ns reached = step.span.start;
+      for (const Piece& piece : step.wall) {
+        REQUIRE(piece.start == reached);
+        REQUIRE(piece.end > piece.start);
+        reached = piece.end;
+      }
+      REQUIRE(reached == step.span.end);
+    }
+  }
+}

@@ -1,0 +1,50 @@
+#include "annotator/timeline/owners.h"
+#include "tests/unit/catch.h"
+#include "tests/unit/timeline/fixture.h"
+
+using namespace hotlens;
+using namespace hotlens::timeline;
+
+TEST_CASE("of the operators that share a number the one that started last created the node") {
+  const Script script = Script()
+                            .op("aten::view", 1, 1, {.sequence = 5})
+                            .op("aten::addmm", 3, 1, {.sequence = 5})
+                            .op("aten::relu", 5, 1, {.sequence = 6})
+                            .op("AddmmBackward0", 9, 1, {.sequence = 5, .forward_thread = 1});
+  const Read read(script);
+  const auto creator = creators(read.trace, read.forest);
+  CHECK(creator[read.node("AddmmBackward0")] == read.node("aten::addmm"));
+  CHECK(creator[read.node("aten::addmm")] == kNoNode);
+}
+
+TEST_CASE("an operator that starts after the backward one cannot have created it") {
+  const Script script = Script()
+                            .op("aten::mul", 1, 1, {.sequence = 5})
+                            .op("MulBackward0", 4, 1, {.sequence = 5, .forward_thread = 1})
+                            .op("aten::select", 8, 1, {.sequence = 5});
+  const Read read(script);
+  CHECK(creators(read.trace, read.forest)[read.node("MulBackward0")] == read.node("aten::mul"));
+}
+
+TEST_CASE("numbers of two forward threads are told apart by which thread explains more") {
+  const Script script = Script()
+                            .op("main a", 1, 1, {.sequence = 1})
+                            .op("main b", 2, 1, {.sequence = 2})
+                            .op("main c", 3, 1, {.sequence = 3})
+                            .op("other b", 4, 1, {.sequence = 2, .thread = 1})
+                            .op("other d", 5, 1, {.sequence = 4, .thread = 1})
+                            .op("back b of main", 20, 1, {.sequence = 2, .forward_thread = 1, .thread = 2})
+                            .op("back c of main", 22, 1, {.sequence = 3, .forward_thread = 1, .thread = 2})
+                            .op("back b of other", 24, 1, {.sequence = 2, .forward_thread = 2, .thread = 2})
+                            .op("back d of other", 26, 1, {.sequence = 4, .forward_thread = 2, .thread = 2});
+  const Read read(script);
+  const auto creator = creators(read.trace, read.forest);
+  CHECK(creator[read.node("back b of main")] == read.node("main b"));
+  CHECK(creator[read.node("back b of other")] == read.node("other b"));
+}
+
+TEST_CASE("a backward operator whose forward is not in the window has no creator") {
+  const Script script = Script().op("MulBackward0", 4, 1, {.sequence = 5, .forward_thread = 1});
+  const Read read(script);
+  CHECK(creators(read.trace, read.forest)[read.node("MulBackward0")] == kNoNode);
+}

@@ -1,0 +1,180 @@
+#include "annotator/timeline/owners.h"
+
+#include "tests/unit/catch.h"
+#include "tests/unit/timeline/fixture.h"
+
+using namespace hotlens;
+using namespace hotlens::timeline;
+
+namespace {
+
+constexpr const char* kEvaluate = "autograd::engine::evaluate_function: ";
+
+// One map step: model(layer 1, layer 2), loss, backward on the same thread, optimizer. Lines 0 to 3 are the training loop's.
+Script map_step() {
+  return Script()
+      .range("ProfilerStep#0", 0, 100)
+      .range("hotlens.line#0", 1, 20)
+      .range("hotlens.call#0", 2, 18)
+      .range("hotlens.call#1", 3, 6)
+      .op("aten::linear", 4, 4, {.sequence = 10})
+      .range("hotlens.call#2", 10, 6)
+      .op("aten::relu", 11, 4, {.sequence = 11})
+      .range("hotlens.line#1", 22, 8)
+      .range("hotlens.call#3", 23, 6)
+      .op("aten::nll_loss", 24, 3, {.sequence = 12})
+      .range("hotlens.line#2", 31, 30)
+      .range("hotlens.stage#backward", 32, 28)
+      .op(std::string(kEvaluate) + "NllLossBackward0", 33, 3, {.sequence = 12, .forward_thread = 1})
+      .op(std::string(kEvaluate) + "ReluBackward0", 37, 5, {.sequence = 11, .forward_thread = 1})
+      .op("aten::threshold_backward", 38, 3)
+      .op(std::string(kEvaluate) + "torch::autograd::AccumulateGrad", 44, 5)
+      .op("torch::autograd::AccumulateGrad", 45, 3)
+      .range("hotlens.param#1", 46, 0)
+      .op(std::string(kEvaluate) + "AddmmBackward0", 50, 5, {.sequence = 10, .forward_thread = 1})
+      .range("hotlens.line#3", 62, 20)
+      .range("Optimizer.step#SGD.step", 63, 18)
+      .op("aten::_foreach_add_", 65, 10);
+}
+
+}  // namespace
+
+TEST_CASE("forward operators belong to the innermost module call and line") {
+  const ModuleMap map = small_map();
+  const Script script = map_step();
+  const Read read(script, &map);
+  CHECK(read.module("aten::linear") == 1);
+  CHECK(read.owner("aten::linear").stage == Stage::forward);
+  CHECK(read.owners.lines.value[read.owner("aten::linear").line] == 0);
+  CHECK(read.module("aten::nll_loss") == 3);
+  CHECK(read.owner("aten::nll_loss").stage == Stage::loss);
+}
+
+TEST_CASE("backward operators belong to the module and line that created them, and run on backward's line") {
+  const ModuleMap map = small_map();
+  const Script script = map_step();
+  const Read read(script, &map);
+  const Owner& owner = read.owner("aten::threshold_backward");
+  CHECK(read.module("aten::threshold_backward") == 2);
+  CHECK(owner.direction == Direction::backward);
+  CHECK(owner.stage == Stage::backward);
+  CHECK(read.owners.lines.value[owner.line] == 2);
+  CHECK(read.owners.lines.value[owner.made_line] == 0);
+  CHECK(read.module(std::string(kEvaluate) + "NllLossBackward0") == 3);
+  CHECK(read.module(std::string(kEvaluate) + "AddmmBackward0") == 1);
+}
+
+TEST_CASE("AccumulateGrad belongs to the parameter's owner") {
+  const ModuleMap map = small_map();
+  const Script script = map_step();
+  const Read read(script, &map);
+  const std::string outer = std::string(kEvaluate) + "torch::autograd::AccumulateGrad";
+  CHECK(read.module(outer) == 1);
+  CHECK(read.module("torch::autograd::AccumulateGrad") == 1);
+  CHECK(bucket_of(read.owner(outer)) == Bucket::gradient_accumulation);
+}
+
+TEST_CASE("the optimizer's operators belong to its stage and line and to no module") {
+  const ModuleMap map = small_map();
+  const Script script = map_step();
+  const Read read(script, &map);
+  const Owner& owner = read.owner("aten::_foreach_add_");
+  CHECK(owner.stage == Stage::optimizer);
+  CHECK(owner.call == kNothing);
+  CHECK(read.owners.lines.value[owner.line] == 3);
+}
+
+TEST_CASE("a loss without a module is what runs between the model and backward") {
+  const ModuleMap map = small_map();
+  const Script script = Script()
+                            .op("aten::to", 0, 1)
+                            .range("hotlens.call#0", 2, 5)
+                            .op("aten::linear", 3, 3)
+                            .op("aten::mse_loss", 8, 2)
+                            .op(std::string(kEvaluate) + "MseLossBackward0", 12, 2)
+                            .op("aten::norm", 16, 2);
+  const Read read(script, &map);
+  CHECK(read.owner("aten::to").stage == Stage::other);
+  CHECK(read.owner("aten::mse_loss").stage == Stage::loss);
+  CHECK(read.owner("aten::norm").stage == Stage::other);
+}
+
+TEST_CASE("a module that runs again inside backward is recomputed, and its own backward is backward") {
+  const ModuleMap map = small_map();
+  const Script script = Script()
+                            .range("hotlens.call#0", 0, 10)
+                            .op("CheckpointFunction", 1, 8, {.sequence = 1})
+                            .range("hotlens.call#1", 2, 5)
+                            .op("aten::linear", 3, 3)
+                            .op(std::string(kEvaluate) + "CheckpointFunctionBackward", 20, 40, {.sequence = 1, .forward_thread = 1})
+                            .range("hotlens.call#1", 22, 6)
+                            .op("aten::linear", 23, 4, {.sequence = 2})
+                            .op(std::string(kEvaluate) + "AddmmBackward0", 32, 5, {.sequence = 2, .forward_thread = 1});
+  const Read read(script, &map);
+  CHECK(read.owner("aten::linear", 1).direction == Direction::recompute);
+  CHECK(read.owner("aten::linear", 1).stage == Stage::backward);
+  CHECK(read.module("aten::linear", 1) == 1);
+  CHECK(read.owner(std::string(kEvaluate) + "AddmmBackward0").direction == Direction::backward);
+  CHECK(read.module(std::string(kEvaluate) + "AddmmBackward0") == 1);
+}
+
+TEST_CASE("what a backward thread runs lies on the main thread's backward line") {
+  const ModuleMap map = small_map();
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 60)
+                            .range("hotlens.line#0", 1, 9)
+                            .range("hotlens.call#1", 2, 7)
+                            .op("aten::linear", 3, 3, {.sequence = 1})
+                            .range("hotlens.line#2", 20, 30)
+                            .range("hotlens.stage#backward", 21, 28)
+                            .op(std::string(kEvaluate) + "AddmmBackward0", 25, 5, {.sequence = 1, .forward_thread = 1, .thread = 1});
+  const Read read(script, &map);
+  const Owner& owner = read.owner(std::string(kEvaluate) + "AddmmBackward0");
+  CHECK(read.owners.lines.value[owner.line] == 2);
+  CHECK(read.owners.lines.value[owner.made_line] == 0);
+  CHECK(read.module(std::string(kEvaluate) + "AddmmBackward0") == 1);
+}
+
+TEST_CASE("without a map, module frames name the modules and stages follow from order") {
+  const Script script = Script()
+                            .frame("nn.Module: Net_0", 0, 20)
+                            .frame("nn.Module: Linear_0", 1, 6)
+                            .op("aten::linear", 2, 4, {.sequence = 1})
+                            .frame("nn.Module: Linear_1", 8, 6)
+                            .op("aten::linear", 9, 4, {.sequence = 2})
+                            .op("aten::mse_loss", 22, 2, {.sequence = 3})
+                            .op(std::string(kEvaluate) + "AddmmBackward0", 30, 4, {.sequence = 2, .forward_thread = 1});
+  const Read read(script);
+  REQUIRE(read.owners.frames.size() == 3);
+  CHECK(read.owners.frames[2].name == "Linear_1");
+  CHECK(read.owners.frames[2].parent == 0);
+  CHECK(read.module("aten::linear", 1) == 2);
+  CHECK(read.module(std::string(kEvaluate) + "AddmmBackward0") == 2);
+  CHECK(read.owner("aten::linear").stage == Stage::forward);
+  CHECK(read.owner("aten::mse_loss").stage == Stage::loss);
+}
+
+TEST_CASE("without modules, what runs before backward is forward, and a step without backward is all forward") {
+  const Script training = Script().op("aten::linear", 2, 4).op(std::string(kEvaluate) + "AddmmBackward0", 10, 4).op("aten::norm", 20, 1);
+  CHECK(Read(training).owner("aten::linear").stage == Stage::forward);
+  CHECK(Read(training).owner("aten::norm").stage == Stage::other);
+  const Script inference = Script().op("aten::linear", 2, 4).op("aten::softmax", 10, 4);
+  CHECK(Read(inference).owner("aten::softmax").stage == Stage::forward);
+}
+
+TEST_CASE("operators that copy to the device are copies, also inside the loop's own lines") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 60)
+                            .op("aten::to", 1, 9)
+                            .op("aten::_to_copy", 2, 7)
+                            .op("aten::copy_", 3, 5)
+                            .launch(8, 4, 2, "cudaMemcpyAsync")
+                            .copy("Memcpy HtoD (Pageable -> Device)", 8, 7, 10)
+                            .op("aten::to", 20, 9)
+                            .launch(9, 22, 2, "cudaMemcpyAsync")
+                            .copy("Memcpy DtoH (Device -> Pageable)", 9, 30, 10);
+  const Read read(script);
+  CHECK(read.owner("aten::to").copies);
+  CHECK(read.owner("aten::copy_").copies);
+  CHECK_FALSE(read.owner("aten::to", 1).copies);
+}
