@@ -12,7 +12,11 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const RUN_MS = 300000;
 const TABLE = path.join(path.dirname(fileURLToPath(import.meta.url)), "scenarios.json");
 
-export const scenarios = JSON.parse(fs.readFileSync(TABLE, "utf8")).scenarios;
+const { scenarios, settings } = JSON.parse(fs.readFileSync(TABLE, "utf8"));
+
+export function settingsOf(scenario) {
+  return { ...settings, ...scenario.settings };
+}
 
 export function scenariosOf(editor) {
   return scenarios.filter((each) => (each.editors ?? [editor]).includes(editor));

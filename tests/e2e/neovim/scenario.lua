@@ -9,7 +9,7 @@ vim.g.loaded_python3_provider = 0
 local table_of = vim.json.decode(table.concat(vim.fn.readfile(asked.scenarios), '\n'))
 local scenario = vim.iter(table_of.scenarios):find(function(each) return each.id == id end)
 
-vim.g.hotlens = vim.tbl_extend('force', { python = vim.env.HOTLENS_TEST_PYTHON }, scenario.settings or {})
+vim.g.hotlens = vim.tbl_extend('force', { python = vim.env.HOTLENS_TEST_PYTHON }, table_of.settings, scenario.settings or {})
 vim.cmd('filetype on')
 vim.cmd.runtime('plugin/hotlens.lua') -- -u NONE loads no plugin
 

@@ -6,7 +6,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { installExtension, startEditor } from "./code_server.mjs";
 import { makeSteps } from "./steps.mjs";
-import { prepareWorkspace, recordProfile, scenariosOf } from "../workspace.mjs";
+import { prepareWorkspace, recordProfile, scenariosOf, settingsOf } from "../workspace.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const [program, vsix, binDir, example, shots, ...ids] = process.argv.slice(2);
@@ -57,7 +57,7 @@ async function runScenario(scenario) {
   prepareWorkspace(scenario, example, workspace, profiles);
   const editor = await startEditor({
     program, folder, environment: environment(scenario.server !== false), trusted: scenario.trusted !== false,
-    user: flatten(scenario.settings ?? {}), machine: python ? { "hotlens.python": python } : {}, viewport: { width: 1300, height: 1900 },
+    user: flatten(settingsOf(scenario)), machine: python ? { "hotlens.python": python } : {}, viewport: { width: 1300, height: 1900 },
   });
   page = editor.page;
   try {
