@@ -1,0 +1,192 @@
+#include "annotator/profile/profile.h"
+
+#include <algorithm>
+
+#include "tests/unit/catch.h"
+#include "tests/unit/profile/fixture.h"
+
+using namespace hotlens;
+using namespace hotlens::profile;
+
+namespace {
+
+Ns us(std::int64_t value) {
+  return std::chrono::microseconds(value);
+}
+
+std::shared_ptr<const Profile> loaded(const Json& manifest = manifest_json(), const Json& model = model_json()) {
+  const TemporaryFolder folder;
+  const auto profile = load(write_bundle(folder.path() / "20261121T102300Z-1f3a9c", manifest, model));
+  REQUIRE(profile.has_value());
+  return *profile;
+}
+
+const Module& module(const Profile& profile, std::string_view path) {
+  const auto at = std::ranges::find(profile.modules, path, &Module::path);
+  REQUIRE(at != profile.modules.end());
+  return *at;
+}
+
+const Line& line(const Profile& profile, std::uint32_t number) {
+  const auto at = std::ranges::find(profile.lines, number, &Line::line);
+  REQUIRE(at != profile.lines.end());
+  return *at;
+}
+
+Ns wall(const Profile& profile, Bucket bucket, std::size_t step = 0) {
+  return std::ranges::find(profile.buckets, bucket, &BucketTimes::bucket)->wall.at(step);
+}
+
+}  // namespace
+
+TEST_CASE("a bundle says what ran") {
+  const auto profile = loaded();
+  CHECK(profile->id == "20261121T102300Z-1f3a9c");
+  CHECK(profile->source == "train.py --lr 0.1");
+  CHECK(profile->torch == "2.13.0");
+  CHECK(profile->samples_per_step == 64);
+  CHECK(profile->plain_step == us(910));
+  CHECK(profile->profiled_step == us(1000));
+  CHECK(profile->alignment == 1.0);
+  REQUIRE(profile->steps.size() == 2);
+  CHECK(profile->steps[1].start == us(1000) + Ns{1000});
+  CHECK_FALSE(profile->has_device());
+  REQUIRE(profile->warnings.size() == 1);
+  CHECK(profile->warnings[0].code == "few-steps");
+}
+
+TEST_CASE("modules carry forward and backward time of every step") {
+  const auto profile = loaded();
+  const Module& a = module(*profile, "a");
+  const Module& b = module(*profile, "b");
+  const Module& net = module(*profile, "");
+  REQUIRE(a.forward.size() == 2);
+  CHECK(a.forward[0].cpu_total == us(40 + 10 + 50));
+  CHECK(a.backward[1].cpu_total == us(150 + 5 + 15));
+  CHECK(b.forward[0].cpu_total == us(60));
+  CHECK(b.backward[0].cpu_total == us(100));
+  CHECK(net.forward[0].cpu_total == us(100 + 20 + 60));
+  CHECK(net.forward[0].cpu_self == us(20));
+  CHECK(net.backward[0].cpu_total == us(100 + 5 + 150 + 5 + 15));
+  CHECK(module(*profile, "MSELoss").backward[0].cpu_total == us(30));
+  CHECK(median(a.forward).cpu_total == us(100));
+  CHECK(a.forward[0].span == us(100));
+  CHECK(a.calls == 1);
+  CHECK(a.memory.parameters == Bytes{400});
+  CHECK(a.how == How::recorded);
+}
+
+TEST_CASE("modules stand parents first and in call order, those that never ran last") {
+  const auto profile = loaded();
+  std::vector<std::string> paths;
+  for (const Module& each : profile->modules) paths.push_back(each.path);
+  CHECK(paths == std::vector<std::string>{"", "a", "b", "unused", "MSELoss"});
+  CHECK(profile->modules[0].children.size() == 3);
+  CHECK(profile->at(profile->modules[1].parent).path.empty());
+  CHECK(module(*profile, "unused").calls == 0);
+}
+
+TEST_CASE("buckets and stages of a step") {
+  const auto profile = loaded();
+  CHECK(wall(*profile, Bucket::data_loading) == us(100));
+  CHECK(wall(*profile, Bucket::zero_grad) == us(20));
+  CHECK(wall(*profile, Bucket::forward) == us(180));
+  CHECK(wall(*profile, Bucket::loss) == us(30));
+  CHECK(wall(*profile, Bucket::backward) == us(30 + 5 + 100 + 5 + 150 + 5));
+  CHECK(wall(*profile, Bucket::gradient_accumulation) == us(15));
+  CHECK(wall(*profile, Bucket::optimizer) == us(80));
+  CHECK(wall(*profile, Bucket::unattributed) == us(0));
+  for (std::size_t step = 0; step < 2; ++step) {
+    Ns sum{};
+    for (const BucketTimes& bucket : profile->buckets) sum += bucket.wall[step];
+    CHECK(sum == profile->steps[step].wall);
+  }
+  std::vector<Stage> stages;
+  for (const StageTimes& stage : profile->stages) {
+    if (stage.stage != Stage::other) stages.push_back(stage.stage);
+  }
+  CHECK(stages == std::vector{Stage::data, Stage::zero_grad, Stage::forward, Stage::loss, Stage::backward, Stage::optimizer});
+}
+
+TEST_CASE("a line holds what ran below it and the backward work that it created, each once") {
+  const auto profile = loaded();
+  CHECK(line(*profile, 9).forward[0].cpu_total == us(180));
+  CHECK(line(*profile, 9).backward[0].cpu_total == us(100 + 5 + 150));
+  CHECK(line(*profile, 11).forward[0].cpu_total == us(0));
+  CHECK(line(*profile, 11).backward[0].cpu_total == us(310));
+  CHECK(line(*profile, 12).forward[0].cpu_total == us(80));
+  // The loop's own line is around everything: each nanosecond once, although it both runs and created the backward work.
+  CHECK(line(*profile, 8).forward[0].cpu_total + line(*profile, 8).backward[0].cpu_total == us(100 + 20 + 180 + 30 + 310 + 80));
+  CHECK(line(*profile, 9).calls == 1);
+}
+
+TEST_CASE("a call site holds the modules called from it, and stages have their places") {
+  const auto profile = loaded();
+  const auto inner = std::ranges::find_if(profile->call_sites, [](const CallSite& call) { return call.site.line == 20; });
+  REQUIRE(inner != profile->call_sites.end());
+  REQUIRE(inner->modules.size() == 2);
+  CHECK(profile->at(inner->modules[0]).path == "a");
+  CHECK(inner->calls == 2);
+  REQUIRE(profile->stage_sites.size() == 2);
+  CHECK(profile->stage_sites[1].stage == Stage::backward);
+  CHECK(profile->files.at(profile->stage_sites[1].site.file.index).path == "/w/train.py");
+  CHECK(profile->files[0].copy.filename() == "0-model.py");
+  CHECK(profile->files[1].copy.empty());
+}
+
+TEST_CASE("slices lie on the axis of the representative step, one per run of the module") {
+  const auto profile = loaded();
+  const std::vector<Slice>& slices = module(*profile, "a").slices;
+  REQUIRE(slices.size() == 2);
+  CHECK(slices[0].start == us(160));
+  CHECK(slices[0].duration == us(100));
+  CHECK(slices[0].direction == Direction::forward);
+  CHECK(slices[1].start == us(550));
+  CHECK(slices[1].duration == us(170));
+  CHECK(slices[1].direction == Direction::backward);
+}
+
+TEST_CASE("a bundle without a map step still knows modules, steps and stages") {
+  Json manifest = manifest_json();
+  manifest.erase("map_trace");
+  const auto profile = loaded(manifest);
+  CHECK(profile->modules.size() == 5);
+  CHECK(module(*profile, "a").forward.at(0).cpu_total == Ns{});
+  CHECK(wall(*profile, Bucket::data_loading) == us(100));
+}
+
+TEST_CASE("a map step that cannot be read is a warning, not the end") {
+  const TemporaryFolder folder;
+  write_bundle(folder.path() / "b");
+  write_text(folder.path() / "b" / "trace-map.json.gz", "rubbish");
+  const auto profile = load(folder.path() / "b");
+  REQUIRE(profile.has_value());
+  CHECK(std::ranges::count((*profile)->warnings, "no-map-trace", &Issue::code) == 1);
+}
+
+TEST_CASE("ids that point nowhere are dropped, not followed") {
+  Json model = model_json();
+  model["calls"][1]["module"] = 99;
+  model["calls"][2]["parent"] = 77;
+  model["parameters"][0]["module"] = -5;
+  model["lines"][1]["file"] = 42;
+  model["modules"][2]["attached"]["file"] = 9;
+  model["stages"].push_back({{"stage", "lunch"}, {"site", site(1)}});
+  const auto profile = loaded(manifest_json(), model);
+  CHECK_FALSE(module(*profile, "b").attached.has_value());
+  CHECK(profile->stage_sites.size() == 2);
+  CHECK(profile->lines.size() == 4);
+}
+
+TEST_CASE("a bare trace has the steps, and modules only where frames tell them") {
+  const TemporaryFolder folder;
+  TraceWriter trace;
+  write_step(trace, 0, 3, 10, false);
+  write_text(folder.path() / "x.pt.trace.json", trace.text());
+  const auto profile = load(folder.path() / "x.pt.trace.json");
+  REQUIRE(profile.has_value());
+  CHECK((*profile)->id == "x.pt.trace.json");
+  CHECK((*profile)->folder.empty());
+  CHECK((*profile)->steps.at(0).index == 3);
+  CHECK((*profile)->modules.empty());
+}
