@@ -1,6 +1,8 @@
 #include "server/runs/progress.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 namespace hotlens::runs {
@@ -56,6 +58,24 @@ std::string_view name(Phase phase) {
       return "failed";
   }
   return "";
+}
+
+std::vector<Frame> frames_of(std::string_view traceback) {
+  constexpr std::string_view kFile = "  File \"", kLine = "\", line ";
+  std::vector<Frame> frames;
+  for (std::size_t begin = 0; begin < traceback.size();) {
+    const std::size_t end = std::min(traceback.find('\n', begin), traceback.size());
+    std::string_view line = traceback.substr(begin, end - begin);
+    begin = end + 1;
+    const auto file_end = line.rfind(kLine);
+    if (!line.starts_with(kFile) || file_end == std::string_view::npos || file_end < kFile.size()) continue;
+    const std::string_view file = line.substr(kFile.size(), file_end - kFile.size());
+    std::uint32_t number = 0;
+    const std::string_view digits = line.substr(file_end + kLine.size());
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec != std::errc{} || number == 0) continue;
+    frames.push_back({file, number - 1});
+  }
+  return frames;
 }
 
 std::optional<Progress> parse_progress(std::string_view line) {

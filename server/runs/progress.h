@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hotlens::runs {
 
@@ -14,6 +15,11 @@ constexpr int kProgressFd = 3;
 
 enum class Phase : std::uint8_t { start, warmup, plain, measured, map, write, done, failed };
 std::string_view name(Phase phase);
+
+struct Frame {
+  std::filesystem::path file;
+  std::uint32_t line = 0;  // 0-based
+};
 
 struct Failure {
   std::string type, message;          // the Python exception
@@ -30,6 +36,9 @@ struct Progress {
   std::optional<std::filesystem::path> bundle;  // with Phase::done
   std::optional<Failure> failure;               // with Phase::failed
 };
+
+// The places a Python traceback names, outermost first.
+std::vector<Frame> frames_of(std::string_view traceback);
 
 // Nullopt for a line that is not one of the recorder's: it is ignored.
 std::optional<Progress> parse_progress(std::string_view line);

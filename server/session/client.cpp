@@ -44,8 +44,11 @@ void Client::log(std::string_view text) {
   notify("window/logMessage", {{"type", static_cast<int>(MessageType::log)}, {"message", text}}, Output::Weight::droppable);
 }
 
-void Client::refresh() {
+void Client::refresh_hints() {
   if (can.hint_refresh) refresh("workspace/inlayHint/refresh");
+}
+
+void Client::refresh_lenses() {
   if (can.lens_refresh) refresh("workspace/codeLens/refresh");
 }
 

@@ -31,8 +31,9 @@ class Client {
   void show(MessageType type, std::string_view text);
   void log(std::string_view text);
 
-  // Asks for new hints and lenses where the client can; a client that answers "no such method" is not asked again.
-  void refresh();
+  // Asks the client to ask again, where it can; one that answers "no such method" is left in peace.
+  void refresh_hints();
+  void refresh_lenses();
 
   ClientCapabilities can;
 

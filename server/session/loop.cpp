@@ -4,8 +4,10 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <csignal>
 #include <utility>
 
 namespace hotlens::session {
@@ -21,8 +23,8 @@ constexpr std::size_t kPoolThreads = 2;
 struct Loop::State {
   asio::io_context strand{1};
   asio::executor_work_guard<asio::io_context::executor_type> alive = asio::make_work_guard(strand);
+  asio::signal_set signals{strand};
   asio::thread_pool pool{kPoolThreads};
-  std::atomic<int> working = 0;
   std::atomic<int> code = 0;  // stop() may come from the thread that writes
 };
 
@@ -47,12 +49,7 @@ void Loop::post(Task task) {
 }
 
 void Loop::work(Task task) {
-  ++state_->working;
-  asio::post(state_->pool, [this, task = std::move(task)]() mutable {
-    task();
-    task = nullptr;  // what it captured is released before the count says it is done
-    --state_->working;
-  });
+  asio::post(state_->pool, [task = std::move(task)]() mutable { task(); });
 }
 
 Loop::Timer Loop::after(std::chrono::milliseconds delay, Task task) {
@@ -75,8 +72,11 @@ void Loop::stop(int code) {
   state_->strand.stop();
 }
 
-bool Loop::working() const {
-  return state_->working > 0;
+void Loop::on_terminate(Task task) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) state_->signals.add(signal);
+  state_->signals.async_wait([task = std::move(task)](const boost::system::error_code& cancelled, int) mutable {
+    if (!cancelled) task();
+  });
 }
 
 }  // namespace hotlens::session

@@ -39,7 +39,7 @@ class Loop {
 
   int run();  // until stop(); returns its code
   void stop(int code);
-  bool working() const;  // a task of work() is queued or running
+  void on_terminate(Task task);  // SIGTERM, SIGINT or SIGHUP came; on the strand, once
 
  private:
   struct State;

@@ -82,12 +82,13 @@ Result<Connection> accept_one(std::uint16_t port) {
   return Connection{std::move(in), std::move(out)};
 }
 
-int converse(const Connection& connection, const LogFile& log) {
+[[noreturn]] void converse(const Connection& connection, const LogFile& log) {
   Loop loop;
   Output output(connection.out.get(), [&loop] { loop.stop(1); });
   Session session(
       loop, [&output](std::string body, Output::Weight weight) { output.send(std::move(body), weight); },
       [&log](std::string_view text) { log.write(text); });
+  loop.on_terminate([&loop] { loop.stop(1); });
   Input* source = nullptr;
   const auto take_one = [&] {
     if (auto incoming = source->take()) session.receive(std::move(*incoming));
@@ -103,9 +104,8 @@ int converse(const Connection& connection, const LogFile& log) {
   const int code = loop.run();
   output.flush(kLastWords);
   session.end_run();
-  // Reading a large profile cannot be interrupted, and nobody is left who wants it.
-  if (loop.working()) std::_Exit(code);
-  return code;
+  // Not by unwinding: the pool may be inside a read that cannot be interrupted, and tasks hold replies to a client that is gone.
+  std::_Exit(code);
 }
 
 }  // namespace
@@ -113,9 +113,9 @@ int converse(const Connection& connection, const LogFile& log) {
 int serve(const LspOptions& options) {
   ::signal(SIGPIPE, SIG_IGN);
   const LogFile log(options.log_file);
-  if (!options.socket_port) return converse(standard_streams(), log);
+  if (!options.socket_port) converse(standard_streams(), log);
   const auto connection = accept_one(*options.socket_port);
-  if (connection) return converse(*connection, log);
+  if (connection) converse(*connection, log);
   log.write(connection.error().message);
   return 1;
 }

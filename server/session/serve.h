@@ -12,7 +12,7 @@ struct LspOptions {
   std::filesystem::path log_file;            // empty: messages go to standard error only when something is wrong
 };
 
-// Until the client is gone. 0 after an orderly shutdown, else 1.
+// Until the client is gone; then the process ends with 0 after an orderly shutdown, else 1. Returns (1) only when it cannot begin.
 int serve(const LspOptions& options);
 
 }  // namespace hotlens::session

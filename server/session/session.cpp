@@ -17,7 +17,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
       log_(std::move(log)),
       store_(loop, {.changed = [this] { profiles_changed(); },
                     .settled = [this] { profiles_settled(); },
-                    .failed = [this](const Error& error) { client_.show(MessageType::warning, error.message); }}) {}
+                    .failed = [this](const Error& error) { profile_unreadable(error); }}) {}
 
 const Session::Requests& Session::requests() {
   // A handler that answers at once, and one that may keep the reply.

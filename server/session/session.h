@@ -97,6 +97,7 @@ class Session {
   void bind(std::vector<Document*> documents, bool refresh);
   void profiles_changed();
   void profiles_settled();
+  void profile_unreadable(const Error& error);
   Json state_of(const std::filesystem::path& file) const;
   Answer profile_state(const Json& params);
   void tell_profile_state();
@@ -112,6 +113,7 @@ class Session {
   void on_run_end(const runs::RunEnd& end);
   void finish_run(const std::string& said);
   void fail_run(const runs::RunEnd& end);
+  std::optional<runs::Frame> place_of(const runs::Failure& failure);
   void publish_failure(const runs::Failure& failure, const std::string& message);
   void clear_failure();
   void run_changed();
@@ -123,6 +125,7 @@ class Session {
     std::optional<runs::Run> run;
     std::size_t lines = 0;  // of output, passed on so far
     bool cancelled = false;
+    std::string unread;    // why its bundle could not be read
     bool reading = false;  // the child ended; its bundle is being loaded
   };
   struct Waiting {
@@ -140,7 +143,8 @@ class Session {
   std::vector<std::filesystem::path> folders_;
   Settings settings_;
   Json initial_options_;
-  std::set<std::string> complaints_;  // said once
+  std::set<std::filesystem::path> run_folders_;  // where runs left their bundles
+  std::set<std::string> complaints_;             // said once
   bool trusted_ = true;
   ProfileStore store_;
   bool profiles_started_ = false;

@@ -92,7 +92,7 @@ void Session::own_hints(const Json& params, Reply reply) {
 // The document's first binding is still under way, and the client has no way to learn of a better answer.
 bool Session::waits_for_first_hints(const Document& document) const {
   const bool told_later = client_.can.hint_refresh || client_.can.own_messages;
-  return !told_later && profiles_started_ && (!document.bound() || !store_.known()) && document.profile() == nullptr;
+  return !told_later && profiles_started_ && (!document.bound() || !store_.known() || binding_ > 0) && document.profile() == nullptr;
 }
 
 void Session::when_hints_known(const std::string& uri, std::function<Json(Document*)> make, Reply reply) {

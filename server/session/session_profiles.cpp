@@ -26,9 +26,10 @@ void Session::poll_profiles() {
 }
 
 void Session::update_places() {
-  std::set<std::filesystem::path> documents;
+  std::set<std::filesystem::path> workspace(folders_.begin(), folders_.end()), documents;
+  workspace.insert(run_folders_.begin(), run_folders_.end());
   for (const auto& [uri, document] : documents_) documents.insert(document.path().parent_path());
-  store_.set_places({folders_.begin(), folders_.end()}, std::move(documents));
+  store_.set_places(std::move(workspace), std::move(documents));
 }
 
 void Session::profiles_changed() {
@@ -37,8 +38,15 @@ void Session::profiles_changed() {
 }
 
 void Session::profiles_settled() {
-  if (binding_ == 0) answer_waiting();
-  if (run_ && run_->reading && binding_ == 0) finish_run("The hints are new.");
+  if (binding_ > 0 || store_.busy()) return;
+  answer_waiting();
+  if (run_ && run_->reading) finish_run(run_->unread.empty() ? "The hints are new." : run_->unread);
+}
+
+void Session::profile_unreadable(const Error& error) {
+  last_message_ = error.message;
+  if (run_ && run_->reading) run_->unread = "The profile cannot be read.";
+  client_.show(MessageType::warning, error.message);
 }
 
 void Session::bind_documents() {
@@ -78,8 +86,9 @@ void Session::bind(std::vector<Document*> documents, bool refresh) {
         changed = changed || document->profile() != job.binding.profile || job.binding.facts != nullptr;
         document->bind(std::move(job.binding));
       }
-      if (refresh && changed) client_.refresh();
-      if (!store_.busy()) profiles_settled();
+      if (refresh && changed) client_.refresh_hints();
+      if (refresh && changed && !(run_ && run_->reading)) client_.refresh_lenses();  // the end of the run asks for them
+      profiles_settled();
     });
   });
 }

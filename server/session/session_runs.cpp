@@ -42,6 +42,11 @@ std::pair<std::string, int> described(const runs::Progress& progress) {
   return {text, stretch->begin + static_cast<int>(part * (stretch->end - stretch->begin))};
 }
 
+// A virtual environment may lie in the workspace.
+bool is_installed(const std::filesystem::path& file) {
+  return std::ranges::any_of(file, [](const std::filesystem::path& part) { return part == "site-packages" || part == "dist-packages"; });
+}
+
 std::string ended_sentence(const std::string& name, const runs::RunEnd& end) {
   std::string text = name;
   if (end.signal) {
@@ -198,6 +203,8 @@ void Session::on_run_end(const runs::RunEnd& end) {
   if (end.bundle && !run_->cancelled) {
     run_->reading = true;
     run_->progress->report("Reading the profile", 97);
+    run_folders_.insert(end.bundle->parent_path().parent_path().parent_path());
+    update_places();
     store_.look_again();
     return;
   }
@@ -228,18 +235,34 @@ void Session::finish_run(const std::string& said) {
 
 // Lenses and actions name what can be done now.
 void Session::run_changed() {
-  client_.refresh();
+  client_.refresh_lenses();
   tell_profile_state();
 }
 
+// The innermost place in the user's own files: an error inside a library is rarely the library's.
+std::optional<runs::Frame> Session::place_of(const runs::Failure& failure) {
+  std::vector<runs::Frame> frames = runs::frames_of(failure.traceback);
+  if (!failure.file.empty() && failure.line) frames.push_back({failure.file, *failure.line});
+  const auto is_own = [&](const runs::Frame& frame) {
+    return documents_.at(frame.file) != nullptr || std::ranges::any_of(folders_, [&](const std::filesystem::path& folder) {
+             return std::ranges::mismatch(folder, frame.file).in1 == folder.end() && !is_installed(frame.file);
+           });
+  };
+  const auto own = std::ranges::find_if(frames.rbegin(), frames.rend(), is_own);
+  if (own != frames.rend()) return *own;
+  if (!failure.file.empty() && failure.line) return frames.back();
+  return std::nullopt;
+}
+
 void Session::publish_failure(const runs::Failure& failure, const std::string& message) {
-  if (failure.file.empty() || !failure.line) return;
-  const Document* document = documents_.at(failure.file.lexically_normal());
-  const std::string uri = document != nullptr ? document->uri() : protocol::uri_of_path(failure.file);
+  const auto place = place_of(failure);
+  if (!place) return;
+  const Document* document = documents_.at(place->file.lexically_normal());
+  const std::string uri = document != nullptr ? document->uri() : protocol::uri_of_path(place->file);
   // The whole line; a client clamps an end beyond it.
-  protocol::Range range{{*failure.line, 0}, {*failure.line, 1000}};
-  if (document != nullptr && *failure.line < document->lines().lines()) {
-    const std::string_view line = line_text(document->text(), document->lines(), *failure.line);
+  protocol::Range range{{place->line, 0}, {place->line, 1000}};
+  if (document != nullptr && place->line < document->lines().lines()) {
+    const std::string_view line = line_text(document->text(), document->lines(), place->line);
     const auto indent = std::min(line.find_first_not_of(" \t"), line.size());
     range.start.character = units(line.substr(0, indent), client_.can.encoding);
     range.end.character = units(line, client_.can.encoding);

@@ -104,7 +104,7 @@ void Session::apply_settings(const Json& value) {
   const bool shown_changed =
       read.settings.hints_enabled != settings_.hints_enabled || read.settings.hints_min_percent != settings_.hints_min_percent;
   settings_ = std::move(read.settings);
-  if (shown_changed) client_.refresh();
+  if (shown_changed) client_.refresh_hints();
 }
 
 void Session::did_change_watched_files(const Json& /*params*/) {
@@ -117,7 +117,7 @@ void Session::set_trust(const Json& params) {
   if (const auto error = reader.error()) return reject_params("hotlens/trust", *error);
   if (trusted == trusted_) return;
   trusted_ = trusted;
-  client_.refresh();
+  client_.refresh_lenses();
 }
 
 }  // namespace hotlens::session

@@ -1,10 +1,23 @@
 #include "server/session/store.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace hotlens::session {
 namespace fs = std::filesystem;
+
+namespace {
+
+// Reading a trace needs many times what the profile keeps; without asking, the allocator would hold on to it for the rest of the session.
+void return_freed_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
+}  // namespace
 
 ProfileStore::ProfileStore(Loop& loop, Events events) : loop_(loop), events_(std::move(events)) {}
 
@@ -51,6 +64,7 @@ void ProfileStore::load(const fs::path& bundle) {
   ++loading_;
   loop_.work([this, bundle] {
     auto result = profile::load(bundle);
+    return_freed_memory();
     loop_.post([this, bundle, result = std::move(result)]() mutable { loaded(bundle, std::move(result)); });
   });
 }

@@ -116,7 +116,7 @@ class Client:
 
     def write_bytes(self, data: bytes) -> None:
         assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(BrokenPipeError, ValueError):  # the test closed it, or the server is gone
             self.process.stdin.write(data)
             self.process.stdin.flush()
 

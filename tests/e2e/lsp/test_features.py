@@ -97,11 +97,11 @@ def test_lens_and_action_offer_to_profile(start: Start, example: Path) -> None:
 
     def titles(**context: Any) -> list[str]:
         actions = client.request("textDocument/codeAction", {**ask, "context": {"diagnostics": [], **context}})
-        assert all(a["kind"] == "source.hotlens.profile" for a in actions)
+        assert all(a["kind"] == "hotlens.profile" for a in actions)
         return [a["title"] for a in actions]
 
-    assert titles() == titles(triggerKind=2) == titles(only=["source"]) == titles(only=["source.hotlens.profile"]) != []
-    assert titles(only=["quickfix"]) == titles(only=["source.organizeImports"]) == titles(only=["sourc"]) == []
+    assert titles() == titles(triggerKind=2) == titles(only=["hotlens"]) == titles(only=["hotlens.profile"]) != []
+    assert titles(only=["quickfix"]) == titles(only=["source.organizeImports"]) == titles(only=["source"]) == []
 
 
 def test_lazy_tooltips_come_on_request_and_only_for_their_version(start: Start, example: Path) -> None:
@@ -264,6 +264,8 @@ def test_a_refused_refresh_is_not_repeated(start: Start, example: Path) -> None:
     client.hints_when_known(uri)
     asked = len(client.messages("workspace/codeLens/refresh"))
     client.notify("hotlens/trust", {"trusted": False})
+    client.settings = {"hints": {"enabled": False}}
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
     client.wait(lambda: len(client.messages("workspace/inlayHint/refresh")) > 1)
     assert len(client.messages("workspace/codeLens/refresh")) == asked == 1
 

@@ -42,3 +42,15 @@ TEST_CASE("lines end at any mark, in any chunking, and are bounded") {
     CHECK(lines == std::vector<std::string>{"a", "b", "c", std::string(kMaxLineBytes, 'x'), "last"});
   }
 }
+
+TEST_CASE("the places of a traceback, outermost first") {
+  const auto frames = frames_of(
+      "Traceback (most recent call last):\n  File \"/w/a b.py\", line 12, in <module>\n    train()\n"
+      "  File \"/w/m \\\"é.py\", line 7, in forward\n    x(\"\", line 9)\n  File \"<string>\", line 1\nValueError: File \"no\", line 3\n");
+  REQUIRE(frames.size() == 3);
+  CHECK((frames[0].file == "/w/a b.py" && frames[0].line == 11));
+  CHECK((frames[1].file == "/w/m \\\"é.py" && frames[1].line == 6));
+  CHECK(frames[2].file == "<string>");
+  CHECK(frames_of("").empty());
+  CHECK(frames_of("  File \"x\", line \n  File \"x\", line 0, in f\n").empty());
+}
