@@ -17,7 +17,8 @@
 namespace hotlens::cli {
 namespace {
 
-constexpr int kInterrupted = 130;  // what a shell reports for a command ended by Ctrl-C
+constexpr const char* kRecorderError = "RecorderError";  // the recorder's own word, not an exception of the script
+constexpr int kInterrupted = 130;                        // what a shell reports for a command ended by Ctrl-C
 
 std::vector<std::string> script_command(const RunOptions& options) {
   std::vector<std::string> command = options.command;
@@ -93,9 +94,10 @@ void print_json(const profile::Profile& profile) {
 
 int exit_code(const runs::RunEnd& end) {
   if (end.cancelled || end.signal) return kInterrupted;
-  if (end.failure || end.exit_code.value_or(1) != 0)
-    return end.exit_code == kInputUnusable && !end.failure ? kInputUnusable : kScriptFailed;
-  return end.bundle ? kDone : kInputUnusable;
+  const int code = end.exit_code.value_or(kScriptFailed);
+  const bool script_raised = end.failure && end.failure->type != kRecorderError;
+  if (script_raised || (code != 0 && code != kInputUnusable)) return kScriptFailed;
+  return code == 0 && end.bundle ? kDone : kInputUnusable;
 }
 
 }  // namespace
@@ -121,8 +123,7 @@ int run(const RunOptions& options) {
   } else {
     print_summary(**loaded, use_colour(STDOUT_FILENO));
   }
-  for (const Issue& issue : (*loaded)->warnings) std::cerr << "hotlens: " << issue.message << '\n';
-  return code;
+  return code;  // the recorder has said its warnings; `report` repeats them
 }
 
 }  // namespace hotlens::cli
