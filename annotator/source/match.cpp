@@ -64,12 +64,14 @@ class Matcher {
 
   // Pairs two statements and what is inside them.
   void pair_deep(Index i, Index j, bool certain) {
+    bool equal = o_[i].inside == n_[j].inside && o_[i].below - i == n_[j].below - j;
+    certain = certain && (equal || !body_went_elsewhere(i));
     pair(i, j, certain);
     if (o_[i].below == i + 1 || n_[j].below == j + 1) return;
-    if (o_[i].inside == n_[j].inside && o_[i].below - i == n_[j].below - j && untouched(i, j)) {
+    if (equal && untouched(i, j)) {
       for (Index k = 1; k < o_[i].below - i; ++k) pair(i + k, j + k, certain);
     } else {
-      block(i, j, certain && !body_went_elsewhere(i));
+      block(i, j, certain);
     }
   }
 

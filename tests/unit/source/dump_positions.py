@@ -2,7 +2,8 @@
 
 Per file: the statements of its syntax tree, and the positions of the instructions that call, store and iterate, with the qualified name of
 the code they belong to. Lines and columns are 0-based, columns count UTF-8 bytes. Files that this Python cannot compile are left out.
-Usage: dump_positions.py [--library] FILE…   (--library adds files of the standard library and of installed model packages)
+Usage: dump_positions.py [--library] [--list] FILE…
+--library adds files of the standard library and of installed model packages; --list prints only the paths.
 """
 
 from __future__ import annotations
@@ -14,20 +15,21 @@ import json
 import sys
 import sysconfig
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType
-from typing import Iterator
 
 Span = tuple[int, int, int, int]
 
-STANDARD = ["argparse.py", "ast.py", "dataclasses.py", "inspect.py", "typing.py", "asyncio/base_events.py", "unittest/mock.py", "statistics.py"]
+STANDARD = ["argparse.py", "ast.py", "dataclasses.py", "inspect.py", "typing.py", "asyncio/base_events.py", "statistics.py"]
+STANDARD += ["unittest/mock.py"]
 PACKAGES = {
     "transformers": ["models/bert/modeling_bert.py", "models/gpt2/modeling_gpt2.py"],
     "torch": ["nn/modules/transformer.py", "nn/modules/module.py", "utils/data/dataloader.py"],
 }
 
 
-def span(node: ast.expr | ast.stmt) -> Span:
+def span(node: ast.expr | ast.stmt | ast.ExceptHandler) -> Span:
     return (node.lineno - 1, node.col_offset, (node.end_lineno or 0) - 1, node.end_col_offset or 0)
 
 
@@ -54,6 +56,21 @@ def assigned(node: ast.AST) -> Iterator[ast.expr]:
             yield target.value if isinstance(target, ast.Starred) else target
 
 
+def place(instruction: dis.Instruction) -> Span | None:
+    at = instruction.positions
+    if at is None or at.lineno is None or at.col_offset is None or at.end_lineno is None or at.end_col_offset is None:
+        return None
+    return (at.lineno - 1, at.col_offset, at.end_lineno - 1, at.end_col_offset)
+
+
+def inside_formatted(nodes: list[ast.AST]) -> set[Span]:
+    """Calls inside f-strings, whose positions before Python 3.12 are not those of the text."""
+    if sys.version_info >= (3, 12):
+        return set()
+    strings = [node for node in nodes if isinstance(node, ast.JoinedStr)]
+    return {span(inner) for string in strings for inner in ast.walk(string) if isinstance(inner, ast.Call)}
+
+
 def describe(path: Path) -> dict[str, object] | None:
     try:
         text = path.read_bytes()
@@ -65,22 +82,17 @@ def describe(path: Path) -> dict[str, object] | None:
     except (SyntaxError, UnicodeDecodeError, ValueError, OSError):
         return None
     nodes = list(ast.walk(tree))
-    # Before 3.12 the positions inside f-strings are not those of the text.
-    formatted = {id(inner) for node in nodes if isinstance(node, ast.JoinedStr) for inner in ast.walk(node)} if sys.version_info < (3, 12) else set()
-    calls = {span(node) for node in nodes if isinstance(node, ast.Call) and id(node) not in formatted}
-    unknown = {span(node) for node in nodes if isinstance(node, ast.Call) and id(node) in formatted}
+    calls = {span(node) for node in nodes if isinstance(node, ast.Call)}
+    unknown = inside_formatted(nodes)
     targets = {span(target) for node in nodes for target in assigned(node)}
     loops = {span(node.iter) for node in nodes if isinstance(node, (ast.For, ast.AsyncFor))}
     found: dict[str, set[tuple[int | str, ...]]] = {"calls": set(), "other_calls": set(), "stores": set(), "loops": set()}
     for part in codes(code):
         for instruction in dis.get_instructions(part):
-            positions = instruction.positions
-            if positions is None or None in (positions.lineno, positions.col_offset, positions.end_lineno, positions.end_col_offset):
+            where = place(instruction)
+            if where is None or where in unknown:
                 continue
-            where = (positions.lineno - 1, positions.col_offset, positions.end_lineno - 1, positions.end_col_offset)  # type: ignore[operator]
             at = (*where, part.co_qualname)
-            if where in unknown:
-                continue
             if instruction.opname.startswith("CALL"):
                 found["calls" if where in calls else "other_calls"].add(at)
             elif instruction.opname.startswith("STORE_") and where in targets:
@@ -90,9 +102,9 @@ def describe(path: Path) -> dict[str, object] | None:
     statements = [
         (*span(node), hasattr(node, "body") or hasattr(node, "cases"))
         for node in nodes
-        if isinstance(node, (ast.stmt, ast.ExceptHandler))  # type: ignore[arg-type]
+        if isinstance(node, (ast.stmt, ast.ExceptHandler))
     ]
-    return {"path": str(path), "statements": sorted(statements), **{key: sorted(value) for key, value in found.items()}}  # type: ignore[type-var]
+    return {"path": str(path), "statements": sorted(statements), **{key: sorted(value) for key, value in found.items()}}
 
 
 def library_files() -> Iterator[Path]:
@@ -105,12 +117,16 @@ def library_files() -> Iterator[Path]:
 
 
 def main(arguments: list[str]) -> int:
+    paths = list(library_files()) if "--library" in arguments else []
+    paths += [Path(argument) for argument in arguments if not argument.startswith("--")]
+    paths = [path for path in paths if path.is_file()]
+    if "--list" in arguments:
+        print("\n".join(map(str, paths)))
+        return 0
     if sys.version_info < (3, 11):
         return 3
-    paths = list(library_files()) if "--library" in arguments else []
-    paths += [Path(argument) for argument in arguments if argument != "--library"]
     for path in paths:
-        if path.is_file() and (described := describe(path)) is not None:
+        if (described := describe(path)) is not None:
             print(json.dumps(described))
     return 0
 
