@@ -37,6 +37,14 @@ std::map<std::int32_t, std::uint32_t> thread_numbers(const Votes& votes) {
   return numbers;
 }
 
+// A node with hooks runs inside an `evaluate_function: X` that carries no number; the `X` inside does.
+void lend_to_evaluation(const trace::Trace& trace, const Forest& forest, std::uint32_t node, std::vector<std::uint32_t>& creator) {
+  const std::uint32_t outer = forest.parent[node];
+  if (creator[node] == kNoNode || outer == kNoNode || forest.kind[outer] != Kind::op || creator[outer] != kNoNode) return;
+  const auto name = [&](std::uint32_t at) { return trace.names[trace.events.name[forest.event[at]]]; };
+  if (forest.traits_at(trace, outer).backward && name(outer).ends_with(name(node))) creator[outer] = creator[node];
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> creators(const trace::Trace& trace, const Forest& forest) {
@@ -63,6 +71,7 @@ std::vector<std::uint32_t> creators(const trace::Trace& trace, const Forest& for
   std::vector<std::uint32_t> creator(forest.size(), kNoNode);
   for (const Numbered& op : backward) {
     creator[op.node] = latest(forward, op.sequence, numbers.at(events.forward_thread[forest.event[op.node]]), op.start);
+    lend_to_evaluation(trace, forest, op.node, creator);
   }
   return creator;
 }

@@ -48,3 +48,12 @@ TEST_CASE("a backward operator whose forward is not in the window has no creator
   const Read read(script);
   CHECK(creators(read.trace, read.forest)[read.node("MulBackward0")] == kNoNode);
 }
+
+TEST_CASE("a node with hooks lends its number to the evaluation around it") {
+  const Script script = Script()
+                            .op("aten::addmm", 1, 1, {.sequence = 5})
+                            .op("autograd::engine::evaluate_function: AddmmBackward0", 4, 9)
+                            .op("AddmmBackward0", 6, 3, {.sequence = 5, .forward_thread = 1});
+  const Read read(script);
+  CHECK(creators(read.trace, read.forest)[read.node("autograd::engine::evaluate_function: AddmmBackward0")] == read.node("aten::addmm"));
+}
