@@ -48,7 +48,7 @@ def build(capture: Capture, mapped: MapStep | None, sites: Sites, files: Files) 
     tree = Tree()
     roots = _ranked_roots(alive, calls)
     # Modules that a forward reaches without holding them as children are trees of their own.
-    roots += [(c.module, "other") for c in calls]
+    roots += [(c.module, _role(c.module, False, False)) for c in calls]
     used: set[str] = set()
     for root, role in roots:
         if id(root) not in tree.number:

@@ -1,0 +1,148 @@
+"""What the recorder costs the steps it times.
+
+    python tests/bench/recorder_overhead.py [--blocks 40] [--steps 10]
+
+Trains the model of `examples/resnet_digits` in one process on one thread and alternates short blocks of steps, so that other
+load on the machine meets both sides alike: steps with the boundary hook of plain steps against steps without any recorder;
+measured steps against steps under a bare torch.profiler with the same activities. Prints CPU time of the process (a busy machine
+does not change it much), the ratio of the medians and the quartiles of the ratios of neighbouring blocks; `--wall` for wall time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "annotator" / "recorder"), str(ROOT / "examples" / "resnet_digits")]
+os.environ.setdefault("KINETO_LOG_LEVEL", "6")
+
+
+def training(clock: Callable[[], float]) -> Callable[..., list[float]]:
+    """A function that runs some steps over one DataLoader and returns the seconds of each."""
+    import torch
+    from data import make_loaders
+    from model import ResNet
+
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    loader, _ = make_loaders(64)
+    model = ResNet()
+    criterion = torch.nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    loader_of_steps.append(loader)
+
+    def run(steps: int, between: Callable[[], Any] = lambda: None) -> list[float]:
+        times: list[float] = []
+        batches = endless(loader)
+        begin = clock()
+        for _ in range(steps):
+            images, labels = next(batches)
+            optimizer.zero_grad()
+            loss = criterion(model(images), labels)
+            loss.backward()
+            optimizer.step()
+            between()
+            now = clock()
+            times.append(now - begin)
+            begin = now
+        return times
+
+    return run
+
+
+loader_of_steps: list[Any] = []
+
+
+def endless(loader: Any) -> Iterator[Any]:
+    while True:
+        yield from loader
+
+
+def compare(name: str, aim: float, ours: Callable[[], list[float]], bare: Callable[[], list[float]], blocks: int) -> None:
+    """Alternates blocks; the first step of a block is left out."""
+    left: list[float] = []
+    right: list[float] = []
+    ratios: list[float] = []
+    for i in range(blocks):
+        pair = (ours, bare) if i % 2 == 0 else (bare, ours)
+        got = {side: side()[1:] for side in pair}
+        left += got[ours]
+        right += got[bare]
+        ratios.append(statistics.median(got[ours]) / statistics.median(got[bare]))
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    print(
+        f"{name}: {statistics.median(left) * 1e3:.2f} ms against {statistics.median(right) * 1e3:.2f} ms, "
+        f"ratio of medians {statistics.median(left) / statistics.median(right):.3f}, "
+        f"of blocks {middle:.3f} [{low:.3f}..{high:.3f}], aim <= {aim}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--blocks", type=int, default=40)
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--wall", action="store_true")
+    arguments = parser.parse_args()
+    run = training(time.perf_counter if arguments.wall else time.process_time)
+    from hotlens.cli import Options
+    from hotlens.frames import Files
+    from hotlens.hooks import Hooks
+    from hotlens.measure import ProfiledSteps
+    from hotlens.phases import Plain
+    from hotlens.report import Reporter
+    from hotlens.session import Session
+    from hotlens.steps import Boundary
+    from torch.profiler import ProfilerActivity, profile
+
+    loader = loader_of_steps[0]
+    session = Session(Options(argv=["bench"]), Reporter(), "", Files([]))
+    session.boundary = Boundary("loader", id(loader.batch_sampler), "bench", 0)
+    session.phases = [Plain(1 << 60)]
+    session.hooks = Hooks(session)
+    run(20)
+
+    def plain() -> list[float]:
+        assert session.hooks is not None and session.boundary is not None
+        session.hooks.keep_only(session.boundary)
+        before = session.phases[0].done
+        times = run(arguments.steps)
+        session.hooks.remove()
+        assert session.phases[0].done >= before + arguments.steps - 1, "the hook did not see the steps"
+        return times
+
+    def measured() -> list[float]:
+        window = ProfiledSteps(details=False)
+        window.start()
+        window.begin()
+
+        def boundary() -> None:
+            window.end()
+            window.begin()
+
+        times = run(arguments.steps, boundary)
+        window.drop()
+        window.stop()
+        return times
+
+    def bare_profiler() -> list[float]:
+        from torch.profiler import ProfilerAction
+
+        window = profile(activities=[ProfilerActivity.CPU], schedule=lambda step: ProfilerAction.RECORD)
+        window.start()
+        times = run(arguments.steps, window.step)
+        window.stop()
+        return times
+
+    compare("plain steps against no recorder", 1.01, plain, lambda: run(arguments.steps), arguments.blocks)
+    compare("measured steps against bare torch.profiler", 1.02, measured, bare_profiler, arguments.blocks)
+
+
+if __name__ == "__main__":
+    main()
