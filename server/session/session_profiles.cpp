@@ -98,8 +98,9 @@ Session::Json Session::state_of(const std::filesystem::path& file) const {
   const auto candidates = store_.candidates(file);
   if (!candidates.empty()) {
     const profile::Profile& shown = *candidates.front();
+    const Ns step = shown.plain_step.value_or(shown.step_wall());  // as in the lens
     state["profile"] = {{"id", shown.id},       {"source", shown.source},          {"created", shown.created},
-                        {"torch", shown.torch}, {"folder", shown.folder.string()}, {"stepNs", shown.step_wall().count()}};
+                        {"torch", shown.torch}, {"folder", shown.folder.string()}, {"stepNs", step.count()}};
   }
   if (run_) state["runId"] = run_->id;
   if (!last_message_.empty()) state["message"] = last_message_;

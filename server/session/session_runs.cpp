@@ -62,7 +62,7 @@ std::string ended_sentence(const std::string& name, const runs::RunEnd& end) {
 }
 
 std::string failure_sentence(const std::string& name, const runs::Failure& failure) {
-  if (!failure.sentence.empty()) return failure.sentence;
+  if (failure.type.empty() && !failure.sentence.empty()) return failure.sentence;
   std::string text = name;
   text.append(" failed: ").append(failure.type);
   if (!failure.message.empty()) text.append(failure.type.empty() ? "" : ": ").append(failure.message);

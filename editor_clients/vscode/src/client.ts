@@ -134,6 +134,9 @@ export class Client implements vscode.Disposable {
           const request = await prepareProfile(args[0]);
           return request === undefined ? undefined : next(command, [request]);
         },
+        // Asked for by a person only: an action that is there for every line would light the bulb on every line.
+        provideCodeActions: (document, range, context, token, next) =>
+          context.triggerKind === vscode.CodeActionTriggerKind.Automatic ? [] : next(document, range, context, token),
         handleWorkDoneProgress: (token, value, next) => {
           if (!progress.handle(token, value)) next(token, value);
           else if (value.kind === "end") next(token, value); // lets the client forget the token

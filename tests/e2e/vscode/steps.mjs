@@ -98,11 +98,20 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
   const lens = (text) => page.locator(".codelens-decoration a", { hasText: text }).first();
   const notification = (text) => page.locator(".notification-list-item", { hasText: text }).first();
 
+  const cancelButton = () => notification(/Profil/).locator(".monaco-button", { hasText: "Cancel" });
+  const status = (text) => page.locator(".statusbar-item", { hasText: text }).first();
+
   async function openByName(file) {
-    await page.keyboard.press("Control+P");
-    await page.locator(".quick-input-widget input").first().fill(file);
-    await page.locator(".quick-input-list .monaco-list-row", { hasText: file }).first().waitFor();
-    await page.keyboard.press("Enter");
+    const input = page.locator(".quick-input-widget input").first();
+    for (let tries = 0; tries < 3; tries++) { // the list may still hold what it had before the name was typed
+      await page.keyboard.press("Control+P");
+      await input.fill(file);
+      const row = page.locator(".quick-input-list .monaco-list-row.focused", { hasText: file }).first();
+      await row.waitFor({ timeout: 5000 }).catch(() => {});
+      await page.keyboard.press("Enter");
+      if (await page.locator(".tab.active", { hasText: file }).waitFor({ timeout: 5000 }).then(() => true, () => false)) return;
+      await page.keyboard.press("Escape");
+    }
   }
 
   const recorders = () => spawnSync(workspacePids, [workspace, "record"], { encoding: "utf8" }).stdout.trim();
@@ -166,12 +175,12 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
     progress: () => notification(/Profil/).waitFor(),
     async cancel() {
       await notification(/Profil/).hover();
-      await notification(/Profil/).locator(".monaco-button", { hasText: "Cancel" }).click();
+      await cancelButton().click();
     },
     async finished() {
-      await notification(/Profil.*Cancel/s).waitFor({ timeout: 5000 }).catch(() => {}); // it may be over already
-      await page.locator(".notification-list-item .monaco-progress-container.active").first()
-        .waitFor({ state: "detached", timeout: RUN_WAIT_MS });
+      await status(/Profiling/).waitFor({ timeout: 5000 }).catch(() => {}); // it may be over already
+      await status(/Profiling/).waitFor({ state: "detached", timeout: RUN_WAIT_MS });
+      await cancelButton().waitFor({ state: "detached", timeout: WAIT_MS });
     },
     async insert_above(text, line) {
       await clickLine(text);
