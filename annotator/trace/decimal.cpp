@@ -68,9 +68,33 @@ std::optional<std::int64_t> scaled(std::string_view text, int scale) {
   return negative ? -value : value;
 }
 
+// Digits with at most one point: what torch writes. Nothing for what needs the general way.
+std::optional<Ns> plain_microseconds(std::string_view text) {
+  constexpr std::size_t kSafeDigits = 15;  // before the point: three more cannot overflow
+  std::int64_t value = 0;
+  std::size_t at = 0;
+  for (; at < text.size() && is_digit(text[at]); ++at) {
+    if (at == kSafeDigits) return std::nullopt;
+    value = value * 10 + (text[at] - '0');
+  }
+  if (at == 0) return std::nullopt;
+  int missing = 3;
+  if (at < text.size() && text[at] == '.') {
+    for (++at; at < text.size() && is_digit(text[at]); ++at) {
+      if (missing == 0) continue;
+      value = value * 10 + (text[at] - '0');
+      --missing;
+    }
+  }
+  if (at < text.size() && text[at] > ' ') return std::nullopt;
+  for (; missing > 0; --missing) value *= 10;
+  return Ns{value};
+}
+
 }  // namespace
 
 std::optional<Ns> microseconds(std::string_view text) {
+  if (const std::optional<Ns> plain = plain_microseconds(text)) return plain;
   const std::optional<std::int64_t> value = scaled(text, 3);
   if (!value) return std::nullopt;
   return Ns{*value};

@@ -13,7 +13,8 @@ namespace hotlens::trace {
 
 class EventReader {
  public:
-  EventReader(Trace& trace, Issues& issues) : trace_(trace), issues_(issues) {}
+  // Trace::json_bytes tells how many events to expect.
+  EventReader(Trace& trace, Issues& issues);
 
   // Reads the next element of traceEvents and counts it. An error means that the JSON itself is broken here and nothing was kept of it.
   simdjson::error_code read(simdjson::ondemand::object object);

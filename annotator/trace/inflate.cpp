@@ -3,8 +3,9 @@
 #include <libdeflate.h>
 
 #include <algorithm>
-#include <cstdint>
+#include <cstring>
 #include <memory>
+#include <utility>
 
 namespace hotlens::trace {
 namespace {
@@ -30,15 +31,21 @@ struct Member {
   std::size_t consumed = 0, produced = 0;
 };
 
+void grow(PaddedBytes& text, std::size_t used, std::size_t size) {
+  PaddedBytes larger = PaddedBytes::zeroed(size);
+  std::memcpy(larger.data(), text.data(), used);
+  text = std::move(larger);
+}
+
 // Inflates one member to the end of `text`. `text` is zero-filled beyond `used`, so that what a broken member left can be told.
-Member inflate_member(libdeflate_decompressor* decompressor, std::string_view bytes, std::string& text, std::size_t used) {
+Member inflate_member(libdeflate_decompressor* decompressor, std::string_view bytes, PaddedBytes& text, std::size_t used) {
   const std::size_t limit = used + bytes.size() * kMaxRatio + kSmallestBuffer;
   for (;;) {
     Member member;
     member.result = libdeflate_gzip_decompress_ex(decompressor, bytes.data(), bytes.size(), text.data() + used, text.size() - used,
                                                   &member.consumed, &member.produced);
     if (member.result != LIBDEFLATE_INSUFFICIENT_SPACE || text.size() >= limit) return member;
-    text.resize(std::min(text.size() * 2, limit));
+    grow(text, used, std::min(text.size() * 2, limit));
   }
 }
 
@@ -48,28 +55,28 @@ bool is_gzip(std::string_view bytes) {
   return bytes.size() > 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b';
 }
 
-Result<std::string> inflated(std::string bytes, std::string_view where, Issues& issues) {
+Result<PaddedBytes> inflated(std::string_view bytes, std::string_view where, Issues& issues) {
   const Decompressor decompressor(libdeflate_alloc_decompressor());
   if (!decompressor) return std::unexpected(Error{ErrorCode::failed, "not enough memory to inflate the file", std::string(where)});
   const std::size_t claimed = bytes.size() < 18 ? 0 : claimed_size(bytes);
-  std::string text;
-  text.resize(std::max(kSmallestBuffer, claimed <= bytes.size() * kPlausibleRatio ? claimed + 1 : bytes.size() * kPlausibleRatio / 4));
+  PaddedBytes text = PaddedBytes::zeroed(
+      std::max(kSmallestBuffer, claimed <= bytes.size() * kPlausibleRatio ? claimed + 1 : bytes.size() * kPlausibleRatio / 4));
   std::size_t used = 0;
   std::string_view rest = bytes;
   while (is_gzip(rest)) {
     const Member member = inflate_member(decompressor.get(), rest, text, used);
     if (member.result != LIBDEFLATE_SUCCESS) {
       // JSON holds no zero byte: up to the last other byte is what was inflated before the break.
-      used = std::max(used, text.find_last_not_of('\0') + 1);
+      used = std::max(used, text.view().find_last_not_of('\0') + 1);
       issues.add("truncated-gzip", "the compressed file is cut short or damaged; what could be inflated was read");
       break;
     }
     used += member.produced;
     rest.remove_prefix(member.consumed);
-    if (is_gzip(rest) && text.size() - used < rest.size()) text.resize(used + rest.size() * 2);
+    if (is_gzip(rest) && text.size() - used < rest.size()) grow(text, used, used + rest.size() * 2);
   }
-  text.resize(used);
-  if (text.empty())
+  text.shrink(used);
+  if (used == 0)
     return std::unexpected(
         Error{ErrorCode::malformed, "the gzip data is damaged from its first byte; copy the file again", std::string(where)});
   return text;

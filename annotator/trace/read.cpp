@@ -1,13 +1,10 @@
 // The document around the events: file, compression, root form, metadata, and what to do when the JSON breaks off.
 #include <simdjson.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <memory>
-#include <system_error>
+#include <string>
 #include <utility>
 
+#include "annotator/trace/bytes.h"
 #include "annotator/trace/decimal.h"
 #include "annotator/trace/event_reader.h"
 #include "annotator/trace/inflate.h"
@@ -98,49 +95,22 @@ Error unusable(std::string_view where, std::string message) {
   return {ErrorCode::malformed, std::move(message), std::string(where)};
 }
 
-Result<std::string> file_bytes(const std::filesystem::path& path) {
-  std::error_code status;
-  if (std::filesystem::is_directory(path, status)) {
-    return std::unexpected(
-        Error{ErrorCode::unreadable, "this is a folder, not a trace file; give a .json or .json.gz file", path.string()});
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    const ErrorCode code = errno == ENOENT ? ErrorCode::not_found : ErrorCode::unreadable;
-    return std::unexpected(Error{code, std::string("cannot open the file: ") + std::strerror(errno), path.string()});
-  }
-  std::string bytes;
-  const std::uintmax_t size = std::filesystem::is_regular_file(path, status) ? std::filesystem::file_size(path, status) : 0;
-  if (!status && size > 0) {
-    bytes.reserve(size + simdjson::SIMDJSON_PADDING);
-    bytes.resize(size);
-    file.read(bytes.data(), static_cast<std::streamsize>(size));
-    bytes.resize(static_cast<std::size_t>(file.gcount()));
-    return bytes;
-  }
-  bytes.assign(std::istreambuf_iterator<char>(file), {});
-  return bytes;
-}
-
-}  // namespace
-
-Result<Trace> read_bytes(std::string bytes, std::string_view where, Issues& issues) {
-  if (is_gzip(bytes)) {
-    Result<std::string> json = inflated(std::move(bytes), where, issues);
+Result<Trace> read_padded(PaddedBytes bytes, std::string_view where, Issues& issues) {
+  if (is_gzip(bytes.view())) {
+    Result<PaddedBytes> json = inflated(bytes.view(), where, issues);
     if (!json) return std::unexpected(json.error());
     bytes = std::move(*json);
   }
-  if (bytes.find_first_not_of(" \t\r\n") == std::string::npos) {
+  if (bytes.view().find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return std::unexpected(unusable(where, "the file is empty; record the trace again"));
   }
-  const std::size_t size = bytes.size();
-  bytes.reserve(size + simdjson::SIMDJSON_PADDING);
   Trace trace;
-  trace.json_bytes = size;
+  trace.json_bytes = bytes.size();
   EventReader reader(trace, issues);
   ondemand::parser parser;
   ondemand::document document;
-  Found found{parser.iterate(simdjson::padded_string_view(bytes.data(), size, bytes.capacity())).get(document), false};
+  const simdjson::padded_string_view json(bytes.data(), bytes.size(), bytes.size() + PaddedBytes::kPadding);
+  Found found{parser.iterate(json).get(document), false};
   if (!found.error) found = read_root(document, trace, reader);
   if (found.error) {
     found.events = salvage(bytes, reader.seen(), trace, reader, issues) || found.events;
@@ -155,10 +125,16 @@ Result<Trace> read_bytes(std::string bytes, std::string_view where, Issues& issu
   return trace;
 }
 
+}  // namespace
+
+Result<Trace> read_bytes(std::string_view bytes, std::string_view where, Issues& issues) {
+  return read_padded(PaddedBytes::copy_of(bytes), where, issues);
+}
+
 Result<Trace> read_file(const std::filesystem::path& path, Issues& issues) {
-  Result<std::string> bytes = file_bytes(path);
+  Result<PaddedBytes> bytes = file_bytes(path);
   if (!bytes) return std::unexpected(bytes.error());
-  return read_bytes(std::move(*bytes), path.string(), issues);
+  return read_padded(std::move(*bytes), path.string(), issues);
 }
 
 }  // namespace hotlens::trace

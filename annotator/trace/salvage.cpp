@@ -172,8 +172,8 @@ std::string repaired(std::string_view event) {
   return out;
 }
 
-bool salvage(const std::string& bytes, std::uint32_t already, Trace& trace, EventReader& reader, Issues& issues) {
-  const std::string_view text = bytes;
+bool salvage(const PaddedBytes& bytes, std::uint32_t already, Trace& trace, EventReader& reader, Issues& issues) {
+  const std::string_view text = bytes.view();
   std::size_t at = first_element(text);
   if (at == kEnd) return false;
   simdjson::ondemand::parser parser;
@@ -209,7 +209,7 @@ bool salvage(const std::string& bytes, std::uint32_t already, Trace& trace, Even
       continue;
     }
     const std::string_view piece = text.substr(at, end - at);
-    if (!read_event(parser, piece, bytes.capacity() - at, reader)) {
+    if (!read_event(parser, piece, bytes.size() + PaddedBytes::kPadding - at, reader)) {
       if (read_repaired(parser, piece, reader)) {
         issues.add("repaired-event", "an event in the trace is not valid JSON; it was repaired and kept");
       } else {

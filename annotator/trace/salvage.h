@@ -8,13 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include "annotator/trace/bytes.h"
 #include "annotator/trace/event_reader.h"
 
 namespace hotlens::trace {
 
-// `bytes` has SIMDJSON_PADDING of capacity beyond its end. The first `already` elements were read before. Returns whether there is a list
+// The first `already` elements were read before. Returns whether there is a list
 // of events at all.
-bool salvage(const std::string& bytes, std::uint32_t already, Trace& trace, EventReader& reader, Issues& issues);
+bool salvage(const PaddedBytes& bytes, std::uint32_t already, Trace& trace, EventReader& reader, Issues& issues);
 
 // One event's text with the strings in it made valid: raw quotes, control characters and invalid UTF-8 escaped or replaced.
 std::string repaired(std::string_view event);

@@ -81,7 +81,7 @@ struct Trace {
 Result<Trace> read_file(const std::filesystem::path& path, Issues& issues);
 
 // JSON or gzip bytes; `where` names them in messages.
-Result<Trace> read_bytes(std::string bytes, std::string_view where, Issues& issues);
+Result<Trace> read_bytes(std::string_view bytes, std::string_view where, Issues& issues);
 
 bool on_device(Category category);  // kernel, copy or fill
 

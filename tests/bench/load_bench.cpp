@@ -33,7 +33,11 @@ Input read_input(const char* path) {
   std::ifstream file(path, std::ios::binary);
   Input input{path, std::string(std::istreambuf_iterator<char>(file), {}), {}};
   Issues issues;
-  input.json = trace::is_gzip(input.raw) ? trace::inflated(input.raw, path, issues).value_or("") : input.raw;
+  if (!trace::is_gzip(input.raw)) {
+    input.json = input.raw;
+  } else if (const auto json = trace::inflated(input.raw, path, issues)) {
+    input.json = json->view();
+  }
   return input;
 }
 

@@ -1,4 +1,9 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "annotator/trace/trace.h"
 #include "tests/unit/catch.h"
@@ -139,4 +144,22 @@ TEST_CASE("a folder and a missing file are told apart") {
   Issues issues;
   CHECK(read_file(std::filesystem::temp_directory_path(), issues).error().code == ErrorCode::unreadable);
   CHECK(read_file("/nonexistent/trace.json", issues).error().code == ErrorCode::not_found);
+}
+
+TEST_CASE("a pipe is read to its end, whatever its size") {
+  const std::filesystem::path pipe = std::filesystem::temp_directory_path() / ("hotlens-pipe-" + std::to_string(getpid()));
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  std::string text = R"json({"traceEvents": [)json";
+  for (int i = 0; i < 5000; ++i) {
+    text += R"json({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 3, "dur": 1},)json";
+  }
+  text.back() = ']';
+  text += '}';
+  std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << text; });
+  Issues issues;
+  const Result<Trace> trace = read_file(pipe, issues);
+  writer.join();
+  std::filesystem::remove(pipe);
+  REQUIRE(trace.has_value());
+  CHECK(trace->events.size() == 5000);
 }
