@@ -66,10 +66,12 @@ PaddedBytes::~PaddedBytes() {
 }
 
 PaddedBytes PaddedBytes::zeroed(std::size_t size) {
+  constexpr std::size_t kWorthHugePages = std::size_t{8} << 20;  // faults of small pages cost more than parsing
   PaddedBytes bytes;
   const std::size_t length = whole_pages(size + kPadding);
   void* memory = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
+  if (length >= kWorthHugePages) madvise(memory, length, MADV_HUGEPAGE);  // advice only: no matter if it fails
   bytes.data_ = static_cast<char*>(memory);
   bytes.size_ = size;
   bytes.mapped_ = length;
