@@ -175,22 +175,26 @@ class Placer {
   State state(const Match& match, const Statement& was, const Statement& is) const {
     if (!match.same) return State::edited;
     if (!match.certain || was.around != is.around || was.key != is.key) return State::context;
-    return position_of(old_.outline, was.head).line == position_of(now_.outline, is.head).line ? State::fresh : State::moved;
+    return was.line == is.line ? State::fresh : State::moved;
+  }
+
+  Range range(const Statement& is, std::uint32_t begin, std::uint32_t end) const {
+    return {position_of(now_.outline, is, begin), position_of(now_.outline, is, end)};
   }
 
   std::optional<Range> expression(const Anchor& anchor, const Match& match, const Statement& was, const Statement& is) {
     std::string_view before = std::string_view(old_.text).substr(was.begin, was.end - was.begin);
     std::string_view after = std::string_view(now_.text).substr(is.begin, is.end - is.begin);
-    if (before == after) return range_of(now_.outline, is.begin + anchor.begin, is.begin + anchor.end);
+    if (before == after) return range(is, is.begin + anchor.begin, is.begin + anchor.end);
     const NormalTokens& now = tokens(now_tokens_, now_, match.to);
-    if (match.same) return range_of(now_.outline, now[anchor.first].begin, now[anchor.last].end);
-    return same_expression(anchor, tokens(old_tokens_, old_, anchor.statement), now);
+    if (match.same) return range(is, now[anchor.first].begin, now[anchor.last].end);
+    return same_expression(anchor, is, tokens(old_tokens_, old_, anchor.statement), now);
   }
 
   // In an edited statement: the one place that has the expression's tokens, or else the one call of the same callee.
-  std::optional<Range> same_expression(const Anchor& anchor, const NormalTokens& was, const NormalTokens& now) const {
+  std::optional<Range> same_expression(const Anchor& anchor, const Statement& is, const NormalTokens& was, const NormalTokens& now) const {
     std::span<const NormalToken> wanted = std::span(was).subspan(anchor.first, anchor.last - anchor.first + 1);
-    if (auto found = only_place(now, wanted)) return range_of(now_.outline, now[*found].begin, now[*found + wanted.size() - 1].end);
+    if (auto found = only_place(now, wanted)) return range(is, now[*found].begin, now[*found + wanted.size() - 1].end);
     auto open = std::ranges::find_if(wanted, [&](const NormalToken& token) { return old_.text[token.begin] == '('; });
     if (open == wanted.begin() || open == wanted.end()) return std::nullopt;
     auto callee = wanted.first(static_cast<std::size_t>(open - wanted.begin()) + 1);
@@ -198,7 +202,7 @@ class Placer {
     if (!found) return std::nullopt;
     std::size_t close = closing(now, *found + callee.size() - 1);
     if (close == now.size()) return std::nullopt;
-    return range_of(now_.outline, now[*found].begin, now[close].end);
+    return range(is, now[*found].begin, now[close].end);
   }
 
   std::size_t closing(const NormalTokens& tokens, std::size_t open) const {

@@ -13,11 +13,12 @@ namespace {
 std::vector<std::uint32_t> line_starts(std::string_view text) {
   std::vector<std::uint32_t> starts{0};
   starts.reserve(text.size() / 32);
-  for (std::uint32_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '\n' || (c == '\r' && (i + 1 == text.size() || text[i + 1] != '\n'))) starts.push_back(i + 1);
+  bool returns = text.find('\r') != std::string_view::npos;
+  for (std::size_t i = 0;; ++i) {
+    i = returns ? text.find_first_of("\r\n", i) : text.find('\n', i);
+    if (i == std::string_view::npos) return starts;
+    if (text[i] == '\n' || i + 1 == text.size() || text[i + 1] != '\n') starts.push_back(static_cast<std::uint32_t>(i + 1));
   }
-  return starts;
 }
 
 std::uint64_t chain(const Statement& statement) {
@@ -67,9 +68,24 @@ void link_upwards(std::vector<Statement>& statements) {
   }
 }
 
-void link(std::vector<Statement>& statements) {
-  link_downwards(statements);
-  link_upwards(statements);
+// Statements are in the order of the text, so their lines are found in one walk over both.
+void number_lines(Outline& outline) {
+  const auto& lines = outline.lines;
+  std::uint32_t line = 0;
+  auto line_of = [&](std::uint32_t byte) {
+    while (line + 1 < lines.size() && lines[line + 1] <= byte) ++line;
+    return line;
+  };
+  for (Statement& statement : outline.statements) {
+    statement.line = line_of(statement.head);
+    statement.end_line = line_of(statement.end);
+  }
+}
+
+void link(Outline& outline) {
+  number_lines(outline);
+  link_downwards(outline.statements);
+  link_upwards(outline.statements);
 }
 
 void read_from(std::string_view text, std::uint32_t at, std::vector<Statement>& statements) {
@@ -101,7 +117,7 @@ Outline outline_of(std::string_view text) {
   Outline outline{.statements = {}, .lines = line_starts(text)};
   outline.statements.reserve(text.size() / 32);
   read_from(text, 0, outline.statements);
-  link(outline.statements);
+  link(outline);
   return outline;
 }
 
@@ -132,7 +148,7 @@ Outline outline_after(const Outline& old, std::string_view text, std::uint32_t s
     if (!reader.read(at, statements)) break;
     at = reader.next();
   }
-  link(statements);
+  link(outline);
   return outline;
 }
 
@@ -151,12 +167,14 @@ bool byte_of(const Outline& outline, std::string_view text, Position at, std::ui
   return true;
 }
 
-Range range_of(const Outline& outline, std::uint32_t begin, std::uint32_t end) {
-  return {position_of(outline, begin), position_of(outline, end)};
+Position position_of(const Outline& outline, const Statement& statement, std::uint32_t byte) {
+  if (statement.line != statement.end_line || byte < statement.head || byte > statement.end) return position_of(outline, byte);
+  return {statement.line, byte - outline.lines[statement.line]};
 }
 
 Range range_of(const Outline& outline, const Statement& statement) {
-  return range_of(outline, statement.head, statement.end);
+  return {{statement.line, statement.head - outline.lines[statement.line]},
+          {statement.end_line, statement.end - outline.lines[statement.end_line]}};
 }
 
 std::uint32_t statement_at(const Outline& outline, std::uint32_t byte) {

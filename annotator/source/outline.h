@@ -38,13 +38,14 @@ struct Statement {
   bool opens_line = true;  // false behind a semicolon or a header on the same line
 
   // Where it stands.
-  std::uint32_t parent = kNoStatement;  // the compound statement around it
-  std::uint32_t scope = kNoStatement;   // the function or class around it
-  std::uint32_t below = 0;              // index behind the last statement inside it
-  std::uint64_t key = 0;                // own_key; for else, except, … with what they belong to
-  std::uint64_t around = 0;             // hash of all headers around it
-  std::uint64_t inside = 0;             // hash of everything below it
-  std::uint64_t deep = 0;               // hash of it and everything below it
+  std::uint32_t line = 0, end_line = 0;  // of head and of end
+  std::uint32_t parent = kNoStatement;   // the compound statement around it
+  std::uint32_t scope = kNoStatement;    // the function or class around it
+  std::uint32_t below = 0;               // index behind the last statement inside it
+  std::uint64_t key = 0;                 // own_key; for else, except, … with what they belong to
+  std::uint64_t around = 0;              // hash of all headers around it
+  std::uint64_t inside = 0;              // hash of everything below it
+  std::uint64_t deep = 0;                // hash of it and everything below it
 };
 
 struct Outline {
@@ -57,10 +58,11 @@ Outline outline_of(std::string_view text);
 Outline outline_after(const Outline& old, std::string_view text, std::uint32_t start, std::uint32_t old_end, std::uint32_t new_end);
 
 Position position_of(const Outline& outline, std::uint32_t byte);
+// The same for a byte of a statement, without a search where the statement is on one line.
+Position position_of(const Outline& outline, const Statement& statement, std::uint32_t byte);
 // The byte of a position; past the end of a line it is the line's end. False for a line that does not exist.
 bool byte_of(const Outline& outline, std::string_view text, Position at, std::uint32_t& byte);
 
-Range range_of(const Outline& outline, std::uint32_t begin, std::uint32_t end);
 // The statement without its decorators.
 Range range_of(const Outline& outline, const Statement& statement);
 

@@ -43,7 +43,7 @@ Subject subject_of(const Tree& tree) {
     Tokens tokens = tokens_between(tree.text(), statement.head, statement.end);
     if (tokens.size() < 4) continue;
     subject.facts.push_back({.role = Role::line,
-                             .range = range_of(outline, tokens[1].begin, tokens[tokens.size() - 1].end),
+                             .range = {position_of(outline, tokens[1].begin), position_of(outline, tokens.back().end)},
                              .has_columns = true,
                              .function = ""});
     subject.statements.push_back(i);
