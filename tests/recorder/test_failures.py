@@ -85,7 +85,7 @@ def test_a_script_that_swallows_everything_is_stopped(tmp_path: Path) -> None:
         + "except BaseException as error:\n    print(type(error).__name__)\n"
     )
     run = record_text(tmp_path, MODEL + "while True:\n" + indent(body))
-    assert run.code == 0 and run.out == "Finished\n" * 3
+    assert run.code == 0 and run.out == "SystemExit\n" * 3
     check_bundle(run.bundle)
 
 

@@ -116,6 +116,24 @@ with torch.no_grad():
         p -= 0.1 * p.grad
         p.grad = None
 """
+SCRIPTED = "model = torch.jit.script(model)\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+DEEP = """\
+def deep(n):
+    return n and deep(n - 1)
+try:
+    deep(10**6)
+except RecursionError:
+    pass
+"""
+SPARSE = """\
+if i == 0:
+    model = nn.Sequential(nn.EmbeddingBag(10, 4, sparse=True), nn.LazyLinear(3))
+    model(torch.randint(0, 10, (4, 3)))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+optimizer.zero_grad()
+model(torch.randint(0, 10, (4, 3))).sum().backward()
+optimizer.step()
+"""
 SHAPES = [
     Shape("loader", loop(), "loader"),
     Shape("no loader", counted_loop(100), "optimizer"),
@@ -154,6 +172,10 @@ SHAPES = [
     Shape("checkpoint", counted_loop(100).replace("for i in", CHECKPOINT.format(reentrant=False) + "for i in"), "optimizer"),
     Shape("reentrant checkpoint", counted_loop(100).replace("for i in", CHECKPOINT.format(reentrant=True) + "for i in"), "optimizer"),
     Shape("odd calls", loop().replace("for x", ODD_CALLS + "for x"), "loader"),
+    Shape("data parallel", loop().replace("for x", "model = nn.DataParallel(model)\nfor x"), "loader"),
+    Shape("scripted", loop().replace("for x", SCRIPTED + "for x"), "loader"),
+    Shape("deep recursion", loop(step=DEEP + STEP), "loader"),
+    Shape("sparse gradients", counted_loop(100, step=SPARSE), "optimizer", 0),
     Shape(
         "user's own ranges",
         MODEL + "from torch.profiler import record_function\nfor x, y in loader():\n    with record_function('step'):\n" + indent(STEP, 8),

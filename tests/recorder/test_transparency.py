@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Run, plain, record, record_text
-from scripts import counted_loop, loop
+from scripts import MODEL, STEP, counted_loop, indent, loop
 from test_bundle import check_bundle
 
 FACTS = """
@@ -142,8 +142,6 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("how", ["fork", "spawn"])
 def test_workers_neither_record_nor_write(tmp_path: Path, how: str) -> None:
-    from scripts import MODEL, STEP, indent
-
     run = record_text(tmp_path, WORKERS.format(model=MODEL, how=how, step=indent(STEP, 8)))
     assert run.code == 0, run.err
     check_bundle(run.bundle)
@@ -222,3 +220,44 @@ def test_the_random_numbers_are_the_scripts(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(script)
     run: Run = record(tmp_path, ["train.py"], ["--keep-going"])
     assert run.out == plain(tmp_path, ["train.py"]).stdout
+
+
+def test_training_in_a_thread_is_recorded_and_ends_silently(tmp_path: Path) -> None:
+    body = "for x, y in loader():\n" + indent(STEP)
+    script = (
+        MODEL
+        + "import threading\ndef train():\n"
+        + indent(body)
+        + "t = threading.Thread(target=train)\nt.start()\nt.join()\nprint('end')\n"
+    )
+    run = record_text(tmp_path, script)
+    assert (run.code, run.out) == (0, "end\n")
+    assert "Traceback" not in run.err and run.own_messages() == []
+    check_bundle(run.bundle)
+
+
+def test_a_script_with_a_profiler_of_its_own_goes_on_alone(tmp_path: Path) -> None:
+    script = (
+        MODEL
+        + "from torch.profiler import profile\nwith profile() as p:\n"
+        + indent("for x, y in loader():\n" + indent(STEP))
+        + "print('end')\n"
+    )
+    run = record_text(tmp_path, script)
+    assert run.code == 0 and run.out == "end\n" and run.bundles == []
+    assert "the script runs torch.profiler itself" in run.err and run.progress[-1]["phase"] == "failed"
+
+
+def test_a_fault_of_the_recorder_is_not_the_scripts(tmp_path: Path) -> None:
+    fault = "import sys\nimport _hotlens_recorder.mapping as m\nm.MapStep._adopt_stack = lambda *a: 1 / 0\n"
+    run = record_text(tmp_path, fault + loop(after="print('end')\n"))
+    assert run.code == 0 and run.out == "end\n" and run.bundles == []
+    assert "the recorder failed (ZeroDivisionError" in run.err
+
+
+def test_a_fault_while_marking_costs_only_the_map_step(tmp_path: Path) -> None:
+    fault = "import _hotlens_recorder.mapping as m\nm.MapStep._enter_stage = lambda *a: 1 / 0\n"
+    run = record_text(tmp_path, fault + loop())
+    assert run.code == 0
+    manifest = run.bundle.manifest
+    assert [w["code"] for w in manifest["warnings"]] == ["map_step_failed"] and "map_trace" not in manifest

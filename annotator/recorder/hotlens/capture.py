@@ -6,6 +6,7 @@ weakly. Which noted place becomes a module's line is decided when the bundle is 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import weakref
@@ -72,7 +73,8 @@ class Capture:
 
         @functools.wraps(original)
         def noting(module: Any, *args: Any, **kwargs: Any) -> Any:
-            note(module, args or tuple(kwargs.values()))
+            with contextlib.suppress(Exception):  # a note that cannot be taken must not break a constructor
+                note(module, args or tuple(kwargs.values()))
             return original(module, *args, **kwargs)
 
         self._originals[name] = original

@@ -72,6 +72,7 @@ class MapStep:
         self._deferred: tuple[FrameType, int] | None = None
         self._handles: list[Any] = []
         self._range_class: Any = None
+        self.fault: str | None = None
 
     # -- start and stop
 
@@ -101,6 +102,11 @@ class MapStep:
         self._threads.clear()
         self._deferred = None
 
+    def abandon(self) -> None:
+        """In a forked worker: nothing is marked, and nothing that belongs to the parent's profiler is touched."""
+        self._active = False
+        sys.settrace(None)
+
     def _adopt_stack(self, thread: _Thread, frame: FrameType | None, boundary: str) -> None:
         """Lines that are being executed already: the step began inside them."""
         open_frames: list[FrameType] = []
@@ -128,6 +134,34 @@ class MapStep:
         if not self._active:
             sys.settrace(None)
             return None
+        try:
+            return self._on_call(frame)
+        except RecursionError:
+            return None  # the script is at its limit; this frame goes without marks
+        except Exception as fault:
+            return self._break_off(fault)
+
+    def _local(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if not self._active:
+            return None
+        try:
+            if event == "line":
+                self._next_line(self._thread(), frame)
+            elif event == "return":
+                self._leave(self._thread(), frame, arg)
+        except RecursionError:
+            return None
+        except Exception as fault:
+            return self._break_off(fault)
+        return self._local
+
+    def _break_off(self, fault: Exception) -> None:
+        """An exception out of a trace function would be raised in the user's line: the map step is given up instead."""
+        self._active = False
+        self.fault = f"{type(fault).__name__}: {fault}"
+        sys.settrace(None)
+
+    def _on_call(self, frame: FrameType) -> Any:
         kind = self.kinds.of(frame.f_code)
         if not kind:
             return None
@@ -147,15 +181,6 @@ class MapStep:
             return None
         else:
             frame.f_trace_lines = False
-        return self._local
-
-    def _local(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if not self._active:
-            return None
-        if event == "line":
-            self._next_line(self._thread(), frame)
-        elif event == "return":
-            self._leave(self._thread(), frame, arg)
         return self._local
 
     # -- module calls

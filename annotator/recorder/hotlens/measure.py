@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .report import RecorderError
+
 STEP_NAME = "ProfilerStep#{}"
 # What a range is renamed to when its step turns out not to be one (the loader was at its end).
 NO_STEP_NAME = "between steps #{}"
@@ -123,6 +125,12 @@ class ProfiledSteps:
         self.running = False
 
     def start(self) -> None:
+        """Raises RecorderError while a profiler of the script's is on: there can be one at a time."""
+        if _profiler_is_on():
+            raise RecorderError(
+                "the script runs torch.profiler itself and only one profiler can be on; the script goes on without Hotlens. "
+                "Profile it with its own profiler switched off"
+            )
         with _quiet_kineto():
             self._profiler.start()
         self.running = True
@@ -180,6 +188,13 @@ class ProfiledSteps:
             text = text.replace(f'"{old}"'.encode(), f'"{new}"'.encode())
         with open(path, "wb") as file:
             file.write(text)
+
+
+def _profiler_is_on() -> bool:
+    import torch
+
+    enabled = getattr(torch.autograd, "_profiler_enabled", None)
+    return bool(enabled()) if enabled is not None else False
 
 
 def accelerator_names() -> list[tuple[str, str]]:

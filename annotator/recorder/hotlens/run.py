@@ -16,7 +16,7 @@ from .environment import check_torch, when_imported
 from .frames import Files, is_ours
 from .launch import Program
 from .report import RecorderError, Reporter
-from .session import CANNOT_RECORD, Finished, Session
+from .session import CANNOT_RECORD, Session
 
 
 def run(options: Options) -> NoReturn:
@@ -31,7 +31,7 @@ def run(options: Options) -> NoReturn:
     except RecorderError as error:
         reporter.fail(str(error))
         sys.exit(CANNOT_RECORD)
-    files = Files([os.getcwd(), program.folder])
+    files = Files([os.getcwd(), program.folder, os.path.dirname(os.path.dirname(folder))])
     session = Session(options, reporter, folder, files)
     when_imported("torch", session.torch_imported)
     try:
@@ -45,7 +45,7 @@ def run(options: Options) -> NoReturn:
 def _ended_by(error: BaseException, session: Session, reporter: Reporter) -> NoReturn:
     """Ends the process as Python ends it for this exception, with our frames taken out of the traceback."""
     without_our_frames(error)
-    if isinstance(error, Finished):
+    if isinstance(error, SystemExit) and session.stopping:
         sys.exit(error.code)
     if isinstance(error, SystemExit):
         code = _status(error)

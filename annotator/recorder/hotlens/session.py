@@ -7,9 +7,11 @@ one measured step and the map step come first, so that a short script still leav
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
-from typing import Any, Callable
+import traceback
+from typing import Any, Callable, TypeVar, cast
 
 from . import bundle
 from .capture import Capture
@@ -18,17 +20,32 @@ from .frames import Files
 from .hooks import Hooks
 from .mapping import MapStep
 from .phases import Mapped, Measured, Phase, Plain
-from .report import Reporter, Warnings
+from .report import RecorderError, Reporter, Warnings
 from .steps import Boundary, StepFinder
 from .tree import class_file
 
 # A script that swallows the early stop is asked this often again before the process ends.
 STOP_TRIES = 3
+Event = TypeVar("Event", bound=Callable[..., None])
 CANNOT_RECORD = 3  # exit status
 
 
-class Finished(SystemExit):
-    """Stops the script when everything is recorded; like sys.exit(0), so clean-up handlers run."""
+def _harmless(method: Event) -> Event:
+    """A fault of the recorder's own ends the recording, never the script."""
+
+    @functools.wraps(method)
+    def guarded(session: Session, *args: Any) -> None:
+        try:
+            method(session, *args)
+        except RecorderError as error:
+            session.give_up(str(error))
+        except Exception as error:
+            fault = "".join(traceback.format_exception(type(error), error, error.__traceback__)) if os.environ.get("HOTLENS_DEBUG") else ""
+            session.give_up(
+                f"the recorder failed ({type(error).__name__}: {error}); the script goes on without it. Please report this{fault}"
+            )
+
+    return cast(Event, guarded)
 
 
 class Session:
@@ -52,6 +69,7 @@ class Session:
         self.bundle: str | None = None
         self.over = False
         self.stop_tries = 0
+        self.stopping = False  # the SystemExit on its way is ours
 
     # -- life
 
@@ -65,10 +83,18 @@ class Session:
         self.hooks.gradients_are_fresh = self._gradients_are_fresh  # type: ignore[method-assign]
         self.hooks.watch()
         self.reporter.progress("warmup", step=0, of=self.options.warmup)
-        os.register_at_fork(after_in_child=self.leave)
+        os.register_at_fork(after_in_child=self._in_worker)
+
+    def _in_worker(self) -> None:
+        """A forked process neither records nor writes."""
+        self.leave()
+        for phase in self.phases:
+            if isinstance(phase, Mapped) and phase.map is not None:
+                phase.map.abandon()
+        self.phases, self.past = [], []
 
     def leave(self) -> None:
-        """Takes everything of ours out of the process; also in a forked worker, which must neither record nor write."""
+        """Takes everything of ours out of the process."""
         self.over = True
         self.capture.uninstall()
         if self.hooks is not None:
@@ -76,6 +102,7 @@ class Session:
 
     # -- events from the hooks
 
+    @_harmless
     def on_fetch(self, loader: int, iterator: Any) -> None:
         if self.over:
             return
@@ -85,6 +112,7 @@ class Session:
         elif self.boundary.by == "loader":
             self._next_step()
 
+    @_harmless
     def on_exhausted(self, loader: int) -> None:
         if self.over:
             return
@@ -93,9 +121,11 @@ class Session:
         elif self.phases and self.phases[0].open:
             self.phases[0].drop_step()
 
+    @_harmless
     def on_optimizer(self, optimizer: int, in_backward: bool) -> None:
         self._stepped("optimizer", lambda: self.finder.optimizer(optimizer, in_backward))
 
+    @_harmless
     def on_backward(self, fresh: bool) -> None:
         self._stepped("backward", lambda: self.finder.backward(fresh))
 
@@ -114,6 +144,8 @@ class Session:
             return
         assert self.hooks is not None
         self.boundary = boundary
+        batches = self.finder.batches_per_step(boundary)
+        self.samples = self.samples * batches if self.samples is not None and batches else None
         self.capture.uninstall()
         self.hooks.keep_only(boundary)
         self.phases = self._plan(_steps_left(iterator))
@@ -141,13 +173,9 @@ class Session:
         try:
             self._hand_over()
         except OSError as error:
-            self._give_up(str(bundle.cannot_write(self.folder, error)))
-            raise Finished(CANNOT_RECORD) from None
-        except Exception as error:  # a fault of ours must not become one of the script's
-            self._give_up(f"the recorder failed ({type(error).__name__}: {error}); the script goes on without it. Please report this")
-            if os.environ.get("HOTLENS_DEBUG"):
-                raise
-            return
+            self.give_up(str(bundle.cannot_write(self.folder, error)))
+            self.stopping = True
+            raise SystemExit(CANNOT_RECORD) from None
         if not self.phases:
             self._stop_script()
 
@@ -172,7 +200,7 @@ class Session:
 
     # -- the end
 
-    def _give_up(self, message: str) -> None:
+    def give_up(self, message: str) -> None:
         for phase in self.phases:
             with contextlib.suppress(Exception):
                 if phase.open:
@@ -191,7 +219,8 @@ class Session:
             return
         self.stop_tries += 1
         if self.stop_tries <= STOP_TRIES:
-            raise Finished(0)
+            self.stopping = True
+            raise SystemExit(0)  # as sys.exit would: clean-up handlers run, and a thread ends silently
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 stream.flush()
@@ -250,6 +279,11 @@ class Session:
         assert measured is not None and measured.profile is not None and self.boundary is not None
         plain = [n for p in self.past if isinstance(p, Plain) for n in p.durations]
         mapped = next((p for p in self.past if isinstance(p, Mapped) and p.done), None)
+        if mapped is not None and mapped.map is not None and mapped.map.fault is not None:
+            self.warnings.add(
+                "map_step_failed", f"the map step failed ({mapped.map.fault}); times cannot be given to modules. Please report this"
+            )
+            mapped = None
         self._warn(measured, plain, mapped)
         recording = bundle.Recording(
             argv=self.options.argv,
@@ -284,7 +318,8 @@ class Session:
         if not plain:
             self.warnings.add("no_plain_steps", "the script ended before steps were timed without the profiler")
         if mapped is None or mapped.map is None:
-            self.warnings.add("no_map_step", "the script ended before the map step; times cannot be given to modules exactly")
+            if "map_step_failed" not in self.warnings.items:
+                self.warnings.add("no_map_step", "the script ended before the map step; times cannot be given to modules exactly")
         else:
             for function in sorted(mapped.map.capped):
                 self.warnings.add("lines_capped", f"{function} runs too many lines in one step; some of its lines have no time")
@@ -300,10 +335,11 @@ class Session:
         """The first captured parameter that can have a gradient has none, or zeros: a new update begins."""
         if self.boundary is not None or self.over:
             return True
-        for module in self.capture.alive():
-            for parameter in module.parameters(recurse=False):
-                if parameter.grad is not None:
-                    return not bool((parameter.grad != 0).any())
+        with contextlib.suppress(Exception):  # a gradient that cannot be compared (sparse, on a device that failed)
+            for module in self.capture.alive():
+                for parameter in module.parameters(recurse=False):
+                    if parameter.grad is not None:
+                        return not bool((parameter.grad != 0).any())
         return True
 
 

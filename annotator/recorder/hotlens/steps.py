@@ -112,6 +112,14 @@ class StepFinder:
         reason = "optimizers step inside the backward pass" if self.inner_optimizers else "no torch optimizer is used"
         return Boundary("backward", 0, f"{reason}; a step ends with the backward pass", passes)
 
+    def batches_per_step(self, boundary: Boundary) -> int | None:
+        """DataLoader batches in one step, where every step of the warm-up had as many."""
+        if boundary.by == "loader":
+            return 1
+        fetches = sum(log.fetches for log in self.loaders.values())
+        steps = boundary.steps_seen
+        return fetches // steps if fetches and steps and fetches % steps == 0 else None
+
     def seen(self) -> str:
         """What was seen, for the message when no step was found."""
         parts = [

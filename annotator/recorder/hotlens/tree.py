@@ -137,11 +137,12 @@ def _unique_name(name: str, used: set[str]) -> str:
 
 def _add_root(tree: Tree, root: Any, role: str, prefix: str) -> None:
     first = len(tree.modules)
+    by_path = dict(root.named_modules(remove_duplicate=False))
     for path, module in root.named_modules():
         if id(module) in tree.number:
             continue
         holder = path.rpartition(".")[0]
-        parent = tree.number[id(root.get_submodule(holder))] if path else -1
+        parent = tree.number[id(by_path[holder])] if path else -1
         tree.number[id(module)] = len(tree.modules)
         full = path if not prefix else (f"{prefix}.{path}" if path else prefix)
         tree.modules.append(ModuleRow(module, full, parent, first))
