@@ -41,7 +41,9 @@ void add_lsp(CLI::App& app, Arguments& to) {
 
 void add_run(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("run", "profile an unmodified training script");
-  verb->footer("Then the command, as after python: SCRIPT ARGS… or -m MODULE ARGS…\n\nExample: hotlens run train.py --epochs 1\n         hotlens run -m package.train");
+  verb->footer(
+      "Then the command, as after python: SCRIPT ARGS… or -m MODULE ARGS…\n\nExample: hotlens run train.py --epochs 1\n         hotlens "
+      "run -m package.train");
   verb->add_option("--warmup", to.run.warmup, "steps before anything is timed")->check(CLI::Range(0, 1000000));
   verb->add_option("--steps", to.run.steps, "measured steps")->check(CLI::Range(1, 1000));
   verb->add_flag("--keep-going", to.run.keep_going, "let the script finish after the measurement");

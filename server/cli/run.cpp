@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +11,7 @@
 #include "server/cli/verbs.h"
 #include "server/features/describe.h"
 #include "server/features/format.h"
+#include "server/features/line_summary.h"
 #include "server/runs/discovery.h"
 
 namespace hotlens::cli {
@@ -66,16 +66,11 @@ class ProgressLine {
   bool dirty_ = false;
 };
 
-Ns middle(std::vector<Ns> values) {
-  std::ranges::sort(values);
-  return values.empty() ? Ns{} : values[values.size() / 2];
-}
-
 void print_summary(const profile::Profile& profile, bool colour) {
   std::cout << "\nhotlens: " << bold(profile.id, colour) << "\n  " << features::describe_step(profile) << '\n';
   const auto step = static_cast<double>(profile.step_wall().count());
   for (const profile::StageTimes& stage : profile.stages) {
-    const Ns wall = middle(stage.wall);
+    const Ns wall = features::median(stage.wall);
     if (wall <= Ns{} || step <= 0) continue;
     std::cout << fmt::format("  {:<10} {:>9} {:>5}\n", profile::name(stage.stage), features::format_time(wall),
                              features::format_share(static_cast<double>(wall.count()) / step));

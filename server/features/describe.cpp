@@ -76,15 +76,11 @@ std::string stage_table(const LineSummary& summary, const Profile& profile) {
   std::string out;
   for (const profile::StageTimes& stage : profile.stages) {
     if (!has_stage(summary, stage.stage)) continue;
-    const auto middle = [](std::vector<Ns> values) {
-      std::ranges::sort(values);
-      return values.empty() ? Ns{} : values[values.size() / 2];
-    };
     std::string title(profile::name(stage.stage));
     std::ranges::replace(title, '_', ' ');
-    out += fmt::format("{:<11}", title) + padded(format_time(middle(stage.wall)), 9) + " wall" +
-           padded(format_time(middle(stage.cpu)), 10) + " CPU";
-    if (profile.has_device()) out += padded(format_time(middle(stage.device)), 10) + " device";
+    out += fmt::format("{:<11}", title) + padded(format_time(median(stage.wall)), 9) + " wall" +
+           padded(format_time(median(stage.cpu)), 10) + " CPU";
+    if (profile.has_device()) out += padded(format_time(median(stage.device)), 10) + " device";
     out += '\n';
   }
   return out;
@@ -139,7 +135,7 @@ std::string provenance(const Profile& profile) {
 
 std::string describe(const LineSummary& summary, const Profile& profile, const Options& options) {
   const std::string breaks = options.markdown ? "\n\n" : "\n";
-  std::string out = subject(summary, profile, options.markdown) + " — " + format_time(shown(summary)) + ", " +
+  std::string out = subject(summary, profile, options.markdown) + " — " + format_time(summary.value) + ", " +
                     format_share(share(summary, profile)) + " of the step" + counted(summary) + breaks;
   const std::string numbers = summary.subject == Subject::stage ? stage_table(summary, profile) : table(summary, profile);
   out += options.markdown ? "```text\n" + numbers + "```\n" : numbers;

@@ -48,7 +48,7 @@ std::optional<Hover> hover(const FileView& view, source::Position at, const Opti
     return Hover{summary.range, describe(summary, *view.profile, options)};
   }
   const std::vector<LineSummary> line = summarize(view, {at.line, at.line + 1});
-  if (line.empty() || shown(line.front()) <= Ns{}) return std::nullopt;
+  if (line.empty() || line.front().value <= Ns{}) return std::nullopt;
   return Hover{line.front().range, describe(line.front(), *view.profile, options)};
 }
 

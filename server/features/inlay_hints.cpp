@@ -30,7 +30,7 @@ std::string mark(source::State state) {
 
 // Drops the least telling part until the label fits.
 std::string label(const LineSummary& summary, double share) {
-  const std::string time = mark(summary.state) + format_time(shown(summary));
+  const std::string time = mark(summary.state) + format_time(summary.value);
   const std::string part = " " + format_share(share);
   const std::string times = summary.times > 1 ? fmt::format(" ×{}", summary.times) : "";
   for (const std::string& candidate : {time + part + times, time + part}) {
@@ -61,7 +61,7 @@ std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Optio
   std::vector<Hint> hints;
   for (const LineSummary& summary : summaries) {
     const double part = share(summary, *view.profile);
-    if (part < options.min_share || shown(summary) <= Ns{} || summary.line >= lengths.size()) continue;
+    if (part < options.min_share || summary.value <= Ns{} || summary.line >= lengths.size()) continue;
     if (summary.subject == Subject::execution && part > kWholeStep) continue;
     hints.push_back({.at = {summary.line, lengths[summary.line]},
                      .label = label(summary, part),

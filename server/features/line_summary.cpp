@@ -48,6 +48,7 @@ void add_modules(LineSummary& summary, const Profile& profile, std::vector<Modul
 void add_stages(LineSummary& summary, const Profile& profile) {
   for (const profile::StageTimes& stage : profile.stages) {
     if (!has_stage(summary, stage.stage)) continue;
+    summary.value += median(stage.wall);
     summary.headline.resize(std::max(summary.headline.size(), stage.wall.size()));
     for (std::size_t i = 0; i < stage.wall.size(); ++i) summary.headline[i] += stage.wall[i];
     PerStep times(stage.cpu.size());
@@ -62,16 +63,9 @@ void add_stages(LineSummary& summary, const Profile& profile) {
 void headline_from_times(LineSummary& summary, const Profile& profile) {
   summary.headline.assign(std::max(summary.forward.size(), summary.backward.size()), Ns{});
   for (const PerStep* direction : {&summary.forward, &summary.backward}) {
+    summary.value += profile::headline(profile::median(*direction), profile.has_device());
     for (std::size_t i = 0; i < direction->size(); ++i) summary.headline[i] += profile::headline((*direction)[i], profile.has_device());
   }
-}
-
-Ns median(std::vector<Ns> values) {
-  if (values.empty()) return {};
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 }  // namespace
@@ -153,17 +147,21 @@ std::vector<LineSummary> summarize(const FileView& view, LineRange lines) {
   return out;
 }
 
+Ns median(std::vector<Ns> values) {
+  if (values.empty()) return {};
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
 bool has_stage(const LineSummary& summary, profile::Stage stage) {
   return std::ranges::find(summary.stages, stage) != summary.stages.end();
 }
 
-Ns shown(const LineSummary& summary) {
-  return median(summary.headline);
-}
-
 double share(const LineSummary& summary, const Profile& profile) {
   const auto step = static_cast<double>(profile.step_wall().count());
-  return step > 0 ? static_cast<double>(shown(summary).count()) / step : 0.0;
+  return step > 0 ? static_cast<double>(summary.value.count()) / step : 0.0;
 }
 
 }  // namespace hotlens::features

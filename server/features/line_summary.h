@@ -20,7 +20,8 @@ struct LineSummary {
   source::State state = source::State::fresh;
   source::Range range;                     // of the first fact
   profile::PerStep forward, backward;      // per measured step
-  std::vector<Ns> headline;                // the shown number, per measured step
+  std::vector<Ns> headline;                // the whole per measured step, for the spread
+  Ns value{};                              // the shown number: the sum of the medians that a hover lists, so that they add up
   std::int64_t times = 1;                  // instances, or executions in one step
   std::vector<profile::ModuleId> modules;  // outermost ones; empty for a line without modules
   std::vector<profile::Stage> stages;      // for a stage
@@ -28,7 +29,7 @@ struct LineSummary {
 };
 
 bool has_stage(const LineSummary& summary, profile::Stage stage);
-Ns shown(const LineSummary& summary);                                       // median of the headline
+Ns median(std::vector<Ns> values);                                          // 0 for none
 double share(const LineSummary& summary, const profile::Profile& profile);  // of the step's wall time
 
 // Sorted by line, one per line; only lines in `lines`. Orphans are left out.
