@@ -28,6 +28,13 @@ Response response(Json& body, Json id) {
   return {std::move(id), result == body.end() ? Json() : std::move(*result)};
 }
 
+// The rest of a request or notification. Written by hand around dump_json(): large results and params are not copied into a message first.
+std::string call(std::string_view method, const Json& params) {
+  std::string text = R"(,"method":)" + dump_json(method);
+  if (!params.is_null()) text += R"(,"params":)" + dump_json(params);
+  return text + "}";
+}
+
 }  // namespace
 
 Message decode(std::string_view text) {
@@ -59,25 +66,18 @@ Message decode(std::string_view text) {
 }
 
 std::string encode_response(const Json& id, const Answer& answer) {
-  Json body{{"jsonrpc", "2.0"}, {"id", id}};
-  if (answer) {
-    body["result"] = *answer;
-  } else {
-    body["error"] = {{"code", static_cast<int>(answer.error().code)}, {"message", answer.error().message}};
-  }
-  return dump_json(body);
+  const std::string head = R"({"jsonrpc":"2.0","id":)" + dump_json(id);
+  if (answer) return head + R"(,"result":)" + dump_json(*answer) + "}";
+  const Json error{{"code", static_cast<int>(answer.error().code)}, {"message", answer.error().message}};
+  return head + R"(,"error":)" + dump_json(error) + "}";
 }
 
 std::string encode_request(const Json& id, std::string_view method, const Json& params) {
-  Json body{{"jsonrpc", "2.0"}, {"id", id}, {"method", method}};
-  if (!params.is_null()) body["params"] = params;
-  return dump_json(body);
+  return R"({"jsonrpc":"2.0","id":)" + dump_json(id) + call(method, params);
 }
 
 std::string encode_notification(std::string_view method, const Json& params) {
-  Json body{{"jsonrpc", "2.0"}, {"method", method}};
-  if (!params.is_null()) body["params"] = params;
-  return dump_json(body);
+  return R"({"jsonrpc":"2.0")" + call(method, params);
 }
 
 Reply& Reply::operator=(Reply&& other) noexcept {

@@ -55,6 +55,7 @@ const features::FileView& Document::view() const {
 }
 
 Document& Documents::open(Document document) {
+  document.serial_ = next_serial_++;
   const std::string uri = document.uri();
   return open_.insert_or_assign(uri, std::move(document)).first->second;
 }
@@ -62,6 +63,13 @@ Document& Documents::open(Document document) {
 Document* Documents::find(const std::string& uri) {
   const auto found = open_.find(uri);
   return found == open_.end() ? nullptr : &found->second;
+}
+
+Document* Documents::find(std::int64_t serial) {
+  for (auto& [uri, document] : open_) {
+    if (document.serial() == serial) return &document;
+  }
+  return nullptr;
 }
 
 Document* Documents::at(const std::filesystem::path& path) {

@@ -37,6 +37,7 @@ class Document {
   void bind(Binding binding);
   void saved() { changed_ = false; }
 
+  std::int64_t serial() const { return serial_; }  // of this opening; never used again
   const std::string& uri() const { return uri_; }  // as the client spells it
   const std::filesystem::path& path() const { return path_; }
   std::int64_t version() const { return version_; }
@@ -51,6 +52,8 @@ class Document {
   const features::FileView& view() const;
 
  private:
+  friend class Documents;
+  std::int64_t serial_ = 0;
   std::string uri_;
   std::filesystem::path path_;
   std::int64_t version_;
@@ -67,6 +70,7 @@ class Documents {
   Document& open(Document document);  // replaces one that was open under the same URI
   void close(const std::string& uri) { open_.erase(uri); }
   Document* find(const std::string& uri);
+  Document* find(std::int64_t serial);
   Document* at(const std::filesystem::path& path);
 
   auto begin() { return open_.begin(); }
@@ -74,6 +78,7 @@ class Documents {
 
  private:
   std::unordered_map<std::string, Document> open_;
+  std::int64_t next_serial_ = 1;
 };
 
 }  // namespace hotlens::session

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -23,30 +24,38 @@ using runs::Fd;
 
 // What was answered must reach the client before we leave, but a client that does not read must not hold us.
 constexpr std::chrono::milliseconds kLastWords{500};
+constexpr std::size_t kMaxLogLine = 2000;
 
 class LogFile {
  public:
-  explicit LogFile(const std::filesystem::path& path)
-      : file_(path.empty() ? nullptr : std::fopen(path.c_str(), "ae")), to_(file_ != nullptr ? file_ : stderr) {}
+  explicit LogFile(const std::filesystem::path& path) : file_(path.empty() ? nullptr : std::fopen(path.c_str(), "ae")) {}
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
   ~LogFile() {
     if (file_ != nullptr) std::fclose(file_);
   }
 
-  void write(std::string_view text) const {
+  void note(std::string_view text) const {
+    if (file_ != nullptr) write(file_, text);
+  }
+  // Editors show what comes on standard error as errors, so only this goes there.
+  void warn(std::string_view text) const { write(file_ != nullptr ? file_ : stderr, text); }
+
+ private:
+  // Part of a text may be the peer's: no control characters, no endless lines.
+  static void write(std::FILE* to, std::string_view said) {
+    std::string text(said.substr(0, kMaxLogLine));
+    std::ranges::replace_if(text, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
     const std::time_t now = std::time(nullptr);
     std::tm parts{};
     ::gmtime_r(&now, &parts);
     char stamp[32];
     std::strftime(stamp, sizeof stamp, "%H:%M:%S", &parts);
-    std::fprintf(to_, "%s hotlens: %.*s\n", stamp, static_cast<int>(text.size()), text.data());
-    std::fflush(to_);
+    std::fprintf(to, "%s hotlens: %s\n", stamp, text.c_str());
+    std::fflush(to);
   }
 
- private:
   std::FILE* file_;
-  std::FILE* to_;
 };
 
 struct Connection {
@@ -85,9 +94,8 @@ Result<Connection> accept_one(std::uint16_t port) {
 [[noreturn]] void converse(const Connection& connection, const LogFile& log) {
   Loop loop;
   Output output(connection.out.get(), [&loop] { loop.stop(1); });
-  Session session(
-      loop, [&output](std::string body, Output::Weight weight) { output.send(std::move(body), weight); },
-      [&log](std::string_view text) { log.write(text); });
+  Session session(loop, [&output](std::string body, Output::Weight weight) { output.send(std::move(body), weight); },
+                  {.note = [&log](std::string_view text) { log.note(text); }, .warn = [&log](std::string_view text) { log.warn(text); }});
   loop.on_terminate([&loop] { loop.stop(1); });
   Input* source = nullptr;
   const auto take_one = [&] {
@@ -116,7 +124,7 @@ int serve(const LspOptions& options) {
   if (!options.socket_port) converse(standard_streams(), log);
   const auto connection = accept_one(*options.socket_port);
   if (connection) converse(*connection, log);
-  log.write(connection.error().message);
+  log.warn(connection.error().message);
   return 1;
 }
 

@@ -9,6 +9,15 @@ namespace {
 using protocol::Code;
 using protocol::RpcError;
 
+// A turn of the strand that a person could feel; it is named in the log.
+constexpr std::chrono::milliseconds kSlowTurn{100};
+
+std::string label(const protocol::Message& message) {
+  if (const auto* request = std::get_if<protocol::Request>(&message)) return request->method;
+  if (const auto* notification = std::get_if<protocol::Notification>(&message)) return notification->method;
+  return "an answer";
+}
+
 }  // namespace
 
 Session::Session(Loop& loop, Client::Send send, Log log)
@@ -64,6 +73,14 @@ const Session::Notifications& Session::notifications() {
 }
 
 void Session::receive(Incoming incoming) {
+  const auto began = std::chrono::steady_clock::now();
+  const std::string what = label(incoming.message);
+  dispatch(std::move(incoming));
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+  if (took > kSlowTurn) log_.note(what + " took " + std::to_string(took.count()) + " ms");
+}
+
+void Session::dispatch(Incoming incoming) {
   if (auto* request = std::get_if<protocol::Request>(&incoming.message)) {
     handle(std::move(*request), incoming.cancelled);
   } else if (auto* notification = std::get_if<protocol::Notification>(&incoming.message)) {
@@ -90,7 +107,7 @@ void Session::handle(protocol::Request request, bool cancelled) {
   try {
     handler->second(*this, request.params, std::move(reply));
   } catch (const std::exception& bug) {
-    log_(request.method + ": " + bug.what());  // the reply answered InternalError when it was unwound
+    log_.warn(request.method + ": " + bug.what());  // the reply answered InternalError when it was unwound
   }
   current_request_ = nullptr;
 }
@@ -102,17 +119,17 @@ void Session::handle(protocol::Notification notification) {
   try {
     handler->second(*this, notification.params);
   } catch (const std::exception& bug) {
-    log_(notification.method + ": " + bug.what());
+    log_.warn(notification.method + ": " + bug.what());
   }
 }
 
 void Session::handle(protocol::Rejected rejected) {
-  log_("a message was rejected: " + rejected.error.message);
+  log_.warn("a message was rejected: " + rejected.error.message);
   client_.respond(rejected.id, std::unexpected(std::move(rejected.error)));
 }
 
 void Session::reject_params(std::string_view method, const RpcError& error) {
-  log_(std::string(method).append(": ").append(error.message));
+  log_.warn(std::string(method).append(": ").append(error.message));
 }
 
 }  // namespace hotlens::session

@@ -33,7 +33,10 @@ class Session {
   using Json = protocol::Json;
   using Answer = protocol::Answer;
   using Reply = protocol::Reply;
-  using Log = std::function<void(std::string_view)>;
+  struct Log {
+    std::function<void(std::string_view)> note;  // what a reader of the log wants to know
+    std::function<void(std::string_view)> warn;  // what somebody should look at
+  };
 
   Session(Loop& loop, Client::Send send, Log log);
   Session(const Session&) = delete;
@@ -50,6 +53,7 @@ class Session {
   static const Requests& requests();
   static const Notifications& notifications();
 
+  void dispatch(Incoming incoming);
   void handle(protocol::Request request, bool cancelled);
   void handle(protocol::Notification notification);
   void handle(protocol::Rejected rejected);

@@ -56,7 +56,7 @@ Json Session::hints_of(const Document& document, const std::optional<protocol::R
     if (range && (at < range->start || range->end < at)) continue;
     Json one{{"position", to_json(at)}, {"label", hint.label}, {"paddingLeft", true}};
     if (lazy) {
-      one["data"] = {{"uri", document.uri()}, {"version", document.version()}, {"line", at.line}};
+      one["data"] = Json::array({document.serial(), document.version()});
     } else if (!hint.tooltip.empty()) {
       one["tooltip"] = markup(hint.tooltip, how.markdown);
     }
@@ -124,12 +124,11 @@ Session::Answer Session::resolve_hint(const Json& params) {
   if (!params.is_object()) return std::unexpected(protocol::RpcError{protocol::Code::invalid_params, "expected an object at params"});
   const Reader hint(params);
   const auto data = hint.maybe("data");
-  if (!data || !data->json().is_object()) return params;
-  const std::string uri = (*data)["uri"].string();
-  const std::int64_t version = (*data)["version"].integer();
-  const std::uint32_t line = (*data)["line"].unsigned32();
-  const Document* document = hint.error() ? nullptr : documents_.find(uri);
-  if (document == nullptr || !document->in_step() || document->version() != version) return params;
+  const auto origin = data && data->json().is_array() ? data->items() : std::vector<Reader>{};
+  if (origin.size() != 2) return params;
+  const std::uint32_t line = hint["position"]["line"].unsigned32();
+  const Document* document = documents_.find(origin[0].integer());
+  if (hint.error() || document == nullptr || !document->in_step() || document->version() != origin[1].integer()) return params;
   const Places places(document->text(), document->lines(), client_.can.encoding);
   const std::uint32_t at = places.to_source({line, 0}).line;
   Json resolved = params;

@@ -37,7 +37,7 @@ Session::Answer Session::initialize(const Json& params) {
   settings_ = read_settings(initial_options_, Settings{}).settings;
   life_ = Life::running;
   if (from.process_id) watch_client_process(*from.process_id, false);
-  log_("client " + from.client_name + ", " + std::to_string(folders_.size()) + " folders, " + std::string(name(client_.can.encoding)));
+  log_.note("client " + from.client_name + ", " + std::to_string(folders_.size()) + " folders, " + std::string(name(client_.can.encoding)));
   return initialize_result(client_.can);
 }
 
@@ -68,7 +68,7 @@ void Session::exit(const Json& /*params*/) {
 }
 
 void Session::input_ended(bool broken, const std::string& reason) {
-  if (broken) log_("closing: " + reason);
+  if (broken) log_.warn("closing: " + reason);
   loop_.stop(!broken && life_ == Life::shut_down ? 0 : 1);
 }
 
@@ -76,7 +76,7 @@ void Session::input_ended(bool broken, const std::string& reason) {
 void Session::watch_client_process(std::int64_t process, bool seen_alive) {
   const bool alive = process > 1 && is_alive(process);
   if (!alive && seen_alive) {
-    log_("closing: the client's process is gone");
+    log_.warn("closing: the client's process is gone");
     loop_.stop(1);
   }
   if (!alive) return;

@@ -46,7 +46,7 @@ void Session::did_change(const Json& params) {
   if (document == nullptr) return;
   const bool was_in_step = document->in_step();
   if (!document->apply(version, changes, client_.can.encoding) && was_in_step) {
-    log_("an edit does not fit " + document->path().filename().string() + "; it shows nothing until its whole text comes again");
+    log_.warn("an edit does not fit " + document->path().filename().string() + "; it shows nothing until its whole text comes again");
   }
 }
 
@@ -75,7 +75,9 @@ void Session::did_change_folders(const Json& params) {
   };
   const auto removed = paths("removed"), added = paths("added");
   if (const auto error = reader.error()) return reject_params("workspace/didChangeWorkspaceFolders", *error);
-  std::erase_if(folders_, [&](const auto& folder) { return std::ranges::find(removed, folder) != removed.end(); });
+  std::erase_if(folders_, [&](const auto& folder) {
+    return std::ranges::find(removed, folder) != removed.end() || std::ranges::find(added, folder) != added.end();
+  });
   folders_.insert(folders_.end(), added.begin(), added.end());
   update_places();
   store_.look();

@@ -110,6 +110,55 @@ def report_idle_memory() -> None:
         client.kill()
 
 
+def report_requests(folder: Path, bundle: Path, percent: int, what: str, requests: int) -> None:
+    """Hint requests as VS Code (a screen) and Neovim (the whole file) make them: tooltips are resolved later."""
+    lazy = {**RICH, "textDocument": {**RICH["textDocument"], "inlayHint": {"resolveSupport": {"properties": ["tooltip"]}}}}
+    client = Client(cwd=folder)
+    client.initialize([folder], capabilities=lazy, options={"hints": {"minPercent": percent}})
+    uri = client.open(folder / "train.py")
+    hints = client.hints_when_known(uri)
+    time.sleep(1.5)
+    print(f"\n{what}: {len(hints)} hints, {resident_mb(client):.1f} MB with the profile")
+    print("  quiet, a screen             ", quantiles([timed(client, uri, 100, 160)[0] for _ in range(requests)]))
+    print("  quiet, whole file           ", quantiles([timed(client, uri, 0, LINES)[0] for _ in range(requests)]))
+    loading, loads = while_loading(client, uri, bundle, len(hints), requests)
+    print("  a profile loads, whole file ", quantiles(loading), f"over {loads} loads")
+    print("  after an edit, whole file   ", quantiles(after_edits(client, uri, min(requests, 300))))
+    print(f"  memory at the end            {resident_mb(client):6.1f} MB")
+    client.kill()
+
+
+def while_loading(client: Client, uri: str, bundle: Path, expected: int, requests: int) -> tuple[list[float], int]:
+    samples: list[float] = []
+    copies: list[Path] = []
+    while len(samples) < requests:
+        copies.append(bundle.parent / f"2999{len(copies):04d}T000000Z-aaaaaa")
+        shutil.copytree(bundle, copies[-1])
+        refreshes = len(client.messages("workspace/inlayHint/refresh"))
+        client.notify("workspace/didChangeWatchedFiles", {"changes": []})
+        while len(client.messages("workspace/inlayHint/refresh")) == refreshes and len(samples) < requests:
+            took, found = timed(client, uri, 0, LINES)
+            assert found == expected, "hints vanished while a profile loads"
+            samples.append(took)
+    client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+    for copy in copies:
+        shutil.rmtree(copy)
+    client.open(Path(uri.removeprefix("file://")))
+    client.hints_when_known(uri)
+    return samples, len(copies)
+
+
+def after_edits(client: Client, uri: str, edits: int) -> list[float]:
+    samples = []
+    for version in range(2, 2 + edits):
+        line = 20 + version // 2
+        end = {"line": line, "character": version % 2}
+        edit = {"range": {"start": {"line": line, "character": 0}, "end": end}, "text": "" if version % 2 else "#"}
+        client.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": version}, "contentChanges": [edit]})
+        samples.append(timed(client, uri, 0, LINES)[0])
+    return samples
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=1000)
@@ -129,40 +178,8 @@ def main() -> None:
         report_first_hint(example, "model.py", "example")
         report_first_hint(folder, "train.py", f"{LINES} lines")
 
-        client = Client(cwd=folder)
-        client.initialize([folder], capabilities=RICH, options={"hints": {"minPercent": 0}})
-        uri = client.open(folder / "train.py")
-        hints = client.hints_when_known(uri)
-        time.sleep(1.5)
-        print(f"memory with the profile       {resident_mb(client):6.1f} MB, {len(hints)} hints")
-        print("quiet, whole file            ", quantiles([timed(client, uri, 0, LINES)[0] for _ in range(requests)]))
-        print("quiet, 60 lines              ", quantiles([timed(client, uri, 100, 160)[0] for _ in range(requests)]))
-
-        samples: list[float] = []
-        count = 0
-        while len(samples) < requests:
-            copy = bundle.parent / f"2999{count:04d}T000000Z-aaaaaa"
-            shutil.copytree(bundle, copy)
-            count += 1
-            refreshes = len(client.messages("workspace/inlayHint/refresh"))
-            client.notify("workspace/didChangeWatchedFiles", {"changes": []})
-            while len(client.messages("workspace/inlayHint/refresh")) == refreshes and len(samples) < requests:
-                took, found = timed(client, uri, 0, LINES)
-                assert found == len(hints), "hints vanished while a profile loads"
-                samples.append(took)
-        print("while a profile loads        ", quantiles(samples), f"over {count} loads")
-
-        edits = []
-        for version in range(2, 2 + min(requests, 300)):
-            line = 20 + version
-            edit = {"range": {"start": {"line": line, "character": 0}, "end": {"line": line, "character": 0}}, "text": "#"}
-            if version % 2:
-                edit = {"range": {"start": {"line": line - 1, "character": 0}, "end": {"line": line - 1, "character": 1}}, "text": ""}
-            client.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": version}, "contentChanges": [edit]})
-            edits.append(timed(client, uri, 0, LINES)[0])
-        print("after an edit, whole file    ", quantiles(edits))
-        print(f"memory at the end             {resident_mb(client):6.1f} MB")
-        client.kill()
+        for percent, what in ((1, "lines of at least 1 %"), (0, "every line")):
+            report_requests(folder, bundle, percent, what, requests)
 
 
 if __name__ == "__main__":

@@ -110,7 +110,12 @@ def test_lazy_tooltips_come_on_request_and_only_for_their_version(start: Start, 
     hint = client.hints(uri)[0]
     assert "tooltip" not in hint
     assert client.request("inlayHint/resolve", hint)["tooltip"]["value"]
-    for foreign in ({**hint, "data": {"from": "elsewhere"}}, {**hint, "data": 5}, {k: v for k, v in hint.items() if k != "data"}):
+    for foreign in (
+        {**hint, "data": {"from": "elsewhere"}},
+        {**hint, "data": [999, 1]},
+        {**hint, "data": 5},
+        {k: v for k, v in hint.items() if k != "data"},
+    ):
         assert client.request("inlayHint/resolve", foreign) == foreign
     client.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"text": "x = 1\n"}]})
     assert client.request("inlayHint/resolve", hint) == hint
