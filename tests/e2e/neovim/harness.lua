@@ -7,6 +7,7 @@ local LABEL = [[\v^(≠ |\~)?[0-9.]+ (ns|µs|ms|s)( \<?[0-9]+\%)?( ×[0-9]+)?]]
 
 local workspace, workspace_pids
 local remembered, runs, status_lines = {}, {}, {}
+local server ---@type string?  process id
 
 local function fail(...) error(string.format(...), 0) end
 
@@ -36,6 +37,12 @@ local function screen_row(row)
     cells[column] = vim.fn.screenstring(row, column)
   end
   return (table.concat(cells):gsub('%s+$', ''))
+end
+
+---@return string[]
+function M.screen()
+  vim.cmd('redraw!')
+  return vim.iter(vim.fn.range(1, vim.o.lines)):map(screen_row):totable()
 end
 
 -- What is drawn after the line's own text.
@@ -86,7 +93,7 @@ local function floating_text()
   end
 end
 
-local function recorders() return vim.trim(vim.system({ workspace_pids, workspace, 'record' }, { text = true }):wait().stdout) end
+local function pids(verb) return vim.trim(vim.system({ workspace_pids, workspace, verb }, { text = true }):wait().stdout) end
 
 ---@param where { workspace: string, workspace_pids: string }
 function M.begin(where)
@@ -160,6 +167,7 @@ function steps.lens(text)
 end
 
 function steps.run_lens(text)
+  steps.lens(text)
   vim.api.nvim_win_set_cursor(0, { assert(lens_with(text)), 0 })
   vim.lsp.codelens.run()
 end
@@ -224,14 +232,23 @@ function steps.message(text)
 end
 
 function steps.something_runs()
-  eventually('no recorder process', function() return recorders() ~= '' end)
+  eventually('no recorder process', function() return pids('record') ~= '' end)
 end
 
 function steps.nothing_runs()
   eventually('a recorder process is left', function()
-    local pids = recorders()
-    return pids == '', pids
+    local left = pids('record')
+    return left == '', left
   end, 3000)
+end
+
+function steps.one_server()
+  eventually('not one server, or the one from before', function()
+    local found = pids('lsp')
+    if not found:match('^%d+$') or found == server then return false, found end
+    server = found
+    return true
+  end)
 end
 
 return M

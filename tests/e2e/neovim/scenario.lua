@@ -17,32 +17,28 @@ vim.o.columns, vim.o.lines = 150, 60
 local harness = require('harness')
 harness.begin({ workspace = workspace, workspace_pids = vim.fs.joinpath(here, '../workspace_pids.sh') })
 
-local begun = vim.uv.hrtime()
-local failure
-for number, step in ipairs(scenario.steps) do
-  local ok, message = pcall(harness.steps[step[1]], unpack(step, 2))
-  if not ok then
-    failure = ('step %d %s: %s'):format(number, step[1], tostring(message))
-    break
+local function play()
+  for number, step in ipairs(scenario.steps) do
+    local ok, message = pcall(harness.steps[step[1]], unpack(step, 2))
+    if not ok then return ('step %d %s: %s'):format(number, step[1], tostring(message)) end
   end
-end
-if os.getenv('HOTLENS_TEST_SCREENS') then
-  local rows = {}
-  vim.cmd('redraw!')
-  for row = 1, vim.o.lines do
-    local cells = {}
-    for column = 1, vim.o.columns do
-      cells[column] = vim.fn.screenstring(row, column)
-    end
-    rows[row] = (table.concat(cells):gsub('%s+$', ''))
-  end
-  vim.fn.writefile(rows, vim.fs.joinpath(os.getenv('HOTLENS_TEST_SCREENS'), 'neovim-' .. id .. '.txt'))
 end
 
-local took = ('%.1f s'):format((vim.uv.hrtime() - begun) / 1e9)
-io.stdout:write(('%s  neovim  %s: %s (%s)\n'):format(failure and 'FAIL' or 'ok  ', id, scenario.title, took))
-if failure then
+local function report(failure, seconds)
+  io.stdout:write(('%s  neovim  %s: %s (%.1f s)\n'):format(failure and 'FAIL' or 'ok  ', id, scenario.title, seconds))
+  if not failure then return end
   io.stdout:write('      ' .. failure:gsub('\n', '\n      ') .. '\n')
   io.stdout:write('      messages: ' .. vim.fn.execute('messages'):gsub('\n', '\n      ') .. '\n')
 end
-vim.cmd(failure and 'cquit 1' or 'qall!')
+
+local function run()
+  local begun = vim.uv.hrtime()
+  local failure = play()
+  local screens = os.getenv('HOTLENS_TEST_SCREENS') or ''
+  if screens ~= '' then vim.fn.writefile(harness.screen(), vim.fs.joinpath(screens, 'neovim-' .. id .. '.txt')) end
+  report(failure, (vim.uv.hrtime() - begun) / 1e9)
+  vim.cmd(failure and 'cquit 1' or 'qall!')
+end
+
+-- As a person does: after Neovim has started.
+vim.api.nvim_create_autocmd('VimEnter', { once = true, callback = vim.schedule_wrap(run) })

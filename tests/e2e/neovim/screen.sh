@@ -54,16 +54,19 @@ press ':Hotlens profile' Enter
 see progress 20 "Profil"
 see no-prompt-while-running 5 "blocks.py"
 press ':Hotlens cancel' Enter
-sleep 1
+see cancelled 10 "Cancelled"
 press ':checkhealth hotlens' Enter
 see health 30 "torch 2"
+press ':bdelete' Enter ':Hotlens profile' Enter
+see progress-again 20 "Profil"
+for _ in $(seq 50); do [ -z "$("$here/../workspace_pids.sh" "$workspace" record)" ] || break; sleep 0.1; done
 press ':qa!' Enter
 for _ in $(seq 50); do terminal has-session 2>/dev/null || break; sleep 0.1; done
 if [ -z "$("$here/../workspace_pids.sh" "$workspace" record)$("$here/../workspace_pids.sh" "$workspace" lsp)" ]; then
-  echo "ok    terminal  quitting leaves no process"
+  echo "ok    terminal  quitting during a run leaves no process"
   passed=$((passed + 1))
 else
-  echo "FAIL  terminal  quitting leaves a process"
+  echo "FAIL  terminal  quitting during a run leaves a process"
   failed=$((failed + 1))
 fi
 echo "$passed passed, $failed failed"

@@ -1,5 +1,6 @@
 // node run.mjs CODE_SERVER EXTENSION.vsix BIN_DIR EXAMPLE_DIR [SHOTS] [ID…]
 // Runs the scenarios in the real VS Code (code-server in Chromium). HOTLENS_TEST_PYTHON is the Python with torch.
+// THEME is a colour theme of VS Code, for the pictures.
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -57,7 +58,8 @@ async function runScenario(scenario) {
   prepareWorkspace(scenario, example, workspace, profiles);
   const editor = await startEditor({
     program, folder, environment: environment(scenario.server !== false), trusted: scenario.trusted !== false,
-    user: flatten(settingsOf(scenario)), machine: python ? { "hotlens.python": python } : {}, viewport: { width: 1300, height: 1900 },
+    user: { ...flatten(settingsOf(scenario)), ...(process.env.THEME ? { "workbench.colorTheme": process.env.THEME } : {}) },
+    machine: python ? { "hotlens.python": python } : {}, viewport: { width: 1300, height: 1900 },
   });
   page = editor.page;
   try {

@@ -16,6 +16,7 @@ const COMMANDS = { profile: "Hotlens: Profile with Hotlens", cancel: "Hotlens: C
 export function makeSteps({ page, url, workspace, workspacePids }) {
   const remembered = new Map();
   let opened = false;
+  let server; // process id
 
   async function eventually(what, look, ms = WAIT_MS) {
     let seen;
@@ -114,7 +115,7 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
     }
   }
 
-  const recorders = () => spawnSync(workspacePids, [workspace, "record"], { encoding: "utf8" }).stdout.trim();
+  const pids = (verb) => spawnSync(workspacePids, [workspace, verb], { encoding: "utf8" }).stdout.trim();
 
   return {
     async open(file) {
@@ -211,11 +212,18 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       await hoverShows(text, text, [message]);
     },
     message: (text) => notification(text).waitFor({ timeout: FIRST_WAIT_MS }),
-    something_runs: () => eventually("no recorder process", async () => [recorders() !== "", ""]),
+    something_runs: () => eventually("no recorder process", async () => [pids("record") !== "", ""]),
     nothing_runs: () =>
       eventually("a recorder process is left", async () => {
-        const pids = recorders();
-        return [pids === "", pids];
+        const left = pids("record");
+        return [left === "", left];
       }, 3000),
+    one_server: () =>
+      eventually("not one server, or the one from before", async () => {
+        const found = pids("lsp");
+        if (!/^\d+$/.test(found) || found === server) return [false, found];
+        server = found;
+        return [true, found];
+      }),
   };
 }
