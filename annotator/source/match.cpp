@@ -65,7 +65,7 @@ class Matcher {
   // Pairs two statements and what is inside them.
   void pair_deep(Index i, Index j, bool certain) {
     bool equal = o_[i].inside == n_[j].inside && o_[i].below - i == n_[j].below - j;
-    certain = certain && (equal || !body_went_elsewhere(i));
+    certain = certain && (equal || !is_scope(o_[i]) || (!body_went_elsewhere(i) && is_alike(i, j)));
     pair(i, j, certain);
     if (o_[i].below == i + 1 || n_[j].below == j + 1) return;
     if (equal && untouched(i, j)) {
@@ -84,7 +84,6 @@ class Matcher {
 
   // Two functions may have swapped names: the body is then where it was not before, and the name is no proof.
   bool body_went_elsewhere(Index i) {
-    if (!is_scope(o_[i])) return false;
     if (bodies_.empty()) {
       for (const Statement& statement : n_) {
         if (is_scope(statement)) ++bodies_[statement.inside];
@@ -96,6 +95,9 @@ class Matcher {
     auto found = bodies_.find(o_[i].inside);
     return found != bodies_.end() && found->second >= 0;
   }
+
+  // A body that has little in common with the old one may have come from elsewhere under the old name.
+  bool is_alike(Index i, Index j) const { return dice(inner_hashes(o_, i), inner_hashes(n_, j)) >= kSameBody; }
 
   // The statements directly inside two matched ones.
   void block(Index old_parent, Index now_parent, bool certain) {
@@ -364,6 +366,15 @@ class Matcher {
     for (Index j = 0; j < n_.size(); ++j) {
       if (now_free(j) || !stays(from_[j])) ++more[{n_[j].scope, n_[j].hash}];
     }
+    forget_repeated(more);
+    // Nothing is certain inside a function or class that may be another one.
+    for (Index i = 0; i < o_.size(); ++i) {
+      Index scope = o_[i].scope;
+      if (scope != kNoStatement && to_[scope].same && !to_[scope].certain) to_[i].certain = false;
+    }
+  }
+
+  void forget_repeated(const std::map<std::pair<Index, std::uint64_t>, int>& more) {
     std::unordered_set<std::uint64_t> changed;
     for (const auto& [key, count] : more) {
       if (count != 0) changed.insert(key.second);
