@@ -1,16 +1,46 @@
 #include "annotator/timeline/account.h"
 
 #include <algorithm>
+#include <chrono>
 #include <unordered_map>
 
 namespace hotlens::timeline {
 namespace {
 
+// A launch takes 5 to 20 µs. One that takes this long while the device is busy all the time waits for room in the launch queue.
+constexpr Ns kBlockedLaunch = std::chrono::microseconds(100);
+constexpr double kBusyThroughout = 0.9;
+
+struct Interval {
+  Ns start{}, end{};
+};
+
+// When any stream was busy: `work`, sorted by start, merged.
+std::vector<Interval> busy_intervals(const std::vector<Work>& work) {
+  std::vector<Interval> busy;
+  for (const Work& item : work) {
+    if (!busy.empty() && item.start <= busy.back().end) {
+      busy.back().end = std::max(busy.back().end, item.end);
+    } else {
+      busy.push_back({item.start, item.end});
+    }
+  }
+  return busy;
+}
+
+Ns busy_within(const std::vector<Interval>& busy, Ns start, Ns end) {
+  Ns sum{};
+  for (auto at = std::ranges::upper_bound(busy, start, {}, &Interval::end); at != busy.end() && at->start < end; ++at) {
+    sum += std::min(at->end, end) - std::max(at->start, start);
+  }
+  return sum;
+}
+
 // Cuts one thread's time inside a window into pieces. With `fill`, time outside every node is host time; otherwise it is left out.
 class Cutter {
  public:
-  Cutter(const trace::Trace& trace, const Forest& forest, const Owners& owners, StepSpan span)
-      : trace_(trace), forest_(forest), owners_(owners), span_(span) {}
+  Cutter(const trace::Trace& trace, const Forest& forest, const Owners& owners, const std::vector<Interval>& busy, StepSpan span)
+      : trace_(trace), forest_(forest), owners_(owners), busy_(busy), span_(span) {}
 
   std::vector<Piece> cut(const Forest::Thread& thread, bool fill) {
     const auto first = forest_.start.begin();
@@ -80,7 +110,14 @@ class Cutter {
     return owner;
   }
 
-  bool waits(std::uint32_t node) const { return forest_.kind[node] == Kind::launch && forest_.traits_at(trace_, node).waits; }
+  bool waits(std::uint32_t node) const {
+    if (forest_.kind[node] != Kind::launch) return false;
+    if (forest_.traits_at(trace_, node).waits) return true;
+    const Ns duration = forest_.end[node] - forest_.start[node];
+    if (duration < kBlockedLaunch) return false;
+    const Ns busy = busy_within(busy_, forest_.start[node], forest_.end[node]);
+    return static_cast<double>(busy.count()) >= kBusyThroughout * static_cast<double>(duration.count());
+  }
 
   // A backward thread's time between two operators of one backward pass is backward, whatever it does there; its other free time is no
   // work of the step.
@@ -91,6 +128,7 @@ class Cutter {
   const trace::Trace& trace_;
   const Forest& forest_;
   const Owners& owners_;
+  const std::vector<Interval>& busy_;
   StepSpan span_;
   std::vector<Level> levels_;
   std::vector<Piece> pieces_;
@@ -234,18 +272,19 @@ Bucket bucket_of(const Owner& owner) {
 Account account(const trace::Trace& trace, const Forest& forest, const Steps& steps, const Owners& owners) {
   Account result;
   result.work = device_work(trace, forest, owners);
+  const std::vector<Interval> busy = busy_intervals(result.work);
   for (const StepSpan& span : steps.spans) {
     StepAccount step;
     step.span = span;
     if (steps.main == kNoNode) {
       step.wall = {{span.start, span.end, Owner{}, Bucket::host}};
     } else {
-      step.wall = Cutter(trace, forest, owners, span).cut(forest.threads[steps.main], true);
+      step.wall = Cutter(trace, forest, owners, busy, span).cut(forest.threads[steps.main], true);
     }
     for (const Piece& piece : step.wall) step.cpu_by_stage[static_cast<std::size_t>(piece.owner.stage)] += piece.end - piece.start;
     for (std::uint32_t thread = 0; thread < forest.threads.size(); ++thread) {
       if (thread == steps.main) continue;
-      std::vector<Piece> worker = Cutter(trace, forest, owners, span).cut(forest.threads[thread], false);
+      std::vector<Piece> worker = Cutter(trace, forest, owners, busy, span).cut(forest.threads[thread], false);
       drop_pauses(worker, step.wall);
       if (worker.empty()) continue;
       for (const Piece& piece : worker) step.cpu_by_stage[static_cast<std::size_t>(piece.owner.stage)] += piece.end - piece.start;

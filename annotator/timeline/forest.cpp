@@ -46,6 +46,13 @@ Meaning marker_meaning(std::string_view text) {
   return {};
 }
 
+// "AddmmBackward", "AddmmBackward0", "torch::autograd::CopyBackwards": up to torch 1.8 they stand without an evaluation around them, and
+// numbers. Kernels' own operators are spelled in lower case ("aten::convolution_backward").
+bool is_autograd_node(std::string_view name) {
+  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
+  return name.ends_with("Backward") || name.ends_with("Backwards");
+}
+
 // Kind and value of an event; Kind::none for what is not a node.
 Meaning meaning_of(trace::Category category, trace::NameId name, const std::vector<Meaning>& ranges, const std::vector<bool>& frames) {
   using trace::Category;
@@ -116,7 +123,7 @@ Traits traits_of(std::string_view name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
   Traits traits;
   traits.accumulates = has("AccumulateGrad");
-  traits.backward = name.starts_with("autograd::engine::evaluate_function") || traits.accumulates;
+  traits.backward = name.starts_with("autograd::engine::evaluate_function") || traits.accumulates || is_autograd_node(name);
   traits.communicates = name == "record_param_comms" || name.starts_with("c10d::") || name.starts_with("nccl") ||
                         name.starts_with("gloo:") || name.starts_with("ncclKernel") || name.starts_with("rccl") ||
                         name.starts_with("oneccl_");

@@ -216,6 +216,7 @@ std::uint32_t Chains::common(std::uint32_t a, std::uint32_t b) const {
 Owners find_owners(const trace::Trace& trace, const Forest& forest, const Steps& steps, const ModuleMap* map) {
   Owners owners = Finder(trace, forest, steps, map).run();
   mark_copies(trace, forest, owners);
+  mark_criteria(forest, steps, owners);
   fill_phases(forest, steps, owners);
   return owners;
 }

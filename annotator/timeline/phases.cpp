@@ -8,13 +8,21 @@
 namespace hotlens::timeline {
 namespace {
 
-// Only operators, in time order of one step; ranges and launches follow them.
-std::vector<std::uint32_t> unclaimed_or_first(const Forest& forest, const Forest::Thread& thread, const StepSpan& step) {
+// What one step runs on the main thread, and where other threads run backward meanwhile; in time order.
+std::vector<std::uint32_t> nodes_of(const Forest& forest, const Steps& steps, const Owners& owners, const StepSpan& step) {
   std::vector<std::uint32_t> nodes;
-  for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
-    if (forest.start[node] < step.start || forest.start[node] >= step.end) continue;
-    if (forest.kind[node] == Kind::op || forest.kind[node] == Kind::stage || forest.kind[node] == Kind::launch) nodes.push_back(node);
+  const auto first = forest.start.begin();
+  for (std::uint32_t thread = 0; thread < forest.threads.size(); ++thread) {
+    const auto [id, begin, end] = forest.threads[thread];
+    auto node = static_cast<std::uint32_t>(std::lower_bound(first + begin, first + end, step.start) - first);
+    for (; node < end && forest.start[node] < step.end; ++node) {
+      const bool wanted = thread == steps.main
+                              ? forest.kind[node] == Kind::op || forest.kind[node] == Kind::stage || forest.kind[node] == Kind::launch
+                              : forest.parent[node] == kNoNode && owners.of[node].stage == Stage::backward;
+      if (wanted) nodes.push_back(node);
+    }
   }
+  std::ranges::stable_sort(nodes, {}, [&](std::uint32_t node) { return forest.start[node]; });
   return nodes;
 }
 
@@ -27,8 +35,27 @@ Stage phase_between(std::optional<Stage> before, std::optional<Stage> after, boo
   return Stage::other;
 }
 
-bool is_stage_of_work(Stage stage) {
-  return stage != Stage::other && stage != Stage::copy;
+std::vector<Ns> backward_starts(const Forest& forest, const Owners& owners) {
+  std::vector<Ns> starts;
+  for (std::uint32_t node = 0; node < forest.size(); ++node) {
+    if (owners.of[node].stage == Stage::backward) starts.push_back(forest.start[node]);
+  }
+  std::ranges::sort(starts);
+  return starts;
+}
+
+// Module frames of a thread that no other module's frame is around.
+std::vector<std::uint32_t> root_frames(const Forest& forest, const Forest::Thread& thread, const Owners& owners) {
+  std::vector<std::uint32_t> roots;
+  for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
+    if (forest.kind[node] == Kind::frame && owners.calls.depth[owners.of[node].call] == 1) roots.push_back(node);
+  }
+  return roots;
+}
+
+// Stages that tell what is around them. Gradients are zeroed before the forward, or between the loss and backward, so that tells nothing.
+bool tells_phase(Stage stage) {
+  return stage != Stage::other && stage != Stage::copy && stage != Stage::zero_grad;
 }
 
 void fill_step(const Forest& forest, const std::vector<std::uint32_t>& nodes, bool has_modules, Owners& owners) {
@@ -38,7 +65,7 @@ void fill_step(const Forest& forest, const std::vector<std::uint32_t>& nodes, bo
   for (std::size_t i = nodes.size(); i-- > 0;) {
     after[i] = next;
     const Stage stage = owners.of[nodes[i]].stage;
-    if (is_stage_of_work(stage)) next = stage;
+    if (tells_phase(stage)) next = stage;
     has_backward |= stage == Stage::backward;
   }
   std::optional<Stage> before;
@@ -48,7 +75,7 @@ void fill_step(const Forest& forest, const std::vector<std::uint32_t>& nodes, bo
       owner.stage = phase_between(before, after[i], has_modules, has_backward);
       owner.known |= owner.stage != Stage::other;
     }
-    if (is_stage_of_work(owner.stage)) before = owner.stage;
+    if (tells_phase(owner.stage)) before = owner.stage;
   }
 }
 
@@ -91,8 +118,30 @@ void fill_phases(const Forest& forest, const Steps& steps, Owners& owners) {
   const bool has_modules = !owners.calls.value.empty();
   if (steps.main == kNoNode) return;
   for (const StepSpan& step : steps.spans) {
-    const std::vector<std::uint32_t> nodes = unclaimed_or_first(forest, forest.threads[steps.main], step);
-    fill_step(forest, nodes, has_modules, owners);
+    fill_step(forest, nodes_of(forest, steps, owners, step), has_modules, owners);
+  }
+}
+
+void mark_criteria(const Forest& forest, const Steps& steps, Owners& owners) {
+  if (owners.frames.empty() || steps.main == kNoNode) return;
+  std::vector<bool> has_children(owners.frames.size());
+  for (const FrameModule& module : owners.frames) {
+    if (module.parent != kNothing) has_children[module.parent] = true;
+  }
+  const Forest::Thread& main = forest.threads[steps.main];
+  const std::vector<Ns> backward = backward_starts(forest, owners);
+  const std::vector<std::uint32_t> roots = root_frames(forest, main, owners);
+  bool after_model = false;
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    const std::uint32_t root = roots[i];
+    const bool model = has_children[owners.calls.value[owners.of[root].call]];
+    after_model |= model;
+    const Ns next_root = i + 1 < roots.size() ? forest.start[roots[i + 1]] : Ns::max();
+    const auto next_backward = std::ranges::lower_bound(backward, forest.end[root]);
+    if (model || !after_model || next_backward == backward.end() || *next_backward >= next_root) continue;
+    for (std::uint32_t node = root; node < main.end && forest.start[node] < forest.end[root]; ++node) {
+      if (owners.of[node].stage == Stage::forward) owners.of[node].stage = Stage::loss;
+    }
   }
 }
 

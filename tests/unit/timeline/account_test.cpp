@@ -72,6 +72,15 @@ TEST_CASE("a call that synchronises with the device is waiting") {
   CHECK(wall(account.steps.at(0), Bucket::forward) == us(10));
 }
 
+TEST_CASE("a long launch waits for the queue where the device is busy throughout, else it is work") {
+  const auto step_with = [](std::int64_t kernel) {
+    return account_of(Script().range("ProfilerStep#0", 0, 1000).op("aten::mm", 10, 300).launch(4, 20, 200).kernel("gemm", 3, 5, kernel))
+        .steps.at(0);
+  };
+  CHECK(wall(step_with(400), Bucket::waiting) == us(200));
+  CHECK(wall(step_with(100), Bucket::waiting) == us(0));
+}
+
 TEST_CASE("while a backward thread works, the main thread's time is backward's") {
   const Account account =
       account_of(Script()

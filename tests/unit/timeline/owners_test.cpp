@@ -178,3 +178,46 @@ TEST_CASE("operators that copy to the device are copies, also inside the loop's 
   CHECK(read.owner("aten::copy_").copies);
   CHECK_FALSE(read.owner("aten::to", 1).copies);
 }
+
+TEST_CASE("of module frames, a childless root right before backward is the criterion") {
+  const Script script = Script()
+                            .frame("nn.Module: Encoder_0", 0, 2)
+                            .frame("nn.Module: Net_0", 3, 8)
+                            .frame("nn.Module: Linear_0", 4, 6)
+                            .op("aten::linear", 5, 4)
+                            .frame("nn.Module: MSELoss_0", 12, 4)
+                            .op("aten::mse_loss", 13, 2)
+                            .op(std::string(kEvaluate) + "MseLossBackward0", 20, 2, {.thread = 1});
+  const Read read(script);
+  CHECK(read.owner("aten::linear").stage == Stage::forward);
+  CHECK(read.owner("aten::mse_loss").stage == Stage::loss);
+  CHECK(read.owner("nn.Module: Encoder_0").stage == Stage::forward);
+}
+
+TEST_CASE("autograd nodes without an evaluation around them, as up to torch 1.8, are backward") {
+  const Script script = Script()
+                            .op("aten::addmm", 1, 4)
+                            .op("AddmmBackward", 10, 4, {.thread = 1})
+                            .op("aten::mm", 11, 2, {.thread = 1})
+                            .op("aten::norm", 20, 1);
+  const Read read(script);
+  CHECK(read.owner("aten::mm").stage == Stage::backward);
+  CHECK(read.owner("aten::addmm").stage == Stage::forward);
+  CHECK(read.owner("aten::norm").stage == Stage::other);
+}
+
+TEST_CASE("gradients zeroed between loss and backward hide neither the loss nor the forward") {
+  const Script plain = Script()
+                           .op("aten::linear", 1, 4)
+                           .range("Optimizer.zero_grad#SGD.zero_grad", 8, 4)
+                           .op(std::string(kEvaluate) + "AddmmBackward0", 20, 4);
+  CHECK(Read(plain).owner("aten::linear").stage == Stage::forward);
+  const ModuleMap map = small_map();
+  const Script mapped = Script()
+                            .range("hotlens.call#0", 0, 6)
+                            .op("aten::linear", 1, 4)
+                            .op("aten::mse_loss", 7, 1)
+                            .range("Optimizer.zero_grad#SGD.zero_grad", 9, 4)
+                            .op(std::string(kEvaluate) + "MseLossBackward0", 20, 4);
+  CHECK(Read(mapped, &map).owner("aten::mse_loss").stage == Stage::loss);
+}
