@@ -11,7 +11,7 @@
 
 namespace hotlens::profile {
 
-// One JSON object, two spaces of indentation, a newline at the end.
+// One JSON object, two spaces of indentation.
 std::string report_json(const Profile& profile);
 
 // Steps, stages, buckets, the module tree and the verdict for people; `color` adds terminal colours.

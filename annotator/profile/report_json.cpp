@@ -127,7 +127,7 @@ std::string report_json(const Profile& profile) {
                        {"buckets", buckets_of(profile)},  {"modules", modules_of(profile)},
                        {"totals", totals_of(profile)},    {"verdict", verdict_of(profile.verdict)},
                        {"warnings", warnings_of(profile)}};
-  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return report.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace hotlens::profile
