@@ -20,7 +20,7 @@ build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1"; }
 run_style() {
   git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run --Werror &&
     ruff check -q annotator/recorder tests && ruff format -q --check annotator/recorder tests &&
-    mypy --no-error-summary annotator/recorder/hotlens
+    (cd annotator/recorder && mypy --no-error-summary hotlens)
 }
 run_house() { python tests/house/includes.py; }
 run_unit() { build release && ctest --preset release; }
