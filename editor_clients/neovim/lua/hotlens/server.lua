@@ -1,7 +1,7 @@
 -- Which hotlens program is started, for which folder.
 --
 -- Order: HOTLENS_SERVER, vim.g.hotlens.server, the environment of VIRTUAL_ENV, PATH, the installation this plugin came with, an environment
--- of the workspace. The last one is a file of the workspace, so it is started only after vim.secure has asked.
+-- of the workspace. The last one came with the workspace, perhaps, so it is started only after vim.secure has asked.
 local M = {}
 
 local python = require('hotlens.python')
@@ -27,11 +27,16 @@ local function named()
   if setting then return { path = vim.fs.normalize(setting), origin = 'vim.g.hotlens.server' } end
 end
 
--- One question per file and session, whatever the answer was.
+-- One question per environment and session, whatever the answer was; Neovim remembers "allow" and "deny" for later sessions. The folder is
+-- asked for, not the program: vim.secure cannot read a binary file.
 local trusted = {}
-local function is_trusted(file)
-  if trusted[file] == nil then trusted[file] = vim.secure.read(file) ~= nil end
-  return trusted[file]
+local function is_trusted(folder)
+  if trusted[folder] == nil then
+    local can_ask = #vim.api.nvim_list_uis() > 0
+    if can_ask then vim.api.nvim_echo({ { 'Hotlens was found in an environment of the workspace. May it be started?' } }, true, {}) end
+    trusted[folder] = can_ask and vim.secure.read(folder) ~= nil
+  end
+  return trusted[folder]
 end
 
 --- The program to start, or nil and where it was looked for.
@@ -55,8 +60,9 @@ function M.find(root)
   end
   for _, folder in ipairs(python.workspace_environments(root)) do
     local path = python.in_environment(folder, 'hotlens')
-    if vim.fn.executable(path) == 1 and is_trusted(path) then return { path = path, origin = 'environment of the workspace' }, tried end
-    table.insert(tried, ('%s (environment of the workspace)'):format(path))
+    local is_there = vim.fn.executable(path) == 1
+    if is_there and is_trusted(folder) then return { path = path, origin = 'environment of the workspace' }, tried end
+    table.insert(tried, ('%s (environment of the workspace%s)'):format(path, is_there and ', not trusted' or ''))
   end
   return nil, tried
 end
