@@ -1,6 +1,7 @@
 #include "annotator/source/logical_line.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "annotator/source/normal_form.h"
@@ -20,6 +21,12 @@ int depth_change(std::string_view text, const Token& token) {
   char c = text[token.begin];
   if (c == '(' || c == '[' || c == '{') return 1;
   return c == ')' || c == ']' || c == '}' ? -1 : 0;
+}
+
+// Words that can stand behind an expression on its line.
+bool follows_expression(std::string_view word) {
+  static constexpr std::array<std::string_view, 11> words{"if", "else", "for", "async", "in", "is", "not", "and", "or", "as", "from"};
+  return std::ranges::find(words, word) != words.end();
 }
 
 bool is_newline(char c) {
@@ -87,6 +94,26 @@ bool LineReader::opens_statement(Token token) {
   return false;
 }
 
+// Whether a string over several lines was never meant to: it ends at the quotes that open the next one. Then a word follows those, or, when
+// the string is a statement of its own (a docstring being typed), a function or class of an outer block stands in it.
+bool LineReader::swallows_code(const Token& string, bool bare) {
+  std::string_view inside = text_of(text_, string);
+  if (inside.find_first_of("\r\n") == std::string_view::npos) return false;
+  if (!string.closed) return string.end == text_.size();
+  Token after = next_token(text_, string.end);
+  looked_to_ = std::max(looked_to_, after.end);
+  if (after.kind == TokenKind::number || (after.kind == TokenKind::word && !follows_expression(text_of(text_, after)))) return true;
+  if (!bare) return false;
+  std::uint32_t indent = indentation(string.begin);
+  for (std::size_t at = inside.find_first_of("\r\n"); at != std::string_view::npos; at = inside.find_first_of("\r\n", at + 1)) {
+    std::size_t word = inside.find_first_not_of(" \t", at + 1);
+    if (word == std::string_view::npos) break;
+    bool opens = inside.substr(word).starts_with("def ") || inside.substr(word).starts_with("class ");
+    if (opens && indentation(string.begin + static_cast<std::uint32_t>(word)) < indent) return true;
+  }
+  return false;
+}
+
 // False when a bracket or a string stays open; looked_to_ then tells how far that was looked for.
 bool LineReader::collect_whole(Token first) {
   int depth = 0, lines = 0;
@@ -102,10 +129,7 @@ bool LineReader::collect_whole(Token first) {
       if (++lines > kLongBracket && indentation(following.begin) <= indent && depth_change(text_, following) >= 0) return false;
       continue;
     }
-    if (!token.closed && token.end == text_.size() &&
-        text_.substr(token.begin, token.end - token.begin).find('\n') != std::string_view::npos) {
-      return false;
-    }
+    if (token.kind == TokenKind::string && swallows_code(token, token.begin == first.begin)) return false;
     depth = std::max(0, depth + depth_change(text_, token));
     tokens_.push_back(token);
   }
@@ -125,7 +149,7 @@ void LineReader::collect_broken(Token first) {
       if ((indentation(following.begin) <= indent && !closes) || opens_statement(following)) return;
       continue;
     }
-    if (!token.closed) {
+    if (token.kind == TokenKind::string && swallows_code(token, token.begin == first.begin)) {
       std::size_t line_end = text_.find_first_of("\r\n", token.begin);
       if (line_end < token.end) token.end = static_cast<std::uint32_t>(line_end);
     }

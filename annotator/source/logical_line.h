@@ -33,6 +33,7 @@ class LineReader {
   bool collect_whole(Token first);
   void collect_broken(Token first);
   bool opens_statement(Token token);
+  bool swallows_code(const Token& string, bool bare);
   bool decorates_next();
   Token token_behind_newlines(std::uint32_t at) const;
   std::uint32_t indentation(std::uint32_t byte) const;

@@ -57,6 +57,10 @@ TEST_CASE("What stays open ends where the next statement begins") {
   CHECK(statements("x = [\n    1,\n    2,\nclass A:\n    b\n") == Lines{"x = [\n    1,\n    2,", "class A:", ">b"});
   CHECK(statements("x = 'abc\ny = 2\n") == Lines{"x = 'abc", "y = 2"});
   CHECK(statements("x = \"\"\"abc\ny = 2\nz\n") == Lines{"x = \"\"\"abc", "y = 2", "z"});
+  std::string docstring = "class A:\n  def f(self):\n    \"\"\"\n    x = 1\n\n  def g(self):\n    \"\"\"Says it.\"\"\"\n    y\n";
+  CHECK(statements(docstring) ==
+        Lines{"class A:", ">def f(self):", ">>\"\"\"", ">>x = 1", ">def g(self):", ">>\"\"\"Says it.\"\"\"", ">>y"});
+  CHECK(statements("x = '''\ny\nz = '''a b'''\nw\n") == Lines{"x = '''", "y", "z = '''a b'''", "w"});
   CHECK(statements("x = 1)\ny = 2\n") == Lines{"x = 1)", "y = 2"});
 }
 
