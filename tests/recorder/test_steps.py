@@ -220,6 +220,9 @@ def test_recomputed_modules_are_calls_too(tmp_path: Path) -> None:
     model = bundle.model
     inner = bundle.module("inner.a")["id"]
     assert [c["module"] for c in model["calls"]].count(inner) == 2
+    checkpointed = bundle.module("inner")["id"]
+    sites = {bundle.text(c["site"]) for c in model["calls"] if c["module"] == checkpointed}
+    assert len(sites) == 1 and sites.pop().startswith("checkpoint(self.inner")
     assert model["roots"] == [{"module": 0, "role": "model"}, {"module": model["roots"][1]["module"], "role": "loss"}]
 
 

@@ -66,6 +66,7 @@ class MapStep:
         self.parameters: dict[int, int] = {}  # identity of a parameter -> number
         self.kept: list[Any] = []
         self.capped: set[str] = set()
+        self._first_call: dict[int, int] = {}
         self._line_counts: dict[CodeType, int] = {}
         self._threads: dict[int, _Thread] = {}
         self._active = False
@@ -108,18 +109,25 @@ class MapStep:
         sys.settrace(None)
 
     def _adopt_stack(self, thread: _Thread, frame: FrameType | None, boundary: str) -> None:
-        """Lines that are being executed already: the step began inside them."""
+        """Frames that run already: their next lines are marked; of the lines they stand on only the one that performs the step.
+
+        A line further out (`main()`) holds every step and says nothing. The innermost one counts when it is still at work: it fetches the
+        batch, or it called a package whose loop runs the steps (`trainer.fit(...)`).
+        """
         open_frames: list[FrameType] = []
+        package_between = False
         while frame is not None:
-            if not is_ours(frame.f_code.co_filename) and self.kinds.of(frame.f_code) & LINES:
+            filename = frame.f_code.co_filename
+            if not is_ours(filename) and self.kinds.of(frame.f_code) & LINES:
                 open_frames.append(frame)
+            elif not open_frames and not self.files.is_library(filename):
+                package_between = True
             frame = frame.f_back
         innermost = open_frames[0] if open_frames else None
         for f in reversed(open_frames):
             thread.local_before.append((f, f.f_trace))
             f.f_trace = self._local
-            ends_here = f is innermost and boundary != "loader"  # the line's call has done its work before the step began
-            if not ends_here:
+            if f is innermost and (boundary == "loader" or package_between):
                 self._open_line(thread, f, f.f_lineno)
         if innermost is not None and boundary == "loader":
             # The next fetch from this line ends the step: it is not a second execution of the line.
@@ -209,7 +217,10 @@ class MapStep:
         number = len(self.calls)
         depth = sum(r.kind == "call" for r in thread.stack)
         backward = any(r.stage == "backward" for r in thread.stack)
-        site = self._site(frame.f_back, module)
+        first = self._first_call.setdefault(id(module), number)
+        # Computed again during backward, it is still the call that the forward pass made.
+        again = backward and top is None and first != number
+        site = self.calls[first].site if again else self._site(frame.f_back, module)
         self.calls.append(ModuleCall(module, top.call if top else -1, site, depth, backward))
         self._push(thread, _Range(frame, "call", None, call=number, module=module, forward_entered=forward), f"hotlens.call#{number}")
 

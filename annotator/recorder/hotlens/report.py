@@ -36,7 +36,7 @@ class Reporter:
     def __init__(self, progress_fd: int | None = None) -> None:
         self.fd = progress_fd
         self.pid = os.getpid()
-        self.ended = False
+        self.ended: set[str] = set()
         if progress_fd is not None:
             try:
                 os.set_inheritable(progress_fd, False)
@@ -51,11 +51,11 @@ class Reporter:
             pass
 
     def progress(self, phase: str, **fields: Any) -> None:
-        """One JSON line. `done` and `failed` end the run: only the first of them is written."""
+        """One JSON line. A script that fails after measured steps has a `done` and then a `failed`; each comes once."""
+        if phase in self.ended:
+            return
         if phase in ("done", "failed"):
-            if self.ended:
-                return
-            self.ended = True
+            self.ended.add(phase)
         if self.fd is None or os.getpid() != self.pid:
             return
         line = json.dumps({"phase": phase, **{k: v for k, v in fields.items() if v is not None}}) + "\n"

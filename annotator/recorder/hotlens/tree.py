@@ -159,16 +159,23 @@ def _place(row: ModuleRow, tree: Tree, capture: Capture, sites: Sites, files: Fi
     row.class_site = _class_site(type(module), sites, files)
     row.constructed = sites.expression(built.at) if built else None
     if row.parent < 0:
-        return
-    name = row.path.rpartition(".")[2]
-    holder = tree.modules[row.parent].module
-    attachment = capture.attachment(holder, name, module)
-    if attachment is not None:
-        row.attached = _attached(name, construction, attachment, sites)
-    elif construction is not None and construction.copied:
-        row.attached = row.constructed  # a copied parent brings its children: the line that copied is all there is
+        row.attached = _obtained(construction, sites, files)
+    else:
+        name = row.path.rpartition(".")[2]
+        attachment = capture.attachment(tree.modules[row.parent].module, name, module)
+        if attachment is not None:
+            row.attached = _attached(name, construction, attachment, sites)
+        elif construction is not None and construction.copied:
+            row.attached = row.constructed  # a copied parent brings its children: the line that copied is all there is
     if row.attached and row.constructed and (row.attached.file, row.attached.line) == (row.constructed.file, row.constructed.line):
         row.constructed = None
+
+
+def _obtained(construction: Construction | None, sites: Sites, files: Files) -> Site | None:
+    """A root has no parent that names it: the user's own statement that led to it, also through a package's factory."""
+    chain = construction.chain if construction else []
+    own = next((step for step in chain if files.in_workspace(step.at.code.co_filename)), None)
+    return sites.statement(own.at) if own else None
 
 
 def _attached(name: str, construction: Construction | None, attachment: Attachment, sites: Sites) -> Site | None:
