@@ -24,6 +24,7 @@ struct Options {
   bool trusted = true;      // profiling may be offered
   bool running = false;     // a run is in progress
   bool tooltips = true;     // fill Hint::tooltip; false for clients that resolve it later (ask again for the one line)
+  friend bool operator==(const Options&, const Options&) = default;
 };
 
 // The profile's facts of one file, bound to the text that was executed. Heavy (parses): build off the main strand with bind().
@@ -48,6 +49,7 @@ FileView view(std::filesystem::path path, source::Tree tree, std::shared_ptr<con
 
 struct LineRange {
   std::uint32_t begin = 0, end = 0xffffffff;  // end is exclusive
+  friend bool operator==(const LineRange&, const LineRange&) = default;
 };
 
 struct Hint {

@@ -14,6 +14,7 @@ bool Document::apply(std::int64_t version, const std::vector<Change>& changes, p
   if (changes.empty()) return in_step_;
   changed_ = true;
   view_.reset();
+  hints_.reset();
   // What came before the last whole text has no effect.
   auto first = changes.size();
   while (first > 0 && changes[first - 1].range) --first;
@@ -29,6 +30,7 @@ bool Document::apply(std::int64_t version, const std::vector<Change>& changes, p
 
 void Document::bind(Binding binding) {
   view_.reset();
+  hints_.reset();
   binding_ = std::move(binding);
 }
 
@@ -52,6 +54,12 @@ const features::FileView& Document::view() const {
     view_ = features::view(path_, tree(), binding.facts, binding.profile);
   }
   return *view_;
+}
+
+const std::vector<features::Hint>& Document::hints(features::LineRange lines, const features::Options& options) const {
+  if (!hints_ || hints_->lines != lines || hints_->options != options)
+    hints_ = {lines, options, features::inlay_hints(view(), lines, options)};
+  return hints_->hints;
 }
 
 Document& Documents::open(Document document) {

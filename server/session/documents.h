@@ -50,6 +50,7 @@ class Document {
 
   const source::Tree& tree() const;
   const features::FileView& view() const;
+  const std::vector<features::Hint>& hints(features::LineRange lines, const features::Options& options) const;
 
  private:
   friend class Documents;
@@ -61,7 +62,13 @@ class Document {
   protocol::LineIndex lines_;
   bool in_step_ = true, changed_ = false;
   std::optional<Binding> binding_;
-  mutable std::optional<source::Tree> tree_;        // of text_ or of an earlier text
+  mutable std::optional<source::Tree> tree_;  // of text_ or of an earlier text
+  struct Hints {                              // the last that were asked for: editors ask again after every refresh and redraw
+    features::LineRange lines;
+    features::Options options;
+    std::vector<features::Hint> hints;
+  };
+  mutable std::optional<Hints> hints_;              // of view_
   mutable std::optional<features::FileView> view_;  // of text_ and binding_
 };
 

@@ -1,5 +1,7 @@
 #include "server/session/loop.h"
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -17,6 +19,14 @@ namespace {
 
 // One load and one short look-up at a time; more would take the cores from the script that is being measured.
 constexpr std::size_t kPoolThreads = 2;
+
+// Background work gives way to the strand when cores are short; still before truly idle work, somebody waits for the hints.
+constexpr int kPoolNiceness = 5;
+
+void give_way() {
+  thread_local const bool done = ::setpriority(PRIO_PROCESS, 0, kPoolNiceness) == 0;  // on Linux 0 is this thread
+  static_cast<void>(done);
+}
 
 }  // namespace
 
@@ -49,7 +59,10 @@ void Loop::post(Task task) {
 }
 
 void Loop::work(Task task) {
-  asio::post(state_->pool, [task = std::move(task)]() mutable { task(); });
+  asio::post(state_->pool, [task = std::move(task)]() mutable {
+    give_way();
+    task();
+  });
 }
 
 Loop::Timer Loop::after(std::chrono::milliseconds delay, Task task) {

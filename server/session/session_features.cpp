@@ -51,7 +51,7 @@ Json Session::hints_of(const Document& document, const std::optional<protocol::R
   features::Options how = options();
   how.tooltips = !lazy;
   const features::LineRange lines = range ? lines_of(places, *range) : features::LineRange{};
-  for (const features::Hint& hint : features::inlay_hints(document.view(), lines, how)) {
+  for (const features::Hint& hint : document.hints(lines, how)) {
     const protocol::Position at = places.to_client(hint.at);
     if (range && (at < range->start || range->end < at)) continue;
     Json one{{"position", to_json(at)}, {"label", hint.label}, {"paddingLeft", true}};
