@@ -274,12 +274,13 @@ ThreadId EventReader::thread_of(std::string_view process, std::string_view threa
   process = bare(process);
   thread = bare(thread);
   if (last_.valid() && process == last_process_ && thread == last_thread_) return last_;
-  const std::uint64_t key =
-      static_cast<std::uint64_t>(tokens_.intern(process).index) << 32 | static_cast<std::uint64_t>(tokens_.intern(thread).index);
+  const NameId process_token = tokens_.intern(process);
+  const NameId thread_token = tokens_.intern(thread);
+  const std::uint64_t key = std::uint64_t{process_token.index} << 32 | thread_token.index;
   const auto [known, fresh] = thread_by_tokens_.try_emplace(key, ThreadId{static_cast<std::uint32_t>(trace_.threads.size())});
   if (fresh) trace_.threads.push_back({.process = unescaped(process), .id = unescaped(thread), .name = {}});
-  last_process_ = process;
-  last_thread_ = thread;
+  last_process_ = tokens_[process_token];  // the event's own bytes may be gone by the next
+  last_thread_ = tokens_[thread_token];
   last_ = known->second;
   return last_;
 }
