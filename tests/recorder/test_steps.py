@@ -174,8 +174,7 @@ SHAPES = [
     Shape("odd calls", loop().replace("for x", ODD_CALLS + "for x"), "loader"),
     Shape("data parallel", loop().replace("for x", "model = nn.DataParallel(model)\nfor x"), "loader"),
     Shape("scripted", loop().replace("for x", SCRIPTED + "for x"), "loader"),
-    Shape("deep recursion", loop(step=DEEP + STEP), "loader"),
-    Shape("sparse gradients", counted_loop(100, step=SPARSE), "optimizer", 0),
+    Shape("sparse gradients", counted_loop(100, step=SPARSE), "optimizer"),
     Shape(
         "user's own ranges",
         MODEL + "from torch.profiler import record_function\nfor x, y in loader():\n    with record_function('step'):\n" + indent(STEP, 8),
@@ -213,6 +212,12 @@ def test_steps_at_the_end_of_an_epoch_are_not_steps(tmp_path: Path) -> None:
     assert len(steps) == 5 and any(n.startswith("between steps") for n in names)
     assert max(bundle.manifest["profiled_step_ns"] + bundle.manifest["plain_step_ns"]) < 400_000_000
     assert all(e["dur"] < 400_000 for e in steps)
+
+
+def test_a_script_at_the_recursion_limit_loses_the_map_step_and_says_so(tmp_path: Path) -> None:
+    run = record_text(tmp_path, loop(step=DEEP + STEP))
+    assert run.code == 0 and [w["code"] for w in run.bundle.manifest["warnings"]] == ["map_step_failed"]
+    check_bundle(run.bundle)
 
 
 def test_recomputed_modules_are_calls_too(tmp_path: Path) -> None:

@@ -90,6 +90,9 @@ class MapStep:
         sys.settrace(self._global)
 
     def stop(self) -> None:
+        if self._active and sys.gettrace() != self._global:
+            # Python drops a trace function that cannot be called, at the recursion limit; a script may set one of its own.
+            self.fault = "the trace function was taken off during the step"
         self._active = False
         thread = self._threads.get(threading.get_ident(), _Thread())
         sys.settrace(thread.previous)
