@@ -1,5 +1,6 @@
 #include "server/features/file_facts.h"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <tuple>
@@ -47,6 +48,28 @@ class SiteTable {
   Collected out_;
 };
 
+// A comprehension or lambda on a line has a row of its own; what it ran is in the row of the line around it already.
+bool is_inside(const std::string& inner, const std::string& outer) {
+  if (outer == "<module>") return inner != outer && inner.starts_with('<');
+  return inner.starts_with(outer + ".<locals>.");
+}
+
+// Rows of Profile::lines that stand for a whole line of `file`.
+std::vector<std::uint32_t> outer_lines(const Profile& profile, FileId file) {
+  std::multimap<std::uint32_t, std::uint32_t> by_line;
+  for (std::uint32_t i = 0; i < profile.lines.size(); ++i) {
+    if (profile.lines[i].file == file) by_line.emplace(profile.lines[i].line, i);
+  }
+  std::vector<std::uint32_t> rows;
+  for (const auto& [line, row] : by_line) {
+    const auto [first, last] = by_line.equal_range(line);
+    const bool inner = std::any_of(
+        first, last, [&](const auto& other) { return is_inside(profile.lines[row].function, profile.lines[other.second].function); });
+    if (!inner) rows.push_back(row);
+  }
+  return rows;
+}
+
 std::optional<std::string> read_text(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return std::nullopt;
@@ -71,11 +94,10 @@ Collected collect(const Profile& profile, FileId file) {
     const profile::StageSite& stage = profile.stage_sites[i];
     if (stage.site.file == file) table.add(fact_at(Role::stage, stage.site), {.row = i});
   }
-  for (std::uint32_t i = 0; i < profile.lines.size(); ++i) {
-    const profile::Line& line = profile.lines[i];
-    if (line.file != file) continue;
+  for (std::uint32_t row : outer_lines(profile, file)) {
+    const profile::Line& line = profile.lines[row];
     const Site site{.file = file, .line = line.line, .end_line = line.line, .function = line.function};
-    table.add(fact_at(Role::line, site), {.calls = line.calls, .row = i});
+    table.add(fact_at(Role::line, site), {.calls = line.calls, .row = row});
   }
   return table.take();
 }

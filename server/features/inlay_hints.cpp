@@ -62,7 +62,6 @@ std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Optio
   for (const LineSummary& summary : summaries) {
     const double part = share(summary, *view.profile);
     if (part < options.min_share || summary.value <= Ns{} || summary.line >= lengths.size()) continue;
-    if (summary.subject == Subject::execution && part > kWholeStep) continue;
     hints.push_back({.at = {summary.line, lengths[summary.line]},
                      .label = label(summary, part),
                      .tooltip = options.tooltips ? describe(summary, *view.profile, options) : ""});

@@ -122,6 +122,15 @@ TEST_CASE("a module inside another on the same line is not counted twice") {
   CHECK(outer.front().index == 0);
 }
 
+TEST_CASE("a comprehension's own row is part of its line, not added to it") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->lines.push_back(profile->lines.front());
+  profile->lines.back().function = "Net.forward.<locals>.<genexpr>";
+  profile->lines.back().calls = 16;
+  CHECK(label_at(inlay_hints(test::open(profile), {}, {}), 10) == "6.20 ms 56% ×2");
+}
+
 TEST_CASE("a file the profile does not know shows nothing") {
   const Opened opened;
   CHECK(features::bind(opened.profile, opened.folder.path() / "other.py") == nullptr);
