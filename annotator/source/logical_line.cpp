@@ -140,6 +140,7 @@ void LineReader::collect_broken(Token first) {
   std::uint32_t indent = indentation(first.begin);
   bool compound = starts_compound(text_of(text_, first));
   for (Token token = first;; token = next_token(text_, token.end)) {
+    looked_to_ = std::max(looked_to_, token.end);
     next_ = token.end;
     if (token.kind == TokenKind::end) return;
     if (token.kind == TokenKind::newline) {

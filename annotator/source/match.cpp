@@ -147,10 +147,20 @@ class Matcher {
     std::ranges::copy_if(old_children, std::back_inserter(old_named), [&](Index i) { return is_scope(o_[i]); });
     std::ranges::copy_if(now_children, std::back_inserter(now_named), [&](Index j) { return is_scope(n_[j]); });
     auto in_old = unique(o_, old_named, &Statement::key), in_now = unique(n_, now_named, &Statement::key);
+    Indices newcomers;
+    std::ranges::copy_if(now_named, std::back_inserter(newcomers), [&](Index j) { return !in_old.contains(n_[j].key); });
     for (Index i : old_named) {
       auto twin = in_now.find(o_[i].key);
-      if (in_old[o_[i].key] == i && twin != in_now.end() && twin->second != kNoStatement) pair_deep(i, twin->second, certain);
+      if (in_old[o_[i].key] != i || twin == in_now.end() || twin->second == kNoStatement) continue;
+      pair_deep(i, twin->second, certain && !resembles(i, twin->second, newcomers));
     }
+  }
+
+  // Whether a changed function has become one under a new name beside it, and another one bears its name now.
+  bool resembles(Index i, Index j, std::span<const Index> newcomers) const {
+    if (o_[i].inside == n_[j].inside || newcomers.empty()) return false;
+    auto body = inner_hashes(o_, i);
+    return std::ranges::any_of(newcomers, [&](Index other) { return dice(body, inner_hashes(n_, other)) >= kSameBody; });
   }
 
   using Anchors = std::vector<std::pair<Index, Index>>;  // positions in two lists
