@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -176,3 +177,26 @@ def test_what_others_print_stays_off_the_wire(start: Start, tmp_path: Path) -> N
     client.initialize([tmp_path])
     assert os.readlink(f"/proc/{client.process.pid}/fd/1") == os.readlink(f"/proc/{client.process.pid}/fd/2")
     assert os.readlink(f"/proc/{client.process.pid}/fd/0") == "/dev/null"
+
+
+def test_one_client_over_a_loopback_socket(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen([SERVER, "lsp", "--socket", str(port)], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 5
+        while True:
+            try:
+                connection = socket.create_connection(("127.0.0.1", port))
+                break
+            except ConnectionRefusedError:
+                assert time.monotonic() < end
+                time.sleep(0.02)
+        with connection:
+            connection.sendall(frame(b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"capabilities":{}}}'))
+            assert b"Content-Length: " in connection.recv(65536)
+        assert process.wait(2.0) == 1  # the client hung up without a shutdown
+    finally:
+        process.kill()
+        process.wait()
