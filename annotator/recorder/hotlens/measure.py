@@ -6,6 +6,8 @@ them whole; nothing is synchronised between two steps.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import gzip
 import os
 import shutil
@@ -21,6 +23,7 @@ STEP_NAME = "ProfilerStep#{}"
 NO_STEP_NAME = "between steps #{}"
 # Kineto logs to stderr through its own channel; a level above its highest keeps the script's stderr as it is.
 QUIET_KINETO = "6"
+LOW_SPACE_BYTES = 1 << 20  # less than any trace: the disk is full
 
 
 def device_module() -> Any:
@@ -170,6 +173,7 @@ class ProfiledSteps:
         """Takes the trace out of the stopped profiler. Must come before another profiler starts: that one reuses its memory."""
         self._profiler.export_chrome_trace(path)
         self._profiler = None
+        _check_whole(path)
         self.exported = path
 
     def write(self, path: str) -> None:
@@ -188,6 +192,19 @@ class ProfiledSteps:
             text = text.replace(f'"{old}"'.encode(), f'"{new}"'.encode())
         with open(path, "wb") as file:
             file.write(text)
+
+
+def _check_whole(path: str) -> None:
+    """Kineto says nothing when the disk takes its file not at all or in part. Raises OSError then."""
+    end = b""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        file.seek(max(0, os.path.getsize(path) - 64))
+        end = file.read().rstrip()
+    if end.endswith(b"}"):
+        return
+    room = os.statvfs(os.path.dirname(path))
+    number = errno.ENOSPC if room.f_bavail * room.f_frsize < LOW_SPACE_BYTES else errno.EIO
+    raise OSError(number, os.strerror(number), path)
 
 
 def _profiler_is_on() -> bool:
