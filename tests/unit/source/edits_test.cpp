@@ -18,7 +18,7 @@ namespace {
 using namespace hotlens::source;
 using namespace hotlens::source::test;
 
-constexpr std::size_t kSequences = 300;
+constexpr std::size_t kSequences = 150;
 constexpr std::size_t kMostBytes = 40'000;  // of one file, so that edits meet each other
 
 std::size_t sequences() {
