@@ -72,7 +72,7 @@ local function message_line()
   for row = vim.o.lines - vim.o.cmdheight + 1, vim.o.lines do
     table.insert(rows, screen_row(row))
   end
-  return vim.trim(table.concat(rows, ' '))
+  return vim.trim(table.concat(rows))
 end
 
 local function lens_with(text)
@@ -225,9 +225,11 @@ function steps.diagnostic(text, message)
 end
 
 function steps.message(text)
+  settled() -- nothing may take its place
   eventually('no message', function()
-    local all = vim.fn.execute('messages')
-    return all:gsub('\n', ''):find(text, 1, true) ~= nil, all
+    vim.cmd('redraw!')
+    local shown = message_line()
+    return shown:find(text, 1, true) ~= nil, shown
   end)
 end
 

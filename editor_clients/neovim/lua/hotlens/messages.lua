@@ -1,11 +1,13 @@
 -- What the server tells: short messages at the bottom of the screen, everything in a log that :Hotlens log opens.
 local M = {}
 
+local WARNING_STAYS_MS = 5000
 local KEPT_LINES = 2000 -- a script that prints without end must not fill the memory
 local LEVELS = { vim.log.levels.ERROR, vim.log.levels.WARN, vim.log.levels.INFO } -- by LSP MessageType
 
 local lines = {} ---@type string[]
 local buffer ---@type integer?
+local warned_at = -math.huge -- ms
 
 local function show_in_buffer()
   if not (buffer and vim.api.nvim_buf_is_valid(buffer)) then return end
@@ -27,12 +29,14 @@ end
 ---@param message { type: integer, message: string }
 function M.show(message)
   M.record(message)
+  if message.type <= vim.lsp.protocol.MessageType.Warning then warned_at = vim.uv.now() end
   vim.notify('Hotlens: ' .. message.message, LEVELS[message.type] or vim.log.levels.INFO)
 end
 
---- One line that never stops the screen at "Press ENTER".
+--- One line that never stops the screen at "Press ENTER" and leaves a fresh warning where it is.
 ---@param text string
 function M.status(text)
+  if vim.uv.now() - warned_at < WARNING_STAYS_MS then return end
   local room = math.max(vim.v.echospace, 20)
   if vim.fn.strdisplaywidth(text) > room then text = vim.fn.strcharpart(text, 0, room - 1) .. '…' end
   vim.api.nvim_echo({ { text } }, false, {})
