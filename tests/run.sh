@@ -15,6 +15,9 @@ export PATH="$python/bin:$PATH"
 export HOTLENS_TEST_PYTHON=$python/bin/python HOTLENS_BIN=$root/build/release/bin/hotlens
 [ -d ../shared/traces ] && export HOTLENS_TRACES=${HOTLENS_TRACES:-$(cd ../shared/traces && pwd)}
 
+# Another clone of the same sources finds the same objects in the compiler cache.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+
 build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1"; }
 
 run_style() {
