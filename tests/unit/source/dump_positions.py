@@ -100,9 +100,7 @@ def describe(path: Path) -> dict[str, object] | None:
             elif instruction.opname == "GET_ITER" and where in loops:
                 found["loops"].add(at)
     statements = [
-        (*span(node), hasattr(node, "body") or hasattr(node, "cases"))
-        for node in nodes
-        if isinstance(node, (ast.stmt, ast.ExceptHandler))
+        (*span(node), hasattr(node, "body") or hasattr(node, "cases")) for node in nodes if isinstance(node, (ast.stmt, ast.ExceptHandler))
     ]
     return {"path": str(path), "statements": sorted(statements), **{key: sorted(value) for key, value in found.items()}}
 
