@@ -42,7 +42,7 @@ def test_an_exception_after_measured_steps_keeps_them(tmp_path: Path) -> None:
     assert run.code == 1
     check_bundle(run.bundle)
     manifest = run.bundle.manifest
-    assert manifest["error"]["type"] == "AssertionError" and manifest["steps_measured"] == 3 and manifest["exit_code"] == 1
+    assert manifest["error"]["type"] == "AssertionError" and manifest["steps_measured"] == 4 and manifest["exit_code"] == 1
     assert [p["phase"] for p in run.progress][-2:] == ["done", "failed"]
     assert run.progress[-1]["error"]["type"] == "AssertionError"
     assert {w["code"] for w in manifest["warnings"]} == {"fewer_steps", "no_map_step"}

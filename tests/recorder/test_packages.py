@@ -86,7 +86,7 @@ def test_lines_are_found_in_the_package_and_in_the_script(bert: Bundle, gpt2: Bu
     assert bert.text(query["attached"]).startswith("self.query = nn.Linear(")
     layer = bert.module("bert.encoder.layer.1")
     assert bert.text(layer["attached"]) == "BertLayer(config, layer_idx=i)"
-    assert bert.text(bert.module("")["constructed"]) == "BertForMaskedLM(config)"
+    assert bert.text(bert.module("")["attached"]) == "model = BertForMaskedLM(config)"
     calls = {bert.model["modules"][c["module"]]["path"]: c["site"] for c in bert.model["calls"]}
     assert file_of(bert, calls["bert.encoder.layer.1"]) == "modeling_bert.py"
     assert bert.text(calls["bert.encoder.layer.1"]).startswith("layer_module(")
