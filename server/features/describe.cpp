@@ -127,8 +127,16 @@ std::string provenance(const Profile& profile) {
   for (const profile::Device& device : profile.devices) {
     if (device.kind != "cpu" || profile.devices.size() == 1) out += ", " + device.name;
   }
-  if (!profile.torch.empty()) out += ", torch " + profile.torch;
-  return out + fmt::format(", {} steps", profile.steps.size());
+  if (!profile.torch.empty()) out += ", torch " + profile.torch.substr(0, profile.torch.find('+'));
+  return out;
+}
+
+// "± 4% over 5 steps": how far to trust the number; a wide one says that the machine was busy.
+std::string spread_note(const LineSummary& summary) {
+  constexpr double kNoisy = 0.25;
+  const auto relative = spread(summary.headline);
+  if (!relative) return fmt::format("{} {}", summary.headline.size(), summary.headline.size() == 1 ? "step" : "steps");
+  return fmt::format("{}± {:.0f}% over {} steps", *relative > kNoisy ? "noisy: " : "", *relative * 100, summary.headline.size());
 }
 
 }  // namespace
@@ -145,11 +153,8 @@ std::string describe(const LineSummary& summary, const Profile& profile, const O
                                               : block_slice(summary.slices, step) + " " + format_time(step);
     out += breaks;
   }
-  out += slowest(summary, profile, options.markdown);
-  if (const auto relative = spread(summary.headline)) {
-    out += fmt::format("± {:.1f} % over {} steps · ", *relative * 100, summary.headline.size());
-  }
-  out += options.markdown ? escape_markdown(provenance(profile), 200) : plain(provenance(profile), 200);
+  out += slowest(summary, profile, options.markdown) + spread_note(summary) + (options.markdown ? "  \n" : "\n");
+  out += options.markdown ? escape_markdown(provenance(profile)) : plain(provenance(profile));
   if (const std::string note = state_note(summary.state); !note.empty()) out += breaks + note;
   return out;
 }
@@ -164,6 +169,11 @@ std::string describe_step(const Profile& profile) {
     }
   }
   out += format_time(step) + "/step";
+  // The lines show the profiled step: say its length where the profiler made a difference that a reader would notice.
+  constexpr double kNoticeable = 1.1;
+  if (static_cast<double>(profile.step_wall().count()) > kNoticeable * static_cast<double>(step.count())) {
+    out += " (" + format_time(profile.step_wall()) + " profiled)";
+  }
   if (profile.samples_per_step && step > Ns{}) {
     const double per_second = static_cast<double>(*profile.samples_per_step) * 1e9 / static_cast<double>(step.count());
     out += fmt::format(" · {:.{}f} samples/s", per_second, per_second < 10 ? 1 : 0);
