@@ -8,25 +8,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NoReturn
 
 from . import __version__
-
-DEFAULT_WARMUP = 3
-DEFAULT_STEPS = 5
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the user asked for. `argv` is the script and its arguments, or `-m`, the module and its arguments."""
-
-    argv: list[str] = field(default_factory=list)
-    warmup: int = DEFAULT_WARMUP
-    steps: int = DEFAULT_STEPS
-    keep_going: bool = False
-    out: str = "."
-    progress_fd: int | None = None
+from .options import DEFAULT_STEPS, DEFAULT_WARMUP, Options
 
 
 def count(least: int) -> object:

@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from . import bundle
-from .cli import Options
 from .environment import check_torch, when_imported
 from .frames import Files, is_ours
 from .launch import Program
+from .options import Options
 from .report import RecorderError, Reporter
 from .session import CANNOT_RECORD, Session
 

@@ -15,10 +15,10 @@ from typing import Any, Callable, TypeVar, cast
 
 from . import bundle
 from .capture import Capture
-from .cli import Options
 from .frames import Files
 from .hooks import Hooks
 from .mapping import MapStep
+from .options import Options
 from .phases import Mapped, Measured, Phase, Plain
 from .report import RecorderError, Reporter, Warnings
 from .steps import Boundary, StepFinder

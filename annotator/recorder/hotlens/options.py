@@ -1,0 +1,20 @@
+"""What the user asked the recorder for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+DEFAULT_WARMUP = 3
+DEFAULT_STEPS = 5
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for. `argv` is the script and its arguments, or `-m`, the module and its arguments."""
+
+    argv: list[str] = field(default_factory=list)
+    warmup: int = DEFAULT_WARMUP
+    steps: int = DEFAULT_STEPS
+    keep_going: bool = False
+    out: str = "."
+    progress_fd: int | None = None
