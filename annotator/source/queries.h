@@ -21,7 +21,8 @@ std::string statement_text(const Tree& tree, std::uint32_t line);
 std::vector<Range> class_headers(const Tree& tree);
 
 // Whether running this text probably trains something: it calls `….backward(`, `….step(` inside a loop, `….fit(` or `…trainer….train(`; or
-// it imports torch and has a main guard. Only code counts, not strings or comments. A guess for offering a command, not for anything measured.
+// it imports torch and has a main guard. Only code counts, not strings or comments. A guess for offering a command, not for anything
+// measured.
 bool looks_like_training_script(const Tree& tree);
 
 }  // namespace hotlens::source
