@@ -170,6 +170,11 @@ def test_what_a_killed_run_left_is_cleared(tmp_path: Path) -> None:
     check_bundle(run.bundle)
 
 
+def hear_interrupts() -> None:
+    """A shell starts its background jobs deaf to Ctrl-C, and a child inherits that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.parametrize("at", ["start", "plain", "measured", "map", "write"])
 def test_ctrl_c_at_any_moment(tmp_path: Path, at: str) -> None:
     slow = "import time\n" + loop(step="time.sleep(0.05)\n" + STEP)
@@ -183,6 +188,7 @@ def test_ctrl_c_at_any_moment(tmp_path: Path, at: str) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_interrupts,
     )
     os.close(writing)
     with os.fdopen(reading, encoding="utf-8") as progress:
