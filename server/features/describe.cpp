@@ -1,6 +1,7 @@
 #include "server/features/describe.h"
 
 #include <algorithm>
+#include <cmath>
 #include <ranges>
 
 #include <fmt/format.h>
@@ -91,7 +92,7 @@ std::optional<double> spread(std::vector<Ns> values) {
   if (values.size() < 3) return std::nullopt;
   std::ranges::sort(values);
   const auto at = [&](double q) {
-    return static_cast<double>(values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)].count());
+    return static_cast<double>(values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))].count());
   };
   if (at(0.5) <= 0) return std::nullopt;
   return (at(0.9) - at(0.1)) / 2 / at(0.5);
