@@ -1,15 +1,16 @@
 // What every verb needs to speak to a terminal: colour when it is one, and text from traces that cannot move the cursor.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace hotlens::cli {
 
 // Exit codes of CONTRACT: scripts rely on them.
-enum ExitCode { kDone = 0, kThresholdCrossed = 1, kWrongUsage = 2, kInputUnusable = 3, kScriptFailed = 4 };
+enum ExitCode : std::uint8_t { kDone = 0, kThresholdCrossed = 1, kWrongUsage = 2, kInputUnusable = 3, kScriptFailed = 4 };
 
-enum class OutputFormat { text, json };
+enum class OutputFormat : std::uint8_t { text, json };
 
 // True when `fd` is a terminal and NO_COLOR is not set.
 bool use_colour(int fd);

@@ -112,7 +112,7 @@ void Session::handle(protocol::Request request, bool cancelled) {
   current_request_ = nullptr;
 }
 
-void Session::handle(protocol::Notification notification) {
+void Session::handle(const protocol::Notification& notification) {
   if (life_ != Life::running && notification.method != "exit") return;
   const auto handler = notifications().find(notification.method);
   if (handler == notifications().end()) return;

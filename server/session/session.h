@@ -55,7 +55,7 @@ class Session {
 
   void dispatch(Incoming incoming);
   void handle(protocol::Request request, bool cancelled);
-  void handle(protocol::Notification notification);
+  void handle(const protocol::Notification& notification);
   void handle(protocol::Rejected rejected);
 
   // Lifecycle.

@@ -115,6 +115,7 @@ std::vector<ProfileStore::Shared> ProfileStore::candidates(const fs::path& file)
   add_place(file.parent_path());
   for (const fs::path& folder : workspace_) add_place(folder);
   std::vector<Shared> others;
+  others.reserve(shown_.size());
   for (const auto& [place, profile] : shown_) others.push_back(profile);
   std::ranges::stable_sort(others, std::ranges::greater{}, [](const Shared& profile) { return profile->created; });
   for (const Shared& profile : others) add(profile);
