@@ -170,9 +170,11 @@ std::string describe_step(const Profile& profile) {
     }
   }
   out += format_time(step) + "/step";
-  // The lines show the profiled step: say its length where the profiler made a difference that a reader would notice.
+  // The lines show the profiled step: say its length where it differs by more than a reader would overlook.
   constexpr double kNoticeable = 1.1;
-  if (static_cast<double>(profile.step_wall().count()) > kNoticeable * static_cast<double>(step.count())) {
+  const auto plain_ns = static_cast<double>(step.count());
+  const auto profiled_ns = static_cast<double>(profile.step_wall().count());
+  if (profiled_ns > kNoticeable * plain_ns || plain_ns > kNoticeable * profiled_ns) {
     out += " (" + format_time(profile.step_wall()) + " profiled)";
   }
   if (profile.samples_per_step && step > Ns{}) {

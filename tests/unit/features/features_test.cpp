@@ -107,6 +107,18 @@ TEST_CASE("the lens tells the step and offers to profile again, or to cancel whi
   CHECK(code_lenses(view, {.running = true}).front().command == kCancelCommand);
 }
 
+TEST_CASE("the lens gives both lengths of the step where the profiler, or a busy machine, made a difference") {
+  const Opened opened;
+  for (const std::int64_t plain_ms : {8, 30}) {
+    auto profile = std::make_shared<profile::Profile>(*opened.profile);
+    profile->plain_step = Ns{plain_ms * 1'000'000};
+    CHECK_THAT(code_lenses(test::open(profile), {}).front().title, Catch::Contains("ms/step (11.0 ms profiled)"));
+  }
+  auto close = std::make_shared<profile::Profile>(*opened.profile);
+  close->plain_step = Ns{10'500'000};
+  CHECK_THAT(code_lenses(test::open(close), {}).front().title, Catch::Contains("10.5 ms/step") && !Catch::Contains("profiled)"));
+}
+
 TEST_CASE("profiling is offered as an action, disabled with the reason where it may not run") {
   const Opened opened;
   const auto view = test::open(opened.profile);
