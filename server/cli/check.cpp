@@ -10,6 +10,7 @@
 #include "server/cli/verbs.h"
 #include "server/features/features.h"
 #include "server/features/file_facts.h"
+#include "server/features/format.h"
 
 namespace hotlens::cli {
 namespace {
@@ -91,7 +92,7 @@ void print_file(const features::FileView& view, const features::Options& options
     const std::string count = std::to_string(number + 1);
     std::cout << dim(std::string(5 - std::min<std::size_t>(count.size(), 5), ' ') + count + " ", colour) << line;
     if (hints.contains(number)) {
-      const std::size_t used = cells(line);
+      const std::size_t used = features::characters(line);
       std::cout << std::string(used + 2 < kHintColumn ? kHintColumn - used : 2, ' ') << dim(hints[number], colour);
     }
     std::cout << '\n';

@@ -1,10 +1,8 @@
 // What Hotlens found on this machine: one line and one fix each.
 #include <unistd.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "annotator/profile/profile.h"
 #include "server/cli/verbs.h"
@@ -79,22 +77,10 @@ Finding store_finding() {
   return {"store", false, here.string() + " cannot be written", "Run from a folder you may write to, or pass --out to hotlens run."};
 }
 
-std::optional<std::filesystem::path> on_path(std::string_view program) {
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "" : path;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find(':');
-    const std::filesystem::path candidate = std::filesystem::path(rest.substr(0, end)) / program;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-    rest = end == std::string_view::npos ? "" : rest.substr(end + 1);
-  }
-  return std::nullopt;
-}
-
 Finding editors_finding() {
   std::string found;
   for (const char* program : {"code", "code-server", "codium", "nvim"}) {
-    if (const auto path = on_path(program)) found += (found.empty() ? "" : ", ") + path->string();
+    if (const auto path = runs::on_path(program, runs::process_environment())) found += (found.empty() ? "" : ", ") + path->string();
   }
   if (!found.empty()) return {"editors", true, found, ""};
   return {"editors", false, "neither code nor nvim is on PATH", "Any editor with a language client works: hotlens lsp --stdio"};

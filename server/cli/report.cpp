@@ -9,20 +9,6 @@
 
 namespace hotlens::cli {
 
-int fail(const Error& error) {
-  std::cerr << "hotlens: " << error.message;
-  if (!error.where.empty() && !error.message.contains(error.where)) std::cerr << " (" << error.where << ")";
-  std::cerr << '\n';
-  switch (error.code) {
-    case ErrorCode::usage:
-      return kWrongUsage;
-    case ErrorCode::failed:
-      return kScriptFailed;
-    default:
-      return kInputUnusable;
-  }
-}
-
 int report(const ReportOptions& options) {
   const auto path = profile::resolve(options.profile, std::filesystem::current_path());
   if (!path) return fail(path.error());

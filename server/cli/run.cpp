@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "annotator/profile/profile.h"
+#include "annotator/profile/statistics.h"
 #include "server/cli/verbs.h"
 #include "server/features/describe.h"
 #include "server/features/format.h"
-#include "server/features/line_summary.h"
 #include "server/runs/discovery.h"
 
 namespace hotlens::cli {
@@ -70,7 +70,7 @@ void print_summary(const profile::Profile& profile, bool colour) {
   std::cout << "\nhotlens: " << bold(profile.id, colour) << "\n  " << features::describe_step(profile) << '\n';
   const auto step = static_cast<double>(profile.step_wall().count());
   for (const profile::StageTimes& stage : profile.stages) {
-    const Ns wall = features::median(stage.wall);
+    const Ns wall = profile::median(stage.wall);
     if (wall <= Ns{} || step <= 0) continue;
     std::cout << fmt::format("  {:<10} {:>9} {:>5}\n", profile::name(stage.stage), features::format_time(wall),
                              features::format_share(static_cast<double>(wall.count()) / step));

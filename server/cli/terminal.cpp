@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
+#include <iostream>
 
 namespace hotlens::cli {
 namespace {
@@ -28,8 +28,18 @@ std::string bold(std::string_view text, bool colour) {
   return wrapped(text, "1", colour);
 }
 
-std::size_t cells(std::string_view utf8) {
-  return static_cast<std::size_t>(std::ranges::count_if(utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+int fail(const Error& error) {
+  std::cerr << "hotlens: " << error.message;
+  if (!error.where.empty() && !error.message.contains(error.where)) std::cerr << " (" << error.where << ")";
+  std::cerr << '\n';
+  switch (error.code) {
+    case ErrorCode::usage:
+      return kWrongUsage;
+    case ErrorCode::failed:
+      return kScriptFailed;
+    default:
+      return kInputUnusable;
+  }
 }
 
 }  // namespace hotlens::cli

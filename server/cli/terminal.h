@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "annotator/common/error.h"
+
 namespace hotlens::cli {
 
 // Exit codes of CONTRACT: scripts rely on them.
@@ -18,7 +20,7 @@ bool use_colour(int fd);
 std::string dim(std::string_view text, bool colour);
 std::string bold(std::string_view text, bool colour);
 
-// Width in terminal cells of UTF-8 text, one cell a character: enough for our own labels.
-std::size_t cells(std::string_view utf8);
+// Prints the error as one sentence on stderr and gives the exit code it means.
+int fail(const Error& error);
 
 }  // namespace hotlens::cli

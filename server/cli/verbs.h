@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "annotator/common/error.h"
 #include "server/cli/terminal.h"
 
 namespace hotlens::cli {
@@ -42,8 +41,5 @@ struct DoctorOptions {
   OutputFormat format = OutputFormat::text;
 };
 int doctor(const DoctorOptions& options);
-
-// Prints the error as one sentence on stderr and gives the exit code it means.
-int fail(const Error& error);
 
 }  // namespace hotlens::cli

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "annotator/profile/statistics.h"
 #include "server/features/format.h"
 
 namespace hotlens::features {
@@ -56,8 +57,7 @@ std::string counted(const LineSummary& summary) {
 
 // Columns count characters, "µ" is two bytes: pad by hand.
 std::string padded(std::string text, std::size_t width) {
-  const auto shown_width =
-      static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  const std::size_t shown_width = characters(text);
   return std::string(width > shown_width ? width - shown_width : 0, ' ') + text;
 }
 
@@ -79,9 +79,9 @@ std::string stage_table(const LineSummary& summary, const Profile& profile) {
     if (!has_stage(summary, stage.stage)) continue;
     std::string title(profile::name(stage.stage));
     std::ranges::replace(title, '_', ' ');
-    out += fmt::format("{:<11}", title) + padded(format_time(median(stage.wall)), 9) + " wall" +
-           padded(format_time(median(stage.cpu)), 10) + " CPU";
-    if (profile.has_device()) out += padded(format_time(median(stage.device)), 10) + " device";
+    out += fmt::format("{:<11}", title) + padded(format_time(profile::median(stage.wall)), 9) + " wall" +
+           padded(format_time(profile::median(stage.cpu)), 10) + " CPU";
+    if (profile.has_device()) out += padded(format_time(profile::median(stage.device)), 10) + " device";
     out += '\n';
   }
   return out;

@@ -30,8 +30,8 @@ struct Options {
 // The profile's facts of one file, bound to the text that was executed. Heavy (parses): build off the main strand with bind().
 struct FileFacts;
 
-// Null when the profile says nothing about the file at `path`. Reads the bundle's copy of the file (or the file itself when its hash is the
-// recorded one); blocks on I/O.
+// Null when the profile says nothing about the file at `path`, or kept no copy of it: facts are bound to the text that was executed, never
+// to another one. Reads that copy; blocks on I/O.
 std::shared_ptr<const FileFacts> bind(std::shared_ptr<const profile::Profile> profile, const std::filesystem::path& path);
 
 // Snapshot of one document. Cheap to copy.

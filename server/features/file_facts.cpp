@@ -118,7 +118,7 @@ std::shared_ptr<const FileFacts> bind(std::shared_ptr<const Profile> profile, co
   Collected collected = collect(*profile, file);
   if (collected.facts.empty()) return nullptr;
   const std::filesystem::path& copy = profile->files[file.index].copy;
-  std::optional<std::string> executed = read_text(copy.empty() ? profile->files[file.index].path : copy);
+  std::optional<std::string> executed = copy.empty() ? std::nullopt : read_text(copy);
   if (!executed) return nullptr;
   source::Anchors anchors = source::Anchors::bind(source::Tree::parse(std::move(*executed)), collected.facts);
   return std::make_shared<const FileFacts>(

@@ -102,6 +102,10 @@ std::string format_bytes(Bytes bytes) {
   return value < 0 ? "-" + scaled(-value, kUnits) : scaled(value, kUnits);
 }
 
+std::size_t characters(std::string_view utf8) {
+  return static_cast<std::size_t>(std::ranges::count_if(utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
 std::string escape_markdown(std::string_view text, std::size_t limit) {
   return bounded(text, limit, true);
 }

@@ -19,6 +19,9 @@ std::string format_share(double share);
 // "144 KB", "25.7 MB": decimal units.
 std::string format_bytes(Bytes bytes);
 
+// Characters of UTF-8 text: one terminal cell each in our own labels.
+std::size_t characters(std::string_view utf8);
+
 // Text from a trace made inert in Markdown: no link, no HTML, no code fence, no control character; at most `limit` characters.
 std::string escape_markdown(std::string_view text, std::size_t limit = 120);
 

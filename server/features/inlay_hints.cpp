@@ -13,10 +13,6 @@ namespace {
 constexpr double kWholeStep = 0.99;      // `main()` and its like hold the whole step: the lens says that number
 constexpr std::size_t kLabelLimit = 20;  // characters; VS Code cuts the hints of one line at 43 over all servers
 
-std::size_t characters(std::string_view utf8) {
-  return static_cast<std::size_t>(std::ranges::count_if(utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 std::string mark(source::State state) {
   switch (state) {
     case source::State::edited:

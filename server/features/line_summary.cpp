@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "annotator/profile/statistics.h"
+
 namespace hotlens::features {
 namespace {
 
@@ -48,7 +50,7 @@ void add_modules(LineSummary& summary, const Profile& profile, std::vector<Modul
 void add_stages(LineSummary& summary, const Profile& profile) {
   for (const profile::StageTimes& stage : profile.stages) {
     if (!has_stage(summary, stage.stage)) continue;
-    summary.value += median(stage.wall);
+    summary.value += profile::median(stage.wall);
     summary.headline.resize(std::max(summary.headline.size(), stage.wall.size()));
     for (std::size_t i = 0; i < stage.wall.size(); ++i) summary.headline[i] += stage.wall[i];
     PerStep times(stage.cpu.size());
@@ -145,14 +147,6 @@ std::vector<LineSummary> summarize(const FileView& view, LineRange lines) {
   out.reserve(by_line.size());
   for (const auto& [line, facts] : by_line) out.push_back(summarize_facts(view, facts));
   return out;
-}
-
-Ns median(std::vector<Ns> values) {
-  if (values.empty()) return {};
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 bool has_stage(const LineSummary& summary, profile::Stage stage) {

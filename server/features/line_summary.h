@@ -29,7 +29,6 @@ struct LineSummary {
 };
 
 bool has_stage(const LineSummary& summary, profile::Stage stage);
-Ns median(std::vector<Ns> values);                                          // 0 for none
 double share(const LineSummary& summary, const profile::Profile& profile);  // of the step's wall time
 
 // Sorted by line, one per line; only lines in `lines`. Orphans are left out.

@@ -17,17 +17,6 @@ bool is_executable(const fs::path& path) {
   return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
 }
 
-std::optional<fs::path> on_path(std::string_view name, const Environment& environment) {
-  const std::string folders = environment("PATH").value_or("");
-  for (std::size_t begin = 0; begin <= folders.size();) {
-    const std::size_t end = std::min(folders.find(':', begin), folders.size());
-    const fs::path candidate = fs::path(folders.substr(begin, end - begin)) / name;
-    if (candidate.is_absolute() && is_executable(candidate)) return candidate;  // a relative entry would run what a workspace holds
-    begin = end + 1;
-  }
-  return std::nullopt;
-}
-
 fs::path expanded(std::string_view setting, const fs::path& workspace, const Environment& environment) {
   if (setting.starts_with("~/")) return fs::path(environment("HOME").value_or("/")) / setting.substr(2);
   const fs::path path(setting);
@@ -63,6 +52,17 @@ std::vector<fs::path> python_folders(const fs::path& lib) {
 }
 
 }  // namespace
+
+std::optional<fs::path> on_path(std::string_view name, const Environment& environment) {
+  const std::string folders = environment("PATH").value_or("");
+  for (std::size_t begin = 0; begin <= folders.size();) {
+    const std::size_t end = std::min(folders.find(':', begin), folders.size());
+    const fs::path candidate = fs::path(folders.substr(begin, end - begin)) / name;
+    if (candidate.is_absolute() && is_executable(candidate)) return candidate;
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
 
 Environment process_environment() {
   return [](std::string_view name) -> std::optional<std::string> {

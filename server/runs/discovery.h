@@ -16,6 +16,9 @@ namespace hotlens::runs {
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;
 Environment process_environment();
 
+// The first executable of that name in an absolute folder of PATH; a relative entry would run what a workspace holds.
+std::optional<std::filesystem::path> on_path(std::string_view name, const Environment& environment);
+
 struct Python {
   std::filesystem::path path;
   std::string origin;  // "setting", "VIRTUAL_ENV", ".venv", "PATH": for messages and `doctor`

@@ -143,6 +143,13 @@ TEST_CASE("a comprehension's own row is part of its line, not added to it") {
   CHECK(label_at(inlay_hints(test::open(profile), {}, {}), 10) == "6.20 ms 56% ×2");
 }
 
+TEST_CASE("without the executed text nothing is claimed about a file") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->files.front().copy.clear();
+  CHECK(features::bind(profile, profile->files.front().path) == nullptr);
+}
+
 TEST_CASE("a file the profile does not know shows nothing") {
   const Opened opened;
   CHECK(features::bind(opened.profile, opened.folder.path() / "other.py") == nullptr);
