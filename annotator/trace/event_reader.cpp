@@ -1,10 +1,11 @@
 #include "annotator/trace/event_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
+#include "annotator/trace/category.h"
 #include "annotator/trace/decimal.h"
+#include "annotator/trace/text.h"
 
 namespace hotlens::trace {
 namespace {
@@ -12,130 +13,37 @@ namespace {
 using simdjson::error_code;
 using simdjson::SUCCESS;
 
-struct NamedCategory {
-  std::string_view text;
-  Category category;
-};
-
-// Spellings through the versions: capitalised up to torch 1.11, other accelerators name their own runtimes.
-constexpr std::array kCategories = std::to_array<NamedCategory>({
-    {"cpu_op", Category::cpu_op},
-    {"hpu_op", Category::cpu_op},
-    {"user_annotation", Category::annotation},
-    {"gpu_user_annotation", Category::device_annotation},
-    {"cuda_runtime", Category::runtime},
-    {"Runtime", Category::runtime},
-    {"hip_runtime", Category::runtime},
-    {"xpu_runtime", Category::runtime},
-    {"mtia_runtime", Category::runtime},
-    {"glow_runtime", Category::runtime},
-    {"privateuse1_runtime", Category::runtime},
-    {"cuda_driver", Category::driver},
-    {"xpu_driver", Category::driver},
-    {"privateuse1_driver", Category::driver},
-    {"kernel", Category::kernel},
-    {"Kernel", Category::kernel},
-    {"gpu_memcpy", Category::copy},
-    {"Memcpy", Category::copy},
-    {"gpu_memset", Category::fill},
-    {"Memset", Category::fill},
-    {"python_function", Category::python},
-    {"cpu_instant_event", Category::memory},
-    {"overhead", Category::overhead},
-    {"cuda_sync", Category::sync},
-    {"xpu_sync", Category::sync},
-});
-
-// Up to torch 1.11 one category held operators and record_function ranges alike; these prefixes are the ranges that torch itself opens.
-constexpr std::array<std::string_view, 4> kAnnotationPrefixes = {"ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#",
-                                                                 "DistributedDataParallel."};
-
-bool is_annotation_name(std::string_view name) {
-  return std::ranges::any_of(kAnnotationPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
-// A token reaches to the next one: cut the white space, then the quotes.
-std::string_view bare(std::string_view token) {
-  while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ') token.remove_suffix(1);
-  if (token.size() >= 2 && token.front() == '"' && token.back() == '"') token = token.substr(1, token.size() - 2);
-  return token;
-}
-
 // True when the key, still in the file's bytes, is `text`.
 bool is(simdjson::ondemand::raw_json_string key, std::string_view text) {
   const char* at = key.raw();
   return std::string_view(at, text.size()) == text && at[text.size()] == '"';
 }
 
-std::uint32_t code_point(std::string_view hex) {
-  std::uint32_t value = 0;
-  for (char c : hex) {
-    const bool digit = c >= '0' && c <= '9';
-    const char lower = static_cast<char>(c | 0x20);
-    if (!digit && (lower < 'a' || lower > 'f')) return 0xfffd;
-    value = value * 16 + static_cast<std::uint32_t>(digit ? c - '0' : lower - 'a' + 10);
-  }
-  return value >= 0xd800 && value < 0xe000 ? 0xfffd : value;
+std::int64_t number(simdjson::ondemand::value value) {
+  return integer(value.raw_json_token()).value_or(kNone);
 }
 
-void append_utf8(std::string& text, std::uint32_t code) {
-  if (code < 0x80) {
-    text += static_cast<char>(code);
-  } else if (code < 0x800) {
-    text += static_cast<char>(0xc0 | code >> 6);
-    text += static_cast<char>(0x80 | (code & 0x3f));
-  } else {
-    text += static_cast<char>(0xe0 | code >> 12);
-    text += static_cast<char>(0x80 | (code >> 6 & 0x3f));
-    text += static_cast<char>(0x80 | (code & 0x3f));
-  }
+// The text of an array as written; empty for any other value.
+std::string_view array_text(simdjson::ondemand::value value) {
+  simdjson::ondemand::array array;
+  std::string_view text;
+  if (value.get_array().get(array) || array.raw_json().get(text)) return {};
+  return text;
 }
 
-constexpr std::size_t kNameLimit = 64 * 1024;  // bytes; longer names are cut, nobody reads them and they may be hostile
+template <class Narrow>
+Narrow narrowed(std::int64_t value) {
+  return static_cast<Narrow>(std::clamp<std::int64_t>(value, std::numeric_limits<Narrow>::min(), std::numeric_limits<Narrow>::max()));
+}
 
 constexpr std::size_t kBytesPerEvent = 400;  // of the shared traces, 260 to 500: columns grow at most once
 
 }  // namespace
 
-bool on_device(Category category) {
-  return category == Category::kernel || category == Category::copy || category == Category::fill;
-}
-
-std::string unescaped(std::string_view token) {
-  const std::string_view raw = bare(token).substr(0, kNameLimit);
-  std::string text;
-  text.reserve(raw.size());
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    if (raw[i] != '\\' || i + 1 == raw.size()) {
-      text += raw[i];
-      continue;
-    }
-    switch (raw[++i]) {
-      case 'n':
-        text += '\n';
-        break;
-      case 't':
-        text += '\t';
-        break;
-      case 'r':
-        text += '\r';
-        break;
-      case 'b':
-        text += '\b';
-        break;
-      case 'f':
-        text += '\f';
-        break;
-      case 'u':
-        append_utf8(text, i + 4 < raw.size() ? code_point(raw.substr(i + 1, 4)) : 0xfffd);
-        i = std::min(i + 4, raw.size() - 1);
-        break;
-      default:
-        if (raw[i] != '"' && raw[i] != '\\' && raw[i] != '/') text += '\\';  // no escape: an old writer's Windows path
-        text += raw[i];
-    }
-  }
-  return text;
+std::optional<std::size_t> row_of(const std::vector<std::uint32_t>& events, std::uint32_t event) {
+  const auto at = std::ranges::lower_bound(events, event);
+  if (at == events.end() || *at != event) return std::nullopt;
+  return static_cast<std::size_t>(at - events.begin());
 }
 
 EventReader::EventReader(Trace& trace, Issues& issues) : trace_(trace), issues_(issues) {
@@ -152,13 +60,23 @@ EventReader::EventReader(Trace& trace, Issues& issues) : trace_(trace), issues_(
   events.index.reserve(expected);
 }
 
+// The arguments that some kind of event is asked for.
+struct EventReader::Arguments {
+  std::int64_t correlation = kNone;
+  std::int64_t sequence = kNone;
+  std::int64_t forward_thread = 0;
+  std::int64_t bytes = kNone;
+  bool allocates = false;  // has what only a memory event has
+  std::int64_t address = kNone, device_type = kNone, device = kNone, allocated = kNone, reserved = kNone;
+  std::string_view shapes, types, values;  // arrays as written
+  std::string_view name, labels;           // of metadata records
+};
+
 // The fields of one event as they stand in the file.
 struct EventReader::Raw {
   char phase = 0;
-  std::string_view name, category, process, thread, start, duration, thread_name;
-  std::int64_t correlation = kNone;
-  std::int64_t sequence = kNone;
-  std::int32_t forward_thread = 0;
+  std::string_view name, category, process, thread, start, duration, id;
+  Arguments arguments;
 };
 
 error_code EventReader::read(simdjson::ondemand::object object) {
@@ -168,11 +86,18 @@ error_code EventReader::read(simdjson::ondemand::object object) {
     case 'X':
       keep(raw);
       break;
+    case 'i':
+      keep_memory(raw);
+      break;
+    case 's':
+    case 'f':
+      keep_flow(raw);
+      break;
     case 'M':
       keep_metadata(raw);
       break;
     default:
-      break;  // flows say nothing that correlation and sequence numbers do not say better
+      break;
   }
   ++next_index_;
   return SUCCESS;
@@ -185,7 +110,7 @@ error_code EventReader::read_fields(simdjson::ondemand::object object, Raw& raw)
     const simdjson::ondemand::raw_json_string key = field.key();
     simdjson::ondemand::value value = field.value();
     if (is(key, "args")) {
-      if (const error_code error = read_args(value, raw)) return error;
+      if (const error_code error = read_arguments(value, raw.arguments)) return error;
       continue;
     }
     const std::string_view token = value.raw_json_token();
@@ -207,6 +132,9 @@ error_code EventReader::read_fields(simdjson::ondemand::object object, Raw& raw)
       case 'd':
         if (is(key, "dur")) raw.duration = token;
         break;
+      case 'i':
+        if (is(key, "id")) raw.id = token;
+        break;
       default:
         break;
     }
@@ -214,28 +142,55 @@ error_code EventReader::read_fields(simdjson::ondemand::object object, Raw& raw)
   return SUCCESS;
 }
 
-error_code EventReader::read_args(simdjson::ondemand::value value, Raw& raw) {
-  simdjson::ondemand::object args;
-  if (value.get_object().get(args)) return SUCCESS;  // not an object: nothing in it for us
-  for (auto next : args) {
+error_code EventReader::read_arguments(simdjson::ondemand::value value, Arguments& arguments) {
+  simdjson::ondemand::object object;
+  if (value.get_object().get(object)) return SUCCESS;  // not an object: nothing in it for us
+  for (auto next : object) {
     simdjson::ondemand::field field;
     if (const error_code error = std::move(next).get(field)) return error;
     const simdjson::ondemand::raw_json_string key = field.key();
     switch (key.raw()[0]) {
       case 'c':
-        if (is(key, "correlation")) raw.correlation = integer(field.value().raw_json_token()).value_or(kNone);
+        if (is(key, "correlation")) arguments.correlation = number(field.value());
         break;
       case 'S':
-        if (is(key, "Sequence number")) raw.sequence = integer(field.value().raw_json_token()).value_or(kNone);
+        if (is(key, "Sequence number")) arguments.sequence = number(field.value());
         break;
       case 'F':
-        if (is(key, "Fwd thread id")) {
-          raw.forward_thread = static_cast<std::int32_t>(
-              std::clamp<std::int64_t>(integer(field.value().raw_json_token()).value_or(0), 0, std::numeric_limits<std::int32_t>::max()));
+        if (is(key, "Fwd thread id")) arguments.forward_thread = number(field.value());
+        break;
+      case 'I':
+        if (is(key, "Input Dims") || is(key, "Input dims")) arguments.shapes = array_text(field.value());
+        if (is(key, "Input type")) arguments.types = array_text(field.value());
+        break;
+      case 'C':
+        if (is(key, "Concrete Inputs")) arguments.values = array_text(field.value());
+        break;
+      case 'b':
+        if (is(key, "bytes")) arguments.bytes = number(field.value());
+        break;
+      case 'B':
+        if (is(key, "Bytes")) {
+          arguments.bytes = number(field.value());
+          arguments.allocates = true;
         }
         break;
+      case 'A':
+        if (is(key, "Addr")) arguments.address = number(field.value());
+        break;
+      case 'D':
+        if (is(key, "Device Type")) arguments.device_type = number(field.value());
+        if (is(key, "Device Id")) arguments.device = number(field.value());
+        break;
+      case 'T':
+        if (is(key, "Total Allocated")) arguments.allocated = number(field.value());
+        if (is(key, "Total Reserved")) arguments.reserved = number(field.value());
+        break;
       case 'n':
-        if (is(key, "name")) raw.thread_name = field.value().raw_json_token();
+        if (is(key, "name")) arguments.name = field.value().raw_json_token();
+        break;
+      case 'l':
+        if (is(key, "labels")) arguments.labels = field.value().raw_json_token();
         break;
       default:
         break;
@@ -245,6 +200,8 @@ error_code EventReader::read_args(simdjson::ondemand::value value, Raw& raw) {
 }
 
 void EventReader::keep(const Raw& raw) {
+  // The Python writer gives instants a duration of 0.
+  if (raw.arguments.allocates && bare(raw.name).starts_with('[')) return keep_memory(raw);
   const std::optional<Ns> start = microseconds(raw.start);
   const std::optional<Ns> duration = raw.duration.empty() ? Ns{} : microseconds(raw.duration);
   if (!start || !duration || raw.name.empty()) {
@@ -253,21 +210,115 @@ void EventReader::keep(const Raw& raw) {
   }
   if (*duration < Ns{}) issues_.add("negative-duration", "an event ends before it starts; its duration counts as 0");
   const NameId name = name_of(raw.name);
+  Category category = category_of(raw);
+  if (category == Category::cpu_op && annotation_by_name_[name.index]) category = Category::annotation;
   Events& events = trace_.events;
+  keep_sides(static_cast<std::uint32_t>(events.size()), category, raw.arguments);
   events.name.push_back(name);
-  events.category.push_back(category_of(raw, name));
+  events.category.push_back(category);
   events.thread.push_back(thread_of(raw.process, raw.thread));
   events.start.push_back(*start);
   events.duration.push_back(std::max(*duration, Ns{}));
-  events.correlation.push_back(raw.correlation);
-  events.sequence.push_back(raw.sequence);
-  events.forward_thread.push_back(raw.forward_thread);
+  events.correlation.push_back(raw.arguments.correlation);
+  events.sequence.push_back(raw.arguments.sequence);
+  events.forward_thread.push_back(narrowed<std::int32_t>(std::max<std::int64_t>(raw.arguments.forward_thread, 0)));
   events.index.push_back(next_index_);
 }
 
+void EventReader::keep_sides(std::uint32_t event, Category category, const Arguments& arguments) {
+  if (category == Category::cpu_op) {
+    sequenced_ |= arguments.forward_thread > 0 && arguments.sequence >= 0;
+    if (arguments.shapes.empty()) return;
+    const auto kept = [&](std::string_view text) { return text.empty() ? NameId{} : trace_.inputs_text.intern(text); };
+    trace_.inputs.event.push_back(event);
+    trace_.inputs.shapes.push_back(kept(arguments.shapes));
+    trace_.inputs.types.push_back(kept(arguments.types));
+    trace_.inputs.values.push_back(kept(arguments.values));
+  } else if (on_device(category)) {
+    correlated_ |= arguments.correlation > 0;
+    if (category == Category::kernel || arguments.bytes < 0) return;
+    trace_.transfers.event.push_back(event);
+    trace_.transfers.bytes.push_back(arguments.bytes);
+  }
+}
+
+void EventReader::keep_memory(const Raw& raw) {
+  const std::string_view name = bare(raw.name);
+  if (name == "[OutOfMemory]") {
+    issues_.add("out-of-memory", "an allocation failed for lack of memory while the trace was recorded");
+    return;
+  }
+  if (name != "[memory]") return;
+  const Arguments& arguments = raw.arguments;
+  const std::optional<Ns> time = microseconds(raw.start);
+  if (!time || !arguments.allocates) {
+    issues_.add("unusable-event", "an event has no name or no usable time and was left out");
+    return;
+  }
+  MemoryEvents& memory = trace_.memory;
+  memory.thread.push_back(thread_of(raw.process, raw.thread));
+  memory.time.push_back(*time);
+  memory.address.push_back(arguments.address);
+  memory.bytes.push_back(arguments.bytes);
+  memory.device_type.push_back(narrowed<std::int8_t>(arguments.device_type));
+  memory.device.push_back(narrowed<std::int32_t>(arguments.device));
+  memory.total_allocated.push_back(arguments.allocated);
+  memory.total_reserved.push_back(arguments.reserved);
+}
+
+void EventReader::keep_flow(const Raw& raw) {
+  if (correlated_ && sequenced_) return;
+  const std::optional<Flows::Kind> kind = flow_named(bare(raw.category));
+  if (!kind || (*kind == Flows::Kind::launch ? correlated_ : sequenced_)) return;
+  const std::optional<Ns> time = microseconds(raw.start);
+  const std::optional<std::int64_t> id = integer(raw.id);
+  if (!time || !id) {
+    issues_.add("unusable-flow", "an arrow between events has no usable time or number and was left out");
+    return;
+  }
+  Flows& flows = trace_.flows;
+  flows.id.push_back(*id);
+  flows.kind.push_back(*kind);
+  flows.end.push_back(raw.phase == 's' ? Flows::End::start : Flows::End::finish);
+  flows.thread.push_back(thread_of(raw.process, raw.thread));
+  flows.time.push_back(*time);
+}
+
+void EventReader::finish() {
+  Flows& flows = trace_.flows;
+  std::size_t kept = 0;
+  for (std::size_t row = 0; row < flows.size(); ++row) {
+    if (flows.kind[row] == Flows::Kind::launch ? correlated_ : sequenced_) continue;
+    flows.id[kept] = flows.id[row];
+    flows.kind[kept] = flows.kind[row];
+    flows.end[kept] = flows.end[row];
+    flows.thread[kept] = flows.thread[row];
+    flows.time[kept] = flows.time[row];
+    ++kept;
+  }
+  flows.id.resize(kept);
+  flows.kind.resize(kept);
+  flows.end.resize(kept);
+  flows.thread.resize(kept);
+  flows.time.resize(kept);
+}
+
 void EventReader::keep_metadata(const Raw& raw) {
-  if (bare(raw.name) != "thread_name" || raw.thread_name.empty()) return;
-  trace_.threads[thread_of(raw.process, raw.thread).index].name = unescaped(raw.thread_name);
+  const std::string_view what = bare(raw.name);
+  if (what == "thread_name" && !raw.arguments.name.empty()) {
+    trace_.threads[thread_of(raw.process, raw.thread).index].name = unescaped(raw.arguments.name);
+  } else if (what == "process_name" && !raw.arguments.name.empty()) {
+    trace_.processes[process_of(bare(raw.process)).index].name = unescaped(raw.arguments.name);
+  } else if (what == "process_labels" && !raw.arguments.labels.empty()) {
+    trace_.processes[process_of(bare(raw.process)).index].labels = unescaped(raw.arguments.labels);
+  }
+}
+
+ProcessId EventReader::process_of(std::string_view process) {
+  const NameId token = tokens_.intern(process);
+  const auto [known, fresh] = process_by_token_.try_emplace(token.index, ProcessId{static_cast<std::uint32_t>(trace_.processes.size())});
+  if (fresh) trace_.processes.push_back({.id = unescaped(process), .name = {}, .labels = {}});
+  return known->second;
 }
 
 ThreadId EventReader::thread_of(std::string_view process, std::string_view thread) {
@@ -278,7 +329,9 @@ ThreadId EventReader::thread_of(std::string_view process, std::string_view threa
   const NameId thread_token = tokens_.intern(thread);
   const std::uint64_t key = std::uint64_t{process_token.index} << 32 | thread_token.index;
   const auto [known, fresh] = thread_by_tokens_.try_emplace(key, ThreadId{static_cast<std::uint32_t>(trace_.threads.size())});
-  if (fresh) trace_.threads.push_back({.process = unescaped(process), .id = unescaped(thread), .name = {}});
+  if (fresh) {
+    trace_.threads.push_back({.process = unescaped(process), .id = unescaped(thread), .name = {}, .process_id = process_of(process)});
+  }
   last_process_ = tokens_[process_token];  // the event's own bytes may be gone by the next
   last_thread_ = tokens_[thread_token];
   last_ = known->second;
@@ -295,21 +348,14 @@ NameId EventReader::name_of(std::string_view token) {
   return name_by_raw_[raw.index];
 }
 
-Category EventReader::category_of(const Raw& raw, NameId name) {
+Category EventReader::category_of(const Raw& raw) {
   const std::string_view text = bare(raw.category);
   const std::string_view place = text.empty() ? bare(raw.process) : text;
   const NameId token = tokens_.intern(place);
-  if (token.index >= category_by_token_.size()) category_by_token_.resize(token.index + 1, Category::other);
-  Category& known = category_by_token_[token.index];
-  if (known == Category::other) {
-    const auto named = std::ranges::find(kCategories, place, &NamedCategory::text);
-    if (named != kCategories.end()) known = named->category;
-    // The legacy writer has no categories, only two made-up processes; torch up to 1.11 calls everything on the host an operator.
-    if (place == "CPU functions" || place == "Operator") known = Category::cpu_op;
-    if (place == "CUDA functions") known = Category::kernel;
-  }
-  if (known == Category::cpu_op && annotation_by_name_[name.index]) return Category::annotation;
-  return known;
+  if (token.index >= category_by_token_.size()) category_by_token_.resize(token.index + 1);
+  std::optional<Category>& known = category_by_token_[token.index];
+  if (!known) known = category_named(place);
+  return *known;
 }
 
 }  // namespace hotlens::trace

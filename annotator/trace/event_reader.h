@@ -23,30 +23,38 @@ class EventReader {
   void skip() { ++next_index_; }
   std::uint32_t seen() const { return next_index_; }
 
+  // After the last event: drops what was only kept in case nothing better comes.
+  void finish();
+
  private:
   struct Raw;
+  struct Arguments;
   simdjson::error_code read_fields(simdjson::ondemand::object object, Raw& raw);
-  simdjson::error_code read_args(simdjson::ondemand::value value, Raw& raw);
+  simdjson::error_code read_arguments(simdjson::ondemand::value value, Arguments& arguments);
   void keep(const Raw& raw);
+  void keep_sides(std::uint32_t event, Category category, const Arguments& arguments);
+  void keep_memory(const Raw& raw);
+  void keep_flow(const Raw& raw);
   void keep_metadata(const Raw& raw);
   ThreadId thread_of(std::string_view process, std::string_view thread);
+  ProcessId process_of(std::string_view process);
   NameId name_of(std::string_view token);
-  Category category_of(const Raw& raw, NameId name);
+  Category category_of(const Raw& raw);
 
   Trace& trace_;
   Issues& issues_;
   std::uint32_t next_index_ = 0;
-  Names tokens_;  // pid and tid texts, and categories
-  std::vector<Category> category_by_token_;
+  bool correlated_ = false;  // device work tells its launch
+  bool sequenced_ = false;   // backward operators tell their forward
+  Names tokens_;             // pid and tid texts, and categories
+  std::vector<std::optional<Category>> category_by_token_;
   Names raw_names_;  // names as escaped in the file
   std::vector<NameId> name_by_raw_;
   std::vector<bool> annotation_by_name_;  // by NameId: a record_function that torch before 1.12 filed under operators
+  std::unordered_map<std::uint32_t, ProcessId> process_by_token_;
   std::unordered_map<std::uint64_t, ThreadId> thread_by_tokens_;
   std::string_view last_process_, last_thread_;
   ThreadId last_;
 };
-
-// The text of a JSON string token with its quotes, unescaped; broken escapes and bytes become U+FFFD.
-std::string unescaped(std::string_view token);
 
 }  // namespace hotlens::trace

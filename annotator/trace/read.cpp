@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "annotator/trace/bytes.h"
-#include "annotator/trace/decimal.h"
 #include "annotator/trace/event_reader.h"
+#include "annotator/trace/facts.h"
 #include "annotator/trace/inflate.h"
 #include "annotator/trace/salvage.h"
 #include "annotator/trace/trace.h"
@@ -17,31 +17,6 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 using simdjson::error_code;
 using simdjson::SUCCESS;
-
-error_code read_device(ondemand::object object, Trace& trace) {
-  Device device;
-  for (auto next : object) {
-    ondemand::field field;
-    if (const error_code error = std::move(next).get(field)) return error;
-    const std::string_view token = field.value().raw_json_token();
-    if (field.key() == "id") device.id = integer(token).value_or(0);
-    if (field.key() == "name") device.name = unescaped(token);
-    if (field.key() == "totalGlobalMem") device.memory_bytes = integer(token).value_or(0);
-  }
-  trace.devices.push_back(std::move(device));
-  return SUCCESS;
-}
-
-error_code read_devices(ondemand::value value, Trace& trace) {
-  ondemand::array devices;
-  if (value.get_array().get(devices)) return SUCCESS;
-  for (auto element : devices) {
-    ondemand::object object;
-    if (element.get_object().get(object)) continue;
-    if (const error_code error = read_device(object, trace)) return error;
-  }
-  return SUCCESS;
-}
 
 error_code read_events(ondemand::array events, EventReader& reader) {
   for (auto element : events) {
@@ -57,6 +32,29 @@ error_code read_events(ondemand::array events, EventReader& reader) {
   return SUCCESS;
 }
 
+error_code read_fact(ondemand::field field, Trace& trace) {
+  std::string_view key;
+  if (field.unescaped_key().get(key) || !is_fact(key)) return SUCCESS;
+  ondemand::value value = field.value();
+  ondemand::array array;
+  ondemand::object object;
+  std::string_view text;
+  switch (value.type().value_unsafe()) {
+    case ondemand::json_type::array:
+      if (const error_code error = value.get_array().get(array)) return error;
+      if (const error_code error = array.raw_json().get(text)) return error;
+      break;
+    case ondemand::json_type::object:
+      if (const error_code error = value.get_object().get(object)) return error;
+      if (const error_code error = object.raw_json().get(text)) return error;
+      break;
+    default:
+      text = value.raw_json_token();
+  }
+  keep_fact(key, text, trace);
+  return SUCCESS;
+}
+
 struct Found {
   error_code error = SUCCESS;
   bool events = false;  // a list of events was seen
@@ -67,6 +65,7 @@ Found read_root(ondemand::document& document, Trace& trace, EventReader& reader)
   ondemand::json_type type{};
   if (const error_code error = document.type().get(type)) return {error, false};
   if (type == ondemand::json_type::array) {
+    trace.recording.legacy = true;
     if (const error_code error = document.get_array().get(list)) return {error, true};
     return {read_events(list, reader), true};
   }
@@ -80,12 +79,8 @@ Found read_root(ondemand::document& document, Trace& trace, EventReader& reader)
       if (field.value().get_array().get(list)) continue;
       events = true;
       if (const error_code error = read_events(list, reader)) return {error, true};
-    } else if (field.key() == "baseTimeNanoseconds") {
-      trace.base = Ns{integer(field.value().raw_json_token()).value_or(0)};
-    } else if (field.key() == "deviceProperties") {
-      if (const error_code error = read_devices(field.value(), trace)) return {error, events};
-    } else if (field.key() == "hip_runtime_version" || field.key() == "roctracer_version") {
-      trace.hip = true;
+    } else if (const error_code error = read_fact(field, trace)) {
+      return {error, events};
     }
   }
   return {SUCCESS, events};
@@ -119,6 +114,7 @@ Result<Trace> read_padded(PaddedBytes bytes, std::string_view where, Issues& iss
                                                  "), and no whole event was found in it; record it again"));
     }
   }
+  reader.finish();
   if (!found.events) {
     return std::unexpected(unusable(where, "this JSON has no traceEvents: it is not a profiler trace; give a *.pt.trace.json file"));
   }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "annotator/trace/decimal.h"
+#include "annotator/trace/text.h"
 
 namespace hotlens::trace {
 namespace {
@@ -79,24 +80,6 @@ bool read_event(simdjson::ondemand::parser& parser, std::string_view text, std::
 bool read_repaired(simdjson::ondemand::parser& parser, std::string_view text, EventReader& reader) {
   const simdjson::padded_string event(repaired(text));
   return read_event(parser, std::string_view(event.data(), event.size()), event.size() + simdjson::SIMDJSON_PADDING, reader);
-}
-
-// Length of the valid UTF-8 sequence at the front of `text`, 0 where it is not valid.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  const std::size_t length = lead < 0x80                   ? 1
-                             : lead >= 0xc2 && lead < 0xe0 ? 2
-                             : lead >= 0xe0 && lead < 0xf0 ? 3
-                             : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                           : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  if (length == 3 && ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) >= 0xa0))) return 0;
-  if (length == 4 && ((lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) >= 0x90))) return 0;
-  return length;
 }
 
 // Whether the quote at `at` ends its string: what follows must go on as JSON does.

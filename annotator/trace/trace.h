@@ -38,9 +38,19 @@ enum class Category : std::uint8_t {
 struct ThreadTag;
 using ThreadId = Id<ThreadTag>;  // into Trace::threads
 
+struct ProcessTag;
+using ProcessId = Id<ProcessTag>;  // into Trace::processes
+
+struct Process {
+  std::string id;      // pid as written, without quotes; of device work it is the number of the device
+  std::string name;    // "python3"; empty where the trace does not tell
+  std::string labels;  // "CPU", "GPU 0"; empty where the trace does not tell
+};
+
 struct Thread {
-  std::string process, id;  // pid and tid as written, without quotes
+  std::string process, id;  // pid and tid as written, without quotes; the tid of device work is its stream
   std::string name;         // the last thread_name record; empty where there is none
+  ProcessId process_id;
 };
 
 struct Device {
@@ -67,11 +77,76 @@ struct Events {
   Ns end(std::size_t event) const { return start[event] + duration[event]; }
 };
 
+// What operators were given, one row per operator that tells it (record_shapes), in file order. Texts are JSON arrays as written, white
+// space included, into Trace::inputs_text: "[[32, 3, 224, 224], []]".
+struct Inputs {
+  std::vector<std::uint32_t> event;  // into Events, ascending
+  std::vector<NameId> shapes;        // "Input Dims"
+  std::vector<NameId> types;         // "Input type": C++ names; invalid where absent
+  std::vector<NameId> values;        // "Concrete Inputs", torch 2.1 on: scalars and lists, "" for tensors; invalid where absent
+
+  std::size_t size() const { return event.size(); }
+};
+
+// Bytes moved or set, one row per copy or fill that tells them, in file order.
+struct Transfers {
+  std::vector<std::uint32_t> event;  // into Events, ascending
+  std::vector<std::int64_t> bytes;
+
+  std::size_t size() const { return event.size(); }
+};
+
+// Allocations and frees of torch's allocators ("[memory]", with profile_memory), in file order. They are no events: they take no time.
+struct MemoryEvents {
+  std::vector<ThreadId> thread;
+  std::vector<Ns> time;                       // after Trace::base
+  std::vector<std::int64_t> address;          // kNone up to torch 1.9
+  std::vector<std::int64_t> bytes;            // negative: freed
+  std::vector<std::int8_t> device_type;       // c10::DeviceType: 0 CPU, 1 CUDA, 6 HIP, 12 XPU; kNone where absent
+  std::vector<std::int32_t> device;           // kNone: the host
+  std::vector<std::int64_t> total_allocated;  // in bytes on that device, this event included; kNone up to torch 1.9
+  std::vector<std::int64_t> total_reserved;   // the same of the caching allocator's pool
+
+  std::size_t size() const { return time.size(); }
+};
+
+// Arrows between events, kept only where nothing better links them: launch arrows where no device work tells its correlation,
+// forward to backward where no backward operator tells its sequence number. In file order.
+struct Flows {
+  enum class Kind : std::uint8_t { launch, backward };
+  enum class End : std::uint8_t { start, finish };
+
+  std::vector<std::int64_t> id;  // one start and its finish share it, within a kind
+  std::vector<Kind> kind;
+  std::vector<End> end;
+  std::vector<ThreadId> thread;
+  std::vector<Ns> time;  // after Trace::base
+
+  std::size_t size() const { return id.size(); }
+};
+
+// How the trace was recorded, as far as the file says so; torch's version is not among it.
+struct Recording {
+  bool record_shapes = false, with_stack = false, with_modules = false, with_flops = false, profile_memory = false;
+  std::optional<std::int64_t> rank, world_size;                  // of a distributed run
+  std::string backend;                                           // "nccl"; empty where not told
+  std::optional<std::int64_t> cuda_runtime, cuda_driver, cupti;  // 12040 is 12.4
+  std::optional<std::int64_t> hip_runtime, hip_driver, roctracer;
+  bool legacy = false;  // the array of the profiler before Kineto: no correlation, no stacks, no shapes
+};
+
 struct Trace {
   Events events;
+  Inputs inputs;
+  Names inputs_text;
+  Transfers transfers;
+  MemoryEvents memory;
+  Flows flows;
   Names names;
+  std::vector<Process> processes;
   std::vector<Thread> threads;
   std::vector<Device> devices;
+  Recording recording;
   Ns base{};         // start of the time axis since the epoch; 0 where times are absolute already
   bool hip = false;  // recorded on ROCm
   std::size_t json_bytes = 0;
@@ -84,5 +159,8 @@ Result<Trace> read_file(const std::filesystem::path& path, Issues& issues);
 Result<Trace> read_bytes(std::string_view bytes, std::string_view where, Issues& issues);
 
 bool on_device(Category category);  // kernel, copy or fill
+
+// The row of `event` in a table's ascending column of events (Inputs, Transfers); nothing where it has none. O(log n).
+std::optional<std::size_t> row_of(const std::vector<std::uint32_t>& events, std::uint32_t event);
 
 }  // namespace hotlens::trace
