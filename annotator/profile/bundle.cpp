@@ -210,6 +210,10 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
     manifest.torch = text(*libraries, "torch");
   }
   for (const Json& device : objects(*json, "devices")) manifest.devices.push_back({text(device, "name"), text(device, "kind")});
+  if (const auto step = json->find("step"); step != json->end()) {
+    manifest.step_by = text(*step, "by");
+    manifest.step_why = text(*step, "why");
+  }
   manifest.plain_steps = times(*json, "plain_step_ns");
   manifest.profiled_steps = times(*json, "profiled_step_ns");
   manifest.samples_per_step = whole(*json, "samples_per_step");

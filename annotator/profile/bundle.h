@@ -16,6 +16,7 @@ struct Manifest {
   std::string id, created, torch;
   std::vector<std::string> argv;
   std::vector<Device> devices;
+  std::string step_by, step_why;  // what was taken for a step: "loader", and the sentence that says why
   std::vector<Ns> plain_steps, profiled_steps;
   std::optional<std::int64_t> samples_per_step;
   std::vector<Issue> warnings;

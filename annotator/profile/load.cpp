@@ -221,6 +221,8 @@ void fill_run(const Annotated& annotated, Profile& profile) {
     profile.argv = manifest.argv;
     profile.created = manifest.created;
     profile.torch = manifest.torch;
+    profile.step_by = manifest.step_by;
+    profile.step_why = manifest.step_why;
     profile.devices = manifest.devices;
     if (!manifest.plain_steps.empty()) profile.plain_step = median(manifest.plain_steps);
     profile.samples_per_step = manifest.samples_per_step;

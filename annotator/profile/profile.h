@@ -154,6 +154,7 @@ struct Profile {
   std::string created;            // UTC, ISO 8601; empty when not known
   std::string torch;              // version; empty when not known
   std::vector<Device> devices;
+  std::string step_by, step_why;    // what the recorder took for a step, and why; empty without a bundle
   std::optional<Ns> plain_step;     // median of the steps timed without a profiler
   std::optional<Ns> profiled_step;  // median of the measured steps
   std::optional<std::int64_t> samples_per_step;

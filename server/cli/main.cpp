@@ -46,6 +46,8 @@ void add_run(CLI::App& app, Arguments& to) {
       "run -m package.train");
   verb->add_option("--warmup", to.run.warmup, "steps before anything is timed")->check(CLI::Range(0, 1000000));
   verb->add_option("--steps", to.run.steps, "measured steps")->check(CLI::Range(1, 1000));
+  verb->add_option("--step", to.run.step, "what marks a step (default: what the loop does shows it)")
+      ->check(CLI::IsMember({"auto", "optimizer", "forward", "loader"}));
   verb->add_flag("--keep-going", to.run.keep_going, "let the script finish after the measurement");
   verb->add_option("--python", to.run.python, "the interpreter that has torch");
   verb->add_option("--out", to.run.out, "where bundles go (default: .hotlens/profiles)");
@@ -77,7 +79,7 @@ void add_doctor(CLI::App& app, Arguments& to) {
 
 // Everything from the script (or from `-m MODULE` on) is the script's own: it is cut off before our options are parsed.
 std::vector<std::string> cut_script_command(std::vector<std::string> words, cli::RunOptions& run) {
-  static constexpr std::array<std::string_view, 5> kWithValue{"--warmup", "--steps", "--python", "--out", "--format"};
+  static constexpr std::array<std::string_view, 6> kWithValue{"--warmup", "--steps", "--step", "--python", "--out", "--format"};
   if (words.empty() || words.front() != "run") return words;
   std::size_t at = 1;
   while (at < words.size() && words[at].starts_with('-') && words[at] != "--" && words[at] != "-m") {

@@ -34,6 +34,7 @@ Result<runs::RunRequest> request(const RunOptions& options) {
   if (!recorder) return std::unexpected(recorder.error());
   const runs::ProfileOptions recording{.warmup = options.warmup,
                                        .steps = options.steps,
+                                       .step = options.step,
                                        .keep_going = options.keep_going,
                                        .out = options.out.empty() ? here : std::filesystem::absolute(options.out)};
   return runs::RunRequest{.argv = runs::profile_command(python->path, *recorder, recording, script_command(options)),
@@ -68,6 +69,7 @@ class ProgressLine {
 
 void print_summary(const profile::Profile& profile, bool colour) {
   std::cout << "\nhotlens: " << bold(profile.id, colour) << "\n  " << features::describe_step(profile) << '\n';
+  if (!profile.step_why.empty()) std::cout << "  step: " << features::plain(profile.step_why) << '\n';
   const auto step = static_cast<double>(profile.step_wall().count());
   for (const profile::StageTimes& stage : profile.stages) {
     const Ns wall = profile::median(stage.wall);
@@ -83,6 +85,7 @@ void print_json(const profile::Profile& profile) {
                            {"profile", profile.id},
                            {"folder", profile.folder.string()},
                            {"steps", profile.steps.size()},
+                           {"step", {{"by", profile.step_by}, {"why", profile.step_why}}},
                            {"profiled_step_ns", profile.step_wall().count()}};
   std::cout << out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }

@@ -27,6 +27,7 @@ int check(const CheckOptions& options);
 struct RunOptions {
   int warmup = 3;
   int steps = 5;
+  std::string step;  // what marks a step; empty: chosen by the recorder
   bool keep_going = false;
   std::string python;                // empty: found as runs::find_python does
   std::filesystem::path out;         // empty: `.hotlens/profiles` of the working directory

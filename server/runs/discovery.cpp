@@ -119,6 +119,7 @@ std::vector<std::string> profile_command(const fs::path& python, const fs::path&
   if (!options.out.empty()) add({"--out", options.out.string()});
   if (options.warmup) add({"--warmup", std::to_string(*options.warmup)});
   if (options.steps) add({"--steps", std::to_string(*options.steps)});
+  if (!options.step.empty()) add({"--step", options.step});
   if (options.keep_going) add({"--keep-going"});
   if (options.progress) add({"--progress-fd", std::to_string(kProgressFd)});
   add({"--"});

@@ -35,6 +35,7 @@ Result<std::filesystem::path> find_recorder();  // of this program
 
 struct ProfileOptions {
   std::optional<int> warmup, steps;  // absent: the recorder's own defaults
+  std::string step;                  // what marks a step: optimizer, forward or loader; empty: what the loop does shows it
   bool keep_going = false;
   bool progress = true;       // report on kProgressFd
   std::filesystem::path out;  // the folder that holds `.hotlens/profiles`

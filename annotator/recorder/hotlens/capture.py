@@ -85,6 +85,11 @@ class Capture:
             setattr(self._module_class, name, original)
         self._originals.clear()
 
+    def forget(self) -> None:
+        """Drops the notes: the bundle is written."""
+        self.constructions.clear()
+        self.attachments.clear()
+
     def alive(self) -> list[Any]:
         """Every captured module that still exists, oldest first."""
         found = (self.constructions[k].module() for k in self.order if k in self.constructions)

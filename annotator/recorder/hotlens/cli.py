@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from . import __version__
 from .options import DEFAULT_STEPS, DEFAULT_WARMUP, Options
+from .steps import KINDS
 
 
 def count(least: int) -> object:
@@ -37,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     record.add_argument("--out", default=".", help="the folder that holds .hotlens/profiles (default: the current one)")
     record.add_argument("--warmup", type=count(0), default=DEFAULT_WARMUP, help="steps before anything is timed")  # type: ignore[arg-type]
     record.add_argument("--steps", type=count(1), default=DEFAULT_STEPS, help="steps under the profiler")  # type: ignore[arg-type]
+    record.add_argument("--step", choices=("auto", *KINDS), default="auto", help="what marks a step (default: what the loop does shows it)")
     record.add_argument("--keep-going", action="store_true", help="let the script finish instead of stopping it when the bundle is written")
     record.add_argument("--progress-fd", type=int, default=None, help="write progress as JSON lines to this descriptor")
     record.add_argument("-m", dest="module", default=None, help=argparse.SUPPRESS)
@@ -55,7 +57,15 @@ def parse(arguments: Sequence[str]) -> Options:
         command = ["-m", a.module, *command]
     if not command or command == ["-m"]:
         p.error("name the script to run: record -- train.py, or record -- -m package.train")
-    return Options(argv=command, warmup=a.warmup, steps=a.steps, keep_going=a.keep_going, out=a.out, progress_fd=a.progress_fd)
+    return Options(
+        argv=command,
+        warmup=a.warmup,
+        steps=a.steps,
+        step=None if a.step == "auto" else a.step,
+        keep_going=a.keep_going,
+        out=a.out,
+        progress_fd=a.progress_fd,
+    )
 
 
 def main(arguments: Sequence[str]) -> NoReturn:

@@ -1,27 +1,33 @@
 """The few places where torch is listened to, and their removal.
 
-Warm-up: DataLoader fetches, optimizer steps, backward passes. Once the step is chosen only the one event that marks it is left: between two
-boundaries the user's code runs exactly as without a recorder.
+Warm-up: DataLoader fetches, optimizer steps, backward passes, calls of models until the first backward pass. Once the step is chosen only
+the one event that marks it is left, and what tells an evaluation apart (fetches, switches to evaluation): within a step the user's code
+runs exactly as without a recorder. Global forward hooks would change what torch.compile makes of a model, so they go as early as can be.
 """
 
 from __future__ import annotations
 
 import functools
 import os
-import threading
+import sys
+import weakref
 from dataclasses import dataclass
 from typing import Any, Callable, Protocol
 
 from .steps import Boundary
 
+Method = Callable[..., Any]
+
 
 class Listener(Protocol):
-    """Told about events; `boundary_*` only for the chosen one."""
+    """Told about events on the thread they happen on."""
 
     def on_fetch(self, loader: int, iterator: Any) -> None: ...
     def on_exhausted(self, loader: int) -> None: ...
     def on_optimizer(self, optimizer: int, in_backward: bool) -> None: ...
     def on_backward(self, fresh: bool) -> None: ...
+    def on_forward(self, root: int, gradients: bool) -> None: ...
+    def on_evaluation(self) -> None: ...
 
 
 def loader_key(iterator: Any) -> int:
@@ -34,100 +40,186 @@ class _Patch:
     owner: Any
     name: str
     original: Any
+    inherited: bool  # the owner had no attribute of its own
 
 
 class Hooks:
-    """Installed patches and handles. `watch` installs all, `keep_only` leaves the chosen one, `remove` leaves nothing."""
+    """Installed patches and handles. `watch` installs all, `keep_only` leaves what the chosen step needs, `remove` leaves nothing."""
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener, wanted: str | None = None) -> None:
         self.listener = listener
+        self.wanted = wanted
         self.pid = os.getpid()
+        self.compiles = False  # torch.compile was called
         self._patches: list[_Patch] = []
         self._handles: list[Any] = []
-        self._backward_depth = threading.local()
+        self._forward_handle: Any = None
+        self._root_types: dict[int, type] = {}
+        self._made_optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._stepped_optimizers: set[int] = set()
+        # One count for all threads: on a device, hooks of a backward pass run on a thread of autograd's.
+        self._backward_depth = 0
+        self._scaled: int | None = None  # the optimizer that a GradScaler is stepping
         self._uses_backward = False
 
     # -- installing
 
     def watch(self) -> None:
-        self._patch_fetch(None)
+        self._patch_fetch()
+        self._patch_evaluation()
         self._hook_optimizer(None)
         self._patch_backward()
+        self._patch_constructors()
+        self._hook_forward()
 
     def keep_only(self, boundary: Boundary) -> None:
         self.remove()
-        if boundary.by == "loader":
-            self._patch_fetch(boundary.key)
-        elif boundary.by == "optimizer":
+        self._patch_fetch()
+        self._patch_evaluation()
+        if boundary.by == "optimizer":
             self._hook_optimizer(boundary.key)
-        else:
+        if boundary.by == "forward":
+            self._patch_root(boundary.key)
+        if boundary.by == "backward" or boundary.inference:
             self._patch_backward()
 
     def remove(self) -> None:
         for patch in reversed(self._patches):
-            setattr(patch.owner, patch.name, patch.original)
+            if patch.inherited:
+                delattr(patch.owner, patch.name)
+            else:
+                setattr(patch.owner, patch.name, patch.original)
         self._patches.clear()
+        self._unhook_forward()
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
 
-    def _patch(self, owner: Any, name: str, replacement: Any) -> None:
-        self._patches.append(_Patch(owner, name, getattr(owner, name)))
-        setattr(owner, name, replacement)
+    def idle_optimizers(self) -> int:
+        """Optimizers that exist and have not stepped yet."""
+        return sum(id(o) not in self._stepped_optimizers for o in self._made_optimizers)
 
-    # -- the events
+    def _patch(self, owner: Any, name: str, make: Callable[[Method], Method]) -> None:
+        original = getattr(owner, name)
+        inherited = isinstance(owner, type) and name not in vars(owner)
+        setattr(owner, name, functools.wraps(original)(make(original)))
+        self._patches.append(_Patch(owner, name, original, inherited))
 
-    def _patch_fetch(self, only: int | None) -> None:
+    def _here(self) -> bool:
+        return os.getpid() == self.pid
+
+    # -- data, evaluation
+
+    def _patch_fetch(self) -> None:
         from torch.utils.data import dataloader
 
-        base = dataloader._BaseDataLoaderIter
-        fetch = base.__next__
-        listener, pid = self.listener, self.pid
+        def make(fetch: Method) -> Method:
+            def __next__(iterator: Any) -> Any:
+                if not self._here():
+                    return fetch(iterator)
+                key = loader_key(iterator)
+                self.listener.on_fetch(key, iterator)
+                try:
+                    return fetch(iterator)
+                except StopIteration:
+                    self.listener.on_exhausted(key)
+                    raise
 
-        def __next__(iterator: Any) -> Any:
-            key = loader_key(iterator)
-            if (only is not None and key != only) or os.getpid() != pid:
-                return fetch(iterator)
-            listener.on_fetch(key, iterator)
-            try:
-                return fetch(iterator)
-            except StopIteration:
-                listener.on_exhausted(key)
-                raise
+            return __next__
 
-        self._patch(base, "__next__", __next__)
+        self._patch(dataloader._BaseDataLoaderIter, "__next__", make)
+
+    def _patch_evaluation(self) -> None:
+        """`model.eval()` and `model.train(False)`; the first goes through the second."""
+        import torch
+
+        def make(original: Method) -> Method:
+            def train(module: Any, mode: bool = True) -> Any:
+                if mode is False and module.training and self._here():
+                    self.listener.on_evaluation()
+                return original(module, mode)
+
+            return train
+
+        self._patch(torch.nn.Module, "train", make)
+
+    # -- optimizers
 
     def _hook_optimizer(self, only: int | None) -> None:
+        import torch
         from torch.optim import optimizer as module
 
+        def told(optimizer: Any) -> None:
+            if (only is None or id(optimizer) == only) and self._here():
+                self._stepped_optimizers.add(id(optimizer))
+                self.listener.on_optimizer(id(optimizer), self._backward_depth > 0)
+
         def stepped(optimizer: Any, args: Any, kwargs: Any) -> None:
-            if (only is None or id(optimizer) == only) and os.getpid() == self.pid:
-                self.listener.on_optimizer(id(optimizer), getattr(self._backward_depth, "value", 0) > 0)
+            if id(optimizer) != self._scaled:
+                told(optimizer)
+
+        def make(step: Method) -> Method:
+            def scaled_step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+                self._scaled = id(optimizer)
+                try:
+                    result = step(scaler, optimizer, *args, **kwargs)
+                finally:
+                    self._scaled = None
+                told(optimizer)  # also when the scaler left the step out because of infinite gradients
+                return result
+
+            return scaled_step
 
         self._handles.append(module.register_optimizer_step_post_hook(stepped))
+        scaler = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler
+        self._patch(scaler, "step", make)
+
+    def _patch_constructors(self) -> None:
+        """An optimizer that exists says that training will come; torch.compile must not meet hooks of ours in what it compiles."""
+        import torch
+
+        def noting(made: Method) -> Method:
+            def __init__(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+                self._made_optimizers.add(optimizer)
+                made(optimizer, *args, **kwargs)
+
+            return __init__
+
+        def compiling(compile_: Method) -> Method:
+            def compile(*args: Any, **kwargs: Any) -> Any:
+                self.compiles = True
+                self._unhook_forward()
+                return compile_(*args, **kwargs)
+
+            return compile
+
+        self._patch(torch.optim.Optimizer, "__init__", noting)
+        if hasattr(torch, "compile"):
+            self._patch(torch, "compile", compiling)
+
+    # -- backward
 
     def _patch_backward(self) -> None:
         """`Tensor.backward` and every library go through these two names."""
         import torch
 
         for name in ("backward", "grad"):
-            self._patch(torch.autograd, name, self._around(getattr(torch.autograd, name), name))
+            self._patch(torch.autograd, name, functools.partial(self._around, name))
 
-    def _around(self, run: Callable[..., Any], name: str) -> Callable[..., Any]:
-        depth = self._backward_depth
-
-        @functools.wraps(run)
+    def _around(self, name: str, run: Method) -> Method:
         def around(*args: Any, **kwargs: Any) -> Any:
-            outer = getattr(depth, "value", 0)
+            outer = self._backward_depth
             fresh = outer == 0 and self.gradients_are_fresh()
-            depth.value = outer + 1
+            self._backward_depth = outer + 1
             try:
                 result = run(*args, **kwargs)
             finally:
-                depth.value = outer
+                self._backward_depth = outer
             # torch.autograd.grad is the training pass only of a loop that never calls backward; elsewhere it is a penalty term.
             self._uses_backward = self._uses_backward or name == "backward"
-            if outer == 0 and (name == "backward" or not self._uses_backward) and os.getpid() == self.pid:
+            if outer == 0 and (name == "backward" or not self._uses_backward) and self._here():
+                if self.wanted != "forward":
+                    self._unhook_forward()
                 self.listener.on_backward(fresh)
             return result
 
@@ -136,3 +228,57 @@ class Hooks:
     def gradients_are_fresh(self) -> bool:
         """Replaced by the session while it matters: whether the parameters' gradients are empty."""
         return True
+
+    # -- calls of models
+
+    def _hook_forward(self) -> None:
+        import torch
+        from torch.nn.modules.module import register_module_forward_pre_hook
+
+        implementation = torch.nn.Module._call_impl.__code__
+        is_compiling = torch.compiler.is_compiling if hasattr(torch, "compiler") else bool  # torch 2.0 has no word for it
+
+        def entered(module: Any, args: Any) -> None:
+            if is_compiling() or self._backward_depth > 0 or not self._here():
+                return
+            if _is_outermost(sys._getframe(1), implementation) and next(module.parameters(), None) is not None:
+                self._root_types[id(module)] = type(module)
+                self.listener.on_forward(id(module), module.training and torch.is_grad_enabled())
+
+        self._forward_handle = register_module_forward_pre_hook(entered)
+
+    def _unhook_forward(self) -> None:
+        if self._forward_handle is not None:
+            self._forward_handle.remove()
+            self._forward_handle = None
+
+    def _patch_root(self, key: int) -> None:
+        """On the model's class and not as a hook on the model, which would be copied and saved with it."""
+        nested = 0
+
+        def make(call: Method) -> Method:
+            def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:
+                nonlocal nested
+                if id(module) != key:
+                    return call(module, *args, **kwargs)
+                if nested == 0 and self._backward_depth == 0 and self._here():
+                    self.listener.on_forward(key, False)
+                nested += 1
+                try:
+                    return call(module, *args, **kwargs)
+                finally:
+                    nested -= 1
+
+            return __call__
+
+        self._patch(self._root_types[key], "__call__", make)
+
+
+def _is_outermost(frame: Any, implementation: Any) -> bool:
+    """No other module's call is around the one whose frame this is."""
+    around = frame.f_back
+    while around is not None:
+        if around.f_code is implementation:
+            return False
+        around = around.f_back
+    return True

@@ -15,6 +15,7 @@ class Options:
     argv: list[str] = field(default_factory=list)
     warmup: int = DEFAULT_WARMUP
     steps: int = DEFAULT_STEPS
+    step: str | None = None  # what marks a step, one of steps.KINDS; None: chosen from what the loop does
     keep_going: bool = False
     out: str = "."
     progress_fd: int | None = None

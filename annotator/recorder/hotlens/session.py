@@ -13,7 +13,7 @@ import sys
 import traceback
 from typing import Any, Callable, TypeVar, cast
 
-from . import bundle
+from . import bundle, result
 from .capture import Capture
 from .frames import Files
 from .hooks import Hooks
@@ -26,8 +26,14 @@ from .tree import class_file
 
 # A script that swallows the early stop is asked this often again before the process ends.
 STOP_TRIES = 3
+# So many steps in a row with something unusual in them are the loop's own way.
+UNUSUAL_IN_A_ROW = 12
 Event = TypeVar("Event", bound=Callable[..., None])
 CANNOT_RECORD = 3  # exit status
+COMPILED = (
+    "the script uses torch.compile: what was compiled runs as one piece, so its time is known as a whole and not by layer. "
+    "Profile once with TORCH_COMPILE_DISABLE=1 to see the layers"
+)
 
 
 def _harmless(method: Event) -> Event:
@@ -35,6 +41,8 @@ def _harmless(method: Event) -> Event:
 
     @functools.wraps(method)
     def guarded(session: Session, *args: Any) -> None:
+        if session.over:
+            return
         try:
             method(session, *args)
         except RecorderError as error:
@@ -58,7 +66,7 @@ class Session:
         self.files = files
         self.cwd = os.getcwd()
         self.capture = Capture(files)
-        self.finder = StepFinder(options.warmup)
+        self.finder = StepFinder(options.warmup, options.step)
         self.hooks: Hooks | None = None
         self.boundary: Boundary | None = None
         self.warnings = Warnings()
@@ -68,6 +76,8 @@ class Session:
         self.draft = bundle.Draft(folder)
         self.bundle: str | None = None
         self.over = False
+        self.unusual: set[tuple[str, int]] = set()  # events of the open step that steps of this loop do not have
+        self.left_out = 0  # steps in a row that were left out for them
         self.stop_tries = 0
         self.stopping = False  # the SystemExit on its way is ours
 
@@ -78,12 +88,18 @@ class Session:
         import torch
 
         self.files.set_torch(os.path.dirname(torch.__file__))
-        self.capture.install(torch.nn.Module)
-        self.hooks = Hooks(self)
+        self.hooks = Hooks(self, self.options.step)
         self.hooks.gradients_are_fresh = self._gradients_are_fresh  # type: ignore[method-assign]
-        self.hooks.watch()
+        self._listen()
         self.reporter.progress("warmup", step=0, of=self.options.warmup)
         os.register_at_fork(after_in_child=self._in_worker)
+
+    def _listen(self) -> None:
+        import torch
+
+        assert self.hooks is not None
+        self.capture.install(torch.nn.Module)
+        self.hooks.watch()
 
     def _in_worker(self) -> None:
         """A forked process neither records nor writes."""
@@ -104,38 +120,54 @@ class Session:
 
     @_harmless
     def on_fetch(self, loader: int, iterator: Any) -> None:
-        if self.over:
-            return
         if self.boundary is None:
             self._note_batch_size(iterator)
-            self._choose(self.finder.fetch(loader), iterator)
-        elif self.boundary.by == "loader":
+            self._choose(self._finder().fetch(loader), iterator)
+        elif (self.boundary.by, self.boundary.key) == ("loader", loader):
             self._next_step()
+        else:
+            self._side_event("fetch", loader)
 
     @_harmless
     def on_exhausted(self, loader: int) -> None:
-        if self.over:
-            return
         if self.boundary is None:
             self.finder.exhausted(loader)
-        elif self.phases and self.phases[0].open:
-            self.phases[0].drop_step()
+        elif (self.boundary.by, self.boundary.key) == ("loader", loader):
+            if self.phases and self.phases[0].open:
+                self.phases[0].drop_step()
+        else:
+            self._side_event("end", loader)
+
+    @_harmless
+    def on_evaluation(self) -> None:
+        if self.boundary is None:
+            self.finder.evaluation()
+        else:
+            self._side_event("evaluation", 0)
 
     @_harmless
     def on_optimizer(self, optimizer: int, in_backward: bool) -> None:
-        self._stepped("optimizer", lambda: self.finder.optimizer(optimizer, in_backward))
+        self._stepped("optimizer", lambda: self._finder().optimizer(optimizer, in_backward))
 
     @_harmless
     def on_backward(self, fresh: bool) -> None:
-        self._stepped("backward", lambda: self.finder.backward(fresh))
+        if self.boundary is not None and self.boundary.inference:
+            self._start_over()
+        self._stepped("backward", lambda: self._finder().backward(fresh))
+
+    @_harmless
+    def on_forward(self, root: int, gradients: bool) -> None:
+        self._stepped("forward", lambda: self._finder().forward(root, gradients))
 
     def _stepped(self, by: str, tell_finder: Callable[[], Boundary | None]) -> None:
-        if self.over:
-            return
         if self.boundary is None:
             self._choose(tell_finder(), None)
         elif self.boundary.by == by:
             self._next_step()
+
+    def _finder(self) -> StepFinder:
+        self.finder.idle_optimizers = self.hooks.idle_optimizers() if self.hooks is not None else 0
+        return self.finder
 
     # -- steps
 
@@ -150,6 +182,16 @@ class Session:
         self.hooks.keep_only(boundary)
         self.phases = self._plan(_steps_left(iterator))
         self._next_step()
+
+    def _start_over(self) -> None:
+        """What looked like inference was the evaluation before a training: that is to be measured."""
+        assert self.hooks is not None
+        self._drop_phases()
+        self.draft.discard()
+        self.boundary, self.samples = None, None
+        self.finder = StepFinder(self.options.warmup, self.options.step)
+        self.hooks.remove()
+        self._listen()
 
     def _plan(self, left: int | None) -> list[Phase]:
         assert self.boundary is not None
@@ -168,6 +210,12 @@ class Session:
         found = {class_file(cls) for m in modules for cls in type(m).__mro__}
         return MapStep(self.files, {f for f in found if f is not None and not self.files.is_library(f)}, modules)
 
+    def _side_event(self, kind: str, key: int) -> None:
+        """Within a step: an epoch that ends, an evaluation, another loader. Where steps of this loop have none, this is not one."""
+        assert self.boundary is not None
+        if (kind, key) not in self.boundary.usual:
+            self.unusual.add((kind, key))
+
     def _next_step(self) -> None:
         """At a boundary: the step that was open ends, the next begins."""
         try:
@@ -181,8 +229,8 @@ class Session:
 
     def _hand_over(self) -> None:
         if self.phases and self.phases[0].open:
-            self.phases[0].end_step()
-            self._report_step(self.phases[0])
+            self._close_step(self.phases[0])
+        self.unusual.clear()
         while self.phases and self.phases[0].done >= self.phases[0].steps:
             phase = self.phases.pop(0)
             self.past.append(phase)
@@ -195,12 +243,28 @@ class Session:
         elif self.bundle is None:
             self._write(stopped_early=not self.options.keep_going, exit_code=None if self.options.keep_going else 0, error=None)
 
-    def _report_step(self, phase: Phase) -> None:
+    def _close_step(self, phase: Phase) -> None:
+        assert self.boundary is not None
+        if self.unusual and self.left_out < UNUSUAL_IN_A_ROW:
+            self.left_out += 1
+            self.warnings.add(
+                "steps_left_out", "steps with an evaluation or the end of an epoch in them are not steps of training; left out"
+            )
+            phase.drop_step()
+            return
+        self.left_out = 0
+        phase.end_step()
         self.reporter.progress(phase.name, step=phase.done, of=phase.steps)
 
     # -- the end
 
     def give_up(self, message: str) -> None:
+        self._drop_phases()
+        self.leave()
+        self.draft.discard()
+        self.reporter.fail(message)
+
+    def _drop_phases(self) -> None:
         for phase in self.phases:
             with contextlib.suppress(Exception):
                 if phase.open:
@@ -208,9 +272,6 @@ class Session:
                 if isinstance(phase, Measured) and phase.profile is not None:
                     phase.profile.stop()
         self.phases, self.past = [], []
-        self.leave()
-        self.draft.discard()
-        self.reporter.fail(message)
 
     def _stop_script(self) -> None:
         """Everything is recorded: the script ends here, or goes on alone."""
@@ -251,78 +312,26 @@ class Session:
         self.leave()
         if interrupted:
             self.reporter.progress("failed", message="interrupted", error=error)
-        elif self._measured() is not None:
+        elif result.longest(self.past) is not None:
             self._write(stopped_early=False, exit_code=exit_code, error=error)
         elif error is not None:
             self.reporter.progress("failed", message="the script failed before a step was measured", error=error)
         else:
-            self.reporter.fail(self._why_nothing())
-
-    def _why_nothing(self) -> str:
-        if "torch" not in sys.modules:
-            return "the script never imported torch. Profile the script that trains"
-        if self.boundary is None:
-            seen = self.finder.seen()
-            if self.finder.backwards or self.finder.optimizers:
-                return f"training ended during warm-up ({seen}). Train longer, or profile with --warmup 1 --steps 1"
-            return f"no training step was seen ({seen}). Profile the script that trains the model"
-        return "training ended before one step was measured. Train longer, or profile with --warmup 1 --steps 1"
-
-    def _measured(self) -> Measured | None:
-        """The longest window of measured steps; of two equal ones the later."""
-        found = [p for p in self.past if isinstance(p, Measured) and not isinstance(p, Mapped) and p.done]
-        return max(reversed(found), key=lambda p: p.done, default=None)
+            self.reporter.fail(result.why_nothing(self.finder, self.boundary))
 
     def _write(self, stopped_early: bool, exit_code: int | None, error: dict[str, Any] | None) -> None:
         self.reporter.progress("write")
-        measured = self._measured()
-        assert measured is not None and measured.profile is not None and self.boundary is not None
-        plain = [n for p in self.past if isinstance(p, Plain) for n in p.durations]
-        mapped = next((p for p in self.past if isinstance(p, Mapped) and p.done), None)
-        if mapped is not None and mapped.map is not None and mapped.map.fault is not None:
-            self.warnings.add(
-                "map_step_failed", f"the map step failed ({mapped.map.fault}); times cannot be given to modules. Please report this"
-            )
-            mapped = None
-        self._warn(measured, plain, mapped)
-        recording = bundle.Recording(
-            argv=self.options.argv,
-            cwd=self.cwd,
-            warmup_steps=self.boundary.steps_seen,
-            steps_asked=self.options.steps,
-            boundary=self.boundary,
-            samples_per_step=self.samples,
-            plain_ns=plain,
-            profiled_ns=measured.durations,
-            measured=measured.profile,
-            map_ns=mapped.durations[0] if mapped else None,
-            mapped=mapped.map if mapped else None,
-            map_profile=mapped.profile if mapped else None,
-            warnings=self.warnings,
-            stopped_early=stopped_early,
-            exit_code=exit_code,
-            error=error,
-        )
+        assert self.boundary is not None and self.hooks is not None
+        if self.hooks.compiles:
+            self.warnings.add("compiled", COMPILED)
+        end = result.End(stopped_early, exit_code, error)
+        recording = result.recording(self.options, self.cwd, self.boundary, self.samples, self.past, self.warnings, end)
         self.bundle = bundle.write(recording, self.capture, self.files, self.draft)
         self.past.clear()
-        self.capture.constructions.clear()
-        self.capture.attachments.clear()
+        self.capture.forget()
         for warning in self.warnings.as_list():
             self.reporter.say(warning["message"])
         self.reporter.progress("done", bundle=self.bundle, steps=len(recording.profiled_ns))
-
-    def _warn(self, measured: Measured, plain: list[int], mapped: Mapped | None) -> None:
-        asked = self.options.steps
-        if measured.done < asked:
-            self.warnings.add("fewer_steps", f"the script ended after {measured.done} of {asked} measured steps; numbers rest on these")
-        if not plain:
-            self.warnings.add("no_plain_steps", "the script ended before steps were timed without the profiler")
-        if mapped is None or mapped.map is None:
-            if "map_step_failed" not in self.warnings.items:
-                self.warnings.add("no_map_step", "the script ended before the map step; times cannot be given to modules exactly")
-        else:
-            for function in sorted(mapped.map.capped):
-                self.warnings.add("lines_capped", f"{function} runs too many lines in one step; some of its lines have no time")
 
     # -- small facts
 

@@ -3,15 +3,24 @@
 Pure bookkeeping: `hooks` feeds it events, nothing here knows torch. The choice, best first:
   loader     a batch is fetched from one DataLoader exactly once per update, so that fetching belongs to the step that uses it;
   optimizer  the last optimizer of the cycle has stepped (accumulation, several optimizers, closures, no DataLoader);
-  backward   a backward pass has ended (no torch optimizer at all, or optimizers that step inside backward).
+  backward   a backward pass has ended (no torch optimizer at all, or optimizers that step inside backward);
+  forward    a model is called (inference: neither a backward pass nor an optimizer; with a DataLoader its batches are the steps).
+The user may ask for one of the kinds; then only events of that kind count.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
-# A training loop without torch.optim is believed only after this many more passes than were asked as warm-up.
+KINDS = ("optimizer", "forward", "loader")
+# A loop that torch's own optimizers do not confirm is believed only after this many more passes than were asked as warm-up.
 PATIENCE = 2
+# The same for a forward pass that could still be followed by a backward pass: gradients are on.
+LONG_PATIENCE = 10
+# An optimizer is waited for while it has stepped within so many times the warm-up.
+CYCLE = 4
+LOG_LIMIT = 4096  # events remembered to learn what belongs to a step
 
 
 @dataclass(frozen=True)
@@ -22,6 +31,8 @@ class Boundary:
     key: int
     why: str
     steps_seen: int
+    inference: bool = False
+    usual: frozenset[tuple[str, int]] = frozenset()  # side events that steps of this loop have
 
 
 @dataclass
@@ -30,9 +41,11 @@ class LoaderLog:
 
     waiting: bool = False  # a batch was handed out and the next fetch has not come yet
     good: int = 0  # fetches in a row with exactly one update between
+    served: int = 0  # fetches in a row with at least one forward pass between
     fetches: int = 0
     updates: dict[int, int] = field(default_factory=dict)
     fresh_backwards: int = 0
+    forwards: int = 0
 
     def one_update(self, optimizers_exist: bool) -> bool:
         """Exactly one update since the fetch; without optimizers a backward from fresh gradients stands for it."""
@@ -40,64 +53,85 @@ class LoaderLog:
             return min(self.updates.values()) == 1
         return not optimizers_exist and self.fresh_backwards > 0
 
+    def fetched(self, good: bool) -> None:
+        if self.waiting:
+            self.good = self.good + 1 if good else 0
+            self.served = self.served + 1 if self.forwards or self.updates or self.fresh_backwards else 0
+        self.fetches += 1
+        self.waiting, self.updates, self.fresh_backwards, self.forwards = True, {}, 0, 0
+
 
 @dataclass
 class StepFinder:
     """Fed with events in order; each method returns the choice as soon as `warmup` whole steps support it."""
 
     warmup: int
+    wanted: str | None = None  # one of KINDS; None: chosen
     loaders: dict[int, LoaderLog] = field(default_factory=dict)
     optimizers: dict[int, int] = field(default_factory=dict)  # steps outside backward
     inner_optimizers: dict[int, int] = field(default_factory=dict)  # steps inside backward
+    idle_optimizers: int = 0  # made, alive, and never stepped; kept up to date from outside
+    roots: dict[int, int] = field(default_factory=dict)  # calls of models by the loop itself
     backwards: int = 0
     fresh_backwards: int = 0
+    log: list[tuple[str, int]] = field(default_factory=list)
+    last_step_of: dict[int, int] = field(default_factory=dict)  # optimizer -> number of the update
+    last_call_of: dict[int, int] = field(default_factory=dict)  # model -> number of the call
 
     @property
     def needed(self) -> int:
         return max(1, self.warmup)
 
+    @property
+    def trains(self) -> bool:
+        return bool(self.optimizers or self.inner_optimizers or self.backwards)
+
+    # -- events
+
     def fetch(self, loader: int) -> Boundary | None:
         """A batch is about to be fetched."""
         log = self.loaders.setdefault(loader, LoaderLog())
-        log.fetches += 1
-        if log.waiting:
-            good = log.one_update(bool(self.optimizers or self.inner_optimizers))
-            log.good = log.good + 1 if good else 0
-        log.waiting, log.updates, log.fresh_backwards = True, {}, 0
-        guessed = not (self.optimizers or self.inner_optimizers)
-        if log.good < self.needed + (PATIENCE if guessed else 0):
+        stepped = bool(self.optimizers or self.inner_optimizers)
+        log.fetched(log.one_update(stepped))
+        self._note("fetch", loader)
+        if self.wanted == "loader":
+            enough = log.served >= self.needed and (not self.trains or log.good > 0 or log.served >= self.needed * CYCLE)
+            enough = enough and (self.trains or log.served >= self.needed + PATIENCE)
+            why = f"--step loader: a batch is fetched, {log.served} times in warm-up"
+            return self._chosen("loader", loader, why, log.served, not self.trains) if enough else None
+        if self.wanted is not None:
             return None
-        update = "backward pass" if guessed else "optimizer step"
-        why = f"one DataLoader batch per {update} in {log.good} of {log.good} warm-up steps"
-        return Boundary("loader", loader, why, log.good)
+        if not self.trains:
+            return self._served(loader, log)
+        if log.good < self.needed + (0 if stepped else PATIENCE):
+            return None
+        update = "optimizer step" if stepped else "backward pass"
+        return self._chosen("loader", loader, f"one DataLoader batch per {update} in {log.good} of {log.good} warm-up steps", log.good)
 
     def exhausted(self, loader: int) -> None:
         """The loader had no further batch."""
         self.loaders[loader].waiting = False
+        self._note("end", loader)
+
+    def evaluation(self) -> None:
+        """A model was switched to evaluation."""
+        self._note("evaluation", 0)
 
     def optimizer(self, optimizer: int, in_backward: bool) -> Boundary | None:
         """An optimizer has stepped."""
-        for log in self.loaders.values():
-            log.updates[optimizer] = log.updates.get(optimizer, 0) + 1
+        for loader in self.loaders.values():
+            loader.updates[optimizer] = loader.updates.get(optimizer, 0) + 1
         counts = self.inner_optimizers if in_backward else self.optimizers
         counts[optimizer] = counts.get(optimizer, 0) + 1
-        if in_backward:
+        self._note("optimizer", optimizer)
+        if in_backward or self.wanted not in (None, "optimizer"):
             return None
+        number = sum(counts.values())
+        self.last_step_of[optimizer] = number
         seen = counts[optimizer]
-        last_of_cycle = min(counts.values()) >= self.needed or seen >= 4 * self.needed
-        if not last_of_cycle or self._loader_may_win(seen):
+        if not self._ends_the_cycle(number, seen) or (self.wanted is None and self._loader_may_win(seen)):
             return None
-        return Boundary("optimizer", optimizer, self._why_optimizer(len(counts)), seen)
-
-    def _loader_may_win(self, updates: int) -> bool:
-        return any(log.waiting and log.good >= updates - 1 for log in self.loaders.values())
-
-    def _why_optimizer(self, optimizers: int) -> str:
-        if optimizers > 1:
-            return f"{optimizers} optimizers take turns; a step ends with the last of them"
-        if not self.loaders:
-            return "no DataLoader is used; a step ends with the optimizer"
-        return "batches and optimizer steps do not come one to one; a step ends with the optimizer"
+        return self._chosen("optimizer", optimizer, self._why_optimizer(), seen)
 
     def backward(self, fresh: bool) -> Boundary | None:
         """A backward pass has ended; `fresh` = it started from empty gradients."""
@@ -106,11 +140,76 @@ class StepFinder:
             self.fresh_backwards += 1
             for log in self.loaders.values():
                 log.fresh_backwards += 1
+        self._note("backward", 0)
         passes = self.fresh_backwards
-        if self.optimizers or passes < self.needed + PATIENCE or self._loader_may_win(passes - 1):
+        if self.wanted is not None or self.optimizers or passes < self.needed + PATIENCE or self._loader_may_win(passes - 1):
             return None
         reason = "optimizers step inside the backward pass" if self.inner_optimizers else "no torch optimizer is used"
-        return Boundary("backward", 0, f"{reason}; a step ends with the backward pass", passes)
+        return self._chosen("backward", 0, f"{reason}; a step ends with the backward pass", passes)
+
+    def forward(self, root: int, gradients: bool) -> Boundary | None:
+        """The loop is about to call a model that has parameters."""
+        for log in self.loaders.values():
+            log.forwards += 1
+        before = self.roots.get(root, 0)
+        self.roots[root] = before + 1
+        number = sum(self.roots.values())
+        self.last_call_of[root] = number
+        self._note("forward", root)
+        others = [self.roots[r] for r, last in self.last_call_of.items() if r != root and number - last < CYCLE * self.needed]
+        if others and min(others) < before:
+            return None  # of the models that a step calls, the one that is called first and least begins it
+        if self.wanted == "forward":
+            why = f"--step forward: the model is called, {before} times in warm-up"
+            return self._chosen("forward", root, why, before, not self.trains) if before >= self.needed else None
+        if self.wanted is not None or self.trains or self.idle_optimizers or self._loader_may_serve(before):
+            return None
+        if before < self.needed + (LONG_PATIENCE if gradients else PATIENCE):
+            return None
+        why = f"no backward pass and no optimizer in {before} calls of the model: inference, a step begins with the call"
+        return self._chosen("forward", root, why, before, inference=True)
+
+    # -- the choice
+
+    def _served(self, loader: int, log: LoaderLog) -> Boundary | None:
+        """Batches that are only computed on: inference, when nothing says that training follows."""
+        if self.idle_optimizers or log.served < self.needed + PATIENCE:
+            return None
+        why = f"no backward pass and no optimizer in {log.served} batches: inference, a step is one DataLoader batch"
+        return self._chosen("loader", loader, why, log.served, inference=True)
+
+    def _ends_the_cycle(self, number: int, seen: int) -> bool:
+        """Every optimizer that still takes part has stepped often enough, and no other is waited for."""
+        recent = [o for o, last in self.last_step_of.items() if number - last < CYCLE * self.needed]
+        if min(self.optimizers[o] for o in recent) < self.needed:
+            return False
+        return not self.idle_optimizers or seen >= CYCLE * self.needed
+
+    def _loader_may_win(self, updates: int) -> bool:
+        return any(log.waiting and log.good >= updates - 1 for log in self.loaders.values())
+
+    def _loader_may_serve(self, calls: int) -> bool:
+        """A DataLoader that is in use gives the batches, unless the model runs many times on one."""
+        return any(log.waiting and log.fetches > 1 for log in self.loaders.values()) or (bool(self.loaders) and calls < LONG_PATIENCE)
+
+    def _why_optimizer(self) -> str:
+        if self.wanted is not None:
+            return "--step optimizer: the last optimizer of a step has stepped"
+        if len(self.optimizers) > 1:
+            return f"{len(self.optimizers)} optimizers take turns; a step ends with the last of them"
+        if not self.loaders:
+            return "no DataLoader is used; a step ends with the optimizer"
+        return "batches and optimizer steps do not come one to one; a step ends with the optimizer"
+
+    def _chosen(self, by: str, key: int, why: str, seen: int, inference: bool = False) -> Boundary:
+        kind = {"loader": "fetch"}.get(by, by)
+        return Boundary(by, key, why, seen, inference, usual_side_events(self.log, (kind, key), self.needed))
+
+    def _note(self, kind: str, key: int) -> None:
+        self.log.append((kind, key))
+        del self.log[:-LOG_LIMIT]
+
+    # -- what was seen
 
     def batches_per_step(self, boundary: Boundary) -> int | None:
         """DataLoader batches in one step, where every step of the warm-up had as many."""
@@ -122,12 +221,23 @@ class StepFinder:
 
     def seen(self) -> str:
         """What was seen, for the message when no step was found."""
-        parts = [
-            f"{sum(log.fetches for log in self.loaders.values())} DataLoader batches" if self.loaders else "",
-            f"{self.backwards} backward passes" if self.backwards else "",
-            f"{sum(self.optimizers.values()) + sum(self.inner_optimizers.values())} optimizer steps"
-            if self.optimizers or self.inner_optimizers
-            else "",
-        ]
-        found = [p for p in parts if p]
-        return ", ".join(found) if found else "no DataLoader batch, no backward pass, no optimizer step"
+        counts = {
+            "DataLoader batches": sum(log.fetches for log in self.loaders.values()),
+            "calls of a model": sum(self.roots.values()),
+            "backward passes": self.backwards,
+            "optimizer steps": sum(self.optimizers.values()) + sum(self.inner_optimizers.values()),
+        }
+        found = [f"{n} {what}" for what, n in counts.items() if n]
+        return ", ".join(found) if found else "no DataLoader batch, no call of a model, no backward pass, no optimizer step"
+
+
+SIDE_EVENTS = ("fetch", "end", "evaluation")
+
+
+def usual_side_events(log: list[tuple[str, int]], boundary: tuple[str, int], steps: int) -> frozenset[tuple[str, int]]:
+    """Fetches, ends of a loader and evaluations that most of the last `steps` whole steps in the log have. Any other means that a step
+    holds something else than training: an epoch ended, a model was evaluated."""
+    marks = [i for i, event in enumerate(log) if event == boundary][-(steps + 1) :]
+    parts = [set(log[a + 1 : b]) for a, b in zip(marks, marks[1:])]
+    counts = Counter(event for part in parts for event in part if event[0] in SIDE_EVENTS)
+    return frozenset(event for event, n in counts.items() if 2 * n >= max(1, len(parts)))

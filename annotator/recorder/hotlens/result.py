@@ -1,0 +1,86 @@
+"""What a run has measured, put together for the bundle: which window counts, and what is missing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .bundle import Recording
+from .options import Options
+from .phases import Mapped, Measured, Phase, Plain
+from .report import Warnings
+from .steps import Boundary, StepFinder
+
+
+@dataclass(frozen=True)
+class End:
+    """How the script ended, as far as it has."""
+
+    stopped_early: bool
+    exit_code: int | None
+    error: dict[str, Any] | None
+
+
+def longest(past: Sequence[Phase]) -> Measured | None:
+    """The longest window of measured steps; of two equal ones the later."""
+    found = [p for p in past if isinstance(p, Measured) and not isinstance(p, Mapped) and p.done]
+    return max(reversed(found), key=lambda p: p.done, default=None)
+
+
+def why_nothing(finder: StepFinder, boundary: Boundary | None) -> str:
+    """The sentence for a script that ended before a step was measured."""
+    if "torch" not in sys.modules:
+        return "the script never imported torch. Profile the script that trains"
+    if boundary is not None:
+        return "training ended before one step was measured. Train longer, or profile with --warmup 1 --steps 1"
+    seen = finder.seen()
+    if finder.wanted is not None:
+        return f"no step by --step {finder.wanted} was found ({seen}). Leave --step out, or choose another kind"
+    if finder.backwards or finder.optimizers:
+        return f"training ended during warm-up ({seen}). Train longer, or profile with --warmup 1 --steps 1"
+    if finder.roots:
+        return f"neither training nor steady inference was seen ({seen}). To take each call of the model as a step: --step forward"
+    return f"no training step was seen ({seen}). Profile the script that trains the model"
+
+
+def recording(
+    options: Options, cwd: str, boundary: Boundary, samples: int | None, past: Sequence[Phase], warnings: Warnings, end: End
+) -> Recording:
+    """Needs a measured step. What is missing is added to `warnings`."""
+    measured = longest(past)
+    assert measured is not None and measured.profile is not None
+    plain = [n for p in past if isinstance(p, Plain) for n in p.durations]
+    mapped = next((p for p in past if isinstance(p, Mapped) and p.done), None)
+    fault = mapped.map.fault if mapped is not None and mapped.map is not None else None
+    if fault is not None:
+        warnings.add("map_step_failed", f"the map step failed ({fault}); times cannot be given to modules. Please report this")
+        mapped = None
+    if measured.done < options.steps:
+        text = f"the script ended after {measured.done} of {options.steps} measured steps; numbers rest on these"
+        warnings.add("fewer_steps", text)
+    if not plain:
+        warnings.add("no_plain_steps", "the script ended before steps were timed without the profiler")
+    if mapped is None and fault is None:
+        warnings.add("no_map_step", "the script ended before the map step; times cannot be given to modules exactly")
+    for function in sorted(mapped.map.capped) if mapped is not None and mapped.map is not None else ():
+        warnings.add("lines_capped", f"{function} runs too many lines in one step; some of its lines have no time")
+    return Recording(
+        argv=options.argv,
+        cwd=cwd,
+        warmup_steps=boundary.steps_seen,
+        steps_asked=options.steps,
+        boundary=boundary,
+        samples_per_step=samples,
+        plain_ns=plain,
+        profiled_ns=measured.durations,
+        measured=measured.profile,
+        map_ns=mapped.durations[0] if mapped else None,
+        mapped=mapped.map if mapped else None,
+        map_profile=mapped.profile if mapped else None,
+        warnings=warnings,
+        stopped_early=end.stopped_early,
+        exit_code=end.exit_code,
+        error=end.error,
+    )
