@@ -199,10 +199,12 @@ def _stages(tree: Tree, mapped: MapStep, sites: Sites) -> list[dict[str, Any]]:
     for call in mapped.calls:
         if call.parent >= 0 or call.in_backward or call.site is None:
             continue
-        role = roles.get(tree.modules[tree.number[id(call.module)]].root)
-        stage = {"model": "forward", "loss": "loss"}.get(role or "")
-        if stage is not None:
-            found.append((stage, sites.expression(call.site)))
+        root = tree.modules[tree.number[id(call.module)]].root
+        role = roles.get(root)
+        if role == "model" or (role == "other" and parameter_bytes(tree.modules[root].module)):
+            found.append(("forward", sites.expression(call.loop_site or call.site)))
+        elif role == "loss":
+            found.append(("loss", sites.expression(call.loop_site or call.site)))
     return [{"stage": stage, "site": site.as_json()} for stage, site in dict.fromkeys(found)]
 
 

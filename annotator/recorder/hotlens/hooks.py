@@ -241,7 +241,7 @@ class Hooks:
         def entered(module: Any, args: Any) -> None:
             if is_compiling() or self._backward_depth > 0 or not self._here():
                 return
-            if _is_outermost(sys._getframe(1), implementation) and next(module.parameters(), None) is not None:
+            if _is_outermost(module, sys._getframe(1), implementation) and next(module.parameters(), None) is not None:
                 self._root_types[id(module)] = type(module)
                 self.listener.on_forward(id(module), module.training and torch.is_grad_enabled())
 
@@ -274,11 +274,10 @@ class Hooks:
         self._patch(self._root_types[key], "__call__", make)
 
 
-def _is_outermost(frame: Any, implementation: Any) -> bool:
-    """No other module's call is around the one whose frame this is."""
-    around = frame.f_back
-    while around is not None:
-        if around.f_code is implementation:
+def _is_outermost(module: Any, frame: Any, implementation: Any) -> bool:
+    """No other module's call is around this one's."""
+    while frame is not None:
+        if frame.f_code is implementation and frame.f_locals.get("self") is not module:
             return False
-        around = around.f_back
+        frame = frame.f_back
     return True

@@ -29,6 +29,7 @@ class ModuleCall:
     site: Point | None
     depth: int  # modules around it on its thread
     in_backward: bool = False
+    loop_site: Point | None = None  # of an outermost call: the line of the user's own project that led to it
     scalar_result: bool = False  # returned a scalar with a gradient: a criterion, when it is a root
 
 
@@ -224,7 +225,8 @@ class MapStep:
         # Computed again during backward, it is still the call that the forward pass made.
         again = backward and top is None and first != number
         site = self.calls[first].site if again else self._site(frame.f_back, module)
-        self.calls.append(ModuleCall(module, top.call if top else -1, site, depth, backward))
+        loop_site = self._loop_site(frame.f_back) if top is None and not backward else None
+        self.calls.append(ModuleCall(module, top.call if top else -1, site, depth, backward, loop_site))
         self._push(thread, _Range(frame, "call", None, call=number, module=module, forward_entered=forward), f"hotlens.call#{number}")
 
     def _innermost_call(self, thread: _Thread) -> _Range | None:
@@ -261,7 +263,7 @@ class MapStep:
 
     def _note_loss(self, thread: _Thread, frame: FrameType) -> None:
         """A functional criterion of the loop itself, not one inside a module."""
-        if self._innermost_call(thread) is None and not any(r.kind == "stage" for r in thread.stack):
+        if self._innermost_call(thread) is None and not any(r.stage == "backward" for r in thread.stack):
             self._note_stage("loss", self._loop_site(frame.f_back))
 
     def _note_stage(self, stage: str, site: Point | None) -> None:

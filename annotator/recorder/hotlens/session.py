@@ -72,6 +72,7 @@ class Session:
         self.warnings = Warnings()
         self.phases: list[Phase] = []
         self.past: list[Phase] = []
+        self.batch_sizes: dict[int, Any] = {}  # by loader
         self.samples: int | None = None
         self.draft = bundle.Draft(folder)
         self.bundle: str | None = None
@@ -121,7 +122,7 @@ class Session:
     @_harmless
     def on_fetch(self, loader: int, iterator: Any) -> None:
         if self.boundary is None:
-            self._note_batch_size(iterator)
+            self.batch_sizes[loader] = getattr(getattr(iterator, "_index_sampler", None), "batch_size", None)
             self._choose(self._finder().fetch(loader), iterator)
         elif (self.boundary.by, self.boundary.key) == ("loader", loader):
             self._next_step()
@@ -176,8 +177,7 @@ class Session:
             return
         assert self.hooks is not None
         self.boundary = boundary
-        batches = self.finder.batches_per_step(boundary)
-        self.samples = self.samples * batches if self.samples is not None and batches else None
+        self.samples = self._samples_per_step(boundary)
         self.capture.uninstall()
         self.hooks.keep_only(boundary)
         self.phases = self._plan(_steps_left(iterator))
@@ -335,10 +335,10 @@ class Session:
 
     # -- small facts
 
-    def _note_batch_size(self, iterator: Any) -> None:
-        size = getattr(getattr(iterator, "_index_sampler", None), "batch_size", None)
-        if isinstance(size, int):
-            self.samples = size
+    def _samples_per_step(self, boundary: Boundary) -> int | None:
+        batches = self.finder.batches_per_step(boundary)
+        size = self.batch_sizes.get(batches[0]) if batches else None
+        return size * batches[1] if batches and isinstance(size, int) else None
 
     def _gradients_are_fresh(self) -> bool:
         """The first captured parameter that can have a gradient has none, or zeros: a new update begins."""

@@ -21,6 +21,8 @@ LONG_PATIENCE = 10
 # An optimizer is waited for while it has stepped within so many times the warm-up.
 CYCLE = 4
 LOG_LIMIT = 4096  # events remembered to learn what belongs to a step
+SIDE_EVENTS = ("fetch", "end", "evaluation")
+Log = list[tuple[str, int]]  # (kind of event, identity of its object)
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class StepFinder:
     roots: dict[int, int] = field(default_factory=dict)  # calls of models by the loop itself
     backwards: int = 0
     fresh_backwards: int = 0
-    log: list[tuple[str, int]] = field(default_factory=list)
+    log: Log = field(default_factory=list)
     last_step_of: dict[int, int] = field(default_factory=dict)  # optimizer -> number of the update
     last_call_of: dict[int, int] = field(default_factory=dict)  # model -> number of the call
 
@@ -211,13 +213,16 @@ class StepFinder:
 
     # -- what was seen
 
-    def batches_per_step(self, boundary: Boundary) -> int | None:
-        """DataLoader batches in one step, where every step of the warm-up had as many."""
+    def batches_per_step(self, boundary: Boundary) -> tuple[int, int] | None:
+        """(loader, its batches in one step), where each of the last steps of the warm-up had as many."""
         if boundary.by == "loader":
-            return 1
-        fetches = sum(log.fetches for log in self.loaders.values())
-        steps = boundary.steps_seen
-        return fetches // steps if fetches and steps and fetches % steps == 0 else None
+            return boundary.key, 1
+        parts = whole_steps(self.log, (boundary.by, boundary.key), self.needed)
+        for loader in self.loaders:
+            counts = {part.count(("fetch", loader)) for part in parts}
+            if len(counts) == 1 and min(counts) > 0:
+                return loader, counts.pop()
+        return None
 
     def seen(self) -> str:
         """What was seen, for the message when no step was found."""
@@ -231,13 +236,15 @@ class StepFinder:
         return ", ".join(found) if found else "no DataLoader batch, no call of a model, no backward pass, no optimizer step"
 
 
-SIDE_EVENTS = ("fetch", "end", "evaluation")
-
-
-def usual_side_events(log: list[tuple[str, int]], boundary: tuple[str, int], steps: int) -> frozenset[tuple[str, int]]:
-    """Fetches, ends of a loader and evaluations that most of the last `steps` whole steps in the log have. Any other means that a step
-    holds something else than training: an epoch ended, a model was evaluated."""
+def whole_steps(log: Log, boundary: tuple[str, int], steps: int) -> list[Log]:
+    """The events of each of the last `steps` whole steps in the log."""
     marks = [i for i, event in enumerate(log) if event == boundary][-(steps + 1) :]
-    parts = [set(log[a + 1 : b]) for a, b in zip(marks, marks[1:])]
-    counts = Counter(event for part in parts for event in part if event[0] in SIDE_EVENTS)
-    return frozenset(event for event, n in counts.items() if 2 * n >= max(1, len(parts)))
+    return [log[a + 1 : b] for a, b in zip(marks, marks[1:])]
+
+
+def usual_side_events(log: Log, boundary: tuple[str, int], steps: int) -> frozenset[tuple[str, int]]:
+    """Fetches, ends of a loader and evaluations that most of the last `steps` whole steps have. Any other means that a step holds something
+    else than training: an epoch ended, a model was evaluated."""
+    parts = whole_steps(log, boundary, steps)
+    counts = Counter(event for part in parts for event in set(part) if event[0] in SIDE_EVENTS)
+    return frozenset(event for event, n in counts.items() if 2 * n >= len(parts))
