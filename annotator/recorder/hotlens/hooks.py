@@ -80,7 +80,9 @@ class Hooks:
             self._hook_optimizer(boundary.key)
         if boundary.by == "forward":
             self._patch_root(boundary.key)
-        if boundary.by == "backward" or boundary.inference:
+        # Beside the loop that ends its steps so: what looked like inference may turn out a training, and a model that is called without
+        # a backward pass may be evaluated.
+        if boundary.by in ("backward", "forward") or boundary.inference:
             self._patch_backward()
 
     def remove(self) -> None:

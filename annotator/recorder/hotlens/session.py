@@ -78,6 +78,7 @@ class Session:
         self.bundle: str | None = None
         self.over = False
         self.unusual: set[tuple[str, int]] = set()  # events of the open step that steps of this loop do not have
+        self.trained = False  # the open step has had a backward pass
         self.left_out = 0  # steps in a row that were left out for them
         self.stop_tries = 0
         self.stopping = False  # the SystemExit on its way is ours
@@ -154,6 +155,7 @@ class Session:
     def on_backward(self, fresh: bool) -> None:
         if self.boundary is not None and self.boundary.inference:
             self._start_over()
+        self.trained = True
         self._stepped("backward", lambda: self._finder().backward(fresh))
 
     @_harmless
@@ -231,6 +233,7 @@ class Session:
         if self.phases and self.phases[0].open:
             self._close_step(self.phases[0])
         self.unusual.clear()
+        self.trained = False
         while self.phases and self.phases[0].done >= self.phases[0].steps:
             phase = self.phases.pop(0)
             self.past.append(phase)
@@ -245,7 +248,8 @@ class Session:
 
     def _close_step(self, phase: Phase) -> None:
         assert self.boundary is not None
-        if self.unusual and self.left_out < UNUSUAL_IN_A_ROW:
+        only_called = self.boundary.by == "forward" and not self.boundary.inference and not self.trained
+        if only_called or (self.unusual and self.left_out < UNUSUAL_IN_A_ROW):
             self.left_out += 1
             self.warnings.add(
                 "steps_left_out", "steps with an evaluation or the end of an epoch in them are not steps of training; left out"

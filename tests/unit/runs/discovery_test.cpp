@@ -104,9 +104,10 @@ TEST_CASE("the recorder is beside the program or in the environment's packages")
 }
 
 TEST_CASE("the recorder's command keeps the script's words untouched") {
-  const auto argv = profile_command("/py", "/rec", {.warmup = 2, .steps = 4, .out = "/w"}, {"train.py", "--steps", "9", "a b"});
-  CHECK(argv == std::vector<std::string>{"/py", "/rec/__main__.py", "record", "--out", "/w", "--warmup", "2", "--steps", "4",
-                                         "--progress-fd", "3", "--", "train.py", "--steps", "9", "a b"});
+  const auto argv =
+      profile_command("/py", "/rec", {.warmup = 2, .steps = 4, .step = "loader", .out = "/w"}, {"train.py", "--steps", "9", "a b"});
+  CHECK(argv == std::vector<std::string>{"/py", "/rec/__main__.py", "record", "--out", "/w", "--warmup", "2", "--steps", "4", "--step",
+                                         "loader", "--progress-fd", "3", "--", "train.py", "--steps", "9", "a b"});
   CHECK(quoted(argv).ends_with("-- train.py --steps 9 'a b'"));
   CHECK(quoted({"it's", "", "$(x)"}) == "'it'\\''s' '' '$(x)'");
 }
