@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
@@ -17,6 +17,7 @@ from .capture import Capture
 from .frames import Files
 from .mapping import MapStep
 from .measure import ProfiledSteps, accelerator_names, cpu_name
+from .ranks import Part, clear_abandoned
 from .report import RecorderError, Warnings
 from .sites import Sites
 from .statements import Statements
@@ -27,6 +28,7 @@ BUNDLE_SCHEMA = "hotlens.bundle/1"
 MODEL_SCHEMA = "hotlens.model/1"
 PARTIAL = ".partial"
 EXPORTED = ".exported"  # traces as the profiler wrote them; only in a draft
+NAME_VARIABLE = "HOTLENS_BUNDLE"  # set by a launcher that has to find the bundle of its workers
 # Packages whose version explains a profile; only what the script has imported is listed.
 LIBRARIES = ("torch", "numpy", "transformers", "lightning", "accelerate", "timm", "torchvision", "diffusers", "triton")
 
@@ -58,6 +60,7 @@ def prepare(folder: str) -> None:
         raise RecorderError(
             f"profiles cannot be written to {folder}: {error.strerror}. Name a folder that can be written: --out DIR"
         ) from error
+    clear_abandoned(folder)
     for name in os.listdir(folder):
         if name.endswith(PARTIAL) and not _writer_lives(os.path.join(folder, name)):
             shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
@@ -75,13 +78,17 @@ def _writer_lives(partial: str) -> bool:
     return pid != os.getpid()
 
 
+def new_name() -> str:
+    return f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
+
+
 class Draft:
     """The folder a bundle grows in, `<name>.partial`. Made when first needed; `commit` gives it its name, `discard` removes it."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, name: str | None = None) -> None:
         self.folder = folder
         self.moment = datetime.now(timezone.utc)
-        self.name = f"{self.moment:%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
+        self.name = name or new_name()
         self.partial = os.path.join(folder, self.name + PARTIAL)
         self._made = False
 
@@ -126,6 +133,8 @@ class Recording:
     mapped: MapStep | None
     map_profile: ProfiledSteps | None
     warnings: Warnings
+    rank: int = 0
+    others: list[Part] = field(default_factory=list)  # of the other ranks
     stopped_early: bool = False
     exit_code: int | None = None
     error: dict[str, Any] | None = None
@@ -136,7 +145,10 @@ def write(recording: Recording, capture: Capture, files: Files, draft: Draft) ->
     statements = recording.mapped.statements if recording.mapped else Statements()
     sites = Sites(files, statements)
     tree = build(capture, recording.mapped, sites, files)
-    recording.measured.write(draft.path("trace-0.json.gz"))
+    recording.measured.write(draft.path(f"trace-{recording.rank}.json.gz"))
+    for part in recording.others:
+        if part.trace is not None:
+            shutil.move(part.trace, draft.path(f"trace-{part.rank}.json.gz"))
     if recording.map_profile is not None:
         recording.map_profile.write(draft.path("trace-map.json.gz"))
     _write_json(draft.path("model.json"), model_json(tree, recording.mapped, sites, draft.partial))
@@ -236,11 +248,19 @@ def manifest_json(r: Recording, name: str, moment: datetime) -> dict[str, Any]:
         "error": r.error,
         "git": _git(r.cwd),
         "warnings": r.warnings.as_list(),
-        "traces": [{"file": "trace-0.json.gz", "rank": 0}],
+        "traces": _traces(r),
     }
     if r.map_profile is not None:
         manifest["map_trace"] = "trace-map.json.gz"
     return manifest
+
+
+def _traces(r: Recording) -> list[dict[str, Any]]:
+    """The rank that wrote the bundle first; it is the one that the map step belongs to."""
+    parts = [Part(r.rank, "", r.plain_ns, r.profiled_ns), *(p for p in r.others if p.trace is not None)]
+    return [
+        {"file": f"trace-{p.rank}.json.gz", "rank": p.rank, "plain_step_ns": p.plain_ns, "profiled_step_ns": p.profiled_ns} for p in parts
+    ]
 
 
 def update_manifest(bundle: str, changes: dict[str, Any]) -> None:

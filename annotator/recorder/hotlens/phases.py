@@ -50,6 +50,10 @@ class Plain(Phase):
     name = "plain"
 
 
+class Farewell(Plain):
+    """One more plain step, in which the other ranks learn that the leader stops after it."""
+
+
 class Measured(Phase):
     name = "measured"
 

@@ -33,8 +33,9 @@ class Warnings:
 class Reporter:
     """Writes to stderr and to the progress descriptor; a closed reader silences it and never stops the script."""
 
-    def __init__(self, progress_fd: int | None = None) -> None:
+    def __init__(self, progress_fd: int | None = None, silent: bool = False) -> None:
         self.fd = progress_fd
+        self.silent = silent  # another process of the same training speaks
         self.pid = os.getpid()
         self.ended: set[str] = set()
         if progress_fd is not None:
@@ -44,6 +45,8 @@ class Reporter:
                 self.fd = None
 
     def say(self, message: str) -> None:
+        if self.silent:
+            return
         try:
             sys.__stderr__.write(f"hotlens: {message}\n")  # type: ignore[union-attr]
             sys.__stderr__.flush()  # type: ignore[union-attr]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .bundle import Recording
 from .options import Options
 from .phases import Mapped, Measured, Phase, Plain
+from .ranks import Part
 from .report import Warnings
 from .steps import Boundary, StepFinder
 
@@ -21,6 +22,27 @@ class End:
     stopped_early: bool
     exit_code: int | None
     error: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Which rank this is, and what the others have measured."""
+
+    own: int = 0
+    others: list[Part] = field(default_factory=list)
+
+
+def plain_steps(past: Sequence[Phase]) -> list[int]:
+    return [n for p in past if isinstance(p, Plain) for n in p.durations]
+
+
+def part(rank: int, past: Sequence[Phase], path: str) -> Part:
+    """What a follower delivers; its trace is written to `path`."""
+    measured = longest(past)
+    if measured is None or measured.profile is None:
+        return Part(rank, failure="it ended before one step was measured")
+    measured.profile.write(path)
+    return Part(rank, path, plain_steps(past), measured.durations)
 
 
 def longest(past: Sequence[Phase]) -> Measured | None:
@@ -46,12 +68,12 @@ def why_nothing(finder: StepFinder, boundary: Boundary | None) -> str:
 
 
 def recording(
-    options: Options, cwd: str, boundary: Boundary, samples: int | None, past: Sequence[Phase], warnings: Warnings, end: End
+    options: Options, cwd: str, boundary: Boundary, samples: int | None, past: Sequence[Phase], warnings: Warnings, end: End, ranks: Ranks
 ) -> Recording:
     """Needs a measured step. What is missing is added to `warnings`."""
     measured = longest(past)
     assert measured is not None and measured.profile is not None
-    plain = [n for p in past if isinstance(p, Plain) for n in p.durations]
+    plain = plain_steps(past)
     mapped = next((p for p in past if isinstance(p, Mapped) and p.done), None)
     fault = mapped.map.fault if mapped is not None and mapped.map is not None else None
     if fault is not None:
@@ -66,6 +88,9 @@ def recording(
         warnings.add("no_map_step", "the script ended before the map step; times cannot be given to modules exactly")
     for function in sorted(mapped.map.capped) if mapped is not None and mapped.map is not None else ():
         warnings.add("lines_capped", f"{function} runs too many lines in one step; some of its lines have no time")
+    for other in ranks.others:
+        if other.failure is not None:
+            warnings.add("rank_missing", f"rank {other.rank} is not in the bundle: {other.failure}")
     return Recording(
         argv=options.argv,
         cwd=cwd,
@@ -80,6 +105,8 @@ def recording(
         mapped=mapped.map if mapped else None,
         map_profile=mapped.profile if mapped else None,
         warnings=warnings,
+        rank=ranks.own,
+        others=ranks.others,
         stopped_early=end.stopped_early,
         exit_code=end.exit_code,
         error=end.error,

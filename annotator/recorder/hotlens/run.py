@@ -10,7 +10,7 @@ import traceback
 from types import TracebackType
 from typing import Any, NoReturn
 
-from . import bundle
+from . import bundle, ranks, workers
 from .environment import check_torch, when_imported
 from .frames import Files, is_ours
 from .launch import Program
@@ -20,11 +20,14 @@ from .session import CANNOT_RECORD, Session
 
 
 def run(options: Options) -> NoReturn:
-    reporter = Reporter(options.progress_fd)
+    folder = bundle.profiles_folder(options.out)
+    place = ranks.member(folder)
+    reporter = Reporter(options.progress_fd, silent=place is not None and not place.leads)
     reporter.progress("start")
-    program = Program(options.argv)
     try:
-        folder = bundle.profiles_folder(options.out)
+        if workers.starts_workers(options.argv):
+            workers.run(options, folder, reporter)
+        program = Program(options.argv)
         program.prepare()
         check_torch()
         bundle.prepare(folder)

@@ -13,13 +13,14 @@ import sys
 import traceback
 from typing import Any, Callable, TypeVar, cast
 
-from . import bundle, result
+from . import bundle, ranks, result
 from .capture import Capture
 from .frames import Files
 from .hooks import Hooks
 from .mapping import MapStep
 from .options import Options
-from .phases import Mapped, Measured, Phase, Plain
+from .phases import Farewell, Mapped, Measured, Phase, Plain
+from .ranks import Part
 from .report import RecorderError, Reporter, Warnings
 from .steps import Boundary, StepFinder
 from .tree import class_file
@@ -74,12 +75,14 @@ class Session:
         self.past: list[Phase] = []
         self.batch_sizes: dict[int, Any] = {}  # by loader
         self.samples: int | None = None
-        self.draft = bundle.Draft(folder)
         self.bundle: str | None = None
         self.over = False
         self.unusual: set[tuple[str, int]] = set()  # events of the open step that steps of this loop do not have
         self.trained = False  # the open step has had a backward pass
         self.left_out = 0  # steps in a row that were left out for them
+        self.ranks = ranks.member(folder)
+        self.draft = bundle.Draft(folder, os.environ.get(bundle.NAME_VARIABLE) if self._leads() else None)
+        self.boundaries = 0  # of the chosen kind, from the start of the script
         self.stop_tries = 0
         self.stopping = False  # the SystemExit on its way is ours
 
@@ -180,6 +183,7 @@ class Session:
         assert self.hooks is not None
         self.boundary = boundary
         self.samples = self._samples_per_step(boundary)
+        self.boundaries = self.finder.events_of(boundary) - 1
         self.capture.uninstall()
         self.hooks.keep_only(boundary)
         self.phases = self._plan(_steps_left(iterator))
@@ -198,14 +202,19 @@ class Session:
     def _plan(self, left: int | None) -> list[Phase]:
         assert self.boundary is not None
         steps = self.options.steps
-        mapped = Mapped(self._map_step, self.boundary.by)
+        mapped: Phase = Mapped(self._map_step, self.boundary.by) if self._leads() else Plain(1)
         # A range of the script's that was opened under one profiler must not be closed under the next one (torch writes to freed memory
         # then): a step without a profiler lies between two.
         if left is not None and left >= 2 * steps + 1:
             order = [Plain(steps - 1), Measured(steps), Plain(1), mapped]
         else:
             order = [Measured(1), Plain(1), mapped, Plain(max(1, steps - 1)), Measured(steps)]
+        if self.ranks is not None and self.ranks.leads and not self.options.keep_going:
+            order.append(Farewell(1))
         return [phase for phase in order if phase.steps]
+
+    def _leads(self) -> bool:
+        return self.ranks is None or self.ranks.leads
 
     def _map_step(self) -> MapStep:
         modules = self.capture.alive()
@@ -220,14 +229,23 @@ class Session:
 
     def _next_step(self) -> None:
         """At a boundary: the step that was open ends, the next begins."""
+        self.boundaries += 1
+        stop = self._leads() or self._leader_stops()
         try:
+            if stop and not self._leads():
+                self._finish_phases()
             self._hand_over()
         except OSError as error:
             self.give_up(str(bundle.cannot_write(self.folder, error)))
             self.stopping = True
             raise SystemExit(CANNOT_RECORD) from None
-        if not self.phases:
+        if not self.phases and stop:
             self._stop_script()
+
+    def _leader_stops(self) -> bool:
+        assert self.ranks is not None
+        at = self.ranks.stops_at()
+        return at is not None and self.boundaries >= at
 
     def _hand_over(self) -> None:
         if self.phases and self.phases[0].open:
@@ -242,6 +260,8 @@ class Session:
             phase = self.phases[0]
             if phase.clock is None:
                 phase.start()
+                if isinstance(phase, Farewell) and self.ranks is not None:
+                    self.ranks.announce_stop(self.boundaries + 1)
             phase.begin_step()
         elif self.bundle is None:
             self._write(stopped_early=not self.options.keep_going, exit_code=None if self.options.keep_going else 0, error=None)
@@ -249,7 +269,8 @@ class Session:
     def _close_step(self, phase: Phase) -> None:
         assert self.boundary is not None
         only_called = self.boundary.by == "forward" and not self.boundary.inference and not self.trained
-        if only_called or (self.unusual and self.left_out < UNUSUAL_IN_A_ROW):
+        unusual = self.unusual and self.left_out < UNUSUAL_IN_A_ROW
+        if (only_called or unusual) and not isinstance(phase, Farewell):
             self.left_out += 1
             self.warnings.add(
                 "steps_left_out", "steps with an evaluation or the end of an epoch in them are not steps of training; left out"
@@ -266,7 +287,14 @@ class Session:
         self._drop_phases()
         self.leave()
         self.draft.discard()
+        self._tell_leader(message)
         self.reporter.fail(message)
+
+    def _tell_leader(self, failure: str) -> None:
+        """A rank that has nothing to deliver says so, or the others would wait for it."""
+        if self.ranks is not None and not self.ranks.leads and self.bundle is None:
+            with contextlib.suppress(OSError):
+                self.ranks.deliver(Part(self.ranks.rank, failure=failure))
 
     def _drop_phases(self) -> None:
         for phase in self.phases:
@@ -294,7 +322,7 @@ class Session:
     def script_ended(self, exit_code: int | None, error: dict[str, Any] | None, interrupted: bool) -> None:
         """The script is over before the window was full, by itself or by an exception."""
         if self.bundle is not None:
-            if self.options.keep_going:
+            if self.options.keep_going and self._leads():
                 bundle.update_manifest(self.bundle, {"exit_code": exit_code, "error": error})
             return
         if self.over:
@@ -307,30 +335,51 @@ class Session:
             self.draft.discard()
 
     def _settle(self, exit_code: int | None, error: dict[str, Any] | None, interrupted: bool) -> None:
+        self._finish_phases()
+        self.leave()
+        if interrupted:
+            self.reporter.progress("failed", message="interrupted", error=error)
+        elif result.longest(self.past) is not None:
+            self._write(stopped_early=False, exit_code=exit_code, error=error)
+        elif not self._leads():
+            self._tell_leader("its script failed" if error is not None else result.why_nothing(self.finder, self.boundary))
+        elif error is not None:
+            self.reporter.progress("failed", message="the script failed before a step was measured", error=error)
+        else:
+            self.reporter.fail(result.why_nothing(self.finder, self.boundary))
+
+    def _finish_phases(self) -> None:
+        """Ends the phases as they are."""
         phases, self.phases = self.phases, []
         for phase in phases:
             self.past.append(phase)
             if phase.open:
                 phase.drop_step()
             phase.finish(self.draft)
-        self.leave()
-        if interrupted:
-            self.reporter.progress("failed", message="interrupted", error=error)
-        elif result.longest(self.past) is not None:
-            self._write(stopped_early=False, exit_code=exit_code, error=error)
-        elif error is not None:
-            self.reporter.progress("failed", message="the script failed before a step was measured", error=error)
-        else:
-            self.reporter.fail(result.why_nothing(self.finder, self.boundary))
+
+    def _deliver(self) -> None:
+        """A follower's part; the bundle is the leader's."""
+        assert self.ranks is not None
+        self.ranks.deliver(result.part(self.ranks.rank, self.past, self.ranks.trace_path()))
+        self.past.clear()
+        self.capture.forget()
+        self.draft.discard()
+        self.bundle = ""
 
     def _write(self, stopped_early: bool, exit_code: int | None, error: dict[str, Any] | None) -> None:
+        if not self._leads():
+            self._deliver()
+            return
         self.reporter.progress("write")
+        found = result.Ranks(self.ranks.rank, self.ranks.collect()) if self.ranks is not None else result.Ranks()
         assert self.boundary is not None and self.hooks is not None
         if self.hooks.compiles:
             self.warnings.add("compiled", COMPILED)
         end = result.End(stopped_early, exit_code, error)
-        recording = result.recording(self.options, self.cwd, self.boundary, self.samples, self.past, self.warnings, end)
+        recording = result.recording(self.options, self.cwd, self.boundary, self.samples, self.past, self.warnings, end, found)
         self.bundle = bundle.write(recording, self.capture, self.files, self.draft)
+        if self.ranks is not None:
+            self.ranks.clear()
         self.past.clear()
         self.capture.forget()
         for warning in self.warnings.as_list():

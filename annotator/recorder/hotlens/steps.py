@@ -163,7 +163,8 @@ class StepFinder:
             return None  # of the models that a step calls, the one that is called first and least begins it
         if self.wanted == "forward":
             why = f"--step forward: the model is called, {before} times in warm-up"
-            return self._chosen("forward", root, why, before, not self.trains) if before >= self.needed else None
+            enough = before >= self.needed and (self.trains or not self.idle_optimizers)
+            return self._chosen("forward", root, why, before, not self.trains) if enough else None
         if self.wanted is not None or self.trains or self.idle_optimizers or self._loader_may_serve(before):
             return None
         if before < self.needed + (LONG_PATIENCE if gradients else PATIENCE):
@@ -204,14 +205,17 @@ class StepFinder:
         return "batches and optimizer steps do not come one to one; a step ends with the optimizer"
 
     def _chosen(self, by: str, key: int, why: str, seen: int, inference: bool = False) -> Boundary:
-        kind = {"loader": "fetch"}.get(by, by)
-        return Boundary(by, key, why, seen, inference, usual_side_events(self.log, (kind, key), self.needed))
+        return Boundary(by, key, why, seen, inference, usual_side_events(self.log, _event(by, key), self.needed))
 
     def _note(self, kind: str, key: int) -> None:
         self.log.append((kind, key))
         del self.log[:-LOG_LIMIT]
 
     # -- what was seen
+
+    def events_of(self, boundary: Boundary) -> int:
+        """How often the boundary's event has come so far."""
+        return self.log.count(_event(boundary.by, boundary.key))
 
     def batches_per_step(self, boundary: Boundary) -> tuple[int, int] | None:
         """(loader, its batches in one step), where each of the last steps of the warm-up had as many."""
@@ -234,6 +238,10 @@ class StepFinder:
         }
         found = [f"{n} {what}" for what, n in counts.items() if n]
         return ", ".join(found) if found else "no DataLoader batch, no call of a model, no backward pass, no optimizer step"
+
+
+def _event(by: str, key: int) -> tuple[str, int]:
+    return ("fetch" if by == "loader" else by), key
 
 
 def whole_steps(log: Log, boundary: tuple[str, int], steps: int) -> list[Log]:

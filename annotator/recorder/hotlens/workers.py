@@ -1,0 +1,81 @@
+"""A launcher as the program to record: `hotlens run -m torch.distributed.run … train.py` records every worker it starts."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NoReturn
+
+from . import bundle
+from .options import Options
+from .ranks import clear_of
+from .report import RecorderError, Reporter
+
+LAUNCHERS = ("torch.distributed.run", "torch.distributed.launch")
+RECORDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
+
+
+def starts_workers(argv: Sequence[str]) -> bool:
+    return as_module(argv)[:1] == ["-m"] and as_module(argv)[1] in LAUNCHERS
+
+
+def as_module(argv: Sequence[str]) -> list[str]:
+    """`torchrun …` is `-m torch.distributed.run …`, unless there is a script of that name."""
+    if argv and os.path.basename(argv[0]) == "torchrun" and not argv[0].endswith(".py"):
+        return ["-m", LAUNCHERS[0], *argv[1:]]
+    return list(argv)
+
+
+def worker_argv(argv: Sequence[str], options: Options, folder: str) -> list[str]:
+    """The launcher's own arguments, then the recorder with the worker's script. Raises RecorderError where there is no script."""
+    from torch.distributed.run import get_args_parser
+
+    parsed = get_args_parser().parse_args(list(argv))
+    if parsed.no_python:
+        raise RecorderError("with --no-python the launcher starts programs that are not Python. Leave it out to profile a Python script")
+    own = list(argv[: len(argv) - len(parsed.training_script_args) - 1])
+    script = [parsed.training_script, *parsed.training_script_args]
+    if parsed.module:
+        own = [word for word in own if word not in ("-m", "--module")]
+        script = ["-m", *script]
+    return [*own, RECORDER, "record", *_as_words(replace(options, out=folder)), "--", *script]
+
+
+def _as_words(options: Options) -> list[str]:
+    words = ["--out", options.out, "--warmup", str(options.warmup), "--steps", str(options.steps)]
+    words += ["--step", options.step] if options.step is not None else []
+    return words + (["--keep-going"] if options.keep_going else [])
+
+
+def run(options: Options, folder: str, reporter: Reporter) -> NoReturn:
+    """Runs the launcher in this process, and says which bundle its workers have left. Ends with the launcher's own exit status."""
+    command = as_module(options.argv)
+    bundle.prepare(folder)
+    sys.argv = [command[1], *worker_argv(command[2:], options, folder)]
+    name = bundle.new_name()
+    os.environ[bundle.NAME_VARIABLE] = name
+    try:
+        importlib.import_module(command[1]).main(sys.argv[1:])
+    except SystemExit as end:
+        _report(os.path.join(folder, name), reporter)
+        raise end
+    except Exception as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        _report(os.path.join(folder, name), reporter)
+        reporter.progress("failed", message=str(error), error={"type": type(error).__name__, "message": str(error)})
+        sys.exit(1)
+    _report(os.path.join(folder, name), reporter)
+    sys.exit(0)
+
+
+def _report(path: str, reporter: Reporter) -> None:
+    """The workers' leader has said on stderr what there is to say."""
+    clear_of(os.path.dirname(path), os.getpid())
+    if os.path.exists(os.path.join(path, "manifest.json")):
+        reporter.progress("done", bundle=path)
+    else:
+        message = "the workers left no bundle"
+        reporter.progress("failed", message=message, error={"type": "RecorderError", "message": message})
