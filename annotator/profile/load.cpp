@@ -8,6 +8,7 @@
 #include "annotator/profile/profile.h"
 #include "annotator/profile/statistics.h"
 #include "annotator/profile/tally.h"
+#include "annotator/profile/usage.h"
 #include "annotator/profile/verdict.h"
 
 namespace hotlens::profile {
@@ -21,7 +22,9 @@ void fill_steps(const Annotated& annotated, Profile& profile) {
     profile.steps.push_back({.index = step.span.index,
                              .start = annotated.trace.base + step.span.start,
                              .wall = step.span.end - step.span.start,
-                             .device = step.device});
+                             .device = step.device,
+                             .communication = step.communication,
+                             .exposed_communication = step.exposed_communication});
   }
   mark_outliers(profile.steps);
   profile.representative = representative(profile.steps);
@@ -52,11 +55,12 @@ void fill_stages(const Annotated& annotated, Profile& profile) {
   for (std::size_t stage = 0; stage < timeline::kStages; ++stage) see(static_cast<Stage>(stage));
   for (const Stage stage : order) {
     const auto at = static_cast<std::size_t>(stage);
-    StageTimes times{.stage = stage, .wall = {}, .cpu = {}, .device = {}};
+    StageTimes times{.stage = stage, .wall = {}, .cpu = {}, .device = {}, .waiting = {}};
     for (const StepAccount& step : annotated.account.steps) {
       times.wall.push_back(step.wall_by_stage[at]);
       times.cpu.push_back(step.cpu_by_stage[at]);
       times.device.push_back(step.device_by_stage[at]);
+      times.waiting.push_back(step.waiting_by_stage[at]);
     }
     const auto any = [](const std::vector<Ns>& values) { return std::ranges::any_of(values, [](Ns value) { return value > Ns{}; }); };
     if (any(times.wall) || any(times.cpu) || any(times.device)) profile.stages.push_back(std::move(times));
@@ -188,7 +192,15 @@ void fill_modules(Annotated& annotated, Profile& profile) {
                            .lines = annotated.model ? annotated.model->lines.size() : 0,
                            .representative = profile.representative,
                            .calls_of_one_step = recorded});
+  Usage used = usage({.trace = annotated.trace,
+                      .forest = annotated.forest,
+                      .account = annotated.account,
+                      .owners = annotated.owners,
+                      .module_parent = parents,
+                      .representative = profile.representative});
   for (std::size_t module = 0; module < modules.size(); ++module) {
+    modules[module].kernels = std::move(used.by_module[module]);
+    modules[module].critical = used.path_by_module[module];
     modules[module].forward = std::move(tallies.modules[module].forward);
     modules[module].backward = std::move(tallies.modules[module].backward);
     modules[module].slices = std::move(tallies.modules[module].slices);
@@ -196,6 +208,9 @@ void fill_modules(Annotated& annotated, Profile& profile) {
   }
   const std::vector<std::uint32_t> position = sort_modules(modules, first_calls(annotated.owners.calls, modules));
   profile.modules = std::move(modules);
+  profile.kernels = std::move(used.kernels);
+  profile.kernel_times = std::move(used.step);
+  profile.critical = used.path;
   profile.cpu = median(std::move(tallies.cpu));
   profile.cpu_attributed = median(std::move(tallies.cpu_attributed));
   profile.device_attributed = median(std::move(tallies.device_attributed));

@@ -18,6 +18,7 @@
 
 #include "annotator/common/error.h"
 #include "annotator/common/units.h"
+#include "annotator/profile/kernel_name.h"
 #include "annotator/timeline/stage.h"
 
 namespace hotlens::profile {
@@ -35,12 +36,19 @@ struct FileTag;
 using ModuleId = Id<ModuleTag>;  // into Profile::modules
 using FileId = Id<FileTag>;      // into Profile::files
 
-// One step's times of one module or line in one direction.
+struct KernelTag;
+using KernelId = Id<KernelTag>;  // into Profile::kernels
+
+// One step's times of one module or line in one direction. All but `cpu_self` include what it called.
 struct Times {
-  Ns cpu_total{};  // host time inside, children included
-  Ns cpu_self{};   // host time inside, without child modules
-  Ns device{};     // device busy: union over streams of the kernels it launched, children included
-  Ns span{};       // first launch or operator to last end, host and device
+  Ns cpu_total{};              // host time inside, children included
+  Ns cpu_self{};               // host time inside, without child modules
+  Ns device{};                 // device busy: union over streams of the kernels it launched, children included
+  Ns span{};                   // first launch or operator to last end, host and device
+  Ns waiting{};                // part of cpu_total in which the host waits for the device: synchronisation, `.item()`, a full launch queue
+  Ns idle_before{};            // the device idled until this one's first kernel came, which was launched late; once per run of it
+  Ns idle_inside{};            // the device idled between kernels of this one, the later of which was launched late
+  Ns exposed_communication{};  // device communication beside which no other device work ran
 };
 Times operator+(const Times& a, const Times& b);
 
@@ -58,7 +66,22 @@ struct Slice {
 };
 
 struct Memory {  // absent = not known
-  std::optional<Bytes> parameters, gradients, optimizer, activations;
+  std::optional<Bytes> parameters, gradients, optimizer;
+  std::optional<Bytes> activations;  // allocated in its forward and still held when its forward ends
+  std::optional<Bytes> temporary;    // most held at once during its forward, above what was held when that began
+};
+
+// What ran on the device; on a run without device work, the operators that call no other operator.
+struct Kernel {
+  std::string name;  // as the trace has it
+  KernelName parts;  // family and what else the name tells
+};
+
+// How much of it one module, or the step, ran in the representative step.
+struct KernelUse {
+  KernelId kernel;
+  std::int64_t calls = 0;
+  Ns time{};  // summed durations
 };
 
 // A place in the text that was executed. Lines and columns are 0-based, columns count UTF-8 bytes.
@@ -70,6 +93,22 @@ struct Site {
   std::string function;                             // qualified name: "BasicBlock.forward"; "<module>" at the top
 };
 
+// Where the time of the representative step's critical path goes (annotator/timeline/critical_path.h). Together the wall time of the step.
+enum class Cause : std::uint8_t {
+  data,           // the host loads data
+  copy,           // data moves between host and device
+  sync,           // the host waits for the device, which idles for want of launches meanwhile or right after
+  launch,         // the host decides what to run next: operators' overhead, Python between them, launch latency
+  compute,        // arithmetic: products, convolutions, attention
+  memory,         // everything else that computes: bound by moving operands
+  communication,  // between processes
+  host,           // host code outside every operator and stage
+  other,          // work of no known family; the device waits although work is queued
+};
+constexpr std::size_t kCauses = 9;
+std::string_view name(Cause cause);
+using Causes = std::array<Ns, kCauses>;
+
 struct Module {
   std::string path;        // the name in named_modules(); "" for the model itself; nn.Module frame chain for a bare trace
   std::string class_name;  // "Conv2d"
@@ -80,6 +119,8 @@ struct Module {
   Memory memory;
   How how = How::none;
   std::vector<Slice> slices;
+  std::vector<KernelUse> kernels;   // children's included, both directions, longest first
+  Causes critical{};                // of the representative step's critical path what runs inside it, by cause
   std::optional<Site> attached;     // the statement or expression that gave the module its name
   std::optional<Site> constructed;  // where the constructor ran, when that is another place
   std::optional<Site> class_site;   // the class statement of its type
@@ -117,6 +158,7 @@ struct SourceFile {
 struct StageTimes {
   Stage stage = Stage::other;
   std::vector<Ns> wall, cpu, device;  // per measured step
+  std::vector<Ns> waiting;            // part of wall in which the host waits for the device
 };
 
 struct BucketTimes {
@@ -124,12 +166,20 @@ struct BucketTimes {
   std::vector<Ns> wall, device;  // per measured step
 };
 
+// What made an outlier differ from the median of the other steps.
+struct Difference {
+  std::string what;  // "bucket forward", "module layer1.0"
+  Ns excess{};       // negative where the step was shorter
+};
+
 struct Step {
   std::int64_t index = 0;  // the script's count where known
   Ns start{};
   Ns wall{};
-  Ns device{};  // device busy
+  Ns device{};                                  // device busy; wall - device is idle
+  Ns communication{}, exposed_communication{};  // on the device; exposed: nothing else ran beside it
   bool outlier = false;
+  std::vector<Difference> differences;  // of an outlier, the largest first
 };
 
 struct Device {
@@ -168,6 +218,9 @@ struct Profile {
   std::vector<CallSite> call_sites;
   std::vector<StageSite> stage_sites;
   std::vector<SourceFile> files;
+  std::vector<Kernel> kernels;          // those of the representative step
+  std::vector<KernelUse> kernel_times;  // the whole step's, longest first
+  Causes critical{};                    // the whole step's critical path, by cause; adds up to its wall time
   Verdict verdict;
   std::vector<Issue> warnings;
   Ns cpu{};                                  // median: host time of every thread that took part

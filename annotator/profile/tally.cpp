@@ -3,48 +3,21 @@
 #include <algorithm>
 #include <optional>
 
+#include "annotator/profile/stack.h"
+
 namespace hotlens::profile {
 namespace {
 
 using timeline::Chains;
-using timeline::kNothing;
 using timeline::Owner;
 using timeline::Piece;
 using timeline::StepAccount;
 using timeline::Work;
 
-// The distinct modules (or lines) around one piece, innermost first. Re-used for every piece: no allocation in the loop.
-class Stack {
- public:
-  explicit Stack(std::size_t things) : stamp_(things, 0) {}
-
-  void begin() {
-    ++now_;
-    members_.clear();
-  }
-
-  void add(const Chains& chains, std::uint32_t link, const std::vector<std::uint32_t>* tree_parent) {
-    for (; link != kNothing; link = chains.parent[link]) {
-      for (std::uint32_t thing = chains.value[link]; thing != kNothing; thing = (*tree_parent)[thing]) {
-        if (thing >= stamp_.size() || stamp_[thing] == now_) break;
-        stamp_[thing] = now_;
-        members_.push_back(thing);
-        if (!tree_parent) break;
-      }
-    }
-  }
-
-  const std::vector<std::uint32_t>& members() const { return members_; }
-
- private:
-  std::vector<std::uint32_t> stamp_;
-  std::vector<std::uint32_t> members_;
-  std::uint32_t now_ = 0;
-};
-
-// First and last instant of a thing in one step and direction, and how far its device time is counted.
+// First and last instant of a thing in one step and direction, how far its device time is counted, and the number of its last device work.
 struct Extent {
   Ns first = Ns::max(), last = Ns::min(), covered = Ns::min();
+  std::uint32_t work = timeline::kNoNode;
 };
 
 struct Table {
@@ -89,7 +62,7 @@ class Counter {
         for (const Piece& piece : worker) count(piece);
       }
       piece_number_ += 2;
-      for (const std::uint32_t work : step.launched) count(input_.account.work[work]);
+      count_device(step);
       finish_spans(modules_, result_.modules);
       finish_spans(lines_, result_.lines);
     }
@@ -102,10 +75,6 @@ class Counter {
   }
 
  private:
-  static bool belongs_to_module(const Owner& owner) {
-    return owner.call != kNothing && !(owner.communicates && owner.direction != Direction::forward);
-  }
-
   void fill_stacks(const Owner& owner) {
     modules_.stack.begin();
     if (belongs_to_module(owner)) modules_.stack.add(input_.owners.calls, owner.call, &input_.module_parent);
@@ -116,20 +85,25 @@ class Counter {
 
   void count(const Piece& piece) {
     ++piece_number_;
+    if (piece.lent) return;
     const Ns time = piece.end - piece.start;
+    const Ns waiting = piece.bucket == timeline::Bucket::waiting ? time : Ns{};
     fill_stacks(piece.owner);
     result_.cpu[step_] += time;
     if (belongs_to_module(piece.owner)) result_.cpu_attributed[step_] += time;
     const auto add = [&](Times& times, Extent&, bool innermost) {
       times.cpu_total += time;
+      times.waiting += waiting;
       if (innermost) times.cpu_self += time;
     };
     each(modules_, result_.modules, piece.owner.direction, piece.start, piece.end, !has_device_, add);
     each(lines_, result_.lines, piece.owner.direction, piece.start, piece.end, !has_device_, add);
   }
 
-  void count(const Work& work) {
+  // `idle`: how long the device had idled when this work, launched late, began.
+  void count(std::uint32_t number, Ns idle) {
     ++piece_number_;
+    const Work& work = input_.account.work[number];
     fill_stacks(work.owner);
     if (belongs_to_module(work.owner)) {
       const Ns from = std::max(work.start, attributed_until_);
@@ -140,9 +114,23 @@ class Counter {
       const Ns from = std::max(work.start, extent.covered);
       if (work.end > from) times.device += work.end - from;
       extent.covered = std::max(extent.covered, work.end);
+      const bool inside = extent.work != timeline::kNoNode && extent.work + 1 == number;
+      (inside ? times.idle_inside : times.idle_before) += idle;
+      times.exposed_communication += work.exposed;
+      extent.work = number;
     };
     each(modules_, result_.modules, work.owner.direction, work.start, work.end, true, add);
     each(lines_, result_.lines, work.owner.direction, work.start, work.end, true, add);
+  }
+
+  // The step's own work in order, with the gap that each item ended because it was launched after the gap began.
+  void count_device(const StepAccount& step) {
+    auto gap = step.gaps.begin();
+    for (const std::uint32_t number : step.launched) {
+      while (gap != step.gaps.end() && gap->ended_by < number) ++gap;
+      const bool ends_gap = gap != step.gaps.end() && gap->ended_by == number && input_.account.work[number].launched > gap->start;
+      count(number, ends_gap ? gap->end - gap->start : Ns{});
+    }
   }
 
   template <class Add>

@@ -6,6 +6,12 @@
 #include "annotator/profile/statistics.h"
 
 namespace hotlens::profile {
+namespace {
+
+constexpr std::array kFields = {&Times::cpu_total, &Times::cpu_self,    &Times::device,      &Times::span,
+                                &Times::waiting,   &Times::idle_before, &Times::idle_inside, &Times::exposed_communication};
+
+}  // namespace
 
 std::string_view name(How how) {
   switch (how) {
@@ -23,8 +29,16 @@ std::string_view name(How how) {
   std::unreachable();
 }
 
+std::string_view name(Cause cause) {
+  constexpr std::array<std::string_view, kCauses> kNames = {"data",   "copy",          "sync", "launch", "compute",
+                                                            "memory", "communication", "host", "other"};
+  return kNames[static_cast<std::size_t>(cause)];
+}
+
 Times operator+(const Times& a, const Times& b) {
-  return {a.cpu_total + b.cpu_total, a.cpu_self + b.cpu_self, a.device + b.device, a.span + b.span};
+  Times sum;
+  for (const auto field : kFields) sum.*field = a.*field + b.*field;
+  return sum;
 }
 
 Ns median(std::vector<Ns> values) {
@@ -37,13 +51,13 @@ Ns median(std::vector<Ns> values) {
 }
 
 Times median(const PerStep& steps) {
-  const auto of = [&](Ns Times::* field) {
-    std::vector<Ns> values;
-    values.reserve(steps.size());
-    for (const Times& times : steps) values.push_back(times.*field);
-    return median(std::move(values));
-  };
-  return {of(&Times::cpu_total), of(&Times::cpu_self), of(&Times::device), of(&Times::span)};
+  Times result;
+  std::vector<Ns> values(steps.size());
+  for (const auto field : kFields) {
+    std::ranges::transform(steps, values.begin(), [&](const Times& times) { return times.*field; });
+    result.*field = median(values);
+  }
+  return result;
 }
 
 bool Profile::has_device() const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <unordered_map>
 
 namespace hotlens::timeline {
 namespace {
@@ -11,36 +10,54 @@ namespace {
 constexpr Ns kBlockedLaunch = std::chrono::microseconds(100);
 constexpr double kBusyThroughout = 0.9;
 
-struct Interval {
-  Ns start{}, end{};
-};
-
-// When any stream was busy: `work`, sorted by start, merged.
-std::vector<Interval> busy_intervals(const std::vector<Work>& work) {
-  std::vector<Interval> busy;
-  for (const Work& item : work) {
-    if (!busy.empty() && item.start <= busy.back().end) {
-      busy.back().end = std::max(busy.back().end, item.end);
-    } else {
-      busy.push_back({item.start, item.end});
+// What tells a launch that waits for the device from one that works.
+class Waits {
+ public:
+  Waits(const trace::Trace& trace, const Forest& forest, const std::vector<Work>& work)
+      : trace_(trace), forest_(forest), busy_(busy_intervals(work)) {
+    for (const Work& item : work) {
+      if (item.launch == kNoNode || trace.events.category[item.event] != trace::Category::copy) continue;
+      copies_.push_back({item.launch, item.start, item.end, item.bucket == Bucket::host_to_device});
     }
+    std::ranges::sort(copies_, {}, &Copy::launch);
   }
-  return busy;
-}
 
-Ns busy_within(const std::vector<Interval>& busy, Ns start, Ns end) {
-  Ns sum{};
-  for (auto at = std::ranges::upper_bound(busy, start, {}, &Interval::end); at != busy.end() && at->start < end; ++at) {
-    sum += std::min(at->end, end) - std::max(at->start, start);
+  // Until when the piece [start, end) of a launch waits: `start` where it never does.
+  Ns until(std::uint32_t node, Ns start, Ns end) const {
+    if (forest_.kind[node] != Kind::launch) return start;
+    if (forest_.traits_at(trace_, node).waits) return end;
+    const Ns duration = forest_.end[node] - forest_.start[node];
+    if (duration < kBlockedLaunch) return start;
+    if (const Copy* copy = copy_of(node); copy && copy->end <= forest_.end[node]) {
+      return copy->to_device ? std::clamp(copy->start, start, end) : end;
+    }
+    const Ns busy = within(busy_, forest_.start[node], forest_.end[node]);
+    return static_cast<double>(busy.count()) >= kBusyThroughout * static_cast<double>(duration.count()) ? end : start;
   }
-  return sum;
-}
+
+ private:
+  struct Copy {
+    std::uint32_t launch = kNoNode;
+    Ns start{}, end{};
+    bool to_device = false;
+  };
+
+  const Copy* copy_of(std::uint32_t node) const {
+    const auto at = std::ranges::lower_bound(copies_, node, {}, &Copy::launch);
+    return at != copies_.end() && at->launch == node ? &*at : nullptr;
+  }
+
+  const trace::Trace& trace_;
+  const Forest& forest_;
+  std::vector<Interval> busy_;
+  std::vector<Copy> copies_;  // by launch
+};
 
 // Cuts one thread's time inside a window into pieces. With `fill`, time outside every node is host time; otherwise it is left out.
 class Cutter {
  public:
-  Cutter(const trace::Trace& trace, const Forest& forest, const Owners& owners, const std::vector<Interval>& busy, StepSpan span)
-      : trace_(trace), forest_(forest), owners_(owners), busy_(busy), span_(span) {}
+  Cutter(const Forest& forest, const Owners& owners, const Waits& waits, StepSpan span)
+      : forest_(forest), owners_(owners), waits_(waits), span_(span) {}
 
   std::vector<Piece> cut(const Forest::Thread& thread, bool fill) {
     const auto first = forest_.start.begin();
@@ -85,15 +102,30 @@ class Cutter {
     const Owner* a = level.before == kNoNode ? nullptr : &owners_.of[level.before];
     const Owner* b = next == kNoNode ? nullptr : &owners_.of[next];
     Piece piece{level.reached, until, parent, Bucket::host, level.node == kNoNode};
+    piece.node = level.node;
     if (level.node == kNoNode) {
       piece.owner = between(owners_, parent, a, b);
       if (piece.owner.stage != Stage::other) piece.bucket = bucket_of(piece.owner);
     } else {
       if (forest_.kind[level.node] != Kind::launch) piece.owner = inner(parent, a, b);
-      piece.bucket = waits(level.node) ? Bucket::waiting : bucket_of(piece.owner);
+      piece.bucket = bucket_of(piece.owner);
+      piece.whole = forest_.kind[level.node] == Kind::op && !a && !b;
     }
     level.reached = until;
-    pieces_.push_back(piece);
+    push(piece);
+  }
+
+  // A launch that waits first and works then makes two pieces.
+  void push(Piece piece) {
+    const Ns working = piece.node == kNoNode ? piece.start : waits_.until(piece.node, piece.start, piece.end);
+    if (working > piece.start) {
+      Piece waiting = piece;
+      waiting.end = working;
+      waiting.bucket = Bucket::waiting;
+      pieces_.push_back(waiting);
+      piece.start = working;
+    }
+    if (piece.end > piece.start) pieces_.push_back(piece);
   }
 
   // Inside an operator or range: never less than what the operator itself says.
@@ -110,25 +142,15 @@ class Cutter {
     return owner;
   }
 
-  bool waits(std::uint32_t node) const {
-    if (forest_.kind[node] != Kind::launch) return false;
-    if (forest_.traits_at(trace_, node).waits) return true;
-    const Ns duration = forest_.end[node] - forest_.start[node];
-    if (duration < kBlockedLaunch) return false;
-    const Ns busy = busy_within(busy_, forest_.start[node], forest_.end[node]);
-    return static_cast<double>(busy.count()) >= kBusyThroughout * static_cast<double>(duration.count());
-  }
-
   // A backward thread's time between two operators of one backward pass is backward, whatever it does there; its other free time is no
   // work of the step.
   void drop_idle() {
     std::erase_if(pieces_, [](const Piece& piece) { return piece.idle && piece.owner.stage != Stage::backward; });
   }
 
-  const trace::Trace& trace_;
   const Forest& forest_;
   const Owners& owners_;
-  const std::vector<Interval>& busy_;
+  const Waits& waits_;
   StepSpan span_;
   std::vector<Level> levels_;
   std::vector<Piece> pieces_;
@@ -146,8 +168,13 @@ void drop_pauses(std::vector<Piece>& worker, const std::vector<Piece>& wall) {
   std::erase_if(worker, [&](const Piece& piece) { return piece.idle && busy_elsewhere(piece); });
 }
 
-// Where the main thread runs no operator, the backward thread's pieces take its place. Module and line stay with the worker, which
-// counts them itself.
+Piece part(Piece piece, Ns start, Ns end) {
+  piece.start = start;
+  piece.end = end;
+  return piece;
+}
+
+// Where the main thread runs no operator, the backward thread's pieces take its place, marked as lent: the worker counts them itself.
 std::vector<Piece> overlaid(const std::vector<Piece>& wall, const std::vector<Piece>& worker) {
   std::vector<Piece> result;
   for (const Piece& piece : wall) {
@@ -162,76 +189,66 @@ std::vector<Piece> overlaid(const std::vector<Piece>& wall, const std::vector<Pi
       const Ns from = std::max(other->start, at);
       const Ns to = std::min(other->end, piece.end);
       if (to <= from) continue;
-      if (from > at) result.push_back({at, from, piece.owner, piece.bucket, true});
-      Owner owner;
-      owner.stage = Stage::backward;
-      owner.known = true;
-      result.push_back({from, to, owner, other->bucket});
+      if (from > at) result.push_back(part(piece, at, from));
+      result.push_back(*other);
+      result.back().start = from;
+      result.back().end = to;
+      result.back().idle = false;
+      result.back().lent = true;
       at = to;
     }
-    if (piece.end > at) result.push_back({at, piece.end, piece.owner, piece.bucket, true});
+    if (piece.end > at) result.push_back(part(piece, at, piece.end));
   }
   return result;
 }
 
-std::vector<Work> device_work(const trace::Trace& trace, const Forest& forest, const Owners& owners) {
-  const trace::Events& events = trace.events;
-  std::unordered_map<std::int64_t, std::uint32_t> launches;
-  std::vector<Work> work;
-  for (std::uint32_t event = 0; event < events.size(); ++event) {
-    if (trace::on_device(events.category[event])) work.push_back({.event = event, .start = events.start[event], .end = events.end(event)});
-  }
-  if (work.empty()) return work;
-  for (std::uint32_t node = 0; node < forest.size(); ++node) {
-    if (forest.kind[node] != Kind::launch) continue;
-    const std::int64_t correlation = events.correlation[forest.event[node]];
-    if (correlation > 0) launches[correlation] = node;
-  }
-  for (Work& item : work) {
-    const auto launch = launches.find(events.correlation[item.event]);
-    item.launched = item.start;
-    if (launch == launches.end()) {
-      item.bucket = Bucket::earlier_step;
-      continue;
-    }
-    item.launch = launch->second;
-    item.launched = forest.start[item.launch];
-    item.owner = owners.of[item.launch];
-    const std::string_view name = trace.names[events.name[item.event]];
-    if (traits_of(name).communicates) item.owner.communicates = true;
-    item.bucket = bucket_of(item.owner);
-    if (events.category[item.event] == trace::Category::copy && name.find("HtoD") != std::string_view::npos) {
-      item.bucket = Bucket::host_to_device;
-    }
-  }
-  std::ranges::stable_sort(work, {}, &Work::start);
-  return work;
-}
-
+// The work that can reach into each step: from the first item that ends after its start to the last that begins before its end.
 void count_device(const Account& account, StepAccount& step) {
+  const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, step.span.start) - account.reached.begin());
   Ns covered = step.span.start;
-  std::array<Ns, kStages> reached{};
-  reached.fill(Ns::min());
-  for (std::uint32_t i = 0; i < account.work.size(); ++i) {
+  Ns communicated = step.span.start;
+  for (std::size_t i = first; i < account.work.size() && account.work[i].start < step.span.end; ++i) {
     const Work& work = account.work[i];
-    const Ns from = std::max(work.start, covered);
     const Ns to = std::min(work.end, step.span.end);
-    if (to > from) {
+    if (work.start > covered) step.gaps.push_back({covered, work.start, static_cast<std::uint32_t>(i)});
+    if (const Ns from = std::max(work.start, covered); to > from) {
       const bool earlier = work.launched < step.span.start || work.launch == kNoNode;
       const Bucket bucket = earlier ? Bucket::earlier_step : work.bucket;
       step.device_by_bucket[static_cast<std::size_t>(bucket)] += to - from;
       step.device += to - from;
       covered = to;
     }
-    if (work.launch == kNoNode || work.launched < step.span.start || work.launched >= step.span.end) continue;
-    step.launched.push_back(i);
-    const auto stage = static_cast<std::size_t>(work.owner.stage);
-    const Ns begin = std::max(work.start, reached[stage]);
-    if (work.end > begin) {
-      step.device_by_stage[stage] += work.end - begin;
-      reached[stage] = work.end;
+    if (const Ns from = std::max(work.start, communicated); work.owner.communicates && to > from) {
+      step.communication += to - from;
+      step.exposed_communication += to - from - within(account.computing, from, to);
+      communicated = to;
     }
   }
+  if (covered < step.span.end && !account.work.empty()) step.gaps.push_back({covered, step.span.end, kNoNode});
+}
+
+// Every piece of work to the step that launched it.
+void count_launched(Account& account) {
+  std::vector<std::array<Ns, kStages>> reached(account.steps.size());
+  for (auto& stages : reached) stages.fill(Ns::min());
+  for (std::uint32_t i = 0; i < account.work.size(); ++i) {
+    const Work& work = account.work[i];
+    if (work.launch == kNoNode) continue;
+    const auto at = std::ranges::upper_bound(account.steps, work.launched, {}, [](const StepAccount& step) { return step.span.end; });
+    if (at == account.steps.end() || work.launched < at->span.start) continue;
+    at->launched.push_back(i);
+    const auto stage = static_cast<std::size_t>(work.owner.stage);
+    Ns& covered = reached[static_cast<std::size_t>(at - account.steps.begin())][stage];
+    const Ns begin = std::max(work.start, covered);
+    if (work.end > begin) {
+      at->device_by_stage[stage] += work.end - begin;
+      covered = work.end;
+    }
+  }
+}
+
+void count_cpu(const std::vector<Piece>& pieces, StepAccount& step) {
+  for (const Piece& piece : pieces) step.cpu_by_stage[static_cast<std::size_t>(piece.owner.stage)] += piece.end - piece.start;
 }
 
 void count_host(StepAccount& step) {
@@ -239,55 +256,34 @@ void count_host(StepAccount& step) {
     const Ns time = piece.end - piece.start;
     step.wall_by_bucket[static_cast<std::size_t>(piece.bucket)] += time;
     step.wall_by_stage[static_cast<std::size_t>(piece.owner.stage)] += time;
+    if (piece.bucket == Bucket::waiting) step.waiting_by_stage[static_cast<std::size_t>(piece.owner.stage)] += time;
   }
 }
 
 }  // namespace
 
-Bucket bucket_of(const Owner& owner) {
-  if (owner.communicates) return Bucket::communication;
-  if (owner.copies) return Bucket::host_to_device;
-  if (owner.accumulates) return Bucket::gradient_accumulation;
-  switch (owner.stage) {
-    case Stage::data:
-      return Bucket::data_loading;
-    case Stage::copy:
-      return Bucket::host_to_device;
-    case Stage::zero_grad:
-      return Bucket::zero_grad;
-    case Stage::forward:
-      return Bucket::forward;
-    case Stage::loss:
-      return Bucket::loss;
-    case Stage::backward:
-      return Bucket::backward;
-    case Stage::optimizer:
-      return Bucket::optimizer;
-    case Stage::other:
-      return Bucket::unattributed;
-  }
-  return Bucket::unattributed;
-}
-
 Account account(const trace::Trace& trace, const Forest& forest, const Steps& steps, const Owners& owners) {
   Account result;
   result.work = device_work(trace, forest, owners);
-  const std::vector<Interval> busy = busy_intervals(result.work);
+  result.computing = computing_intervals(result.work);
+  const Waits waits(trace, forest, result.work);
+  for (const Work& work : result.work)
+    result.reached.push_back(result.reached.empty() ? work.end : std::max(result.reached.back(), work.end));
   for (const StepSpan& span : steps.spans) {
     StepAccount step;
     step.span = span;
     if (steps.main == kNoNode) {
       step.wall = {{span.start, span.end, Owner{}, Bucket::host}};
     } else {
-      step.wall = Cutter(trace, forest, owners, busy, span).cut(forest.threads[steps.main], true);
+      step.wall = Cutter(forest, owners, waits, span).cut(forest.threads[steps.main], true);
     }
-    for (const Piece& piece : step.wall) step.cpu_by_stage[static_cast<std::size_t>(piece.owner.stage)] += piece.end - piece.start;
+    count_cpu(step.wall, step);
     for (std::uint32_t thread = 0; thread < forest.threads.size(); ++thread) {
       if (thread == steps.main) continue;
-      std::vector<Piece> worker = Cutter(trace, forest, owners, busy, span).cut(forest.threads[thread], false);
+      std::vector<Piece> worker = Cutter(forest, owners, waits, span).cut(forest.threads[thread], false);
       drop_pauses(worker, step.wall);
       if (worker.empty()) continue;
-      for (const Piece& piece : worker) step.cpu_by_stage[static_cast<std::size_t>(piece.owner.stage)] += piece.end - piece.start;
+      count_cpu(worker, step);
       step.wall = overlaid(step.wall, worker);
       step.workers.push_back(std::move(worker));
     }
@@ -295,6 +291,7 @@ Account account(const trace::Trace& trace, const Forest& forest, const Steps& st
     count_device(result, step);
     result.steps.push_back(std::move(step));
   }
+  count_launched(result);
   return result;
 }
 

@@ -3,14 +3,21 @@
 // Host time is cut at the edges of nested nodes; each piece belongs to the innermost node there. Time between two operators belongs to what
 // both are inside of when they are in the same stage, else to the host. While the main thread only waits for a backward thread, that
 // thread's pieces stand for it. Device time is the union over streams; where kernels overlap the one that began first counts.
+//
+// Waiting is host time that only the device can end: synchronisations; the launch of a copy that returns only after the copy is done (of
+// a copy to the device until it begins: then the host helps to move the data); a launch that takes long while the device is busy throughout
+// (its queue is full).
+//
+// Device work launched before the step began, or before the recording, is the bucket earlier_step: it is no work of this step, and with the
+// step's own device work and its gaps it covers the step exactly. A host that runs a whole step ahead of the device has all its device time
+// there.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
-#include "annotator/timeline/owners.h"
-#include "annotator/timeline/steps.h"
+#include "annotator/timeline/device.h"
 
 namespace hotlens::timeline {
 
@@ -18,17 +25,10 @@ struct Piece {
   Ns start{}, end{};
   Owner owner;
   Bucket bucket = Bucket::unattributed;
-  bool idle = false;  // outside every operator and range: the thread runs other code, or waits
-};
-
-// Device work and the launch it comes from.
-struct Work {
-  std::uint32_t event = 0;
-  std::uint32_t launch = kNoNode;  // node; kNoNode when the launch lies outside the recording
-  Ns start{}, end{};
-  Ns launched{};  // start of the launch, or of the work itself where that is not known
-  Owner owner;
-  Bucket bucket = Bucket::unattributed;
+  bool idle = false;             // outside every operator and range: the thread runs other code, or waits
+  std::uint32_t node = kNoNode;  // innermost node there; kNoNode outside all
+  bool whole = false;            // the node is an operator, and this piece is all of it: it calls nothing
+  bool lent = false;             // of a backward thread, standing for the main thread that waits for it
 };
 
 struct StepAccount {
@@ -37,17 +37,19 @@ struct StepAccount {
   std::vector<std::vector<Piece>> workers;  // other threads' own pieces; they run beside the wall
   std::vector<std::uint32_t> launched;      // into Account::work: launched in this step, by start
   std::array<Ns, kBuckets> wall_by_bucket{}, device_by_bucket{};
-  std::array<Ns, kStages> wall_by_stage{}, cpu_by_stage{}, device_by_stage{};
-  Ns device{};  // busy within the span
+  std::array<Ns, kStages> wall_by_stage{}, cpu_by_stage{}, device_by_stage{}, waiting_by_stage{};
+  Ns device{};                                  // busy within the span
+  Ns communication{}, exposed_communication{};  // on the device, within the span; exposed: no other device work runs beside it
+  std::vector<Gap> gaps;                        // idle device time of the span, in order; empty for a trace without device work
 };
 
 struct Account {
   std::vector<StepAccount> steps;
-  std::vector<Work> work;  // by start
+  std::vector<Work> work;           // by start
+  std::vector<Ns> reached;          // by work: the latest end so far
+  std::vector<Interval> computing;  // when any work but communication ran, anywhere in the trace
 };
 
 Account account(const trace::Trace& trace, const Forest& forest, const Steps& steps, const Owners& owners);
-
-Bucket bucket_of(const Owner& owner);
 
 }  // namespace hotlens::timeline

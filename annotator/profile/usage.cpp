@@ -1,0 +1,164 @@
+#include "annotator/profile/usage.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "annotator/profile/stack.h"
+#include "annotator/timeline/critical_path.h"
+
+namespace hotlens::profile {
+namespace {
+
+using timeline::kNoNode;
+using timeline::kNothing;
+using timeline::Owner;
+using timeline::PathPart;
+using timeline::Piece;
+using timeline::StepAccount;
+using timeline::Work;
+
+class Collector {
+ public:
+  explicit Collector(const UsageInput& input)
+      : input_(input),
+        step_(input.account.steps[input.representative]),
+        stack_(input.module_parent.size()),
+        parts_(input.trace.names.size()) {
+    result_.by_module.resize(input.module_parent.size());
+    result_.path_by_module.resize(input.module_parent.size());
+    has_device_ = !input.account.work.empty();
+  }
+
+  Usage run() && {
+    if (has_device_) {
+      for (const std::uint32_t i : step_.launched) count(input_.account.work[i]);
+    } else {
+      count(step_.wall);
+      for (const std::vector<Piece>& worker : step_.workers) count(worker);
+    }
+    for (const PathPart& part : timeline::critical_path(input_.account, step_)) count(part);
+    by_time(result_.step);
+    for (std::vector<KernelUse>& uses : result_.by_module) by_time(uses);
+    return std::move(result_);
+  }
+
+ private:
+  static void by_time(std::vector<KernelUse>& uses) { std::ranges::stable_sort(uses, std::ranges::greater{}, &KernelUse::time); }
+
+  trace::NameId name_of(std::uint32_t event) const { return input_.trace.events.name[event]; }
+
+  const KernelName& parts_of(trace::NameId name) {
+    std::optional<KernelName>& parts = parts_[name.index];
+    if (!parts) parts = has_device_ ? kernel_name(input_.trace.names[name]) : operator_name(input_.trace.names[name]);
+    return *parts;
+  }
+
+  const std::vector<std::uint32_t>& modules_of(const Owner& owner) {
+    stack_.begin();
+    if (belongs_to_module(owner)) stack_.add(input_.owners.calls, owner.call, &input_.module_parent);
+    return stack_.members();
+  }
+
+  void count(const Work& work) { add(work.owner, name_of(work.event), work.end - work.start); }
+
+  void count(const std::vector<Piece>& pieces) {
+    for (const Piece& piece : pieces) {
+      if (!piece.whole || piece.lent) continue;
+      const trace::NameId name = name_of(input_.forest.event[piece.node]);
+      if (parts_of(name).family != Family::view) add(piece.owner, name, piece.end - piece.start);
+    }
+  }
+
+  void add(const Owner& owner, trace::NameId name, Ns time) {
+    const auto [known, fresh] = kernel_of_.try_emplace(name.index, static_cast<std::uint32_t>(result_.kernels.size()));
+    if (fresh) result_.kernels.push_back({std::string(input_.trace.names[name]), parts_of(name)});
+    add(result_.step, kNothing, known->second, time);
+    for (const std::uint32_t module : modules_of(owner)) add(result_.by_module[module], module, known->second, time);
+  }
+
+  void add(std::vector<KernelUse>& uses, std::uint32_t module, std::uint32_t kernel, Ns time) {
+    const std::uint64_t key = (static_cast<std::uint64_t>(module) << 32U) | kernel;
+    const auto [at, fresh] = use_of_.try_emplace(key, static_cast<std::uint32_t>(uses.size()));
+    if (fresh) uses.push_back({.kernel = KernelId{kernel}});
+    KernelUse& use = uses[at->second];
+    ++use.calls;
+    use.time += time;
+  }
+
+  void count(const PathPart& part) {
+    const bool host = part.on == PathPart::On::host;
+    const Cause cause = host ? cause_of_piece(step_.wall[part.at]) : cause_of_work(part);
+    const Ns time = part.end - part.start;
+    result_.path[static_cast<std::size_t>(cause)] += time;
+    const Owner& owner = host ? step_.wall[part.at].owner : input_.account.work[part.at].owner;
+    for (const std::uint32_t module : modules_of(owner)) result_.path_by_module[module][static_cast<std::size_t>(cause)] += time;
+  }
+
+  Cause cause_of_work(const PathPart& part) {
+    const Work& work = input_.account.work[part.at];
+    if (part.on == PathPart::On::latency) return Cause::launch;
+    if (part.on == PathPart::On::queue) return Cause::other;
+    if (work.owner.communicates) return Cause::communication;
+    if (input_.trace.events.category[work.event] == trace::Category::copy && leaves_device(work)) return Cause::copy;
+    return cause_of(parts_of(name_of(work.event)).family);
+  }
+
+  bool leaves_device(const Work& work) const {
+    return work.bucket == timeline::Bucket::host_to_device || !input_.trace.names[name_of(work.event)].contains("DtoD");
+  }
+
+  Cause cause_of_piece(const Piece& piece) {
+    switch (piece.bucket) {
+      case timeline::Bucket::data_loading:
+        return Cause::data;
+      case timeline::Bucket::host_to_device:
+        return Cause::copy;
+      case timeline::Bucket::waiting:
+        return Cause::sync;
+      case timeline::Bucket::communication:
+        return Cause::communication;
+      case timeline::Bucket::host:
+        return Cause::host;
+      default:
+        break;
+    }
+    if (has_device_ || !piece.whole) return Cause::launch;
+    return cause_of(parts_of(name_of(input_.forest.event[piece.node])).family);
+  }
+
+  const UsageInput& input_;
+  const StepAccount& step_;
+  Usage result_;
+  Stack stack_;
+  std::vector<std::optional<KernelName>> parts_;  // by name
+  std::unordered_map<std::uint32_t, std::uint32_t> kernel_of_;
+  std::unordered_map<std::uint64_t, std::uint32_t> use_of_;  // by module and kernel: place in its list
+  bool has_device_ = false;
+};
+
+}  // namespace
+
+Cause cause_of(Family family) {
+  switch (family) {
+    case Family::gemm:
+    case Family::convolution:
+    case Family::attention:
+      return Cause::compute;
+    case Family::communication:
+      return Cause::communication;
+    case Family::view:
+      return Cause::launch;
+    case Family::other:
+      return Cause::other;
+    default:
+      return Cause::memory;
+  }
+}
+
+Usage usage(const UsageInput& input) {
+  if (input.account.steps.empty()) return {};
+  return Collector(input).run();
+}
+
+}  // namespace hotlens::profile

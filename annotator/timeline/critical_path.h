@@ -1,0 +1,31 @@
+// The critical path of a step: at every instant the one thing that, had it been shorter, would have let the step end sooner.
+//
+// Followed backwards from the end: from device work to what it had to wait for (the work before it on its stream, or its launch when that
+// came later, or other work that ended just then), from host time to the host time before it, and from a host that waits for the device to
+// the device work whose end released it. A host that keeps a full queue is thus never on the path, and a device that idles between launches
+// only is with the kernels it happened to be given last. Without device work the path is the main thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "annotator/timeline/account.h"
+
+namespace hotlens::timeline {
+
+struct PathPart {
+  enum class On : std::uint8_t {
+    host,     // `at`: piece of StepAccount::wall
+    device,   // `at`: Account::work
+    latency,  // between a launch and the start of its work on a free stream; `at`: the work
+    queue,    // the work was launched, nothing ran, and it did not begin yet; `at`: the work
+  };
+  Ns start{}, end{};
+  On on = On::host;
+  std::uint32_t at = 0;
+};
+
+// Covers the step's span exactly, in order. Cost: O((pieces + work) log work) of the step.
+std::vector<PathPart> critical_path(const Account& account, const StepAccount& step);
+
+}  // namespace hotlens::timeline
