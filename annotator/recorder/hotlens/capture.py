@@ -119,8 +119,9 @@ class Capture:
         self.attachments[(id(parent), str(args[0]))] = Attachment(weakref.ref(args[1]), chain)
 
     def _chain(self, frame: FrameType | None, skip_for: Any = None, naming: Any = None) -> list[Step]:
-        """User frames outward, ending with the first that runs for another module: the owner."""
+        """User frames outward, through all that run for one other module, the owner: one helper method may call the next."""
         chain: list[Step] = []
+        owner = None
         own_constructor = skip_for is not None
         while frame is not None and len(chain) < CHAIN_LIMIT:
             if not self.files.is_library(frame.f_code.co_filename):
@@ -130,11 +131,18 @@ class Capture:
                     continue
                 own_constructor = False
                 if not (naming is not None and subject is naming and frame.f_code.co_name in NAMING_METHODS):
+                    if _is_method(frame) and isinstance(subject, self._module_class) and subject is not naming:
+                        if owner is not None and subject is not owner:
+                            break
+                        owner = subject
                     chain.append(Step(id(frame), point(frame)))
-                    if isinstance(subject, self._module_class) and subject is not naming:
-                        break
             frame = frame.f_back
         return chain
+
+
+def _is_method(frame: FrameType) -> bool:
+    """Not a function that is only handed a module; where a method names its object otherwise, a chain is longer than needed."""
+    return frame.f_code.co_varnames[:1] == ("self",)
 
 
 def _creates(frame: FrameType, subject: Any, module: Any) -> bool:

@@ -190,14 +190,21 @@ def _attached(name: str, construction: Construction | None, attachment: Attachme
 
 def _entry(built: list[Step], filled: list[Step]) -> Step | None:
     position = {(s.frame, s.at.code): i for i, s in enumerate(built)}
-    for step in filled:
+    for k, step in enumerate(filled):
         i = position.get((step.frame, step.at.code))
-        if i is None:
+        if i is None or not _same_caller(built[i + 1 :], filled[k + 1 :]):
             continue
         while i > 0 and built[i - 1].at.code.co_name in INLINE_CODE and built[i - 1].at.code in step.at.code.co_consts:
             i -= 1  # a comprehension's own frame, before Python 3.12
         return built[i]
     return _first(built)
+
+
+def _same_caller(built: list[Step], filled: list[Step]) -> bool:
+    """A frame's identity is used again once it has returned; a frame that still runs has its caller where it was."""
+    if not built or not filled:
+        return True
+    return (built[0].frame, built[0].at) == (filled[0].frame, filled[0].at)
 
 
 def _first(chain: list[Step]) -> Step | None:
