@@ -7,7 +7,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 groups=("$@")
-[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder install models lsp editors)
+[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize fuzz recorder install models lsp editors)
 
 bash tests/setup.sh test || exit 1
 python=$root/build/python
@@ -28,6 +28,7 @@ run_style() {
 run_house() { python tests/house/includes.py; }
 run_unit() { build release && ctest --preset release; }
 run_sanitize() { build sanitize && ctest --preset sanitize; }
+run_fuzz() { bash tests/fuzz/run.sh 25; }
 run_recorder() { python -m pytest tests/recorder; }
 run_install() { bash tests/install.sh; }
 run_models() { build release && python -m pytest tests/e2e/real_models; }

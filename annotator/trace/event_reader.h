@@ -13,8 +13,8 @@ namespace hotlens::trace {
 
 class EventReader {
  public:
-  // Trace::json_bytes tells how many events to expect.
-  EventReader(Trace& trace, Issues& issues);
+  // `bytes`: how much text to expect, 0 where that is not known.
+  EventReader(Trace& trace, Issues& issues, std::size_t bytes);
 
   // Reads the next element of traceEvents and counts it. An error means that the JSON itself is broken here and nothing was kept of it.
   simdjson::error_code read(simdjson::ondemand::object object);

@@ -1,136 +1,198 @@
-// The document around the events: file, compression, root form, metadata, and what to do when the JSON breaks off.
-#include <simdjson.h>
+// The root of a trace: what stands around the list of events, in any order.
+#include "annotator/trace/read.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
-#include "annotator/trace/bytes.h"
-#include "annotator/trace/event_reader.h"
+#include "annotator/trace/decimal.h"
+#include "annotator/trace/event_list.h"
 #include "annotator/trace/facts.h"
-#include "annotator/trace/inflate.h"
-#include "annotator/trace/salvage.h"
-#include "annotator/trace/trace.h"
+#include "annotator/trace/scan.h"
 
 namespace hotlens::trace {
 namespace {
 
-namespace ondemand = simdjson::ondemand;
-using simdjson::error_code;
-using simdjson::SUCCESS;
-
-error_code read_events(ondemand::array events, EventReader& reader) {
-  for (auto element : events) {
-    ondemand::value value;
-    if (const error_code error = std::move(element).get(value)) return error;
-    ondemand::object object;
-    if (value.get_object().get(object)) {
-      reader.skip();
-      continue;
-    }
-    if (const error_code error = reader.read(object)) return error;
-  }
-  return SUCCESS;
-}
-
-error_code read_fact(ondemand::field field, Trace& trace) {
-  std::string_view key;
-  if (field.unescaped_key().get(key) || !is_fact(key)) return SUCCESS;
-  ondemand::value value = field.value();
-  ondemand::array array;
-  ondemand::object object;
-  std::string_view text;
-  switch (value.type().value_unsafe()) {
-    case ondemand::json_type::array:
-      if (const error_code error = value.get_array().get(array)) return error;
-      if (const error_code error = array.raw_json().get(text)) return error;
-      break;
-    case ondemand::json_type::object:
-      if (const error_code error = value.get_object().get(object)) return error;
-      if (const error_code error = object.raw_json().get(text)) return error;
-      break;
-    default:
-      text = value.raw_json_token();
-  }
-  keep_fact(key, text, trace);
-  return SUCCESS;
-}
-
-struct Found {
-  error_code error = SUCCESS;
-  bool events = false;  // a list of events was seen
-};
-
-Found read_root(ondemand::document& document, Trace& trace, EventReader& reader) {
-  ondemand::array list;
-  ondemand::json_type type{};
-  if (const error_code error = document.type().get(type)) return {error, false};
-  if (type == ondemand::json_type::array) {
-    trace.recording.legacy = true;
-    if (const error_code error = document.get_array().get(list)) return {error, true};
-    return {read_events(list, reader), true};
-  }
-  ondemand::object root;
-  if (const error_code error = document.get_object().get(root)) return {error, false};
-  bool events = false;
-  for (auto next : root) {
-    ondemand::field field;
-    if (const error_code error = std::move(next).get(field)) return {error, events};
-    if (field.key() == "traceEvents") {
-      if (field.value().get_array().get(list)) continue;
-      events = true;
-      if (const error_code error = read_events(list, reader)) return {error, true};
-    } else if (const error_code error = read_fact(field, trace)) {
-      return {error, events};
-    }
-  }
-  return {SUCCESS, events};
-}
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 Error unusable(std::string_view where, std::string message) {
   return {ErrorCode::malformed, std::move(message), std::string(where)};
 }
 
-Result<Trace> read_padded(PaddedBytes bytes, std::string_view where, Issues& issues) {
-  if (is_gzip(bytes.view())) {
-    Result<PaddedBytes> json = inflated(bytes.view(), where, issues);
-    if (!json) return std::unexpected(json.error());
-    bytes = std::move(*json);
+class Reader {
+ public:
+  Reader(Source& source, Issues& issues, std::size_t window)
+      : source_(source), issues_(issues), text_(source, window), events_(trace_, issues, source.expected()) {}
+
+  Result<Trace> read(std::string_view where) {
+    const bool object = open();
+    while (object && read_member()) continue;
+    events_.finish();
+    trace_.json_bytes = text_.total();
+    if (const std::optional<Error> error = fault(where)) return std::unexpected(*error);
+    return std::move(trace_);
   }
-  if (bytes.view().find_first_not_of(" \t\r\n") == std::string_view::npos) {
-    return std::unexpected(unusable(where, "the file is empty; record the trace again"));
-  }
-  Trace trace;
-  trace.json_bytes = bytes.size();
-  EventReader reader(trace, issues);
-  ondemand::parser parser;
-  ondemand::document document;
-  const simdjson::padded_string_view json(bytes.data(), bytes.size(), bytes.size() + PaddedBytes::kPadding);
-  Found found{parser.iterate(json).get(document), false};
-  if (!found.error) found = read_root(document, trace, reader);
-  if (found.error) {
-    found.events = salvage(bytes, reader.seen(), trace, reader, issues) || found.events;
-    if (trace.events.size() == 0) {
-      return std::unexpected(unusable(where, std::string("this is not a readable profiler trace (") + simdjson::error_message(found.error) +
-                                                 "), and no whole event was found in it; record it again"));
+
+ private:
+  // The position that `find` gives in the text from its front on, loading more of it as long as there is none.
+  template <class Find>
+  std::size_t find(Find find) {
+    for (;;) {
+      const std::size_t at = find(text_.rest());
+      if (at != kNowhere) return at;
+      if (!text_.more()) return kNowhere;
     }
   }
-  reader.finish();
-  if (!found.events) {
-    return std::unexpected(unusable(where, "this JSON has no traceEvents: it is not a profiler trace; give a *.pt.trace.json file"));
+
+  // The next character that is none of `these`, at the front; '\0' at the end of the text.
+  char skip(std::string_view these) {
+    for (;;) {
+      text_.consume(std::min(text_.rest().find_first_not_of(these), text_.rest().size()));
+      if (!text_.rest().empty()) return text_.rest().front();
+      if (!text_.more()) return '\0';
+    }
   }
-  return trace;
-}
+
+  // Consumes the root's opening bracket, and all of a root that is a list. Whether members follow.
+  bool open() {
+    find([](std::string_view text) { return text.size() >= kByteOrderMark.size() ? 0 : kNowhere; });
+    if (text_.rest().starts_with(kByteOrderMark)) text_.consume(kByteOrderMark.size());
+    const char first = skip(kSpace);
+    started_ = first != '\0';
+    if (first == '[') {
+      trace_.recording.legacy = true;
+      text_.consume(1);
+      read_list();
+      return false;
+    }
+    if (first == '{') {
+      text_.consume(1);
+      return true;
+    }
+    return started_ && seek_list();
+  }
+
+  // Reads one member of the root object. Whether more may follow.
+  bool read_member() {
+    const char first = skip(" \t\r\n,");
+    if (first == '}') {
+      complete_ = true;
+      return false;
+    }
+    if (first == '\0') return false;
+    if (first != '"') return seek_list();
+    const std::size_t key_end = find([](std::string_view text) { return end_of_string(text, 0); });
+    if (key_end == kNowhere) return seek_list();
+    const std::string key(text_.rest().substr(1, key_end - 2));
+    text_.consume(key_end);
+    if (skip(kSpace) != ':') return seek_list();
+    text_.consume(1);
+    if (skip(kSpace) == '[' && key == "traceEvents") {
+      text_.consume(1);
+      read_list();
+      return true;
+    }
+    const std::size_t value_end = find([](std::string_view text) { return end_of_value(text, 0); });
+    if (value_end == kNowhere) return seek_list();
+    if (is_fact(key)) keep_fact(key, text_.rest().substr(0, value_end), trace_);
+    text_.consume(value_end);
+    return true;
+  }
+
+  void read_list() {
+    listed_ = true;
+    closed_ = EventList(text_, events_, issues_).read();
+    if (closed_) return;
+    issues_.add("truncated-trace",
+                "the trace breaks off at byte " + std::to_string(text_.total()) + "; every whole event before that was kept");
+  }
+
+  // The members are damaged here: looks for a list further on, as text. The time base is taken along, for it is needed most.
+  bool seek_list() {
+    constexpr std::string_view kList = "\"traceEvents\"";
+    constexpr std::size_t kOverlap = 256;  // bytes that what is looked for may take
+    if (listed_) {
+      issues_.add("damaged-metadata", "what stands behind the events in the trace is damaged; the events were read");
+    }
+    for (;;) {
+      const std::string_view text = text_.rest();
+      keep_base(text);
+      for (std::size_t key = text.find(kList); key != kNowhere; key = text.find(kList, key + 1)) {
+        const std::size_t colon = skip_space(text, key + kList.size());
+        const std::size_t open = skip_space(text, std::min(colon + 1, text.size()));
+        if (colon >= text.size() || text[colon] != ':' || open >= text.size() || text[open] != '[') continue;
+        if (!listed_) issues_.add("damaged-metadata", "what stands before the events in the trace is damaged; the events were read");
+        text_.consume(open + 1);
+        read_list();
+        return true;
+      }
+      text_.consume(text.size() - std::min(text.size(), kOverlap));
+      if (!text_.more()) return false;
+    }
+  }
+
+  void keep_base(std::string_view text) {
+    constexpr std::string_view kBase = "\"baseTimeNanoseconds\"";
+    const std::size_t key = text.find(kBase);
+    if (key == kNowhere) return;
+    const std::size_t value = text.find_first_of("0123456789", key + kBase.size());
+    if (value == kNowhere) return;
+    const std::size_t end = text.find_first_not_of("0123456789", value);
+    if (end != kNowhere) keep_fact("baseTimeNanoseconds", text.substr(value, end - value), trace_);
+  }
+
+  // Why there is no trace, where there is none; otherwise adds what was lost to the issues.
+  std::optional<Error> fault(std::string_view where) {
+    const bool any = trace_.events.size() + trace_.memory.size() > 0;
+    if (text_.error() && !any) return text_.error();
+    if (source_.damaged() && text_.total() == 0) {
+      return unusable(where, "the gzip data is damaged from its first byte; copy the file again");
+    }
+    if (!started_) return unusable(where, "the file is empty; record the trace again");
+    if (!listed_ && complete_) {
+      return unusable(where, "this JSON has no traceEvents: it is not a profiler trace; give a *.pt.trace.json file");
+    }
+    if (!listed_ || (!any && !closed_)) {
+      return unusable(where, "this is not a readable profiler trace, and no whole event was found in its " + std::to_string(text_.total()) +
+                                 " bytes; record it again");
+    }
+    if (text_.error()) issues_.add("unreadable-rest", "the file could not be read to its end: " + text_.error()->message);
+    if (source_.damaged()) {
+      issues_.add("truncated-gzip", "the compressed file is cut short or damaged; what could be inflated was read");
+    }
+    if (closed_ && !complete_ && !trace_.recording.legacy) {
+      issues_.add("truncated-metadata", "the trace breaks off behind its events; what stood there is not known");
+    }
+    return std::nullopt;
+  }
+
+  Source& source_;
+  Issues& issues_;
+  Trace trace_;
+  Windows text_;
+  EventReader events_;
+  bool started_ = false;   // there is text
+  bool listed_ = false;    // a list of events was seen
+  bool closed_ = false;    // to its end
+  bool complete_ = false;  // the root object was closed
+};
 
 }  // namespace
 
+Result<Trace> read_source(Source source, std::string_view where, Issues& issues, std::size_t window) {
+  return Reader(source, issues, window).read(where);
+}
+
 Result<Trace> read_bytes(std::string_view bytes, std::string_view where, Issues& issues) {
-  return read_padded(PaddedBytes::copy_of(bytes), where, issues);
+  Result<Source> source = Source::of(bytes, where);
+  if (!source) return std::unexpected(source.error());
+  return read_source(std::move(*source), where, issues);
 }
 
 Result<Trace> read_file(const std::filesystem::path& path, Issues& issues) {
-  Result<PaddedBytes> bytes = file_bytes(path);
-  if (!bytes) return std::unexpected(bytes.error());
-  return read_padded(std::move(*bytes), path.string(), issues);
+  Result<Source> source = Source::open(path);
+  if (!source) return std::unexpected(source.error());
+  return read_source(std::move(*source), path.string(), issues);
 }
 
 }  // namespace hotlens::trace

@@ -1,28 +1,41 @@
 #include "annotator/trace/inflate.h"
 
-#include <libdeflate.h>
-
-#include <memory>
-
+#include "annotator/trace/source.h"
+#include "annotator/trace/trace.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/trace/gzip.h"
 
 using namespace hotlens;
 using namespace hotlens::trace;
+using hotlens::trace::testing::gzip;
 
 namespace {
-
-std::string gzip(const std::string& text) {
-  const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor(libdeflate_alloc_compressor(6),
-                                                                                                 libdeflate_free_compressor);
-  std::string bytes(libdeflate_gzip_compress_bound(compressor.get(), text.size()), '\0');
-  bytes.resize(libdeflate_gzip_compress(compressor.get(), text.data(), text.size(), bytes.data(), bytes.size()));
-  return bytes;
-}
 
 std::string sample() {
   std::string text;
   for (int i = 0; i < 20000; ++i) text += "{\"ph\": \"X\", \"ts\": " + std::to_string(i * 7919 % 10007) + "},\n";
   return text;
+}
+
+struct Inflated {
+  std::string text;
+  bool damaged = false;
+};
+
+// Reads in pieces of an odd size, so that ends of pieces and members fall together nowhere.
+Inflated inflated(const std::string& bytes) {
+  Result<Source> source = Source::of(bytes, "t.gz");
+  REQUIRE(source.has_value());
+  Inflated result;
+  std::string piece(4099, '\0');
+  for (;;) {
+    const Result<std::size_t> got = source->read(piece);
+    REQUIRE(got.has_value());
+    result.text += piece.substr(0, *got);
+    if (*got < piece.size()) break;
+  }
+  result.damaged = source->damaged();
+  return result;
 }
 
 }  // namespace
@@ -34,39 +47,55 @@ TEST_CASE("gzip is told by its first bytes") {
 }
 
 TEST_CASE("a whole file inflates to the text it was made of") {
-  Issues issues;
-  CHECK(inflated(gzip(sample()), "t.gz", issues).value().view() == sample());
-  CHECK(issues.items().empty());
+  const Inflated whole = inflated(gzip(sample()));
+  CHECK(whole.text == sample());
+  CHECK_FALSE(whole.damaged);
 }
 
-TEST_CASE("several gzip members are one text") {
-  Issues issues;
-  CHECK(inflated(gzip(sample()) + gzip("tail") + gzip(sample()), "t.gz", issues).value().view() == sample() + "tail" + sample());
+TEST_CASE("several gzip members are one text, and padding behind them is none") {
+  const Inflated whole = inflated(gzip(sample()) + gzip("tail") + gzip("") + gzip(sample()) + std::string(512, '\0'));
+  CHECK(whole.text == sample() + "tail" + sample());
+  CHECK_FALSE(whole.damaged);
 }
 
 TEST_CASE("a text that compresses a thousandfold still fits") {
-  Issues issues;
   const std::string text(5'000'000, ' ');
-  CHECK(inflated(gzip(text), "t.gz", issues).value().view() == text);
+  CHECK(inflated(gzip(text)).text == text);
 }
 
 TEST_CASE("a file cut short gives what is whole and says so") {
   const std::string whole = gzip(sample());
   for (const std::size_t size : {whole.size() / 4, whole.size() / 2, whole.size() - 1}) {
-    Issues issues;
-    const Result<PaddedBytes> text = inflated(whole.substr(0, size), "t.gz", issues);
-    REQUIRE(text.has_value());
-    CAPTURE(size, text->size());
-    CHECK(text->size() > sample().size() * size / whole.size() / 2);
-    CHECK(sample().starts_with(text->view().substr(0, text->size() - std::min<std::size_t>(text->size(), 64))));
-    REQUIRE(issues.items().size() == 1);
-    CHECK(issues.items()[0].code == "truncated-gzip");
+    const Inflated part = inflated(whole.substr(0, size));
+    CAPTURE(size, part.text.size());
+    CHECK(part.text.size() > sample().size() * size / whole.size() / 2);
+    CHECK(sample().starts_with(part.text));
+    CHECK(part.damaged);
   }
 }
 
 TEST_CASE("gzip with nothing usable in it is an error that names the file") {
   Issues issues;
-  const Result<PaddedBytes> text = inflated("\x1f\x8b\x08 nothing", "broken.gz", issues);
-  REQUIRE_FALSE(text.has_value());
-  CHECK(text.error().where == "broken.gz");
+  const Result<Trace> trace = read_bytes("\x1f\x8b\x08 nothing", "broken.gz", issues);
+  REQUIRE_FALSE(trace.has_value());
+  CHECK(trace.error().where == "broken.gz");
+}
+
+TEST_CASE("a trace inside gzip that is cut short keeps its whole events") {
+  std::string text = R"({"traceEvents": [)";
+  for (int i = 0; i < 5000; ++i) {
+    text += R"({"ph": "X", "cat": "cpu_op", "name": "op)" + std::to_string(i % 97) + R"(", "pid": 1, "tid": 1, "ts": )" +
+            std::to_string(i) + R"(, "dur": 1},)";
+  }
+  text.back() = ']';
+  const std::string whole = gzip(text + "}");
+  Issues issues;
+  const Result<Trace> trace = read_bytes(whole.substr(0, whole.size() / 2), "t.json.gz", issues);
+  REQUIRE(trace.has_value());
+  CHECK(trace->events.size() > 1000);
+  CHECK(trace->events.start.back() == Ns{static_cast<std::int64_t>(trace->events.size() - 1) * 1000});
+  for (const Issue& issue : issues.items()) UNSCOPED_INFO(issue.code << " " << issue.count << ": " << issue.message);
+  REQUIRE(issues.items().size() == 2);
+  CHECK(issues.items()[0].code == "truncated-trace");
+  CHECK(issues.items()[1].code == "truncated-gzip");
 }

@@ -1,4 +1,5 @@
-#include "annotator/trace/salvage.h"
+#include "annotator/trace/repair.h"
+#include "annotator/trace/trace.h"
 
 #include <random>
 

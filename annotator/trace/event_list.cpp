@@ -1,0 +1,186 @@
+#include "annotator/trace/event_list.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "annotator/trace/repair.h"
+#include "annotator/trace/scan.h"
+
+namespace hotlens::trace {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+using simdjson::error_code;
+
+constexpr std::size_t kPart = 32 * 1024;  // bytes parsed at once in a window with a fault: some 80 events
+constexpr std::string_view kSeparators = " \t\r\n,";
+
+// Where the list ends behind an element that begins at the front but never ends: the bracket behind its last `}`.
+std::size_t end_of_list(std::string_view text) {
+  for (std::size_t close = text.find(']'); close != kNowhere; close = text.find(']', close + 1)) {
+    const std::size_t last = close == 0 ? kNowhere : text.find_last_not_of(kSpace, close - 1);
+    if (last == kNowhere || text[last] != '}') continue;
+    const std::size_t next = skip_space(text, close + 1);
+    if (next == text.size() || text[next] == '}') return close;
+    if (text[next] == ',' && text.substr(skip_space(text, next + 1)).starts_with('"')) return close;
+  }
+  return kNowhere;
+}
+
+}  // namespace
+
+bool EventList::more() {
+  if (!text_.more()) return false;
+  limit_ = kNowhere;
+  return true;
+}
+
+bool EventList::read() {
+  constexpr std::size_t kPhaseKey = 64;  // bytes that hold an object's first key
+  while (text_.rest().size() < kPhaseKey && more()) continue;
+  const std::string_view front = text_.rest();
+  phase_first_ = begins_with_phase(front.substr(skip_space(front, 0)));
+  bool closed = false;  // a bracket was seen, and no event since
+  for (;;) {
+    text_.consume(std::min(text_.rest().find_first_not_of(kSeparators), text_.rest().size()));
+    const std::string_view text = text_.rest();
+    if (text.empty()) {
+      if (!more()) return closed;
+      continue;
+    }
+    if (text.front() == ']') {
+      const Bracket found = bracket();
+      text_.consume(1);
+      if (found == Bracket::closes) return true;
+      closed = true;
+      continue;
+    }
+    const std::size_t seen = reader_.seen();
+    const std::size_t cut = last_boundary(text.substr(0, limit_));
+    if (cut == kNowhere) {
+      if (limit_ >= text.size() && more()) continue;
+      if (!read_one()) return closed;
+    } else {
+      const std::size_t end = text_.consumed() + cut;
+      const Parsed parsed = parse(cut);
+      if (parsed == Parsed::nothing && limit_ == kNowhere && cut > kPart) {
+        limit_ = kPart;
+        continue;
+      }
+      if (parsed == Parsed::until_fault) {
+        limit_ = kPart;
+        if (!read_one()) return closed;
+      }
+      while (parsed == Parsed::nothing && text_.consumed() < end) {
+        if (!read_one()) return closed;
+        text_.consume(std::min(text_.rest().find_first_not_of(kSeparators), text_.rest().size()));
+        if (text_.rest().starts_with(']')) break;
+      }
+    }
+    if (reader_.seen() > seen) closed = false;
+  }
+}
+
+// Parses the elements before the comma at `cut` and consumes what was read. The text becomes a list for that time: a bracket before it
+// and one in place of the comma.
+EventList::Parsed EventList::parse(std::size_t cut) {
+  char* front = text_.data() - 1;
+  front[0] = '[';
+  front[cut + 1] = ']';
+  const auto finish = [&](std::size_t consumed, Parsed parsed) {
+    front[cut + 1] = ',';
+    text_.consume(consumed);
+    return parsed;
+  };
+  ondemand::document document;
+  ondemand::array list;
+  if (many_.iterate(simdjson::padded_string_view(front, cut + 2, text_.capacity() + 1)).get(document)) return finish(0, Parsed::nothing);
+  if (document.get_array().get(list)) return finish(0, Parsed::nothing);
+  std::size_t at = 0;  // of the last element
+  bool taken = false;  // it was read
+  const auto fault = [&] {
+    const std::size_t end = taken ? end_of_value(text_.rest(), at) : at;
+    return finish(end == kNowhere ? at : end, Parsed::until_fault);
+  };
+  for (auto element : list) {
+    ondemand::value value;
+    ondemand::object object;
+    if (std::move(element).get(value)) return fault();
+    at = static_cast<std::size_t>(value.raw_json_token().data() - front - 1);
+    taken = false;
+    if (value.get_object().get(object)) {
+      reader_.skip();
+    } else if (reader_.read(object)) {
+      return fault();
+    }
+    taken = true;
+  }
+  const char* behind = nullptr;
+  if (document.current_location().get(behind)) return finish(cut + 1, Parsed::whole);
+  // The list ended before the cut: what was taken for a boundary stands in what follows it.
+  const std::size_t bracket = text_.rest().rfind(']', static_cast<std::size_t>(behind - front - 2));
+  return finish(bracket, Parsed::whole);
+}
+
+EventList::Bracket EventList::bracket() {
+  for (;;) {
+    const std::string_view text = text_.rest();
+    const std::size_t next = skip_space(text, 1);
+    const std::size_t after = next < text.size() && text[next] == ',' ? skip_space(text, next + 1) : next;
+    if (after < text.size()) {
+      const bool closes = after == next ? text[next] == '}' : text[after] == '"';
+      return closes ? Bracket::closes : Bracket::stray;
+    }
+    if (!more()) return Bracket::closes;
+  }
+}
+
+bool EventList::keep(std::string_view piece) {
+  ondemand::document document;
+  ondemand::object object;
+  const std::size_t behind = static_cast<std::size_t>(piece.data() - text_.data());
+  if (one_.iterate(simdjson::padded_string_view(piece.data(), piece.size(), text_.capacity() - behind)).get(document)) return false;
+  return !document.get_object().get(object) && !reader_.read(object);
+}
+
+void EventList::keep_or_count(std::string_view piece) {
+  if (keep(piece)) return;
+  const simdjson::padded_string event(repaired(piece));
+  ondemand::document document;
+  ondemand::object object;
+  if (!one_.iterate(event).get(document) && !document.get_object().get(object) && !reader_.read(object)) {
+    issues_.add("repaired-event", "an event in the trace is not valid JSON; it was repaired and kept");
+    return;
+  }
+  issues_.add("broken-event", "an event in the trace is damaged and was left out");
+  reader_.skip();
+}
+
+// Reads the element at the front, whatever is wrong with it, and consumes it. False where the text ends before the element does.
+bool EventList::read_one() {
+  const std::size_t open = text_.rest().find_first_of("{]");
+  text_.consume(std::min(open, text_.rest().size()));
+  if (open == kNowhere) return more();
+  if (text_.rest().front() == ']') return true;
+  std::size_t next = kNowhere;  // start of the event after this one
+  std::size_t end = kNowhere;
+  for (;;) {
+    const std::string_view text = text_.rest();
+    next = next_event(text, 1, phase_first_);
+    end = end_of_brackets(text.substr(0, next), 0);
+    if (end != kNowhere || next != kNowhere) break;
+    if (more()) continue;
+    next = end_of_list(text_.rest());
+    if (next == kNowhere) return false;
+    break;
+  }
+  const std::string_view text = text_.rest();
+  // An object that reaches into the next event lacks a bracket or a quote, or has one too many.
+  const bool overran = end == kNowhere;
+  if (overran) end = text.find_last_of('}', next) + 1;
+  keep_or_count(text.substr(0, end));
+  text_.consume(overran ? next : end);
+  return true;
+}
+
+}  // namespace hotlens::trace

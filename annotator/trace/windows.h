@@ -1,0 +1,59 @@
+// A text of any length through a small moving window, so that it is never in memory as a whole.
+//
+// While one window is looked at, another thread reads (and inflates) the next. What was not consumed moves in front of the next window. A
+// window grows only when what the caller needs to see at once is larger than it is.
+#pragma once
+
+#include <cstddef>
+#include <future>
+#include <optional>
+#include <string_view>
+
+#include "annotator/trace/source.h"
+
+namespace hotlens::trace {
+
+class Windows {
+ public:
+  // Fastest of 1 to 16 MB where that was measured: the text is still in the cache when it is parsed.
+  static constexpr std::size_t kUsual = std::size_t{2} << 20;
+
+  // `source` must outlive this.
+  explicit Windows(Source& source, std::size_t size = kUsual);
+  Windows(const Windows&) = delete;
+  Windows& operator=(const Windows&) = delete;
+  ~Windows();
+
+  // What is in memory and not consumed. May be written to, one byte before its front included, and read PaddedBytes::kPadding beyond.
+  char* data() { return buffer_.data() + begin_; }
+  std::string_view rest() { return {data(), end_ - begin_}; }
+  std::size_t capacity() const { return buffer_.size() - begin_ + PaddedBytes::kPadding; }
+  void consume(std::size_t size) { begin_ += size; }
+
+  // Appends the next part of the text to rest(), which moves. False at the end of the text or at an error.
+  bool more();
+
+  std::size_t consumed() const { return total_ - (end_ - begin_); }  // bytes, from the start of the text
+  std::size_t total() const { return total_; }                       // bytes in memory so far and before
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  struct Read {
+    PaddedBytes buffer;
+    std::size_t asked = 0;
+    Result<std::size_t> got;
+  };
+  Read read(PaddedBytes buffer, std::size_t size);
+  void prefetch(std::size_t size);
+
+  Source& source_;
+  std::size_t usual_;
+  PaddedBytes buffer_, spare_;
+  std::size_t begin_, end_;
+  std::size_t total_ = 0;
+  bool ended_ = false;
+  std::optional<Error> error_;
+  std::future<Read> next_;
+};
+
+}  // namespace hotlens::trace
