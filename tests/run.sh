@@ -7,7 +7,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 groups=("$@")
-[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize fuzz recorder install models lsp editors)
+[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize fuzz recorder install models cli lsp editors)
 
 bash tests/setup.sh test || exit 1
 python=$root/build/python
@@ -33,6 +33,7 @@ run_recorder() { python -m pytest tests/recorder; }
 run_install() { bash tests/install.sh; }
 run_models() { build release && python -m pytest tests/e2e/real_models; }
 run_lsp() { build release && python -m pytest tests/e2e/lsp; }
+run_cli() { build release && python -m pytest tests/e2e/cli; }
 run_editors() { build release && bash tests/e2e/run.sh build/release/bin build/editors; }
 
 passed=0 failed=0

@@ -15,14 +15,21 @@ using simdjson::error_code;
 constexpr std::size_t kPart = 32 * 1024;  // bytes parsed at once in a window with a fault: some 80 events
 constexpr std::string_view kSeparators = " \t\r\n,";
 
-// Where the list ends behind an element that begins at the front but never ends: the bracket behind its last `}`.
+// Where the list ends behind an element that begins at the front but never ends, for a quote too many: the bracket behind its last `}`.
+// As many brackets open as close before that; otherwise it is a list in the element's arguments, and the text is cut.
 std::size_t end_of_list(std::string_view text) {
-  for (std::size_t close = text.find(']'); close != kNowhere; close = text.find(']', close + 1)) {
-    const std::size_t last = close == 0 ? kNowhere : text.find_last_not_of(kSpace, close - 1);
-    if (last == kNowhere || text[last] != '}') continue;
-    const std::size_t next = skip_space(text, close + 1);
-    if (next == text.size() || text[next] == '}') return close;
-    if (text[next] == ',' && text.substr(skip_space(text, next + 1)).starts_with('"')) return close;
+  std::size_t depth = 0;
+  char before = '\0';  // the last character that is no white space
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (kSpace.find(c) != kNowhere) continue;
+    if (c == ']' && before == '}' && depth == 0) {
+      const std::string_view rest = text.substr(skip_space(text, at + 1));
+      if (rest.starts_with('}') || rest.starts_with(',')) return at;
+    }
+    if (c == '{') ++depth;
+    if (c == '}' && depth > 0) --depth;
+    before = c;
   }
   return kNowhere;
 }

@@ -89,8 +89,7 @@ class Reader {
     text_.consume(1);
     if (skip(kSpace) == '[' && key == "traceEvents") {
       text_.consume(1);
-      read_list();
-      return true;
+      return read_list();
     }
     const std::size_t value_end = find([](std::string_view text) { return end_of_value(text, 0); });
     if (value_end == kNowhere) return seek_list();
@@ -99,12 +98,14 @@ class Reader {
     return true;
   }
 
-  void read_list() {
+  // Whether the list ended, so that members may follow.
+  bool read_list() {
     listed_ = true;
     closed_ = EventList(text_, events_, issues_).read();
-    if (closed_) return;
+    if (closed_) return true;
     issues_.add("truncated-trace",
                 "the trace breaks off at byte " + std::to_string(text_.total()) + "; every whole event before that was kept");
+    return false;
   }
 
   // The members are damaged here: looks for a list further on, as text. The time base is taken along, for it is needed most.
@@ -123,8 +124,7 @@ class Reader {
         if (colon >= text.size() || text[colon] != ':' || open >= text.size() || text[open] != '[') continue;
         if (!listed_) issues_.add("damaged-metadata", "what stands before the events in the trace is damaged; the events were read");
         text_.consume(open + 1);
-        read_list();
-        return true;
+        return read_list();
       }
       text_.consume(text.size() - std::min(text.size(), kOverlap));
       if (!text_.more()) return false;

@@ -1,6 +1,7 @@
 #include "annotator/trace/repair.h"
 #include "annotator/trace/trace.h"
 
+#include <chrono>
 #include <random>
 
 #include "tests/unit/catch.h"
@@ -78,6 +79,74 @@ TEST_CASE("an empty fragment before a closing bracket is repaired") {
   const std::string odd = R"({"ph": "X", "cat": "cpu_op", "name": "odd", "pid": 1, "tid": 1, "ts": 3, "dur": 1, "args": {"a": 1, } })";
   const Read result = read(trace_of({event("first", 1), odd, event("last", 9)}));
   CHECK(result.trace.events.size() == 3);
+}
+
+TEST_CASE("a raw quote in the last name costs nothing either") {
+  const Read result = read(trace_of({event("first", 1), event("la\"st", 5)}));
+  REQUIRE(result.trace.events.size() == 2);
+  CHECK(name_at(result.trace, 1) == "la\"st");
+  CHECK(result.count_of("repaired-event") == 1);
+  CHECK(result.count_of("truncated-trace") == 0);
+}
+
+TEST_CASE("arguments that are no JSON cost nothing") {
+  for (const std::string argument : {R"("dtype": float)", R"("dtype": ""c10::Half"")", R"("list": "a "b" c")", R"("x": NaN)",
+                                     R"("x": -inf)", R"("correlation": 7, "correlation": 8)", R"("Comms Id": 18446744073709551615)"}) {
+    CAPTURE(argument);
+    const std::string odd =
+        R"({"ph": "X", "cat": "kernel", "name": "odd", "pid": 1, "tid": 1, "ts": 3, "dur": 1, "args": {)" + argument + "}}";
+    const Read result = read(trace_of({event("first", 1), odd, event("last", 9)}));
+    REQUIRE(result.trace.events.size() == 3);
+    CHECK(name_at(result.trace, 1) == "odd");
+    CHECK(name_at(result.trace, 2) == "last");
+  }
+}
+
+TEST_CASE("log text with raw quotes beside the events costs only itself") {
+  const std::string log = R"("INFO": ["opened "{cfg" [1]", "done"],)";
+  const std::string whole = trace_of({event("first", 1), event("last", 9)});
+  const std::size_t list = whole.find("\"traceEvents\"");
+  const Read before = read(whole.substr(0, list) + log + whole.substr(list));
+  CHECK(before.trace.events.size() == 2);
+  CHECK(before.trace.base == Ns{77});
+  CHECK(before.count_of("damaged-metadata") == 1);
+  const std::string tail = R"( "traceName": "x", "WARNING": ["bad "quote"], "baseTimeNanoseconds": 78 })";
+  const Read behind = read(whole.substr(0, whole.rfind('}')) + "," + tail);
+  CHECK(behind.trace.events.size() == 2);
+  CHECK(behind.trace.base == Ns{78});
+  CHECK(behind.count_of("damaged-metadata") == 1);
+}
+
+TEST_CASE("numbers beyond any type are kept as far as they mean something") {
+  const Read result = read(R"json({"traceEvents": [
+    {"ph": "X", "cat": "kernel", "name": "early", "pid": 0, "tid": -9223372036854775808, "ts": 0, "dur": 0, "args": {"correlation": -3}},
+    {"ph": "X", "cat": "kernel", "name": "long", "pid": 0, "tid": 7, "ts": 1, "dur": 604800000000, "args": {"correlation": 99999999999999999999}},
+    {"ph": "s", "id": -7, "pid": 1, "tid": 2, "ts": 3, "cat": "ac2g", "name": "ac2g"}]})json");
+  REQUIRE(result.trace.events.size() == 2);
+  CHECK(result.trace.threads[0].id == "-9223372036854775808");
+  CHECK(result.trace.events.duration[0] == Ns{0});
+  CHECK(result.trace.events.correlation[0] == -3);
+  CHECK(result.trace.events.duration[1] == Ns{604'800'000'000'000});
+  CHECK(result.trace.events.correlation[1] == kNone);
+  REQUIRE(result.trace.flows.size() == 1);
+  CHECK(result.trace.flows.id[0] == -7);
+}
+
+TEST_CASE("a comma behind the last event is no event") {
+  const std::string whole = trace_of({event("first", 1), event("last", 9)});
+  const std::size_t close = whole.rfind(']');
+  const Read result = read(whole.substr(0, close) + "," + whole.substr(close));
+  CHECK(result.trace.events.size() == 2);
+  CHECK(result.issues.items().empty());
+}
+
+TEST_CASE("a file whose every event is broken is read as fast as it is long") {
+  std::vector<std::string> events;
+  for (int i = 0; i < 20000; ++i) events.push_back(event(i % 2 == 0 ? "C:\\Users\\me.py(3): f" : "a \xff b", i * 10));
+  const auto start = std::chrono::steady_clock::now();
+  const Read result = read(trace_of(events));
+  CHECK(result.trace.events.size() == events.size());
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
 }
 
 TEST_CASE("rubbish between events costs only itself") {
