@@ -92,6 +92,7 @@ def main() -> None:
     arguments = parser.parse_args()
     run = training(time.perf_counter if arguments.wall else time.process_time)
     from hotlens.cli import Options
+    from hotlens.course import Course
     from hotlens.frames import Files
     from hotlens.hooks import Hooks
     from hotlens.measure import ProfiledSteps
@@ -103,18 +104,18 @@ def main() -> None:
 
     loader = loader_of_steps[0]
     session = Session(Options(argv=["bench"]), Reporter(), "", Files([]))
-    session.boundary = Boundary("loader", id(loader.batch_sampler), "bench", 0)
-    session.phases = [Plain(1 << 60)]
+    boundary = Boundary("loader", id(loader.batch_sampler), "bench", 0)
+    course = session.course = Course(boundary, [Plain(1 << 60)], session.draft, session.reporter, session.warnings)
     session.hooks = Hooks(session)
     run(20)
 
     def plain() -> list[float]:
-        assert session.hooks is not None and session.boundary is not None
-        session.hooks.keep_only(session.boundary)
-        before = session.phases[0].done
+        assert session.hooks is not None
+        session.hooks.keep_only(boundary)
+        before = course.phases[0].done
         times = run(arguments.steps)
         session.hooks.remove()
-        assert session.phases[0].done >= before + arguments.steps - 1, "the hook did not see the steps"
+        assert course.phases[0].done >= before + arguments.steps - 1, "the hook did not see the steps"
         return times
 
     def measured() -> list[float]:

@@ -114,7 +114,7 @@ def check_bundle(bundle: Bundle) -> None:
         assert isinstance(manifest[key], kind), key
     assert manifest["id"] == bundle.path.name
     assert re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{6}", bundle.path.name)
-    assert manifest["step"]["by"] in ("loader", "optimizer", "forward", "backward") and manifest["step"]["why"]
+    assert manifest["step"]["by"] in ("loader", "optimizer", "forward", "backward", "profiler") and manifest["step"]["why"]
     assert len(manifest["profiled_step_ns"]) == manifest["steps_measured"] >= 1
     assert all(isinstance(n, int) and n > 0 for n in manifest["plain_step_ns"] + manifest["profiled_step_ns"])
     check_rows(model)

@@ -99,7 +99,16 @@ def test_a_worker_that_fails_fails_the_launcher(tmp_path: Path) -> None:
     assert list((tmp_path / ".hotlens" / "profiles").iterdir()) == []
 
 
-@pytest.mark.parametrize("variables", [{}, {"RANK": "0"}, {"RANK": "0", "WORLD_SIZE": "1"}, {"RANK": "x", "WORLD_SIZE": "2"}])
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {"RANK": "0", "WORLD_SIZE": "2"},  # one process on each of two machines
+        {"RANK": "0", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"},
+        {"RANK": "x", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"},
+        {"RANK": "2", "LOCAL_RANK": "2", "LOCAL_WORLD_SIZE": "2"},
+    ],
+)
 def test_a_process_alone_has_no_ranks(variables: dict, tmp_path: Path) -> None:
     assert member(str(tmp_path), variables) is None
 

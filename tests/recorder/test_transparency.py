@@ -172,7 +172,8 @@ import gc, sys, weakref
 from torch.utils.data import dataloader
 from torch.optim import optimizer as o
 for f in (nn.Module.__init__, nn.Module.__setattr__, nn.Module.__setstate__, nn.Module.add_module, dataloader._BaseDataLoaderIter.__next__,
-          torch.autograd.backward, torch.autograd.grad):
+          torch.autograd.backward, torch.autograd.grad, nn.Module.train, torch.compile, torch.optim.Optimizer.__init__,
+          torch.amp.GradScaler.step):
     assert "hotlens" not in f.__code__.co_filename, f
 assert not o._global_optimizer_post_hooks and sys.gettrace() is None
 assert not any(getattr(p, "_post_accumulate_grad_hooks", None) for p in model.parameters())

@@ -16,7 +16,7 @@ from . import __version__
 from .capture import Capture
 from .frames import Files
 from .mapping import MapStep
-from .measure import ProfiledSteps, accelerator_names, cpu_name
+from .measure import ExportedTrace, accelerator_names, cpu_name
 from .ranks import Part, clear_abandoned
 from .report import RecorderError, Warnings
 from .sites import Sites
@@ -30,7 +30,20 @@ PARTIAL = ".partial"
 EXPORTED = ".exported"  # traces as the profiler wrote them; only in a draft
 NAME_VARIABLE = "HOTLENS_BUNDLE"  # set by a launcher that has to find the bundle of its workers
 # Packages whose version explains a profile; only what the script has imported is listed.
-LIBRARIES = ("torch", "numpy", "transformers", "lightning", "accelerate", "timm", "torchvision", "diffusers", "triton")
+LIBRARIES = (
+    "torch",
+    "numpy",
+    "transformers",
+    "lightning",
+    "accelerate",
+    "ignite",
+    "fastai",
+    "skorch",
+    "timm",
+    "torchvision",
+    "diffusers",
+    "triton",
+)
 
 
 def profiles_folder(out: str) -> str:
@@ -128,10 +141,10 @@ class Recording:
     samples_per_step: int | None
     plain_ns: list[int]
     profiled_ns: list[int]
-    measured: ProfiledSteps
+    measured: ExportedTrace
     map_ns: int | None
     mapped: MapStep | None
-    map_profile: ProfiledSteps | None
+    map_trace: ExportedTrace | None
     warnings: Warnings
     rank: int = 0
     others: list[Part] = field(default_factory=list)  # of the other ranks
@@ -149,8 +162,8 @@ def write(recording: Recording, capture: Capture, files: Files, draft: Draft) ->
     for part in recording.others:
         if part.trace is not None:
             shutil.move(part.trace, draft.path(f"trace-{part.rank}.json.gz"))
-    if recording.map_profile is not None:
-        recording.map_profile.write(draft.path("trace-map.json.gz"))
+    if recording.map_trace is not None:
+        recording.map_trace.write(draft.path("trace-map.json.gz"))
     _write_json(draft.path("model.json"), model_json(tree, recording.mapped, sites, draft.partial))
     for name in os.listdir(draft.partial):
         if name.endswith(EXPORTED):
@@ -250,7 +263,7 @@ def manifest_json(r: Recording, name: str, moment: datetime) -> dict[str, Any]:
         "warnings": r.warnings.as_list(),
         "traces": _traces(r),
     }
-    if r.map_profile is not None:
+    if r.map_trace is not None:
         manifest["map_trace"] = "trace-map.json.gz"
     return manifest
 

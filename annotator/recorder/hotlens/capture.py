@@ -10,6 +10,7 @@ import contextlib
 import functools
 import sys
 import weakref
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Callable
@@ -84,6 +85,13 @@ class Capture:
         for name, original in self._originals.items():
             setattr(self._module_class, name, original)
         self._originals.clear()
+
+    def know(self, modules: Iterable[Any]) -> None:
+        """Modules that were built before anybody listened: they exist, and nothing is known of where they come from."""
+        for module in modules:
+            if self.construction(module) is None:
+                self.constructions[id(module)] = Construction(weakref.ref(module))
+                self.order.append(id(module))
 
     def forget(self) -> None:
         """Drops the notes: the bundle is written."""

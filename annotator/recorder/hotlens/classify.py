@@ -89,6 +89,11 @@ class Classifier:
             self._forwards[cls] = getattr(own, "__code__", None)
         return self._forwards[cls] is code
 
+    def _acts_as_optimizer(self, subject: Any) -> bool:
+        """Not of torch's class, with the two methods that a training loop calls (fastai, an update of the user's own)."""
+        cls = type(subject)
+        return callable(getattr(cls, "step", None)) and callable(getattr(cls, "zero_grad", None)) and not self.is_module(subject)
+
     def stage(self, frame: FrameType) -> str | None:
         """Which stage the call performs; None when its subject says it is none."""
         name = frame.f_code.co_name
@@ -97,6 +102,6 @@ class Classifier:
         subject = first_argument(frame)
         if name == "__next__":
             return "data" if isinstance(subject, self._loader) else None
-        if not isinstance(subject, self._optimizer):
+        if not isinstance(subject, self._optimizer) and not self._acts_as_optimizer(subject):
             return None
         return "zero_grad" if name == "zero_grad" else "optimizer"

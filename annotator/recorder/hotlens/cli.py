@@ -1,11 +1,14 @@
-"""Command line of the recorder: `record [options] -- SCRIPT ARGS…` or `record [options] -- -m MODULE ARGS…`.
+"""Command line of the package: `record [options] -- SCRIPT ARGS…` or `… -m MODULE ARGS…`; `run` is the same and says what came out.
 
-Exit status: the script's own; 2 wrong usage; 3 the recorder could not start or could not write (said on stderr).
+The other verbs of `hotlens` are the program's: they are handed to it. Exit status: the script's own; 2 wrong usage; 3 the recorder could
+not start or could not write (said on stderr).
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -13,6 +16,9 @@ from typing import NoReturn
 from . import __version__
 from .options import DEFAULT_STEPS, DEFAULT_WARMUP, Options
 from .steps import KINDS
+
+PROGRAM_VERBS = ("lsp", "report", "check", "diff", "serve", "export", "doctor")
+WITH_VALUE = ("--out", "--warmup", "--steps", "--step", "--progress-fd")
 
 
 def count(least: int) -> object:
@@ -34,27 +40,38 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=__version__)
     verbs = top.add_subparsers(dest="verb", required=True)
-    record = verbs.add_parser("record", help="run a script and write a bundle")
+    for verb in ("record", "run"):
+        _add_options(verbs.add_parser(verb, help="run a script and write a bundle"))
+    for verb in PROGRAM_VERBS:
+        verbs.add_parser(verb, help="of the hotlens program", add_help=False)
+    return top
+
+
+def _add_options(record: argparse.ArgumentParser) -> None:
     record.add_argument("--out", default=".", help="the folder that holds .hotlens/profiles (default: the current one)")
     record.add_argument("--warmup", type=count(0), default=DEFAULT_WARMUP, help="steps before anything is timed")  # type: ignore[arg-type]
     record.add_argument("--steps", type=count(1), default=DEFAULT_STEPS, help="steps under the profiler")  # type: ignore[arg-type]
     record.add_argument("--step", choices=("auto", *KINDS), default="auto", help="what marks a step (default: what the loop does shows it)")
     record.add_argument("--keep-going", action="store_true", help="let the script finish instead of stopping it when the bundle is written")
     record.add_argument("--progress-fd", type=int, default=None, help="write progress as JSON lines to this descriptor")
-    record.add_argument("-m", dest="module", default=None, help=argparse.SUPPRESS)
     record.add_argument("command", nargs=argparse.REMAINDER, metavar="-- SCRIPT ARGS… | -- -m MODULE ARGS…")
-    return top
+
+
+def cut(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Our own words, and the command: from `--`, from `-m` or from the first word that is neither an option nor an option's value."""
+    words = list(arguments)
+    at = 1
+    while at < len(words) and words[at].startswith("-") and words[at] not in ("--", "-m"):
+        at += 2 if words[at] in WITH_VALUE else 1
+    own, command = words[:at], words[at:]
+    return own, command[1:] if command[:1] == ["--"] else command
 
 
 def parse(arguments: Sequence[str]) -> Options:
     """The options; exits with status 2 and a usage line where they make no sense."""
     p = parser()
-    a = p.parse_args(list(arguments))
-    command: list[str] = list(a.command)
-    if command and command[0] == "--":
-        command = command[1:]
-    if a.module is not None:
-        command = ["-m", a.module, *command]
+    own, command = cut(arguments)
+    a = p.parse_args(own)
     if not command or command == ["-m"]:
         p.error("name the script to run: record -- train.py, or record -- -m package.train")
     return Options(
@@ -65,12 +82,25 @@ def parse(arguments: Sequence[str]) -> Options:
         keep_going=a.keep_going,
         out=a.out,
         progress_fd=a.progress_fd,
+        announce=a.verb == "run",
     )
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
+    if arguments and arguments[0] in PROGRAM_VERBS:
+        hand_over(arguments)
     options = parse(arguments)
     from .run import run
 
     run(options)
     sys.exit(0)
+
+
+def hand_over(arguments: Sequence[str]) -> NoReturn:
+    """Becomes the program: the one that was installed with this package, else the one on PATH."""
+    beside = os.path.join(os.path.dirname(sys.executable), "hotlens")
+    program = beside if os.access(beside, os.X_OK) else shutil.which("hotlens")
+    if program is None:
+        print(f"hotlens: the program is not installed beside {sys.executable} and not on PATH. Install it: pip install .", file=sys.stderr)
+        sys.exit(3)
+    os.execv(program, [program, *arguments])

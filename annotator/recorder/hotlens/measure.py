@@ -14,6 +14,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from .report import RecorderError
@@ -108,6 +109,40 @@ def _without_allocator_warning() -> Iterator[None]:
                     os.write(2, line)
 
 
+@dataclass
+class ExportedTrace:
+    """A trace as the profiler wrote it."""
+
+    path: str
+    not_steps: list[int] = field(default_factory=list)  # numbers of ranges that were opened for a step that was none
+
+    def write(self, target: str) -> None:
+        """Gzipped, with the ranges renamed that were no steps."""
+        if self.path.endswith(".gz"):  # of a bundle that is written again
+            shutil.copyfile(self.path, target)
+            return
+        if self.not_steps:
+            self._rename()
+        with open(self.path, "rb") as source, gzip.open(target, "wb", compresslevel=5) as file:
+            shutil.copyfileobj(source, file, 1 << 20)
+
+    def _rename(self) -> None:
+        with open(self.path, "rb") as file:
+            text = file.read()
+        for number in self.not_steps:
+            old, new = STEP_NAME.format(number), NO_STEP_NAME.format(number)
+            text = text.replace(f'"{old}"'.encode(), f'"{new}"'.encode())
+        with open(self.path, "wb") as file:
+            file.write(text)
+
+
+def export(profiler: Any, path: str, not_steps: list[int]) -> ExportedTrace:
+    """Raises OSError when the disk does not take it."""
+    profiler.export_chrome_trace(path)
+    _check_whole(path)
+    return ExportedTrace(path, not_steps)
+
+
 class ProfiledSteps:
     """Steps under torch.profiler, each in a range ProfilerStep#N; time between two steps is in none."""
 
@@ -119,7 +154,7 @@ class ProfiledSteps:
         if device_module() is not None:
             activities.append(ProfilerActivity.CUDA)
         self._before = torch.empty(1) if details else None  # a block from before the profiler, to be freed under it
-        self.exported: str | None = None
+        self.exported: ExportedTrace | None = None
         self._profiler: Any = profile(activities=activities, record_shapes=details, profile_memory=details)
         self._range: Any = None
         self._number = -1
@@ -171,27 +206,8 @@ class ProfiledSteps:
 
     def export(self, path: str) -> None:
         """Takes the trace out of the stopped profiler. Must come before another profiler starts: that one reuses its memory."""
-        self._profiler.export_chrome_trace(path)
+        self.exported = export(self._profiler, path, self._not_steps)
         self._profiler = None
-        _check_whole(path)
-        self.exported = path
-
-    def write(self, path: str) -> None:
-        """The exported trace, gzipped, with the ranges renamed that were no steps."""
-        assert self.exported is not None
-        if self._not_steps:
-            self._rename(self.exported)
-        with open(self.exported, "rb") as source, gzip.open(path, "wb", compresslevel=5) as target:
-            shutil.copyfileobj(source, target, 1 << 20)
-
-    def _rename(self, path: str) -> None:
-        with open(path, "rb") as file:
-            text = file.read()
-        for number in self._not_steps:
-            old, new = STEP_NAME.format(number), NO_STEP_NAME.format(number)
-            text = text.replace(f'"{old}"'.encode(), f'"{new}"'.encode())
-        with open(path, "wb") as file:
-            file.write(text)
 
 
 def _check_whole(path: str) -> None:

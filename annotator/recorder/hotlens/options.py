@@ -19,3 +19,4 @@ class Options:
     keep_going: bool = False
     out: str = "."
     progress_fd: int | None = None
+    announce: bool = False  # say on stderr which bundle was written

@@ -6,7 +6,7 @@ from typing import Callable
 
 from . import bundle
 from .mapping import MapStep
-from .measure import ProfiledSteps, StepClock
+from .measure import ExportedTrace, ProfiledSteps, StepClock
 
 
 class Phase:
@@ -61,6 +61,11 @@ class Measured(Phase):
         super().__init__(steps)
         self.details = details
         self.profile: ProfiledSteps | None = None
+
+    def trace(self) -> ExportedTrace:
+        """Of a phase that is finished and has a step."""
+        assert self.profile is not None and self.profile.exported is not None
+        return self.profile.exported
 
     def start(self) -> None:
         super().start()

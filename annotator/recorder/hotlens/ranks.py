@@ -99,11 +99,10 @@ def _read(path: str) -> Part | None:
 
 
 def member(profiles: str, environment: Any = os.environ) -> Member | None:
-    """From the variables that launchers set; None for a process that trains alone."""
+    """From the variables that launchers set; None for a process that trains alone, or alone on its machine as far as can be known."""
     try:
-        rank, size = int(environment["RANK"]), int(environment["WORLD_SIZE"])
-        local = int(environment.get("LOCAL_RANK", rank))
-        local_size = int(environment.get("LOCAL_WORLD_SIZE", size))
+        rank, local = int(environment["RANK"]), int(environment["LOCAL_RANK"])
+        local_size = int(environment.get("LOCAL_WORLD_SIZE") or environment["LOCAL_SIZE"])
     except (KeyError, ValueError):
         return None
     if local_size < 2 or not 0 <= local < local_size:

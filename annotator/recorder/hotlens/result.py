@@ -39,9 +39,9 @@ def plain_steps(past: Sequence[Phase]) -> list[int]:
 def part(rank: int, past: Sequence[Phase], path: str) -> Part:
     """What a follower delivers; its trace is written to `path`."""
     measured = longest(past)
-    if measured is None or measured.profile is None:
+    if measured is None:
         return Part(rank, failure="it ended before one step was measured")
-    measured.profile.write(path)
+    measured.trace().write(path)
     return Part(rank, path, plain_steps(past), measured.durations)
 
 
@@ -51,11 +51,11 @@ def longest(past: Sequence[Phase]) -> Measured | None:
     return max(reversed(found), key=lambda p: p.done, default=None)
 
 
-def why_nothing(finder: StepFinder, boundary: Boundary | None) -> str:
+def why_nothing(finder: StepFinder, step_known: bool) -> str:
     """The sentence for a script that ended before a step was measured."""
     if "torch" not in sys.modules:
         return "the script never imported torch. Profile the script that trains"
-    if boundary is not None:
+    if step_known:
         return "training ended before one step was measured. Train longer, or profile with --warmup 1 --steps 1"
     seen = finder.seen()
     if finder.wanted is not None:
@@ -72,7 +72,7 @@ def recording(
 ) -> Recording:
     """Needs a measured step. What is missing is added to `warnings`."""
     measured = longest(past)
-    assert measured is not None and measured.profile is not None
+    assert measured is not None
     plain = plain_steps(past)
     mapped = next((p for p in past if isinstance(p, Mapped) and p.done), None)
     fault = mapped.map.fault if mapped is not None and mapped.map is not None else None
@@ -100,10 +100,10 @@ def recording(
         samples_per_step=samples,
         plain_ns=plain,
         profiled_ns=measured.durations,
-        measured=measured.profile,
+        measured=measured.trace(),
         map_ns=mapped.durations[0] if mapped else None,
         mapped=mapped.map if mapped else None,
-        map_profile=mapped.profile if mapped else None,
+        map_trace=mapped.trace() if mapped else None,
         warnings=warnings,
         rank=ranks.own,
         others=ranks.others,

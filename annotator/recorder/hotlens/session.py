@@ -1,7 +1,7 @@
-"""The order of a run: warm-up, plain steps, measured steps, the map step, the bundle.
+"""One run from the import of torch to its bundle: warm-up until the step is known, then its course, then the end.
 
-A session is told about every boundary by the hooks and hands the step to the phase that is on. Where the number of steps left is not known,
-one measured step and the map step come first, so that a short script still leaves a bundle; a later, longer window replaces that one step.
+A session is told about every event by the hooks. During warm-up they go to the finder; afterwards boundaries and side events go to the
+course.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ from typing import Any, Callable, TypeVar, cast
 
 from . import bundle, ranks, result
 from .capture import Capture
+from .course import Course, plan
 from .frames import Files
 from .hooks import Hooks
 from .mapping import MapStep
 from .options import Options
-from .phases import Farewell, Mapped, Measured, Phase, Plain
+from .phases import Farewell, Phase
 from .ranks import Part
 from .report import RecorderError, Reporter, Warnings
 from .steps import Boundary, StepFinder
-from .tree import class_file
+from .tree import model_files
 
 # A script that swallows the early stop is asked this often again before the process ends.
 STOP_TRIES = 3
-# So many steps in a row with something unusual in them are the loop's own way.
-UNUSUAL_IN_A_ROW = 12
 Event = TypeVar("Event", bound=Callable[..., None])
 CANNOT_RECORD = 3  # exit status
 COMPILED = (
@@ -69,17 +68,12 @@ class Session:
         self.capture = Capture(files)
         self.finder = StepFinder(options.warmup, options.step)
         self.hooks: Hooks | None = None
-        self.boundary: Boundary | None = None
         self.warnings = Warnings()
-        self.phases: list[Phase] = []
-        self.past: list[Phase] = []
+        self.course: Course | None = None
         self.batch_sizes: dict[int, Any] = {}  # by loader
         self.samples: int | None = None
         self.bundle: str | None = None
         self.over = False
-        self.unusual: set[tuple[str, int]] = set()  # events of the open step that steps of this loop do not have
-        self.trained = False  # the open step has had a backward pass
-        self.left_out = 0  # steps in a row that were left out for them
         self.ranks = ranks.member(folder)
         self.draft = bundle.Draft(folder, os.environ.get(bundle.NAME_VARIABLE) if self._leads() else None)
         self.boundaries = 0  # of the chosen kind, from the start of the script
@@ -109,10 +103,8 @@ class Session:
     def _in_worker(self) -> None:
         """A forked process neither records nor writes."""
         self.leave()
-        for phase in self.phases:
-            if isinstance(phase, Mapped) and phase.map is not None:
-                phase.map.abandon()
-        self.phases, self.past = [], []
+        if self.course is not None:
+            self.course.forked()
 
     def leave(self) -> None:
         """Takes everything of ours out of the process."""
@@ -125,30 +117,29 @@ class Session:
 
     @_harmless
     def on_fetch(self, loader: int, iterator: Any) -> None:
-        if self.boundary is None:
+        if self.course is None:
             self.batch_sizes[loader] = getattr(getattr(iterator, "_index_sampler", None), "batch_size", None)
             self._choose(self._finder().fetch(loader), iterator)
-        elif (self.boundary.by, self.boundary.key) == ("loader", loader):
+        elif self._is_boundary("loader", loader):
             self._next_step()
         else:
-            self._side_event("fetch", loader)
+            self.course.side_event("fetch", loader)
 
     @_harmless
     def on_exhausted(self, loader: int) -> None:
-        if self.boundary is None:
+        if self.course is None:
             self.finder.exhausted(loader)
-        elif (self.boundary.by, self.boundary.key) == ("loader", loader):
-            if self.phases and self.phases[0].open:
-                self.phases[0].drop_step()
+        elif self._is_boundary("loader", loader):
+            self.course.no_step()
         else:
-            self._side_event("end", loader)
+            self.course.side_event("end", loader)
 
     @_harmless
     def on_evaluation(self) -> None:
-        if self.boundary is None:
+        if self.course is None:
             self.finder.evaluation()
         else:
-            self._side_event("evaluation", 0)
+            self.course.side_event("evaluation", 0)
 
     @_harmless
     def on_optimizer(self, optimizer: int, in_backward: bool) -> None:
@@ -156,9 +147,10 @@ class Session:
 
     @_harmless
     def on_backward(self, fresh: bool) -> None:
-        if self.boundary is not None and self.boundary.inference:
+        if self.course is not None and self.course.boundary.inference:
             self._start_over()
-        self.trained = True
+        if self.course is not None:
+            self.course.backward()
         self._stepped("backward", lambda: self._finder().backward(fresh))
 
     @_harmless
@@ -166,10 +158,13 @@ class Session:
         self._stepped("forward", lambda: self._finder().forward(root, gradients))
 
     def _stepped(self, by: str, tell_finder: Callable[[], Boundary | None]) -> None:
-        if self.boundary is None:
+        if self.course is None:
             self._choose(tell_finder(), None)
-        elif self.boundary.by == by:
+        elif self.course.boundary.by == by:
             self._next_step()
+
+    def _is_boundary(self, by: str, key: int) -> bool:
+        return self.course is not None and (self.course.boundary.by, self.course.boundary.key) == (by, key)
 
     def _finder(self) -> StepFinder:
         self.finder.idle_optimizers = self.hooks.idle_optimizers() if self.hooks is not None else 0
@@ -181,110 +176,64 @@ class Session:
         if boundary is None:
             return
         assert self.hooks is not None
-        self.boundary = boundary
+        farewell = self.ranks is not None and self.ranks.leads and not self.options.keep_going
+        phases = plan(self.options.steps, _steps_left(iterator), boundary, self._map_step if self._leads() else None, farewell)
+        self.course = Course(boundary, phases, self.draft, self.reporter, self.warnings)
         self.samples = self._samples_per_step(boundary)
         self.boundaries = self.finder.events_of(boundary) - 1
         self.capture.uninstall()
         self.hooks.keep_only(boundary)
-        self.phases = self._plan(_steps_left(iterator))
         self._next_step()
 
     def _start_over(self) -> None:
         """What looked like inference was the evaluation before a training: that is to be measured."""
-        assert self.hooks is not None
-        self._drop_phases()
+        assert self.hooks is not None and self.course is not None
+        self.course.abandon()
         self.draft.discard()
-        self.boundary, self.samples = None, None
+        self.course, self.samples = None, None
         self.finder = StepFinder(self.options.warmup, self.options.step)
         self.hooks.remove()
         self._listen()
-
-    def _plan(self, left: int | None) -> list[Phase]:
-        assert self.boundary is not None
-        steps = self.options.steps
-        mapped: Phase = Mapped(self._map_step, self.boundary.by) if self._leads() else Plain(1)
-        # A range of the script's that was opened under one profiler must not be closed under the next one (torch writes to freed memory
-        # then): a step without a profiler lies between two.
-        if left is not None and left >= 2 * steps + 1:
-            order = [Plain(steps - 1), Measured(steps), Plain(1), mapped]
-        else:
-            order = [Measured(1), Plain(1), mapped, Plain(max(1, steps - 1)), Measured(steps)]
-        if self.ranks is not None and self.ranks.leads and not self.options.keep_going:
-            order.append(Farewell(1))
-        return [phase for phase in order if phase.steps]
 
     def _leads(self) -> bool:
         return self.ranks is None or self.ranks.leads
 
     def _map_step(self) -> MapStep:
         modules = self.capture.alive()
-        found = {class_file(cls) for m in modules for cls in type(m).__mro__}
-        return MapStep(self.files, {f for f in found if f is not None and not self.files.is_library(f)}, modules)
-
-    def _side_event(self, kind: str, key: int) -> None:
-        """Within a step: an epoch that ends, an evaluation, another loader. Where steps of this loop have none, this is not one."""
-        assert self.boundary is not None
-        if (kind, key) not in self.boundary.usual:
-            self.unusual.add((kind, key))
+        return MapStep(self.files, model_files(modules, self.files), modules)
 
     def _next_step(self) -> None:
         """At a boundary: the step that was open ends, the next begins."""
+        assert self.course is not None
         self.boundaries += 1
         stop = self._leads() or self._leader_stops()
         try:
             if stop and not self._leads():
-                self._finish_phases()
-            self._hand_over()
+                self.course.finish()
+            self.course.next_step(self._phase_starts)
+            if self.course.over and self.bundle is None:
+                self._write(not self.options.keep_going, None if self.options.keep_going else 0, None)
         except OSError as error:
             self.give_up(str(bundle.cannot_write(self.folder, error)))
             self.stopping = True
             raise SystemExit(CANNOT_RECORD) from None
-        if not self.phases and stop:
+        if self.course.over and stop:
             self._stop_script()
+
+    def _phase_starts(self, phase: Phase) -> None:
+        if isinstance(phase, Farewell) and self.ranks is not None:
+            self.ranks.announce_stop(self.boundaries + 1)
 
     def _leader_stops(self) -> bool:
         assert self.ranks is not None
         at = self.ranks.stops_at()
         return at is not None and self.boundaries >= at
 
-    def _hand_over(self) -> None:
-        if self.phases and self.phases[0].open:
-            self._close_step(self.phases[0])
-        self.unusual.clear()
-        self.trained = False
-        while self.phases and self.phases[0].done >= self.phases[0].steps:
-            phase = self.phases.pop(0)
-            self.past.append(phase)
-            phase.finish(self.draft)
-        if self.phases:
-            phase = self.phases[0]
-            if phase.clock is None:
-                phase.start()
-                if isinstance(phase, Farewell) and self.ranks is not None:
-                    self.ranks.announce_stop(self.boundaries + 1)
-            phase.begin_step()
-        elif self.bundle is None:
-            self._write(stopped_early=not self.options.keep_going, exit_code=None if self.options.keep_going else 0, error=None)
-
-    def _close_step(self, phase: Phase) -> None:
-        assert self.boundary is not None
-        only_called = self.boundary.by == "forward" and not self.boundary.inference and not self.trained
-        unusual = self.unusual and self.left_out < UNUSUAL_IN_A_ROW
-        if (only_called or unusual) and not isinstance(phase, Farewell):
-            self.left_out += 1
-            self.warnings.add(
-                "steps_left_out", "steps with an evaluation or the end of an epoch in them are not steps of training; left out"
-            )
-            phase.drop_step()
-            return
-        self.left_out = 0
-        phase.end_step()
-        self.reporter.progress(phase.name, step=phase.done, of=phase.steps)
-
     # -- the end
 
     def give_up(self, message: str) -> None:
-        self._drop_phases()
+        if self.course is not None:
+            self.course.abandon()
         self.leave()
         self.draft.discard()
         self._tell_leader(message)
@@ -295,15 +244,6 @@ class Session:
         if self.ranks is not None and not self.ranks.leads and self.bundle is None:
             with contextlib.suppress(OSError):
                 self.ranks.deliver(Part(self.ranks.rank, failure=failure))
-
-    def _drop_phases(self) -> None:
-        for phase in self.phases:
-            with contextlib.suppress(Exception):
-                if phase.open:
-                    phase.drop_step()
-                if isinstance(phase, Measured) and phase.profile is not None:
-                    phase.profile.stop()
-        self.phases, self.past = [], []
 
     def _stop_script(self) -> None:
         """Everything is recorded: the script ends here, or goes on alone."""
@@ -335,33 +275,27 @@ class Session:
             self.draft.discard()
 
     def _settle(self, exit_code: int | None, error: dict[str, Any] | None, interrupted: bool) -> None:
-        self._finish_phases()
+        past: list[Phase] = []
+        if self.course is not None:
+            self.course.finish()
+            past = self.course.past
         self.leave()
         if interrupted:
             self.reporter.progress("failed", message="interrupted", error=error)
-        elif result.longest(self.past) is not None:
+        elif result.longest(past) is not None:
             self._write(stopped_early=False, exit_code=exit_code, error=error)
         elif not self._leads():
-            self._tell_leader("its script failed" if error is not None else result.why_nothing(self.finder, self.boundary))
+            self._tell_leader("its script failed" if error is not None else result.why_nothing(self.finder, self.course is not None))
         elif error is not None:
             self.reporter.progress("failed", message="the script failed before a step was measured", error=error)
         else:
-            self.reporter.fail(result.why_nothing(self.finder, self.boundary))
-
-    def _finish_phases(self) -> None:
-        """Ends the phases as they are."""
-        phases, self.phases = self.phases, []
-        for phase in phases:
-            self.past.append(phase)
-            if phase.open:
-                phase.drop_step()
-            phase.finish(self.draft)
+            self.reporter.fail(result.why_nothing(self.finder, self.course is not None))
 
     def _deliver(self) -> None:
         """A follower's part; the bundle is the leader's."""
-        assert self.ranks is not None
-        self.ranks.deliver(result.part(self.ranks.rank, self.past, self.ranks.trace_path()))
-        self.past.clear()
+        assert self.ranks is not None and self.course is not None
+        self.ranks.deliver(result.part(self.ranks.rank, self.course.past, self.ranks.trace_path()))
+        self.course.past.clear()
         self.capture.forget()
         self.draft.discard()
         self.bundle = ""
@@ -372,18 +306,22 @@ class Session:
             return
         self.reporter.progress("write")
         found = result.Ranks(self.ranks.rank, self.ranks.collect()) if self.ranks is not None else result.Ranks()
-        assert self.boundary is not None and self.hooks is not None
+        assert self.course is not None and self.hooks is not None
         if self.hooks.compiles:
             self.warnings.add("compiled", COMPILED)
         end = result.End(stopped_early, exit_code, error)
-        recording = result.recording(self.options, self.cwd, self.boundary, self.samples, self.past, self.warnings, end, found)
+        recording = result.recording(
+            self.options, self.cwd, self.course.boundary, self.samples, self.course.past, self.warnings, end, found
+        )
         self.bundle = bundle.write(recording, self.capture, self.files, self.draft)
         if self.ranks is not None:
             self.ranks.clear()
-        self.past.clear()
+        self.course.past.clear()
         self.capture.forget()
         for warning in self.warnings.as_list():
             self.reporter.say(warning["message"])
+        if self.options.announce:
+            self.reporter.say(f"{len(recording.profiled_ns)} measured steps ({self.course.boundary.why}) in {self.bundle}")
         self.reporter.progress("done", bundle=self.bundle, steps=len(recording.profiled_ns))
 
     # -- small facts
@@ -395,7 +333,7 @@ class Session:
 
     def _gradients_are_fresh(self) -> bool:
         """The first captured parameter that can have a gradient has none, or zeros: a new update begins."""
-        if self.boundary is not None or self.over:
+        if self.course is not None or self.over:
             return True
         with contextlib.suppress(Exception):  # a gradient that cannot be compared (sparse, on a device that failed)
             for module in self.capture.alive():

@@ -218,6 +218,12 @@ def _class_site(cls: type, sites: Sites, files: Files) -> Site | None:
     return sites.class_header(filename, cls.__qualname__)
 
 
+def model_files(modules: list[Any], files: Files) -> set[str]:
+    """The files of the classes of some modules and of their bases, torch's and the standard library's left out."""
+    found = {class_file(cls) for m in modules for cls in type(m).__mro__}
+    return {f for f in found if f is not None and not files.is_library(f)}
+
+
 def class_file(cls: type) -> str | None:
     """The file of the module that defines a class, by the name frames have for it."""
     return getattr(sys.modules.get(cls.__module__), "__file__", None)

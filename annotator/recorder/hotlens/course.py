@@ -1,0 +1,120 @@
+"""The course of a run once its step is known: which phase has the open step, when a step is none, what is past.
+
+Where the number of steps left is not known, one measured step and the map step come first, so that a short script still leaves a bundle; a
+later, longer window replaces that one step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Callable
+
+from .bundle import Draft
+from .mapping import MapStep
+from .phases import Farewell, Mapped, Measured, Phase, Plain
+from .report import Reporter, Warnings
+from .steps import Boundary
+
+# So many steps in a row with something unusual in them are the loop's own way.
+UNUSUAL_IN_A_ROW = 12
+LEFT_OUT = "steps with an evaluation or the end of an epoch in them are not steps of training; left out"
+
+
+def plan(steps: int, left: int | None, boundary: Boundary, map_step: Callable[[], MapStep] | None, farewell: bool) -> list[Phase]:
+    """The phases for `steps` measured steps. `left`: steps the script is known to have; without `map_step` a plain step stands for it."""
+    mapped: Phase = Mapped(map_step, boundary.by) if map_step is not None else Plain(1)
+    # A range of the script's that was opened under one profiler must not be closed under the next one (torch writes to freed memory
+    # then): a step without a profiler lies between two.
+    if left is not None and left >= 2 * steps + 1:
+        order = [Plain(steps - 1), Measured(steps), Plain(1), mapped]
+    else:
+        order = [Measured(1), Plain(1), mapped, Plain(max(1, steps - 1)), Measured(steps)]
+    return [phase for phase in order if phase.steps] + ([Farewell(1)] if farewell else [])
+
+
+class Course:
+    """Phases to come and past. Boundaries and side events come in the order in which the loop has them."""
+
+    def __init__(self, boundary: Boundary, phases: Sequence[Phase], draft: Draft, reporter: Reporter, warnings: Warnings) -> None:
+        self.boundary = boundary
+        self.phases = list(phases)
+        self.past: list[Phase] = []
+        self.draft = draft
+        self.reporter = reporter
+        self.warnings = warnings
+        self._unusual = False  # the open step has had something that steps of this loop do not have
+        self._trained = False  # the open step has had a backward pass
+        self._left_out = 0  # steps in a row
+
+    @property
+    def over(self) -> bool:
+        return not self.phases
+
+    def side_event(self, kind: str, key: int) -> None:
+        """Within a step: an epoch that ends, an evaluation, another loader. Where steps of this loop have none, this is not one."""
+        self._unusual = self._unusual or (kind, key) not in self.boundary.usual
+
+    def backward(self) -> None:
+        self._trained = True
+
+    def next_step(self, starts: Callable[[Phase], None]) -> None:
+        """At a boundary: the step that was open ends, the next begins. `starts` is told of each phase as it starts."""
+        if self.phases and self.phases[0].open:
+            self._close_step(self.phases[0])
+        self._unusual = self._trained = False
+        while self.phases and self.phases[0].done >= self.phases[0].steps:
+            self._finish(self.phases.pop(0))
+        if self.phases:
+            phase = self.phases[0]
+            if phase.clock is None:
+                phase.start()
+                starts(phase)
+            phase.begin_step()
+
+    def _close_step(self, phase: Phase) -> None:
+        if self._is_step() or isinstance(phase, Farewell):
+            self._left_out = 0
+            phase.end_step()
+            self.reporter.progress(phase.name, step=phase.done, of=phase.steps)
+        else:
+            self._left_out += 1
+            self.warnings.add("steps_left_out", LEFT_OUT)
+            phase.drop_step()
+
+    def _is_step(self) -> bool:
+        if self.boundary.by == "forward" and not self.boundary.inference and not self._trained:
+            return False  # the model was called in an evaluation
+        return not self._unusual or self._left_out >= UNUSUAL_IN_A_ROW
+
+    def no_step(self) -> None:
+        """What was begun turns out not to be a step: the loader was at its end."""
+        if self.phases and self.phases[0].open:
+            self.phases[0].drop_step()
+
+    def finish(self) -> None:
+        """Ends the phases as they are."""
+        self.no_step()
+        while self.phases:
+            self._finish(self.phases.pop(0))
+
+    def _finish(self, phase: Phase) -> None:
+        self.past.append(phase)
+        phase.finish(self.draft)
+
+    def abandon(self) -> None:
+        """Drops everything; nothing of a profiler stays on."""
+        for phase in self.phases:
+            with contextlib.suppress(Exception):
+                if phase.open:
+                    phase.drop_step()
+                if isinstance(phase, Measured) and phase.profile is not None:
+                    phase.profile.stop()
+        self.phases, self.past = [], []
+
+    def forked(self) -> None:
+        """In a forked process: what belongs to the parent's profiler is left alone."""
+        for phase in self.phases:
+            if isinstance(phase, Mapped) and phase.map is not None:
+                phase.map.abandon()
+        self.phases, self.past = [], []
