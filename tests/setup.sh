@@ -54,6 +54,9 @@ if [ ! -e "$stamp" ]; then
   "$python/bin/python" -m pip install -q --disable-pip-version-check -c tests/requirements.txt torch 2>&1 | grep -v '^WARNING: Location' >&2 || true
   "$python/bin/python" -m pip install -q --disable-pip-version-check -c tests/requirements.txt "${packages[@]}" 2>&1 |
     grep -v '^WARNING: Location' >&2 || true
+  # Alone: it asks for torchvision, whose package is built for CUDA and breaks lightning and transformers beside a CPU torch.
+  [ "$what" = test ] && "$python/bin/python" -m pip install -q --disable-pip-version-check --no-deps fastai==2.8.12 2>&1 |
+    grep -v '^WARNING: Location' >&2 || true
   "$python/bin/python" -c 'import torch, sklearn'
   touch "$stamp"
 fi
