@@ -149,7 +149,7 @@ class Rows(torch.utils.data.Dataset):
 
 data = DataLoaders(FastLoader(Rows(), bs=8, shuffle=True), FastLoader(Rows(), bs=8))
 learn = Learner(data, Net(), loss_func=nn.CrossEntropyLoss())
-with learn.no_bar(), learn.no_logging():
+with learn.no_logging():
     learn.fit(3, 0.01)
 """
 )

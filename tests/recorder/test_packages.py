@@ -42,6 +42,24 @@ for batch in DataLoader(torch.randint(0, 100, (200, 16)), batch_size=4):
     optimizer.zero_grad()
 """
 
+AUTO = """\
+import torch
+from transformers import AutoModelForMaskedLM, BertConfig
+
+def build():
+    config = BertConfig(vocab_size=100, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+    return AutoModelForMaskedLM.from_config(config)
+
+model = build().train()
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+for step in range(40):
+    ids = torch.randint(0, 100, (4, 16))
+    loss = model(input_ids=ids, labels=ids).loss
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
 
 def recorded(folder: Path, text: str) -> Bundle:
     run = record_text(folder, text)
@@ -104,3 +122,15 @@ def test_only_the_script_is_workspace(bert: Bundle) -> None:
 def test_stages_are_lines_of_the_script(gpt2: Bundle) -> None:
     assert {file_of(gpt2, s["site"]) for s in gpt2.model["stages"]} == {"train.py"}
     assert gpt2.stages()["data"] == ["for batch in DataLoader(torch.randint(0, 100, (200, 16)), batch_size=4)"]
+
+
+def test_a_model_from_a_packages_factory_stands_at_the_users_line(tmp_path: Path) -> None:
+    bundle = recorded(tmp_path, AUTO)
+    check_bundle(bundle)
+    root = bundle.module("")
+    assert root["class"] == "BertForMaskedLM"
+    assert bundle.text(root["attached"]) == "return AutoModelForMaskedLM.from_config(config)"
+    assert file_of(bundle, root["attached"]) == "train.py" and file_of(bundle, root["class_site"]) == "modeling_bert.py"
+    layers = [m for m in bundle.model["modules"] if m["parent"] >= 0]
+    assert {file_of(bundle, m["attached"]) for m in layers if m["attached"]} == {"modeling_bert.py"}
+    assert bundle.stages()["forward"] == ["model(input_ids=ids, labels=ids)"]

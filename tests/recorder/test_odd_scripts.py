@@ -1,0 +1,195 @@
+"""Scripts and sources that are not as expected: recorded as far as they go, and never broken."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+from conftest import plain, record, record_text
+from scripts import MODEL, STEP, counted_loop, indent, loop
+from test_bundle import check_bundle
+from test_map_step import check_nesting, markers
+
+FORKS = (
+    "import os\nchild = os.fork()\nif child == 0:\n    model(torch.randn(2, 8)).sum().backward()\n    os._exit(0)\nos.waitpid(child, 0)\n"
+)
+SLOTS = """\
+class Slotted(nn.Module):
+    __slots__ = ("kept",)
+    def __init__(self):
+        super().__init__()
+        self.kept = 3
+        self.inner = nn.Linear(8, 3)
+    def forward(self, x):
+        return self.inner(x)
+model = Slotted()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+CYCLE = """\
+class Child(nn.Module):
+    def __init__(self, owner):
+        super().__init__()
+        self.layer = nn.Linear(8, 3)
+        object.__setattr__(self, "owner", owner)
+    def forward(self, x):
+        return self.layer(x)
+class Owner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.child = Child(self)
+        self.me = [self]
+    def forward(self, x):
+        return self.child(x)
+model = Owner()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+TWICE = """\
+def first():
+    class Same(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l = nn.Linear(8, 8)
+        def forward(self, x):
+            return self.l(x)
+    return Same()
+def second():
+    class Same(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l = nn.Linear(8, 3)
+        def forward(self, x):
+            return self.l(x).relu()
+    return Same()
+model = nn.Sequential(first(), second())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+GENERATED = """\
+exec(compile('''
+class Made(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(8, 3)
+    def forward(self, x):
+        return self.l(x)
+''', "<ipython-input-1-abc>", "exec"))
+model = Made()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+TRACED = "model = torch.fx.symbolic_trace(model)\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+SAVED = "import copy, io, pickle\nbefore = copy.deepcopy(model)\n"
+SAVES = "torch.save(model, io.BytesIO())\ncopy.deepcopy(model)\npickle.loads(pickle.dumps(optimizer))\n"
+OVERRIDDEN = """\
+class Called(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(8, 3)
+    def __call__(self, x):
+        return self.forward(x)
+    def forward(self, x):
+        return self.l(x)
+model = Called()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+SCRIPTS = {
+    "forks": loop(step=STEP).replace("for x", FORKS + "for x"),
+    "slots": loop().replace("for x", SLOTS + "for x"),
+    "cycles": loop().replace("for x", CYCLE + "for x"),
+    "one class name twice": loop().replace("for x", TWICE + "for x"),
+    "generated source": loop().replace("for x", GENERATED + "for x"),
+    "torch.fx": loop().replace("for x", TRACED + "for x"),
+    "saved and copied while recorded": loop(step=STEP + SAVES).replace("for x", SAVED + "for x"),
+    "overridden __call__": loop().replace("for x", OVERRIDDEN + "for x"),
+    "Windows line ends": loop().replace("\n", "\r\n"),
+    "tabs and wide characters": loop().replace("    ", "\t").replace("criterion = ", "größe = '漢字'\ncriterion = "),
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_an_odd_script_is_recorded(tmp_path: Path, name: str) -> None:
+    (tmp_path / "train.py").write_bytes(SCRIPTS[name].encode())
+    run = record(tmp_path, ["train.py"])
+    assert run.code == 0, run.err
+    check_bundle(run.bundle)
+    check_nesting(markers(run.bundle))
+    assert run.bundle.manifest["steps_measured"] == 5 and run.bundle.manifest["warnings"] == []
+    stages = run.bundle.stages()
+    assert stages["backward"] == ["loss.backward()"] and stages["forward"] == ["model(x)"]
+    called = {run.bundle.model["modules"][c["module"]]["class"] for c in run.bundle.model["calls"]}
+    assert "Linear" in called
+
+
+def test_modules_of_one_class_name_have_their_own_lines(tmp_path: Path) -> None:
+    bundle = record_text(tmp_path, SCRIPTS["one class name twice"]).bundle
+    lines = [bundle.module(path)["attached"]["line"] for path in ("0.l", "1.l")]
+    assert [SCRIPTS["one class name twice"].splitlines()[n].strip() for n in lines] == [
+        "self.l = nn.Linear(8, 8)",
+        "self.l = nn.Linear(8, 3)",
+    ]
+
+
+def test_columns_count_bytes_whatever_ends_the_lines(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_bytes(SCRIPTS["Windows line ends"].encode())
+    bundle = record(tmp_path, ["train.py"]).bundle
+    assert bundle.text(bundle.module("a")["attached"]) == "self.a = nn.Linear(8, 16)"
+
+
+def test_a_model_from_a_zip_is_recorded_without_its_lines(tmp_path: Path) -> None:
+    source = MODEL[: MODEL.index("model = Net()")]
+    with zipfile.ZipFile(tmp_path / "models.zip", "w") as archive:
+        archive.writestr("zipped.py", source)
+    script = (
+        "import sys\nsys.path.insert(0, 'models.zip')\nfrom zipped import *\n"
+        + MODEL[MODEL.index("model = Net()") :]
+        + "for x, y in loader():\n"
+        + indent(STEP)
+    )
+    run = record_text(tmp_path, script)
+    assert run.code == 0, run.err
+    check_bundle(run.bundle)
+    assert run.bundle.module("a")["class"] == "Linear"
+    for file in run.bundle.model["files"]:
+        assert file["copy"] is not None or "models.zip" in file["path"]
+
+
+def test_a_model_that_is_deleted_in_the_middle(tmp_path: Path) -> None:
+    remake = "if i == 9:\n    del model, optimizer\n    model = Net()\n    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+    run = record_text(tmp_path, counted_loop(60, step=remake + STEP, after="print('end')\n"))
+    assert run.code == 0 and run.out in ("", "end\n")
+    assert run.bundles == [] or run.bundle.manifest["steps_measured"] >= 1
+
+
+@pytest.mark.parametrize("end", ["import sys; sys.exit(5)", "raise RuntimeError('second')"])
+def test_an_end_in_the_second_step_is_the_scripts(tmp_path: Path, end: str) -> None:
+    script = "count = 0\n" + loop(step=f"count += 1\nif count == 2: {end}\n" + STEP)
+    run = record_text(tmp_path, script)
+    expected = plain(tmp_path, ["train.py"])
+    assert run.code == expected.returncode and run.bundles == []
+    assert expected.stderr in run.err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_workspace_needs_another_place(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "train.py").write_text(loop())
+    folder.chmod(0o555)
+    try:
+        run = record(folder, ["train.py"])
+        assert run.code == 3 and "--out DIR" in run.err
+        assert record(folder, ["train.py"], out=tmp_path / "elsewhere").code == 0
+    finally:
+        folder.chmod(0o755)
+
+
+def test_compiled_modules_are_measured_as_a_whole_and_it_is_said(tmp_path: Path) -> None:
+    script = counted_loop(60).replace("for i in", "model = torch.compile(model, backend='eager')\nfor i in")
+    run = record_text(tmp_path, script)
+    assert run.code == 0, run.err
+    check_bundle(run.bundle)
+    assert [w["code"] for w in run.bundle.manifest["warnings"]] == ["compiled"]
+    assert "TORCH_COMPILE_DISABLE=1" in run.err and run.bundle.manifest["steps_measured"] == 5
+    model = run.bundle.model
+    root = model["modules"][model["roots"][0]["module"]]
+    assert root["class"] == "OptimizedModule" and root["id"] in [c["module"] for c in model["calls"]]
