@@ -31,7 +31,10 @@ run_sanitize() { build sanitize && ctest --preset sanitize; }
 run_fuzz() { bash tests/fuzz/run.sh 25; }
 run_recorder() { python -m pytest tests/recorder; }
 run_install() { bash tests/install.sh; }
-run_models() { build release && python -m pytest tests/e2e/real_models; }
+run_models() {
+  build release && bash tests/e2e/install_models.sh build/models &&
+    HOTLENS_MODELS_PYTHON=$root/build/models/bin/python python -m pytest tests/e2e/real_models
+}
 run_lsp() { build release && python -m pytest tests/e2e/lsp; }
 run_cli() { build release && python -m pytest tests/e2e/cli; }
 run_editors() { build release && bash tests/e2e/run.sh build/release/bin build/editors; }

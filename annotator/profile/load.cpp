@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "annotator/profile/annotated.h"
@@ -163,19 +164,19 @@ PlaceKey key_of(const Site& site) {
   return {site.file.index, site.line, site.end_line, site.column.value_or(kNothing), site.end_column.value_or(kNothing)};
 }
 
-// Calls that start at the same expression, outermost only: what a container calls belongs to the container's call.
+// Calls that start at the same expression. What a container calls belongs to the container's call: listed there, not counted again.
 void fill_call_sites(const Model& model, const std::vector<std::uint32_t>& position, Profile& profile) {
   std::map<PlaceKey, std::size_t> known;
+  std::set<std::pair<std::size_t, std::uint32_t>> listed;
   for (const ModelCall& call : model.calls) {
     if (!call.site || call.module == kNothing) continue;
     const PlaceKey key = key_of(*call.site);
-    if (call.parent != kNothing && model.calls[call.parent].site && key_of(*model.calls[call.parent].site) == key) continue;
     const auto [at, fresh] = known.try_emplace(key, profile.call_sites.size());
     if (fresh) profile.call_sites.push_back({.site = *call.site, .modules = {}, .calls = 0});
     CallSite& place = profile.call_sites[at->second];
-    const ModuleId module{position[call.module]};
-    if (std::ranges::find(place.modules, module) == place.modules.end()) place.modules.push_back(module);
-    ++place.calls;
+    if (listed.emplace(at->second, call.module).second) place.modules.push_back(ModuleId{position[call.module]});
+    const bool inner = call.parent != kNothing && model.calls[call.parent].site && key_of(*model.calls[call.parent].site) == key;
+    if (!inner) ++place.calls;
   }
 }
 

@@ -136,11 +136,11 @@ struct Line {
   std::vector<Slice> slices;
 };
 
-// A call of modules from one expression. The modules are those called directly from it.
+// A call of modules from one expression: those called directly from it, and those that torch's containers and composites call for it.
 struct CallSite {
   Site site;
   std::vector<ModuleId> modules;
-  std::int64_t calls = 0;
+  std::int64_t calls = 0;  // direct ones, in one step
 };
 
 struct StageSite {  // where the training loop enters a stage
