@@ -52,10 +52,19 @@ struct LineRange {
   friend bool operator==(const LineRange&, const LineRange&) = default;
 };
 
+// A piece of a hint's label that stands for one call of the line.
+struct LabelPart {
+  std::string text;
+  std::string tooltip;                         // one line; empty: none of its own
+  std::optional<source::Position> definition;  // where the module is defined, when that is in the same file
+};
+
 struct Hint {
   source::Position at;  // end of the line
   std::string label;    // at most 20 characters
   std::string tooltip;  // Markdown or plain text, see Options
+  // Of a line with several calls: the label in pieces, left to right like the calls; else empty.
+  std::vector<LabelPart> parts = {};
 };
 
 struct Hover {

@@ -70,6 +70,23 @@ std::vector<std::uint32_t> outer_lines(const Profile& profile, FileId file) {
   return rows;
 }
 
+std::vector<std::uint32_t> call_places(const Profile& profile) {
+  std::vector<std::uint32_t> places(profile.modules.size(), 0);
+  for (const profile::CallSite& call : profile.call_sites) {
+    for (ModuleId id : call.modules) ++places.at(id.index);
+  }
+  return places;
+}
+
+std::vector<std::uint32_t> definitions(const Profile& profile, const Collected& collected) {
+  std::vector<std::uint32_t> facts(profile.modules.size(), kNoFact);
+  for (std::uint32_t fact = 0; fact < collected.facts.size(); ++fact) {
+    if (collected.facts[fact].role != Role::definition) continue;
+    for (ModuleId id : collected.meanings[fact].modules) facts.at(id.index) = fact;
+  }
+  return facts;
+}
+
 std::optional<std::string> read_text(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return std::nullopt;
@@ -121,8 +138,14 @@ std::shared_ptr<const FileFacts> bind(std::shared_ptr<const Profile> profile, co
   std::optional<std::string> executed = copy.empty() ? std::nullopt : read_text(copy);
   if (!executed) return nullptr;
   source::Anchors anchors = source::Anchors::bind(source::Tree::parse(std::move(*executed)), collected.facts);
-  return std::make_shared<const FileFacts>(
-      FileFacts{.profile = std::move(profile), .file = file, .anchors = std::move(anchors), .meanings = std::move(collected.meanings)});
+  std::vector<std::uint32_t> places = call_places(*profile);
+  std::vector<std::uint32_t> defined = definitions(*profile, collected);
+  return std::make_shared<const FileFacts>(FileFacts{.profile = std::move(profile),
+                                                     .file = file,
+                                                     .anchors = std::move(anchors),
+                                                     .meanings = std::move(collected.meanings),
+                                                     .call_places = std::move(places),
+                                                     .definitions = std::move(defined)});
 }
 
 FileView view(std::filesystem::path path, source::Tree tree, std::shared_ptr<const FileFacts> facts,

@@ -18,11 +18,16 @@ struct Meaning {
   std::uint32_t row = 0;                   // line: index into Profile::lines; stage: index into Profile::stage_sites
 };
 
+inline constexpr std::uint32_t kNoFact = 0xffffffff;
+
 struct FileFacts {
   std::shared_ptr<const profile::Profile> profile;
   profile::FileId file;
   source::Anchors anchors;
   std::vector<Meaning> meanings;  // indexed by Fact::key
+  // Per module of the profile:
+  std::vector<std::uint32_t> call_places;  // how many expressions call it, in all files
+  std::vector<std::uint32_t> definitions;  // the fact of its definition in this file, or kNoFact
 };
 
 // The profile's facts of `file`, before they are bound; pure. Facts and meanings have the same order.

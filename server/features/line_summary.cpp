@@ -145,7 +145,10 @@ std::vector<LineSummary> summarize(const FileView& view, LineRange lines) {
   }
   std::vector<LineSummary> out;
   out.reserve(by_line.size());
-  for (const auto& [line, facts] : by_line) out.push_back(summarize_facts(view, facts));
+  for (auto& [line, facts] : by_line) {
+    out.push_back(summarize_facts(view, facts));
+    out.back().facts = std::move(facts);
+  }
   return out;
 }
 

@@ -26,6 +26,7 @@ struct LineSummary {
   std::vector<profile::ModuleId> modules;  // outermost ones; empty for a line without modules
   std::vector<profile::Stage> stages;      // for a stage
   std::vector<profile::Slice> slices;
+  std::vector<std::uint32_t> facts;  // what it was made from: indices into view.placements
 };
 
 bool has_stage(const LineSummary& summary, profile::Stage stage);

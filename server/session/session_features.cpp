@@ -24,6 +24,23 @@ bool wanted(const std::string& kind, const std::vector<std::string>& only) {
          });
 }
 
+// A label in parts where the line has several calls, each with its own tooltip and definition.
+Json label_json(const features::Hint& hint, const std::string& uri, const Places& places, bool markdown) {
+  if (hint.parts.empty()) return hint.label;
+  Json parts = Json::array();
+  for (const features::LabelPart& part : hint.parts) {
+    Json one = Json::object();
+    one["value"] = part.text;
+    if (!part.tooltip.empty()) one["tooltip"] = markup(part.tooltip, markdown);
+    if (part.definition) {
+      const protocol::Position at = places.to_client(*part.definition);
+      one["location"] = {{"uri", uri}, {"range", to_json(protocol::Range{at, at})}};
+    }
+    parts.push_back(std::move(one));
+  }
+  return parts;
+}
+
 Json command_json(const std::string& title, const std::string& command, const std::string& uri) {
   return {{"title", title}, {"command", command}, {"arguments", {{{"uri", uri}}}}};
 }
@@ -54,7 +71,7 @@ Json Session::hints_of(const Document& document, const std::optional<protocol::R
   for (const features::Hint& hint : document.hints(lines, how)) {
     const protocol::Position at = places.to_client(hint.at);
     if (range && (at < range->start || range->end < at)) continue;
-    Json one{{"position", to_json(at)}, {"label", hint.label}, {"paddingLeft", true}};
+    Json one{{"position", to_json(at)}, {"label", label_json(hint, document.uri(), places, how.markdown)}, {"paddingLeft", true}};
     if (lazy) {
       one["data"] = Json::array({document.serial(), document.version()});
     } else if (!hint.tooltip.empty()) {
