@@ -157,6 +157,16 @@ std::string EditScript::move_body() {
   return "nothing";
 }
 
+// A function or class goes away: deleted, or split off to another file.
+std::string EditScript::remove_body() {
+  std::size_t from = random_chunk(is_named_header);
+  if (from == chunks_.size()) return "nothing";
+  std::size_t end = behind_body(from);
+  if (end - from > chunks_.size() / 3) return "nothing";  // something must be left to look at
+  chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(from), chunks_.begin() + static_cast<std::ptrdiff_t>(end));
+  return "remove body";
+}
+
 std::string EditScript::rename() {
   std::size_t at = random_chunk(is_named_header);
   if (at == chunks_.size()) return "nothing";
@@ -200,6 +210,22 @@ std::string EditScript::wrap() {
   return "wrap";
 }
 
+// Some statements of one block under a new header.
+std::string EditScript::wrap_run() {
+  std::size_t begin = random_chunk(is_plain_code), end = begin;
+  if (begin == chunks_.size()) return "nothing";
+  auto joins = [&](const Chunk& chunk) { return is_plain_code(chunk) && chunk.indent == chunks_[begin].indent; };
+  while (end < chunks_.size() && end - begin < 2 + begin % 4 && joins(chunks_[end])) ++end;
+  Chunk header{.lines = {"if self.enabled:"}, .indent = 0, .code = true, .header = true, .changed = true};
+  indent_to(header, chunks_[begin].indent);
+  for (std::size_t at = begin; at < end; ++at) {
+    indent_to(chunks_[at], chunks_[at].indent + 4);
+    chunks_[at].moved = true;
+  }
+  chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(begin), header);
+  return "wrap run";
+}
+
 std::string EditScript::change() {
   std::size_t at = random_chunk(is_plain_code);
   if (at == chunks_.size()) return "nothing";
@@ -210,7 +236,7 @@ std::string EditScript::change() {
 }
 
 std::string EditScript::step() {
-  switch (below(12)) {
+  switch (below(14)) {
     case 0:
       return insert_new();
     case 1:
@@ -231,6 +257,10 @@ std::string EditScript::step() {
       return reformat();
     case 10:
       return wrap();
+    case 11:
+      return wrap_run();
+    case 12:
+      return remove_body();
     default:
       return change();
   }

@@ -50,9 +50,11 @@ class EditScript {
   std::string remove();
   std::string move();
   std::string move_body();
+  std::string remove_body();
   std::string rename();
   std::string reformat();
   std::string wrap();
+  std::string wrap_run();
   std::string change();
 
   std::vector<Chunk> chunks_;

@@ -1,6 +1,6 @@
 // Random edit scripts over real files, checked against what became of every statement.
 //
-// HOTLENS_TEST_SEQUENCES sets how many, HOTLENS_TEST_SEED repeats a run.
+// HOTLENS_TEST_SEQUENCES sets how many, HOTLENS_TEST_SEED repeats a run; HOTLENS_TEST_FILE keeps to files with that in their path.
 #include <cstdlib>
 #include <set>
 #include <sstream>
