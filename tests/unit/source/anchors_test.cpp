@@ -200,6 +200,20 @@ TEST_CASE("Repeated statements are told apart by their neighbours, or not claime
   }
 }
 
+TEST_CASE("A method that may be the one of another class is not claimed") {
+  auto method = [](const std::string& name) { return "    def " + name + "(self, value):\n        self.head.weight = value\n"; };
+  std::string before = "class A:\n" + method("put") + "\n\nclass B:\n" + method("put") + "    other = 1\n";
+  Tree executed = Tree::parse(before);
+  Fact fact{.role = Role::line, .range = {{2, 8}, {2, 32}}, .has_columns = true, .function = "A.put"};
+  Anchors anchors = Anchors::bind(executed, std::vector{fact});
+  auto state = [&](const std::string& now) { return anchors.place(Tree::parse(now))[0].state; };
+  // B's method moved into A, and A's renamed: nobody can tell.
+  CHECK(state("class A:\n" + method("put") + method("put_renamed") + "\n\nclass B:\n    other = 1\n") == State::context);
+  // A copy under a new name takes nothing away.
+  CHECK(state("class A:\n" + method("put") + method("put_copy") + "\n\nclass B:\n" + method("put") + "    other = 1\n") == State::fresh);
+  CHECK(state("class A:\n" + method("put") + "\n\nclass B:\n    other = 1\n") == State::fresh);
+}
+
 TEST_CASE("A fact that the syntax does not bear out is not confirmed") {
   MarkedText text = marked("class A:\n    def f(self):\n        $0x = $1y\n\n    def g(self):\n        $2h(1)\n");
   struct Case {
