@@ -58,11 +58,14 @@ std::string number(Ns time, const Unit& unit) {
   return fmt::format("{:.{}f}", value, value < 9.95 ? 1 : 0);
 }
 
-// Where the module's definition stands now, when it is in this file.
-std::optional<source::Position> definition_of(const FileView& view, profile::ModuleId id) {
-  const std::uint32_t fact = view.facts->definitions.at(id.index);
+// Where the modules' definition stands now, when they have one and it is in this file.
+std::optional<source::Position> definition_of(const FileView& view, const std::vector<profile::ModuleId>& modules) {
+  if (modules.empty()) return std::nullopt;
+  const auto fact_of = [&](profile::ModuleId id) { return view.facts->definitions.at(id.index); };
+  const std::uint32_t fact = fact_of(modules.front());
   if (fact == kNoFact || view.placements[fact].state == source::State::orphan) return std::nullopt;
-  return view.placements[fact].range.begin;
+  const bool one = std::ranges::all_of(modules, [&](profile::ModuleId id) { return fact_of(id) == fact; });
+  return one ? std::optional(view.placements[fact].range.begin) : std::nullopt;
 }
 
 std::string part_tooltip(const FileView& view, const LinePart& part, const Options& options) {
@@ -84,8 +87,7 @@ std::vector<LabelPart> parted_label(const FileView& view, const LineSummary& sum
   for (const LinePart& part : parts) {
     const std::string text = (pieces.empty() ? mark(summary.state) : "+") + number(part.value, unit);
     numbers += text;
-    pieces.push_back({.text = text, .tooltip = part_tooltip(view, part, options), .definition = std::nullopt});
-    if (part.modules.size() == 1) pieces.back().definition = definition_of(view, part.modules.front());
+    pieces.push_back({.text = text, .tooltip = part_tooltip(view, part, options), .definition = definition_of(view, part.modules)});
   }
   const std::string percent = " " + format_share(share);
   const std::string times = summary.times > 1 ? fmt::format(" ×{}", summary.times) : "";

@@ -86,7 +86,9 @@ class Session {
   Answer hover(const Json& params);
   Answer code_lenses(const Json& params);
   Answer code_actions(const Json& params);
-  Json hints_of(const Document& document, const std::optional<protocol::Range>& range, bool lazy) const;
+  // `own`: for clients that draw themselves; labels are plain text and tooltips complete.
+  enum class HintForm { own, eager, lazy };
+  Json hints_of(const Document& document, const std::optional<protocol::Range>& range, HintForm form) const;
   Document* readable(const protocol::Reader& params);  // null: not open, not ours, or out of step
   features::Options options() const;
   bool waits_for_first_hints(const Document& document) const;

@@ -24,9 +24,8 @@ bool wanted(const std::string& kind, const std::vector<std::string>& only) {
          });
 }
 
-// A label in parts where the line has several calls, each with its own tooltip and definition.
-Json label_json(const features::Hint& hint, const std::string& uri, const Places& places, bool markdown) {
-  if (hint.parts.empty()) return hint.label;
+// The label of a line with several calls: each part has its own tooltip and definition.
+Json parts_json(const features::Hint& hint, const std::string& uri, const Places& places, bool markdown) {
   Json parts = Json::array();
   for (const features::LabelPart& part : hint.parts) {
     Json one = Json::object();
@@ -61,7 +60,8 @@ Document* Session::readable(const Reader& params) {
   return document != nullptr && document->in_step() ? document : nullptr;
 }
 
-Json Session::hints_of(const Document& document, const std::optional<protocol::Range>& range, bool lazy) const {
+Json Session::hints_of(const Document& document, const std::optional<protocol::Range>& range, HintForm form) const {
+  const bool lazy = form == HintForm::lazy;
   Json list = Json::array();
   if (!settings_.hints_enabled) return list;
   const Places places(document.text(), document.lines(), client_.can.encoding);
@@ -71,7 +71,8 @@ Json Session::hints_of(const Document& document, const std::optional<protocol::R
   for (const features::Hint& hint : document.hints(lines, how)) {
     const protocol::Position at = places.to_client(hint.at);
     if (range && (at < range->start || range->end < at)) continue;
-    Json one{{"position", to_json(at)}, {"label", label_json(hint, document.uri(), places, how.markdown)}, {"paddingLeft", true}};
+    Json one{{"position", to_json(at)}, {"label", hint.label}, {"paddingLeft", true}};
+    if (form != HintForm::own && !hint.parts.empty()) one["label"] = parts_json(hint, document.uri(), places, how.markdown);
     if (lazy) {
       one["data"] = Json::array({document.serial(), document.version()});
     } else if (!hint.tooltip.empty()) {
@@ -87,9 +88,9 @@ void Session::inlay_hints(const Json& params, Reply reply) {
   const std::string uri = reader["textDocument"]["uri"].string();
   const protocol::Range range = read_range(reader["range"]);
   if (auto error = reader.error()) return reply(std::unexpected(*error));
-  const bool lazy = client_.can.hint_lazy_tooltip;
+  const HintForm form = client_.can.hint_lazy_tooltip ? HintForm::lazy : HintForm::eager;
   when_hints_known(
-      uri, [this, range, lazy](Document* document) { return document != nullptr ? hints_of(*document, range, lazy) : Json(); },
+      uri, [this, range, form](Document* document) { return document != nullptr ? hints_of(*document, range, form) : Json(); },
       std::move(reply));
 }
 
@@ -101,7 +102,7 @@ void Session::own_hints(const Json& params, Reply reply) {
   if (auto error = reader.error()) return reply(std::unexpected(*error));
   const auto make = [this, range](Document* document) -> Json {
     if (document == nullptr) return nullptr;
-    return {{"version", document->version()}, {"hints", hints_of(*document, range, false)}};
+    return {{"version", document->version()}, {"hints", hints_of(*document, range, HintForm::own)}};
   };
   when_hints_known(uri, make, std::move(reply));
 }

@@ -18,8 +18,13 @@ def line_of(path: Path, text: str) -> int:
     return next(number for number, line in enumerate(path.read_text().splitlines()) if text in line)
 
 
+def text_of(hint: dict[str, Any]) -> str:
+    label: str | list[dict[str, Any]] = hint["label"]
+    return label if isinstance(label, str) else "".join(part["value"] for part in label)
+
+
 def by_line(hints: list[dict[str, Any]]) -> dict[int, str]:
-    return {hint["position"]["line"]: hint["label"] for hint in hints}
+    return {hint["position"]["line"]: text_of(hint) for hint in hints}
 
 
 def opened(start: Start, folder: Path, name: str = "model.py", **options: Any) -> tuple[Client, str]:
@@ -41,7 +46,7 @@ def test_layers_have_their_times_at_the_end_of_their_lines(start: Start, example
     assert [h["position"] for h in hints] == sorted((h["position"] for h in hints), key=lambda p: p["line"])
     assert len(by_line(hints)) == len(hints)
     for hint in hints:
-        label = hint["label"]
+        label = text_of(hint)
         assert 0 < len(label) <= 20 and "\n" not in label
         assert hint["position"]["character"] == len(lines[hint["position"]["line"]])
         assert hint["paddingLeft"] is True and "textEdits" not in hint and "kind" not in hint
@@ -49,6 +54,23 @@ def test_layers_have_their_times_at_the_end_of_their_lines(start: Start, example
     assert line_of(example / "model.py", "self.layer1 = ") in by_line(hints)
     assert line_of(example / "model.py", "x = self.layer3(x)") in by_line(hints)
     assert client.hints(uri) == hints
+
+
+def test_several_calls_of_a_line_are_parts_of_its_label(start: Start, example: Path) -> None:
+    client, uri = opened(start, example, "blocks.py")
+    lines = (example / "blocks.py").read_text().splitlines()
+    parted = [hint for hint in client.hints(uri) if isinstance(hint["label"], list)]
+    assert parted != []
+    for hint in parted:
+        line, label = lines[hint["position"]["line"]], hint["label"]
+        told = [part for part in label if "location" in part]
+        assert len(label) >= 3 and told != []
+        assert all(part["value"] for part in label) and "tooltip" not in label[-1]
+        # Left to right, like the calls: each part leads to the definition of a name that the line calls.
+        names = [lines[part["location"]["range"]["start"]["line"]].split("self.")[1].split(" =")[0] for part in told]
+        places = [line.index(f"self.{name}(") for name in names]
+        assert places == sorted(places)
+        assert all(part["location"]["uri"] == uri and name in part["tooltip"]["value"] for part, name in zip(told, names))
 
 
 def test_the_range_is_exact_at_both_ends(start: Start, example: Path) -> None:

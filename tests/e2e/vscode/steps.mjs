@@ -5,7 +5,7 @@ import { sleep } from "./code_server.mjs";
 const WAIT_MS = 20000;
 const FIRST_WAIT_MS = 60000; // the page loads and the extension starts
 const RUN_WAIT_MS = 180000; // a run on a busy machine
-const LABEL = /(≠ |~)?[0-9.]+ (ns|µs|ms|s)( <?[0-9]+%)?( ×[0-9]+)?$/;
+const LABEL = /(≠ |~)?<?[0-9.]+(\+<?[0-9.]+)* (ns|µs|ms|s)( <?[0-9]+%)?( ×[0-9]+)?$/;
 const SHAPES = {
   time: (label) => label !== "" && !label.includes("≠"),
   repeated: (label) => label.includes("×") && !label.includes("≠"),
