@@ -62,10 +62,11 @@ class Sites:
         span = self.statements.source(at.code.co_filename).statement(line, column)
         return self._site(at, span) if span is not None else self.expression(at)
 
-    def class_header(self, filename: str, qualified: str) -> Site | None:
+    def class_header(self, filename: str, qualified: str, inside: int | None) -> Site | None:
+        """The header of a class; `inside` is a line of one of its methods, for a file that has the name twice."""
         plain = qualified.replace(".<locals>", "")
         source = self.statements.source(filename)
-        span = source.class_header(qualified) or source.class_header(plain)
+        span = source.class_header(qualified, inside) or source.class_header(plain, inside)
         if span is None:
             return None
         return Site(self.file(filename), span.line - 1, span.end_line - 1, span.column, span.end_column, qualified)

@@ -77,7 +77,7 @@ class Source:
         self.text = text_of(filename)
         self._statements: list[tuple[Span, ast.stmt]] = []
         self._first: dict[int, int] = {}
-        self._classes: dict[str, ast.ClassDef] = {}
+        self._classes: dict[str, list[ast.ClassDef]] = {}
         self.tree: ast.Module | None = None
         try:
             self.tree = ast.parse(self.text) if self.text is not None else None
@@ -92,7 +92,7 @@ class Source:
             if isinstance(child, ast.stmt):
                 self._add_statement(child)
             if isinstance(child, ast.ClassDef):
-                self._classes.setdefault(prefix + child.name, child)
+                self._classes.setdefault(prefix + child.name, []).append(child)
                 inner = f"{prefix}{child.name}."
             elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 inner = f"{prefix}{child.name}.<locals>."
@@ -127,9 +127,12 @@ class Source:
                 return header
         return span
 
-    def class_header(self, qualified: str) -> Span | None:
-        node = self._classes.get(qualified)
-        return _header(node) if node is not None else None
+    def class_header(self, qualified: str, inside: int | None) -> Span | None:
+        """The header of a class; of several with the name the one around the line `inside`, none where that does not tell."""
+        nodes = self._classes.get(qualified, [])
+        if len(nodes) > 1:
+            nodes = [n for n in nodes if inside is not None and n.lineno <= inside <= (n.end_lineno or n.lineno)]
+        return _header(nodes[0]) if len(nodes) == 1 else None
 
 
 class Statements:

@@ -215,7 +215,9 @@ def _class_site(cls: type, sites: Sites, files: Files) -> Site | None:
     filename = class_file(cls)
     if filename is None or files.is_library(filename):
         return None
-    return sites.class_header(filename, cls.__qualname__)
+    codes = (getattr(member, "__code__", None) for member in vars(cls).values())
+    lines = (code.co_firstlineno for code in codes if code is not None and code.co_filename == filename)
+    return sites.class_header(filename, cls.__qualname__, next(lines, None))
 
 
 def model_files(modules: list[Any], files: Files) -> set[str]:
