@@ -191,7 +191,7 @@ FRAMEWORKS = [
     Framework("accelerate", "accelerate with accumulation", ACCELERATE, "optimizer", 2, "for x, y in train", ("data",)),
     Framework("ignite", "ignite", IGNITE, "loader", 1, "trainer.run(loader(), max_epochs=2)", ALL),
     Framework("skorch", "skorch", SKORCH, "loader", 1, "net.fit(x, y)", ALL),
-    Framework("fastai", "fastai", FASTAI, "loader", 1, "learn.fit(3, 0.01)", ("data", "forward", "backward")),
+    Framework("fastai", "fastai", FASTAI, "loader", 1, "learn.fit(3, 0.01)", ALL),
 ]
 
 

@@ -74,6 +74,27 @@ def test_transformers_bert(tmp_path: Path) -> None:
     assert all(anchor["confirmed"] for anchor in shown["anchors"])
 
 
+def test_transformers_trainer(tmp_path: Path) -> None:
+    """The loop is the package's: its stages stand at the user's line that runs it, the layers in the package's model file."""
+    if subprocess.run([PYTHON, "-c", "import accelerate"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("accelerate is not installed")
+    script = tmp_path / "train.py"
+    shutil.copy(HERE / "trainer_train.py", script)
+    said = hotlens(tmp_path, "run", "--python", PYTHON, "train.py")
+    assert "step: one DataLoader batch per optimizer step" in said
+
+    mine = labels(checked(tmp_path, script), script)
+    assert milliseconds(mine["trainer.train()"]) > 0
+    assert milliseconds(mine["model = AutoModelForMaskedLM.from_config(config)"]) > 0
+
+    package = package_file("transformers.models.bert.modeling_bert")
+    theirs = labels(checked(tmp_path, package), package)
+    definition = next(line for line in theirs if line.startswith("self.layer = nn.ModuleList("))
+    assert "×3" in theirs[definition]
+    report = json.loads(hotlens(tmp_path, "report", "--format", "json"))
+    assert {"data", "forward", "backward", "optimizer"} <= {s["name"] for s in report["stages"] if s["wall_ns"] > 0}
+
+
 @pytest.fixture(scope="session")
 def torchvision_path() -> str:
     if not (TORCHVISION / "torchvision").is_dir():
