@@ -16,6 +16,14 @@ constexpr bool is_low_surrogate(std::uint32_t code) {
   return code >= 0xdc00 && code < 0xe000;
 }
 
+// Cut at the limit, before a character that would be halved.
+std::string_view shortened(std::string_view text) {
+  if (text.size() <= kNameLimit) return text;
+  std::size_t end = kNameLimit;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
 // Four hexadecimal digits at the front of `text`.
 std::uint32_t code_unit(std::string_view text) {
   if (text.size() < 4) return kReplacement;
@@ -72,7 +80,7 @@ std::string_view bare(std::string_view token) {
 }
 
 std::string unescaped(std::string_view token) {
-  const std::string_view raw = bare(token).substr(0, kNameLimit);
+  const std::string_view raw = shortened(bare(token));
   std::string text;
   text.reserve(raw.size());
   for (std::size_t i = 0; i < raw.size(); ++i) {

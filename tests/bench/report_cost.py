@@ -24,19 +24,20 @@ PEER = """
 import logging, sys, time
 logging.disable(logging.CRITICAL)
 from hta.common.trace import Trace
-start = time.perf_counter()
+start, cpu = time.perf_counter(), time.process_time()
 trace = Trace(trace_files={0: sys.argv[1]}, trace_dir="")
 trace.parse_traces(use_multiprocessing=False)
-print(time.perf_counter() - start)
+print(time.perf_counter() - start, time.process_time() - cpu)
 """
 
 
 @dataclass(frozen=True)
 class Run:
-    """Seconds of wall time, and bytes of memory at most."""
+    """Seconds of wall time and of all processors together, and bytes of memory at most."""
 
     wall: float
-    peak: int
+    cpu: float
+    peak: int = 0
 
 
 def report(trace: Path) -> Run:
@@ -47,13 +48,14 @@ def report(trace: Path) -> Run:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise RuntimeError(f"hotlens report {trace} failed with {process.returncode}")
-    return Run(wall, usage.ru_maxrss * 1024)
+    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
-def peer(python: str, trace: Path) -> float:
-    """Seconds that HTA takes to load the file."""
+def peer(python: str, trace: Path) -> Run:
+    """HTA loading the file."""
     done = subprocess.run([python, "-c", PEER, str(trace)], capture_output=True, text=True, check=True)
-    return float(done.stdout.split()[-1])
+    wall, cpu = done.stdout.split()[-2:]
+    return Run(float(wall), float(cpu))
 
 
 def json_size(trace: Path) -> int:
@@ -66,7 +68,7 @@ def json_size(trace: Path) -> int:
 
 def compare(trace: Path, runs: int, python: str | None) -> None:
     ours: list[Run] = []
-    theirs: list[float] = []
+    theirs: list[Run] = []
     for _ in range(runs):
         ours.append(report(trace))
         if python:
@@ -74,11 +76,12 @@ def compare(trace: Path, runs: int, python: str | None) -> None:
     size = json_size(trace)
     wall = min(run.wall for run in ours)
     peak = min(run.peak for run in ours)
-    line = (
-        f"{trace.name}: {size / 1e6:.1f} MB of JSON, report {wall * 1e3:.0f} ms, peak {peak / 1e6:.1f} MB ({peak / size:.2f} of the JSON)"
-    )
+    cpu = min(run.cpu for run in ours)
+    line = f"{trace.name}: {size / 1e6:.1f} MB of JSON, report {wall * 1e3:.0f} ms ({cpu * 1e3:.0f} ms of processors)"
+    line += f", peak {peak / 1e6:.1f} MB, {peak / size:.2f} of the JSON"
     if theirs:
-        line += f", HTA {min(theirs):.2f} s, ratio {min(theirs) / wall:.0f}"
+        peer_wall, peer_cpu = min(run.wall for run in theirs), min(run.cpu for run in theirs)
+        line += f"; HTA {peer_wall:.2f} s ({peer_cpu:.2f} s), {peer_wall / wall:.0f} and {peer_cpu / cpu:.0f} times ours"
     print(line)
 
 

@@ -117,6 +117,15 @@ TEST_CASE("escaped pairs are one character, halves of pairs are none") {
   CHECK(name_at(trace, 0) == "\xf0\x9f\x98\x80 \xef\xbf\xbd \xef\xbf\xbd \xef\xbf\xbdx");
 }
 
+TEST_CASE("a name that is too long is cut between characters") {
+  std::string name = "x";
+  for (int i = 0; i < 70'000; ++i) name += "\xc3\xa9";
+  const Trace trace = read(R"({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": ")" + name + R"(", "ts": 1, "dur": 1}]})");
+  const std::string_view kept = name_at(trace, 0);
+  CHECK(kept.size() == 64 * 1024 - 1);
+  CHECK(kept == name.substr(0, kept.size()));
+}
+
 TEST_CASE("an event without usable time is left out and counted") {
   Issues issues;
   const auto trace = read_bytes(R"json({"traceEvents": [
