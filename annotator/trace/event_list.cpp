@@ -12,7 +12,8 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 using simdjson::error_code;
 
-constexpr std::size_t kPart = 32 * 1024;  // bytes parsed at once in a window with a fault: some 80 events
+constexpr std::size_t kPart = 32 * 1024;       // bytes parsed at once in a window with a fault: some 80 events
+constexpr std::size_t kAfterFault = 4 * 1024;  // bytes read singly behind a fault: another one is likely near
 constexpr std::string_view kSeparators = " \t\r\n,";
 
 // Where the list ends behind an element that begins at the front but never ends, for a quote too many: the bracket behind its last `}`.
@@ -55,18 +56,16 @@ bool EventList::read() {
       if (!more()) return closed;
       continue;
     }
+    const std::size_t seen = reader_.seen();
     if (text.front() == ']') {
       const Bracket found = bracket();
       text_.consume(1);
       if (found == Bracket::closes) return true;
       closed = true;
-      continue;
-    }
-    const std::size_t seen = reader_.seen();
-    const std::size_t cut = last_boundary(text.substr(0, limit_));
-    if (cut == kNowhere) {
+      if (!read_until(text_.consumed() + kPart)) return closed && reader_.seen() == seen;
+    } else if (const std::size_t cut = last_boundary(text.substr(0, limit_)); cut == kNowhere) {
       if (limit_ >= text.size() && more()) continue;
-      if (!read_one()) return closed;
+      if (!read_until(text_.consumed() + std::min(limit_, text_.rest().size()))) return closed && reader_.seen() == seen;
     } else {
       const std::size_t end = text_.consumed() + cut;
       const Parsed parsed = parse(cut);
@@ -74,18 +73,22 @@ bool EventList::read() {
         limit_ = kPart;
         continue;
       }
-      if (parsed == Parsed::until_fault) {
-        limit_ = kPart;
-        if (!read_one()) return closed;
-      }
-      while (parsed == Parsed::nothing && text_.consumed() < end) {
-        if (!read_one()) return closed;
-        text_.consume(std::min(text_.rest().find_first_not_of(kSeparators), text_.rest().size()));
-        if (text_.rest().starts_with(']')) break;
-      }
+      if (parsed == Parsed::until_fault) limit_ = kPart;
+      if (parsed == Parsed::until_fault && !read_until(text_.consumed() + kAfterFault)) return closed && reader_.seen() == seen;
+      if (parsed == Parsed::nothing && !read_until(end)) return closed && reader_.seen() == seen;
     }
     if (reader_.seen() > seen) closed = false;
   }
+}
+
+// Reads single elements up to `end`, or to a bracket where the list may end. False where the text ends before an element does.
+bool EventList::read_until(std::size_t end) {
+  while (text_.consumed() < end) {
+    if (!read_one()) return false;
+    text_.consume(std::min(text_.rest().find_first_not_of(kSeparators), text_.rest().size()));
+    if (text_.rest().starts_with(']')) break;
+  }
+  return true;
 }
 
 // Parses the elements before the comma at `cut` and consumes what was read. The text becomes a list for that time: a bracket before it

@@ -25,6 +25,7 @@ class EventList {
 
   Parsed parse(std::size_t cut);
   bool read_one();
+  bool read_until(std::size_t end);
   bool keep(std::string_view piece);
   void keep_or_count(std::string_view piece);
   Bracket bracket();

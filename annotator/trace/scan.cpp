@@ -28,18 +28,22 @@ std::size_t boundary_at(std::string_view text, std::size_t open) {
 
 constexpr std::size_t kSkimmed = 4096;  // bytes of an object that are searched for its phase
 
-// Whether the object at the front of `text` has a phase among its own keys, as events do and the objects in their arguments do not.
-bool has_phase(std::string_view text) {
-  for (std::size_t key = skip_space(text, 1); key < text.size() && text[key] == '"';) {
+// Whether the object at the front of `text` may be an event: it has a phase among its own keys, as the objects in arguments do not, or it
+// is damaged before it could tell.
+bool may_be_event(std::string_view text) {
+  for (std::size_t key = skip_space(text, 1); key < text.size();) {
+    if (text[key] != '"') return true;
     const std::size_t key_end = end_of_string(text, key);
     if (key_end == kNowhere) return false;
     if (text.substr(key, key_end - key) == "\"ph\"") return true;
     const std::size_t colon = skip_space(text, key_end);
-    if (colon >= text.size() || text[colon] != ':') return false;
+    if (colon >= text.size()) return false;
+    if (text[colon] != ':') return true;
     const std::size_t value_end = end_of_value(text, skip_space(text, colon + 1));
     if (value_end == kNowhere) return false;
     const std::size_t comma = skip_space(text, value_end);
-    if (comma >= text.size() || text[comma] != ',') return false;
+    if (comma >= text.size() || text[comma] == '}') return false;
+    if (text[comma] != ',') return true;
     key = skip_space(text, comma + 1);
   }
   return false;
@@ -106,7 +110,7 @@ std::size_t next_event(std::string_view text, std::size_t from, bool phase_first
     return kNowhere;
   }
   for (std::size_t open = text.find('{', from); open != kNowhere; open = text.find('{', open + 1)) {
-    if (boundary_at(text, open) != kNowhere && has_phase(text.substr(open, kSkimmed))) return open;
+    if (boundary_at(text, open) != kNowhere && may_be_event(text.substr(open, kSkimmed))) return open;
   }
   return kNowhere;
 }

@@ -27,7 +27,7 @@ std::size_t end_of_value(std::string_view text, std::size_t at);
 std::size_t last_boundary(std::string_view text);
 
 // The next `{` from `from` on that opens an event: with its phase, as torch's writers begin it, or (where `phase_first` is not set)
-// behind another object and a comma, and with a phase among its own keys.
+// behind another object and a comma, and with a phase among its own keys or damage before it.
 std::size_t next_event(std::string_view text, std::size_t from, bool phase_first);
 
 // Whether the object that opens at the front of `text` begins with its phase.
