@@ -12,8 +12,7 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 using simdjson::error_code;
 
-constexpr std::size_t kPart = 32 * 1024;       // bytes parsed at once in a window with a fault: some 80 events
-constexpr std::size_t kAfterFault = 4 * 1024;  // bytes read singly behind a fault: another one is likely near
+constexpr std::size_t kPart = 32 * 1024;  // bytes parsed at once in a window with a fault: some 80 events
 constexpr std::string_view kSeparators = " \t\r\n,";
 
 // Where the list ends behind an element that begins at the front but never ends, for a quote too many: the bracket behind its last `}`.
@@ -74,7 +73,7 @@ bool EventList::read() {
         continue;
       }
       if (parsed == Parsed::until_fault) limit_ = kPart;
-      if (parsed == Parsed::until_fault && !read_until(text_.consumed() + kAfterFault)) return closed && reader_.seen() == seen;
+      if (parsed == Parsed::until_fault && !read_one()) return closed && reader_.seen() == seen;
       if (parsed == Parsed::nothing && !read_until(end)) return closed && reader_.seen() == seen;
     }
     if (reader_.seen() > seen) closed = false;

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::size_t kMagic = 2;        // bytes that tell gzip
 constexpr std::size_t kUsualRatio = 20;  // of gzipped traces, 10 to 30
-constexpr std::size_t kEnd = std::string_view::npos;
 
 Error unreadable(std::string_view where, int error) {
   const ErrorCode code = error == ENOENT || error == ENOTDIR ? ErrorCode::not_found : ErrorCode::unreadable;
