@@ -24,6 +24,20 @@ std::optional<timeline::Transfer> from_map_step(Annotated& annotated) {
   return timeline::transfer({annotated.trace, annotated.forest, annotated.steps}, {*trace, forest, steps}, std::move(owners));
 }
 
+How how_known(timeline::ModuleSource source) {
+  switch (source) {
+    case timeline::ModuleSource::none:
+      return How::none;
+    case timeline::ModuleSource::markers:
+      return How::recorded;
+    case timeline::ModuleSource::frames:
+      return How::frames;
+    case timeline::ModuleSource::ranges:
+      return How::annotations;
+  }
+  return How::none;
+}
+
 void find_owners(Annotated& annotated) {
   if (std::optional<timeline::Transfer> transfer = from_map_step(annotated)) {
     annotated.owners = std::move(transfer->owners);
@@ -37,7 +51,7 @@ void find_owners(Annotated& annotated) {
     return;
   }
   annotated.owners = timeline::find_owners(annotated.trace, annotated.forest, annotated.steps, nullptr);
-  annotated.how = annotated.owners.frames.empty() ? How::none : How::frames;
+  annotated.how = how_known(annotated.owners.source);
 }
 
 Result<void> open_bundle(Annotated& annotated) {
@@ -78,6 +92,11 @@ Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace) {
                                  "the trace holds " + std::to_string(annotated.trace.events.size()) +
                                      " events but no operator, launch or kernel; record it with torch.profiler",
                                  bundle_or_trace.string()});
+  }
+  if (annotated.steps.other_processes > 0) {
+    const auto& main = annotated.trace.threads[annotated.forest.threads[annotated.steps.main].id.index];
+    annotated.issues.add("more-processes", "the trace holds several processes; process " + main.process + " is shown",
+                         static_cast<std::int64_t>(annotated.steps.other_processes));
   }
   find_owners(annotated);
   annotated.account = timeline::account(annotated.trace, annotated.forest, annotated.steps, annotated.owners);

@@ -85,15 +85,15 @@ std::vector<Module> recorded_modules(const Model& model) {
   return modules;
 }
 
-// "Linear_3" is class and a counter; the path is the chain of such names.
-std::vector<Module> frame_modules(const std::vector<timeline::FrameModule>& frames) {
+// The path is the chain of names from the root. In frames "Linear_3" is class and a counter; a range says nothing of the class.
+std::vector<Module> found_modules(const std::vector<timeline::FoundModule>& found, How how) {
   std::vector<Module> modules;
-  for (const timeline::FrameModule& frame : frames) {
+  for (const timeline::FoundModule& entry : found) {
     Module module;
-    module.path = frame.parent == kNothing ? frame.name : modules[frame.parent].path + "/" + frame.name;
-    module.class_name = frame.name.substr(0, frame.name.rfind('_'));
-    if (frame.parent != kNothing) module.parent = ModuleId{frame.parent};
-    module.how = How::frames;
+    module.path = entry.parent == kNothing ? entry.name : modules[entry.parent].path + "/" + entry.name;
+    if (how == How::frames) module.class_name = entry.name.substr(0, entry.name.rfind('_'));
+    if (entry.parent != kNothing) module.parent = ModuleId{entry.parent};
+    module.how = how;
     modules.push_back(std::move(module));
   }
   return modules;
@@ -182,7 +182,7 @@ void fill_call_sites(const Model& model, const std::vector<std::uint32_t>& posit
 
 void fill_modules(Annotated& annotated, Profile& profile) {
   const bool recorded = annotated.how == How::recorded;
-  std::vector<Module> modules = annotated.model ? recorded_modules(*annotated.model) : frame_modules(annotated.owners.frames);
+  std::vector<Module> modules = annotated.model ? recorded_modules(*annotated.model) : found_modules(annotated.owners.found, annotated.how);
   std::vector<std::uint32_t> parents;
   for (const Module& module : modules) parents.push_back(module.parent.valid() ? module.parent.index : kNothing);
   // A bundle without a map step may still hold frames of its own; its table of modules is another one.

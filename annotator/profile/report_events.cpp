@@ -27,8 +27,8 @@ std::vector<std::string> module_paths(const Annotated& annotated) {
     for (const ModelModule& module : annotated.model->modules) paths.push_back(module.path);
     return paths;
   }
-  for (const timeline::FrameModule& frame : annotated.owners.frames) {
-    paths.push_back(frame.parent == kNothing ? frame.name : paths[frame.parent] + "/" + frame.name);
+  for (const timeline::FoundModule& module : annotated.owners.found) {
+    paths.push_back(module.parent == kNothing ? module.name : paths[module.parent] + "/" + module.name);
   }
   return paths;
 }

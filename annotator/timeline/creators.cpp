@@ -1,12 +1,16 @@
-// Backward operator to forward operator, by sequence number.
+#include "annotator/timeline/creators.h"
+
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
-
-#include "annotator/timeline/owners.h"
+#include <utility>
 
 namespace hotlens::timeline {
 namespace {
+
+// More threads than this with one and the same number are not told apart; it bounds the work on a hostile file.
+constexpr int kMostForwardThreads = 64;
 
 struct Numbered {
   std::int64_t sequence = 0;
@@ -26,13 +30,40 @@ std::uint32_t latest(const std::vector<Numbered>& forward, std::int64_t sequence
   return next->sequence == sequence && next->thread == thread ? next->node : kNoNode;
 }
 
-// "Fwd thread id" is the profiler's own small number. The thread it stands for is the one that explains most of its backward operators.
-using Votes = std::map<std::int32_t, std::vector<std::size_t>>;
+// "Fwd thread id" is the profiler's own small number within a process. A thread's votes: how many operators with that id it explains.
+using ThreadNumber = std::pair<std::uint32_t, std::int32_t>;  // process, id
+using Votes = std::map<ThreadNumber, std::map<std::uint32_t, std::size_t>>;
 
-std::map<std::int32_t, std::uint32_t> thread_numbers(const Votes& votes) {
-  std::map<std::int32_t, std::uint32_t> numbers;
+Votes count_votes(const trace::Events& events, const Forest& forest, const std::vector<Numbered>& forward,
+                  const std::vector<Numbered>& backward) {
+  Votes votes;
+  for (const Numbered& op : backward) {
+    const std::uint32_t process = forest.threads[op.thread].process;
+    auto& by_thread = votes[{process, events.forward_thread[forest.event[op.node]]}];
+    auto at = std::ranges::lower_bound(forward, Numbered{op.sequence, 0, Ns::min(), 0});
+    for (int seen = 0; at != forward.end() && at->sequence == op.sequence && seen < kMostForwardThreads; ++seen) {
+      const std::uint32_t thread = at->thread;
+      if (forest.threads[thread].process == process && latest(forward, op.sequence, thread, op.start) != kNoNode) ++by_thread[thread];
+      at = std::ranges::upper_bound(at, forward.end(), Numbered{op.sequence, thread, Ns::max(), std::numeric_limits<std::uint32_t>::max()});
+    }
+  }
+  return votes;
+}
+
+// The thread with most votes. Threads that ran the same program tie: ids are given out in the order in which threads first run an operator,
+// so of those that tie an id takes the first that no smaller id has taken.
+std::map<ThreadNumber, std::uint32_t> thread_numbers(const Forest& forest, const Votes& votes) {
+  std::map<ThreadNumber, std::uint32_t> numbers;
+  std::vector<bool> taken(forest.threads.size());
   for (const auto& [id, by_thread] : votes) {
-    numbers[id] = static_cast<std::uint32_t>(std::ranges::max_element(by_thread) - by_thread.begin());
+    const auto rank = [&](const auto& entry) {
+      const Ns begin = forest.start[forest.threads[entry.first].begin];
+      return std::tuple(entry.second, !taken[entry.first], -begin.count());
+    };
+    const auto best = std::ranges::max_element(by_thread, {}, rank);
+    if (best == by_thread.end()) continue;
+    numbers[id] = best->first;
+    taken[best->first] = true;
   }
   return numbers;
 }
@@ -43,6 +74,20 @@ void lend_to_evaluation(const trace::Trace& trace, const Forest& forest, std::ui
   if (creator[node] == kNoNode || outer == kNoNode || forest.kind[outer] != Kind::op || creator[outer] != kNoNode) return;
   const auto name = [&](std::uint32_t at) { return trace.names[trace.events.name[forest.event[at]]]; };
   if (forest.traits_at(trace, outer).backward && name(outer).ends_with(name(node))) creator[outer] = creator[node];
+}
+
+void lend_to_accumulation(const trace::Trace& trace, const Forest& forest, std::vector<std::uint32_t>& creator) {
+  for (const Forest::Thread& thread : forest.threads) {
+    std::uint32_t last = kNoNode;
+    for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
+      if (forest.kind[node] != Kind::op) continue;
+      if (forest.traits_at(trace, node).accumulates) {
+        creator[node] = last;
+      } else if (creator[node] != kNoNode) {
+        last = creator[node];
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -58,21 +103,17 @@ std::vector<std::uint32_t> creators(const trace::Trace& trace, const Forest& for
       list.push_back({events.sequence[event], thread, forest.start[node], node});
     }
   }
-  std::ranges::sort(forward);
-  Votes votes;
-  for (const Numbered& op : backward) {
-    auto& by_thread = votes[events.forward_thread[forest.event[op.node]]];
-    by_thread.resize(forest.threads.size());
-    for (std::uint32_t thread = 0; thread < by_thread.size(); ++thread) {
-      if (latest(forward, op.sequence, thread, op.start) != kNoNode) ++by_thread[thread];
-    }
-  }
-  const auto numbers = thread_numbers(votes);
   std::vector<std::uint32_t> creator(forest.size(), kNoNode);
+  if (backward.empty()) return creator;
+  std::ranges::sort(forward);
+  const auto numbers = thread_numbers(forest, count_votes(events, forest, forward, backward));
   for (const Numbered& op : backward) {
-    creator[op.node] = latest(forward, op.sequence, numbers.at(events.forward_thread[forest.event[op.node]]), op.start);
+    const auto number = numbers.find({forest.threads[op.thread].process, events.forward_thread[forest.event[op.node]]});
+    if (number == numbers.end()) continue;
+    creator[op.node] = latest(forward, op.sequence, number->second, op.start);
     lend_to_evaluation(trace, forest, op.node, creator);
   }
+  lend_to_accumulation(trace, forest, creator);
   return creator;
 }
 

@@ -1,23 +1,24 @@
 #include "annotator/timeline/device.h"
 
 #include <algorithm>
-#include <unordered_map>
+
+#include "annotator/timeline/links.h"
 
 namespace hotlens::timeline {
 namespace {
 
-void link(Work& item, const trace::Trace& trace, const Forest& forest, const Owners& owners,
-          const std::unordered_map<std::int64_t, std::uint32_t>& launches) {
-  const std::string_view name = trace.names[trace.events.name[item.event]];
-  const auto launch = launches.find(trace.events.correlation[item.event]);
+void link(Work& item, const trace::Trace& trace, const Forest& forest, const Owners& owners, const Launches& launches) {
+  const trace::NameId name_id = trace.events.name[item.event];
+  const std::string_view name = trace.names[name_id];
+  const std::uint32_t launch = launches.of(item.event);
   item.launched = item.start;
-  item.owner.communicates = traits_of(name).communicates;
-  if (launch == launches.end()) {
+  item.owner.communicates = forest.traits[name_id.index].communicates;
+  if (launch == kNoNode) {
     item.bucket = Bucket::earlier_step;
     return;
   }
   const bool communicates = item.owner.communicates;
-  item.launch = launch->second;
+  item.launch = launch;
   item.launched = forest.start[item.launch];
   item.owner = owners.of[item.launch];
   item.owner.communicates |= communicates;
@@ -82,12 +83,7 @@ std::vector<Work> device_work(const trace::Trace& trace, const Forest& forest, c
     work.push_back({.event = event, .start = events.start[event], .end = events.end(event), .stream = events.thread[event]});
   }
   if (work.empty()) return work;
-  std::unordered_map<std::int64_t, std::uint32_t> launches;
-  for (std::uint32_t node = 0; node < forest.size(); ++node) {
-    if (forest.kind[node] != Kind::launch) continue;
-    const std::int64_t correlation = events.correlation[forest.event[node]];
-    if (correlation > 0) launches[correlation] = node;
-  }
+  const Launches launches(trace, forest);
   for (Work& item : work) link(item, trace, forest, owners, launches);
   std::ranges::stable_sort(work, {}, &Work::start);
   measure_exposure(work);

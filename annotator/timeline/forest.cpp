@@ -1,75 +1,87 @@
 #include "annotator/timeline/forest.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <numeric>
-#include <optional>
+#include <map>
+#include <string_view>
+
+#include "annotator/timeline/annotations.h"
+#include "annotator/timeline/creators.h"
 
 namespace hotlens::timeline {
 namespace {
 
 constexpr std::string_view kModuleFrame = "nn.Module: ";
 
-std::optional<std::uint32_t> number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
+// What the names of a trace mean, found out when a name is first met: most names are of Python frames and mean nothing here.
+class Lexicon {
+ public:
+  explicit Lexicon(const trace::Trace& trace)
+      : trace_(trace),
+        ranges_(trace.names.size()),
+        traits_(trace.names.size()),
+        known_range_(trace.names.size()),
+        known_traits_(trace.names.size()),
+        frame_(trace.names.size(), kUnknown) {}
 
-std::optional<Stage> stage_named(std::string_view text) {
-  for (Stage stage : {Stage::data, Stage::zero_grad, Stage::forward, Stage::loss, Stage::backward, Stage::optimizer}) {
-    if (name(stage) == text) return stage;
+  // Kind and value of an event; Kind::none for what is not a node.
+  Meaning meaning_of(std::size_t event) {
+    using trace::Category;
+    const trace::NameId name = trace_.events.name[event];
+    switch (trace_.events.category[event]) {
+      case Category::cpu_op:
+        learn_traits(name);
+        return {Kind::op, 0};
+      case Category::runtime:
+      case Category::driver:
+        learn_traits(name);
+        return {Kind::launch, 0};
+      case Category::kernel:
+      case Category::copy:
+      case Category::fill:
+        learn_traits(name);
+        return {};
+      case Category::annotation:
+        return range(name);
+      case Category::python:
+        return is_module_frame(name) ? Meaning{Kind::frame, name.index} : Meaning{};
+      default:
+        return {};
+    }
   }
-  return std::nullopt;
-}
 
-Meaning stage_meaning(Stage stage) {
-  return {Kind::stage, static_cast<std::uint32_t>(stage)};
-}
+  std::vector<Traits> traits() && { return std::move(traits_); }
 
-Meaning marker_meaning(std::string_view text) {
-  const std::size_t hash = text.find('#');
-  if (hash == std::string_view::npos) return {};
-  const std::string_view what = text.substr(0, hash);
-  const std::string_view rest = text.substr(hash + 1);
-  if (what == "stage") {
-    const std::optional<Stage> stage = stage_named(rest);
-    return stage ? stage_meaning(*stage) : Meaning{};
+ private:
+  static constexpr std::int8_t kUnknown = -1;
+
+  void learn_traits(trace::NameId name) {
+    if (known_traits_[name.index]) return;
+    known_traits_[name.index] = true;
+    traits_[name.index] = traits_of(trace_.names[name]);
   }
-  const std::optional<std::uint32_t> id = number(rest);
-  if (!id) return {};
-  if (what == "call") return {Kind::call, *id};
-  if (what == "line") return {Kind::line, *id};
-  if (what == "param") return {Kind::param, *id};
-  return {};
-}
 
-// "AddmmBackward", "AddmmBackward0", "torch::autograd::CopyBackwards": up to torch 1.8 they stand without an evaluation around them, and
-// numbers. Kernels' own operators are spelled in lower case ("aten::convolution_backward").
-bool is_autograd_node(std::string_view name) {
-  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
-  return name.ends_with("Backward") || name.ends_with("Backwards");
-}
-
-// Kind and value of an event; Kind::none for what is not a node.
-Meaning meaning_of(trace::Category category, trace::NameId name, const std::vector<Meaning>& ranges, const std::vector<bool>& frames) {
-  using trace::Category;
-  switch (category) {
-    case Category::cpu_op:
-      return {Kind::op, 0};
-    case Category::runtime:
-    case Category::driver:
-      return {Kind::launch, 0};
-    case Category::annotation:
-      return ranges[name.index];
-    case Category::python:
-      return frames[name.index] ? Meaning{Kind::frame, name.index} : Meaning{};
-    default:
-      return {};
+  Meaning range(trace::NameId name) {
+    if (!known_range_[name.index]) {
+      known_range_[name.index] = true;
+      Meaning& meaning = ranges_[name.index];
+      meaning = meaning_of_range(trace_.names[name]);
+      if (meaning.kind == Kind::range) meaning.value = name.index;
+    }
+    return ranges_[name.index];
   }
-}
+
+  bool is_module_frame(trace::NameId name) {
+    std::int8_t& known = frame_[name.index];
+    if (known == kUnknown) known = trace_.names[name].starts_with(kModuleFrame) ? 1 : 0;
+    return known == 1;
+  }
+
+  const trace::Trace& trace_;
+  std::vector<Meaning> ranges_;
+  std::vector<Traits> traits_;
+  std::vector<bool> known_range_, known_traits_;
+  std::vector<std::int8_t> frame_;
+};
 
 // Sorts a thread's nodes so that a parent stands before its children. Events mostly come sorted already.
 void sort_nodes(std::vector<std::uint32_t>& nodes, const trace::Events& events) {
@@ -82,7 +94,7 @@ void sort_nodes(std::vector<std::uint32_t>& nodes, const trace::Events& events) 
 }
 
 void append_thread(Forest& forest, const trace::Trace& trace, trace::ThreadId id, const std::vector<std::uint32_t>& events,
-                   const std::vector<Meaning>& meanings) {
+                   const std::vector<Meaning>& meanings, std::uint32_t process) {
   const auto begin = static_cast<std::uint32_t>(forest.size());
   std::vector<std::uint32_t> open;
   for (const std::uint32_t event : events) {
@@ -100,67 +112,74 @@ void append_thread(Forest& forest, const trace::Trace& trace, trace::ThreadId id
     forest.node_of[event] = node;
     open.push_back(node);
   }
-  forest.threads.push_back({id, begin, static_cast<std::uint32_t>(forest.size())});
+  forest.threads.push_back({id, process, begin, static_cast<std::uint32_t>(forest.size())});
 }
 
 }  // namespace
 
-Meaning meaning_of_range(std::string_view name) {
-  constexpr std::string_view kMarker = "hotlens.";
-  constexpr std::string_view kStep = "ProfilerStep#";
-  if (name.starts_with(kMarker)) return marker_meaning(name.substr(kMarker.size()));
-  if (name.starts_with(kStep)) {
-    const std::optional<std::uint32_t> index = number(name.substr(kStep.size()));
-    return index ? Meaning{Kind::step, *index} : Meaning{};
-  }
-  if (name.starts_with("enumerate(DataLoader)")) return stage_meaning(Stage::data);
-  if (name.starts_with("Optimizer.zero_grad")) return stage_meaning(Stage::zero_grad);
-  if (name.starts_with("Optimizer.step")) return stage_meaning(Stage::optimizer);
-  return {};
-}
-
-Traits traits_of(std::string_view name) {
-  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  Traits traits;
-  traits.accumulates = has("AccumulateGrad");
-  traits.backward = name.starts_with("autograd::engine::evaluate_function") || traits.accumulates || is_autograd_node(name);
-  traits.communicates = name == "record_param_comms" || name.starts_with("c10d::") || name.starts_with("nccl") ||
-                        name.starts_with("gloo:") || name.starts_with("ncclKernel") || name.starts_with("rccl") ||
-                        name.starts_with("oneccl_");
-  constexpr std::array<std::string_view, 10> kWaits = {
-      "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize", "cudaMemcpy",
-      "hipStreamSynchronize",  "hipDeviceSynchronize",  "hipEventSynchronize",  "hipMemcpy",
-      "cuStreamSynchronize",   "cuCtxSynchronize"};
-  traits.waits = std::ranges::find(kWaits, name) != kWaits.end();
-  traits.moves = name == "aten::to" || name == "aten::_to_copy" || name == "aten::copy_" || name == "aten::_copy_from";
-  return traits;
-}
-
 Forest nest(const trace::Trace& trace) {
   const trace::Events& events = trace.events;
-  std::vector<Meaning> ranges(trace.names.size());
-  std::vector<bool> frames(trace.names.size());
+  Lexicon lexicon(trace);
   Forest forest;
-  forest.traits.resize(trace.names.size());
-  for (std::uint32_t id = 0; id < trace.names.size(); ++id) {
-    const std::string_view name = trace.names[trace::NameId{id}];
-    ranges[id] = meaning_of_range(name);
-    frames[id] = name.starts_with(kModuleFrame);
-    forest.traits[id] = traits_of(name);
-  }
   std::vector<Meaning> meanings(events.size());
   std::vector<std::vector<std::uint32_t>> by_thread(trace.threads.size());
+  bool has_ranges = false;
   for (std::uint32_t event = 0; event < events.size(); ++event) {
-    meanings[event] = meaning_of(events.category[event], events.name[event], ranges, frames);
+    meanings[event] = lexicon.meaning_of(event);
     if (meanings[event].kind != Kind::none) by_thread[events.thread[event].index].push_back(event);
+    has_ranges |= meanings[event].kind == Kind::range;
   }
+  forest.traits = std::move(lexicon).traits();
   forest.node_of.assign(events.size(), kNoNode);
+  std::map<std::string_view, std::uint32_t> processes;
   for (std::uint32_t thread = 0; thread < by_thread.size(); ++thread) {
     if (by_thread[thread].empty()) continue;
     sort_nodes(by_thread[thread], events);
-    append_thread(forest, trace, trace::ThreadId{thread}, by_thread[thread], meanings);
+    const auto process = processes.try_emplace(trace.threads[thread].process, static_cast<std::uint32_t>(processes.size())).first;
+    append_thread(forest, trace, trace::ThreadId{thread}, by_thread[thread], meanings, process->second);
   }
-  return forest;
+  forest.creator = creators(trace, forest);
+  return has_ranges ? pruned(forest, modules_among_ranges(trace, forest)) : forest;
+}
+
+std::uint32_t after_descendants(const Forest& forest, std::uint32_t node, std::uint32_t end) {
+  std::uint32_t next = node + 1;
+  while (next < end && forest.parent[next] != kNoNode && forest.parent[next] >= node) ++next;
+  return next;
+}
+
+std::uint32_t first_from(const Forest& forest, const Forest::Thread& thread, Ns when) {
+  const auto first = forest.start.begin();
+  return static_cast<std::uint32_t>(std::lower_bound(first + thread.begin, first + thread.end, when) - first);
+}
+
+Forest pruned(const Forest& forest, const std::vector<bool>& keep) {
+  Forest result;
+  result.traits = forest.traits;
+  result.node_of.assign(forest.node_of.size(), kNoNode);
+  std::vector<std::uint32_t> place(forest.size(), kNoNode);  // the node itself, or the nearest one kept around it
+  for (const Forest::Thread& thread : forest.threads) {
+    const auto begin = static_cast<std::uint32_t>(result.size());
+    for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
+      const std::uint32_t parent = forest.parent[node] == kNoNode ? kNoNode : place[forest.parent[node]];
+      place[node] = keep[node] ? static_cast<std::uint32_t>(result.size()) : parent;
+      if (!keep[node]) continue;
+      result.node_of[forest.event[node]] = place[node];
+      result.event.push_back(forest.event[node]);
+      result.parent.push_back(parent);
+      result.kind.push_back(forest.kind[node]);
+      result.value.push_back(forest.value[node]);
+      result.start.push_back(forest.start[node]);
+      result.end.push_back(forest.end[node]);
+      result.creator.push_back(forest.creator[node]);
+    }
+    const auto end = static_cast<std::uint32_t>(result.size());
+    if (end > begin) result.threads.push_back({thread.id, thread.process, begin, end});
+  }
+  for (std::uint32_t& creator : result.creator) {
+    if (creator != kNoNode) creator = place[creator];  // creators are operators, which are always kept
+  }
+  return result;
 }
 
 }  // namespace hotlens::timeline

@@ -1,4 +1,5 @@
-// Host events nested per thread: which operator, launch, stage range, module frame or marker runs inside which.
+// Host events nested per thread: which operator, launch, stage range, module frame or marker runs inside which, and which forward operator
+// created the autograd node that a backward operator runs.
 //
 // Nodes of one thread lie together, sorted by start, longer first, then file order, so a parent stands before its children and the
 // descendants of a node follow it without a gap. Python frames other than modules and ranges that mean nothing to us are left out: such
@@ -11,45 +12,17 @@
 #include <string_view>
 #include <vector>
 
-#include "annotator/timeline/stage.h"
+#include "annotator/timeline/meaning.h"
 #include "annotator/trace/trace.h"
 
 namespace hotlens::timeline {
 
 constexpr std::uint32_t kNoNode = std::numeric_limits<std::uint32_t>::max();
 
-enum class Kind : std::uint8_t {
-  op,      // an operator, autograd's included
-  launch,  // a call of the device's runtime or driver
-  stage,   // a range that stands for a stage; value: Stage
-  frame,   // a Python frame of a module call; value: NameId of the instance
-  call,    // marker of a module call; value: id
-  line,    // marker of a source line; value: id
-  param,   // marker of a parameter's gradient accumulation; value: id
-  step,    // ProfilerStep#N; value: N
-  none,
-};
-
-// What a name means, decided once per name and not per event.
-struct Meaning {
-  Kind kind = Kind::none;
-  std::uint32_t value = 0;
-};
-Meaning meaning_of_range(std::string_view name);
-
-// Traits of operators and launches that their names tell.
-struct Traits {
-  bool backward = false;      // runs an autograd node
-  bool accumulates = false;   // AccumulateGrad
-  bool communicates = false;  // a collective of NCCL, Gloo, MPI…
-  bool waits = false;         // synchronises with the device
-  bool moves = false;         // may move a tensor to another device
-};
-Traits traits_of(std::string_view name);
-
 struct Forest {
   struct Thread {
     trace::ThreadId id;
+    std::uint32_t process = 0;         // number of the process among those of `threads`
     std::uint32_t begin = 0, end = 0;  // nodes
   };
 
@@ -58,14 +31,27 @@ struct Forest {
   std::vector<Kind> kind;
   std::vector<std::uint32_t> value;
   std::vector<Ns> start, end;
+  std::vector<std::uint32_t> creator;  // of a backward operator: the node of the forward operator that created it; else kNoNode
   std::vector<Thread> threads;         // with at least one node
   std::vector<std::uint32_t> node_of;  // by event; kNoNode where the event is no node
-  std::vector<Traits> traits;          // by NameId
+  std::vector<Traits> traits;          // by NameId; of operators, launches and device work
 
   std::size_t size() const { return event.size(); }
   const Traits& traits_at(const trace::Trace& trace, std::uint32_t node) const { return traits[trace.events.name[event[node]].index]; }
+  bool is_stage(std::uint32_t node, Stage stage) const {
+    return kind[node] == Kind::stage && value[node] == static_cast<std::uint32_t>(stage);
+  }
 };
 
 Forest nest(const trace::Trace& trace);
+
+// The node after the last descendant of `node`, at most `end`.
+std::uint32_t after_descendants(const Forest& forest, std::uint32_t node, std::uint32_t end);
+
+// The first node of the thread that starts at `when` or later; Thread::end where there is none.
+std::uint32_t first_from(const Forest& forest, const Forest::Thread& thread, Ns when);
+
+// The forest without the nodes that `keep` denies, their children handed to the nearest node kept.
+Forest pruned(const Forest& forest, const std::vector<bool>& keep);
 
 }  // namespace hotlens::timeline

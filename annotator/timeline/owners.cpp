@@ -1,41 +1,34 @@
 #include "annotator/timeline/owners.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <utility>
 
+#include "annotator/timeline/copies.h"
+#include "annotator/timeline/criteria.h"
 #include "annotator/timeline/phases.h"
 
 namespace hotlens::timeline {
 namespace {
 
-constexpr std::string_view kModuleFrame = "nn.Module: ";
-
 // Walks the nodes of a forest, parents first, and gives each what its own kind says on top of what it inherits.
 class Finder {
  public:
   Finder(const trace::Trace& trace, const Forest& forest, const Steps& steps, const ModuleMap* map)
-      : trace_(trace), forest_(forest), steps_(steps), map_(map), creator_(creators(trace, forest)) {
+      : trace_(trace), forest_(forest), steps_(steps), map_(map), modules_(find_modules(trace, forest, steps, map)) {
     owners_.of.resize(forest.size());
+    owners_.source = modules_.source;
     if (map_) call_of_module_.assign(map_->module_parent.size(), kNothing);
   }
 
   Owners run() {
-    for (const std::uint32_t thread : threads_main_first()) walk(forest_.threads[thread]);
+    for (const std::uint32_t thread : reading_order(trace_, forest_, steps_)) walk(forest_.threads[thread]);
     settle_parameters();
     lend_backward_line();
+    owners_.found = std::move(modules_.found);
     return std::move(owners_);
   }
 
  private:
-  std::vector<std::uint32_t> threads_main_first() const {
-    std::vector<std::uint32_t> order;
-    if (steps_.main != kNoNode) order.push_back(steps_.main);
-    for (std::uint32_t thread = 0; thread < forest_.threads.size(); ++thread) {
-      if (thread != steps_.main) order.push_back(thread);
-    }
-    return order;
-  }
-
   void walk(const Forest::Thread& thread) {
     for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
       Owner& owner = owners_.of[node];
@@ -45,10 +38,9 @@ class Finder {
           enter_stage(owner, static_cast<Stage>(forest_.value[node]));
           break;
         case Kind::call:
-          enter_call(owner, node);
-          break;
         case Kind::frame:
-          enter_frame(owner, node);
+        case Kind::range:
+          if (modules_.of[node] != kNothing) enter_module(owner, node, modules_.of[node]);
           break;
         case Kind::line:
           owner.line = owners_.lines.add(owner.line, forest_.value[node], forest_.start[node], false);
@@ -69,56 +61,44 @@ class Finder {
     }
   }
 
+  // An update or a fetch inside backward is no part of it.
   static void enter_stage(Owner& owner, Stage stage) {
-    owner.stage = stage;
+    const bool leaves_backward =
+        owner.direction != Direction::forward && stage != Stage::backward && stage != Stage::loss && stage != Stage::forward;
+    if (leaves_backward) {
+      owner.call = owner.made_line = kNothing;
+      owner.direction = Direction::forward;
+      owner.accumulates = false;
+    }
+    if (owner.direction == Direction::forward) owner.stage = stage;
     owner.known = true;
   }
 
-  void enter_call(Owner& owner, std::uint32_t node) {
-    const std::uint32_t id = forest_.value[node];
-    if (!map_ || id >= map_->module_of_call.size()) return;
-    const std::uint32_t module = map_->module_of_call[id];
-    if (module == kNothing) return;
+  void enter_module(Owner& owner, std::uint32_t node, std::uint32_t module) {
     const bool root = owner.call == kNothing || owner.direction == Direction::backward;
-    enter_module(owner, module, forest_.start[node], root, map_->role[module]);
-    if (owner.direction == Direction::forward && call_of_module_[module] == kNothing) call_of_module_[module] = owner.call;
-  }
-
-  void enter_frame(Owner& owner, std::uint32_t node) {
-    const std::uint32_t name = forest_.value[node];
-    const auto [known, fresh] = frame_modules_.try_emplace(name, static_cast<std::uint32_t>(owners_.frames.size()));
-    if (fresh) {
-      const std::uint32_t parent = owner.call == kNothing ? kNothing : owners_.calls.value[owner.call];
-      const std::string_view text = trace_.names[trace::NameId{name}];
-      owners_.frames.push_back({std::string(text.substr(kModuleFrame.size())), parent});
-    }
-    enter_module(owner, known->second, forest_.start[node], owner.call == kNothing, RootRole::model);
-  }
-
-  // `root`: no other module is running, so the call decides the stage.
-  void enter_module(Owner& owner, std::uint32_t module, Ns start, bool root, RootRole role) {
     if (owner.direction == Direction::backward) {
       owner.direction = Direction::recompute;
       owner.call = kNothing;
-    } else if (root && owner.direction == Direction::forward) {
-      enter_stage(owner, role == RootRole::loss ? Stage::loss : Stage::forward);
+    } else if (root && owner.direction == Direction::forward && owner.stage != Stage::data) {
+      const bool loss = map_ && map_->role[module] == RootRole::loss;
+      enter_stage(owner, loss ? Stage::loss : Stage::forward);
     }
-    owner.call = owners_.calls.add(owner.call, module, start, owner.direction != Direction::forward);
+    owner.call = owners_.calls.add(owner.call, module, forest_.start[node], owner.direction != Direction::forward);
+    if (map_ && owner.direction == Direction::forward && call_of_module_[module] == kNothing) call_of_module_[module] = owner.call;
   }
 
   void enter_op(Owner& owner, std::uint32_t node) {
-    const Traits& traits = forest_.traits_at(trace_, node);
-    const bool numbered = trace_.events.forward_thread[forest_.event[node]] > 0;
-    if (traits.backward || numbered) enter_backward(owner, node, traits.accumulates);
-    owner.communicates |= traits.communicates;
+    if (runs_backward(trace_, forest_, node)) enter_backward(owner, node, forest_.traits_at(trace_, node).accumulates);
+    owner.communicates |= forest_.traits_at(trace_, node).communicates;
   }
 
   void enter_backward(Owner& owner, std::uint32_t node, bool accumulates) {
-    enter_stage(owner, Stage::backward);
-    const std::uint32_t creator = creator_[node];
+    owner.stage = Stage::backward;
+    owner.known = true;
+    const std::uint32_t creator = forest_.creator[node];
     if (creator != kNoNode) {
       owner.call = owners_.of[creator].call;
-      owner.made_line = owners_.of[creator].line;
+      owner.made_line = accumulates ? kNothing : owners_.of[creator].line;
     } else if (owner.direction != Direction::backward || accumulates) {
       owner.call = kNothing;
       owner.made_line = kNothing;
@@ -139,13 +119,11 @@ class Finder {
       }
       if (outermost == kNoNode) continue;
       const std::uint32_t call = call_of(map_->module_of_param[id]);
-      for (node = outermost; node < forest_.size() && (node == outermost || inside(node, outermost)); ++node) owners_.of[node].call = call;
+      const std::uint32_t after = after_descendants(forest_, outermost, static_cast<std::uint32_t>(forest_.size()));
+      for (node = outermost; node < after; ++node) {
+        if (owners_.of[node].accumulates) owners_.of[node].call = call;
+      }
     }
-  }
-
-  bool inside(std::uint32_t node, std::uint32_t ancestor) const {
-    while (node != kNoNode && node > ancestor) node = forest_.parent[node];
-    return node == ancestor;
   }
 
   // A call of the module in this step; where it never ran itself, one made up from the tree.
@@ -164,7 +142,7 @@ class Finder {
     if (steps_.main == kNoNode) return;
     const Forest::Thread& main = forest_.threads[steps_.main];
     for (std::uint32_t stage = main.begin; stage < main.end; ++stage) {
-      if (forest_.kind[stage] != Kind::stage || forest_.value[stage] != static_cast<std::uint32_t>(Stage::backward)) continue;
+      if (!forest_.is_stage(stage, Stage::backward)) continue;
       for (std::uint32_t thread = 0; thread < forest_.threads.size(); ++thread) {
         if (thread != steps_.main) lend_line(forest_.threads[thread], stage);
       }
@@ -172,9 +150,8 @@ class Finder {
   }
 
   void lend_line(const Forest::Thread& thread, std::uint32_t stage) {
-    const auto starts = std::span(forest_.start).subspan(thread.begin, thread.end - thread.begin);
-    auto node = static_cast<std::uint32_t>(std::ranges::lower_bound(starts, forest_.start[stage]) - starts.begin()) + thread.begin;
-    for (; node < thread.end && forest_.start[node] < forest_.end[stage]; ++node) {
+    for (std::uint32_t node = first_from(forest_, thread, forest_.start[stage]);
+         node < thread.end && forest_.start[node] < forest_.end[stage]; ++node) {
       if (owners_.of[node].line == kNothing) owners_.of[node].line = owners_.of[stage].line;
     }
   }
@@ -183,11 +160,10 @@ class Finder {
   const Forest& forest_;
   const Steps& steps_;
   const ModuleMap* map_;
-  std::vector<std::uint32_t> creator_;
+  Modules modules_;
   Owners owners_;
   std::vector<std::uint32_t> call_of_module_;
   std::vector<std::uint32_t> parameters_;
-  std::unordered_map<std::uint32_t, std::uint32_t> frame_modules_;
 };
 
 }  // namespace
@@ -216,8 +192,8 @@ std::uint32_t Chains::common(std::uint32_t a, std::uint32_t b) const {
 Owners find_owners(const trace::Trace& trace, const Forest& forest, const Steps& steps, const ModuleMap* map) {
   Owners owners = Finder(trace, forest, steps, map).run();
   mark_copies(trace, forest, owners);
-  mark_criteria(forest, steps, owners);
-  fill_phases(forest, steps, owners);
+  mark_criteria(trace, forest, steps, owners);
+  fill_phases(trace, forest, steps, owners);
   return owners;
 }
 

@@ -1,21 +1,18 @@
 // Whose time it is: module call, source line, stage and direction of every host node of a trace.
 //
-// Three sources, best first: the markers of the map step; the operators of the map step that a clean step repeats (align.h); `nn.Module:`
-// frames. Backward operators belong to the module call whose forward created the autograd node (sequence number and forward thread, latest
-// start); AccumulateGrad to the owner of its parameter; a module run again inside backward is a recomputation.
+// Module calls come from modules.h, or for a clean step from the operators of the map step that it repeats (align.h). Backward operators
+// belong to the module call whose forward created the autograd node (creators.h); AccumulateGrad to the owner of its parameter; a module
+// run again inside backward is a recomputation. An optimizer that runs in a hook, inside backward, is the optimizer's.
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "annotator/timeline/forest.h"
+#include "annotator/timeline/modules.h"
 #include "annotator/timeline/steps.h"
 
 namespace hotlens::timeline {
-
-constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
 
 // A tree of executions (module calls, or source lines), each inside the one that was running when it began.
 struct Chains {
@@ -42,32 +39,14 @@ struct Owner {
   friend bool operator==(const Owner&, const Owner&) = default;
 };
 
-enum class RootRole : std::uint8_t { model, loss, other };
-
-// What the recorder knows about the ids in its markers.
-struct ModuleMap {
-  std::vector<std::uint32_t> module_of_call, module_of_param;
-  std::vector<std::uint32_t> module_parent;  // by module; kNothing for a root
-  std::vector<RootRole> role;                // by module: the role of its root
-  std::size_t lines = 0;
-};
-
-// A module found in the frames of a trace without a map.
-struct FrameModule {
-  std::string name;  // "Linear_3"
-  std::uint32_t parent = kNothing;
-};
-
 struct Owners {
   std::vector<Owner> of;  // by node
   Chains calls, lines;
-  std::vector<FrameModule> frames;  // modules of a trace without a map, parents first; empty with a map
+  ModuleSource source = ModuleSource::none;
+  std::vector<FoundModule> found;  // modules of a trace without a map, parents first; empty with a map
 };
 
-// Nodes of backward operators to the nodes of the forward operators that created them; kNoNode for all others.
-std::vector<std::uint32_t> creators(const trace::Trace& trace, const Forest& forest);
-
-// Owners from markers (`map` given) or from module frames and ranges.
+// Owners from markers (`map` given) or from what the trace itself tells.
 Owners find_owners(const trace::Trace& trace, const Forest& forest, const Steps& steps, const ModuleMap* map);
 
 // The owner of the time between two neighbours `a` and `b` inside `parent`: what both are inside of, when they are in the same stage.

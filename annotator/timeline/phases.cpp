@@ -2,147 +2,215 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
-#include <unordered_set>
+#include <span>
+#include <vector>
 
 namespace hotlens::timeline {
 namespace {
 
-// What one step runs on the main thread, and where other threads run backward meanwhile; in time order.
-std::vector<std::uint32_t> nodes_of(const Forest& forest, const Steps& steps, const Owners& owners, const StepSpan& step) {
-  std::vector<std::uint32_t> nodes;
-  const auto first = forest.start.begin();
-  for (std::uint32_t thread = 0; thread < forest.threads.size(); ++thread) {
-    const auto [id, begin, end] = forest.threads[thread];
-    auto node = static_cast<std::uint32_t>(std::lower_bound(first + begin, first + end, step.start) - first);
-    for (; node < end && forest.start[node] < step.end; ++node) {
-      const bool wanted = thread == steps.main
-                              ? forest.kind[node] == Kind::op || forest.kind[node] == Kind::stage || forest.kind[node] == Kind::launch
-                              : forest.parent[node] == kNoNode && owners.of[node].stage == Stage::backward;
-      if (wanted) nodes.push_back(node);
+struct Interval {
+  Ns start{}, end{};
+};
+
+// What is known of a step before its gaps are filled; all by start.
+struct Known {
+  std::span<const Pass> passes;
+  std::vector<Interval> models;   // calls of root modules that are forward, on any thread
+  std::vector<Interval> updates;  // outermost optimizer stages
+  std::vector<Ns> writes;         // starts of operators at the top that write in place
+  bool modules = false;           // the trace tells modules
+};
+
+bool is_top(const Forest& forest, std::uint32_t node) {
+  const std::uint32_t parent = forest.parent[node];
+  return parent == kNoNode || (forest.kind[parent] != Kind::op && forest.kind[parent] != Kind::launch);
+}
+
+bool is_closed(const Owner& owner) {
+  return owner.stage != Stage::other;
+}
+
+// The pass inside of whose closure (an optimizer's range that encloses a pass) this instant lies.
+bool in_closure(const Known& known, Ns when) {
+  const auto after = std::ranges::upper_bound(known.updates, when, {}, &Interval::start);
+  if (after == known.updates.begin()) return false;
+  const Interval& update = *(after - 1);
+  const auto pass = std::ranges::lower_bound(known.passes, when, {}, &Pass::start);
+  return when < update.end && pass != known.passes.end() && pass->start < update.end && pass->forward <= when;
+}
+
+class Filler {
+ public:
+  Filler(const trace::Trace& trace, const Forest& forest, const Steps& steps, Owners& owners)
+      : trace_(trace), forest_(forest), steps_(steps), owners_(owners) {
+    creates_.resize(forest.threads.size());
+    for (const std::uint32_t creator : forest.creator) {
+      if (creator != kNoNode) creates_[thread_at(creator)] = true;
     }
   }
-  std::ranges::stable_sort(nodes, {}, [&](std::uint32_t node) { return forest.start[node]; });
-  return nodes;
-}
 
-// The stage of an operator between `before` and `after`, the nearest stages that are known around it; other where neither tells.
-Stage phase_between(std::optional<Stage> before, std::optional<Stage> after, bool has_modules, bool has_backward) {
-  const bool at_forward = before == Stage::forward || before == Stage::loss;
-  const bool to_backward = after == Stage::backward || after == Stage::loss;
-  if (has_modules) return at_forward && to_backward ? Stage::loss : Stage::other;
-  if (after == Stage::backward || !has_backward) return Stage::forward;
-  return Stage::other;
-}
-
-std::vector<Ns> backward_starts(const Forest& forest, const Owners& owners) {
-  std::vector<Ns> starts;
-  for (std::uint32_t node = 0; node < forest.size(); ++node) {
-    if (owners.of[node].stage == Stage::backward) starts.push_back(forest.start[node]);
-  }
-  std::ranges::sort(starts);
-  return starts;
-}
-
-// Module frames of a thread that no other module's frame is around.
-std::vector<std::uint32_t> root_frames(const Forest& forest, const Forest::Thread& thread, const Owners& owners) {
-  std::vector<std::uint32_t> roots;
-  for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
-    if (forest.kind[node] == Kind::frame && owners.calls.depth[owners.of[node].call] == 1) roots.push_back(node);
-  }
-  return roots;
-}
-
-// Stages that tell what is around them. Gradients are zeroed before the forward, or between the loss and backward, so that tells nothing.
-bool tells_phase(Stage stage) {
-  return stage != Stage::other && stage != Stage::copy && stage != Stage::zero_grad;
-}
-
-void fill_step(const Forest& forest, const std::vector<std::uint32_t>& nodes, bool has_modules, Owners& owners) {
-  std::vector<std::optional<Stage>> after(nodes.size());
-  std::optional<Stage> next;
-  bool has_backward = false;
-  for (std::size_t i = nodes.size(); i-- > 0;) {
-    after[i] = next;
-    const Stage stage = owners.of[nodes[i]].stage;
-    if (tells_phase(stage)) next = stage;
-    has_backward |= stage == Stage::backward;
-  }
-  std::optional<Stage> before;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    Owner& owner = owners.of[nodes[i]];
-    if (owner.stage == Stage::other && forest.kind[nodes[i]] != Kind::stage) {
-      owner.stage = phase_between(before, after[i], has_modules, has_backward);
-      owner.known |= owner.stage != Stage::other;
+  void fill(const StepSpan& step) {
+    const Known known = look_at(step);
+    const std::uint32_t process = forest_.threads[steps_.main].process;
+    for (std::uint32_t thread = 0; thread < forest_.threads.size(); ++thread) {
+      if (forest_.threads[thread].process != process) continue;
+      if (thread == steps_.main || creates_[thread]) fill_thread(forest_.threads[thread], step, known, thread == steps_.main);
     }
-    if (tells_phase(owner.stage)) before = owner.stage;
   }
-}
+
+ private:
+  std::uint32_t thread_at(std::uint32_t node) const {
+    const auto after = std::ranges::upper_bound(forest_.threads, node, {}, &Forest::Thread::begin);
+    return static_cast<std::uint32_t>(after - forest_.threads.begin()) - 1;
+  }
+
+  Known look_at(const StepSpan& step) const {
+    Known known;
+    const auto first = std::ranges::lower_bound(steps_.passes, step.start, {}, &Pass::start);
+    const auto last = std::ranges::lower_bound(steps_.passes, step.end, {}, &Pass::start);
+    known.passes = {first, last};
+    known.modules = owners_.source != ModuleSource::none;
+    for (std::uint32_t number = 0; number < forest_.threads.size(); ++number) {
+      const Forest::Thread& thread = forest_.threads[number];
+      if (thread.process != forest_.threads[steps_.main].process) continue;
+      for (std::uint32_t node = first_from(forest_, thread, step.start); node < thread.end && forest_.start[node] < step.end; ++node) {
+        note(node, number == steps_.main, known);
+      }
+    }
+    std::ranges::sort(known.models, {}, &Interval::start);
+    return known;
+  }
+
+  void note(std::uint32_t node, bool main, Known& known) const {
+    const Owner& owner = owners_.of[node];
+    switch (forest_.kind[node]) {
+      case Kind::call:
+      case Kind::frame:
+      case Kind::range:
+        if (owner.call != kNothing && owner.stage == Stage::forward && owners_.calls.depth[owner.call] == 1) {
+          known.models.push_back({forest_.start[node], forest_.end[node]});
+        }
+        break;
+      case Kind::stage:
+        if (main && forest_.is_stage(node, Stage::optimizer) &&
+            (known.updates.empty() || forest_.start[node] >= known.updates.back().end)) {
+          known.updates.push_back({forest_.start[node], forest_.end[node]});
+        }
+        break;
+      case Kind::op:
+        if (main && owner.stage == Stage::other && forest_.traits_at(trace_, node).in_place && is_top(forest_, node)) {
+          known.writes.push_back(forest_.start[node]);
+        }
+        break;
+      default:
+        break;
+    }
+  }
+
+  void fill_thread(const Forest::Thread& thread, const StepSpan& step, const Known& known, bool main) {
+    std::uint32_t last = kNoNode;  // the last operator at the top
+    for (std::uint32_t node = first_from(forest_, thread, step.start); node < thread.end && forest_.start[node] < step.end; ++node) {
+      const Kind kind = forest_.kind[node];
+      if (kind != Kind::op && kind != Kind::launch) continue;
+      const std::uint32_t after = after_descendants(forest_, node, thread.end);
+      Owner& owner = owners_.of[node];
+      if (!is_closed(owner) || (owner.stage == Stage::optimizer && in_closure(known, forest_.start[node]))) {
+        const Stage was = owner.stage;
+        give(node, after, was, main ? stage_at(known, node) : stage_of_helper(known, node));
+      }
+      if (main && last != kNoNode && pass_begins(known, forest_.start[last], forest_.start[node])) begin_pass(last);
+      last = node;
+      node = after - 1;
+    }
+    if (main && last != kNoNode && pass_begins(known, forest_.start[last], step.end)) begin_pass(last);
+  }
+
+  // After `from`, at `to` at the latest; on any thread.
+  static bool pass_begins(const Known& known, Ns from, Ns to) {
+    const auto next = std::ranges::upper_bound(known.passes, from, {}, &Pass::start);
+    return next != known.passes.end() && next->start <= to;
+  }
+
+  // The engine is handed a gradient of ones; nothing else makes one right before a pass.
+  void begin_pass(std::uint32_t node) {
+    if (owners_.of[node].stage != Stage::loss && owners_.of[node].stage != Stage::forward) return;
+    if (trace_.names[trace_.events.name[forest_.event[node]]] != "aten::ones_like" || owners_.of[node].call != kNothing) return;
+    const Stage was = owners_.of[node].stage;
+    give(node, after_descendants(forest_, node, static_cast<std::uint32_t>(forest_.size())), was, Stage::backward);
+  }
+
+  void give(std::uint32_t node, std::uint32_t after, Stage was, Stage stage) {
+    for (; node < after; ++node) {
+      Owner& owner = owners_.of[node];
+      if (owner.stage != was) continue;
+      owner.stage = stage;
+      owner.known |= stage != Stage::other;
+    }
+  }
+
+  // A thread that computes part of the forward for the main one.
+  Stage stage_of_helper(const Known& known, std::uint32_t node) const {
+    const auto next = std::ranges::lower_bound(known.passes, forest_.start[node], {}, &Pass::start);
+    return next != known.passes.end() && forest_.start[node] >= next->forward ? Stage::forward : owners_.of[node].stage;
+  }
+
+  Stage stage_at(const Known& known, std::uint32_t node) const {
+    const Ns when = forest_.start[node];
+    const auto next = std::ranges::lower_bound(known.passes, when, {}, &Pass::start);
+    const Pass* previous = next == known.passes.begin() ? nullptr : &*(next - 1);
+    if (next == known.passes.end()) {
+      if (previous) return after_pass(known, node, *previous, Ns::max()).value_or(Stage::other);
+      return known.modules ? Stage::other : Stage::forward;
+    }
+    const Ns from = previous ? previous->end : Ns::min();
+    if (const auto stage = by_models(known, when, from, next->start)) return *stage;
+    if (when >= next->forward) return when >= next->loss ? Stage::loss : Stage::forward;
+    if (previous) {
+      if (const auto stage = after_pass(known, node, *previous, next->forward)) return *stage;
+    }
+    return known.modules ? Stage::other : Stage::forward;
+  }
+
+  // By the model's calls between two passes: after the last one the loss begins, between two it is still forward.
+  static std::optional<Stage> by_models(const Known& known, Ns when, Ns from, Ns to) {
+    const auto first = std::ranges::lower_bound(known.models, from, {}, &Interval::start);
+    const auto end = std::ranges::lower_bound(known.models, to, {}, &Interval::start);
+    if (first >= end || when < first->start) return std::nullopt;
+    return when >= (end - 1)->start ? Stage::loss : Stage::forward;
+  }
+
+  // Between a pass and `until`: what prepares an update, or is one by hand. Nothing where neither is so.
+  std::optional<Stage> after_pass(const Known& known, std::uint32_t node, const Pass& pass, Ns until) const {
+    const Ns when = forest_.start[node];
+    const Traits& traits = forest_.traits_at(trace_, node);
+    const bool reads = traits.reads_back || traits.waits;
+    const bool zeroes = traits.zeroes;
+    const auto first = std::ranges::lower_bound(known.updates, pass.start, {}, &Interval::start);
+    if (first != known.updates.end() && first->start < until) {
+      const auto next = std::ranges::lower_bound(known.updates, when, {}, &Interval::start);
+      if (zeroes) return Stage::zero_grad;
+      if (next != first) return std::nullopt;
+      return reads ? Stage::other : Stage::optimizer;
+    }
+    const auto after_last = std::ranges::lower_bound(known.writes, until);
+    const bool by_hand = after_last != known.writes.begin() && *(after_last - 1) >= when;
+    if (!by_hand) return std::nullopt;
+    return zeroes ? Stage::zero_grad : reads ? Stage::other : Stage::optimizer;
+  }
+
+  const trace::Trace& trace_;
+  const Forest& forest_;
+  const Steps& steps_;
+  Owners& owners_;
+  std::vector<bool> creates_;  // by thread: backward comes from its operators
+};
 
 }  // namespace
 
-void mark_copies(const trace::Trace& trace, const Forest& forest, Owners& owners) {
-  std::unordered_set<std::int64_t> copies;
-  for (std::size_t event = 0; event < trace.events.size(); ++event) {
-    if (trace.events.category[event] != trace::Category::copy) continue;
-    const std::string_view name = trace.names[trace.events.name[event]];
-    if (name.find("HtoD") != std::string_view::npos || name.find("HostToDevice") != std::string_view::npos) {
-      copies.insert(trace.events.correlation[event]);
-    }
-  }
-  if (copies.empty()) return;
-  std::vector<std::uint32_t> tops;
-  for (std::uint32_t node = 0; node < forest.size(); ++node) {
-    if (forest.kind[node] != Kind::launch || !copies.contains(trace.events.correlation[forest.event[node]])) continue;
-    std::uint32_t top = node;
-    for (std::uint32_t up = forest.parent[node]; up != kNoNode && forest.kind[up] == Kind::op; up = forest.parent[up]) {
-      if (!forest.traits_at(trace, up).moves) break;
-      top = up;
-    }
-    tops.push_back(top);
-  }
-  for (const std::uint32_t top : tops) {
-    for (std::uint32_t node = top; node < forest.size(); ++node) {
-      std::uint32_t up = node;
-      while (up != kNoNode && up > top) up = forest.parent[up];
-      if (up != top) break;
-      Owner& owner = owners.of[node];
-      owner.copies = true;
-      owner.known = true;
-      if (owner.stage == Stage::other) owner.stage = Stage::copy;
-    }
-  }
-}
-
-void fill_phases(const Forest& forest, const Steps& steps, Owners& owners) {
-  const bool has_modules = !owners.calls.value.empty();
+void fill_phases(const trace::Trace& trace, const Forest& forest, const Steps& steps, Owners& owners) {
   if (steps.main == kNoNode) return;
-  for (const StepSpan& step : steps.spans) {
-    fill_step(forest, nodes_of(forest, steps, owners, step), has_modules, owners);
-  }
-}
-
-void mark_criteria(const Forest& forest, const Steps& steps, Owners& owners) {
-  if (owners.frames.empty() || steps.main == kNoNode) return;
-  std::vector<bool> has_children(owners.frames.size());
-  for (const FrameModule& module : owners.frames) {
-    if (module.parent != kNothing) has_children[module.parent] = true;
-  }
-  const Forest::Thread& main = forest.threads[steps.main];
-  const std::vector<Ns> backward = backward_starts(forest, owners);
-  const std::vector<std::uint32_t> roots = root_frames(forest, main, owners);
-  bool after_model = false;
-  for (std::size_t i = 0; i < roots.size(); ++i) {
-    const std::uint32_t root = roots[i];
-    const bool model = has_children[owners.calls.value[owners.of[root].call]];
-    after_model |= model;
-    const Ns next_root = i + 1 < roots.size() ? forest.start[roots[i + 1]] : Ns::max();
-    const auto next_backward = std::ranges::lower_bound(backward, forest.end[root]);
-    if (model || !after_model || next_backward == backward.end() || *next_backward >= next_root) continue;
-    for (std::uint32_t node = root; node < main.end && forest.start[node] < forest.end[root]; ++node) {
-      if (owners.of[node].stage == Stage::forward) owners.of[node].stage = Stage::loss;
-    }
-  }
+  Filler filler(trace, forest, steps, owners);
+  for (const StepSpan& step : steps.spans) filler.fill(step);
 }
 
 }  // namespace hotlens::timeline

@@ -1,10 +1,12 @@
-// Where the steps of a run begin and end, and which thread drives them.
+// Where the steps of a run begin and end, and which thread drives them. A step is what a person means by one: data, forward, backward and
+// update of one batch.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "annotator/timeline/forest.h"
+#include "annotator/timeline/passes.h"
 
 namespace hotlens::timeline {
 
@@ -14,15 +16,25 @@ struct StepSpan {
 };
 
 struct Steps {
-  enum class By : std::uint8_t { profiler, optimizer, window };
+  enum class By : std::uint8_t { profiler, optimizer, backward, loader, forward, window };
 
-  std::vector<StepSpan> spans;   // in order of time, not overlapping
+  std::vector<StepSpan> spans;   // in order of time, not overlapping; evaluation between two steps is in none
   std::uint32_t main = kNoNode;  // into Forest::threads; kNoNode for a trace without host events
   By by = By::window;
+  std::vector<Pass> passes;         // backward passes of the main thread's process
+  std::size_t other_processes = 0;  // that ran operators too and are not shown
 };
 
-// ProfilerStep#N ranges; else from the end of one Optimizer.step to the end of the next; else the whole window as one step. Empty ranges
-// (a last step cut by the end of the recording) are left out.
+// Best first:
+// - ProfilerStep#N ranges. Empty ones (a last step cut by the end of the recording) are left out.
+// - Optimizer steps: one ends a step. Several without a backward between them are one update; several in one batch (a GAN) are one step,
+//   where a fetch of data, or else the repeating pattern of their backward passes, tells batches apart.
+// - Backward passes, where no optimizer of torch's ran or it ran inside backward: told apart in the same way. A recording whose passes do
+//   not repeat is no loop.
+// - In a recording without backward: fetches of data, or calls of the outermost module (or forward stage) that took most time.
+// - The whole recording as one step.
+// A step begins with its data where it fetches any, else where the one before ended; in between, forward operators that run without
+// gradients are evaluation.
 Steps find_steps(const trace::Trace& trace, const Forest& forest);
 
 }  // namespace hotlens::timeline

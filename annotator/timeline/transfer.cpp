@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "annotator/timeline/align.h"
-#include "annotator/timeline/phases.h"
+#include "annotator/timeline/copies.h"
 
 namespace hotlens::timeline {
 namespace {

@@ -1,4 +1,4 @@
-#include "annotator/timeline/owners.h"
+#include "annotator/timeline/creators.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/timeline/fixture.h"
 

@@ -145,9 +145,9 @@ TEST_CASE("without a map, module frames name the modules and stages follow from 
                             .op("aten::mse_loss", 22, 2, {.sequence = 3})
                             .op(std::string(kEvaluate) + "AddmmBackward0", 30, 4, {.sequence = 2, .forward_thread = 1});
   const Read read(script);
-  REQUIRE(read.owners.frames.size() == 3);
-  CHECK(read.owners.frames[2].name == "Linear_1");
-  CHECK(read.owners.frames[2].parent == 0);
+  REQUIRE(read.owners.found.size() == 3);
+  CHECK(read.owners.found[2].name == "Linear_1");
+  CHECK(read.owners.found[2].parent == 0);
   CHECK(read.module("aten::linear", 1) == 2);
   CHECK(read.module(std::string(kEvaluate) + "AddmmBackward0") == 2);
   CHECK(read.owner("aten::linear").stage == Stage::forward);

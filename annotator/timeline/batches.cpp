@@ -1,0 +1,156 @@
+#include "annotator/timeline/batches.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace hotlens::timeline {
+namespace {
+
+// What completes a batch, or a part of one: an update or, without any, a backward pass.
+struct Closing {
+  Ns forward{};  // start of the forward that leads to it
+  Ns end{};
+  std::uint64_t shape = 0;  // of its backward passes
+  bool has_pass = false;
+};
+
+std::vector<Closing> by_updates(const std::vector<Mark>& marks, const std::vector<Pass>& passes) {
+  std::vector<Closing> closings;
+  auto pass = passes.begin();
+  for (const Mark& mark : marks) {
+    if (mark.what != Mark::What::update) continue;
+    Closing closing{mark.start, mark.end, 0, false};
+    for (; pass != passes.end() && pass->start < mark.end; ++pass) {
+      closing.forward = std::min(closing.forward, pass->forward);
+      closing.shape = closing.shape * 31 + pass->shape;
+      closing.has_pass = true;
+    }
+    if (!closings.empty() && !closing.has_pass) {
+      closings.back().end = mark.end;  // a second optimizer after the same backward
+    } else {
+      closings.push_back(closing);
+    }
+  }
+  // A recording that begins between backward and update holds no whole first step.
+  if (closings.size() > 1 && !closings.front().has_pass) closings.erase(closings.begin());
+  return closings;
+}
+
+std::vector<Closing> by_passes(const std::vector<Pass>& passes) {
+  std::vector<Closing> closings;
+  for (const Pass& pass : passes) closings.push_back({pass.forward, pass.end, pass.shape, true});
+  return closings;
+}
+
+// The smallest period after which all shapes repeat, the first closing exempt: the recording may have begun in its middle. Nothing without
+// at least two whole periods.
+std::optional<std::size_t> period_of(const std::vector<Closing>& closings) {
+  constexpr std::size_t kLongest = 16;  // optimizers in one batch
+  for (std::size_t period = 1; period <= std::min(kLongest, closings.size() / 2); ++period) {
+    bool repeats = true;
+    const std::size_t first = closings.size() > 2 * period ? 1 : 0;
+    for (std::size_t i = first; i + period < closings.size() && repeats; ++i) repeats = closings[i].shape == closings[i + period].shape;
+    if (repeats) return period;
+  }
+  return std::nullopt;
+}
+
+// True where a majority of closings have one shape: a loop with an odd step now and then.
+bool mostly_one_shape(const std::vector<Closing>& closings) {
+  std::map<std::uint64_t, std::size_t> counts;
+  std::size_t most = 0;
+  for (const Closing& closing : closings) most = std::max(most, ++counts[closing.shape]);
+  return most * 2 > closings.size();
+}
+
+Closing joined(const Closing& a, const Closing& b) {
+  return {std::min(a.forward, b.forward), std::max(a.end, b.end), b.shape, a.has_pass || b.has_pass};
+}
+
+// Closings of one batch become one. Between two of the same shape a new batch begins even where no fetch is seen: a loader that fetches
+// ahead has none for the last step.
+std::vector<Closing> joined_by_fetches(const std::vector<Closing>& closings, const std::vector<Mark>& marks) {
+  std::vector<Closing> batches;
+  for (std::size_t i = 0; i < closings.size(); ++i) {
+    const bool fresh = i == 0 || closings[i].shape == closings[i - 1].shape ||
+                       first_mark(marks, Mark::What::data, closings[i - 1].end, closings[i].end).has_value();
+    if (fresh) {
+      batches.push_back(closings[i]);
+    } else {
+      batches.back() = joined(batches.back(), closings[i]);
+    }
+  }
+  return batches;
+}
+
+std::vector<Closing> joined_by_period(const std::vector<Closing>& closings, std::size_t period) {
+  std::vector<Closing> batches;
+  for (std::size_t i = 0; i < closings.size(); ++i) {
+    if (i % period == 0) {
+      batches.push_back(closings[i]);
+    } else {
+      batches.back() = joined(batches.back(), closings[i]);
+    }
+  }
+  return batches;
+}
+
+// Where, between the closing of one batch and the forward of the next, the one step ends and the other begins.
+struct Border {
+  Ns end{}, start{};
+};
+
+Border border_between(const std::vector<Mark>& marks, Ns from, Ns to, bool updates) {
+  if (const auto evaluation = first_mark(marks, Mark::What::evaluation, from, to)) {
+    const auto its_fetch = first_mark(marks, Mark::What::data, from, evaluation->start);
+    const Ns after = last_mark(marks, Mark::What::evaluation, from, to)->end;
+    const auto fetch = first_mark(marks, Mark::What::data, after, to);
+    return {its_fetch ? its_fetch->start : evaluation->start, fetch ? fetch->start : after};
+  }
+  if (const auto fetch = first_mark(marks, Mark::What::data, from, to)) return {fetch->start, fetch->start};
+  // An update by hand follows backward and runs without gradients.
+  const auto by_hand = updates ? std::nullopt : last_mark(marks, Mark::What::plain, from, to);
+  const Ns at = by_hand ? by_hand->end : from;
+  return {at, at};
+}
+
+// The end of the last step: its tail reaches to the next fetch or forward, as that of every step before it.
+Ns end_of_last(const std::vector<Mark>& marks, Ns from, bool updates, bool fetches) {
+  if (updates && !fetches) return from;
+  Ns end = from;
+  for (auto mark = std::ranges::lower_bound(marks, from, {}, &Mark::start); mark != marks.end(); ++mark) {
+    if (mark->what == Mark::What::data || mark->what == Mark::What::forward || mark->what == Mark::What::evaluation) break;
+    end = std::max(end, mark->end);
+  }
+  return end;
+}
+
+}  // namespace
+
+std::vector<StepSpan> batches(const std::vector<Mark>& marks, const std::vector<Pass>& passes) {
+  const bool updates = std::ranges::find(marks, Mark::What::update, &Mark::what) != marks.end();
+  const bool fetches = std::ranges::find(marks, Mark::What::data, &Mark::what) != marks.end();
+  std::vector<Closing> closings = updates ? by_updates(marks, passes) : by_passes(passes);
+  const std::optional<std::size_t> period = period_of(closings);
+  if (!updates && !fetches && !period && !mostly_one_shape(closings)) return {};
+  if (fetches) {
+    closings = joined_by_fetches(closings, marks);
+  } else if (period) {
+    closings = joined_by_period(closings, *period);
+  }
+  std::vector<StepSpan> spans;
+  if (closings.empty()) return {};
+  const auto cut = last_mark(marks, Mark::What::update, marks.front().start, closings.front().forward);  // of a step not recorded whole
+  Ns start = border_between(marks, cut ? cut->end : marks.front().start, closings.front().forward, true).start;
+  for (std::size_t i = 0; i < closings.size(); ++i) {
+    const bool last = i + 1 == closings.size();
+    const Border border = last ? Border{end_of_last(marks, closings[i].end, updates, fetches), Ns{}}
+                               : border_between(marks, closings[i].end, closings[i + 1].forward, updates);
+    if (border.end > start) spans.push_back({static_cast<std::int64_t>(spans.size()), start, border.end});
+    start = border.start;
+  }
+  return spans;
+}
+
+}  // namespace hotlens::timeline

@@ -1,0 +1,89 @@
+#include "annotator/timeline/loop.h"
+
+#include <algorithm>
+#include <span>
+
+namespace hotlens::timeline {
+namespace {
+
+std::optional<Mark::What> mark_of_stage(const Forest& forest, std::uint32_t node) {
+  if (forest.is_stage(node, Stage::data)) return Mark::What::data;
+  if (forest.is_stage(node, Stage::optimizer)) return Mark::What::update;
+  if (forest.is_stage(node, Stage::zero_grad)) return Mark::What::zero_grad;
+  return std::nullopt;  // other stages only enclose what we look for
+}
+
+bool has_gradients(const trace::Trace& trace, const Forest& forest, std::uint32_t node) {
+  return trace.events.sequence[forest.event[node]] != trace::kNone;
+}
+
+bool in_forward(const std::vector<Pass>& passes, Ns when) {
+  const auto next = std::ranges::upper_bound(passes, when, {}, &Pass::start);
+  return next != passes.end() && next->forward <= when;
+}
+
+std::span<const Mark> between(const std::vector<Mark>& marks, Ns from, Ns to) {
+  const auto begin = std::ranges::lower_bound(marks, from, {}, &Mark::start);
+  const auto end = std::ranges::lower_bound(marks, std::max(from, to), {}, &Mark::start);
+  return {begin, end};
+}
+
+}  // namespace
+
+std::vector<Mark> loop_marks(const trace::Trace& trace, const Forest& forest, const Forest::Thread& thread,
+                             const std::vector<Pass>& passes) {
+  std::vector<Mark> marks;
+  std::vector<std::uint32_t> plain;  // marks of operators without gradients
+  std::vector<std::uint32_t> plain_names;
+  std::vector<bool> forward_name(trace.names.size());
+  bool any_gradients = false;
+  for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
+    const std::optional<Mark::What> stage = mark_of_stage(forest, node);
+    if (!stage && forest.kind[node] != Kind::op) continue;
+    Mark mark{stage.value_or(Mark::What::forward), forest.start[node], forest.end[node]};
+    if (!stage) {
+      const std::uint32_t name = trace.events.name[forest.event[node]].index;
+      const bool gradients = has_gradients(trace, forest, node);
+      const Traits& traits = forest.traits[name];
+      if (runs_backward(trace, forest, node)) {
+        mark.what = Mark::What::backward;
+      } else if (!gradients) {
+        mark.what = Mark::What::plain;
+        if (!traits.in_place && !traits.reads_back && !traits.moves) {
+          plain.push_back(static_cast<std::uint32_t>(marks.size()));
+          plain_names.push_back(name);
+        }
+      } else if (in_forward(passes, mark.start)) {
+        forward_name[name] = true;
+      }
+      any_gradients |= gradients;
+    }
+    marks.push_back(mark);
+    node = after_descendants(forest, node, thread.end) - 1;
+  }
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (forward_name[plain_names[i]]) marks[plain[i]].what = Mark::What::evaluation;
+  }
+  if (!any_gradients) {
+    for (Mark& mark : marks) {
+      if (mark.what == Mark::What::plain) mark.what = Mark::What::forward;
+    }
+  }
+  return marks;
+}
+
+std::optional<Mark> first_mark(const std::vector<Mark>& marks, Mark::What what, Ns from, Ns to) {
+  const auto range = between(marks, from, to);
+  const auto found = std::ranges::find(range, what, &Mark::what);
+  return found == range.end() ? std::nullopt : std::optional(*found);
+}
+
+std::optional<Mark> last_mark(const std::vector<Mark>& marks, Mark::What what, Ns from, Ns to) {
+  const auto range = between(marks, from, to);
+  for (auto mark = range.rbegin(); mark != range.rend(); ++mark) {
+    if (mark->what == what) return *mark;
+  }
+  return std::nullopt;
+}
+
+}  // namespace hotlens::timeline

@@ -1,0 +1,35 @@
+// What a training loop does on its main thread, at the top: fetches, operators and updates in order.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "annotator/timeline/forest.h"
+#include "annotator/timeline/passes.h"
+
+namespace hotlens::timeline {
+
+struct Mark {
+  enum class What : std::uint8_t {
+    data,        // a fetch
+    update,      // an optimizer's step
+    zero_grad,   // gradients set to zero
+    forward,     // an operator that runs with gradients
+    evaluation,  // an operator of the forward that runs without gradients
+    plain,       // any other operator that runs without gradients
+    backward,    // an operator of autograd
+  };
+  What what = What::plain;
+  Ns start{}, end{};
+};
+
+// By start. Outermost stages, and operators in none of them. Whether an operator runs with gradients is told by its sequence number; in a
+// trace that has none all are `forward`.
+std::vector<Mark> loop_marks(const trace::Trace& trace, const Forest& forest, const Forest::Thread& thread,
+                             const std::vector<Pass>& passes);
+
+// The first mark of a kind that starts in [from, to).
+std::optional<Mark> first_mark(const std::vector<Mark>& marks, Mark::What what, Ns from, Ns to);
+std::optional<Mark> last_mark(const std::vector<Mark>& marks, Mark::What what, Ns from, Ns to);
+
+}  // namespace hotlens::timeline

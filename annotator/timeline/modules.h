@@ -1,0 +1,48 @@
+// Which module each module call of a trace runs, from the best source there is: the markers of a map step, else `nn.Module:` frames, else
+// ranges that a person put around modules.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "annotator/timeline/forest.h"
+#include "annotator/timeline/steps.h"
+
+namespace hotlens::timeline {
+
+constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
+
+enum class RootRole : std::uint8_t { model, loss, other };
+
+// What the recorder knows about the ids in its markers.
+struct ModuleMap {
+  std::vector<std::uint32_t> module_of_call, module_of_param;
+  std::vector<std::uint32_t> module_parent;  // by module; kNothing for a root
+  std::vector<RootRole> role;                // by module: the role of its root
+  std::size_t lines = 0;
+};
+
+// A module found in the trace itself: the instance in its frames ("Linear_3"), or the name of its range.
+struct FoundModule {
+  std::string name;
+  std::uint32_t parent = kNothing;
+};
+
+enum class ModuleSource : std::uint8_t { none, markers, frames, ranges };
+
+struct Modules {
+  ModuleSource source = ModuleSource::none;
+  std::vector<std::uint32_t> of;   // by node: the module that this call runs; kNothing where the node is no call
+  std::vector<FoundModule> found;  // parents first; empty with markers
+};
+
+// `map` given: markers and nothing else. A module found in frames is an instance; its parent is the module around its first call outside
+// backward. A module found in ranges is a name within the module around it.
+Modules find_modules(const trace::Trace& trace, const Forest& forest, const Steps& steps, const ModuleMap* map);
+
+// Numbers into Forest::threads in the order in which to read them: the main thread, the others, those that run backward last, so that what
+// created a backward operator is read before it.
+std::vector<std::uint32_t> reading_order(const trace::Trace& trace, const Forest& forest, const Steps& steps);
+
+}  // namespace hotlens::timeline
