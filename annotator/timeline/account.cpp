@@ -101,7 +101,9 @@ class Cutter {
     const Owner parent = level.node == kNoNode ? Owner{} : owners_.of[level.node];
     const Owner* a = level.before == kNoNode ? nullptr : &owners_.of[level.before];
     const Owner* b = next == kNoNode ? nullptr : &owners_.of[next];
-    Piece piece{level.reached, until, parent, Bucket::host, level.node == kNoNode};
+    // A main thread inside a person's "backward" range waits for the backward thread like one outside of it.
+    const bool idle = level.node == kNoNode || forest_.is_stage(level.node, Stage::backward);
+    Piece piece{level.reached, until, parent, Bucket::host, idle};
     piece.node = level.node;
     if (level.node == kNoNode) {
       piece.owner = between(owners_, parent, a, b);
@@ -174,7 +176,8 @@ Piece part(Piece piece, Ns start, Ns end) {
   return piece;
 }
 
-// Where the main thread runs no operator, the backward thread's pieces take its place, marked as lent: the worker counts them itself.
+// Where the main thread runs no operator, the pieces of a thread that runs backward or forward for it take its place, marked as lent: the
+// worker counts them itself.
 std::vector<Piece> overlaid(const std::vector<Piece>& wall, const std::vector<Piece>& worker) {
   std::vector<Piece> result;
   for (const Piece& piece : wall) {
@@ -185,7 +188,7 @@ std::vector<Piece> overlaid(const std::vector<Piece>& wall, const std::vector<Pi
     Ns at = piece.start;
     auto other = std::ranges::upper_bound(worker, piece.start, {}, &Piece::end);
     for (; other != worker.end() && other->start < piece.end; ++other) {
-      if (other->owner.stage != Stage::backward) continue;
+      if (other->owner.stage != Stage::backward && other->owner.stage != Stage::forward) continue;
       const Ns from = std::max(other->start, at);
       const Ns to = std::min(other->end, piece.end);
       if (to <= from) continue;
@@ -264,7 +267,7 @@ void count_host(StepAccount& step) {
 
 Account account(const trace::Trace& trace, const Forest& forest, const Steps& steps, const Owners& owners) {
   Account result;
-  result.work = device_work(trace, forest, owners);
+  result.work = device_work(trace, forest, steps, owners);
   result.computing = computing_intervals(result.work);
   const Waits waits(trace, forest, result.work);
   for (const Work& work : result.work)
@@ -279,7 +282,7 @@ Account account(const trace::Trace& trace, const Forest& forest, const Steps& st
     }
     count_cpu(step.wall, step);
     for (std::uint32_t thread = 0; thread < forest.threads.size(); ++thread) {
-      if (thread == steps.main) continue;
+      if (thread == steps.main || forest.threads[thread].process != forest.threads[steps.main].process) continue;
       std::vector<Piece> worker = Cutter(forest, owners, waits, span).cut(forest.threads[thread], false);
       drop_pauses(worker, step.wall);
       if (worker.empty()) continue;

@@ -20,7 +20,7 @@ std::vector<Closing> by_updates(const std::vector<Mark>& marks, const std::vecto
   auto pass = passes.begin();
   for (const Mark& mark : marks) {
     if (mark.what != Mark::What::update) continue;
-    Closing closing{mark.start, mark.end, 0, false};
+    Closing closing{mark.start, mark.end, 0, passes.empty()};
     for (; pass != passes.end() && pass->start < mark.end; ++pass) {
       closing.forward = std::min(closing.forward, pass->forward);
       closing.shape = closing.shape * 31 + pass->shape;
@@ -128,12 +128,12 @@ Ns end_of_last(const std::vector<Mark>& marks, Ns from, bool updates, bool fetch
 
 }  // namespace
 
-std::vector<StepSpan> batches(const std::vector<Mark>& marks, const std::vector<Pass>& passes) {
+std::vector<StepSpan> batches(const std::vector<Mark>& marks, const std::vector<Pass>& passes, Ns begin) {
   const bool updates = std::ranges::find(marks, Mark::What::update, &Mark::what) != marks.end();
   const bool fetches = std::ranges::find(marks, Mark::What::data, &Mark::what) != marks.end();
   std::vector<Closing> closings = updates ? by_updates(marks, passes) : by_passes(passes);
   const std::optional<std::size_t> period = period_of(closings);
-  if (!updates && !fetches && !period && !mostly_one_shape(closings)) return {};
+  if (!updates && !fetches && (closings.size() < 2 || (!period && !mostly_one_shape(closings)))) return {};
   if (fetches) {
     closings = joined_by_fetches(closings, marks);
   } else if (period) {
@@ -141,8 +141,8 @@ std::vector<StepSpan> batches(const std::vector<Mark>& marks, const std::vector<
   }
   std::vector<StepSpan> spans;
   if (closings.empty()) return {};
-  const auto cut = last_mark(marks, Mark::What::update, marks.front().start, closings.front().forward);  // of a step not recorded whole
-  Ns start = border_between(marks, cut ? cut->end : marks.front().start, closings.front().forward, true).start;
+  const auto cut = last_mark(marks, Mark::What::update, begin, closings.front().forward);  // of a step not recorded whole
+  Ns start = border_between(marks, cut ? cut->end : begin, closings.front().forward, true).start;
   for (std::size_t i = 0; i < closings.size(); ++i) {
     const bool last = i + 1 == closings.size();
     const Border border = last ? Border{end_of_last(marks, closings[i].end, updates, fetches), Ns{}}

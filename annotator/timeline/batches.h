@@ -9,7 +9,7 @@
 namespace hotlens::timeline {
 
 // Steps by optimizer updates, or by backward passes where `marks` holds no update; the rules stand at find_steps(). Empty where backward
-// passes alone do not repeat: then nothing tells that they are steps.
-std::vector<StepSpan> batches(const std::vector<Mark>& marks, const std::vector<Pass>& passes);
+// passes alone do not repeat: then nothing tells that they are steps. `begin`: of the recording.
+std::vector<StepSpan> batches(const std::vector<Mark>& marks, const std::vector<Pass>& passes, Ns begin);
 
 }  // namespace hotlens::timeline

@@ -75,15 +75,16 @@ Bucket bucket_of(const Owner& owner) {
   return Bucket::unattributed;
 }
 
-std::vector<Work> device_work(const trace::Trace& trace, const Forest& forest, const Owners& owners) {
+std::vector<Work> device_work(const trace::Trace& trace, const Forest& forest, const Steps& steps, const Owners& owners) {
   const trace::Events& events = trace.events;
+  const Launches launches(trace, forest);
   std::vector<Work> work;
   for (std::uint32_t event = 0; event < events.size(); ++event) {
     if (!trace::on_device(events.category[event])) continue;
+    if (steps.main != kNoNode && launches.belongs_to_another(event, forest.threads[steps.main].process)) continue;
     work.push_back({.event = event, .start = events.start[event], .end = events.end(event), .stream = events.thread[event]});
   }
   if (work.empty()) return work;
-  const Launches launches(trace, forest);
   for (Work& item : work) link(item, trace, forest, owners, launches);
   std::ranges::stable_sort(work, {}, &Work::start);
   measure_exposure(work);

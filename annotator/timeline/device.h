@@ -25,7 +25,8 @@ struct Work {
   Bucket bucket = Bucket::unattributed;
 };
 
-std::vector<Work> device_work(const trace::Trace& trace, const Forest& forest, const Owners& owners);  // by start
+// By start. Of several processes in one file only what the main thread's process launches.
+std::vector<Work> device_work(const trace::Trace& trace, const Forest& forest, const Steps& steps, const Owners& owners);
 
 struct Interval {
   Ns start{}, end{};

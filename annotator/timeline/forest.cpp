@@ -139,7 +139,8 @@ Forest nest(const trace::Trace& trace) {
     append_thread(forest, trace, trace::ThreadId{thread}, by_thread[thread], meanings, process->second);
   }
   forest.creator = creators(trace, forest);
-  return has_ranges ? pruned(forest, modules_among_ranges(trace, forest)) : forest;
+  if (has_ranges) return pruned(forest, modules_among_ranges(trace, forest));
+  return forest;
 }
 
 std::uint32_t after_descendants(const Forest& forest, std::uint32_t node, std::uint32_t end) {

@@ -51,6 +51,11 @@ std::uint32_t Launches::of(std::uint32_t event) const {
   return arrow == by_arrow_.end() ? kNoNode : arrow->second;
 }
 
+bool Launches::belongs_to_another(std::uint32_t event, std::uint32_t process) const {
+  const auto driver = driver_.find(device_process(event));
+  return driver != driver_.end() && driver->second != process;
+}
+
 std::uint32_t Launches::device_process(std::uint32_t event) const {
   return trace_.threads[trace_.events.thread[event].index].process_id.index;
 }

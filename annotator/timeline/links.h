@@ -21,6 +21,9 @@ class Launches {
   // The node that launched the device event; kNoNode where that lies outside the recording.
   std::uint32_t of(std::uint32_t event) const;
 
+  // True for work on a device that another process than `process` (Forest::Thread::process) drives.
+  bool belongs_to_another(std::uint32_t event, std::uint32_t process) const;
+
  private:
   void add_arrows();
   void settle_processes();
@@ -30,10 +33,10 @@ class Launches {
 
   const trace::Trace& trace_;
   const Forest& forest_;
-  std::unordered_map<std::int64_t, std::uint32_t> last_;  // by correlation: the last launch
-  std::vector<std::uint32_t> before_;                     // by node: the launch before it with the same correlation
-  std::vector<std::uint32_t> process_of_;                 // by node, of launches; empty where one process launches all
-  std::map<std::uint32_t, std::uint32_t> driver_;         // by process of device work: number of the process that launches it
+  std::unordered_map<std::int64_t, std::uint32_t> last_;            // by correlation: the last launch
+  std::vector<std::uint32_t> before_;                               // by node: the launch before it with the same correlation
+  std::vector<std::uint32_t> process_of_;                           // by node, of launches; empty where one process launches all
+  std::map<std::uint32_t, std::uint32_t> driver_;                   // by process of device work: number of the process that launches it
   std::map<std::pair<std::uint32_t, Ns>, std::uint32_t> by_arrow_;  // thread and start of device work to node
 };
 

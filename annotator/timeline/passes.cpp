@@ -40,7 +40,7 @@ std::uint32_t top_operator(const Forest& forest, std::uint32_t node) {
 
 // Threads of the program itself, by what is known: those whose operators backward comes from; without sequence numbers the one that runs
 // most operators outside backward. What a data loader's thread runs says nothing about passes.
-std::vector<bool> program_threads(const Forest& forest, const std::vector<Top>& tops) {
+std::vector<bool> program_threads(const Forest& forest, const std::vector<Top>& all) {
   std::vector<bool> program(forest.threads.size());
   std::vector<bool> creates(forest.size());
   for (const std::uint32_t creator : forest.creator) {
@@ -48,7 +48,7 @@ std::vector<bool> program_threads(const Forest& forest, const std::vector<Top>& 
   }
   std::vector<std::size_t> forward(forest.threads.size());
   bool any = false;
-  for (const Top& top : tops) {
+  for (const Top& top : all) {
     if (top.backward) continue;
     ++forward[top.thread];
     if (!creates[top.node]) continue;

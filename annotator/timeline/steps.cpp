@@ -30,7 +30,7 @@ Census census(const trace::Trace& trace, const Forest& forest, const Forest::Thr
 std::uint32_t main_thread(const trace::Trace& trace, const Forest& forest) {
   std::uint32_t best = kNoNode;
   Census most;
-  const auto rank = [](const Census& census) { return std::tuple(census.steps, census.optimizers, census.stages, census.forward_ops); };
+  const auto rank = [](const Census& of) { return std::tuple(of.steps, of.optimizers, of.stages, of.forward_ops); };
   for (std::uint32_t thread = 0; thread < forest.threads.size(); ++thread) {
     const Census counted = census(trace, forest, forest.threads[thread]);
     if (best != kNoNode && rank(counted) <= rank(most)) continue;
@@ -123,7 +123,7 @@ void find_by_loop(const trace::Trace& trace, const Forest& forest, Steps& steps)
   const bool updates = std::ranges::find(marks, Mark::What::update, &Mark::what) != marks.end();
   if (updates || !steps.passes.empty()) {
     steps.by = updates ? Steps::By::optimizer : Steps::By::backward;
-    steps.spans = batches(marks, steps.passes);
+    steps.spans = batches(marks, steps.passes, forest.start[thread.begin]);
     return;
   }
   Ns end{};

@@ -113,7 +113,7 @@ class Transferrer {
     std::vector<std::uint32_t> waiting;
     for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
       const std::uint32_t parent = clean_.forest.parent[node];
-      const bool top = parent == kNoNode || clean_.forest.kind[parent] == Kind::step;
+      const bool top = parent == kNoNode || clean_.forest.kind[parent] == Kind::step || clean_.forest.kind[parent] == Kind::range;
       Owner& owner = result_.owners.of[node];
       if (has_twin_[node]) {
         if (!top) continue;

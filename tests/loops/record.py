@@ -37,7 +37,9 @@ class Loop:
 
     @contextlib.contextmanager
     def step(self) -> Iterator[None]:
-        """One step, as a person would count them."""
+        """One step, as a person would count them. The first one starts the recording: what came before is preparation."""
+        if self._count == 0:
+            self._profiler.start()
         with record_function(f"{PREFIX}step.{self._count}"):
             yield
         self._count += 1
@@ -115,9 +117,10 @@ def record(shape: Callable[[Loop], None], folder: Path, *, steps_marked: bool, s
     """Runs `shape`; `steps_marked`: with a schedule, so with ProfilerStep ranges; `stack`: with Python frames."""
     torch.manual_seed(0)
     plan = schedule(wait=0, warmup=1, active=STEPS - 1, repeat=1) if steps_marked else None
-    with profile(activities=[ProfilerActivity.CPU], schedule=plan, with_stack=stack) as profiler:
-        loop = Loop(profiler, modules)
-        shape(loop)
+    profiler = profile(activities=[ProfilerActivity.CPU], schedule=plan, with_stack=stack)
+    loop = Loop(profiler, modules)
+    shape(loop)
+    profiler.stop()
     whole = folder / "whole.json"
     profiler.export_chrome_trace(str(whole))
     return strip(whole, loop.classes)

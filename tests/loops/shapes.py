@@ -494,9 +494,9 @@ class PlainOptimizer:
             parameter.add_(parameter.grad, alpha=-0.1)
 
     @torch.no_grad()
-    def zero_grad(self) -> None:
+    def zero_grad(self, set_to_none: bool = False) -> None:
         for parameter in self.parameters:
-            parameter.grad.zero_()
+            parameter.grad = None if set_to_none else parameter.grad.zero_()
 
 
 def foreign_optimizer(loop: Loop) -> None:

@@ -11,8 +11,6 @@ using namespace hotlens::timeline;
 
 namespace {
 
-constexpr const char* kEvaluate = "autograd::engine::evaluate_function: ";
-
 Account account_of(const Script& script) {
   const Read read(script);
   return account(read.trace, read.forest, read.steps, read.owners);
@@ -52,8 +50,8 @@ TEST_CASE("time outside every operator is the host's, between two of one stage i
                                          .op("aten::stack", 12, 4)
                                          .op("aten::linear", 40, 5)
                                          .op("aten::relu", 48, 2)
-                                         .op(std::string(kEvaluate) + "ReluBackward0", 60, 10)
-                                         .op(std::string(kEvaluate) + "AddmmBackward0", 75, 5)
+                                         .backward("ReluBackward0", 60, 10)
+                                         .backward("AddmmBackward0", 75, 5)
                                          .range("Optimizer.step#SGD.step", 85, 10)
                                          .op("aten::add_", 90, 2));
   const StepAccount& step = account.steps.at(0);
@@ -82,13 +80,12 @@ TEST_CASE("a long launch waits for the queue where the device is busy throughout
 }
 
 TEST_CASE("while a backward thread works, the main thread's time is backward's") {
-  const Account account =
-      account_of(Script()
-                     .range("ProfilerStep#0", 0, 100)
-                     .op("aten::linear", 5, 10, {.sequence = 1})
-                     .op(std::string(kEvaluate) + "AddmmBackward0", 30, 10, {.sequence = 1, .forward_thread = 1, .thread = 1})
-                     .op(std::string(kEvaluate) + "torch::autograd::AccumulateGrad", 45, 5, {.thread = 1})
-                     .range("Optimizer.step#SGD.step", 70, 10));
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 100)
+                                         .op("aten::linear", 5, 10, {.sequence = 1})
+                                         .backward("AddmmBackward0", 30, 10, 1, 1)
+                                         .accumulate(45, 5, 1)
+                                         .range("Optimizer.step#SGD.step", 70, 10));
   const StepAccount& step = account.steps.at(0);
   CHECK(wall(step, Bucket::backward) == us(15));
   CHECK(wall(step, Bucket::gradient_accumulation) == us(5));
@@ -97,7 +94,7 @@ TEST_CASE("while a backward thread works, the main thread's time is backward's")
 }
 
 TEST_CASE("a backward thread's pause while the main thread runs forward is no backward time") {
-  const std::string node = std::string(kEvaluate) + "AddmmBackward0";
+  const std::string node = evaluation("AddmmBackward0");
   const Account account = account_of(Script()
                                          .range("ProfilerStep#0", 0, 100)
                                          .op("aten::linear", 0, 10, {.sequence = 1})
@@ -136,8 +133,8 @@ TEST_CASE("whatever runs, buckets add up to the step and device rows to its busy
   CAPTURE(seed);
   std::mt19937 generator(seed);
   const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(generator()) % n; };
-  const std::vector<std::string> names = {"aten::add", "aten::to", std::string(kEvaluate) + "MulBackward0", "c10d::allreduce_",
-                                          std::string(kEvaluate) + "torch::autograd::AccumulateGrad"};
+  const std::vector<std::string> names = {"aten::add", "aten::to", evaluation("MulBackward0"), "c10d::allreduce_",
+                                          evaluation("torch::autograd::AccumulateGrad")};
   for (int round = 0; round < 300; ++round) {
     Script script;
     std::int64_t at = 0;

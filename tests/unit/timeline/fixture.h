@@ -16,10 +16,23 @@ struct Extra {
   std::uint32_t thread = 0;
 };
 
+inline std::string evaluation(const std::string& node) {
+  return "autograd::engine::evaluate_function: " + node;
+}
+
 class Script {
  public:
   Script& op(const std::string& name, std::int64_t start, std::int64_t duration, Extra extra = {}) {
     return add(trace::Category::cpu_op, name, start, duration, extra);
+  }
+  // An autograd node: what the engine evaluates. It goes back to the operator with the same number on the first forward thread.
+  Script& backward(const std::string& name, std::int64_t start, std::int64_t duration, std::int64_t sequence = trace::kNone,
+                   std::uint32_t thread = 0) {
+    return op(evaluation(name), start, duration,
+              {.sequence = sequence, .forward_thread = sequence == trace::kNone ? 0 : 1, .thread = thread});
+  }
+  Script& accumulate(std::int64_t start, std::int64_t duration, std::uint32_t thread = 0) {
+    return backward("torch::autograd::AccumulateGrad", start, duration, trace::kNone, thread);
   }
   Script& range(const std::string& name, std::int64_t start, std::int64_t duration, Extra extra = {}) {
     return add(trace::Category::annotation, name, start, duration, extra);
@@ -38,11 +51,17 @@ class Script {
     return add(trace::Category::copy, name, start, duration, {.correlation = correlation, .thread = 90});
   }
 
+  // Threads that are named from now on belong to another process.
+  Script& process(const std::string& id) {
+    process_ = id;
+    return *this;
+  }
+  trace::Trace& trace() { return trace_; }
   const trace::Trace& trace() const { return trace_; }
 
  private:
   Script& add(trace::Category category, const std::string& name, std::int64_t start, std::int64_t duration, const Extra& extra) {
-    while (trace_.threads.size() <= extra.thread) trace_.threads.push_back({"1", std::to_string(trace_.threads.size()), ""});
+    while (trace_.threads.size() <= extra.thread) trace_.threads.push_back({process_, std::to_string(trace_.threads.size()), "", {}});
     trace::Events& events = trace_.events;
     events.name.push_back(trace_.names.intern(name));
     events.category.push_back(category);
@@ -57,6 +76,7 @@ class Script {
   }
 
   trace::Trace trace_;
+  std::string process_ = "1";
 };
 
 inline Ns us(std::int64_t value) {

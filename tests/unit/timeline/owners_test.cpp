@@ -8,8 +8,6 @@ using namespace hotlens::timeline;
 
 namespace {
 
-constexpr const char* kEvaluate = "autograd::engine::evaluate_function: ";
-
 // One map step: model(layer 1, layer 2), loss, backward on the same thread, optimizer. Lines 0 to 3 are the training loop's.
 Script map_step() {
   return Script()
@@ -25,13 +23,13 @@ Script map_step() {
       .op("aten::nll_loss", 24, 3, {.sequence = 12})
       .range("hotlens.line#2", 31, 30)
       .range("hotlens.stage#backward", 32, 28)
-      .op(std::string(kEvaluate) + "NllLossBackward0", 33, 3, {.sequence = 12, .forward_thread = 1})
-      .op(std::string(kEvaluate) + "ReluBackward0", 37, 5, {.sequence = 11, .forward_thread = 1})
+      .backward("NllLossBackward0", 33, 3, 12)
+      .backward("ReluBackward0", 37, 5, 11)
       .op("aten::threshold_backward", 38, 3)
-      .op(std::string(kEvaluate) + "torch::autograd::AccumulateGrad", 44, 5)
+      .accumulate(44, 5)
       .op("torch::autograd::AccumulateGrad", 45, 3)
       .range("hotlens.param#1", 46, 0)
-      .op(std::string(kEvaluate) + "AddmmBackward0", 50, 5, {.sequence = 10, .forward_thread = 1})
+      .backward("AddmmBackward0", 50, 5, 10)
       .range("hotlens.line#3", 62, 20)
       .range("Optimizer.step#SGD.step", 63, 18)
       .op("aten::_foreach_add_", 65, 10);
@@ -60,15 +58,15 @@ TEST_CASE("backward operators belong to the module and line that created them, a
   CHECK(owner.stage == Stage::backward);
   CHECK(read.owners.lines.value[owner.line] == 2);
   CHECK(read.owners.lines.value[owner.made_line] == 0);
-  CHECK(read.module(std::string(kEvaluate) + "NllLossBackward0") == 3);
-  CHECK(read.module(std::string(kEvaluate) + "AddmmBackward0") == 1);
+  CHECK(read.module(evaluation("NllLossBackward0")) == 3);
+  CHECK(read.module(evaluation("AddmmBackward0")) == 1);
 }
 
 TEST_CASE("AccumulateGrad belongs to the parameter's owner") {
   const ModuleMap map = small_map();
   const Script script = map_step();
   const Read read(script, &map);
-  const std::string outer = std::string(kEvaluate) + "torch::autograd::AccumulateGrad";
+  const std::string outer = evaluation("torch::autograd::AccumulateGrad");
   CHECK(read.module(outer) == 1);
   CHECK(read.module("torch::autograd::AccumulateGrad") == 1);
   CHECK(bucket_of(read.owner(outer)) == Bucket::gradient_accumulation);
@@ -91,7 +89,7 @@ TEST_CASE("a loss without a module is what runs between the model and backward")
                             .range("hotlens.call#0", 2, 5)
                             .op("aten::linear", 3, 3)
                             .op("aten::mse_loss", 8, 2)
-                            .op(std::string(kEvaluate) + "MseLossBackward0", 12, 2)
+                            .backward("MseLossBackward0", 12, 2)
                             .op("aten::norm", 16, 2);
   const Read read(script, &map);
   CHECK(read.owner("aten::to").stage == Stage::other);
@@ -106,16 +104,16 @@ TEST_CASE("a module that runs again inside backward is recomputed, and its own b
                             .op("CheckpointFunction", 1, 8, {.sequence = 1})
                             .range("hotlens.call#1", 2, 5)
                             .op("aten::linear", 3, 3)
-                            .op(std::string(kEvaluate) + "CheckpointFunctionBackward", 20, 40, {.sequence = 1, .forward_thread = 1})
+                            .backward("CheckpointFunctionBackward", 20, 40, 1)
                             .range("hotlens.call#1", 22, 6)
                             .op("aten::linear", 23, 4, {.sequence = 2})
-                            .op(std::string(kEvaluate) + "AddmmBackward0", 32, 5, {.sequence = 2, .forward_thread = 1});
+                            .backward("AddmmBackward0", 32, 5, 2);
   const Read read(script, &map);
   CHECK(read.owner("aten::linear", 1).direction == Direction::recompute);
   CHECK(read.owner("aten::linear", 1).stage == Stage::backward);
   CHECK(read.module("aten::linear", 1) == 1);
-  CHECK(read.owner(std::string(kEvaluate) + "AddmmBackward0").direction == Direction::backward);
-  CHECK(read.module(std::string(kEvaluate) + "AddmmBackward0") == 1);
+  CHECK(read.owner(evaluation("AddmmBackward0")).direction == Direction::backward);
+  CHECK(read.module(evaluation("AddmmBackward0")) == 1);
 }
 
 TEST_CASE("what a backward thread runs lies on the main thread's backward line") {
@@ -127,12 +125,12 @@ TEST_CASE("what a backward thread runs lies on the main thread's backward line")
                             .op("aten::linear", 3, 3, {.sequence = 1})
                             .range("hotlens.line#2", 20, 30)
                             .range("hotlens.stage#backward", 21, 28)
-                            .op(std::string(kEvaluate) + "AddmmBackward0", 25, 5, {.sequence = 1, .forward_thread = 1, .thread = 1});
+                            .backward("AddmmBackward0", 25, 5, 1, 1);
   const Read read(script, &map);
-  const Owner& owner = read.owner(std::string(kEvaluate) + "AddmmBackward0");
+  const Owner& owner = read.owner(evaluation("AddmmBackward0"));
   CHECK(read.owners.lines.value[owner.line] == 2);
   CHECK(read.owners.lines.value[owner.made_line] == 0);
-  CHECK(read.module(std::string(kEvaluate) + "AddmmBackward0") == 1);
+  CHECK(read.module(evaluation("AddmmBackward0")) == 1);
 }
 
 TEST_CASE("without a map, module frames name the modules and stages follow from order") {
@@ -143,19 +141,19 @@ TEST_CASE("without a map, module frames name the modules and stages follow from 
                             .frame("nn.Module: Linear_1", 8, 6)
                             .op("aten::linear", 9, 4, {.sequence = 2})
                             .op("aten::mse_loss", 22, 2, {.sequence = 3})
-                            .op(std::string(kEvaluate) + "AddmmBackward0", 30, 4, {.sequence = 2, .forward_thread = 1});
+                            .backward("AddmmBackward0", 30, 4, 2);
   const Read read(script);
   REQUIRE(read.owners.found.size() == 3);
   CHECK(read.owners.found[2].name == "Linear_1");
   CHECK(read.owners.found[2].parent == 0);
   CHECK(read.module("aten::linear", 1) == 2);
-  CHECK(read.module(std::string(kEvaluate) + "AddmmBackward0") == 2);
+  CHECK(read.module(evaluation("AddmmBackward0")) == 2);
   CHECK(read.owner("aten::linear").stage == Stage::forward);
   CHECK(read.owner("aten::mse_loss").stage == Stage::loss);
 }
 
 TEST_CASE("without modules, what runs before backward is forward, and a step without backward is all forward") {
-  const Script training = Script().op("aten::linear", 2, 4).op(std::string(kEvaluate) + "AddmmBackward0", 10, 4).op("aten::norm", 20, 1);
+  const Script training = Script().op("aten::linear", 2, 4).backward("AddmmBackward0", 10, 4).op("aten::norm", 20, 1);
   CHECK(Read(training).owner("aten::linear").stage == Stage::forward);
   CHECK(Read(training).owner("aten::norm").stage == Stage::other);
   const Script inference = Script().op("aten::linear", 2, 4).op("aten::softmax", 10, 4);
@@ -187,7 +185,7 @@ TEST_CASE("of module frames, a childless root right before backward is the crite
                             .op("aten::linear", 5, 4)
                             .frame("nn.Module: MSELoss_0", 12, 4)
                             .op("aten::mse_loss", 13, 2)
-                            .op(std::string(kEvaluate) + "MseLossBackward0", 20, 2, {.thread = 1});
+                            .backward("MseLossBackward0", 20, 2, trace::kNone, 1);
   const Read read(script);
   CHECK(read.owner("aten::linear").stage == Stage::forward);
   CHECK(read.owner("aten::mse_loss").stage == Stage::loss);
@@ -207,10 +205,7 @@ TEST_CASE("autograd nodes without an evaluation around them, as up to torch 1.8,
 }
 
 TEST_CASE("gradients zeroed between loss and backward hide neither the loss nor the forward") {
-  const Script plain = Script()
-                           .op("aten::linear", 1, 4)
-                           .range("Optimizer.zero_grad#SGD.zero_grad", 8, 4)
-                           .op(std::string(kEvaluate) + "AddmmBackward0", 20, 4);
+  const Script plain = Script().op("aten::linear", 1, 4).range("Optimizer.zero_grad#SGD.zero_grad", 8, 4).backward("AddmmBackward0", 20, 4);
   CHECK(Read(plain).owner("aten::linear").stage == Stage::forward);
   const ModuleMap map = small_map();
   const Script mapped = Script()
@@ -218,6 +213,6 @@ TEST_CASE("gradients zeroed between loss and backward hide neither the loss nor 
                             .op("aten::linear", 1, 4)
                             .op("aten::mse_loss", 7, 1)
                             .range("Optimizer.zero_grad#SGD.zero_grad", 9, 4)
-                            .op(std::string(kEvaluate) + "MseLossBackward0", 20, 4);
+                            .backward("MseLossBackward0", 20, 4);
   CHECK(Read(mapped, &map).owner("aten::mse_loss").stage == Stage::loss);
 }

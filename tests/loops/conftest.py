@@ -1,0 +1,9 @@
+"""The shapes of this folder import each other by name, and torch shares the machine with other tests."""
+
+import sys
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).parent))
+torch.set_num_threads(1)

@@ -1,0 +1,121 @@
+"""Every loop shape, recorded for real: Hotlens finds its steps, stages and modules in a trace that holds none of our marks.
+
+Each shape is recorded with and without ProfilerStep ranges and Python frames. Truth comes from ranges that the loop opened itself and that
+were taken out of the trace (record.py).
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import shapes
+from compare import module_pairs, operators, report, reported, step_pairs, wrong_stages
+from record import STEPS, Loop, record
+
+GOAL = 0.99  # share of operators that must be right
+
+SHAPES: list[Callable[[Loop], None]] = [
+    shapes.plain,
+    shapes.zero_grad_last,
+    shapes.zero_grad_between,
+    shapes.zero_grad_absent,
+    shapes.functional_loss,
+    shapes.custom_loss_name,
+    shapes.loss_in_model,
+    shapes.accumulation,
+    shapes.gan,
+    shapes.closure,
+    shapes.scaler_and_clipping,
+    shapes.forward_in_thread,
+    shapes.evaluation_between,
+    shapes.heavy_loader,
+    shapes.checkpoint_reentrant,
+    shapes.checkpoint_hooks,
+    shapes.custom_function,
+    shapes.double_backward,
+    shapes.backward_twice,
+    shapes.replicas_in_threads,
+    shapes.foreign_optimizer,
+    shapes.update_by_hand,
+    shapes.optimizer_in_hooks,
+    shapes.two_forwards,
+    shapes.scripted,
+    shapes.compiled,
+]
+MODULES = [shape for shape in SHAPES if shape not in (shapes.double_backward, shapes.scripted, shapes.compiled)]
+
+
+def named(shape: Callable[[Loop], None]) -> str:
+    """For pytest's ids."""
+    return shape.__name__
+
+
+@pytest.mark.parametrize("stack", [False, True], ids=["ops", "frames"])
+@pytest.mark.parametrize("steps_marked", [False, True], ids=["bare", "marked"])
+@pytest.mark.parametrize("shape", [*SHAPES, shapes.inference], ids=named)
+def test_operators_are_in_their_stage(shape: Callable[[Loop], None], steps_marked: bool, stack: bool, tmp_path: Path) -> None:
+    recording = record(shape, tmp_path, steps_marked=steps_marked, stack=stack, modules=False)
+    wrong, total = wrong_stages(recording, reported(recording))
+    assert total > 0
+    assert len(wrong) <= (1 - GOAL) * total, f"{len(wrong)} of {total}:\n" + "\n".join(wrong[:30])
+
+
+@pytest.mark.parametrize("stack", [False, True], ids=["ops", "frames"])
+@pytest.mark.parametrize("shape", SHAPES, ids=named)
+def test_a_step_is_what_a_person_calls_one(shape: Callable[[Loop], None], stack: bool, tmp_path: Path) -> None:
+    recording = record(shape, tmp_path, steps_marked=False, stack=stack, modules=False)
+    said = reported(recording)
+    assert len(report(recording)["steps"]) == STEPS
+    pairs = step_pairs(recording, said)
+    # Truth counts the steps of the loop, Hotlens those of the trace; the same order makes the same numbers.
+    right = sum(count for (want, got), count in pairs.items() if want is not None and got is not None and int(want) == got)
+    inside = sum(count for (want, _), count in pairs.items() if want is not None)
+    between = sum(count for (want, got), count in pairs.items() if want is None and got is not None)
+    assert right >= GOAL * inside, dict(pairs)
+    assert between <= (1 - GOAL) * inside, dict(pairs)
+
+
+def test_calls_of_the_model_are_the_steps_of_inference(tmp_path: Path) -> None:
+    recording = record(shapes.inference, tmp_path, steps_marked=False, stack=True, modules=False)
+    pairs = step_pairs(recording, reported(recording))
+    assert all(want is not None and int(want) == got for want, got in pairs), dict(pairs)
+    assert len(report(recording)["steps"]) == STEPS
+
+
+@pytest.mark.parametrize("shape", MODULES, ids=named)
+def test_operators_are_on_their_module_leaf(shape: Callable[[Loop], None], tmp_path: Path) -> None:
+    recording = record(shape, tmp_path, steps_marked=True, stack=True)
+    said = reported(recording)
+    by_direction = module_pairs(recording, said)
+    assert set(by_direction) >= {"forward", "backward"}
+    forward = collections.Counter(by_direction["forward"])
+    path_of: dict[str, str | None] = {}
+    for (want, got), _count in forward.most_common():
+        path_of.setdefault(want, got)
+    assert len(set(path_of.values())) == len(path_of), path_of  # no two modules under one path
+    for want, got in path_of.items():
+        assert got is not None and got.rsplit("/", 1)[-1].rsplit("_", 1)[0] == recording.classes[want]
+    for direction in ("forward", "backward"):
+        pairs = by_direction[direction]
+        right = sum(count for (want, got), count in pairs.items() if path_of.get(want) == got)
+        wrong = {pair: count for pair, count in pairs.items() if path_of.get(pair[0]) != pair[1]}
+        assert right >= GOAL * pairs.total(), f"{direction}: {wrong}"
+
+
+def test_a_loader_that_computes_in_python_is_data_time(tmp_path: Path) -> None:
+    recording = record(shapes.heavy_loader, tmp_path, steps_marked=False, stack=False, modules=False)
+    answer = report(recording)
+    wall = {stage["name"]: stage["wall_ns"] for stage in answer["stages"]}
+    assert wall["data"] > 0.6 * answer["totals"]["wall_ns"]
+    assert answer["verdict"]["kind"] == "data"
+
+
+def test_recomputed_operators_are_backward_work_on_the_recomputed_module(tmp_path: Path) -> None:
+    recording = record(shapes.checkpoint_hooks, tmp_path, steps_marked=True, stack=True)
+    said = reported(recording)
+    linear = [said[index] for index, event in operators(recording) if event["name"] == "aten::linear" and index in said]
+    again = [line for line in linear if line["stage"] == "backward"]
+    assert again and all("Net_" in line["module"] and line["direction"] == "backward" for line in again)

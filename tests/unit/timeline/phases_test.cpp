@@ -1,0 +1,116 @@
+#include "annotator/timeline/phases.h"
+
+#include "tests/unit/catch.h"
+#include "tests/unit/timeline/fixture.h"
+
+using namespace hotlens;
+using namespace hotlens::timeline;
+
+TEST_CASE("without modules the loss begins after the last operator that uses a parameter") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 100)
+                            .op("aten::linear", 2, 4, {.sequence = 1})
+                            .op("aten::linear", 8, 4, {.sequence = 2})
+                            .op("aten::sub", 14, 2, {.sequence = 3})
+                            .op("aten::ones_like", 18, 1, {.sequence = 4})
+                            .backward("SubBackward0", 20, 4, 3)
+                            .backward("AddmmBackward0", 25, 4, 2)
+                            .accumulate(30, 2)
+                            .backward("AddmmBackward0", 33, 4, 1)
+                            .accumulate(38, 2);
+  const Read read(script);
+  CHECK(read.owner("aten::linear", 1).stage == Stage::forward);
+  CHECK(read.owner("aten::sub").stage == Stage::loss);
+  CHECK(read.owner("aten::ones_like").stage == Stage::backward);
+}
+
+TEST_CASE("a loss operator tells more exactly where the loss begins") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 100)
+                            .op("aten::conv2d", 2, 4, {.sequence = 1})
+                            .op("aten::upsample_bilinear2d", 8, 4, {.sequence = 2})
+                            .op("aten::mse_loss", 14, 2, {.sequence = 3})
+                            .backward("MseLossBackward0", 20, 4, 3, 1)
+                            .backward("UpsampleBackward0", 25, 4, 2, 1)
+                            .backward("ConvolutionBackward0", 30, 4, 1, 1)
+                            .accumulate(35, 2, 1);
+  const Read read(script);
+  CHECK(read.owner("aten::upsample_bilinear2d").stage == Stage::forward);
+  CHECK(read.owner("aten::mse_loss").stage == Stage::loss);
+}
+
+TEST_CASE("clipping is the optimizer's, reading a value back is nobody's") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 100)
+                            .op("aten::linear", 2, 4, {.sequence = 1})
+                            .backward("AddmmBackward0", 20, 4, 1)
+                            .op("aten::item", 26, 1)
+                            .op("aten::_foreach_norm", 28, 2)
+                            .range("Optimizer.step#SGD.step", 40, 10)
+                            .op("aten::lerp_", 60, 2);
+  const Read read(script);
+  CHECK(read.owner("aten::_foreach_norm").stage == Stage::optimizer);
+  CHECK(read.owner("aten::item").stage == Stage::other);
+  CHECK(read.owner("aten::lerp_").stage == Stage::other);
+}
+
+TEST_CASE("without an optimizer of torch's, what writes in place after backward is an update by hand") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 100)
+                            .op("aten::linear", 2, 4, {.sequence = 1})
+                            .backward("AddmmBackward0", 20, 4, 1)
+                            .op("aten::mul", 30, 2)
+                            .op("aten::sub_", 33, 2)
+                            .op("aten::zero_", 36, 2)
+                            .op("aten::argmax", 40, 2);
+  const Read read(script);
+  CHECK(read.owner("aten::mul").stage == Stage::optimizer);
+  CHECK(read.owner("aten::sub_").stage == Stage::optimizer);
+  CHECK(read.owner("aten::zero_").stage == Stage::zero_grad);
+  CHECK(read.owner("aten::argmax").stage == Stage::other);
+}
+
+TEST_CASE("a closure's forward and loss inside the optimizer are what they are, the optimizer's own operators stay") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 100)
+                            .range("Optimizer.step#LBFGS.step", 1, 80)
+                            .op("aten::linear", 2, 4, {.sequence = 1})
+                            .op("aten::mse_loss", 8, 2, {.sequence = 2})
+                            .backward("MseLossBackward0", 12, 4, 2)
+                            .backward("AddmmBackward0", 18, 4, 1)
+                            .accumulate(23, 1)
+                            .op("aten::dot", 30, 4);
+  const Read read(script);
+  CHECK(read.owner("aten::linear").stage == Stage::forward);
+  CHECK(read.owner("aten::mse_loss").stage == Stage::loss);
+  CHECK(read.owner(evaluation("AddmmBackward0")).stage == Stage::backward);
+  CHECK(read.owner("aten::dot").stage == Stage::optimizer);
+}
+
+TEST_CASE("an optimizer that runs in a hook inside backward is the optimizer's") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 100)
+                            .op("aten::linear", 2, 4, {.sequence = 1})
+                            .backward("AddmmBackward0", 10, 4, 1)
+                            .accumulate(20, 20)
+                            .range("Optimizer.step#SGD.step", 22, 10)
+                            .op("aten::add_", 24, 4)
+                            .op("aten::detach", 34, 2);
+  const Read read(script);
+  CHECK(read.owner("aten::add_").stage == Stage::optimizer);
+  CHECK_FALSE(read.owner("aten::add_").accumulates);
+  CHECK(read.owner("aten::detach").accumulates);
+}
+
+TEST_CASE("the forward on a helper thread is forward") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 100)
+                            .op("aten::linear", 2, 4, {.sequence = 1, .thread = 1})
+                            .op("aten::mse_loss", 8, 2, {.sequence = 1})
+                            .op(evaluation("MseLossBackward0"), 12, 4, {.sequence = 1, .forward_thread = 1})
+                            .op(evaluation("AddmmBackward0"), 18, 4, {.sequence = 1, .forward_thread = 2})
+                            .accumulate(23, 1);
+  const Read read(script);
+  CHECK(read.owner("aten::linear").stage == Stage::forward);
+  CHECK(read.owner("aten::mse_loss").stage == Stage::loss);
+}
