@@ -8,7 +8,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 groups=("$@")
-[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder install models cli lsp editors)
+[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder loops install models cli lsp editors)
 
 bash tests/setup.sh test || exit 1
 python=$root/build/python
@@ -31,6 +31,7 @@ run_unit() { build release && ctest --preset release; }
 run_sanitize() { build sanitize && ctest --preset sanitize; }
 run_fuzz() { bash tests/fuzz/run.sh 25; }
 run_recorder() { python -m pytest tests/recorder; }
+run_loops() { build release && python -m pytest tests/loops; }
 run_install() { bash tests/install.sh; }
 run_models() {
   build release && bash tests/e2e/install_models.sh build/models &&

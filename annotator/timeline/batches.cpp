@@ -109,6 +109,7 @@ Border border_between(const std::vector<Mark>& marks, Ns from, Ns to, bool updat
     return {its_fetch ? its_fetch->start : evaluation->start, fetch ? fetch->start : after};
   }
   if (const auto fetch = first_mark(marks, Mark::What::data, from, to)) return {fetch->start, fetch->start};
+  if (const auto zero = first_mark(marks, Mark::What::zero_grad, from, to)) return {zero->start, zero->start};
   // An update by hand follows backward and runs without gradients.
   const auto by_hand = updates ? std::nullopt : last_mark(marks, Mark::What::plain, from, to);
   const Ns at = by_hand ? by_hand->end : from;

@@ -63,6 +63,7 @@ std::vector<bool> program_threads(const Forest& forest, const std::vector<Top>& 
 struct Draft {
   Pass pass;
   std::optional<Ns> last_parameter;  // end of the last operator that used a parameter
+  std::optional<Ns> last_made;       // end of the last operator that created a node
   std::vector<Ns> losses;            // starts of loss operators since the pass before
 };
 
@@ -77,14 +78,16 @@ void add(const trace::Trace& trace, const Forest& forest, const Top& top, Draft&
     const std::uint32_t made_by = top_operator(forest, forest.creator[node]);
     if (forest.start[made_by] >= pass.start || runs_backward(trace, forest, made_by)) continue;
     pass.forward = std::min(pass.forward, forest.start[made_by]);
-    if (!forest.traits_at(trace, node).accumulates) continue;
     const Ns used = std::min(forest.end[made_by], pass.start);
+    draft.last_made = std::max(draft.last_made.value_or(used), used);
+    if (!forest.traits_at(trace, node).accumulates) continue;
     draft.last_parameter = std::max(draft.last_parameter.value_or(used), used);
   }
 }
 
 Pass settled(const Draft& draft) {
   Pass pass = draft.pass;
+  pass.made = draft.last_made.value_or(pass.start);
   const Ns from = draft.last_parameter.value_or(draft.pass.forward);
   const auto op = std::ranges::lower_bound(draft.losses, from);
   if (op != draft.losses.end()) {
@@ -109,7 +112,7 @@ std::vector<Pass> backward_passes(const trace::Trace& trace, const Forest& fores
   bool open = false;  // the last pass goes on
   for (const Top& top : all) {
     if (top.backward) {
-      if (!open) drafts.push_back({{top.start, top.end, top.start, top.start, 0}, {}, std::exchange(losses, {})});
+      if (!open) drafts.push_back({{top.start, top.end, top.start, top.start, top.start, 0}, {}, {}, std::exchange(losses, {})});
       open = true;
       add(trace, forest, top, drafts.back());
     } else if (program[top.thread]) {

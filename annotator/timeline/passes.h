@@ -15,6 +15,9 @@ struct Pass {
   // From here on no operator created a node that led to a parameter: the loss. A loss operator of torch's own after that place tells more
   // exactly. `start` where the trace does not tell.
   Ns loss{};
+  // End of the last operator outside backward that created one of its nodes; `start` where the trace does not tell. What the program runs
+  // from there to the pass is no part of its forward.
+  Ns made{};
   std::uint64_t shape = 0;  // hash of the names of its nodes in order: passes through the same graph have the same
 };
 

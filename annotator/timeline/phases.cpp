@@ -26,10 +26,6 @@ bool is_top(const Forest& forest, std::uint32_t node) {
   return parent == kNoNode || (forest.kind[parent] != Kind::op && forest.kind[parent] != Kind::launch);
 }
 
-bool is_closed(const Owner& owner) {
-  return owner.stage != Stage::other;
-}
-
 // The pass inside of whose closure (an optimizer's range that encloses a pass) this instant lies.
 bool in_closure(const Known& known, Ns when) {
   const auto after = std::ranges::upper_bound(known.updates, when, {}, &Interval::start);
@@ -114,9 +110,11 @@ class Filler {
       if (kind != Kind::op && kind != Kind::launch) continue;
       const std::uint32_t after = after_descendants(forest_, node, thread.end);
       Owner& owner = owners_.of[node];
-      if (!is_closed(owner) || (owner.stage == Stage::optimizer && in_closure(known, forest_.start[node]))) {
-        const Stage was = owner.stage;
+      const Stage was = owner.stage;
+      if (was == Stage::other || (was == Stage::optimizer && in_closure(known, forest_.start[node]))) {
         give(node, after, was, main ? stage_at(known, node) : stage_of_helper(known, node));
+      } else if (main && was == Stage::backward && owner.direction == Direction::forward && stage_at(known, node) == Stage::loss) {
+        give(node, after, was, Stage::loss);  // a person's "backward" range that begins with the criterion
       }
       if (main && last != kNoNode && pass_begins(known, forest_.start[last], forest_.start[node])) begin_pass(last);
       last = node;
@@ -133,18 +131,18 @@ class Filler {
 
   // The engine is handed a gradient of ones; nothing else makes one right before a pass.
   void begin_pass(std::uint32_t node) {
-    if (owners_.of[node].stage != Stage::loss && owners_.of[node].stage != Stage::forward) return;
+    const Stage stage = owners_.of[node].stage;
+    if (stage != Stage::loss && stage != Stage::forward && stage != Stage::other) return;
     if (trace_.names[trace_.events.name[forest_.event[node]]] != "aten::ones_like" || owners_.of[node].call != kNothing) return;
-    const Stage was = owners_.of[node].stage;
-    give(node, after_descendants(forest_, node, static_cast<std::uint32_t>(forest_.size())), was, Stage::backward);
+    give(node, after_descendants(forest_, node, static_cast<std::uint32_t>(forest_.size())), stage, Stage::backward);
   }
 
-  void give(std::uint32_t node, std::uint32_t after, Stage was, Stage stage) {
+  void give(std::uint32_t node, std::uint32_t after, Stage was, Stage now) {
     for (; node < after; ++node) {
       Owner& owner = owners_.of[node];
       if (owner.stage != was) continue;
-      owner.stage = stage;
-      owner.known |= stage != Stage::other;
+      owner.stage = now;
+      owner.known |= now != Stage::other;
     }
   }
 
@@ -162,6 +160,7 @@ class Filler {
       if (previous) return after_pass(known, node, *previous, Ns::max()).value_or(Stage::other);
       return known.modules ? Stage::other : Stage::forward;
     }
+    if (when >= next->made) return Stage::other;
     const Ns from = previous ? previous->end : Ns::min();
     if (const auto stage = by_models(known, when, from, next->start)) return *stage;
     if (when >= next->forward) return when >= next->loss ? Stage::loss : Stage::forward;

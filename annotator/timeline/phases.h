@@ -6,7 +6,8 @@
 namespace hotlens::timeline {
 
 // Step by step, by place between backward passes:
-// - Before a pass: what runs after the model's last call is the loss. Without modules it is forward, from passes.h's place on the loss.
+// - Before a pass: what runs after the model's last call is the loss. Without modules it is forward, from Pass::loss on the loss. Both end
+//   with the last operator that the pass goes back through.
 // - A pass begins with the `ones_like` that makes its first gradient.
 // - After a pass, before an optimizer's step: clipping, unscaling and the like prepare the update and are the optimizer's; reading a value
 //   back is not. Where no optimizer of torch's runs, what runs up to the last operator that writes in place is an update by hand.

@@ -33,8 +33,8 @@ struct Steps {
 //   not repeat is no loop.
 // - In a recording without backward: fetches of data, or calls of the outermost module (or forward stage) that took most time.
 // - The whole recording as one step.
-// A step begins with its data where it fetches any, else where the one before ended; in between, forward operators that run without
-// gradients are evaluation.
+// A step begins with its data where it fetches any, else with its zeroing of gradients, else where the one before ended; in between,
+// forward operators that run without gradients are evaluation.
 Steps find_steps(const trace::Trace& trace, const Forest& forest);
 
 }  // namespace hotlens::timeline

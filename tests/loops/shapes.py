@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from record import STEPS, Loop
 from torch import nn
+from torch.profiler import record_function
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
@@ -242,9 +243,9 @@ def scaler_and_clipping(loop: Loop) -> None:
             with loop.stage("zero_grad"):
                 optimizer.zero_grad()
             with loop.stage("forward"), torch.autocast("cpu", torch.bfloat16):
-                out = model(x)
+                out = model(x).float()
             with loop.stage("loss"):
-                loss = scaler.scale(nn.functional.cross_entropy(out.float(), y))
+                loss = scaler.scale(nn.functional.cross_entropy(out, y))
             with loop.stage("backward"):
                 loss.backward()
             with loop.stage(CLIPPING):
@@ -474,8 +475,9 @@ def replicas_in_threads(loop: Loop) -> None:
                 thread.start()
             for thread in threads:
                 thread.join()
+            out = torch.cat(outputs)
             with loop.stage("loss"):
-                loss = nn.functional.cross_entropy(torch.cat(outputs), y)
+                loss = nn.functional.cross_entropy(out, y)
             with loop.stage("backward"):
                 loss.backward()
             with loop.stage("optimizer"):
@@ -605,4 +607,44 @@ def compiled(loop: Loop) -> None:
     nn.functional.cross_entropy(model(x), y).backward()
     for _ in range(STEPS):
         with loop.step():
+            _train_step(loop, model, nn.functional.cross_entropy, optimizer, x, y, "first")
+
+
+def annotated(loop: Loop) -> None:
+    """Every module call stands in a range that the person opened, as for NVTX."""
+    model = Net()
+    for path, module in model.named_modules():
+        _open_range_around(module, path or "net")
+    loop.watch(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = batch()
+    for _ in range(STEPS):
+        with loop.step():
+            _train_step(loop, model, nn.functional.cross_entropy, optimizer, x, y, "first")
+
+
+def _open_range_around(module: nn.Module, name: str) -> None:
+    opened: list[Any] = []
+
+    def before(_module: nn.Module, _inputs: Any) -> None:
+        opened.append(record_function(name))
+        opened[-1].__enter__()
+
+    def after(_module: nn.Module, _inputs: Any, _output: Any) -> None:
+        opened.pop().__exit__(None, None, None)
+
+    module.register_forward_pre_hook(before)
+    module.register_forward_hook(after)
+
+
+def loader_with_workers(loop: Loop) -> None:
+    """Batches come from another process."""
+    model, data = Net(), TensorDataset(*batch(16 * (STEPS + 2)))
+    loop.watch(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    loader = iter(DataLoader(data, batch_size=16, num_workers=1))
+    for _ in range(STEPS):
+        with loop.step():
+            with loop.stage("data"):
+                x, y = next(loader)
             _train_step(loop, model, nn.functional.cross_entropy, optimizer, x, y, "first")

@@ -7,12 +7,17 @@ were taken out of the trace (record.py).
 from __future__ import annotations
 
 import collections
+import json
+import os
+import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import shapes
-from compare import module_pairs, operators, report, reported, step_pairs, wrong_stages
+from compare import HOTLENS, module_pairs, operators, report, reported, step_pairs, wrong_stages
 from record import STEPS, Loop, record
 
 GOAL = 0.99  # share of operators that must be right
@@ -44,8 +49,11 @@ SHAPES: list[Callable[[Loop], None]] = [
     shapes.two_forwards,
     shapes.scripted,
     shapes.compiled,
+    shapes.loader_with_workers,
+    shapes.annotated,
 ]
-MODULES = [shape for shape in SHAPES if shape not in (shapes.double_backward, shapes.scripted, shapes.compiled)]
+UNWATCHED = {shapes.double_backward, shapes.scripted, shapes.compiled, shapes.replicas_in_threads}
+MODULES = [shape for shape in SHAPES if shape not in UNWATCHED]
 
 
 def named(shape: Callable[[Loop], None]) -> str:
@@ -119,3 +127,32 @@ def test_recomputed_operators_are_backward_work_on_the_recomputed_module(tmp_pat
     linear = [said[index] for index, event in operators(recording) if event["name"] == "aten::linear" and index in said]
     again = [line for line in linear if line["stage"] == "backward"]
     assert again and all("Net_" in line["module"] and line["direction"] == "backward" for line in again)
+
+
+def test_ranges_that_a_person_opened_are_modules_where_there_are_no_frames(tmp_path: Path) -> None:
+    recording = record(shapes.annotated, tmp_path, steps_marked=False, stack=False)
+    by_direction = module_pairs(recording, reported(recording))
+    for direction in ("forward", "backward"):
+        pairs = by_direction[direction]
+        right = sum(count for (want, got), count in pairs.items() if (got or "").split("/")[-1] == (want.partition(".")[2] or "net"))
+        assert right >= GOAL * pairs.total(), pairs
+    assert {module["how"] for module in report(recording)["modules"]} == {"annotations"}
+
+
+def test_ranks_of_data_parallel_training_communicate_under_their_root(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    script = str(Path(__file__).with_name("parallel.py"))
+    ranks = [subprocess.Popen([sys.executable, script, str(rank), str(port), str(tmp_path)], env=os.environ) for rank in range(2)]
+    assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
+    for rank in range(2):
+        command = [HOTLENS, "report", str(tmp_path / f"rank-{rank}.json"), "--format", "json"]
+        answer = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+        assert len(answer["steps"]) == 3
+        roots = [module["path"] for module in answer["modules"] if "/" not in module["path"]]
+        assert roots == ["DistributedDataParallel_0"]
+        buckets = {bucket["name"]: bucket["wall_ns"] for bucket in answer["buckets"]}
+        assert buckets["communication"] > 0
+        assert buckets["backward"] > 0 and buckets["gradient_accumulation"] > 0
+        assert sum(buckets.values()) == answer["totals"]["wall_ns"]

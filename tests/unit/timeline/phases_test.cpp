@@ -114,3 +114,25 @@ TEST_CASE("the forward on a helper thread is forward") {
   CHECK(read.owner("aten::linear").stage == Stage::forward);
   CHECK(read.owner("aten::mse_loss").stage == Stage::loss);
 }
+
+TEST_CASE("what runs between the loss and backward without leading to it is neither; a criterion inside a backward range is the loss") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 100)
+                            .range("net", 1, 8)
+                            .op("aten::linear", 2, 4, {.sequence = 1})
+                            .range("## backward ##", 10, 40)
+                            .op("aten::sub", 12, 2, {.sequence = 2})
+                            .op("aten::bincount", 16, 4)
+                            .backward("SubBackward0", 24, 4, 2, 1)
+                            .backward("AddmmBackward0", 30, 4, 1, 1);
+  const Read read(script);
+  CHECK(read.owner("aten::sub").stage == Stage::loss);
+  CHECK(read.owner("aten::bincount").stage == Stage::backward);
+  const Script prefetch = Script()
+                              .range("ProfilerStep#0", 0, 100)
+                              .range("net", 1, 8)
+                              .op("aten::linear", 2, 4, {.sequence = 1})
+                              .op("aten::index_select", 16, 4)
+                              .backward("AddmmBackward0", 30, 4, 1, 1);
+  CHECK(Read(prefetch).owner("aten::index_select").stage == Stage::other);
+}
