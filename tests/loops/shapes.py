@@ -421,7 +421,7 @@ def double_backward(loop: Loop) -> None:
             with loop.stage("zero_grad"):
                 optimizer.zero_grad(set_to_none=False)
             point = x.clone().requires_grad_()
-            with loop.stage("forward"):
+            with loop.stage("forward|loss"):  # the first backward accumulates into its input alone: no parameter tells the loss apart
                 out = model(point)
             with loop.stage("loss|forward"):
                 total = out.sum()

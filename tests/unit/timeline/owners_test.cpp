@@ -141,6 +141,7 @@ TEST_CASE("without a map, module frames name the modules and stages follow from 
                             .frame("nn.Module: Linear_1", 8, 6)
                             .op("aten::linear", 9, 4, {.sequence = 2})
                             .op("aten::mse_loss", 22, 2, {.sequence = 3})
+                            .backward("MseLossBackward0", 26, 2, 3)
                             .backward("AddmmBackward0", 30, 4, 2);
   const Read read(script);
   REQUIRE(read.owners.found.size() == 3);
