@@ -18,6 +18,7 @@ struct Known {
   std::vector<Interval> models;   // calls of root modules that are forward, on any thread
   std::vector<Interval> updates;  // outermost optimizer stages
   std::vector<Ns> writes;         // starts of operators at the top that write in place
+  std::vector<Ns> creating;       // starts of operators at the top that backward comes from
   bool modules = false;           // the trace tells modules
 };
 
@@ -40,8 +41,12 @@ class Filler {
   Filler(const trace::Trace& trace, const Forest& forest, const Steps& steps, Owners& owners)
       : trace_(trace), forest_(forest), steps_(steps), owners_(owners) {
     creates_.resize(forest.threads.size());
-    for (const std::uint32_t creator : forest.creator) {
-      if (creator != kNoNode) creates_[thread_at(creator)] = true;
+    top_creates_.resize(forest.size());
+    for (std::uint32_t creator : forest.creator) {
+      if (creator == kNoNode) continue;
+      creates_[thread_at(creator)] = true;
+      while (!is_top(forest, creator)) creator = forest.parent[creator];
+      top_creates_[creator] = true;
     }
   }
 
@@ -94,6 +99,7 @@ class Filler {
         }
         break;
       case Kind::op:
+        if (main && top_creates_[node]) known.creating.push_back(forest_.start[node]);
         if (main && owner.stage == Stage::other && forest_.traits_at(trace_, node).in_place && is_top(forest_, node)) {
           known.writes.push_back(forest_.start[node]);
         }
@@ -162,7 +168,7 @@ class Filler {
     }
     if (when >= next->made) return Stage::other;
     const Ns from = previous ? previous->end : Ns::min();
-    if (const auto stage = by_models(known, when, from, next->start)) return *stage;
+    if (const auto stage = by_models(known, when, from, *next)) return *stage;
     if (when >= next->forward) return when >= next->loss ? Stage::loss : Stage::forward;
     if (previous) {
       if (const auto stage = after_pass(known, node, *previous, next->forward)) return *stage;
@@ -170,12 +176,17 @@ class Filler {
     return known.modules ? Stage::other : Stage::forward;
   }
 
-  // By the model's calls between two passes: after the last one the loss begins, between two it is still forward.
-  static std::optional<Stage> by_models(const Known& known, Ns when, Ns from, Ns to) {
+  // By the model's calls between two passes: with the first operator after the last one that the pass goes back through the loss begins;
+  // between two calls it is still forward. What runs before the loss (the next batch's exchange, say) is neither.
+  static std::optional<Stage> by_models(const Known& known, Ns when, Ns from, const Pass& next) {
     const auto first = std::ranges::lower_bound(known.models, from, {}, &Interval::start);
-    const auto end = std::ranges::lower_bound(known.models, to, {}, &Interval::start);
+    const auto end = std::ranges::lower_bound(known.models, next.start, {}, &Interval::start);
     if (first >= end || when < first->start) return std::nullopt;
-    return when >= (end - 1)->start ? Stage::loss : Stage::forward;
+    const Interval& last = *(end - 1);
+    if (when < last.start) return Stage::forward;
+    const auto loss = std::ranges::lower_bound(known.creating, last.end);
+    const bool told = next.forward < next.start;  // the pass tells what it goes back through
+    return !told || (loss != known.creating.end() && *loss <= when) ? Stage::loss : Stage::other;
   }
 
   // Between a pass and `until`: what prepares an update, or is one by hand. Nothing where neither is so.
@@ -201,7 +212,8 @@ class Filler {
   const Forest& forest_;
   const Steps& steps_;
   Owners& owners_;
-  std::vector<bool> creates_;  // by thread: backward comes from its operators
+  std::vector<bool> creates_;      // by thread: backward comes from its operators
+  std::vector<bool> top_creates_;  // by node: an operator at the top that backward comes from
 };
 
 }  // namespace

@@ -136,3 +136,17 @@ TEST_CASE("what runs between the loss and backward without leading to it is neit
                               .backward("AddmmBackward0", 30, 4, 1, 1);
   CHECK(Read(prefetch).owner("aten::index_select").stage == Stage::other);
 }
+
+TEST_CASE("work between the model and the first operator of the loss is neither") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 100)
+                            .range("net", 1, 8)
+                            .op("aten::linear", 2, 4, {.sequence = 1})
+                            .op("aten::index_select", 12, 4)
+                            .op("aten::sub", 18, 2, {.sequence = 2})
+                            .backward("SubBackward0", 24, 4, 2, 1)
+                            .backward("AddmmBackward0", 30, 4, 1, 1);
+  const Read read(script);
+  CHECK(read.owner("aten::index_select").stage == Stage::other);
+  CHECK(read.owner("aten::sub").stage == Stage::loss);
+}
