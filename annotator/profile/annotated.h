@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "annotator/profile/bundle.h"
@@ -24,5 +25,8 @@ struct Annotated {
 };
 
 Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace);
+
+// The numbers of an annotated trace. Takes what it does not need twice: the chains of a bundle without a map step are emptied.
+std::shared_ptr<const Profile> profile_of(Annotated& annotated);
 
 }  // namespace hotlens::profile

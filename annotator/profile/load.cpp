@@ -256,19 +256,23 @@ void fill_run(const Annotated& annotated, Profile& profile) {
 
 }  // namespace
 
+std::shared_ptr<const Profile> profile_of(Annotated& annotated) {
+  auto profile = std::make_shared<Profile>();
+  fill_steps(annotated, *profile);
+  fill_run(annotated, *profile);
+  fill_buckets(annotated, *profile);
+  fill_stages(annotated, *profile);
+  fill_modules(annotated, *profile);
+  profile->verdict = judge(*profile);
+  const std::vector<Issue>& survived = annotated.issues.items();
+  profile->warnings.insert(profile->warnings.end(), survived.begin(), survived.end());
+  return profile;
+}
+
 Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace) {
   Result<Annotated> annotated = annotate(bundle_or_trace);
   if (!annotated) return std::unexpected(annotated.error());
-  auto profile = std::make_shared<Profile>();
-  fill_steps(*annotated, *profile);
-  fill_run(*annotated, *profile);
-  fill_buckets(*annotated, *profile);
-  fill_stages(*annotated, *profile);
-  fill_modules(*annotated, *profile);
-  profile->verdict = judge(*profile);
-  const std::vector<Issue>& survived = annotated->issues.items();
-  profile->warnings.insert(profile->warnings.end(), survived.begin(), survived.end());
-  return profile;
+  return profile_of(*annotated);
 }
 
 }  // namespace hotlens::profile

@@ -1,7 +1,6 @@
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
+#include "annotator/profile/columns.h"
 #include "annotator/profile/report.h"
 #include "annotator/profile/statistics.h"
 
@@ -16,61 +15,6 @@ struct Style {
 };
 constexpr Style kPlain{"", "", ""};
 constexpr Style kColor{"\x1b[1m", "\x1b[2m", "\x1b[0m"};
-
-// Three significant digits and a unit.
-std::string readable(Ns time) {
-  constexpr std::array<std::pair<double, const char*>, 3> kUnits = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}}};
-  const auto value = static_cast<double>(time.count());
-  std::array<char, 32> text{};
-  for (const auto& [size, unit] : kUnits) {
-    if (value < size) continue;
-    const double scaled = value / size;
-    std::snprintf(text.data(), text.size(), scaled < 10 ? "%.2f %s" : scaled < 100 ? "%.1f %s" : "%.0f %s", scaled, unit);
-    return text.data();
-  }
-  std::snprintf(text.data(), text.size(), "%lld ns", static_cast<long long>(time.count()));
-  return text.data();
-}
-
-std::string percent(Ns part, Ns whole) {
-  std::array<char, 16> text{};
-  const double share = whole > Ns{} ? 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0.0;
-  std::snprintf(text.data(), text.size(), "%.1f %%", share);
-  return text.data();
-}
-
-// Columns on the terminal: bytes that do not continue a character.
-std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
-std::string right(std::string text, std::size_t columns) {
-  return std::string(columns > width(text) ? columns - width(text) : 0, ' ') + text;
-}
-
-std::string left(std::string text, std::size_t columns) {
-  return text + std::string(columns > width(text) ? columns - width(text) : 0, ' ');
-}
-
-// No control characters: a name may hold terminal escapes. C1 controls (0xc2 0x80 to 0xc2 0x9f) are among them.
-std::string harmless(std::string_view text) {
-  std::string safe;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool c1 = byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (c1) ++i;
-    safe += byte < 0x20 || byte == 0x7f || c1 ? '?' : text[i];
-  }
-  return safe;
-}
-
-std::string short_name(std::string_view text) {
-  std::string name = harmless(text);
-  if (width(name) <= kLongestName) return name;
-  std::size_t cut = kLongestName - 1;
-  while (cut > 0 && (static_cast<unsigned char>(name[cut]) & 0xc0) == 0x80) --cut;
-  return name.substr(0, cut) + "…";
-}
 
 std::string last_part(const Module& module) {
   const std::size_t cut = module.path.find_last_of("./");
@@ -152,7 +96,7 @@ class Writer {
 
   void branch(ModuleId id, std::size_t depth) {
     const Module& module = profile_.at(id);
-    std::string label = std::string(depth * 2 + 2, ' ') + short_name(last_part(module));
+    std::string label = std::string(depth * 2 + 2, ' ') + short_name(last_part(module), kLongestName);
     if (module.calls > 1) label += " ×" + std::to_string(module.calls);
     line(left(label, 54) + right(readable(shown(module.forward)), 10) + right(readable(shown(module.backward)), 10) +
          right(percent(whole(module), profile_.step_wall()), 9));
