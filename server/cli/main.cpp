@@ -27,6 +27,8 @@ struct Arguments {
   cli::RunOptions run;
   cli::ReportOptions report;
   cli::CheckOptions check;
+  cli::DiffOptions diff;
+  cli::ExportOptions export_profile;
   cli::DoctorOptions doctor;
 };
 
@@ -70,6 +72,27 @@ void add_check(CLI::App& app, Arguments& to) {
   add_format(*verb, to.check.format);
 }
 
+void add_diff(CLI::App& app, Arguments& to) {
+  CLI::App* verb = app.add_subcommand("diff", "what changed between two profiles, by module; the gate for CI");
+  verb->footer("Example: hotlens diff before.pt.trace.json latest --fail-over 5%");
+  verb->add_option("old", to.diff.before, "bundle id, bundle folder, trace file or latest")->required();
+  verb->add_option("new", to.diff.after, "the same, of the later run")->required();
+  CLI::Option* gate =
+      verb->add_option("--fail-over", to.diff.fail_over, "exit with 1 where it got slower by more than this, and beyond noise");
+  verb->add_option("--module", to.diff.module, "let the gate look at these modules (a path or a glob) instead of the step")->needs(gate);
+  add_format(*verb, to.diff.format);
+}
+
+void add_export(CLI::App& app, Arguments& to) {
+  CLI::App* verb = app.add_subcommand("export", "a profile as a file for other tools");
+  verb->footer("Example: hotlens export latest --to speedscope -o step.speedscope.json");
+  verb->add_option("profile", to.export_profile.profile, "bundle id, bundle folder, trace file or latest");
+  verb->add_option("--to", to.export_profile.to, "perfetto (also for chrome://tracing), json, csv or speedscope")
+      ->required()
+      ->check(CLI::IsMember({"perfetto", "json", "csv", "speedscope"}));
+  verb->add_option("-o,--output", to.export_profile.file, "write here instead of standard output");
+}
+
 void add_doctor(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("doctor", "what Hotlens found on this machine, with a fix for what is missing");
   verb->footer("Example: hotlens doctor");
@@ -103,6 +126,8 @@ int dispatch(CLI::App& app, Arguments& arguments) {
   if (verb->get_name() == "run") return cli::run(arguments.run);
   if (verb->get_name() == "report") return cli::report(arguments.report);
   if (verb->get_name() == "check") return cli::check(arguments.check);
+  if (verb->get_name() == "diff") return cli::diff(arguments.diff);
+  if (verb->get_name() == "export") return cli::export_profile(arguments.export_profile);
   return cli::doctor(arguments.doctor);
 }
 
@@ -119,6 +144,8 @@ int main(int argc, char** argv) {
   add_run(app, arguments);
   add_report(app, arguments);
   add_check(app, arguments);
+  add_diff(app, arguments);
+  add_export(app, arguments);
   add_doctor(app, arguments);
   try {
     std::vector<std::string> words = cut_script_command({argv + 1, argv + argc}, arguments.run);

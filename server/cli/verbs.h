@@ -37,6 +37,21 @@ struct RunOptions {
 };
 int run(const RunOptions& options);
 
+struct DiffOptions {
+  std::string before, after;  // bundle id, bundle folder, trace file or latest
+  std::string fail_over;      // "5%"; empty: no gate
+  std::string module;         // a glob; empty: the gate looks at the step
+  OutputFormat format = OutputFormat::text;
+};
+int diff(const DiffOptions& options);
+
+struct ExportOptions {
+  std::string profile = "latest";
+  std::string to;              // perfetto, json, csv, speedscope
+  std::filesystem::path file;  // empty: stdout
+};
+int export_profile(const ExportOptions& options);
+
 struct DoctorOptions {
   std::string python;
   OutputFormat format = OutputFormat::text;

@@ -1,0 +1,282 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <ostream>
+
+#include "annotator/profile/export.h"
+#include "annotator/profile/json_text.h"
+#include "annotator/profile/spans.h"
+#include "annotator/trace/source.h"
+
+namespace hotlens::profile {
+namespace {
+
+using Layer = Frame::Layer;
+
+// Chrome's microseconds, exact to the nanosecond.
+std::string microseconds(Ns time) {
+  const std::int64_t whole = time.count() / 1000;
+  const std::int64_t rest = std::abs(time.count() % 1000);
+  return fmt::format("{}{}.{:03}", time < Ns{} && whole == 0 ? "-" : "", whole, rest);
+}
+
+// Finds where the list of events ends in valid JSON that comes in parts: the root list, or the first one under "traceEvents".
+class ListEnd {
+ public:
+  // The position of the closing bracket in `part`, the next of the text; npos where it comes later.
+  std::size_t find(std::string_view part) {
+    for (std::size_t at = 0; at < part.size(); ++at) {
+      const char c = part[at];
+      if (in_string_) {
+        in_string(c);
+      } else if (c == '"') {
+        in_string_ = true;
+        if (depth_ == 1) key_.clear();
+      } else if (c == '{' || c == '[') {
+        if (c == '[' && (depth_ == 0 || (depth_ == 1 && key_ == "traceEvents"))) list_depth_ = std::min(list_depth_, depth_);
+        if (depth_ > list_depth_) empty_ = false;
+        ++depth_;
+      } else if (c == '}' || c == ']') {
+        --depth_;
+        if (depth_ == list_depth_) return at;
+      }
+    }
+    return std::string_view::npos;
+  }
+
+  bool empty() const { return empty_; }
+
+ private:
+  static constexpr std::size_t kLongestKey = 16;
+
+  void in_string(char c) {
+    if (depth_ == 1 && key_.size() < kLongestKey && c != '"') key_ += c;
+    if (escaped_) {
+      escaped_ = false;
+    } else if (c == '\\') {
+      escaped_ = true;
+    } else if (c == '"') {
+      in_string_ = false;
+    }
+  }
+
+  bool in_string_ = false, escaped_ = false, empty_ = true;
+  std::int64_t depth_ = 0;
+  std::int64_t list_depth_ = std::numeric_limits<std::int64_t>::max();
+  std::string key_;  // the last string of the root object
+};
+
+std::string_view text_of(trace::Category category) {
+  using trace::Category;
+  switch (category) {
+    case Category::cpu_op:
+      return "cpu_op";
+    case Category::annotation:
+      return "user_annotation";
+    case Category::device_annotation:
+      return "gpu_user_annotation";
+    case Category::runtime:
+      return "cuda_runtime";
+    case Category::driver:
+      return "cuda_driver";
+    case Category::kernel:
+      return "kernel";
+    case Category::copy:
+      return "gpu_memcpy";
+    case Category::fill:
+      return "gpu_memset";
+    case Category::python:
+      return "python_function";
+    case Category::memory:
+      return "cpu_instant_event";
+    case Category::overhead:
+      return "overhead";
+    case Category::sync:
+      return "cuda_sync";
+    case Category::other:
+      return "other";
+  }
+  return "other";
+}
+
+// Writes events one by one, with the commas between them.
+class Events {
+ public:
+  Events(std::ostream& out, bool first) : out_(out), first_(first) {}
+
+  void write(std::string_view event) {
+    out_ << (first_ ? "\n" : ",\n") << event;
+    first_ = false;
+  }
+
+ private:
+  std::ostream& out_;
+  bool first_;
+};
+
+// The tracks of the process "Hotlens".
+class Added {
+ public:
+  Added(const Annotated& annotated, Events& events) : annotated_(annotated), events_(events), process_(free_process(annotated.trace)) {
+    for (const ModuleName& module : names_of_modules(annotated)) {
+      const std::size_t cut = module.path.find_last_of('/');
+      const std::string_view last = std::string_view(module.path).substr(cut == std::string::npos ? 0 : cut + 1);
+      shown_.push_back(json_string(last.empty() ? module.class_name : last));
+      arguments_.push_back(fmt::format(R"("path":{},"class":{})", json_string(module.path), json_string(module.class_name)));
+    }
+  }
+
+  void write() {
+    events_.write(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":"Hotlens"}}}})", process_));
+    events_.write(fmt::format(R"({{"ph":"M","name":"process_sort_index","pid":{},"tid":0,"args":{{"sort_index":-1}}}})", process_));
+    steps();
+    const std::vector<Track> tracks = tracks_of(annotated_);
+    stages(tracks.front());
+    buckets();
+    for (const Track& track : tracks) modules(track);
+  }
+
+ private:
+  static std::int64_t free_process(const trace::Trace& trace) {
+    constexpr std::int64_t kFirst = 1'000'000'000;  // above process ids and device numbers
+    std::int64_t process = kFirst;
+    while (std::ranges::any_of(trace.threads, [&](const trace::Thread& thread) { return thread.process == std::to_string(process); }))
+      ++process;
+    return process;
+  }
+
+  void begin_track(std::string_view name) {
+    ++track_;
+    events_.write(
+        fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", process_, track_, json_string(name)));
+    events_.write(
+        fmt::format(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", process_, track_, track_));
+  }
+
+  void span(std::string_view quoted_name, Ns start, Ns end, std::string_view arguments) {
+    events_.write(fmt::format(R"({{"ph":"X","cat":"hotlens","name":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}}}})", quoted_name,
+                              process_, track_, microseconds(start), microseconds(end - start), arguments));
+  }
+
+  void steps() {
+    begin_track("steps");
+    for (const timeline::StepAccount& step : annotated_.account.steps) {
+      span(json_string("step " + std::to_string(step.span.index)), step.span.start, step.span.end, "");
+    }
+  }
+
+  void stages(const Track& main) {
+    begin_track("stages");
+    for (const Span& each : main.spans) {
+      if (each.frame.layer == Layer::stage) span(json_string(name(static_cast<Stage>(each.frame.id))), each.start, each.end, "");
+    }
+  }
+
+  void buckets() {
+    begin_track("buckets");
+    for (const timeline::StepAccount& step : annotated_.account.steps) {
+      for (std::size_t at = 0; at < step.wall.size();) {
+        std::size_t next = at + 1;
+        while (next < step.wall.size() && step.wall[next].bucket == step.wall[at].bucket) ++next;
+        span(json_string(name(step.wall[at].bucket)), step.wall[at].start, step.wall[next - 1].end, "");
+        at = next;
+      }
+    }
+  }
+
+  void modules(const Track& track) {
+    const trace::Thread thread = track.thread.valid() ? annotated_.trace.threads[track.thread.index] : trace::Thread{};
+    std::string where = thread.name.empty() ? (track.device ? "stream " : "thread ") + thread.id : thread.name;
+    if (track.device) where += ", device " + thread.process;
+    for (const bool backward : {false, true}) {
+      bool begun = false;
+      for (const Span& each : track.spans) {
+        const bool wanted = each.frame.layer == Layer::module && (each.frame.direction != Direction::forward) == backward;
+        if (!wanted || each.frame.id >= shown_.size()) continue;
+        if (!begun) begin_track(std::string(backward ? "modules backward, " : "modules forward, ") + where);
+        begun = true;
+        span(shown_[each.frame.id], each.start, each.end,
+             arguments_[each.frame.id] + fmt::format(R"(,"direction":"{}")", name(each.frame.direction)));
+      }
+    }
+  }
+
+  const Annotated& annotated_;
+  Events& events_;
+  std::int64_t process_;
+  int track_ = 0;
+  std::vector<std::string> shown_, arguments_;  // by module, as JSON
+};
+
+// What could be read of a trace whose text is no valid JSON.
+void write_anew(const trace::Trace& trace, Events& events) {
+  for (const trace::Thread& thread : trace.threads) {
+    if (thread.name.empty()) continue;
+    events.write(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", json_string(thread.process),
+                             json_string(thread.id), json_string(thread.name)));
+  }
+  const trace::Events& read = trace.events;
+  for (std::size_t at = 0; at < read.size(); ++at) {
+    const trace::Thread& thread = trace.threads[read.thread[at].index];
+    std::string arguments;
+    const auto add = [&](std::string_view key, std::int64_t value) {
+      arguments += fmt::format(R"({}"{}":{})", arguments.empty() ? "" : ",", key, value);
+    };
+    if (read.correlation[at] != trace::kNone) add("correlation", read.correlation[at]);
+    if (read.sequence[at] != trace::kNone) add("Sequence number", read.sequence[at]);
+    if (read.forward_thread[at] > 0) add("Fwd thread id", read.forward_thread[at]);
+    events.write(fmt::format(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}}}})",
+                             text_of(read.category[at]), json_string(trace.names[read.name[at]]), json_string(thread.process),
+                             json_string(thread.id), microseconds(read.start[at]), microseconds(read.duration[at]), arguments));
+  }
+}
+
+// Reading had to repair or leave out something: the text itself is no JSON that other tools could read.
+bool is_whole(const Issues& issues) {
+  constexpr std::array<std::string_view, 7> kDamage = {"broken-event",     "repaired-event",     "truncated-trace", "truncated-gzip",
+                                                       "damaged-metadata", "truncated-metadata", "unreadable-rest"};
+  return std::ranges::none_of(issues.items(), [&](const Issue& issue) { return std::ranges::find(kDamage, issue.code) != kDamage.end(); });
+}
+
+// The text of the trace as it is, with the tracks at the end of its list of events.
+Result<void> copy_with_tracks(const Annotated& annotated, const std::filesystem::path& path, std::ostream& out) {
+  constexpr std::size_t kPart = std::size_t{1} << 20;  // bytes in memory at a time
+  Result<trace::Source> source = trace::Source::open(path);
+  if (!source) return std::unexpected(source.error());
+  std::string part(kPart, '\0');
+  ListEnd list;
+  bool found = false;
+  for (;;) {
+    const Result<std::size_t> got = source->read(part);
+    if (!got) return std::unexpected(got.error());
+    if (*got == 0) break;
+    const std::string_view text = std::string_view(part).substr(0, *got);
+    const std::size_t end = found ? std::string_view::npos : list.find(text);
+    out << text.substr(0, end);
+    if (end == std::string_view::npos) continue;
+    found = true;
+    Events events(out, list.empty());
+    Added(annotated, events).write();
+    out << "\n" << text.substr(end);
+  }
+  if (found) return {};
+  return std::unexpected(Error{ErrorCode::malformed, "the list of events ends nowhere; record the trace again", path.string()});
+}
+
+}  // namespace
+
+Result<void> export_perfetto(const Annotated& annotated, std::ostream& out) {
+  const std::filesystem::path path = annotated.manifest ? annotated.manifest->traces.front() : annotated.path;
+  std::error_code status;  // a pipe cannot be read twice
+  if (is_whole(annotated.issues) && std::filesystem::is_regular_file(path, status)) return copy_with_tracks(annotated, path, out);
+  out << fmt::format(R"({{"schemaVersion":1,"baseTimeNanoseconds":{},"traceEvents":[)", annotated.trace.base.count());
+  Events events(out, true);
+  write_anew(annotated.trace, events);
+  Added(annotated, events).write();
+  out << "\n]}\n";
+  return {};
+}
+
+}  // namespace hotlens::profile

@@ -1,0 +1,66 @@
+#include "annotator/profile/spread.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/math/distributions/students_t.hpp>
+#include <chrono>
+#include <cmath>
+
+#include "annotator/profile/statistics.h"
+
+namespace hotlens::profile {
+namespace {
+
+constexpr double kTwoSided99 = 0.995;
+constexpr double kDeviationOfNormal = 1.4826;  // standard deviation over median absolute deviation
+constexpr double kMedianOverMean = 1.2533;     // √(π/2): the median's error over the mean's
+
+double few_values_factor(std::size_t count) {
+  constexpr std::array<double, 10> kFactors = {0, 0, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107};
+  if (count < kFactors.size()) return kFactors.at(count);
+  return static_cast<double>(count) / (static_cast<double>(count) - 0.8);
+}
+
+// Two-sided: how often chance puts all values of one sample beyond all of the other.
+double chance_of_separation(std::size_t before, std::size_t after) {
+  double ways = 1;  // to choose which of all values are of `before`
+  for (std::size_t i = 1; i <= before; ++i) ways *= static_cast<double>(after + i) / static_cast<double>(i);
+  return 2 / ways;
+}
+
+Ns band(const Sample& before, const Sample& after) {
+  const double sum = before.variance + after.variance;
+  if (sum <= 0) return Ns{};
+  const auto freedom = [](const Sample& of) { return of.variance * of.variance / static_cast<double>(of.count - 1); };
+  const boost::math::students_t distribution(sum * sum / (freedom(before) + freedom(after)));
+  const double half = boost::math::quantile(distribution, kTwoSided99) * std::sqrt(sum);
+  return Ns{static_cast<Ns::rep>(std::min(half, 1e18))};
+}
+
+}  // namespace
+
+Sample sample(const std::vector<Ns>& values) {
+  Sample result{.median = median(values), .count = values.size()};
+  if (values.size() < 2) return result;
+  const auto [least, most] = std::ranges::minmax(values);
+  result.least = least;
+  result.most = most;
+  std::vector<Ns> distances;
+  distances.reserve(values.size());
+  for (const Ns value : values) distances.push_back(std::chrono::abs(value - result.median));
+  const double scale = kDeviationOfNormal * few_values_factor(values.size()) * static_cast<double>(median(std::move(distances)).count());
+  result.variance = std::pow(kMedianOverMean * scale, 2) / static_cast<double>(values.size());
+  return result;
+}
+
+std::optional<Ns> noise(const Sample& before, const Sample& after) {
+  if (before.count < 2 || after.count < 2) return std::nullopt;
+  Ns chance = band(before, after);
+  const Ns gap = std::max(after.least - before.most, before.least - after.most);
+  if (gap > Ns{} && chance_of_separation(before.count, after.count) <= 2 * (1 - kTwoSided99)) {
+    chance = std::min(chance, std::chrono::abs(after.median - before.median) - gap);
+  }
+  return std::max(kResolution, chance);
+}
+
+}  // namespace hotlens::profile

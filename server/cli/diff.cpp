@@ -1,0 +1,73 @@
+#include "annotator/profile/diff.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <iostream>
+
+#include "annotator/profile/columns.h"
+#include "server/cli/verbs.h"
+
+namespace hotlens::cli {
+namespace {
+
+Result<profile::Side> open_side(const std::string& reference) {
+  const auto path = profile::resolve(reference, std::filesystem::current_path());
+  if (!path) return std::unexpected(path.error());
+  return profile::read_side(*path);
+}
+
+// "5%" and "5" are five percent.
+Result<double> share(std::string_view text) {
+  const std::string_view whole = text;
+  if (text.ends_with('%')) text.remove_suffix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0) || value > 1e6) {
+    return std::unexpected(Error{ErrorCode::usage, "--fail-over takes a percentage such as 5%, not " + std::string(whole), {}});
+  }
+  return value / 100;
+}
+
+void explain(const profile::Gate& gate) {
+  const std::string limit = std::to_string(gate.threshold * 100).substr(0, 4) + " %";
+  for (const std::string& name : gate.unknown_noise) {
+    std::cerr << "hotlens: " << profile::harmless(name) << " has a single step on one side, so its noise is not known; record more steps\n";
+  }
+  for (const std::string& name : gate.crossed) {
+    std::cerr << "hotlens: " << profile::harmless(name) << " got slower by more than " << limit << '\n';
+  }
+}
+
+}  // namespace
+
+int diff(const DiffOptions& options) {
+  std::optional<double> threshold;
+  if (!options.fail_over.empty()) {
+    const Result<double> parsed = share(options.fail_over);
+    if (!parsed) return fail(parsed.error());
+    threshold = *parsed;
+  }
+  const Result<profile::Side> before = open_side(options.before);
+  if (!before) return fail(before.error());
+  const Result<profile::Side> after = open_side(options.after);
+  if (!after) return fail(after.error());
+
+  const profile::Diff found = profile::diff(*before, *after);
+  std::optional<profile::Gate> gate;
+  if (threshold) gate = profile::gate(found, *threshold, options.module);
+  if (options.format == OutputFormat::json) {
+    std::cout << profile::diff_json(found, *before, *after, gate) << '\n';
+  } else {
+    std::cout << profile::diff_text(found, *before, *after, use_colour(STDOUT_FILENO));
+  }
+  if (!gate) return kDone;
+  if (gate->compared == 0) {
+    return fail({ErrorCode::usage, "no module of either profile matches " + options.module + "; see `hotlens report` for their paths", {}});
+  }
+  explain(*gate);
+  return gate->crossed.empty() ? kDone : kThresholdCrossed;
+}
+
+}  // namespace hotlens::cli

@@ -1,0 +1,64 @@
+#include "annotator/profile/export.h"
+
+#include <fstream>
+#include <functional>
+#include <iostream>
+
+#include "server/cli/verbs.h"
+
+namespace hotlens::cli {
+namespace {
+
+using Write = std::function<Result<void>(std::ostream&)>;
+
+Error cannot_write(const std::filesystem::path& file) {
+  return {ErrorCode::unreadable, file.string() + " cannot be written; check the folder, its permissions and the free space", file.string()};
+}
+
+// Under a temporary name first: a reader never sees half a file.
+Result<void> write_file(const std::filesystem::path& file, const Write& write) {
+  const std::filesystem::path partial = file.string() + ".partial";
+  std::ofstream out(partial, std::ios::binary);
+  if (!out) return std::unexpected(cannot_write(file));
+  Result<void> written = write(out);
+  out.close();
+  std::error_code error;
+  if (written && out) std::filesystem::rename(partial, file, error);
+  if (!written || !out || error) {
+    std::error_code ignored;
+    std::filesystem::remove(partial, ignored);
+    return written ? std::unexpected(cannot_write(file)) : written;
+  }
+  return {};
+}
+
+Write writer_for(const std::string& format, profile::Annotated annotated) {
+  if (format == "perfetto" || format == "speedscope") {
+    const auto shared = std::make_shared<const profile::Annotated>(std::move(annotated));
+    if (format == "perfetto") return [shared](std::ostream& out) { return profile::export_perfetto(*shared, out); };
+    return [shared](std::ostream& out) -> Result<void> { return profile::export_speedscope(*shared, out), Result<void>{}; };
+  }
+  const auto profile = profile::profile_of(annotated);
+  if (format == "csv") return [profile](std::ostream& out) -> Result<void> { return profile::export_csv(*profile, out), Result<void>{}; };
+  const std::vector<Ns> plain_steps = annotated.manifest ? annotated.manifest->plain_steps : std::vector<Ns>{};
+  return [profile, plain_steps](std::ostream& out) -> Result<void> {
+    return profile::export_json(*profile, plain_steps, out), Result<void>{};
+  };
+}
+
+}  // namespace
+
+int export_profile(const ExportOptions& options) {
+  const auto path = profile::resolve(options.profile, std::filesystem::current_path());
+  if (!path) return fail(path.error());
+  Result<profile::Annotated> annotated = profile::annotate(*path);
+  if (!annotated) return fail(annotated.error());
+  for (const Issue& issue : annotated->issues.items()) std::cerr << "hotlens: " << issue.message << '\n';
+  const Write write = writer_for(options.to, std::move(*annotated));
+  const Result<void> written = options.file.empty() ? write(std::cout) : write_file(options.file, write);
+  if (!written) return fail(written.error());
+  if (options.file.empty() && !std::cout.flush()) return fail(cannot_write("standard output"));
+  return kDone;
+}
+
+}  // namespace hotlens::cli
