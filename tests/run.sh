@@ -8,7 +8,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 groups=("$@")
-[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder loops install models cli lsp editors)
+[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder loops install models golden cli lsp editors)
 
 bash tests/setup.sh test || exit 1
 python=$root/build/python
@@ -37,6 +37,7 @@ run_models() {
   build release && bash tests/e2e/install_models.sh build/models &&
     HOTLENS_MODELS_PYTHON=$root/build/models/bin/python python -m pytest tests/e2e/real_models
 }
+run_golden() { build release && python -m pytest tests/golden; }
 run_lsp() { build release && python -m pytest tests/e2e/lsp; }
 run_cli() { build release && python -m pytest tests/e2e/cli; }
 run_editors() { build release && bash tests/e2e/run.sh build/release/bin build/editors; }

@@ -1,0 +1,97 @@
+"""What a shell sees of every verb: help with an example, wrong usage, unusable input, results and messages on their own streams."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shell import Run, steps_trace
+
+VERBS = ["lsp", "run", "report", "check", "diff", "export", "doctor"]
+Write = Callable[[str, dict[str, Any]], Path]
+
+
+def verbs_of_the_program() -> list[str]:
+    text = subprocess.run([os.environ["HOTLENS_BIN"], "--help"], capture_output=True, text=True, check=True).stdout
+    rows = text[text.index("Subcommands:") :].splitlines()[1:]
+    return [row.split()[0] for row in rows if row.startswith("  ") and not row.startswith("   ")]
+
+
+@pytest.mark.parametrize("verb", verbs_of_the_program())
+def test_help_has_an_example(hotlens: Run, verb: str) -> None:
+    result = hotlens(verb, "--help")
+    assert result.returncode == 0
+    assert f"Example: hotlens {verb}" in result.stdout
+    assert result.stderr == ""
+
+
+def test_the_verbs_of_the_contract_are_there() -> None:
+    assert set(VERBS) <= set(verbs_of_the_program())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nonsense"],
+        ["report", "--nonsense"],
+        ["report", "--format", "xml"],
+        ["check"],
+        ["diff", "one.json"],
+        ["diff", "a", "b", "--module", "x"],
+        ["diff", "a", "b", "--fail-over", "many"],
+        ["diff", "a", "b", "--fail-over", "-5%"],
+        ["diff", "a", "b", "--fail-over", "nan"],
+        ["export", "x.json"],
+        ["export", "x.json", "--to", "pdf"],
+        ["run", "--steps", "0", "x.py"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_is_2(hotlens: Run, arguments: list[str]) -> None:
+    result = hotlens(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.strip()
+
+
+UNUSABLE = {
+    "missing.json": None,
+    "empty.json": b"",
+    "notes.json": b"these are my notes",
+    "other.json": b'{"name": "a web app"}',
+    "nothing.json": b'{"traceEvents": []}',
+    "cut.json.gz": b"\x1f\x8b\x08\x00\x00",
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+@pytest.mark.parametrize("verb", ["report", "diff", "export"])
+def test_unusable_input_is_3_with_one_sentence_that_names_the_file(
+    hotlens: Run, write: Write, tmp_path: Path, verb: str, name: str
+) -> None:
+    content = UNUSABLE[name]
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    good = write("good.json", steps_trace([1000]))
+    arguments = {"report": [name], "diff": [good, name], "export": [name, "--to", "csv"]}[verb]
+    result = hotlens(verb, *arguments)
+    assert result.returncode == 3
+    assert result.stdout == ""
+    assert name in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_results_and_messages_keep_to_their_streams(hotlens: Run, write: Write) -> None:
+    trace = write("x.json", steps_trace([1000, 1000]))
+    cut = trace.with_name("cut.json")
+    cut.write_text(trace.read_text()[:-30])
+    result = hotlens("report", cut, "--format", "json")
+    assert result.returncode == 0
+    assert "breaks off" in result.stderr
+    assert result.stdout.startswith("{")
+    assert "\x1b" not in hotlens("report", trace).stdout

@@ -1,0 +1,254 @@
+"""What a trace says, computed a second time: an oracle for `hotlens report`, written from the trace format alone.
+
+    python tests/golden/oracle.py TRACE            print the numbers of one trace
+    python tests/golden/oracle.py --write TRACE…   write tests/golden/NAME.json
+
+It shares no code and no data structure with the annotator: whole JSON documents, dictionaries, explicit enclosing intervals, `Python parent
+id` for module trees. All times are integer nanoseconds. Only what the format defines is computed; what the annotator decides by judgement
+(stages, the loss, the host's gaps) is not here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from raw_events import DEVICE, MODULE, STEP, Event, chain, clipped, nested, read, union
+
+GOLDEN = Path(__file__).resolve().parent
+
+Steps = list[tuple[int, int, int]]  # number, start, end after the time base
+
+
+class Oracle:
+    """Events, links and steps of one trace. `steps` stands in for the step marks of a trace that has none."""
+
+    def __init__(self, path: Path, steps: Steps | None = None) -> None:
+        self.events, self.base = read(path)
+        self.device = [e for e in self.events if e.kind in DEVICE]
+        self.marked = self.find_steps()
+        self.steps = self.marked or steps or self.window()
+        self.launch_of = self.link()
+
+    def window(self) -> Steps:
+        """From the first to the last work of any kind."""
+        work = [e for e in self.events if e.kind != "other"]
+        return [(0, min(e.start for e in work), max(e.end for e in work))]
+
+    def find_steps(self) -> Steps:
+        """Number and bounds of the ProfilerStep ranges of the thread that has most of them; empty ranges are no steps."""
+        marks: dict[tuple[str, str], list[Event]] = defaultdict(list)
+        for event in self.events:
+            if event.kind == "op" and event.name.startswith(STEP) and event.end > event.start:
+                marks[event.thread].append(event)
+        if not marks:
+            return []
+        chosen = max(marks.values(), key=len)
+        return sorted((int(e.name[len(STEP) :]), e.start, e.end) for e in chosen)
+
+    def link(self) -> dict[int, Event]:
+        """The launch of each device event that has one, by index."""
+        launches = {int(e.args["correlation"]): e for e in self.events if e.kind == "launch" and int(e.args.get("correlation", -1)) > 0}
+        return {e.index: launches[c] for e in self.device if (c := int(e.args.get("correlation", -1))) in launches}
+
+    def step_of(self, when: int) -> int | None:
+        at = bisect_right([start for _, start, _ in self.steps], when) - 1
+        return at if at >= 0 and when < self.steps[at][2] else None
+
+    def step_of_event(self, event: Event) -> int | None:
+        return self.step_of(self.launch_of.get(event.index, event).start)
+
+    def step_rows(self) -> list[dict[str, int]]:
+        inside = Counter(self.step_of_event(e) for e in self.events)
+        rows = []
+        for at, (number, start, end) in enumerate(self.steps):
+            first_wins = self.device_by(start, end, partial(self.origin, start))
+            rows.append(
+                {
+                    "index": number,
+                    "start_ns": self.base + start,
+                    "wall_ns": end - start,
+                    "device_ns": union(clipped(self.device, start, end)),
+                    "earlier_device_ns": first_wins["earlier"],
+                    "communication_device_ns": first_wins["communication"],
+                    "events": inside[at],
+                }
+            )
+        return rows
+
+    def origin(self, step_start: int, event: Event) -> str:
+        launch = self.launch_of.get(event.index)
+        if launch is None or launch.start < step_start:
+            return "earlier"
+        return "communication" if event.name.startswith("nccl") else "own"
+
+    def device_by(self, start: int, end: int, label: Callable[[Event], str]) -> Counter[str]:
+        """Device busy time inside a window by label; where events overlap the one that began first counts."""
+        times: Counter[str] = Counter()
+        until = start
+        for event in sorted(self.device, key=lambda e: (e.start, e.index)):
+            begin, finish = max(event.start, until), min(event.end, end)
+            if finish > begin:
+                times[label(event)] += finish - begin
+                until = finish
+        return times
+
+    def totals(self) -> dict[str, Any]:
+        linked = [e for e in self.device if e.index in self.launch_of]
+        return {
+            "marked_steps": len(self.marked),
+            "events": len(self.events),
+            "kinds": dict(sorted(Counter(e.kind for e in self.events).items())),
+            "launches_with_work": len({self.launch_of[e.index].index for e in linked}),
+            "linked": len(linked),
+            "linked_ns": sum(e.end - e.start for e in linked),
+            "unlinked_ns": sum(e.end - e.start for e in self.device if e.index not in self.launch_of),
+        }
+
+
+class Modules:
+    """Module frames: the tree by `Python parent id`, forward by what runs inside, backward by sequence number."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle = oracle
+        self.frames = [e for e in oracle.events if e.kind == "python" and e.name.startswith(MODULE)]
+        threads: dict[tuple[str, str], list[Event]] = defaultdict(list)
+        for event in oracle.events:
+            wanted = event.kind in ("launch",) or (event.kind == "op" and not event.name.startswith(STEP))
+            if wanted or (event.kind == "python" and event.name.startswith(MODULE)):
+                threads[event.thread].append(event)
+        self.placed = {index: interval for events in threads.values() for index, interval in nested(events).items()}
+        self.parent = self.tree()
+        self.creators = self.find_creators()
+
+    def tree(self) -> dict[str, str | None]:
+        """The module instance that each was first called from."""
+        by_id = {int(e.args["Python id"]): e for e in self.oracle.events if e.kind == "python" and "Python id" in e.args}
+        parent: dict[str, str | None] = {}
+        for frame in sorted(self.frames, key=lambda e: (e.start, -e.end, e.index)):
+            if frame.name in parent:
+                continue
+            above: Any = frame.args.get("Python parent id")
+            while above is not None and int(above) in by_id and not by_id[int(above)].name.startswith(MODULE):
+                above = by_id[int(above)].args.get("Python parent id")
+            caller = by_id.get(int(above)) if above is not None else None
+            parent[frame.name] = caller.name if caller else None
+        return parent
+
+    def find_creators(self) -> dict[int, Event]:
+        """By sequence number: the forward operator that started last, over all threads that are not running backward."""
+        creators: dict[int, Event] = {}
+        for event in self.oracle.events:
+            number = int(event.args.get("Sequence number", -1))
+            if event.kind != "op" or number < 0 or int(event.args.get("Fwd thread id", 0)) > 0:
+                continue
+            if number not in creators or creators[number].start <= event.start:
+                creators[number] = event
+        return creators
+
+    def owner(self, launch: Event) -> tuple[str | None, str]:
+        """The innermost module of a launch and the direction: forward, or backward (recomputation included)."""
+        for event in chain(self.placed.get(launch.index)):
+            if event.name.startswith(MODULE):
+                return event.name, "backward" if self.in_backward(event) else "forward"
+            if int(event.args.get("Fwd thread id", 0)) > 0:
+                creator = self.creators.get(int(event.args["Sequence number"]))
+                modules = [e.name for e in chain(self.placed.get(creator.index)) if e.name.startswith(MODULE)] if creator else []
+                return (modules[0] if modules else None), "backward"
+        return None, "other"
+
+    def in_backward(self, event: Event) -> bool:
+        around = chain(self.placed[event.index])
+        return any(int(e.args.get("Fwd thread id", 0)) > 0 or e.name.startswith("autograd::engine::evaluate_function") for e in around)
+
+    def path(self, name: str | None) -> list[str]:
+        names = []
+        while name is not None:
+            names.append(name)
+            name = self.parent.get(name)
+        return names
+
+    def rows(self) -> list[list[Any]]:
+        """Per module: name, row of the parent (-1 for none), and per step calls, forward host ns, forward and backward device ns."""
+        steps = range(len(self.oracle.steps))
+        host: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+        calls: Counter[tuple[str, int]] = Counter()
+        for frame in self.frames:
+            if self.in_backward(frame):
+                continue
+            for step in steps:
+                _, start, end = self.oracle.steps[step]
+                if start <= frame.start < end:
+                    calls[frame.name, step] += 1
+                    for holder in self.path(frame.name):
+                        host[holder, step].append((frame.start, min(frame.end, end)))
+        device: dict[tuple[str, int, str], list[tuple[int, int]]] = defaultdict(list)
+        for event in self.oracle.device:
+            launch = self.oracle.launch_of.get(event.index)
+            when = self.oracle.step_of(launch.start) if launch else None
+            if launch is None or when is None:
+                continue
+            name, direction = self.owner(launch)
+            if direction == "backward" and event.name.startswith("nccl"):
+                continue  # gradients travelling are a row of their own
+            for holder in self.path(name):
+                device[holder, when, direction].append((event.start, event.end))
+        order = {name: at for at, name in enumerate(self.parent)}
+        return [
+            [
+                name[len(MODULE) :],
+                order[above] if above is not None else -1,
+                [calls[name, step] for step in steps],
+                [union(host[name, step]) for step in steps],
+                [union(device[name, step, "forward"]) for step in steps],
+                [union(device[name, step, "backward"]) for step in steps],
+            ]
+            for name, above in self.parent.items()
+        ]
+
+
+def compute(path: Path, steps: Steps | None = None) -> dict[str, Any]:
+    """Everything the oracle knows of a trace, as the golden file holds it. `steps` only counts where the trace marks none."""
+    oracle = Oracle(path, steps)
+    numbers: dict[str, Any] = {"totals": oracle.totals(), "steps": oracle.step_rows()}
+    if any(e.name.startswith(MODULE) for e in oracle.events if e.kind == "python"):
+        numbers["modules"] = Modules(oracle).rows()
+    return numbers
+
+
+def text(numbers: dict[str, Any]) -> str:
+    """JSON with one step or module a line."""
+    parts = [f'"totals":{json.dumps(numbers["totals"])}']
+    for key in ("steps", "modules"):
+        if key in numbers:
+            parts.append(f'"{key}":[\n' + ",\n".join(json.dumps(row, separators=(",", ":")) for row in numbers[key]) + "\n]")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def golden_of(trace: Path) -> Path:
+    return GOLDEN / (trace.name.split(".")[0] + ".json")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="recompute the golden numbers of traces")
+    parser.add_argument("--write", action="store_true", help="write tests/golden/NAME.json instead of printing")
+    parser.add_argument("traces", nargs="+", type=Path)
+    options = parser.parse_args()
+    for trace in options.traces:
+        result = text(compute(trace))
+        if options.write:
+            golden_of(trace).write_text(result)
+        else:
+            sys.stdout.write(result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
