@@ -146,9 +146,10 @@ std::vector<ModuleName> names_of_modules(const Annotated& annotated) {
     for (const ModelModule& module : annotated.model->modules) names.push_back({module.path, module.class_name});
     return names;
   }
-  for (const timeline::FrameModule& frame : annotated.owners.frames) {
-    names.push_back(
-        {frame.parent == kNothing ? frame.name : names[frame.parent].path + "/" + frame.name, frame.name.substr(0, frame.name.rfind('_'))});
+  for (const timeline::FoundModule& module : annotated.owners.found) {
+    const bool frames = annotated.owners.source == timeline::ModuleSource::frames;  // a range says nothing of the class
+    names.push_back({module.parent == kNothing ? module.name : names[module.parent].path + "/" + module.name,
+                     frames ? module.name.substr(0, module.name.rfind('_')) : std::string()});
   }
   return names;
 }

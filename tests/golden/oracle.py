@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import partial
@@ -113,6 +113,10 @@ class Oracle:
         }
 
 
+def is_numbered_backward(event: Event) -> bool:
+    return int(event.args.get("Fwd thread id", 0)) > 0
+
+
 class Modules:
     """Module frames: the tree by `Python parent id`, forward by what runs inside, backward by sequence number."""
 
@@ -126,7 +130,8 @@ class Modules:
                 threads[event.thread].append(event)
         self.placed = {index: interval for events in threads.values() for index, interval in nested(events).items()}
         self.parent = self.tree()
-        self.creators = self.find_creators()
+        self.forward = self.find_forward()
+        self.backward = self.find_backward()
 
     def tree(self) -> dict[str, str | None]:
         """The module instance that each was first called from."""
@@ -142,31 +147,54 @@ class Modules:
             parent[frame.name] = caller.name if caller else None
         return parent
 
-    def find_creators(self) -> dict[int, Event]:
-        """By sequence number: the forward operator that started last, over all threads that are not running backward."""
-        creators: dict[int, Event] = {}
-        for event in self.oracle.events:
+    def find_forward(self) -> dict[int, list[Event]]:
+        """By sequence number: the operators that carry it and do not run backward, by start."""
+        forward: dict[int, list[Event]] = defaultdict(list)
+        for event in sorted(self.oracle.events, key=lambda e: e.start):
             number = int(event.args.get("Sequence number", -1))
-            if event.kind != "op" or number < 0 or int(event.args.get("Fwd thread id", 0)) > 0:
-                continue
-            if number not in creators or creators[number].start <= event.start:
-                creators[number] = event
-        return creators
+            if event.kind == "op" and number >= 0 and not is_numbered_backward(event):
+                forward[number].append(event)
+        return forward
+
+    def find_backward(self) -> dict[tuple[str, str], list[Event]]:
+        """By thread: the numbered backward operators whose forward is in the trace, by start."""
+        backward: dict[tuple[str, str], list[Event]] = defaultdict(list)
+        for event in sorted(self.oracle.events, key=lambda e: e.start):
+            if event.kind == "op" and is_numbered_backward(event) and self.creator(event):
+                backward[event.thread].append(event)
+        return backward
+
+    def creator(self, event: Event) -> Event | None:
+        """Of a numbered backward operator: the forward operator of that number that started last before it."""
+        candidates = [e for e in self.forward.get(int(event.args["Sequence number"]), []) if e.start < event.start]
+        return candidates[-1] if candidates else None
+
+    def used_before(self, accumulation: Event) -> Event | None:
+        """The backward operator after which a gradient is accumulated: the engine runs the two one after the other."""
+        ran = self.backward[accumulation.thread]
+        at = bisect_left([e.start for e in ran], accumulation.start)
+        return ran[at - 1] if at else None
+
+    def module_of(self, event: Event | None) -> str | None:
+        """The innermost module around the creator of a backward operator."""
+        creator = self.creator(event) if event else None
+        around = chain(self.placed.get(creator.index)) if creator else []
+        return next((e.name for e in around if e.name.startswith(MODULE)), None)
 
     def owner(self, launch: Event) -> tuple[str | None, str]:
         """The innermost module of a launch and the direction: forward, or backward (recomputation included)."""
         for event in chain(self.placed.get(launch.index)):
             if event.name.startswith(MODULE):
                 return event.name, "backward" if self.in_backward(event) else "forward"
-            if int(event.args.get("Fwd thread id", 0)) > 0:
-                creator = self.creators.get(int(event.args["Sequence number"]))
-                modules = [e.name for e in chain(self.placed.get(creator.index)) if e.name.startswith(MODULE)] if creator else []
-                return (modules[0] if modules else None), "backward"
+            if "AccumulateGrad" in event.name:
+                return self.module_of(self.used_before(event)), "backward"
+            if is_numbered_backward(event):
+                return self.module_of(event), "backward"
         return None, "other"
 
     def in_backward(self, event: Event) -> bool:
         around = chain(self.placed[event.index])
-        return any(int(e.args.get("Fwd thread id", 0)) > 0 or e.name.startswith("autograd::engine::evaluate_function") for e in around)
+        return any(is_numbered_backward(e) or e.name.startswith("autograd::engine::evaluate_function") for e in around)
 
     def path(self, name: str | None) -> list[str]:
         names = []
