@@ -50,20 +50,34 @@ Votes count_votes(const trace::Events& events, const Forest& forest, const std::
   return votes;
 }
 
-// The thread with most votes. Threads that ran the same program tie: ids are given out in the order in which threads first run an operator,
-// so of those that tie an id takes the first that no smaller id has taken.
-std::map<ThreadNumber, std::uint32_t> thread_numbers(const Forest& forest, const Votes& votes) {
+// An id and a thread that explains some of its operators.
+struct Candidate {
+  double share = 0;  // of the id's operators explained
+  ThreadNumber id;
+  Ns begin{};  // of the thread's first operator
+  std::uint32_t thread = 0;
+};
+
+// One thread to an id, the pair that explains the largest share first: a thread that was not recorded has an id of its own, of which others
+// explain a little by chance. Threads that ran the same program tie; ids are given out in the order in which threads first run an operator.
+std::map<ThreadNumber, std::uint32_t> thread_numbers(const Forest& forest, const Votes& votes,
+                                                     const std::map<ThreadNumber, std::size_t>& operators) {
+  std::vector<Candidate> candidates;
+  for (const auto& [id, by_thread] : votes) {
+    for (const auto& [thread, explained] : by_thread) {
+      const double share = static_cast<double>(explained) / static_cast<double>(operators.at(id));
+      candidates.push_back({share, id, forest.start[forest.threads[thread].begin], thread});
+    }
+  }
+  std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
+    return std::tuple(-a.share, a.id, a.begin) < std::tuple(-b.share, b.id, b.begin);
+  });
   std::map<ThreadNumber, std::uint32_t> numbers;
   std::vector<bool> taken(forest.threads.size());
-  for (const auto& [id, by_thread] : votes) {
-    const auto rank = [&](const auto& entry) {
-      const Ns begin = forest.start[forest.threads[entry.first].begin];
-      return std::tuple(entry.second, !taken[entry.first], -begin.count());
-    };
-    const auto best = std::ranges::max_element(by_thread, {}, rank);
-    if (best == by_thread.end()) continue;
-    numbers[id] = best->first;
-    taken[best->first] = true;
+  for (const Candidate& candidate : candidates) {
+    if (taken[candidate.thread] || numbers.contains(candidate.id)) continue;
+    numbers[candidate.id] = candidate.thread;
+    taken[candidate.thread] = true;
   }
   return numbers;
 }
@@ -83,8 +97,8 @@ void lend_to_accumulation(const trace::Trace& trace, const Forest& forest, std::
       if (forest.kind[node] != Kind::op) continue;
       if (forest.traits_at(trace, node).accumulates) {
         creator[node] = last;
-      } else if (creator[node] != kNoNode) {
-        last = creator[node];
+      } else if (creator[node] != kNoNode || trace.events.forward_thread[forest.event[node]] > 0) {
+        last = creator[node];  // none where the node's forward was not recorded
       }
     }
   }
@@ -106,7 +120,9 @@ std::vector<std::uint32_t> creators(const trace::Trace& trace, const Forest& for
   std::vector<std::uint32_t> creator(forest.size(), kNoNode);
   if (backward.empty()) return creator;
   std::ranges::sort(forward);
-  const auto numbers = thread_numbers(forest, count_votes(events, forest, forward, backward));
+  std::map<ThreadNumber, std::size_t> operators;
+  for (const Numbered& op : backward) ++operators[{forest.threads[op.thread].process, events.forward_thread[forest.event[op.node]]}];
+  const auto numbers = thread_numbers(forest, count_votes(events, forest, forward, backward), operators);
   for (const Numbered& op : backward) {
     const auto number = numbers.find({forest.threads[op.thread].process, events.forward_thread[forest.event[op.node]]});
     if (number == numbers.end()) continue;

@@ -52,7 +52,8 @@ SHAPES: list[Callable[[Loop], None]] = [
     shapes.loader_with_workers,
     shapes.annotated,
 ]
-UNWATCHED = {shapes.double_backward, shapes.scripted, shapes.compiled, shapes.replicas_in_threads}
+# The profiler does not record threads that the program starts itself, so nothing is known of modules that run there.
+UNWATCHED = {shapes.double_backward, shapes.scripted, shapes.compiled, shapes.replicas_in_threads, shapes.forward_in_thread}
 MODULES = [shape for shape in SHAPES if shape not in UNWATCHED]
 
 

@@ -57,3 +57,19 @@ TEST_CASE("a node with hooks lends its number to the evaluation around it") {
   const Read read(script);
   CHECK(creators(read.trace, read.forest)[read.node("autograd::engine::evaluate_function: AddmmBackward0")] == read.node("aten::addmm"));
 }
+
+TEST_CASE("of a forward thread that was not recorded nothing is known, whatever numbers others used") {
+  const Script script = Script()
+                            .op("main a", 1, 1, {.sequence = 1})
+                            .op("main b", 2, 1, {.sequence = 2})
+                            .op("back a", 20, 1, {.sequence = 1, .forward_thread = 2})
+                            .op("back b", 22, 1, {.sequence = 2, .forward_thread = 2})
+                            .op("back a of another", 24, 1, {.sequence = 1, .forward_thread = 1})
+                            .op("back z of another", 26, 1, {.sequence = 9, .forward_thread = 1})
+                            .accumulate(28, 1);
+  const Read read(script);
+  const auto creator = creators(read.trace, read.forest);
+  CHECK(creator[read.node("back a")] == read.node("main a"));
+  CHECK(creator[read.node("back a of another")] == kNoNode);
+  CHECK(creator[read.node(evaluation("torch::autograd::AccumulateGrad"))] == kNoNode);
+}
