@@ -179,9 +179,19 @@ class Normaliser {
   std::uint64_t token_hash(const Token& token) const {
     std::string_view bytes = text_of(text_, token);
     if (token.kind == TokenKind::string) return string_hash(bytes);
-    if (token.kind != TokenKind::number) return hash_of(bytes);
+    return token.kind == TokenKind::number ? number_hash(bytes) : hash_of(bytes);
+  }
+
+  // `1.` and `.5E3` are `1.0` and `0.5e3`.
+  static std::uint64_t number_hash(std::string_view literal) {
+    auto is_digit = [&](std::size_t i) { return i < literal.size() && std::isdigit(static_cast<unsigned char>(literal[i])); };
     std::uint64_t hash = kBasis;
-    for (char c : bytes) hash = add_byte(hash, static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+    for (std::size_t i = 0; i < literal.size(); ++i) {
+      const bool point = literal[i] == '.';
+      if (point && i == 0) hash = add_byte(hash, '0');
+      hash = add_byte(hash, static_cast<char>(std::tolower(static_cast<unsigned char>(literal[i]))));
+      if (point && !is_digit(i + 1)) hash = add_byte(hash, '0');
+    }
     return hash;
   }
 

@@ -130,6 +130,17 @@ TEST_CASE("Formatting does not make a statement stale") {
   CHECK(slice(now, placements[8].range) == "loader()");
 }
 
+TEST_CASE("Numbers are the same with and without the zero that black adds") {
+  auto state = [](const std::string& before, const std::string& after) {
+    Fact fact{.role = Role::line, .range = {{0, 0}, {0, 0}}, .has_columns = false, .function = ""};
+    return Anchors::bind(Tree::parse(before), std::vector{fact}).place(Tree::parse(after))[0].state;
+  };
+  CHECK(state("x = f(0., .5, 1.E3, 2.J)\n", "x = f(0.0, 0.5, 1.0e3, 2.0j)\n") == State::fresh);
+  CHECK(state("x = f(0xAB)\n", "x = f(0xab)\n") == State::fresh);
+  CHECK(state("x = f(1.)\n", "x = f(1)\n") == State::edited);
+  CHECK(state("x = f(1.5)\n", "x = f(1.05)\n") == State::edited);
+}
+
 TEST_CASE("Another context is told from another place") {
   Fixture model;
   SECTION("wrapped in an if") {
