@@ -8,7 +8,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 groups=("$@")
-[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder loops install models golden cli lsp editors)
+[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder loops golden cli install models lsp editors)
 
 bash tests/setup.sh test || exit 1
 python=$root/build/python

@@ -21,6 +21,13 @@ std::optional<timeline::Transfer> from_map_step(Annotated& annotated) {
   const timeline::Forest forest = timeline::nest(*trace);
   const timeline::Steps steps = timeline::find_steps(*trace, forest);
   timeline::Owners owners = timeline::find_owners(*trace, forest, steps, &annotated.model->map);
+  if (!steps.spans.empty()) {
+    annotated.map_memory = memory_use({.trace = *trace,
+                                       .forest = forest,
+                                       .owners = owners,
+                                       .module_parent = annotated.model->map.module_parent,
+                                       .step = steps.spans.front()});
+  }
   return timeline::transfer({annotated.trace, annotated.forest, annotated.steps}, {*trace, forest, steps}, std::move(owners));
 }
 
@@ -38,6 +45,14 @@ How how_known(timeline::ModuleSource source) {
   return How::none;
 }
 
+// A bundle without a map step may still hold frames of its own; they are no part of its table of modules.
+void forget_modules(timeline::Owners& owners) {
+  for (timeline::Owner& owner : owners.of) owner.call = timeline::kNothing;
+  owners.calls = {};
+  owners.found.clear();
+  owners.source = timeline::ModuleSource::none;
+}
+
 void find_owners(Annotated& annotated) {
   if (std::optional<timeline::Transfer> transfer = from_map_step(annotated)) {
     annotated.owners = std::move(transfer->owners);
@@ -51,6 +66,7 @@ void find_owners(Annotated& annotated) {
     return;
   }
   annotated.owners = timeline::find_owners(annotated.trace, annotated.forest, annotated.steps, nullptr);
+  if (annotated.model) forget_modules(annotated.owners);
   annotated.how = how_known(annotated.owners.source);
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "annotator/profile/bundle.h"
+#include "annotator/profile/memory.h"
 #include "annotator/timeline/account.h"
 
 namespace hotlens::profile {
@@ -18,6 +19,7 @@ struct Annotated {
   timeline::Account account;
   std::optional<Manifest> manifest;  // of a bundle
   std::optional<Model> model;
+  std::optional<MemoryUse> map_memory;  // of a bundle's map step
   double alignment = 1.0;
   How how = How::none;
   std::filesystem::path path;  // bundle folder or trace file

@@ -1,10 +1,17 @@
 #include <algorithm>
 
-#include "annotator/profile/columns.h"
 #include "annotator/profile/diff.h"
+#include "annotator/profile/text.h"
 
 namespace hotlens::profile {
 namespace {
+
+using text::harmless;
+using text::left;
+using text::percent;
+using text::readable;
+using text::right;
+using text::shortened;
 
 constexpr std::size_t kNameColumns = 54;
 constexpr std::size_t kShownModules = 20;  // what fits on a screen beside the other tables
@@ -108,7 +115,7 @@ class Writer {
     const auto rows = biggest_first(diff_.modules);
     const auto first = std::ranges::find_if(rows, [](const ModuleRow* row) { return row->explains; });
     if (first == rows.end()) return;
-    line("The biggest change is in " + short_name(label(**first, before_, after_), kNameColumns) + ": " +
+    line("The biggest change is in " + shortened(label(**first, before_, after_), kNameColumns) + ": " +
          signed_time((*first)->time.difference()) + (after_.has_device() ? " on the device" : "") + " a step.");
   }
 
@@ -129,8 +136,8 @@ class Writer {
   }
 
   void side(std::string_view which, const Profile& profile) {
-    std::string text = std::string(which) + "  " + short_name(profile.id, kNameColumns);
-    if (!profile.argv.empty()) text += ", " + short_name(profile.source, kNameColumns);
+    std::string text = std::string(which) + "  " + shortened(profile.id, kNameColumns);
+    if (!profile.argv.empty()) text += ", " + shortened(profile.source, kNameColumns);
     text += ", " + std::to_string(profile.steps.size()) + (profile.steps.size() == 1 ? " step" : " steps");
     if (!profile.torch.empty()) text += ", torch " + harmless(profile.torch);
     if (!profile.devices.empty()) text += ", " + harmless(profile.devices.back().name);
@@ -138,7 +145,7 @@ class Writer {
   }
 
   void row(std::string_view name, const Change& change) {
-    std::string text = "  " + left(short_name(name, kNameColumns), kNameColumns);
+    std::string text = "  " + left(shortened(name, kNameColumns), kNameColumns);
     text += right(change.before ? readable(*change.before) : "–", 10) + right(change.after ? readable(*change.after) : "–", 10);
     const bool one_sided = !change.before || !change.after;
     text += right(one_sided ? std::string(profile::name(change.outcome)) : signed_time(change.difference()), 11);

@@ -180,13 +180,27 @@ void fill_call_sites(const Model& model, const std::vector<std::uint32_t>& posit
   }
 }
 
+// From the map step where a bundle recorded its memory, else from the representative step.
+void fill_memory(const Annotated& annotated, const std::vector<std::uint32_t>& parents, Profile& profile, std::vector<Module>& modules) {
+  const MemoryUse used = annotated.map_memory.value_or(memory_use({.trace = annotated.trace,
+                                                                   .forest = annotated.forest,
+                                                                   .owners = annotated.owners,
+                                                                   .module_parent = parents,
+                                                                   .step = annotated.steps.spans[profile.representative]}));
+  profile.memory_peak = used.peak;
+  profile.memory_start = used.start;
+  for (std::size_t module = 0; module < modules.size(); ++module) {
+    modules[module].memory.gradients = used.modules[module].gradients;
+    modules[module].memory.activations = used.modules[module].activations;
+    modules[module].memory.temporary = used.modules[module].temporary;
+  }
+}
+
 void fill_modules(Annotated& annotated, Profile& profile) {
   const bool recorded = annotated.how == How::recorded;
   std::vector<Module> modules = annotated.model ? recorded_modules(*annotated.model) : found_modules(annotated.owners.found, annotated.how);
   std::vector<std::uint32_t> parents;
   for (const Module& module : modules) parents.push_back(module.parent.valid() ? module.parent.index : kNothing);
-  // A bundle without a map step may still hold frames of its own; its table of modules is another one.
-  if (annotated.model && !recorded) annotated.owners.calls = {};
   Tallies tallies = tally({.account = annotated.account,
                            .owners = annotated.owners,
                            .module_parent = parents,
@@ -199,9 +213,11 @@ void fill_modules(Annotated& annotated, Profile& profile) {
                       .owners = annotated.owners,
                       .module_parent = parents,
                       .representative = profile.representative});
+  fill_memory(annotated, parents, profile, modules);
   for (std::size_t module = 0; module < modules.size(); ++module) {
     modules[module].kernels = std::move(used.by_module[module]);
-    modules[module].critical = used.path_by_module[module];
+    modules[module].spent = used.spent_by_module[module];
+    modules[module].critical = used.critical_by_module[module];
     modules[module].forward = std::move(tallies.modules[module].forward);
     modules[module].backward = std::move(tallies.modules[module].backward);
     modules[module].slices = std::move(tallies.modules[module].slices);
@@ -211,7 +227,8 @@ void fill_modules(Annotated& annotated, Profile& profile) {
   profile.modules = std::move(modules);
   profile.kernels = std::move(used.kernels);
   profile.kernel_times = std::move(used.step);
-  profile.critical = used.path;
+  profile.spent = used.spent;
+  profile.critical = used.critical;
   profile.cpu = median(std::move(tallies.cpu));
   profile.cpu_attributed = median(std::move(tallies.cpu_attributed));
   profile.device_attributed = median(std::move(tallies.device_attributed));
@@ -264,6 +281,9 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated) {
   fill_stages(annotated, *profile);
   fill_modules(annotated, *profile);
   profile->verdict = judge(*profile);
+  for (std::size_t step = 0; step < profile->steps.size(); ++step) {
+    if (profile->steps[step].outlier) profile->steps[step].differences = differences(*profile, step);
+  }
   const std::vector<Issue>& survived = annotated.issues.items();
   profile->warnings.insert(profile->warnings.end(), survived.begin(), survived.end());
   return profile;

@@ -93,11 +93,11 @@ struct Site {
   std::string function;                             // qualified name: "BasicBlock.forward"; "<module>" at the top
 };
 
-// Where the time of the representative step's critical path goes (annotator/timeline/critical_path.h). Together the wall time of the step.
+// Why time passes, or why the device idles.
 enum class Cause : std::uint8_t {
   data,           // the host loads data
   copy,           // data moves between host and device
-  sync,           // the host waits for the device, which idles for want of launches meanwhile or right after
+  sync,           // the host waits for the device
   launch,         // the host decides what to run next: operators' overhead, Python between them, launch latency
   compute,        // arithmetic: products, convolutions, attention
   memory,         // everything else that computes: bound by moving operands
@@ -120,7 +120,7 @@ struct Module {
   How how = How::none;
   std::vector<Slice> slices;
   std::vector<KernelUse> kernels;   // children's included, both directions, longest first
-  Causes critical{};                // of the representative step's critical path what runs inside it, by cause
+  Causes spent{}, critical{};       // of the step's what lies inside it (Profile::spent), in the representative step
   std::optional<Site> attached;     // the statement or expression that gave the module its name
   std::optional<Site> constructed;  // where the constructor ran, when that is another place
   std::optional<Site> class_site;   // the class statement of its type
@@ -220,7 +220,12 @@ struct Profile {
   std::vector<SourceFile> files;
   std::vector<Kernel> kernels;          // those of the representative step
   std::vector<KernelUse> kernel_times;  // the whole step's, longest first
-  Causes critical{};                    // the whole step's critical path, by cause; adds up to its wall time
+  // The representative step twice, each adding up to its wall time. spent: device time by what ran, idle device time by what the host did
+  // meanwhile. critical: the critical path (annotator/timeline/critical_path.h). Without device work both are the host's time.
+  Causes spent{}, critical{};
+  // Most memory held at once in the step and held when it began, as the allocator counts it: the representative step's, or the map step's
+  // of a bundle; on the device where the recording has events of one. Absent in a recording without memory events.
+  std::optional<Bytes> memory_peak, memory_start;
   Verdict verdict;
   std::vector<Issue> warnings;
   Ns cpu{};                                  // median: host time of every thread that took part

@@ -14,8 +14,13 @@ namespace hotlens::profile {
 // One JSON object, two spaces of indentation.
 std::string report_json(const Profile& profile);
 
-// Steps, stages, buckets, the module tree and the verdict for people; `color` adds terminal colours.
-std::string report_text(const Profile& profile, bool color);
+struct TextOptions {
+  bool color = false;   // terminal colours
+  bool unfold = false;  // every module in a row of its own (fold.h)
+};
+
+// Steps, stages, buckets, the module tree, the longest kernels and the verdict for people.
+std::string report_text(const Profile& profile, const TextOptions& options = {});
 
 // One JSON object a line for every complete event of a step, in file order.
 Result<void> report_events(const std::filesystem::path& bundle_or_trace, std::ostream& out);

@@ -1,14 +1,23 @@
 #include <algorithm>
 
-#include "annotator/profile/columns.h"
+#include "annotator/profile/fold.h"
 #include "annotator/profile/report.h"
 #include "annotator/profile/statistics.h"
+#include "annotator/profile/text.h"
+#include "annotator/profile/usage.h"
 
 namespace hotlens::profile {
 namespace {
 
-constexpr double kSmallestShare = 0.005;  // of the step; smaller modules are summed up in one row
-constexpr std::size_t kLongestName = 60;
+using text::harmless;
+using text::left;
+using text::percent;
+using text::readable;
+using text::right;
+using text::shortened;
+
+constexpr std::size_t kNameColumns = 54;
+constexpr std::size_t kKernels = 8;  // the table's length: the long tail is in the JSON
 
 struct Style {
   std::string_view bold, dim, off;
@@ -19,18 +28,26 @@ constexpr Style kColor{"\x1b[1m", "\x1b[2m", "\x1b[0m"};
 std::string last_part(const Module& module) {
   const std::size_t cut = module.path.find_last_of("./");
   const std::string part = cut == std::string::npos ? module.path : module.path.substr(cut + 1);
-  return part.empty() ? module.class_name : part + "  " + module.class_name;
+  return part.empty() ? module.class_name : part;
+}
+
+std::vector<Ns> walls(const Profile& profile) {
+  std::vector<Ns> times;
+  for (const Step& step : profile.steps) times.push_back(step.wall);
+  return times;
 }
 
 class Writer {
  public:
-  Writer(const Profile& profile, const Style& style) : profile_(profile), style_(style) {}
+  Writer(const Profile& profile, const TextOptions& options)
+      : profile_(profile), options_(options), style_(options.color ? kColor : kPlain), device_(profile.has_device()) {}
 
   std::string write() && {
     heading();
     stages();
     buckets();
     modules();
+    kernels();
     verdict();
     warnings();
     return std::move(out_);
@@ -38,90 +55,133 @@ class Writer {
 
  private:
   void line(std::string_view text) { out_.append(text).append("\n"); }
+  void dim(std::string_view text) { out_.append(style_.dim).append(text).append(style_.off).append("\n"); }
   void title(std::string_view text) { out_.append("\n").append(style_.bold).append(text).append(style_.off).append("\n"); }
+  const Step& shown_step() const { return profile_.steps[profile_.representative]; }
 
   void heading() {
     line(std::string(style_.bold) + harmless(profile_.source) + std::string(style_.off));
+    const Spread times = spread(walls(profile_));
     std::string facts =
-        std::to_string(profile_.steps.size()) + (profile_.steps.size() == 1 ? " step" : " steps") + " of " + readable(profile_.step_wall());
+        std::to_string(profile_.steps.size()) + (profile_.steps.size() == 1 ? " step of " : " steps of ") + readable(times.median);
+    if (profile_.steps.size() > 2) facts += " (p10 " + readable(times.p10) + ", p90 " + readable(times.p90) + ")";
     if (profile_.plain_step) facts += ", " + readable(*profile_.plain_step) + " without the profiler";
     if (!profile_.torch.empty()) facts += ", torch " + harmless(profile_.torch);
     if (!profile_.devices.empty()) facts += ", " + harmless(profile_.devices.back().name);
     line(facts);
-    if (std::ranges::any_of(profile_.steps, &Step::outlier)) {
-      for (const Step& step : profile_.steps) {
-        if (step.outlier) line("step " + std::to_string(step.index) + " took " + readable(step.wall) + ", unlike the others");
-      }
+    for (const Step& step : profile_.steps) {
+      if (step.outlier) outlier(step);
     }
+    if (profile_.memory_peak) memory();
+  }
+
+  void outlier(const Step& step) {
+    std::string text = "step " + std::to_string(step.index) + " took " + readable(step.wall) + ", unlike the others";
+    for (const Difference& each : step.differences) {
+      text += (&each == &step.differences.front() ? ": " : ", ") + std::string(each.excess > Ns{} ? "+" : "") + readable(each.excess) +
+              " " + harmless(each.what);
+    }
+    line(text);
+  }
+
+  void memory() {
+    std::string text = "memory at most " + readable(*profile_.memory_peak) + " at once";
+    if (profile_.memory_start) text += ", " + readable(*profile_.memory_start) + " when the step began";
+    line(text);
   }
 
   void stages() {
     title("Stages");
-    const bool device = profile_.has_device();
     for (const StageTimes& stage : profile_.stages) {
       if (stage.stage == Stage::other) continue;
-      std::string row = "  " + left(std::string(name(stage.stage)), 22) + right(readable(median(stage.wall)), 10) +
-                        right(percent(median(stage.wall), profile_.step_wall()), 9);
-      if (device) row += right(readable(median(stage.device)), 10) + " device";
+      const Ns wall = median(stage.wall);
+      const Ns waiting = median(stage.waiting);
+      std::string row =
+          "  " + left(std::string(name(stage.stage)), 22) + right(readable(wall), 10) + right(percent(wall, profile_.step_wall()), 9);
+      if (device_) row += right(readable(median(stage.device)), 10) + " device";
+      // Waiting for the device is no work of the stage that happens to meet it.
+      if (waiting > wall / 10) row += right(readable(waiting), 10) + " of it waiting for the device";
       line(row);
     }
   }
 
   // Of the representative step, so that the rows add up.
   void buckets() {
-    title("Where the time of step " + std::to_string(profile_.steps[profile_.representative].index) + " goes");
-    const Step& step = profile_.steps[profile_.representative];
+    title("Where the time of step " + std::to_string(shown_step().index) + " goes");
+    const Step& step = shown_step();
     for (const BucketTimes& bucket : profile_.buckets) {
       const Ns wall = bucket.wall[profile_.representative];
       const Ns device = bucket.device[profile_.representative];
       if (wall == Ns{} && device == Ns{}) continue;
       std::string row = "  " + left(std::string(name(bucket.bucket)), 22) + right(readable(wall), 10) + right(percent(wall, step.wall), 9);
-      if (step.device > Ns{}) row += right(readable(device), 10) + " device";
+      if (device_) row += right(readable(device), 10) + " device";
       line(row);
     }
-    line(std::string(style_.dim) + "  " + left("step", 22) + right(readable(step.wall), 10) + std::string(style_.off));
+    std::string total = "  " + left("step", 22) + right(readable(step.wall), 10);
+    if (device_) {
+      total += right("", 9) + right(readable(step.device), 10) + " device (" + percent(step.device, step.wall) + "), idle " +
+               readable(step.wall - step.device);
+      if (step.communication > Ns{}) {
+        total += "; communication " + readable(step.communication) + ", " + readable(step.exposed_communication) + " exposed";
+      }
+    }
+    dim(total);
   }
 
   void modules() {
     if (profile_.modules.empty()) return;
     title("Modules");
-    line("  " + left("", 52) + right("forward", 10) + right("backward", 10) + right("share", 9));
-    for (std::uint32_t module = 0; module < profile_.modules.size(); ++module) {
-      if (!profile_.modules[module].parent.valid()) branch(ModuleId{module}, 0);
-    }
+    line("  " + left("", kNameColumns - 2) + right("forward", 10) + right("backward", 10) + right("share", 9));
+    for (const Fold& row : fold(profile_, options_.unfold ? kUnfolded : FoldOptions{})) branch(row, 0);
   }
 
-  Ns shown(const PerStep& steps) const { return headline(median(steps), profile_.has_device()); }
-  Ns whole(const Module& module) const { return shown(module.forward) + shown(module.backward); }
+  std::string label(const Fold& row) const {
+    std::string path;
+    for (const ModuleId wrapper : row.wrappers) path += last_part(profile_.at(wrapper)) + "/";
+    const Module& module = profile_.at(row.modules.front());
+    path += last_part(module);
+    if (row.modules.size() > 1) path += "…" + last_part(profile_.at(row.modules.back()));
+    if (last_part(module) != module.class_name) path += "  " + module.class_name;
+    return path;
+  }
 
-  void branch(ModuleId id, std::size_t depth) {
-    const Module& module = profile_.at(id);
-    std::string label = std::string(depth * 2 + 2, ' ') + short_name(last_part(module), kLongestName);
-    if (module.calls > 1) label += " ×" + std::to_string(module.calls);
-    line(left(label, 54) + right(readable(shown(module.forward)), 10) + right(readable(shown(module.backward)), 10) +
-         right(percent(whole(module), profile_.step_wall()), 9));
-    std::size_t small = 0;
-    Ns rest{};
-    for (const ModuleId child : module.children) {
-      const Ns time = whole(profile_.at(child));
-      if (static_cast<double>(time.count()) >= kSmallestShare * static_cast<double>(profile_.step_wall().count())) {
-        branch(child, depth + 1);
-      } else {
-        ++small;
-        rest += time;
-      }
+  void branch(const Fold& row, std::size_t depth) {
+    const std::string indent(std::min<std::size_t>(depth, 40) * 2 + 2, ' ');
+    const std::string numbers = right(readable(row.forward), 10) + right(readable(row.backward), 10) +
+                                right(percent(row.forward + row.backward, profile_.step_wall()), 9);
+    if (row.kind == Fold::Kind::small) {
+      dim(left(indent + std::to_string(row.modules.size()) + " smaller", kNameColumns) + numbers);
+      return;
     }
-    if (small == 0) return;
-    const std::string note = std::string(depth * 2 + 4, ' ') + "and " + std::to_string(small) + " smaller";
-    line(std::string(style_.dim) + left(note, 54) + right(readable(rest), 20) + right(percent(rest, profile_.step_wall()), 9) +
-         std::string(style_.off));
+    std::string text = indent + shortened(label(row));
+    const auto instances = static_cast<std::int64_t>(row.modules.size());
+    if (instances > 1) text += " ×" + std::to_string(instances);
+    if (row.calls > instances) text += instances > 1 ? ", " + std::to_string(row.calls) + " calls" : " ×" + std::to_string(row.calls);
+    text = left(text, kNameColumns) + numbers;
+    if (instances > 1) text += "   each " + readable(row.least) + " to " + readable(row.most) + ", median " + readable(row.middle);
+    line(text);
+    for (const Fold& child : row.children) branch(child, depth + 1);
+  }
+
+  void kernels() {
+    if (profile_.kernel_times.empty()) return;
+    title(device_ ? "Longest kernels" : "Longest operators");
+    Ns whole{};
+    for (const KernelUse& use : profile_.kernel_times) whole += use.time;
+    std::size_t shown = 0;
+    for (const LabelUse& row : by_label(profile_, profile_.kernel_times)) {
+      if (shown++ == kKernels) break;
+      line("  " + left(shortened(row.label, 46) + " ×" + std::to_string(row.calls), kNameColumns - 2) + right(readable(row.time), 10) +
+           right(percent(row.time, whole), 9));
+    }
   }
 
   void verdict() {
     title("Verdict: " + harmless(profile_.verdict.kind) + (profile_.verdict.kind == "unclear" ? "" : "-bound"));
     for (const Verdict::Evidence& evidence : profile_.verdict.evidence) {
-      std::string row = "  " + left(harmless(evidence.what), 30) + right(readable(evidence.time), 10);
-      if (!evidence.where.empty()) row.append("  ").append(harmless(evidence.where));
+      std::string row = "  " + left(harmless(evidence.what), 36) + right(readable(evidence.time), 10) +
+                        right(percent(evidence.time, shown_step().wall), 9);
+      if (!evidence.where.empty()) row.append("  ").append(shortened(evidence.where, 80));
       line(row);
     }
   }
@@ -137,14 +197,16 @@ class Writer {
   }
 
   const Profile& profile_;
+  TextOptions options_;
   Style style_;
+  bool device_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string report_text(const Profile& profile, bool color) {
-  return Writer(profile, color ? kColor : kPlain).write();
+std::string report_text(const Profile& profile, const TextOptions& options) {
+  return Writer(profile, options).write();
 }
 
 }  // namespace hotlens::profile

@@ -1,4 +1,4 @@
-// Over steps: medians, the representative step, outliers.
+// Over steps: medians and spread, the representative step, outliers and what made them differ.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,18 @@ namespace hotlens::profile {
 // The middle value, or the mean of the two middle ones; 0 for none.
 Ns median(std::vector<Ns> values);
 
-// Marks steps that took clearly longer than the others, and names the one nearest to the median.
+// Percentiles by linear interpolation between the sorted values (the usual default of numpy), rounded down to whole nanoseconds.
+struct Spread {
+  Ns p10{}, median{}, p90{};
+};
+Spread spread(std::vector<Ns> values);
+
+// Marks steps that took clearly longer or shorter than the others, and names the one nearest to the median.
 void mark_outliers(std::vector<Step>& steps);
 std::size_t representative(const std::vector<Step>& steps);
+
+// What most of an outlier's excess over the median step consists of: the buckets that make up four fifths of it, then the innermost module
+// that holds half of it.
+std::vector<Difference> differences(const Profile& profile, std::size_t step);
 
 }  // namespace hotlens::profile

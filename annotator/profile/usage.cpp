@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "annotator/profile/intensity.h"
 #include "annotator/profile/stack.h"
 #include "annotator/timeline/critical_path.h"
 
@@ -26,7 +27,8 @@ class Collector {
         stack_(input.module_parent.size()),
         parts_(input.trace.names.size()) {
     result_.by_module.resize(input.module_parent.size());
-    result_.path_by_module.resize(input.module_parent.size());
+    result_.spent_by_module.resize(input.module_parent.size());
+    result_.critical_by_module.resize(input.module_parent.size());
     has_device_ = !input.account.work.empty();
   }
 
@@ -37,7 +39,14 @@ class Collector {
       count(step_.wall);
       for (const std::vector<Piece>& worker : step_.workers) count(worker);
     }
-    for (const PathPart& part : timeline::critical_path(input_.account, step_)) count(part);
+    for (const PathPart& part : timeline::critical_path(input_.account, input_.representative)) count(part);
+    if (has_device_) {
+      count_busy();
+      for (const timeline::Gap& gap : step_.gaps) count(gap);
+    } else {
+      result_.spent = result_.critical;
+      result_.spent_by_module = result_.critical_by_module;
+    }
     by_time(result_.step);
     for (std::vector<KernelUse>& uses : result_.by_module) by_time(uses);
     return std::move(result_);
@@ -86,22 +95,68 @@ class Collector {
     use.time += time;
   }
 
-  void count(const PathPart& part) {
-    const bool host = part.on == PathPart::On::host;
-    const Cause cause = host ? cause_of_piece(step_.wall[part.at]) : cause_of_work(part);
-    const Ns time = part.end - part.start;
-    result_.path[static_cast<std::size_t>(cause)] += time;
-    const Owner& owner = host ? step_.wall[part.at].owner : input_.account.work[part.at].owner;
-    for (const std::uint32_t module : modules_of(owner)) result_.path_by_module[module][static_cast<std::size_t>(cause)] += time;
+  void add(Causes& step, std::vector<Causes>& modules, const Owner& owner, Cause cause, Ns time) {
+    step[static_cast<std::size_t>(cause)] += time;
+    for (const std::uint32_t module : modules_of(owner)) modules[module][static_cast<std::size_t>(cause)] += time;
   }
 
-  Cause cause_of_work(const PathPart& part) {
-    const Work& work = input_.account.work[part.at];
-    if (part.on == PathPart::On::latency) return Cause::launch;
-    if (part.on == PathPart::On::queue) return Cause::other;
+  void spend(const Owner& owner, Cause cause, Ns time) { add(result_.spent, result_.spent_by_module, owner, cause, time); }
+
+  void count(const PathPart& part) {
+    const bool host = part.on == PathPart::On::host;
+    Cause cause = Cause::other;
+    if (host) cause = cause_of_piece(step_.wall[part.at]);
+    if (part.on == PathPart::On::latency) cause = Cause::launch;
+    if (part.on == PathPart::On::device) cause = cause_of_work(input_.account.work[part.at]);
+    const Owner& owner = host ? step_.wall[part.at].owner : input_.account.work[part.at].owner;
+    add(result_.critical, result_.critical_by_module, owner, cause, part.end - part.start);
+  }
+
+  void count_busy() {
+    const std::vector<Work>& work = input_.account.work;
+    const std::vector<Ns>& reached = input_.account.reached;
+    auto i = static_cast<std::size_t>(std::ranges::upper_bound(reached, step_.span.start) - reached.begin());
+    for (Ns covered = step_.span.start; i < work.size() && work[i].start < step_.span.end; ++i) {
+      const Ns from = std::max(work[i].start, covered);
+      const Ns to = std::min(work[i].end, step_.span.end);
+      if (to <= from) continue;
+      spend(work[i].owner, cause_of_work(work[i]), to - from);
+      covered = to;
+    }
+  }
+
+  // Until the work that ends the gap was launched the host was late, doing what it did; then the launch itself took its time. Work that
+  // was launched before the gap began waits for something that the trace does not tell.
+  void count(const timeline::Gap& gap) {
+    const Work* ended_by = gap.ended_by == kNoNode ? nullptr : &input_.account.work[gap.ended_by];
+    const Ns launched = ended_by ? std::clamp(ended_by->launched, gap.start, gap.end) : gap.end;
+    auto piece = std::ranges::upper_bound(step_.wall, gap.start, {}, &Piece::end);
+    for (; piece != step_.wall.end() && piece->start < launched; ++piece) {
+      const Ns time = std::min(piece->end, launched) - std::max(piece->start, gap.start);
+      spend(piece->owner, cause_of_piece(*piece), time);
+    }
+    if (launched < gap.end) spend(ended_by->owner, launched == gap.start ? Cause::other : Cause::launch, gap.end - launched);
+  }
+
+  Cause cause_of_work(const Work& work) {
     if (work.owner.communicates) return Cause::communication;
     if (input_.trace.events.category[work.event] == trace::Category::copy && leaves_device(work)) return Cause::copy;
-    return cause_of(parts_of(name_of(work.event)).family);
+    const Cause cause = cause_of(parts_of(name_of(work.event)).family);
+    return cause == Cause::compute && is_thin_product(work) ? Cause::memory : cause;
+  }
+
+  // A product that reads its operands for a few rows only is bound by memory, whatever its kernel is called.
+  bool is_thin_product(const Work& work) {
+    if (work.launch == kNoNode) return false;
+    std::uint32_t node = input_.forest.parent[work.launch];
+    while (node != kNoNode && input_.forest.kind[node] == timeline::Kind::launch) node = input_.forest.parent[node];
+    if (node == kNoNode) return false;
+    const trace::Inputs& inputs = input_.trace.inputs;
+    const auto row = trace::row_of(inputs.event, input_.forest.event[node]);
+    if (!row || !inputs.shapes[*row].valid() || !inputs.types[*row].valid()) return false;
+    const std::string_view name = input_.trace.names[name_of(input_.forest.event[node])];
+    const auto known = product(name, input_.trace.inputs_text[inputs.shapes[*row]], input_.trace.inputs_text[inputs.types[*row]]);
+    return known && is_bound_by_memory(*known);
   }
 
   bool leaves_device(const Work& work) const {
@@ -154,6 +209,20 @@ Cause cause_of(Family family) {
     default:
       return Cause::memory;
   }
+}
+
+std::vector<LabelUse> by_label(const Profile& profile, std::span<const KernelUse> uses) {
+  std::vector<LabelUse> rows;
+  std::unordered_map<std::string_view, std::size_t> known;
+  for (const KernelUse& use : uses) {
+    const std::string& label = profile.kernels[use.kernel.index].parts.label;
+    const auto [at, fresh] = known.try_emplace(label, rows.size());
+    if (fresh) rows.push_back({.label = label});
+    rows[at->second].calls += use.calls;
+    rows[at->second].time += use.time;
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater{}, &LabelUse::time);
+  return rows;
 }
 
 Usage usage(const UsageInput& input) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "annotator/profile/profile.h"
@@ -13,8 +15,8 @@ struct Usage {
   std::vector<Kernel> kernels;
   std::vector<KernelUse> step;                    // longest first
   std::vector<std::vector<KernelUse>> by_module;  // longest first
-  Causes path{};
-  std::vector<Causes> path_by_module;
+  Causes spent{}, critical{};
+  std::vector<Causes> spent_by_module, critical_by_module;
 };
 
 struct UsageInput {
@@ -28,6 +30,14 @@ struct UsageInput {
 
 // On a run without device work operators take the place of kernels: those that call no other operator and touch elements.
 Usage usage(const UsageInput& input);
+
+// Uses summed by label, longest first: names that differ only in what nobody reads become one.
+struct LabelUse {
+  std::string label;
+  std::int64_t calls = 0;
+  Ns time{};
+};
+std::vector<LabelUse> by_label(const Profile& profile, std::span<const KernelUse> uses);
 
 // What holds a step up while a kernel or operator of this family runs.
 Cause cause_of(Family family);

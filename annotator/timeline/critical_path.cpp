@@ -16,7 +16,8 @@ constexpr Ns kLaunchLatency = std::chrono::microseconds(50);
 
 class Walk {
  public:
-  Walk(const Account& account, const StepAccount& step) : work_(account.work), step_(step), now_(step.span.end) {
+  Walk(const Account& account, std::size_t wanted)
+      : work_(account.work), steps_(account.steps), wanted_(steps_[wanted].span), now_(steps_.back().span.end) {
     collect(account.reached);
   }
 
@@ -24,23 +25,27 @@ class Walk {
     std::uint32_t at = last_launched();
     if (at != kNoNode) now_ = work_[at].end;
     // Every round consumes time or moves to earlier work; the bound holds whatever the clocks of a trace say.
-    const std::size_t bound = 4 * (step_.wall.size() + by_end_.size()) + 16;
-    for (std::size_t round = 0; now_ > step_.span.start && round < bound; ++round) at = at == kNoNode ? follow_host() : follow_device(at);
-    while (now_ > step_.span.start) take_piece(piece_before(now_));
+    std::size_t bound = 4 * by_end_.size() + 16;
+    for (const StepAccount& step : steps_) bound += 4 * step.wall.size();
+    for (std::size_t round = 0; now_ > wanted_.start && round < bound; ++round) at = at == kNoNode ? follow_host() : follow_device(at);
+    while (now_ > wanted_.start) take_piece(host_before(now_));
     std::ranges::reverse(parts_);
     return std::move(parts_);
   }
 
  private:
+  struct HostTime {
+    const Piece* piece = nullptr;  // nullptr between two steps
+    Ns start{};
+    std::uint32_t at = 0;
+  };
+
   // The work that may lie on the path, and for each the work before it on its stream.
   void collect(const std::vector<Ns>& reached) {
-    first_ = static_cast<std::uint32_t>(std::ranges::upper_bound(reached, step_.span.start) - reached.begin());
-    auto last = static_cast<std::uint32_t>(std::ranges::lower_bound(work_, step_.span.end, {}, &Work::start) - work_.begin());
-    if (!step_.launched.empty()) last = std::max(last, step_.launched.back() + 1);
-    last = std::max(last, first_);
+    first_ = static_cast<std::uint32_t>(std::ranges::upper_bound(reached, wanted_.start) - reached.begin());
     std::unordered_map<std::uint32_t, std::uint32_t> on_stream;
-    before_.assign(last - first_, kNoNode);
-    by_end_.resize(last - first_);
+    before_.assign(work_.size() - first_, kNoNode);
+    by_end_.resize(work_.size() - first_);
     std::iota(by_end_.begin(), by_end_.end(), first_);
     for (const std::uint32_t i : by_end_) {
       const auto [stream, fresh] = on_stream.try_emplace(work_[i].stream.index, i);
@@ -49,11 +54,11 @@ class Walk {
     std::ranges::stable_sort(by_end_, {}, [&](std::uint32_t i) { return work_[i].end; });
   }
 
-  // The launched work that ends last, where that is after the host's end.
+  // The last step's work that ends last, where that is after the host's end.
   std::uint32_t last_launched() const {
     std::uint32_t latest = kNoNode;
-    for (const std::uint32_t i : step_.launched) {
-      if (work_[i].end > (latest == kNoNode ? step_.span.end : work_[latest].end)) latest = i;
+    for (const std::uint32_t i : steps_.back().launched) {
+      if (i >= first_ && work_[i].end > (latest == kNoNode ? now_ : work_[latest].end)) latest = i;
     }
     return latest;
   }
@@ -69,8 +74,8 @@ class Walk {
 
   // Every part begins where the path goes on; what lies outside the step is walked but not kept.
   void take(Ns from, On on, std::uint32_t at) {
-    const Ns start = std::max(from, step_.span.start);
-    const Ns end = std::min(now_, step_.span.end);
+    const Ns start = std::max(from, wanted_.start);
+    const Ns end = std::min(now_, wanted_.end);
     if (start < end) parts_.push_back({start, end, on, at});
     now_ = std::min(now_, from);
   }
@@ -81,7 +86,7 @@ class Walk {
     const std::uint32_t before = before_[at - first_];
     const Ns free = before == kNoNode ? Ns::min() : work_[before].end;
     const bool known = work.launch != kNoNode;
-    const Ns launched = known ? std::min(work.launched, work.start) : step_.span.start;
+    const Ns launched = known ? std::min(work.launched, work.start) : wanted_.start;
     const Ns ready = std::max(free, launched);
     const std::uint32_t other = work.start - ready > kLaunchLatency || !known ? ending_within(ready, work.start) : kNoNode;
     if (other != kNoNode) {
@@ -97,26 +102,33 @@ class Walk {
   }
 
   std::uint32_t follow_host() {
-    const std::uint32_t piece = piece_before(now_);
-    if (step_.wall[piece].bucket == Bucket::waiting) {
-      if (const std::uint32_t release = ending_within(step_.wall[piece].start, now_); release != kNoNode) {
-        take(work_[release].end, On::host, piece);
+    const HostTime host = host_before(now_);
+    if (host.piece && host.piece->bucket == Bucket::waiting) {
+      if (const std::uint32_t release = ending_within(host.start, now_); release != kNoNode) {
+        take(work_[release].end, On::host, host.at);
         return release;
       }
     }
-    take_piece(piece);
+    take_piece(host);
     return kNoNode;
   }
 
-  std::uint32_t piece_before(Ns time) const {
-    const auto at = std::ranges::lower_bound(step_.wall, time, {}, &Piece::start);
-    return static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(at - step_.wall.begin() - 1, 0));
+  // What the main thread did right before `time`.
+  HostTime host_before(Ns time) const {
+    const auto after = std::ranges::lower_bound(steps_, time, {}, [](const StepAccount& step) { return step.span.start; });
+    if (after == steps_.begin()) return {nullptr, wanted_.start, 0};
+    const StepAccount& step = *(after - 1);
+    if (time > step.span.end || step.wall.empty()) return {nullptr, std::min(step.span.end, time - Ns{1}), 0};
+    const auto next = std::ranges::lower_bound(step.wall, time, {}, &Piece::start);
+    const auto at = std::max<std::ptrdiff_t>(next - step.wall.begin() - 1, 0);
+    return {&step.wall[static_cast<std::size_t>(at)], step.wall[static_cast<std::size_t>(at)].start, static_cast<std::uint32_t>(at)};
   }
 
-  void take_piece(std::uint32_t piece) { take(step_.wall[piece].start, On::host, piece); }
+  void take_piece(const HostTime& host) { take(host.start, On::host, host.at); }
 
   const std::vector<Work>& work_;
-  const StepAccount& step_;
+  const std::vector<StepAccount>& steps_;
+  StepSpan wanted_;
   Ns now_;
   std::uint32_t first_ = 0;
   std::vector<std::uint32_t> before_;  // by work, from first_ on
@@ -126,8 +138,7 @@ class Walk {
 
 }  // namespace
 
-std::vector<PathPart> critical_path(const Account& account, const StepAccount& step) {
-  if (step.wall.empty()) return {};
+std::vector<PathPart> critical_path(const Account& account, std::size_t step) {
   return Walk(account, step).run();
 }
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <iostream>
 
-#include "annotator/profile/columns.h"
+#include "annotator/profile/text.h"
 #include "server/cli/verbs.h"
 
 namespace hotlens::cli {
@@ -33,10 +33,11 @@ Result<double> share(std::string_view text) {
 void explain(const profile::Gate& gate) {
   const std::string limit = std::to_string(gate.threshold * 100).substr(0, 4) + " %";
   for (const std::string& name : gate.unknown_noise) {
-    std::cerr << "hotlens: " << profile::harmless(name) << " has a single step on one side, so its noise is not known; record more steps\n";
+    std::cerr << "hotlens: " << profile::text::harmless(name)
+              << " has a single step on one side, so its noise is not known; record more steps\n";
   }
   for (const std::string& name : gate.crossed) {
-    std::cerr << "hotlens: " << profile::harmless(name) << " got slower by more than " << limit << '\n';
+    std::cerr << "hotlens: " << profile::text::harmless(name) << " got slower by more than " << limit << '\n';
   }
 }
 

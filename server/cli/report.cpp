@@ -21,7 +21,7 @@ int report(const ReportOptions& options) {
   if (options.format == OutputFormat::json) {
     std::cout << profile::report_json(**loaded) << '\n';
   } else {
-    std::cout << profile::report_text(**loaded, use_colour(STDOUT_FILENO));
+    std::cout << profile::report_text(**loaded, {.color = use_colour(STDOUT_FILENO), .unfold = options.unfold});
   }
   for (const Issue& issue : (*loaded)->warnings) std::cerr << "hotlens: " << issue.message << '\n';
   return kDone;

@@ -14,6 +14,7 @@ struct ReportOptions {
   std::string profile = "latest";
   OutputFormat format = OutputFormat::text;
   bool events = false;
+  bool unfold = false;
 };
 int report(const ReportOptions& options);
 

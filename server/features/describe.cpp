@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "annotator/profile/statistics.h"
+#include "annotator/profile/usage.h"
+#include "annotator/profile/verdict.h"
 #include "server/features/format.h"
 
 namespace hotlens::features {
@@ -123,6 +125,29 @@ std::string instances(const LineSummary& summary, const Profile& profile, bool m
   return out;
 }
 
+// Why it takes that long, from the modules of the line: what bounds it, what it waits for, its longest kernel, the memory it leaves behind.
+std::string reasons(const LineSummary& summary, const Profile& profile, bool markdown) {
+  std::vector<std::string> parts;
+  if (const profile::Verdict verdict = profile::judge(profile, summary.modules); verdict.kind != "unclear")
+    parts.push_back(verdict.kind + "-bound");
+  constexpr int kNoticeable = 20;  // one part in so many of the line's time
+  const Ns waiting = profile::median(summary.forward).waiting + profile::median(summary.backward).waiting;
+  if (waiting > Ns{} && waiting * kNoticeable >= summary.value) parts.push_back("waits " + format_time(waiting) + " for the device");
+  std::vector<profile::KernelUse> uses;
+  Bytes activations{};
+  for (const ModuleId id : summary.modules) {
+    const Module& module = profile.at(id);
+    uses.insert(uses.end(), module.kernels.begin(), module.kernels.end());
+    activations = activations + module.memory.activations.value_or(Bytes{});
+  }
+  if (const auto rows = profile::by_label(profile, uses); rows.size() > 1) {
+    const std::string label = markdown ? escape_markdown(rows.front().label, 48) : plain(rows.front().label, 48);
+    parts.push_back(fmt::format("most in {} ×{} {}", label, rows.front().calls, format_time(rows.front().time)));
+  }
+  if (activations > Bytes{}) parts.push_back("activations " + format_bytes(activations));
+  return fmt::format("{}", fmt::join(parts, " · "));
+}
+
 std::string state_note(source::State state) {
   switch (state) {
     case source::State::edited:
@@ -168,7 +193,11 @@ std::string describe(const LineSummary& summary, const Profile& profile, const O
   }
   out += instances(summary, profile, options.markdown) + spread_note(summary) + (options.markdown ? "  \n" : "\n");
   out += options.markdown ? escape_markdown(provenance(profile)) : plain(provenance(profile));
-  if (const std::string note = state_note(summary.state); !note.empty()) out += breaks + note;
+  if (const std::string note = state_note(summary.state); !note.empty()) {
+    out += breaks + note;
+  } else if (const std::string why = reasons(summary, profile, options.markdown); !why.empty()) {
+    out += (options.markdown ? "  \n" : "\n") + why;
+  }
   return out;
 }
 

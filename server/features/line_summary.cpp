@@ -57,6 +57,7 @@ void add_stages(LineSummary& summary, const Profile& profile) {
     for (std::size_t i = 0; i < times.size(); ++i) {
       times[i].cpu_total = stage.cpu[i];
       if (i < stage.device.size()) times[i].device = stage.device[i];
+      if (i < stage.waiting.size()) times[i].waiting = stage.waiting[i];
     }
     add(stage.stage == profile::Stage::backward ? summary.backward : summary.forward, times);
   }

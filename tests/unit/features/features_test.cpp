@@ -96,6 +96,36 @@ TEST_CASE("a hover names the module, its directions and the number of calls") {
   CHECK_FALSE(hover(view, {0, 2}, {}));
 }
 
+TEST_CASE("a hover says why a layer takes its time, within ten lines, and nothing stale") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->kernels = {{"aten::native_layer_norm", profile::operator_name("aten::native_layer_norm")},
+                      {"aten::<b>*x*", profile::operator_name("aten::<b>*x*")}};
+  profile::Module& norm = profile->modules[4];
+  norm.kernels = {{.kernel = {1}, .calls = 3, .time = Ns{900'000}}, {.kernel = {0}, .calls = 1, .time = Ns{800'000}}};
+  norm.memory.activations = Bytes{4'200'000};
+  norm.critical[static_cast<std::size_t>(profile::Cause::memory)] = Ns{1'900'000};
+  norm.spent = norm.critical;
+  const auto plain = hover(test::open(profile), {6, 14}, {.markdown = false});
+  REQUIRE(plain);
+  CHECK_THAT(plain->contents, Catch::Contains("memory-bound · most in aten::<b>*x* ×3 900 µs · activations 4.20 MB"));
+  CHECK(std::ranges::count(plain->contents, '\n') < 10);
+  const auto markdown = hover(test::open(profile), {6, 14}, {});
+  CHECK_THAT(markdown->contents, Catch::Contains("memory-bound") && !Catch::Contains("<b>"));
+  const auto edited = hover(test::open(profile, replaced(test::kModelText, "nn.LayerNorm(4)", "nn.LayerNorm(8)")), {6, 14}, {});
+  REQUIRE(edited);
+  CHECK_THAT(edited->contents, !Catch::Contains("memory-bound"));
+}
+
+TEST_CASE("a stage that merely waits for the device says so") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->stages[1].waiting = {Ns{1'800'000}, Ns{1'800'000}};
+  const auto optimizer = hover(test::open(profile), {16, 10}, {.markdown = false});
+  REQUIRE(optimizer);
+  CHECK_THAT(optimizer->contents, Catch::Contains("waits 1.80 ms for the device"));
+}
+
 TEST_CASE("the lens tells the step and offers to profile again, or to cancel while a run goes on") {
   const Opened opened;
   const auto view = test::open(opened.profile);

@@ -1,5 +1,7 @@
 #include "annotator/profile/report.h"
 
+#include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "tests/unit/catch.h"
@@ -26,16 +28,20 @@ std::vector<std::string> keys(const Json& object) {
 TEST_CASE("the JSON report has the shape that the contract names") {
   const Json json = report();
   CHECK(json["schema"] == "hotlens.report/1");
-  CHECK(keys(json) ==
-        std::vector<std::string>{"buckets", "modules", "profile", "schema", "stages", "steps", "totals", "verdict", "warnings"});
+  CHECK(keys(json) == std::vector<std::string>{"buckets", "critical_path", "kernels", "modules", "profile", "schema", "spent", "stages",
+                                               "steps", "totals", "verdict", "warnings"});
   CHECK(keys(json["profile"]) ==
         std::vector<std::string>{"devices", "id", "plain_step_ns", "profiled_step_ns", "source", "steps", "torch"});
-  CHECK(keys(json["stages"][0]) == std::vector<std::string>{"cpu_ns", "device_ns", "name", "share", "wall_ns"});
+  CHECK(keys(json["stages"][0]) ==
+        std::vector<std::string>{"cpu_ns", "device_ns", "name", "p10_ns", "p90_ns", "share", "waiting_ns", "wall_ns"});
   CHECK(keys(json["buckets"][0]) == std::vector<std::string>{"device_ns", "name", "wall_ns"});
-  CHECK(keys(json["modules"][0]) == std::vector<std::string>{"backward", "calls", "class", "forward", "how", "memory", "path"});
-  CHECK(keys(json["modules"][0]["forward"]) == std::vector<std::string>{"cpu_self_ns", "cpu_total_ns", "device_ns", "span_ns"});
+  CHECK(keys(json["modules"][0]) ==
+        std::vector<std::string>{"backward", "calls", "class", "forward", "how", "kernels", "memory", "path", "verdict"});
+  CHECK(keys(json["modules"][0]["forward"]) ==
+        std::vector<std::string>{"cpu_self_ns", "cpu_total_ns", "device_ns", "p10_ns", "p90_ns", "span_ns", "waiting_ns"});
   CHECK(keys(json["modules"][0]["memory"]) == std::vector<std::string>{"parameters_bytes"});
-  CHECK(keys(json["totals"]) == std::vector<std::string>{"cpu_attributed_ns", "cpu_ns", "device_attributed_ns", "device_ns", "wall_ns"});
+  CHECK(keys(json["totals"]) ==
+        std::vector<std::string>{"cpu_attributed_ns", "cpu_ns", "device_attributed_ns", "device_ns", "p10_ns", "p90_ns", "wall_ns"});
   CHECK(json["buckets"].size() == 13);
 }
 
@@ -55,11 +61,54 @@ TEST_CASE("the text report is for people, and hostile names cannot reach the ter
   profile.steps.push_back({.wall = Ns{1000000}});
   profile.modules.push_back({.path = "a\x1b[2J\nb", .class_name = "C"});
   profile.modules[0].forward = profile.modules[0].backward = {Times{.cpu_total = Ns{500000}}};
-  const std::string plain = report_text(profile, false);
+  const std::string plain = report_text(profile);
   for (const char c : plain) CHECK((c == '\n' || static_cast<unsigned char>(c) >= 0x20));
   CHECK(plain.find("\xc2\x9b") == std::string::npos);
   CHECK(plain.find("500 µs") != std::string::npos);
-  CHECK(report_text(profile, true).find("\x1b[1m") != std::string::npos);
+  CHECK(report_text(profile, {.color = true}).find("\x1b[1m") != std::string::npos);
+}
+
+TEST_CASE("the critical path and the operators of the report add up") {
+  const Json json = report();
+  std::int64_t path = 0;
+  for (const auto& [cause, time] : json["critical_path"].items()) path += time.get<std::int64_t>();
+  CHECK(path == json["totals"]["wall_ns"].get<std::int64_t>());
+  CHECK(json["critical_path"]["data_ns"] == 100'000);
+  std::map<std::string, std::int64_t> operators;
+  for (const Json& kernel : json["kernels"]) operators[kernel["name"]] = kernel["ns"].get<std::int64_t>();
+  CHECK(operators.at("aten::linear") == (40 + 60) * 1000);
+  CHECK(operators.at("aten::_foreach_add_") == 60 * 1000);
+  const Json& a = *std::ranges::find(json["modules"], "a", [](const Json& module) { return module["path"]; });
+  std::int64_t calls = 0;
+  for (const Json& use : a["kernels"]) calls += use["calls"].get<std::int64_t>();
+  CHECK(calls == 2 + 2);  // linear, mul and their two backward nodes
+}
+
+TEST_CASE("equal blocks are one row of the text unless it is unfolded") {
+  Profile profile;
+  profile.steps.push_back({.wall = Ns{1000}});
+  profile.modules.push_back({.path = "", .class_name = "Net", .children = {ModuleId{1}, ModuleId{2}}});
+  profile.modules.push_back({.path = "layers.0", .class_name = "Layer", .parent = ModuleId{0}, .calls = 1});
+  profile.modules.push_back({.path = "layers.1", .class_name = "Layer", .parent = ModuleId{0}, .calls = 1});
+  for (Module& module : profile.modules) {
+    module.forward = {Times{.cpu_total = Ns{400}}};
+    module.backward = {Times{}};
+  }
+  CHECK(report_text(profile).find("0…1  Layer ×2") != std::string::npos);
+  const std::string unfolded = report_text(profile, {.unfold = true});
+  CHECK(unfolded.find("×2") == std::string::npos);
+  CHECK(unfolded.find("1  Layer") != std::string::npos);
+}
+
+TEST_CASE("an outlier says what differed") {
+  Profile profile;
+  for (const std::int64_t wall : {1000, 1010, 990, 2000, 1005}) profile.steps.push_back({.index = 7, .wall = Ns{wall}});
+  profile.steps[3].outlier = true;
+  profile.steps[3].differences = {{"bucket data_loading", Ns{950}}, {"module a\x1b[2J", Ns{40}}};
+  const std::string text = report_text(profile);
+  CHECK(text.find("step 7 took 2.00 µs, unlike the others: +950 ns bucket data_loading, +40 ns module a?[2J") != std::string::npos);
+  CHECK(text.find("p10 994 ns, p90 1.60 µs") != std::string::npos);
+  CHECK(Json::parse(report_json(profile))["steps"][3]["differences"][0]["excess_ns"] == 950);
 }
 
 TEST_CASE("text and JSON survive names that are not UTF-8") {
@@ -67,7 +116,7 @@ TEST_CASE("text and JSON survive names that are not UTF-8") {
   profile.source = "\xff\xfe.py";
   profile.steps.push_back({.wall = Ns{1}});
   CHECK(Json::parse(report_json(profile))["profile"]["source"] == "\xef\xbf\xbd\xef\xbf\xbd.py");
-  CHECK_FALSE(report_text(profile, false).empty());
+  CHECK_FALSE(report_text(profile).empty());
 }
 
 TEST_CASE("the event report has one line for every complete event of a step, in file order") {

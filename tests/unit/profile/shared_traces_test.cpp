@@ -14,6 +14,7 @@ TEST_CASE("in every real trace buckets add up to the step and modules stay below
     return;
   }
   std::size_t read = 0;
+  std::pair<Ns, Ns> families{};  // device time of a known family, and all
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().filename().string().find(".json") == std::string::npos) continue;
     CAPTURE(entry.path());
@@ -31,13 +32,31 @@ TEST_CASE("in every real trace buckets add up to the step and modules stay below
       CHECK(wall == profile.steps[step].wall);
       CHECK(device == profile.steps[step].device);
       CHECK(stages == profile.steps[step].wall);
+      CHECK(profile.steps[step].exposed_communication <= profile.steps[step].communication);
       for (const Module& module : profile.modules) {
         for (const PerStep* times : {&module.forward, &module.backward}) {
           CHECK((*times)[step].cpu_self <= (*times)[step].cpu_total);
           CHECK((*times)[step].device <= (*times)[step].span);
+          CHECK((*times)[step].waiting <= (*times)[step].cpu_total);
         }
       }
     }
+    const Ns wall = profile.steps[profile.representative].wall;
+    for (const Causes* causes : {&profile.spent, &profile.critical}) {
+      Ns sum{};
+      for (const Ns time : *causes) sum += time;
+      CHECK(sum == wall);
+    }
+    // A family for nearly all of the device time.
+    Ns known{}, whole{};
+    for (const KernelUse& use : profile.kernel_times) {
+      whole += use.time;
+      if (profile.kernels[use.kernel.index].parts.family != Family::other) known += use.time;
+    }
+    if (profile.has_device()) CHECK(known.count() * 100 >= whole.count() * 94);
+    families.first += known;
+    families.second += whole;
   }
+  CHECK(families.first.count() * 100 >= families.second.count() * 98);
   CHECK(read > 0);
 }

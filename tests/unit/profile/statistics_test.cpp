@@ -39,3 +39,40 @@ TEST_CASE("the representative step is the one nearest to the median") {
   CHECK(representative(steps_of({1000, 900, 1500, 980, 400})) == 3);
   CHECK(representative({}) == 0);
 }
+
+TEST_CASE("the spread is what numpy's percentile gives") {
+  const Spread one = spread({Ns{7}});
+  CHECK(one.p10 == Ns{7});
+  CHECK(one.p90 == Ns{7});
+  const Spread five = spread({Ns{50}, Ns{10}, Ns{40}, Ns{20}, Ns{30}});
+  CHECK(five.p10 == Ns{14});
+  CHECK(five.median == Ns{30});
+  CHECK(five.p90 == Ns{46});
+  CHECK(spread({}).p90 == Ns{});
+}
+
+TEST_CASE("an outlier's excess is explained by buckets, and by the innermost module that holds half of it") {
+  Profile profile;
+  profile.steps = steps_of({1000, 1000, 1000, 1600});
+  profile.buckets.push_back({Bucket::forward, {Ns{500}, Ns{500}, Ns{500}, Ns{1000}}, {}});
+  profile.buckets.push_back({Bucket::data_loading, {Ns{100}, Ns{100}, Ns{100}, Ns{200}}, {}});
+  profile.buckets.push_back({Bucket::host, {Ns{400}, Ns{400}, Ns{400}, Ns{400}}, {}});
+  const auto add = [&](const char* path, ModuleId parent, std::int64_t usual, std::int64_t last) {
+    Module module{.path = path, .class_name = "M", .parent = parent};
+    for (const std::int64_t time : {usual, usual, usual, last}) {
+      module.forward.push_back({.cpu_total = Ns{time}});
+      module.backward.push_back({});
+    }
+    profile.modules.push_back(module);
+  };
+  add("", {}, 500, 1000);
+  add("a", ModuleId{0}, 200, 210);
+  add("b", ModuleId{0}, 200, 650);
+  add("b.c", ModuleId{2}, 50, 60);
+  const std::vector<Difference> found = differences(profile, 3);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].what == "bucket forward");
+  CHECK(found[0].excess == Ns{500});
+  CHECK(found[1].what == "module b");
+  CHECK(found[1].excess == Ns{450});
+}

@@ -79,6 +79,53 @@ TEST_CASE("a long launch waits for the queue where the device is busy throughout
   CHECK(wall(step_with(100), Bucket::waiting) == us(0));
 }
 
+TEST_CASE("a copy that the host cannot leave before it is done is waiting until it moves data itself") {
+  const auto step_with = [](const std::string& copy) {
+    return account_of(Script()
+                          .range("ProfilerStep#0", 0, 1000)
+                          .op("aten::copy_", 10, 600)
+                          .launch(4, 20, 500, "cudaMemcpyAsync")
+                          .copy(copy, 4, 300, 100))
+        .steps.at(0);
+  };
+  CHECK(wall(step_with("Memcpy DtoH (Device -> Pageable)"), Bucket::waiting) == us(500));
+  const StepAccount to_device = step_with("Memcpy HtoD (Pageable -> Device)");
+  CHECK(wall(to_device, Bucket::waiting) == us(280));
+  CHECK(wall(to_device, Bucket::host_to_device) >= us(220));
+}
+
+TEST_CASE("idle device time belongs to the work that ends it") {
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 100)
+                                         .op("aten::mm", 0, 60)
+                                         .launch(1, 5, 2)
+                                         .kernel("first", 1, 10, 20)
+                                         .launch(2, 40, 2)
+                                         .kernel("second", 2, 50, 30));
+  const StepAccount& step = account.steps.at(0);
+  REQUIRE(step.gaps.size() == 3);
+  CHECK(step.gaps[0].end == us(10));
+  CHECK(step.gaps[1].start == us(30));
+  CHECK(step.gaps[1].ended_by == 1);
+  CHECK(step.gaps[2].ended_by == kNoNode);
+  Ns idle{};
+  for (const Gap& gap : step.gaps) idle += gap.end - gap.start;
+  CHECK(idle + step.device == us(100));
+}
+
+TEST_CASE("communication is exposed where nothing else runs beside it") {
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 100)
+                                         .launch(1, 1, 2)
+                                         .launch(2, 4, 2)
+                                         .kernel("gemm", 1, 10, 30)
+                                         .kernel("ncclDevKernel_AllReduce_Sum_f32", 2, 20, 50));
+  const StepAccount& step = account.steps.at(0);
+  CHECK(step.communication == us(50));
+  CHECK(step.exposed_communication == us(30));
+  CHECK(account.work[1].exposed == us(30));
+}
+
 TEST_CASE("while a backward thread works, the main thread's time is backward's") {
   const Account account = account_of(Script()
                                          .range("ProfilerStep#0", 0, 100)
@@ -175,6 +222,12 @@ TEST_CASE("whatever runs, buckets add up to the step and device rows to its busy
       REQUIRE(sum(step.wall_by_stage) == step.span.end - step.span.start);
       REQUIRE(sum(step.device_by_bucket) == step.device);
       REQUIRE(step.device == busy(script.trace(), step.span));
+      REQUIRE(step.exposed_communication <= step.communication);
+      if (!account.work.empty()) {
+        Ns idle{};
+        for (const Gap& gap : step.gaps) idle += gap.end - gap.start;
+        REQUIRE(idle + step.device == step.span.end - step.span.start);
+      }
       Ns reached = step.span.start;
       for (const Piece& piece : step.wall) {
         REQUIRE(piece.start == reached);

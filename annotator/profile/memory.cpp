@@ -1,0 +1,180 @@
+#include "annotator/profile/memory.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "annotator/profile/stack.h"
+
+namespace hotlens::profile {
+namespace {
+
+using timeline::Direction;
+using timeline::Forest;
+using timeline::Kind;
+using timeline::kNoNode;
+using timeline::kNothing;
+using timeline::Owner;
+using timeline::Stage;
+using trace::MemoryEvents;
+
+constexpr std::int8_t kHost = 0;  // c10::DeviceType::CPU
+
+class Ledger {
+ public:
+  explicit Ledger(const MemoryInput& input) : input_(input), events_(input.trace.memory), stack_(input.module_parent.size()) {
+    result_.modules.resize(input.module_parent.size());
+    for (std::uint32_t thread = 0; thread < input.forest.threads.size(); ++thread) {
+      threads_[input.forest.threads[thread].id.index] = thread;
+    }
+  }
+
+  MemoryUse run() && {
+    const std::vector<std::uint32_t> order = events_of_step();
+    if (order.empty()) return std::move(result_);
+    const std::vector<Window> windows = forward_windows();
+    auto window = windows.begin();
+    for (const std::uint32_t event : order) {
+      for (; window != windows.end() && window->end <= events_.time[event]; ++window) hold_activations(*window);
+      if (backward_until_ && *backward_until_ <= events_.time[event]) hold_gradients();
+      count(event);
+    }
+    for (; window != windows.end(); ++window) hold_activations(*window);
+    hold_gradients();
+    settle_temporary();
+    return std::move(result_);
+  }
+
+ private:
+  struct Window {
+    Ns start{}, end{};
+  };
+  struct Block {
+    std::int64_t bytes = 0;
+    Ns time{};
+    Owner owner;
+  };
+  struct Level {
+    std::int64_t base = 0, most = 0;
+  };
+
+  std::vector<std::uint32_t> events_of_step() {
+    std::vector<std::uint32_t> order;
+    std::int8_t kind = kHost;
+    for (std::uint32_t i = 0; i < events_.size(); ++i) {
+      if (events_.time[i] < input_.step.start || events_.time[i] >= input_.step.end) continue;
+      if (events_.device_type[i] > kHost) kind = std::max(kind, events_.device_type[i]);
+      order.push_back(i);
+    }
+    std::erase_if(order, [&](std::uint32_t i) { return std::max(events_.device_type[i], kHost) != kind; });
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return events_.time[i]; });
+    return order;
+  }
+
+  // When the outermost forward calls of modules ran, by their end; also when backward ended.
+  std::vector<Window> forward_windows() {
+    std::vector<Window> windows;
+    const Forest& forest = input_.forest;
+    for (std::uint32_t node = 0; node < forest.size(); ++node) {
+      if (forest.start[node] < input_.step.start || forest.start[node] >= input_.step.end) continue;
+      const Owner& owner = input_.owners.of[node];
+      if (owner.stage == Stage::backward) backward_until_ = std::max(backward_until_.value_or(Ns::min()), forest.end[node]);
+      const bool call = forest.kind[node] == Kind::call || forest.kind[node] == Kind::frame;
+      if (!call || owner.call == kNothing || owner.direction != Direction::forward) continue;
+      if (input_.owners.calls.depth[owner.call] == 1) windows.push_back({forest.start[node], forest.end[node]});
+    }
+    std::ranges::stable_sort(windows, {}, &Window::end);
+    return windows;
+  }
+
+  Owner owner_at(std::uint32_t event) const {
+    const auto thread = threads_.find(events_.thread[event].index);
+    if (thread == threads_.end()) return {};
+    const Forest& forest = input_.forest;
+    const auto [id, process, begin, end] = forest.threads[thread->second];
+    const auto first = forest.start.begin();
+    const auto after = std::upper_bound(first + begin, first + end, events_.time[event]) - first;
+    if (after == begin) return {};
+    auto node = static_cast<std::uint32_t>(after - 1);
+    while (node != kNoNode && forest.end[node] <= events_.time[event]) node = forest.parent[node];
+    return node == kNoNode ? Owner{} : input_.owners.of[node];
+  }
+
+  void count(std::uint32_t event) {
+    const std::int64_t bytes = events_.bytes[event];
+    const Owner owner = owner_at(event);
+    running_ += bytes;
+    const std::int64_t total = events_.total_allocated[event];
+    if (total >= 0) {
+      if (!result_.start) result_.start = Bytes{std::max<std::int64_t>(total - bytes, 0)};
+      result_.peak = Bytes{std::max(total, result_.peak ? hotlens::count(*result_.peak) : 0)};
+    }
+    if (owner.direction == Direction::forward) raise(owner, running_ - bytes);
+    const std::int64_t address = events_.address[event];
+    if (address == trace::kNone) return;
+    if (bytes > 0) {
+      live_[address] = {bytes, events_.time[event], owner};
+    } else {
+      live_.erase(address);
+    }
+  }
+
+  // How far each open call has risen above what was held when it made its first allocation.
+  void raise(const Owner& owner, std::int64_t before) {
+    for (std::uint32_t call = owner.call; call != kNothing; call = input_.owners.calls.parent[call]) {
+      const auto [level, fresh] = levels_.try_emplace(call, Level{before, before});
+      level->second.most = std::max(level->second.most, running_);
+    }
+  }
+
+  const std::vector<std::uint32_t>& modules_of(const Owner& owner) {
+    stack_.begin();
+    if (belongs_to_module(owner)) stack_.add(input_.owners.calls, owner.call, &input_.module_parent);
+    return stack_.members();
+  }
+
+  static void add(std::optional<Bytes>& sum, std::int64_t bytes) { sum = sum.value_or(Bytes{}) + Bytes{bytes}; }
+
+  void hold_activations(const Window& window) {
+    for (const auto& [address, block] : live_) {
+      if (block.time < window.start || block.time >= window.end || block.owner.direction != Direction::forward) continue;
+      for (const std::uint32_t module : modules_of(block.owner)) add(result_.modules[module].activations, block.bytes);
+    }
+  }
+
+  void hold_gradients() {
+    for (const auto& [address, block] : live_) {
+      if (block.owner.stage != Stage::backward || block.owner.direction != Direction::backward) continue;
+      for (const std::uint32_t module : modules_of(block.owner)) add(result_.modules[module].gradients, block.bytes);
+    }
+    backward_until_ = std::nullopt;
+    std::erase_if(live_, [](const auto& entry) { return entry.second.owner.stage == Stage::backward; });
+  }
+
+  void settle_temporary() {
+    for (const auto& [call, level] : levels_) {
+      std::uint32_t module = input_.owners.calls.value[call];
+      if (module >= result_.modules.size()) continue;
+      std::optional<Bytes>& most = result_.modules[module].temporary;
+      most = Bytes{std::max(most ? hotlens::count(*most) : 0, level.most - level.base)};
+    }
+  }
+
+  const MemoryInput& input_;
+  const MemoryEvents& events_;
+  MemoryUse result_;
+  Stack stack_;
+  std::unordered_map<std::uint32_t, std::uint32_t> threads_;  // by thread id: into Forest::threads
+  std::unordered_map<std::int64_t, Block> live_;              // by address
+  std::unordered_map<std::uint32_t, Level> levels_;           // by call
+  std::int64_t running_ = 0;                                  // allocated less freed since the step began
+  std::optional<Ns> backward_until_;
+};
+
+}  // namespace
+
+MemoryUse memory_use(const MemoryInput& input) {
+  if (input.trace.memory.size() == 0) return {.peak = {}, .start = {}, .modules = std::vector<Memory>(input.module_parent.size())};
+  return Ledger(input).run();
+}
+
+}  // namespace hotlens::profile
