@@ -97,7 +97,9 @@ std::string kind_of(const Account& account, bool has_device) {
     const Causes idle = starved(account.spent, account.waiting);
     candidates = host_causes(idle);
     whole = total(candidates);
+    // What the host waited for is told by the path: a synchronisation that only met a collective or a copy is not to blame.
     candidates.push_back({"copy", of(path, Cause::copy)});
+    candidates.push_back({"communication", of(path, Cause::communication)});
     share = kMajorIdle;
   }
   const std::string_view winner = clear_winner(std::move(candidates), whole, share);

@@ -219,8 +219,8 @@ void count_device(const Account& account, StepAccount& step) {
       const Bucket bucket = earlier ? Bucket::earlier_step : work.bucket;
       step.device_by_bucket[static_cast<std::size_t>(bucket)] += to - from;
       step.device += to - from;
-      covered = to;
     }
+    covered = std::max(covered, to);
     if (const Ns from = std::max(work.start, communicated); work.owner.communicates && to > from) {
       step.communication += to - from;
       step.exposed_communication += to - from - within(account.computing, from, to);
