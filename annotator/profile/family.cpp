@@ -220,11 +220,12 @@ constexpr std::array kOperators = std::to_array<Rule>({
 });
 
 // Operators that make a tensor without touching elements: what they cost is overhead.
-constexpr std::array<std::string_view, 34> kViews = {
-    "view",       "as_strided", "t",        "transpose", "permute",      "expand",        "expand_as",   "reshape", "_reshape_alias",
-    "unsqueeze",  "squeeze",    "slice",    "select",    "split",        "chunk",         "unbind",      "narrow",  "detach",
-    "detach_",    "empty",      "alias",    "flatten",   "empty_like",   "empty_strided", "unflatten",   "resize_", "view_as",
-    "lift_fresh", "set_",       "diagonal", "movedim",   "_unsafe_view", "unfold",        "broadcast_to"};
+constexpr std::array<std::string_view, 38> kViews = {
+    "resolve_conj", "resolve_neg", "conj",       "view_as_real",  "view",           "as_strided",  "t",       "transpose",
+    "permute",      "expand",      "expand_as",  "reshape",       "_reshape_alias", "unsqueeze",   "squeeze", "slice",
+    "select",       "split",       "chunk",      "unbind",        "narrow",         "detach",      "detach_", "empty",
+    "alias",        "flatten",     "empty_like", "empty_strided", "unflatten",      "resize_",     "view_as", "lift_fresh",
+    "set_",         "diagonal",    "movedim",    "_unsafe_view",  "unfold",         "broadcast_to"};
 
 std::optional<Family> first_match(std::string_view text, std::span<const Rule> rules) {
   const auto at = std::ranges::find_if(rules, [&](const Rule& rule) { return text.contains(rule.word); });
@@ -247,6 +248,13 @@ Family elementwise_family(std::string_view name) {
   return Family::elementwise;
 }
 
+// Nodes of the backward graph: the operators that they run do the work.
+bool is_autograd(std::string_view name) {
+  if (name.starts_with("autograd::") || name.starts_with("torch::autograd::")) return true;
+  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
+  return name.ends_with("backward") && !name.starts_with("aten::");
+}
+
 }  // namespace
 
 std::string_view name(Family family) {
@@ -267,7 +275,7 @@ Family kernel_family(std::string_view name, std::string_view own) {
 Family operator_family(std::string_view name) {
   const std::size_t scope = name.rfind("::");
   const std::string_view own = scope == std::string_view::npos ? name : name.substr(scope + 2);
-  if (std::ranges::find(kViews, own) != kViews.end()) return Family::view;
+  if (std::ranges::find(kViews, own) != kViews.end() || is_autograd(name)) return Family::view;
   if (const auto family = first_match(name, kOperators)) return *family;
   return name.starts_with("aten::") ? Family::elementwise : Family::other;
 }

@@ -71,7 +71,7 @@ struct Memory {  // absent = not known
   std::optional<Bytes> temporary;    // most held at once during its forward, above what was held when that began
 };
 
-// What ran on the device; on a run without device work, the operators that call no other operator.
+// What ran on the device; on a run without device work, the operators that do their work themselves.
 struct Kernel {
   std::string name;  // as the trace has it
   KernelName parts;  // family and what else the name tells

@@ -30,6 +30,7 @@ class Collector {
     result_.spent_by_module.resize(input.module_parent.size());
     result_.critical_by_module.resize(input.module_parent.size());
     has_device_ = !input.account.work.empty();
+    if (!has_device_) find_delegating();
   }
 
   Usage run() && {
@@ -69,29 +70,46 @@ class Collector {
     return stack_.members();
   }
 
+  // An operator that runs others which touch elements does its work there; its own code is overhead. Making views is no such work: a matrix
+  // product that expands its bias first still multiplies itself.
+  void find_delegating() {
+    const timeline::Forest& forest = input_.forest;
+    delegates_.resize(forest.size());
+    for (std::uint32_t node = 0; node < forest.size(); ++node) {
+      const std::uint32_t parent = forest.parent[node];
+      if (forest.kind[node] != timeline::Kind::op || parent == kNoNode || forest.kind[parent] != timeline::Kind::op) continue;
+      if (parts_of(name_of(forest.event[node])).family != Family::view) delegates_[parent] = true;
+    }
+  }
+
+  bool works_itself(const Piece& piece) const {
+    return piece.node != kNoNode && input_.forest.kind[piece.node] == timeline::Kind::op && !delegates_[piece.node];
+  }
+
   void count(const Work& work) { add(work.owner, name_of(work.event), work.end - work.start); }
 
   void count(const std::vector<Piece>& pieces) {
     for (const Piece& piece : pieces) {
-      if (!piece.whole || piece.lent) continue;
+      if (piece.lent || !works_itself(piece)) continue;
       const trace::NameId name = name_of(input_.forest.event[piece.node]);
-      if (parts_of(name).family != Family::view) add(piece.owner, name, piece.end - piece.start);
+      const bool begins = piece.start == input_.forest.start[piece.node];
+      if (parts_of(name).family != Family::view) add(piece.owner, name, piece.end - piece.start, begins ? 1 : 0);
     }
   }
 
-  void add(const Owner& owner, trace::NameId name, Ns time) {
+  void add(const Owner& owner, trace::NameId name, Ns time, std::int64_t calls = 1) {
     const auto [known, fresh] = kernel_of_.try_emplace(name.index, static_cast<std::uint32_t>(result_.kernels.size()));
     if (fresh) result_.kernels.push_back({std::string(input_.trace.names[name]), parts_of(name)});
-    add(result_.step, kNothing, known->second, time);
-    for (const std::uint32_t module : modules_of(owner)) add(result_.by_module[module], module, known->second, time);
+    add(result_.step, kNothing, known->second, time, calls);
+    for (const std::uint32_t module : modules_of(owner)) add(result_.by_module[module], module, known->second, time, calls);
   }
 
-  void add(std::vector<KernelUse>& uses, std::uint32_t module, std::uint32_t kernel, Ns time) {
+  void add(std::vector<KernelUse>& uses, std::uint32_t module, std::uint32_t kernel, Ns time, std::int64_t calls) {
     const std::uint64_t key = (static_cast<std::uint64_t>(module) << 32U) | kernel;
     const auto [at, fresh] = use_of_.try_emplace(key, static_cast<std::uint32_t>(uses.size()));
     if (fresh) uses.push_back({.kernel = KernelId{kernel}});
     KernelUse& use = uses[at->second];
-    ++use.calls;
+    use.calls += calls;
     use.time += time;
   }
 
@@ -178,7 +196,7 @@ class Collector {
       default:
         break;
     }
-    if (has_device_ || !piece.whole) return Cause::launch;
+    if (has_device_ || !works_itself(piece)) return Cause::launch;
     return cause_of(parts_of(name_of(input_.forest.event[piece.node])).family);
   }
 
@@ -189,6 +207,7 @@ class Collector {
   std::vector<std::optional<KernelName>> parts_;  // by name
   std::unordered_map<std::uint32_t, std::uint32_t> kernel_of_;
   std::unordered_map<std::uint64_t, std::uint32_t> use_of_;  // by module and kernel: place in its list
+  std::vector<bool> delegates_;                              // by node; without device work only
   bool has_device_ = false;
 };
 

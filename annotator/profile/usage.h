@@ -28,7 +28,8 @@ struct UsageInput {
   std::size_t representative = 0;
 };
 
-// On a run without device work operators take the place of kernels: those that call no other operator and touch elements.
+// On a run without device work operators take the place of kernels: those that do their work
+// themselves and touch elements.
 Usage usage(const UsageInput& input);
 
 // Uses summed by label, longest first: names that differ only in what nobody reads become one.

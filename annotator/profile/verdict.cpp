@@ -125,7 +125,7 @@ std::string_view words(Cause cause, bool has_device) {
     case Cause::host:
       return "host code outside operators";
     case Cause::other:
-      return has_device ? "unknown kernels, device idle unasked" : "operators of unknown kind";
+      return has_device ? "device idle although work is queued" : "operators of unknown kind";
   }
   std::unreachable();
 }

@@ -111,7 +111,6 @@ class Cutter {
     } else {
       if (forest_.kind[level.node] != Kind::launch) piece.owner = inner(parent, a, b);
       piece.bucket = bucket_of(piece.owner);
-      piece.whole = forest_.kind[level.node] == Kind::op && !a && !b;
     }
     level.reached = until;
     push(piece);

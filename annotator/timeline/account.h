@@ -27,7 +27,6 @@ struct Piece {
   Bucket bucket = Bucket::unattributed;
   bool idle = false;             // outside every operator and range: the thread runs other code, or waits
   std::uint32_t node = kNoNode;  // innermost node there; kNoNode outside all
-  bool whole = false;            // the node is an operator, and this piece is all of it: it calls nothing
   bool lent = false;             // of a backward thread, standing for the main thread that waits for it
 };
 

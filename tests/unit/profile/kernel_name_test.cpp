@@ -89,6 +89,9 @@ TEST_CASE("operators have families too, and views none that takes time") {
   CHECK(operator_name("aten::mul").family == Family::elementwise);
   CHECK(operator_name("aten::as_strided").family == Family::view);
   CHECK(operator_name("aten::t").family == Family::view);
+  CHECK(operator_name("autograd::engine::evaluate_function: AddmmBackward0").family == Family::view);
+  CHECK(operator_name("MulBackward0").family == Family::view);
+  CHECK(operator_name("aten::convolution_backward").family == Family::convolution);
   CHECK(operator_name("mylib::thing").family == Family::other);
 }
 

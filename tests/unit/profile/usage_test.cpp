@@ -1,0 +1,57 @@
+#include "annotator/profile/usage.h"
+
+#include "tests/unit/catch.h"
+#include "tests/unit/timeline/fixture.h"
+
+using namespace hotlens;
+using namespace hotlens::profile;
+using timeline::Script;
+using timeline::us;
+
+namespace {
+
+Usage used(const Script& script) {
+  const timeline::Read read(script);
+  const timeline::Account account = timeline::account(read.trace, read.forest, read.steps, read.owners);
+  return usage({.trace = read.trace, .forest = read.forest, .account = account, .owners = read.owners, .module_parent = {}});
+}
+
+Ns of(const Causes& causes, Cause cause) {
+  return causes[static_cast<std::size_t>(cause)];
+}
+
+}  // namespace
+
+TEST_CASE("without a device, a product that only makes views of its operands is arithmetic, and what hands on is overhead") {
+  const Usage usage = used(Script()
+                               .range("ProfilerStep#0", 0, 200)
+                               .op("aten::linear", 10, 110)
+                               .op("aten::addmm", 15, 100)
+                               .op("aten::expand", 18, 4)
+                               .op("aten::resolve_conj", 30, 2)
+                               .op("aten::dropout", 130, 40)
+                               .op("aten::mul", 140, 25));
+  CHECK(of(usage.critical, Cause::compute) == us(100 - 4 - 2));
+  CHECK(of(usage.critical, Cause::memory) == us(25));
+  CHECK(of(usage.critical, Cause::launch) >= us(10 + 6 + 15));
+  REQUIRE(usage.step.size() == 2);
+  CHECK(usage.kernels[usage.step[0].kernel.index].name == "aten::addmm");
+  CHECK(usage.step[0].calls == 1);
+  CHECK(usage.step[0].time == us(94));
+  CHECK(usage.spent == usage.critical);
+}
+
+TEST_CASE("with a device, idle time is told by what the host does meanwhile and busy time by what runs") {
+  const Usage usage = used(Script()
+                               .range("ProfilerStep#0", 0, 200)
+                               .range("enumerate(DataLoader)#_It.__next__", 0, 100)
+                               .op("aten::mm", 100, 30)
+                               .launch(1, 110, 10)
+                               .kernel("ampere_sgemm_128x64_tn", 1, 125, 60));
+  CHECK(of(usage.spent, Cause::data) == us(100));
+  CHECK(of(usage.spent, Cause::compute) == us(60));
+  CHECK(of(usage.spent, Cause::launch) == us(25));
+  Ns sum{};
+  for (const Ns time : usage.spent) sum += time;
+  CHECK(sum == us(200));
+}
