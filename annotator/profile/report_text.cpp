@@ -140,7 +140,8 @@ class Writer {
     for (const ModuleId wrapper : row.wrappers) path += last_part(profile_.at(wrapper)) + "/";
     const Module& module = profile_.at(row.modules.front());
     path += last_part(module);
-    if (row.modules.size() > 1) path += "…" + last_part(profile_.at(row.modules.back()));
+    const std::string last = last_part(profile_.at(row.modules.back()));
+    if (last != last_part(module)) path += "…" + last;
     if (last_part(module) != module.class_name) path += "  " + module.class_name;
     return path;
   }
