@@ -38,7 +38,7 @@ run_models() {
     HOTLENS_MODELS_PYTHON=$root/build/models/bin/python python -m pytest tests/e2e/real_models
 }
 run_golden() { build release && python -m pytest tests/golden; }
-run_lsp() { build release && python -m pytest tests/e2e/lsp; }
+run_lsp() { build release && python -m pytest tests/e2e/lsp && python -m pytest tests/e2e/static; }
 run_cli() { build release && python -m pytest tests/e2e/cli; }
 run_editors() { build release && bash tests/e2e/run.sh build/release/bin build/editors; }
 

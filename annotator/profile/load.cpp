@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "annotator/profile/annotated.h"
+#include "annotator/profile/module_calls.h"
 #include "annotator/profile/profile.h"
 #include "annotator/profile/statistics.h"
 #include "annotator/profile/tally.h"
@@ -280,6 +281,9 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated) {
   fill_buckets(annotated, *profile);
   fill_stages(annotated, *profile);
   fill_modules(annotated, *profile);
+  if (annotated.how == How::frames && !annotated.model) {
+    profile->module_calls = std::make_shared<const ModuleCalls>(module_calls(annotated.trace, annotated.steps));
+  }
   profile->verdict = judge(*profile);
   for (std::size_t step = 0; step < profile->steps.size(); ++step) {
     if (profile->steps[step].outlier) profile->steps[step].differences = differences(*profile, step);

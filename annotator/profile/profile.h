@@ -124,6 +124,7 @@ struct Module {
   std::optional<Site> attached;     // the statement or expression that gave the module its name
   std::optional<Site> constructed;  // where the constructor ran, when that is another place
   std::optional<Site> class_site;   // the class statement of its type
+  bool by_name = false;             // a guessed place: only names fit the source, not the lines that the trace gives
 };
 
 // Everything that ran while one source line was on the stack, called functions included; recursion counted once.
@@ -149,10 +150,11 @@ struct StageSite {  // where the training loop enters a stage
 };
 
 struct SourceFile {
-  std::filesystem::path path;  // absolute, as executed
-  std::filesystem::path copy;  // the executed text kept in the bundle; empty when it was not kept
-  std::string sha256;          // of the executed text, lower-case hex
-  bool workspace = false;      // false: an installed package or generated code
+  std::filesystem::path path;               // absolute, as executed
+  std::filesystem::path copy;               // the executed text kept in the bundle; empty when it was not kept
+  std::string sha256;                       // of the executed text, lower-case hex
+  std::shared_ptr<const std::string> text;  // that lines were guessed from; null where they were recorded
+  bool workspace = false;                   // false: an installed package or generated code
 };
 
 struct StageTimes {
@@ -196,6 +198,8 @@ struct Verdict {
   std::vector<Evidence> evidence;
 };
 
+struct ModuleCalls;  // module_calls.h
+
 struct Profile {
   std::string id;                 // bundle id, or the trace's file name
   std::string source;             // the script and its arguments, or the trace's path
@@ -228,8 +232,10 @@ struct Profile {
   std::optional<Bytes> memory_peak, memory_start;
   Verdict verdict;
   std::vector<Issue> warnings;
-  Ns cpu{};                                  // median: host time of every thread that took part
-  Ns cpu_attributed{}, device_attributed{};  // medians: time that belongs to a module
+  std::shared_ptr<const ModuleCalls> module_calls;  // of a trace with module frames and without a bundle, else null
+  bool guessed = false;                             // places in source were guessed (guess_lines), not recorded
+  Ns cpu{};                                         // median: host time of every thread that took part
+  Ns cpu_attributed{}, device_attributed{};         // medians: time that belongs to a module
 
   bool has_device() const;  // any device work was recorded
   Ns step_wall() const;     // median over measured steps

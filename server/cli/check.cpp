@@ -1,16 +1,20 @@
 // What an editor would show for these files: the same snapshot and the same features as the language server.
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "annotator/profile/guess_lines.h"
 #include "annotator/profile/profile.h"
 #include "server/cli/verbs.h"
 #include "server/features/features.h"
 #include "server/features/file_facts.h"
 #include "server/features/format.h"
+#include "server/runs/discovery.h"
+#include "server/runs/packages.h"
 
 namespace hotlens::cli {
 namespace {
@@ -29,6 +33,34 @@ Result<features::FileView> open_view(const std::filesystem::path& file, const st
   return features::view(file, source::Tree::parse(std::move(text)), features::bind(profile, file), profile);
 }
 
+std::vector<std::filesystem::path> absolute(std::vector<std::filesystem::path> files) {
+  std::error_code ignored;
+  for (std::filesystem::path& file : files) file = std::filesystem::absolute(file, ignored).lexically_normal();
+  return files;
+}
+
+// Where the source of a bare trace may lie: around the files asked about, then in the Python environment.
+std::vector<std::filesystem::path> source_roots(const CheckOptions& options) {
+  std::vector<std::filesystem::path> roots;
+  const auto add = [&](const std::vector<std::filesystem::path>& folders) {
+    for (const std::filesystem::path& folder : folders) {
+      if (std::ranges::find(roots, folder) == roots.end()) roots.push_back(folder);
+    }
+  };
+  for (const std::filesystem::path& file : absolute(options.files)) add(runs::import_folders(file));
+  if (const auto python = runs::find_python(options.python, std::filesystem::current_path(), runs::process_environment())) {
+    add(runs::package_folders(python->path));
+  }
+  return roots;
+}
+
+// How the place of a fact is known.
+std::string_view how(const features::FileView& view, const features::Meaning& meaning) {
+  if (!view.profile->guessed) return "recorded";
+  const bool by_name = std::ranges::any_of(meaning.modules, [&](profile::ModuleId id) { return view.profile->at(id).by_name; });
+  return by_name ? "guess" : "static";
+}
+
 json anchors_json(const features::FileView& view) {
   json anchors = json::array();
   for (std::size_t fact = 0; fact < view.placements.size(); ++fact) {
@@ -45,7 +77,7 @@ json anchors_json(const features::FileView& view) {
                        {"modules", std::move(modules)},
                        {"state", source::name(placement.state)},
                        {"confirmed", placement.confirmed},
-                       {"how", "recorded"}});
+                       {"how", how(view, view.facts->meanings[fact])}});
   }
   return anchors;
 }
@@ -106,18 +138,19 @@ int check(const CheckOptions& options) {
   if (!path) return fail(path.error());
   const auto loaded = profile::load(*path);
   if (!loaded) return fail(loaded.error());
+  const std::shared_ptr<const profile::Profile> profile = profile::guess_lines(*loaded, source_roots(options), absolute(options.files));
 
   const bool as_json = options.format == OutputFormat::json;
   const features::Options shown{.images = false, .tooltips = as_json};
-  json out{{"schema", "hotlens.check/1"}, {"profile", (*loaded)->id}, {"files", json::array()}};
+  json out{{"schema", "hotlens.check/1"}, {"profile", profile->id}, {"files", json::array()}};
   for (const std::filesystem::path& file : options.files) {
-    const auto view = open_view(file, *loaded);
+    const auto view = open_view(file, profile);
     if (!view) return fail(view.error());
     if (as_json) {
       out["files"].push_back(file_json(*view, shown));
     } else {
       print_file(*view, shown, use_colour(STDOUT_FILENO));
-      if (!view->facts) std::cerr << "hotlens: profile " << (*loaded)->id << " says nothing about " << file.string() << ".\n";
+      if (!view->facts) std::cerr << "hotlens: profile " << profile->id << " says nothing about " << file.string() << ".\n";
     }
   }
   if (as_json) std::cout << out.dump(1, ' ', false, json::error_handler_t::replace) << '\n';

@@ -70,6 +70,7 @@ void add_check(CLI::App& app, Arguments& to) {
   verb->footer("Example: hotlens check model.py --profile latest");
   verb->add_option("files", to.check.files, "Python source files")->required();
   verb->add_option("--profile", to.check.profile, "bundle id, bundle folder, trace file or latest");
+  verb->add_option("--python", to.check.python, "the interpreter whose packages a trace without a bundle is matched with");
   add_format(*verb, to.check.format);
 }
 

@@ -19,6 +19,7 @@ struct ReportOptions {
 int report(const ReportOptions& options);
 
 struct CheckOptions {
+  std::string python;  // empty: found as runs::find_python does
   std::vector<std::filesystem::path> files;
   std::string profile = "latest";
   OutputFormat format = OutputFormat::text;

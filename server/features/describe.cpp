@@ -159,6 +159,13 @@ std::string state_note(source::State state) {
   }
 }
 
+// A trace says which modules ran, not which lines made them.
+std::string guess_note(const LineSummary& summary, const Profile& profile) {
+  if (!profile.guessed) return "";
+  const bool by_name = std::ranges::any_of(summary.modules, [&](ModuleId id) { return profile.at(id).by_name; });
+  return std::string("from the trace's module names; line guessed from the source") + (by_name ? ", another version of it" : "");
+}
+
 std::string provenance(const Profile& profile) {
   std::string out = "measured";
   if (profile.created.size() >= 16) out += " " + profile.created.substr(11, 5) + " UTC";
@@ -193,6 +200,7 @@ std::string describe(const LineSummary& summary, const Profile& profile, const O
   }
   out += instances(summary, profile, options.markdown) + spread_note(summary) + (options.markdown ? "  \n" : "\n");
   out += options.markdown ? escape_markdown(provenance(profile)) : plain(provenance(profile));
+  if (const std::string note = guess_note(summary, profile); !note.empty()) out += (options.markdown ? "  \n" : "\n") + note;
   if (const std::string note = state_note(summary.state); !note.empty()) {
     out += breaks + note;
   } else if (const std::string why = reasons(summary, profile, options.markdown); !why.empty()) {

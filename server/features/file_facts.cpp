@@ -134,8 +134,9 @@ std::shared_ptr<const FileFacts> bind(std::shared_ptr<const Profile> profile, co
   if (!file.valid()) return nullptr;
   Collected collected = collect(*profile, file);
   if (collected.facts.empty()) return nullptr;
-  const std::filesystem::path& copy = profile->files[file.index].copy;
-  std::optional<std::string> executed = copy.empty() ? std::nullopt : read_text(copy);
+  const profile::SourceFile& known = profile->files[file.index];
+  std::optional<std::string> executed = known.text ? std::optional(*known.text) : std::nullopt;
+  if (!executed && !known.copy.empty()) executed = read_text(known.copy);
   if (!executed) return nullptr;
   source::Anchors anchors = source::Anchors::bind(source::Tree::parse(std::move(*executed)), collected.facts);
   std::vector<std::uint32_t> places = call_places(*profile);

@@ -99,6 +99,7 @@ class Session {
   void start_profiles();
   void poll_profiles();
   void update_places();
+  void open_trace();  // that the settings name
   void bind_documents();
   void bind(std::vector<Document*> documents, bool refresh);
   void profiles_changed();

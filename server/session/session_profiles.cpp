@@ -4,6 +4,8 @@
 
 #include "protocol/messages.h"
 #include "protocol/uri.h"
+#include "server/runs/discovery.h"
+#include "server/runs/packages.h"
 #include "server/session/session.h"
 
 namespace hotlens::session {
@@ -16,6 +18,7 @@ constexpr std::chrono::seconds kPollEvery{1};
 
 void Session::start_profiles() {
   profiles_started_ = true;
+  if (!settings_.trace.empty()) open_trace();
   update_places();
   poll_profiles();
 }
@@ -30,6 +33,21 @@ void Session::update_places() {
   workspace.insert(run_folders_.begin(), run_folders_.end());
   for (const auto& [uri, document] : documents_) documents.insert(document.path().parent_path());
   store_.set_places(std::move(workspace), std::move(documents));
+}
+
+void Session::open_trace() {
+  if (settings_.trace.empty()) return store_.open({}, {}, {});
+  const std::filesystem::path folder = folders_.empty() ? std::filesystem::current_path() : folders_.front();
+  std::vector<std::filesystem::path> files;
+  for (const auto& [uri, document] : documents_) files.push_back(document.path());
+  const auto roots = [folders = folders_, folder, files, python = settings_.python] {
+    std::vector<std::filesystem::path> list = folders;
+    const auto add = [&](const std::vector<std::filesystem::path>& more) { list.insert(list.end(), more.begin(), more.end()); };
+    for (const std::filesystem::path& file : files) add(runs::import_folders(file));
+    if (const auto found = runs::find_python(python, folder, runs::process_environment())) add(runs::package_folders(found->path));
+    return list;
+  };
+  store_.open(folder / settings_.trace, roots, files);
 }
 
 void Session::profiles_changed() {

@@ -1,4 +1,6 @@
 // What the client tells us: documents, folders, settings, trust.
+#include <algorithm>
+
 #include "protocol/uri.h"
 #include "server/session/session.h"
 
@@ -17,6 +19,10 @@ void Session::did_open(const Json& params) {
   Document& document = documents_.open(Document(uri, std::move(*path), version, std::move(text)));
   update_places();
   if (profiles_started_) {
+    // The guess looks around open files, too: one from elsewhere may be the model's.
+    const bool inside = std::ranges::any_of(
+        folders_, [&](const std::filesystem::path& folder) { return std::ranges::mismatch(folder, document.path()).in1 == folder.end(); });
+    if (!settings_.trace.empty() && !inside) open_trace();
     bind({&document}, true);
     store_.look();
   }
@@ -105,7 +111,9 @@ void Session::apply_settings(const Json& value) {
   }
   const bool shown_changed =
       read.settings.hints_enabled != settings_.hints_enabled || read.settings.hints_min_percent != settings_.hints_min_percent;
+  const bool other_trace = read.settings.trace != settings_.trace;
   settings_ = std::move(read.settings);
+  if (other_trace && profiles_started_) open_trace();
   if (shown_changed) client_.refresh_hints();
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "annotator/profile/guess_lines.h"
+
 namespace hotlens::session {
 namespace fs = std::filesystem;
 
@@ -46,6 +48,32 @@ void ProfileStore::look() {
     }
     loop_.post([this, bundles = std::move(bundles)] { found(bundles); });
   });
+}
+
+void ProfileStore::open(const fs::path& trace, std::function<std::vector<fs::path>()> roots, std::vector<fs::path> files) {
+  trace_ = trace;
+  if (trace.empty()) {
+    if (std::exchange(opened_, nullptr)) events_.changed();
+    return;
+  }
+  ++loading_;
+  loop_.work([this, trace, roots = std::move(roots), files = std::move(files)] {
+    auto result = profile::load(trace);
+    if (result) result = profile::guess_lines(*result, roots(), files);
+    return_freed_memory();
+    loop_.post([this, trace, result = std::move(result)]() mutable { opened(trace, std::move(result)); });
+  });
+}
+
+void ProfileStore::opened(const fs::path& trace, Result<Shared> result) {
+  --loading_;
+  if (trace == trace_ && result) {
+    opened_ = std::move(*result);
+    events_.changed();
+  } else if (trace == trace_) {
+    events_.failed(result.error());
+  }
+  settle();
 }
 
 void ProfileStore::found(const Found& bundles) {
@@ -112,6 +140,7 @@ std::vector<ProfileStore::Shared> ProfileStore::candidates(const fs::path& file)
   const auto add_place = [&](const fs::path& place) {
     if (const auto found = shown_.find(place); found != shown_.end()) add(found->second);
   };
+  add(opened_);
   add_place(file.parent_path());
   for (const fs::path& folder : workspace_) add_place(folder);
   std::vector<Shared> others;

@@ -32,6 +32,11 @@ class ProfileStore {
   // Workspace folders stay until they are removed; what a file's folder shows is forgotten with the last place() below it.
   void set_places(std::set<std::filesystem::path> workspace, std::set<std::filesystem::path> documents);
 
+  // Shows this trace or bundle before every other; lines that it does not record are guessed from the sources below `roots`, which is asked
+  // for them on the pool, and `files`. An empty path: nothing but bundles again.
+  void open(const std::filesystem::path& trace, std::function<std::vector<std::filesystem::path>()> roots,
+            std::vector<std::filesystem::path> files);
+
   void look();        // for newer bundles, now
   void look_again();  // also at bundles that could not be read
   bool busy() const { return looking_ || loading_ > 0; }
@@ -47,6 +52,7 @@ class ProfileStore {
   void loaded(const std::filesystem::path& bundle, Result<Shared> result);
   bool adopt();
   void settle();
+  void opened(const std::filesystem::path& trace, Result<Shared> result);
 
   Loop& loop_;
   Events events_;
@@ -55,6 +61,8 @@ class ProfileStore {
   std::map<std::filesystem::path, Shared> profiles_;  // bundle -> profile
   std::map<std::filesystem::path, Shared> shown_;     // place -> profile
   std::set<std::filesystem::path> in_flight_, unreadable_;
+  std::filesystem::path trace_;  // asked for by open()
+  Shared opened_;                // what it holds
   int loading_ = 0;
   bool looking_ = false, again_ = false, known_ = false;
 };

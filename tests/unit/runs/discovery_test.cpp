@@ -1,4 +1,5 @@
 #include "server/runs/discovery.h"
+#include "server/runs/packages.h"
 
 #include <unistd.h>
 
@@ -110,4 +111,24 @@ TEST_CASE("the recorder's command keeps the script's words untouched") {
                                          "loader", "--progress-fd", "3", "--", "train.py", "--steps", "9", "a b"});
   CHECK(quoted(argv).ends_with("-- train.py --steps 9 'a b'"));
   CHECK(quoted({"it's", "", "$(x)"}) == "'it'\\''s' '' '$(x)'");
+}
+
+TEST_CASE("packages lie beside the interpreter, and where .pth files say") {
+  const Folder folder;
+  const fs::path python = folder.file("venv/bin/python", true);
+  const fs::path site = folder.file("venv/lib/python3.11/site-packages/torch/__init__.py").parent_path().parent_path();
+  const fs::path editable = folder.file("checkout/pkg/__init__.py").parent_path().parent_path();
+  std::ofstream(site / "editable.pth") << "import os; os.abort()\n# comment\n" << editable.string() << "\r\n/no/such/folder\n";
+  CHECK(package_folders(python) == std::vector<fs::path>{site, editable});
+  CHECK(package_folders(folder.path / "none/bin/python").empty());
+}
+
+TEST_CASE("a file's imports are looked for in the folders above it, nearest first") {
+  const Folder folder;
+  const fs::path file = folder.file("src/pkg/models/net.py");
+  const std::vector<fs::path> folders = import_folders(file);
+  REQUIRE(folders.size() >= 3);
+  CHECK(folders[0] == folder.path / "src/pkg/models");
+  CHECK(folders[1] == folder.path / "src/pkg");
+  CHECK(folders[2] == folder.path / "src");
 }

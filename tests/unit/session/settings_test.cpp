@@ -28,11 +28,12 @@ TEST_CASE("absent and null values keep what was there") {
 TEST_CASE("each value of a wrong type is named, the others count") {
   const Json json = {{"python", 5},
                      {"hints", {{"enabled", "yes"}, {"minPercent", 101}}},
-                     {"profile", {{"args", {1}}, {"steps", 0}, {"warmup", 1.5}, {"script", "train.py"}}}};
+                     {"profile", {{"args", {1}}, {"steps", 0}, {"warmup", 1.5}, {"script", "train.py"}, {"trace", 1}}}};
   const SettingsRead read = read_settings(json, {});
   CHECK(read.settings == Settings{.script = "train.py"});
-  REQUIRE(read.complaints.size() == 6);
-  for (const std::string key : {"python", "hints.enabled", "hints.minPercent", "profile.args", "profile.steps", "profile.warmup"}) {
+  REQUIRE(read.complaints.size() == 7);
+  for (const std::string key :
+       {"python", "hints.enabled", "hints.minPercent", "profile.args", "profile.steps", "profile.warmup", "profile.trace"}) {
     CHECK(std::ranges::count_if(read.complaints, [&](const std::string& text) { return text.contains("hotlens." + key + " "); }) == 1);
   }
 }

@@ -1,0 +1,375 @@
+#include "annotator/profile/skeleton_match.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "annotator/profile/token_match.h"
+
+namespace hotlens::profile {
+namespace {
+
+using source::ClassId;
+using source::Container;
+using source::kNoClass;
+using source::kUnknown;
+using source::Node;
+using source::Spot;
+using source::Value;
+using source::ValueId;
+using timeline::kNoNode;
+using Kind = source::Value::Kind;
+
+constexpr std::size_t kMostObjects = 4;  // ways to have made one module that are followed; more say nothing any more
+
+std::string class_of_name(const std::string& name) {
+  return name.substr(0, name.rfind('_'));
+}
+
+bool is_torch_frame(const PythonFrame& frame) {
+  return frame.path.starts_with("torch/") || frame.path.find("/site-packages/torch/") != std::string::npos || frame.path.starts_with('<');
+}
+
+class Matcher {
+ public:
+  Matcher(const ModuleCalls& calls, source::Library& library)
+      : calls_(calls), library_(library), evaluator_(library), tokens_(evaluator_), children_(calls.nodes.size()) {
+    out_.modules.resize(calls.modules.size());
+    candidates_.resize(calls.modules.size());
+    functions_.resize(calls.frames.size());
+    for (std::uint32_t node = 0; node < calls.nodes.size(); ++node) {
+      if (calls.nodes[node].parent != kNoNode) children_[calls.nodes[node].parent].push_back(node);
+    }
+  }
+
+  Placement run() {
+    for (std::uint32_t node = 0; node < calls_.nodes.size(); ++node) {
+      if (calls_.nodes[node].module != kNoNode && !inside_module(node)) enter(node, {});
+    }
+    for (std::uint32_t module = 0; module < out_.modules.size(); ++module) settle(module);
+    for (auto& [key, call] : sites_) out_.calls.push_back(std::move(call));
+    return std::move(out_);
+  }
+
+ private:
+  struct Function {
+    Node node;
+    bool looked = false, by_line = false;
+  };
+  struct Token {
+    std::uint32_t node = 0;
+    CallToken token;
+  };
+
+  bool inside_module(std::uint32_t node) const {
+    for (std::uint32_t up = calls_.nodes[node].parent; up != kNoNode; up = calls_.nodes[up].parent) {
+      if (calls_.nodes[up].module != kNoNode) return true;
+    }
+    return false;
+  }
+
+  // The definition of a frame's function: on the line that the trace names, else the only one of that name in the file.
+  const Function& function(std::uint32_t frame, const std::string& owner) {
+    Function& known = functions_[frame];
+    if (known.looked) return known;
+    known.looked = true;
+    const PythonFrame& what = calls_.frames[frame];
+    const source::Code* code = library_.traced(what.path);
+    if (code == nullptr) return known;
+    const Node exact = code->function_at(what.line);
+    if (exact && exact.field("name").text() == what.function) {
+      known = {exact, true, true};
+      return known;
+    }
+    // Another version of the file: the names decide, where they can.
+    std::vector<Node> named = code->functions_named(what.function);
+    if (named.size() > 1) {
+      const ClassId type = evaluator_.class_named(*code, owner);
+      std::erase_if(named, [&](const Node& one) {
+        const Node holder = enclosing(one, "class_definition");
+        const Node name = holder ? holder.field("name") : Node{};
+        return !name || !(name.text() == owner || evaluator_.derives(type, name.text()));
+      });
+      // A method and the one it overrides: the class's own runs.
+      if (named.size() > 1)
+        std::erase_if(named, [&](const Node& one) { return enclosing(one, "class_definition").field("name").text() != owner; });
+    }
+    if (named.size() == 1) known.node = named.front();
+    return known;
+  }
+
+  // The class of the module that a node runs in.
+  std::string owner_of(std::uint32_t node) const {
+    while (node != kNoNode && calls_.nodes[node].module == kNoNode) node = calls_.nodes[node].parent;
+    return node == kNoNode ? std::string() : class_of_name(calls_.modules[calls_.nodes[node].module]);
+  }
+
+  // Calls directly inside a node, in order; frames that only pass on (torch's own, a module's own __call__) are looked through.
+  void tokens_below(std::uint32_t node, std::vector<Token>& out) {
+    for (const std::uint32_t child : children_[node]) {
+      const CallNode& what = calls_.nodes[child];
+      if (what.module != kNoNode) {
+        out.push_back({child, {.type = class_of_name(calls_.modules[what.module]), .module = what.module}});
+        continue;
+      }
+      const PythonFrame& frame = calls_.frames[what.frame];
+      if (is_torch_frame(frame) || is_own_call(child, frame)) {
+        tokens_below(child, out);
+      } else {
+        out.push_back({child, {.function = frame.function, .definition = function(what.frame, owner_of(child)).node, .frame = what.frame}});
+      }
+    }
+  }
+
+  // `__call__` of a module's class runs before the module's own frame.
+  bool is_own_call(std::uint32_t node, const PythonFrame& frame) {
+    if (frame.function != "__call__") return false;
+    const Node definition = function(calls_.nodes[node].frame, owner_of(node)).node;
+    const Node type = definition ? enclosing(definition, "class_definition") : Node{};
+    return !type || evaluator_.is_module(evaluator_.class_of(type));
+  }
+
+  // The class of a running module: where its forward is defined, or by name where it inherits that.
+  ClassId type_of(std::uint32_t node, const std::string& name, const std::vector<ValueId>& objects) {
+    for (const ValueId object : objects) {
+      const ClassId type = evaluator_.at(object).type;
+      if (type != kNoClass && evaluator_.type(type).name == name && !evaluator_.is_torch(type)) return type;
+    }
+    ClassId nearest = kNoClass;
+    for (const std::uint32_t frame : first_frames(node)) {
+      const Function& found = function(frame, name);
+      const Node definition = found.node ? enclosing(found.node, "class_definition") : Node{};
+      if (!definition) continue;
+      const ClassId type = evaluator_.class_of(definition);
+      if (evaluator_.type(type).name == name) return type;
+      const ClassId named = evaluator_.class_named(*definition.code, name);
+      if (named != kNoClass) return named;
+      if (nearest == kNoClass && evaluator_.is_module(type)) nearest = type;
+    }
+    const ClassId heir = nearest != kNoClass ? heir_named(name, nearest) : kNoClass;
+    return heir != kNoClass ? heir : nearest;
+  }
+
+  // The only class of that name, in the files read so far, that inherits from `base`.
+  ClassId heir_named(const std::string& name, ClassId base) {
+    std::vector<const source::Code*> files;
+    for (const auto& [path, code] : library_.files()) {
+      if (code && code->names().contains(name)) files.push_back(code.get());
+    }
+    ClassId found = kNoClass;
+    for (const source::Code* code : files) {
+      const ClassId type = evaluator_.class_named(*code, name);
+      if (type == kNoClass || type == found || std::ranges::find(evaluator_.type(type).order, base) == evaluator_.type(type).order.end())
+        continue;
+      if (found != kNoClass) return kNoClass;
+      found = type;
+    }
+    return found;
+  }
+
+  // The user's functions that a module's call enters first: forward, or what wraps it.
+  std::vector<std::uint32_t> first_frames(std::uint32_t node) {
+    std::vector<std::uint32_t> frames;
+    for (std::uint32_t at = node; frames.size() < 4;) {
+      std::uint32_t next = kNoNode;
+      for (const std::uint32_t child : children_[at]) {
+        if (next == kNoNode && calls_.nodes[child].frame != kNoNode) next = child;
+      }
+      if (next == kNoNode) break;
+      if (!is_torch_frame(calls_.frames[calls_.nodes[next].frame])) frames.push_back(calls_.nodes[next].frame);
+      at = next;
+    }
+    return frames;
+  }
+
+  // A call of a module that may be any of `places`.
+  void enter(std::uint32_t node, const std::vector<ValueId>& given) {
+    const std::uint32_t module = calls_.nodes[node].module;
+    const std::string name = class_of_name(calls_.modules[module]);
+    const std::vector<ValueId> places = holders(node, given);
+    note_candidates(module, places);
+    std::vector<ValueId> objects;
+    for (const ValueId place : places) {
+      const ValueId object = evaluator_.object(place);
+      if (evaluator_.at(object).kind == Kind::instance && std::ranges::find(objects, object) == objects.end()) objects.push_back(object);
+    }
+    const ClassId type = type_of(node, name, objects);
+    out_.modules[module].by_line = fits_by_line(node, name);
+    if (type != kNoClass) {
+      if (evaluator_.type(type).node && evaluator_.type(type).name == name) out_.modules[module].type = evaluator_.type(type).node;
+      for (ValueId& object : objects) {
+        const ClassId known = evaluator_.at(object).type;
+        if (known == kNoClass || (evaluator_.type(known).open && evaluator_.type(known).name != name))
+          object = evaluator_.made_as(object, type);
+      }
+      if (objects.empty()) objects.push_back(evaluator_.some(type));
+    }
+    // What is known to be of another class is not what ran; a class of torch that was replaced by its heir, for one.
+    std::erase_if(objects, [&](ValueId object) {
+      const ClassId known = evaluator_.at(object).type;
+      return known != kNoClass && known != type && evaluator_.type(known).name != name;
+    });
+    if (objects.empty() && type != kNoClass) objects.push_back(evaluator_.some(type));
+    if (objects.size() > kMostObjects) objects.resize(kMostObjects);
+    const ClassId made = objects.empty() ? kNoClass : evaluator_.at(objects.front()).type;
+    const bool composite = evaluator_.is_torch(made) && evaluator_.container(made) == Container::none && first_frames(node).empty();
+    if (composite) return enter_composite(node, places);
+    body(node, objects);
+  }
+
+  // Whether the lines that the trace gives for a module's functions, or for those around one of torch's own, fit the source.
+  bool fits_by_line(std::uint32_t node, const std::string& name) {
+    const std::vector<std::uint32_t> frames = first_frames(node);
+    if (!frames.empty()) return function(frames.front(), name).by_line;
+    for (std::uint32_t up = calls_.nodes[node].parent; up != kNoNode; up = calls_.nodes[up].parent) {
+      if (calls_.nodes[up].module != kNoNode) return out_.modules[calls_.nodes[up].module].by_line;
+    }
+    return false;
+  }
+
+  // Of several containers that a module may be, those that can hold what it called.
+  std::vector<ValueId> holders(std::uint32_t node, const std::vector<ValueId>& places) {
+    if (places.size() < 2) return places;
+    std::vector<Token> below;
+    tokens_below(node, below);
+    std::vector<CallToken> tokens;
+    for (const Token& token : below) {
+      if (token.token.module == kNoNode) return places;  // it has a forward of its own
+      tokens.push_back(token.token);
+    }
+    std::vector<ValueId> fitting;
+    for (const ValueId place : places) {
+      const ValueId object = evaluator_.object(place);
+      if (evaluator_.container(evaluator_.at(object).type) == Container::none || tokens_.can_hold(object, tokens)) fitting.push_back(place);
+    }
+    return fitting.empty() ? places : fitting;
+  }
+
+  // What a module of torch makes inside itself stands on the line that makes that module.
+  void enter_composite(std::uint32_t node, const std::vector<ValueId>& places) {
+    std::vector<Token> below;
+    tokens_below(node, below);
+    for (const Token& token : below) {
+      if (token.token.module == kNoNode) continue;
+      note_candidates(token.token.module, places);
+      enter_composite(token.node, places);
+    }
+  }
+
+  // Matches what runs directly below a module or function with what its body can call.
+  void body(std::uint32_t node, const std::vector<ValueId>& objects) {
+    std::vector<Token> below;
+    tokens_below(node, below);
+    if (below.empty()) return;
+    std::vector<CallToken> tokens;
+    for (const Token& token : below) tokens.push_back(token.token);
+    std::vector<TokenMatch> matches(tokens.size());
+    const CallNode& what = calls_.nodes[node];
+    for (const ValueId object : objects) {
+      const std::vector<TokenMatch>* found = nullptr;
+      if (what.module == kNoNode) {
+        if (const Node definition = function(what.frame, owner_of(node)).node) found = &tokens_.in_function(definition, object, tokens);
+      } else if (evaluator_.container(evaluator_.at(object).type) != Container::none) {
+        found = &tokens_.in_container(object, tokens);
+      }
+      for (std::size_t i = 0; found != nullptr && i < matches.size(); ++i) merge(matches[i], (*found)[i]);
+    }
+    for (std::size_t i = 0; i < below.size(); ++i) {
+      if (tokens[i].module == kNoNode) {
+        body(below[i].node, objects);
+        continue;
+      }
+      if (matches[i].spot && matches[i].spot->known()) note_call(*matches[i].spot, tokens[i].module);
+      enter(below[i].node, matches[i].places);
+    }
+  }
+
+  static void merge(TokenMatch& into, const TokenMatch& from) {
+    const bool first = into.places.empty() && !into.spot;
+    for (const ValueId place : from.places) {
+      if (std::ranges::find(into.places, place) == into.places.end()) into.places.push_back(place);
+    }
+    if (first) {
+      into.spot = from.spot;
+    } else if (!from.spot || !into.spot || !(*into.spot == *from.spot)) {
+      into.spot = Spot{};  // known to be unknown
+    }
+  }
+
+  void note_candidates(std::uint32_t module, const std::vector<ValueId>& places) {
+    auto& known = candidates_[module];
+    if (!known) {
+      known = places;
+      return;
+    }
+    if (places.empty()) return;
+    // Another call of the same module: only what both allow.
+    std::vector<ValueId> both;
+    for (const ValueId place : *known) {
+      const auto same = [&](ValueId other) {
+        return evaluator_.at(place).kind == Kind::place && evaluator_.at(other).kind == Kind::place &&
+               evaluator_.at(place).spot == evaluator_.at(other).spot;
+      };
+      if (std::ranges::any_of(places, [&](ValueId other) { return other == place || same(other); })) both.push_back(place);
+    }
+    if (known->empty()) both = places;
+    known = std::move(both);
+  }
+
+  void note_call(const Spot& spot, std::uint32_t module) {
+    const auto key = std::tuple(spot.code, spot.range.begin, spot.range.end);
+    PlacedCall& call = sites_[key];
+    call.spot = spot;
+    ++call.calls;
+    if (std::ranges::find(call.modules, module) == call.modules.end()) call.modules.push_back(module);
+  }
+
+  // The line that all candidates share.
+  void settle(std::uint32_t module) {
+    if (!candidates_[module] || candidates_[module]->empty()) return;
+    std::optional<Spot> attached, constructed;
+    bool one_line = true, one_maker = true;
+    for (const ValueId place : *candidates_[module]) {
+      const Value& value = evaluator_.at(place);
+      if (value.kind != Kind::place || !value.spot.known()) {
+        one_line = false;
+      } else if (!attached) {
+        attached = value.spot;
+      } else {
+        one_line = one_line && attached->code == value.spot.code && attached->range.begin.line == value.spot.range.begin.line;
+      }
+      const std::vector<Spot> made = evaluator_.made_at(evaluator_.object(place));
+      if (made.empty()) {
+        one_maker = false;
+      } else if (!constructed) {
+        constructed = made.front();
+      } else {
+        one_maker = one_maker && constructed->code == made.front().code && constructed->range.begin.line == made.front().range.begin.line;
+      }
+    }
+    PlacedModule& to = out_.modules[module];
+    if (one_line) to.attached = attached;
+    const bool other =
+        constructed && (!attached || constructed->code != attached->code || constructed->range.begin.line != attached->range.begin.line);
+    if (one_maker && other) to.constructed = constructed;
+  }
+
+  const ModuleCalls& calls_;
+  source::Library& library_;
+  source::Evaluator evaluator_;
+  TokenMatcher tokens_;
+  std::vector<std::vector<std::uint32_t>> children_;
+  std::vector<Function> functions_;
+  std::vector<std::optional<std::vector<ValueId>>> candidates_;
+  std::map<std::tuple<const source::Code*, source::Position, source::Position>, PlacedCall> sites_;
+  Placement out_;
+};
+
+}  // namespace
+
+Placement match_skeleton(const ModuleCalls& calls, source::Library& library) {
+  return Matcher(calls, library).run();
+}
+
+}  // namespace hotlens::profile

@@ -1,0 +1,219 @@
+#include "annotator/profile/token_match.h"
+
+#include <algorithm>
+
+namespace hotlens::profile {
+namespace {
+
+using source::Pattern;
+using source::PatternCall;
+using source::Slot;
+using source::Value;
+using source::ValueId;
+using timeline::kNoNode;
+using Kind = source::Value::Kind;
+
+// Two sequences with the same signature match alike. Modules count by class and by which of them are the same.
+std::string signature(const std::vector<CallToken>& tokens) {
+  std::string text;
+  std::map<std::uint32_t, std::size_t> order;
+  for (const CallToken& token : tokens) {
+    if (token.module != kNoNode) {
+      text += token.type + '#' + std::to_string(order.try_emplace(token.module, order.size()).first->second);
+    } else {
+      text += '(' + std::to_string(token.frame);
+    }
+    text += ' ';
+  }
+  return text;
+}
+
+// The entries of a container as an automaton: entries added by one loop repeat together.
+class EntriesPattern {
+ public:
+  explicit EntriesPattern(const std::vector<Slot>& slots) {
+    const std::uint32_t last = span(slots, 0, slots.size(), 0, 0);
+    pattern_.edges.push_back({last, 1, -1});
+  }
+  Pattern take() { return std::move(pattern_); }
+
+ private:
+  std::uint32_t state() { return pattern_.states++; }
+
+  std::uint32_t span(const std::vector<Slot>& slots, std::size_t begin, std::size_t end, std::size_t depth, std::uint32_t at) {
+    while (begin < end) {
+      const Slot& slot = slots[begin];
+      if (slot.loops.size() <= depth) {
+        const std::uint32_t next = state();
+        pattern_.calls.push_back({.spot = {}, .callee = slot.value, .passed = {}});
+        pattern_.edges.push_back({at, next, static_cast<std::int32_t>(pattern_.calls.size() - 1)});
+        if (slot.optional) pattern_.edges.push_back({at, next, -1});
+        at = next;
+        ++begin;
+        continue;
+      }
+      std::size_t stop = begin;
+      while (stop < end && slots[stop].loops.size() > depth && slots[stop].loops[depth] == slot.loops[depth]) ++stop;
+      const std::uint32_t head = state(), out = state();
+      pattern_.edges.push_back({at, head, -1});
+      pattern_.edges.push_back({head, out, -1});
+      const std::uint32_t tail = span(slots, begin, stop, depth + 1, head);
+      pattern_.edges.push_back({tail, head, -1});
+      at = out;
+      begin = stop;
+    }
+    return at;
+  }
+
+  Pattern pattern_;
+};
+
+}  // namespace
+
+bool TokenMatcher::accepts(ValueId candidate, const CallToken& token) const {
+  const Value& value = evaluator_.at(evaluator_.object(candidate));
+  switch (value.kind) {
+    case Kind::unknown:
+      return true;
+    case Kind::instance:
+      if (value.type == source::kNoClass) return true;
+      if (token.module != kNoNode) {
+        const bool same = evaluator_.type(value.type).name == token.type;
+        return same ||
+               (!evaluator_.is_module(value.type) && evaluator_.type(value.type).external.empty() && evaluator_.type(value.type).open);
+      }
+      return !evaluator_.is_module(value.type);  // an object of another kind: its __call__
+    case Kind::function:
+      if (token.module != kNoNode) return false;
+      return token.definition ? token.definition.id() == value.node.id() || value.name == token.function : value.name == token.function;
+    case Kind::partial:
+      return std::ranges::any_of(evaluator_.alternatives(value.inner), [&](ValueId one) { return accepts(one, token); });
+    default:
+      return false;
+  }
+}
+
+bool TokenMatcher::is_exact(ValueId candidate, const CallToken& token) const {
+  const Value& value = evaluator_.at(evaluator_.object(candidate));
+  return value.kind == Kind::instance && value.type != source::kNoClass && evaluator_.type(value.type).name == token.type;
+}
+
+std::vector<ValueId> TokenMatcher::accepted(const PatternCall& call, const CallToken& token) const {
+  std::vector<ValueId> out;
+  for (const ValueId one : evaluator_.alternatives(call.callee)) {
+    if (accepts(one, token)) out.push_back(one);
+  }
+  for (const ValueId one : call.passed) {
+    if (accepts(one, token)) out.push_back(one);
+  }
+  return out;
+}
+
+std::optional<std::vector<std::vector<std::uint32_t>>> TokenMatcher::aligned(const Pattern& pattern, const std::vector<CallToken>& tokens,
+                                                                             Trust trust) const {
+  // Tokens repeat: what a call accepts depends on the class or function only.
+  std::map<std::pair<std::uint32_t, std::string>, bool> answers;
+  const auto fits = [&](std::uint32_t call, std::size_t token) {
+    const CallToken& what = tokens[token];
+    const std::string kind = what.module != kNoNode ? what.type : '(' + std::to_string(what.frame);
+    const auto [known, fresh] = answers.try_emplace({call, kind}, false);
+    if (!fresh) return known->second;
+    const std::vector<ValueId> values = accepted(pattern.calls[call], what);
+    const auto named = [&](ValueId one) { return evaluator_.at(one).kind == Kind::place || is_exact(one, what); };
+    const bool loose = what.module == kNoNode || trust == Trust::anything;
+    return known->second = loose ? !values.empty() : std::ranges::any_of(values, named);
+  };
+  if (trust != Trust::likely) return source::align(pattern, tokens.size(), fits);
+  Pattern certain = pattern;
+  std::erase_if(certain.edges,
+                [&](const Pattern::Edge& edge) { return edge.skips >= 0 && pattern.calls[static_cast<std::size_t>(edge.skips)].likely; });
+  return source::align(certain, tokens.size(), fits);
+}
+
+std::vector<TokenMatch> TokenMatcher::match(const Pattern& pattern, const std::vector<CallToken>& tokens) {
+  std::vector<TokenMatch> matches(tokens.size());
+  auto found = aligned(pattern, tokens, Trust::likely);
+  if (!found) found = aligned(pattern, tokens, Trust::named);
+  if (!found) found = aligned(pattern, tokens, Trust::anything);
+  if (!found) return matches;
+  for (std::size_t token = 0; token < tokens.size(); ++token) {
+    std::vector<std::uint32_t>& calls = (*found)[token];
+    // A call of something of the recorded class is a better explanation than a call of anything.
+    const auto exact = [&](std::uint32_t call) {
+      return std::ranges::any_of(accepted(pattern.calls[call], tokens[token]), [&](ValueId one) { return is_exact(one, tokens[token]); });
+    };
+    if (std::ranges::any_of(calls, exact)) std::erase_if(calls, [&](std::uint32_t call) { return !exact(call); });
+    TokenMatch& match = matches[token];
+    for (const std::uint32_t call : calls) {
+      for (const ValueId one : accepted(pattern.calls[call], tokens[token])) {
+        if (std::ranges::find(match.places, one) == match.places.end()) match.places.push_back(one);
+      }
+    }
+    // Of the values that one attribute may have, the one whose class is the recorded one.
+    const std::vector<ValueId> all = match.places;
+    std::erase_if(match.places, [&](ValueId one) {
+      const auto better = [&](ValueId other) {
+        return is_exact(other, tokens[token]) && evaluator_.at(other).of == evaluator_.at(one).of &&
+               evaluator_.at(other).name == evaluator_.at(one).name;
+      };
+      return evaluator_.at(one).kind == Kind::place && !is_exact(one, tokens[token]) && std::ranges::any_of(all, better);
+    });
+    if (calls.size() == 1) match.spot = pattern.calls[calls.front()].spot;
+  }
+  order_elements(pattern, tokens, *found, matches);
+  return matches;
+}
+
+// Calls of a loop's variable go to the entries of the container in their order.
+void TokenMatcher::order_elements(const Pattern& pattern, const std::vector<CallToken>& tokens,
+                                  const std::vector<std::vector<std::uint32_t>>& calls, std::vector<TokenMatch>& matches) {
+  std::map<std::uint32_t, std::vector<std::size_t>> by_call;
+  for (std::size_t token = 0; token < tokens.size(); ++token) {
+    if (calls[token].size() == 1 && tokens[token].module != kNoNode) by_call[calls[token].front()].push_back(token);
+  }
+  for (const auto& [call, list] : by_call) {
+    const Value& callee = evaluator_.at(pattern.calls[call].callee);
+    if (callee.kind != Kind::element || !callee.ordered) continue;
+    std::vector<CallToken> distinct;
+    std::vector<std::size_t> position(list.size());
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const auto seen = std::ranges::find(distinct, tokens[list[i]].module, &CallToken::module);
+      position[i] = static_cast<std::size_t>(seen - distinct.begin());
+      if (seen == distinct.end()) distinct.push_back(tokens[list[i]]);
+    }
+    const auto entries = align_entries(callee.of, distinct);
+    for (std::size_t i = 0; entries && i < list.size(); ++i) matches[list[i]].places = (*entries)[position[i]];
+  }
+}
+
+std::optional<std::vector<std::vector<ValueId>>> TokenMatcher::align_entries(ValueId container, const std::vector<CallToken>& tokens) {
+  const Pattern pattern = EntriesPattern(evaluator_.entries(container)).take();
+  const auto fits = [&](std::uint32_t call, std::size_t token) { return !accepted(pattern.calls[call], tokens[token]).empty(); };
+  const auto found = source::align(pattern, tokens.size(), fits);
+  if (!found) return std::nullopt;
+  std::vector<std::vector<ValueId>> places(tokens.size());
+  for (std::size_t token = 0; token < tokens.size(); ++token) {
+    for (const std::uint32_t call : (*found)[token]) {
+      for (const ValueId one : accepted(pattern.calls[call], tokens[token])) places[token].push_back(one);
+    }
+  }
+  return places;
+}
+
+const std::vector<TokenMatch>& TokenMatcher::in_function(source::Node function, ValueId self, const std::vector<CallToken>& tokens) {
+  const auto [known, fresh] = known_.try_emplace({function.id(), self, signature(tokens)});
+  if (fresh) known->second = match(evaluator_.calls_of(function, self), tokens);
+  return known->second;
+}
+
+const std::vector<TokenMatch>& TokenMatcher::in_container(ValueId container, const std::vector<CallToken>& tokens) {
+  const auto [known, fresh] = known_.try_emplace({nullptr, container, signature(tokens)});
+  if (!fresh) return known->second;
+  known->second.resize(tokens.size());
+  if (const auto places = align_entries(container, tokens)) {
+    for (std::size_t i = 0; i < tokens.size(); ++i) known->second[i].places = (*places)[i];
+  }
+  return known->second;
+}
+
+}  // namespace hotlens::profile

@@ -1,0 +1,107 @@
+// Follows constructors and forward methods without running them: which modules an object holds, and what a body calls.
+//
+// Expressions are given sets of possible values; both branches of a condition are followed, a loop's body once, helper functions into
+// their bodies. Arguments that are not known stay unknown, and so does everything computed from numbers. Work is bounded: what lies beyond
+// the bound is unknown. Method resolution order is depth first with the last mention kept, which equals Python's for trees and diamonds.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "annotator/source/call_pattern.h"
+#include "annotator/source/library.h"
+#include "annotator/source/value.h"
+
+namespace hotlens::source {
+
+class Evaluator {
+ public:
+  explicit Evaluator(Library& library);
+
+  const Value& at(ValueId value) const { return values_[value]; }
+  const Class& type(ClassId type) const { return classes_[type]; }
+
+  // The class a definition makes.
+  ClassId class_of(Node definition);
+  // The class a name means in a file's top level; kNoClass when it means none, or several.
+  ClassId class_named(const Code& code, std::string_view name);
+  // An object of a class of which nothing else is known; the same one each time.
+  ValueId some(ClassId type);
+  // An object made like `value`, whose class was not known, now that it is.
+  ValueId made_as(ValueId value, ClassId type);
+  Container container(ClassId type) const;
+  bool derives(ClassId type, std::string_view name) const;  // from a class of that name, or is it
+  bool is_module(ClassId type) const;                       // certainly an nn.Module
+  bool is_torch(ClassId type) const;                        // a class of torch itself: what it makes inside stands on no user's line
+
+  // Everything a value may be: places, instances, functions …, without sets and loops around them.
+  std::vector<ValueId> alternatives(ValueId value) const;
+  // A place's object, else the value itself.
+  ValueId object(ValueId value) const;
+  // The attribute of an object: the places it was attached at. Unknown where there is none.
+  ValueId attribute(ValueId object, std::string_view name);
+  // Entries of a container object, in order, as places.
+  const std::vector<Slot>& entries(ValueId object);
+  // The calls on the way to where an object was made, innermost first; only those outside torch.
+  std::vector<Spot> made_at(ValueId object) const;
+
+  // What the body of `function` calls when it runs as a method of `self` (or inside one, for a nested function).
+  const Pattern& calls_of(Node function, ValueId self);
+
+ private:
+  friend class Interpreter;
+  // Blocks and expressions inside each other, followed helpers included: what is deeper is no model's source.
+  static constexpr int kNesting = 600;
+
+  ValueId add(Value value);
+  ValueId any(std::vector<ValueId> options);
+  ValueId name_in(const Code& code, const std::string& name);
+  ValueId binding(const Code& code, const Binding& binding);
+  ValueId import_module(const std::string& dotted, const Code& from);
+  ValueId external(const std::string& dotted);
+  ClassId external_class(const std::string& dotted);
+  ValueId type_value(ClassId type);
+  ValueId method(ClassId type, std::string_view name, ValueId self, std::size_t after = 0);
+  void construct(ValueId instance);
+  std::vector<ClassId> resolution_order(ClassId type) const;
+  bool spend() { return budget_ > floor_ && budget_-- > floor_; }
+
+  // While it lives, no more than `most` expressions are followed.
+  class Allowance {
+   public:
+    Allowance(Evaluator& evaluator, std::int64_t most) : evaluator_(evaluator), floor_(evaluator.floor_) {
+      evaluator.floor_ = std::max(floor_, evaluator.budget_ - most);
+    }
+    ~Allowance() { evaluator_.floor_ = floor_; }
+    Allowance(const Allowance&) = delete;
+    Allowance& operator=(const Allowance&) = delete;
+
+   private:
+    Evaluator& evaluator_;
+    std::int64_t floor_;
+  };
+
+  Library& library_;
+  std::deque<Value> values_;
+  std::deque<Class> classes_;
+  std::vector<Trail> trails_;
+  std::map<const void*, ClassId> class_by_node_;
+  std::map<std::string, ClassId, std::less<>> class_by_name_;
+  std::map<std::pair<const Code*, std::string>, ValueId> names_;
+  std::map<ClassId, ValueId> some_, type_values_;
+  std::map<std::pair<ValueId, ClassId>, ValueId> made_as_;
+  std::map<std::pair<const void*, ValueId>, Pattern> patterns_;
+  std::uint32_t next_activation_ = 1, next_loop_ = 1, branch_depth_ = 0;
+  std::vector<std::uint32_t> loops_;  // being followed, outermost first
+  int depth_ = 0, nesting_ = 0;       // of followed calls; of blocks and expressions
+  std::int64_t budget_, floor_ = 0;   // expressions left, and how many must be left over
+};
+
+}  // namespace hotlens::source

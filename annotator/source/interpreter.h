@@ -1,0 +1,91 @@
+// One running function of the Evaluator: its names, the statements and expressions of its body.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "annotator/source/evaluator.h"
+
+namespace hotlens::source {
+
+class Interpreter {
+ public:
+  struct Frame {
+    const Code* code = nullptr;
+    std::shared_ptr<Scope> scope;
+    ValueId self = kUnknown;
+    ClassId owner = kNoClass;      // the class whose body holds the function, for super()
+    TrailId trail = kNoTrail;      // the call that runs it
+    std::uint32_t activation = 0;  // 0: a top level
+  };
+  Interpreter(Evaluator& evaluator, Frame frame, Pattern* pattern = nullptr) : e_(evaluator), frame_(std::move(frame)), pattern_(pattern) {}
+
+  ValueId evaluate(Node expression);
+  void run(Node block);
+  ValueId returned();  // any of the values returned
+  const std::shared_ptr<Scope>& scope() const { return frame_.scope; }
+
+  ValueId call(ValueId callee, const std::vector<Argument>& arguments, Node site);
+  ValueId evaluate_outside(Node expression);
+  // What `*rest` holds in a call.
+  ValueId rest_of(const std::vector<Argument>& positional, std::size_t from, const std::vector<Argument>& arguments);
+
+ private:
+  // Statements.
+  void statement(Node node);
+  void branches(Node node);
+  void loop(Node node);
+  void assign(Node target, ValueId value, Node whole);
+  void augmented(Node node);
+  void attach(ValueId object, const std::string& name, ValueId value, Node whole);
+  void define(Node node);
+
+  // Expressions.
+  ValueId expression(Node node);
+  ValueId identifier(Node node);
+  ValueId member(ValueId object, const std::string& name);
+  ValueId held_by_self(const std::string& name);
+  ValueId subscript(Node node);
+  ValueId call_expression(Node node);
+  ValueId comprehension(Node node);
+  ValueId literal_list(Node node);
+  ValueId dictionary(Node node);
+  ValueId conditional(Node node);
+  ValueId operation(Node node);
+  std::string text_value(Node node);
+  std::vector<Argument> arguments(Node list);
+  ValueId element_of(ValueId iterable);
+  void fill(ValueId list, ValueId value, const std::string& name, Node site);
+  void fill_all(ValueId list, ValueId iterable, Node site);
+  void fill_pairs(ValueId list, ValueId pairs, Node site);
+
+  // Calls.
+  ValueId call_one(ValueId callee, const std::vector<Argument>& arguments, Node site);
+  ValueId call_function(const Value& function, const std::vector<Argument>& arguments, Node site);
+  ValueId call_external(const std::string& name, const std::vector<Argument>& arguments, Node site);
+  ValueId call_method(const Value& method, const std::vector<Argument>& arguments, Node site);
+  ValueId instantiate(ClassId type, const std::vector<Argument>& arguments, Node site);
+  void note_call(ValueId callee, const std::vector<Argument>& arguments, Node site);
+  TrailId trail_to(Node site);
+  Spot spot(Node node) const;
+  Spot entry_spot(ValueId value) const;
+
+  // The pattern under construction; all without effect when there is none.
+  std::uint32_t state();
+  void edge(std::uint32_t from, std::uint32_t to, std::int32_t call = -1);
+  void dead() { at_ = state(); }
+
+  friend class Evaluator;
+  Evaluator& e_;
+  Frame frame_;
+  Pattern* pattern_;
+  std::uint32_t at_ = 0;                                        // the pattern's current state
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> loops_;  // begin and end states, for continue and break
+  std::vector<ValueId> returns_;
+  bool stopped_ = false;  // behind an unconditional return or raise
+};
+
+void bind_parameters(Interpreter& at, Node function, ValueId self, const std::vector<Argument>* arguments, Scope& scope);
+
+}  // namespace hotlens::source

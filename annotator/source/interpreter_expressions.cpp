@@ -1,0 +1,363 @@
+// Expressions: names, attributes, literals, conditions, comprehensions.
+#include <algorithm>
+
+#include "annotator/source/interpreter.h"
+
+namespace hotlens::source {
+namespace {
+
+using Kind = Value::Kind;
+
+bool is_constant(std::string_view kind) {
+  return kind == "integer" || kind == "float" || kind == "true" || kind == "false" || kind == "none" || kind == "ellipsis" ||
+         kind == "comparison_operator" || kind == "not_operator";
+}
+
+// The text of a string literal; '*' where something is put in.
+std::string literal_text(Node node) {
+  std::string text;
+  for (const Node& part : node.children()) {
+    if (part.is("string_content")) text += part.text();
+    if (part.is("interpolation")) text += '*';
+    if (part.is("string")) text += literal_text(part);
+  }
+  return text;
+}
+
+std::string with_holes(std::string text, bool percent) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (percent && c == '%' && i + 1 < text.size()) {
+      out += '*';
+      ++i;
+    } else if (!percent && c == '{') {
+      const std::size_t end = text.find('}', i);
+      if (end == std::string::npos) return "*";
+      out += '*';
+      i = end;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+ValueId Interpreter::evaluate(Node node) {
+  if (!node || e_.nesting_ >= Evaluator::kNesting || !e_.spend()) return kUnknown;
+  ++e_.nesting_;
+  const ValueId value = expression(node);
+  --e_.nesting_;
+  return value;
+}
+
+ValueId Interpreter::expression(Node node) {
+  const std::string_view kind = node.kind();
+  if (kind == "identifier") return identifier(node);
+  if (kind == "call") return call_expression(node);
+  if (kind == "attribute") return member(evaluate(node.field("object")), std::string(node.field("attribute").text()));
+  if (kind == "assignment") {
+    const Node left = node.field("left"), right = node.field("right");
+    if (!right) return kUnknown;
+    const ValueId value = evaluate(right);
+    assign(left, value, node);
+    return value;
+  }
+  if (kind == "augmented_assignment") {
+    augmented(node);
+    return kUnknown;
+  }
+  if (kind == "subscript") return subscript(node);
+  if (kind == "list" || kind == "tuple" || kind == "set" || kind == "expression_list") return literal_list(node);
+  if (kind == "list_comprehension" || kind == "generator_expression" || kind == "set_comprehension" || kind == "dictionary_comprehension") {
+    return comprehension(node);
+  }
+  if (kind == "dictionary") return dictionary(node);
+  if (kind == "conditional_expression" || kind == "boolean_operator") return conditional(node);
+  if (kind == "binary_operator") return operation(node);
+  if (kind == "string" || kind == "concatenated_string") {
+    for (const Node& part : node.children()) {
+      if (part.is("interpolation")) {
+        for (const Node& inner : part.children()) evaluate(inner);
+      }
+    }
+    return e_.add({.kind = Kind::text, .name = literal_text(node)});
+  }
+  if (kind == "lambda") {
+    Value function{.kind = Kind::function, .name = "<lambda>", .node = node, .self = kUnknown};
+    function.scope = frame_.scope;
+    return e_.add(std::move(function));
+  }
+  if (kind == "named_expression") {
+    const ValueId value = evaluate(node.field("value"));
+    assign(node.field("name"), value, node);
+    return value;
+  }
+  if (kind == "parenthesized_expression" || kind == "await") {
+    const std::vector<Node> inner = node.children();
+    return inner.empty() ? kUnknown : evaluate(inner.front());
+  }
+  for (const Node& inner : node.children()) evaluate(inner);
+  if (is_constant(kind)) {
+    const bool number = kind == "integer";
+    return e_.add({.kind = Kind::constant, .name = number ? std::string(node.text()) : std::string()});
+  }
+  return kUnknown;
+}
+
+ValueId Interpreter::identifier(Node node) {
+  const std::string name(node.text());
+  for (const Scope* scope = frame_.scope.get(); scope != nullptr; scope = scope->outer.get()) {
+    if (const auto found = scope->names.find(name); found != scope->names.end()) return found->second;
+  }
+  const Code::Names& top = frame_.code->names();
+  if (top.contains(name) || !frame_.code->star_imports().empty()) {
+    if (const ValueId value = e_.name_in(*frame_.code, name); value != kUnknown || top.contains(name)) return value;
+  }
+  return e_.external(name);  // a builtin
+}
+
+ValueId Interpreter::member(ValueId object, const std::string& name) {
+  std::vector<ValueId> out;
+  for (const ValueId one : e_.alternatives(object)) {
+    const ValueId id = e_.object(one);
+    const Value& value = e_.at(id);
+    switch (value.kind) {
+      case Kind::instance: {
+        const ValueId found = e_.attribute(id, name);
+        // Containers, lists and dicts have methods that no source tells.
+        out.push_back(found != kUnknown ? found : e_.add({.kind = Kind::method, .name = name, .of = id}));
+        break;
+      }
+      case Kind::list:
+      case Kind::mapping:
+      case Kind::text:
+        out.push_back(e_.add({.kind = Kind::method, .name = name, .of = id}));
+        break;
+      case Kind::type:
+        if (name == "__name__") {
+          out.push_back(e_.add({.kind = Kind::text, .name = e_.type(value.type).name}));
+        } else {
+          out.push_back(e_.method(value.type, name, kUnknown));
+        }
+        break;
+      case Kind::super: {
+        const std::vector<ClassId>& order = e_.type(e_.at(value.self).type == kNoClass ? value.type : e_.at(value.self).type).order;
+        const auto own = std::ranges::find(order, value.type);
+        const std::size_t after = own == order.end() ? 1 : static_cast<std::size_t>(own - order.begin()) + 1;
+        out.push_back(own == order.end() ? kUnknown : e_.method(e_.at(value.self).type, name, value.self, after));
+        break;
+      }
+      case Kind::file: {
+        const Code& code = *value.node.code;
+        ValueId found = e_.name_in(code, name);
+        if (found == kUnknown) found = e_.import_module(value.name + "." + name, *frame_.code);
+        out.push_back(found);
+        break;
+      }
+      case Kind::external:
+        out.push_back(e_.external(value.name + "." + name));
+        break;
+      default:
+        out.push_back(held_by_self(name));
+    }
+  }
+  return e_.any(std::move(out));
+}
+
+// A function that is given the module whose forward runs it (`attn.to_q(x)` in a processor): what is read from a value that is not known
+// is the running module's own child, should it have one of that name.
+ValueId Interpreter::held_by_self(const std::string& name) {
+  if (pattern_ == nullptr || frame_.self == kUnknown) return kUnknown;
+  const ValueId held = e_.attribute(frame_.self, name);
+  const bool child = std::ranges::any_of(e_.alternatives(held), [&](ValueId one) { return e_.at(one).kind == Kind::place; });
+  return child ? held : kUnknown;
+}
+
+ValueId Interpreter::subscript(Node node) {
+  const ValueId holder = evaluate(node.field("value"));
+  const Node key = node.field("subscript");
+  const ValueId index = key ? evaluate(key) : kUnknown;
+  const bool slice = key && key.is("slice");
+  std::vector<ValueId> out;
+  for (const ValueId one : e_.alternatives(holder)) {
+    const ValueId id = e_.object(one);
+    e_.construct(id);
+    const Value& value = e_.at(id);
+    if (const ValueId own = value.kind == Kind::instance ? e_.method(value.type, "__getitem__", id) : kUnknown;
+        e_.at(own).kind == Kind::function) {
+      out.push_back(call(own, {{.value = index}}, node));
+      continue;
+    }
+    if (value.entries.empty()) {
+      out.push_back(value.kind == Kind::external ? one : kUnknown);  // Generic[T]
+      continue;
+    }
+    if (slice) {
+      Value part{.kind = Kind::list, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_};
+      part.entries = value.entries;
+      for (Slot& slot : part.entries) slot.optional = true;
+      out.push_back(e_.add(std::move(part)));
+      continue;
+    }
+    const Value& at = e_.at(index);
+    std::vector<ValueId> exact;
+    const bool fixed = std::ranges::none_of(value.entries, [](const Slot& slot) { return !slot.loops.empty() || slot.optional; });
+    for (std::size_t i = 0; i < value.entries.size(); ++i) {
+      const bool by_name = at.kind == Kind::text && value.entries[i].name == at.name;
+      const bool by_place = at.kind == Kind::constant && fixed && std::to_string(i) == at.name;
+      if (by_name || by_place) exact.push_back(value.entries[i].value);
+    }
+    out.push_back(exact.empty() ? e_.add({.kind = Kind::element, .of = id, .ordered = false}) : e_.any(std::move(exact)));
+  }
+  return e_.any(std::move(out));
+}
+
+ValueId Interpreter::literal_list(Node node) {
+  const ValueId list =
+      e_.add({.kind = Kind::list, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_});
+  for (const Node& one : node.children()) {
+    if (one.is("list_splat")) {
+      const std::vector<Node> inner = one.children();
+      if (!inner.empty()) fill_all(list, evaluate(inner.front()), inner.front());
+    } else {
+      fill(list, evaluate(one), "", one);
+    }
+  }
+  return list;
+}
+
+ValueId Interpreter::dictionary(Node node) {
+  const ValueId map =
+      e_.add({.kind = Kind::mapping, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_});
+  for (const Node& pair : node.children()) {
+    const Node key = pair.field("key"), value = pair.field("value");
+    if (key && value) fill(map, evaluate(value), text_value(key), value);
+    if (pair.is("dictionary_splat")) {
+      for (const Node& inner : pair.children()) fill_all(map, evaluate(inner), inner);
+    }
+  }
+  return map;
+}
+
+ValueId Interpreter::comprehension(Node node) {
+  const Node body = node.field("body");
+  const bool pairs = body && body.is("pair");
+  const ValueId list = e_.add({.kind = pairs ? Kind::mapping : Kind::list,
+                               .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()),
+                               .branch_depth = e_.branch_depth_});
+  auto inner = std::make_shared<Scope>();
+  inner->outer = frame_.scope;
+  std::swap(inner, frame_.scope);  // `inner` now holds the names outside
+  bool optional = false;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
+  for (const Node& clause : node.children()) {
+    if (clause.is("for_in_clause")) {
+      const ValueId over = evaluate(clause.field("right"));
+      const std::uint32_t head = state(), end = state();
+      edge(at_, head);
+      edge(head, end);
+      at_ = head;
+      ends.emplace_back(head, end);
+      e_.loops_.push_back(e_.next_loop_++);
+      assign(clause.field("left"), element_of(over), clause);
+    } else if (clause.is("if_clause")) {
+      optional = true;
+      for (const Node& condition : clause.children()) evaluate(condition);
+      if (!ends.empty()) edge(at_, ends.back().first);
+    }
+  }
+  if (optional) ++e_.branch_depth_;
+  if (pairs) {
+    fill(list, evaluate(body.field("value")), text_value(body.field("key")), body.field("value"));
+  } else if (body) {
+    fill(list, evaluate(body), "", body);
+  }
+  if (optional) --e_.branch_depth_;
+  e_.loops_.resize(e_.loops_.size() - ends.size());
+  std::uint32_t after = at_;
+  for (auto one = ends.rbegin(); one != ends.rend(); ++one) {
+    edge(after, one->first);
+    after = one->second;
+  }
+  at_ = after;
+  std::swap(inner, frame_.scope);
+  return list;
+}
+
+// `a if c else b`, `a and b`, `a or b`.
+ValueId Interpreter::conditional(Node node) {
+  const std::vector<Node> parts = node.children();
+  const bool choice = node.is("conditional_expression");
+  if (choice && parts.size() == 3) {
+    evaluate(parts[1]);
+    const std::uint32_t from = at_, to = state();
+    std::vector<ValueId> values;
+    for (const std::size_t part : {std::size_t{0}, std::size_t{2}}) {
+      at_ = from;
+      ++e_.branch_depth_;
+      values.push_back(evaluate(parts[part]));
+      --e_.branch_depth_;
+      edge(at_, to);
+    }
+    at_ = to;
+    return e_.any(std::move(values));
+  }
+  std::vector<ValueId> values;
+  const std::uint32_t to = state();
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    values.push_back(evaluate(parts[part]));
+    edge(at_, to);
+  }
+  at_ = to;
+  return e_.any(std::move(values));
+}
+
+ValueId Interpreter::operation(Node node) {
+  const ValueId left = evaluate(node.field("left")), right = evaluate(node.field("right"));
+  const Node sign = node.field("operator");
+  const std::string_view op = sign ? sign.text() : std::string_view{};
+  if (e_.at(left).kind == Kind::text) {
+    if (op == "%") return e_.add({.kind = Kind::text, .name = with_holes(e_.at(left).name, true)});
+    const bool text = e_.at(right).kind == Kind::text;
+    if (op == "+") return e_.add({.kind = Kind::text, .name = e_.at(left).name + (text ? e_.at(right).name : "*")});
+  }
+  const auto is_list = [&](ValueId value) { return e_.at(value).kind == Kind::list; };
+  if (op == "+" && (is_list(left) || is_list(right))) {
+    const ValueId list =
+        e_.add({.kind = Kind::list, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_});
+    fill_all(list, left, node);
+    fill_all(list, right, node);
+    return list;
+  }
+  if (op == "*" && (is_list(left) || is_list(right))) {
+    const ValueId list =
+        e_.add({.kind = Kind::list, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_});
+    e_.loops_.push_back(e_.next_loop_++);
+    fill_all(list, is_list(left) ? left : right, node);
+    e_.loops_.pop_back();
+    return list;
+  }
+  return op == "*" || op == "-" || op == "/" || op == "//" || op == "%" || op == "**" ? e_.add({.kind = Kind::constant}) : kUnknown;
+}
+
+std::string Interpreter::text_value(Node node) {
+  const Value& value = e_.at(evaluate(node));
+  return value.kind == Kind::text ? value.name : "*";
+}
+
+ValueId Interpreter::element_of(ValueId iterable) {
+  std::vector<ValueId> out;
+  for (const ValueId one : e_.alternatives(iterable)) {
+    const ValueId id = e_.object(one);
+    const Value& value = e_.at(id);
+    const bool list = value.kind == Kind::list || (value.kind == Kind::instance && e_.container(value.type) != Container::none);
+    if (list) e_.construct(id);
+    out.push_back(list ? e_.add({.kind = Kind::element, .of = id}) : kUnknown);
+  }
+  return e_.any(std::move(out));
+}
+
+}  // namespace hotlens::source

@@ -1,0 +1,92 @@
+"""Models in the ways people write them: name() -> (model, run); run(model) is one forward that gives a loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, width: int, norm_layer: Any = nn.BatchNorm1d, downsample: nn.Module | None = None) -> None:
+        super().__init__()
+        self.fc1 = nn.Linear(width, width)
+        self.norm1 = norm_layer(width)
+        self.act = nn.ReLU()
+        self.fc2 = nn.Linear(width, width)
+        self.downsample = downsample
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        skip = x if self.downsample is None else self.downsample(x)
+        return self.fc2(self.act(self.norm1(self.fc1(x)))) + skip
+
+
+class Base(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(nn.Linear(4, width), nn.GELU())
+
+
+class Net(Base):
+    """Helpers, an inherited stem, entries by append and by name, a module passed in, a loop over a list."""
+
+    def __init__(self, width: int = 8, depth: int = 3, gated: bool = True) -> None:
+        super().__init__(width)
+        self.layer1 = self._make_layer(Block, width, 2)
+        self.blocks = nn.ModuleList([Block(width) for _ in range(depth)])
+        self.heads = nn.ModuleDict({"a": nn.Linear(width, 1), "b": nn.Linear(width, 1)})
+        for index in range(2):
+            self.add_module(f"extra{index}", nn.Linear(width, width))
+        if gated:
+            self.gate: nn.Module = nn.Sigmoid()
+        else:
+            self.gate = nn.Identity()
+
+    def _make_layer(self, block: type[Block], width: int, count: int) -> nn.Sequential:
+        downsample = nn.Sequential(
+            nn.Linear(width, width),
+            nn.LayerNorm(width),
+        )
+        layers = [block(width, downsample=downsample)]
+        for _ in range(1, count):
+            layers.append(block(width))
+        return nn.Sequential(*layers)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.layer1(self.stem(x))
+        for block in self.blocks:
+            x = block(x)
+        for index in range(2):
+            x = getattr(self, f"extra{index}")(x)
+        x = self.gate(x)
+        return self.heads["a"](x) + self.heads["b"](x)
+
+
+def forms() -> tuple[nn.Module, Any]:
+    x = torch.randn(4, 4)
+    return Net(), lambda model: model(x).sum()
+
+
+def bert() -> tuple[nn.Module, Any]:
+    from transformers import BertConfig, BertForMaskedLM
+
+    config = BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
+    ids = torch.randint(0, 50, (2, 8))
+    return BertForMaskedLM(config), lambda model: model(input_ids=ids, labels=ids).loss
+
+
+def gpt2() -> tuple[nn.Module, Any]:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    ids = torch.randint(0, 50, (2, 8))
+    config = GPT2Config(vocab_size=50, n_embd=16, n_layer=2, n_head=2, n_positions=16)
+    return GPT2LMHeadModel(config), lambda model: model(input_ids=ids, labels=ids).loss
+
+
+def t5() -> tuple[nn.Module, Any]:
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    ids = torch.randint(0, 50, (2, 8))
+    config = T5Config(vocab_size=50, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, decoder_start_token_id=0)
+    return T5ForConditionalGeneration(config), lambda model: model(input_ids=ids, labels=ids).loss

@@ -1,0 +1,94 @@
+"""A trace without a bundle, on the right lines of the source: against a tracer that saw the modules being made."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from conftest import Recorded, check
+from lsp_client import Client, uri_of
+
+Record = Callable[[str], Recorded]
+
+
+def found_lines(trace: Path, truth: dict[str, Any], role: str) -> dict[str, tuple[str, range]]:
+    """Module's frame name -> the file and lines (1-based) of its anchor of that role."""
+    files = sorted({Path(file) for row in truth.values() for file, _ in row["lines"]})
+    found = {}
+    for file in check(trace, files)["files"]:
+        for anchor in file["anchors"]:
+            if anchor["role"] == role:
+                for module in anchor["modules"]:
+                    found[module.rpartition("/")[2]] = file["path"], range(anchor["line"] + 1, anchor["end_line"] + 2)
+    return found
+
+
+def test_leaves_stand_on_the_lines_that_made_them(record: Record) -> None:
+    right, wrong, unknown = [], [], []
+    for model in ("forms", "bert", "gpt2", "t5"):
+        folder, truth = record(model)
+        found = found_lines(folder / "trace.json", truth, "definition")
+        for name, row in truth.items():
+            if not row["leaf"] or not row["lines"]:
+                continue
+            if name not in found:
+                unknown.append(f"{model} {row['path']}")
+            elif any(file == found[name][0] and line in found[name][1] for file, line in row["lines"]):
+                right.append(name)
+            else:
+                wrong.append(f"{model} {row['path']}: {found[name]}, not {row['lines']}")
+    leaves = len(right) + len(wrong) + len(unknown)
+    assert leaves > 100
+    assert len(wrong) <= 0.01 * leaves, wrong
+    assert len(right) >= 0.9 * leaves, unknown
+
+
+def test_every_anchor_says_that_its_line_was_not_recorded(record: Record) -> None:
+    folder, _ = record("forms")
+    document = check(folder / "trace.json", [folder / "models.py"])
+    anchors = document["files"][0]["anchors"]
+    assert anchors and {anchor["how"] for anchor in anchors} == {"static"}
+    assert all("line guessed from the source" in hint["tooltip"] for hint in document["files"][0]["hints"])
+
+
+def test_a_source_of_another_version_is_only_a_guess(record: Record, tmp_path: Path) -> None:
+    folder, _ = record("forms")
+    (tmp_path / "models.py").write_text("# one line more\n" + (folder / "models.py").read_text())
+    anchors = check(folder / "trace.json", [tmp_path / "models.py"])["files"][0]["anchors"]
+    assert {anchor["how"] for anchor in anchors if anchor["role"] == "definition"} <= {"guess"}
+
+
+def test_a_choice_that_the_trace_does_not_decide_stays_unknown(record: Record, tmp_path: Path) -> None:
+    folder, _ = record("forms")
+    text = (folder / "models.py").read_text().replace("self.gate = nn.Identity()", "self.gate = nn.Sigmoid()")
+    (tmp_path / "models.py").write_text(text)
+    anchors = check(folder / "trace.json", [tmp_path / "models.py"])["files"][0]["anchors"]
+    definitions = [module for anchor in anchors if anchor["role"] == "definition" for module in anchor["modules"]]
+    assert definitions and not any("Sigmoid" in module for module in definitions)
+
+
+def test_a_trace_that_is_opened_gives_hints_in_the_editor(record: Record, tmp_path: Path) -> None:
+    folder, _ = record("forms")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "models.py").write_text((folder / "models.py").read_text())
+    (work / "x.pt.trace.json.gz").write_bytes(gzip.compress((folder / "trace.json").read_bytes()))
+    client = Client(cwd=work)
+    try:
+        client.settings = {"profile": {"trace": "x.pt.trace.json.gz"}, "hints": {"minPercent": 0}}
+        client.initialize([work], options=client.settings)
+        uri = client.open(work / "models.py")
+        client.hints_when_known(uri)
+        hints = {hint["position"]["line"]: hint for hint in client.hints(uri)}
+        lines = (work / "models.py").read_text().splitlines()
+        line = next(n for n, text in enumerate(lines) if "self.fc1 = " in text)
+        assert "×5" in hints[line]["label"]  # two blocks of layer1 and three of the list
+        hover = client.request(
+            "textDocument/hover", {"textDocument": {"uri": uri_of(work / "models.py")}, "position": {"line": line, "character": 10}}
+        )
+        assert "line guessed from the source" in json.dumps(hover)
+    finally:
+        client.kill()

@@ -1,0 +1,238 @@
+// What constructors and bodies say, read from small texts.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+
+#include "annotator/source/evaluator.h"
+#include "tests/unit/catch.h"
+
+namespace hotlens::source {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of Python files that is gone after the test.
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / ("hotlens-skeleton-" + std::to_string(std::random_device()()))) {
+    fs::create_directories(path_);
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  Folder& write(const std::string& name, const std::string& text) {
+    fs::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name) << text;
+    return *this;
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// The line (1-based) in `file` on which each attribute of a class was attached: "conv" -> {4}. Class names stand behind a colon where
+// known.
+std::map<std::string, std::set<std::string>> attributes(const Folder& folder, const std::string& file, const std::string& type) {
+  Library library({folder.path()});
+  Evaluator evaluator(library);
+  const Code* code = library.file(folder.path() / file);
+  REQUIRE(code != nullptr);
+  const ClassId id = evaluator.class_named(*code, type);
+  REQUIRE(id != kNoClass);
+  const ValueId object = evaluator.some(id);
+  evaluator.entries(object);
+  std::map<std::string, std::set<std::string>> found;
+  for (const auto* slots : {&evaluator.at(object).slots, &evaluator.at(object).entries}) {
+    std::size_t position = 0;
+    for (const Slot& slot : *slots) {
+      for (const ValueId one : evaluator.alternatives(slot.value)) {
+        const Value& place = evaluator.at(one);
+        if (place.kind != Value::Kind::place) continue;
+        const ClassId made = evaluator.at(place.inner).type;
+        std::string text = std::to_string(place.spot.range.begin.line + 1);
+        if (place.spot.code->path().filename() != file) text = place.spot.code->path().filename().string() + " " + text;
+        if (made != kNoClass) text += ":" + evaluator.type(made).name;
+        found[slot.name.empty() ? std::to_string(position) : slot.name].insert(text);
+      }
+      ++position;
+    }
+  }
+  return found;
+}
+
+using Lines = std::set<std::string>;
+
+TEST_CASE("attributes stand on the statement that names them") {
+  Folder folder;
+  folder.write("m.py", R"(from torch import nn
+import torch.nn as tn
+
+class Net(nn.Module):
+    def __init__(self, act, deep):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+        norm = tn.BatchNorm2d(4)
+        self.norm = norm
+        self.act = act()
+        self.head = nn.Linear(4, 5) if deep else nn.Identity()
+        self.size = 4
+        self.drop: nn.Module = nn.Dropout(
+            0.1)
+)");
+  const auto found = attributes(folder, "m.py", "Net");
+  CHECK(found.at("conv") == Lines{"7:Conv2d"});
+  CHECK(found.at("norm") == Lines{"9:BatchNorm2d"});
+  CHECK(found.at("act") == Lines{"10"});
+  CHECK(found.at("head") == Lines{"11:Linear", "11:Identity"});
+  CHECK(found.at("drop") == Lines{"13:Dropout"});
+  CHECK_FALSE(found.contains("size"));
+}
+
+TEST_CASE("an attribute set again replaces the first, under a condition both count") {
+  Folder folder;
+  folder.write("m.py", R"(from torch import nn
+class Net(nn.Module):
+    def __init__(self, wide):
+        super().__init__()
+        self.a = nn.Linear(1, 1)
+        self.a = nn.Identity()
+        if wide:
+            self.b = nn.Linear(1, 1)
+        else:
+            self.b = nn.Conv1d(1, 1, 1)
+)");
+  const auto found = attributes(folder, "m.py", "Net");
+  CHECK(found.at("a") == Lines{"6:Identity"});
+  CHECK(found.at("b") == Lines{"8:Linear", "10:Conv1d"});
+}
+
+TEST_CASE("a base class in another file makes its layers there") {
+  Folder folder;
+  folder.write("pkg/__init__.py", "from .base import Base as Foundation\n");
+  folder.write("pkg/base.py", R"(from torch import nn
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(1, 1, 1)
+)");
+  folder.write("m.py", R"(from torch import nn
+from pkg import Foundation
+class Net(Foundation):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(1, 1)
+)");
+  const auto found = attributes(folder, "m.py", "Net");
+  CHECK(found.at("stem") == Lines{"base.py 5:Conv2d"});
+  CHECK(found.at("head") == Lines{"6:Linear"});
+}
+
+TEST_CASE("entries of a container stand on the expressions that make them") {
+  Folder folder;
+  folder.write("m.py", R"(from torch import nn
+def conv(n):
+    return nn.Conv2d(n, n, 1)
+class Stack(nn.Sequential):
+    def __init__(self, depth):
+        layers = [conv(1),
+                  nn.ReLU()]
+        for _ in range(depth):
+            layers.append(nn.Linear(1, 1))
+        super().__init__(*layers)
+)");
+  const auto found = attributes(folder, "m.py", "Stack");
+  CHECK(found.at("0") == Lines{"6:Conv2d"});
+  CHECK(found.at("1") == Lines{"7:ReLU"});
+  CHECK(found.at("2") == Lines{"9:Linear"});
+}
+
+TEST_CASE("names with unknown parts are matched by their known ones") {
+  Folder folder;
+  folder.write("m.py", R"(from torch import nn
+class Net(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        for i in range(n):
+            self.add_module(f"layer{i}", nn.Linear(1, 1))
+            setattr(self, "norm%d" % i, nn.LayerNorm(1))
+)");
+  Library library({folder.path()});
+  Evaluator evaluator(library);
+  const Code* code = library.file(folder.path() / "m.py");
+  const ValueId net = evaluator.some(evaluator.class_named(*code, "Net"));
+  const auto line_of = [&](const char* name) {
+    const ValueId place = evaluator.attribute(net, name);
+    return evaluator.at(place).kind == Value::Kind::place ? static_cast<int>(evaluator.at(place).spot.range.begin.line) + 1 : 0;
+  };
+  CHECK(line_of("layer3") == 6);
+  CHECK(line_of("norm0") == 7);
+  CHECK(line_of("head") == 0);
+}
+
+TEST_CASE("a constructor that calls itself, or nests without end, ends") {
+  Folder folder;
+  std::string deep = "x = ";
+  for (int i = 0; i < 5000; ++i) deep += "(";
+  folder.write("m.py", "from torch import nn\n" + deep + R"(
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = self.make()
+    def make(self):
+        return self.make()
+class Loop(Loop):
+    pass
+)");
+  Library library({folder.path()});
+  Evaluator evaluator(library);
+  const Code* code = library.file(folder.path() / "m.py");
+  REQUIRE(code != nullptr);
+  for (const char* name : {"Net", "Loop"}) {
+    if (const ClassId type = evaluator.class_named(*code, name); type != kNoClass) evaluator.entries(evaluator.some(type));
+  }
+  SUCCEED();
+}
+
+TEST_CASE("a trace's path is never followed out of the roots") {
+  Folder folder;
+  folder.write("in/m.py", "x = 1\n");
+  folder.write("out/secret.py", "x = 1\n");
+  Library library({folder.path() / "in"});
+  CHECK(library.traced("m.py") != nullptr);
+  CHECK(library.traced((folder.path() / "in/m.py").string()) != nullptr);
+  CHECK(library.traced("../out/secret.py") == nullptr);
+  CHECK(library.traced((folder.path() / "out/secret.py").string()) == nullptr);
+  CHECK(library.traced("m.txt") == nullptr);
+}
+
+TEST_CASE("calls align with a body's ways, and only those that every way allows are certain") {
+  // a (b | c)* d
+  Pattern pattern;
+  pattern.states = 5;
+  pattern.calls.resize(4);
+  pattern.edges = {{0, 2, 0}, {2, 3, 1}, {2, 3, 2}, {3, 2, -1}, {2, 1, 3}};
+  const auto sequence = [&](std::string_view text, std::string_view either) {
+    return align(pattern, text.size(), [&](std::uint32_t call, std::size_t token) {
+      const char name = "abcd"[call];
+      return text[token] == name || (text[token] == '?' && either.find(name) != std::string_view::npos);
+    });
+  };
+  using Found = std::vector<std::vector<std::uint32_t>>;
+  CHECK(sequence("abcd", "") == Found{{0}, {1}, {2}, {3}});
+  CHECK(sequence("a?d", "bc") == Found{{0}, {1, 2}, {3}});
+  CHECK(sequence("a?d", "abcd") == Found{{0}, {1, 2}, {3}});
+  CHECK_FALSE(sequence("abc", "").has_value());
+  CHECK_FALSE(sequence("bd", "").has_value());
+}
+
+}  // namespace
+}  // namespace hotlens::source
