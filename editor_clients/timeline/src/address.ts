@@ -1,0 +1,90 @@
+// What a reload or a re-opened panel restores: profile, step, open path, selected block, zooms. Written as the fragment of the page's address,
+// `#profile=…&step=…&path=…&from=…&to=…`; a webview keeps the same text as its state.
+import type { Path, Span } from "./messages";
+
+// The block that keys act on. `segment` is "" for what has no path of its own (idle time, merged blocks); `track` is not known for a block
+// that was chosen elsewhere (search, editor) until its level has arrived.
+export interface Cursor {
+  readonly depth: number; // of the level it stands in: the level below path[0..depth)
+  readonly segment: string;
+  readonly track?: string;
+  readonly start?: number;
+}
+
+export interface View {
+  readonly profile?: string;
+  readonly step?: number;
+  readonly path: Path; // the deepest open level; every prefix is a level above it
+  readonly cursor?: Cursor;
+  readonly zooms: readonly (Span | undefined)[]; // per level from the top; undefined: its whole extent
+  readonly unfold: boolean;
+  readonly before?: string; // the profile to compare with
+}
+
+export const START: View = { path: [], zooms: [], unfold: false };
+
+const encodePath = (path: Path): string => path.map(encodeURIComponent).join("/");
+const decodePath = (text: string): Path => (text === "" ? [] : text.split("/").map(decodeURIComponent));
+
+export function writeAddress(view: View): string {
+  const parts = new URLSearchParams();
+  if (view.profile !== undefined) parts.set("profile", view.profile);
+  if (view.step !== undefined) parts.set("step", String(view.step));
+  if (view.path.length > 0) parts.set("path", encodePath(view.path));
+  const last = view.zooms[view.path.length];
+  if (last !== undefined) {
+    parts.set("from", String(Math.round(last[0])));
+    parts.set("to", String(Math.round(last[1])));
+  }
+  view.zooms.slice(0, view.path.length).forEach((zoom, depth) => {
+    if (zoom !== undefined) parts.append("zoom", [depth, ...zoom].map(Math.round).join(","));
+  });
+  if (view.cursor !== undefined && view.cursor.segment !== "") {
+    parts.set("at", encodePath([...view.path.slice(0, view.cursor.depth), view.cursor.segment]));
+    if (view.cursor.track !== undefined) parts.set("track", view.cursor.track);
+  }
+  if (view.unfold) parts.set("unfold", "1");
+  if (view.before !== undefined) parts.set("before", view.before);
+  return parts.toString();
+}
+
+function spanOf(from: string | null | undefined, to: string | null | undefined): Span | undefined {
+  const span: Span = [Number(from ?? NaN), Number(to ?? NaN)];
+  return Number.isFinite(span[0]) && Number.isFinite(span[1]) && span[0] < span[1] ? span : undefined;
+}
+
+function cursorOf(at: Path, path: Path, track: string | null): Cursor | undefined {
+  const segment = at.at(-1);
+  const depth = at.length - 1;
+  const inside = depth <= path.length && at.slice(0, depth).every((each, index) => each === path[index]);
+  return segment === undefined || !inside ? undefined : { depth, segment, ...(track === null ? {} : { track }) };
+}
+
+// What cannot be read is left out: an address is text that people edit and cut.
+export function readAddress(text: string): View {
+  try {
+    const parts = new URLSearchParams(text.replace(/^#/, ""));
+    const path = decodePath(parts.get("path") ?? "");
+    const zooms: (Span | undefined)[] = [];
+    for (const each of parts.getAll("zoom")) {
+      const [depth, from, to] = each.split(",");
+      if (Number(depth) >= 0 && Number(depth) < path.length) zooms[Number(depth)] = spanOf(from, to);
+    }
+    zooms[path.length] = spanOf(parts.get("from"), parts.get("to"));
+    const step = Number.parseInt(parts.get("step") ?? "", 10);
+    const profile = parts.get("profile");
+    const before = parts.get("before");
+    const cursor = cursorOf(decodePath(parts.get("at") ?? ""), path, parts.get("track"));
+    return {
+      path,
+      zooms: Array.from(zooms),
+      unfold: parts.get("unfold") === "1",
+      ...(profile === null ? {} : { profile }),
+      ...(step >= 0 ? { step } : {}),
+      ...(cursor === undefined ? {} : { cursor }),
+      ...(before === null ? {} : { before }),
+    };
+  } catch {
+    return START;
+  }
+}

@@ -1,0 +1,126 @@
+// Time and memory over the same tree of modules, as two icicles: the rows of one module, and below each its own rows. A click drills down in
+// both; the line of a row is one click further.
+import type { Commands } from "./commands";
+import { button, element } from "./dom";
+import { bytes, percent, spoken, time } from "./format";
+import type { Breakdown, BreakdownRow, Metric } from "./messages";
+import { blend, parseColour, stageColour, textOn, type Colours } from "./palette";
+import { breakdownKey, type State } from "./state";
+import type { Store } from "./store";
+
+const NARROW = 0.004; // of the bar: narrower rows are drawn together as the rest
+const LABELLED = 0.035; // of the bar: narrower rows carry no text
+
+export interface Slice {
+  readonly row: BreakdownRow | undefined; // undefined: the rows too narrow to draw
+  readonly left: number; // share of the bar
+  readonly width: number;
+}
+
+// Rows side by side, exact to their share of `whole`; those too narrow end as one slice.
+export function layoutSlices(rows: readonly BreakdownRow[], whole: number, left: number, width: number): Slice[] {
+  if (whole <= 0) return [];
+  const slices: Slice[] = [];
+  let at = left;
+  let rest = 0;
+  for (const row of rows) {
+    const share = (Math.max(0, row.value) / whole) * width;
+    if (share < NARROW) {
+      rest += share;
+      continue;
+    }
+    slices.push({ row, left: at, width: share });
+    at += share;
+  }
+  if (rest > 0) slices.push({ row: undefined, left: at, width: rest });
+  return slices;
+}
+
+const text = (metric: Metric, value: number): string => (metric === "time" ? time(value) : bytes(value));
+
+// What most of a row is made of gives its colour.
+export const mainPart = (row: BreakdownRow): string =>
+  row.parts.length === 0 ? row.kind : row.parts.reduce((best, each) => (each.value > best.value ? each : best)).what;
+
+function tipOf(row: BreakdownRow, metric: Metric, total: number): string {
+  const share = total > 0 ? `, ${percent(row.value / total)} of the whole` : "";
+  const parts = row.parts.filter(({ value }) => value > 0).map((part) => `${spoken(part.what)} ${text(metric, part.value)}`);
+  const place = row.file === undefined ? [] : [`${row.file}:${(row.line ?? 0) + 1}`];
+  return [`${row.label}${row.class === undefined ? "" : ` (${row.class})`}: ${text(metric, row.value)}${share}`, ...parts, ...place].join("\n");
+}
+
+interface Look {
+  readonly metric: Metric;
+  readonly total: number;
+  readonly colours: Colours;
+}
+
+function slice({ row, left, width }: Slice, look: Look, press: ((row: BreakdownRow) => void) | undefined): HTMLElement {
+  const place = { left: `${(left * 100).toFixed(3)}%`, width: `${(width * 100).toFixed(3)}%` };
+  if (row === undefined) return element("span", { class: "slice rest", title: "smaller rows", style: place });
+  const colour = stageColour(mainPart(row), look.colours.theme);
+  const ground = parseColour(look.colours.ground) ?? [30, 30, 30];
+  const ink = textOn(blend(parseColour(colour)!, ground, 1));
+  const words = width < LABELLED ? "" : `${row.label}  ${text(look.metric, row.value)}`;
+  const tip = tipOf(row, look.metric, look.total);
+  const properties = { class: "slice", text: words, title: tip, style: { ...place, "--colour": colour, "--ink": ink } };
+  if (press === undefined) return element("span", properties);
+  return element("button", { ...properties, attributes: { type: "button", "aria-label": tip }, on: { click: () => press(row) } });
+}
+
+function bars(top: Breakdown, look: Look, state: State, store: Store, commands: Commands): HTMLElement[] {
+  const whole = top.rows.reduce((sum, { value }) => sum + Math.max(0, value), 0);
+  const press = (row: BreakdownRow): void => {
+    if (row.children > 0 && row.module !== undefined) store.dispatch({ type: "drill", drill: [...state.drill, { label: row.label, module: row.module }] });
+    if (row.path !== undefined) store.dispatch({ type: "go", path: row.path });
+    else if (row.file !== undefined) commands.reveal({ file: row.file, line: row.line ?? 0 });
+  };
+  const upper = layoutSlices(top.rows, whole, 0, 1);
+  const lower = upper.flatMap(({ row, left, width }) => {
+    const inner = row?.module === undefined ? undefined : state.breakdowns[breakdownKey(look.metric, row.module)];
+    return inner === undefined || row === undefined ? [] : layoutSlices(inner.rows, Math.max(row.value, inner.rows.reduce((sum, { value }) => sum + value, 0)), left, width);
+  });
+  const draw = (slices: readonly Slice[]): HTMLElement => element("div", { class: "slices" }, ...slices.map((each) => slice(each, look, press)));
+  return [draw(upper), draw(lower)];
+}
+
+function title(metric: Metric, total: number, state: State): string {
+  if (metric === "time") return `Time by module — ${time(total)}`;
+  const peak = state.overview?.memoryPeak;
+  const capacity = state.overview?.memoryCapacity;
+  const size = state.drill.length === 0 && peak !== undefined ? peak : total;
+  return `Memory${state.drill.length === 0 ? " at the peak" : ""} — ${bytes(size)}${capacity === undefined ? "" : ` of ${bytes(capacity)}`}`;
+}
+
+function crumbs(state: State, store: Store): HTMLElement[] {
+  if (state.drill.length === 0) return [];
+  const steps = [{ label: "all" }, ...state.drill];
+  return [
+    element(
+      "nav",
+      { class: "crumbs", attributes: { "aria-label": "opened rows" } },
+      ...steps.map(({ label }, depth) => button(label, "show this row's parts", () => store.dispatch({ type: "drill", drill: state.drill.slice(0, depth) }))),
+    ),
+  ];
+}
+
+function chart(metric: Metric, state: State, store: Store, commands: Commands, colours: Colours): HTMLElement {
+  const key = breakdownKey(metric, state.drill.at(-1)?.module);
+  const breakdown = state.breakdowns[key];
+  const failure = state.failures[`breakdown ${key}`];
+  const known = breakdown !== undefined && breakdown.rows.length > 0;
+  const total = breakdown?.total ?? 0;
+  const heading = element("h2", {}, known ? title(metric, total, state) : metric === "time" ? "Time by module" : "Memory", ...crumbs(state, store));
+  if (failure !== undefined) return element("section", {}, heading, element("p", { class: "dim", text: failure }));
+  if (breakdown === undefined) return element("section", {}, heading, element("div", { class: "skeleton" }));
+  if (!known) {
+    const missing = metric === "memory" ? "This profile holds no memory by module. Record it with hotlens run." : "This profile has no modules.";
+    return element("section", {}, heading, element("p", { class: "dim", text: missing }));
+  }
+  return element("section", {}, heading, ...bars(breakdown, { metric, total, colours }, state, store, commands));
+}
+
+export const renderBreakdown = (state: State, store: Store, commands: Commands, colours: Colours): HTMLElement[] => [
+  chart("time", state, store, commands, colours),
+  chart("memory", state, store, commands, colours),
+];

@@ -1,0 +1,171 @@
+// The panel beside the levels: what the selected block is, where its time goes, why, and in which lines.
+import type { Commands } from "./commands";
+import { button, element } from "./dom";
+import { bytes, exact, percent, spoken, time } from "./format";
+import type { Details, Evidence, Kernel, Place, Times, Verdict } from "./messages";
+import { blockWords, levelFor, underCursor, type Seen } from "./shown";
+import { selectedPath, samePath, type State } from "./state";
+import type { Store } from "./store";
+
+const MOST_KERNELS = 8;
+
+type Row = readonly [name: string, value: string, tip: string];
+
+const timeRow = (name: string, ns: number | undefined): Row[] => (ns === undefined || ns === 0 ? [] : [[name, time(ns), exact(ns)]]);
+
+function timesRows(prefix: string, times: Times | undefined): Row[] {
+  if (times === undefined) return [];
+  const named = (text: string): string => (prefix === "" ? text : `${prefix}, ${text}`);
+  return [
+    ...timeRow(named("CPU total"), times.cpuTotal),
+    ...timeRow(named("CPU self"), times.cpuSelf === times.cpuTotal ? undefined : times.cpuSelf),
+    ...timeRow(named("device busy"), times.device),
+    ...timeRow(named("waiting"), times.waiting),
+    ...timeRow(named("device idle before"), times.idleBefore),
+    ...timeRow(named("device idle inside"), times.idleInside),
+    ...timeRow(named("communication not hidden"), times.exposedCommunication),
+  ];
+}
+
+// Forward and backward apart where both exist; else the block's own times.
+function rowsOf(details: Details): Row[] {
+  const apart = details.forward !== undefined && details.backward !== undefined;
+  const rows = apart
+    ? [...timesRows("forward", details.forward), ...timesRows("backward", details.backward)]
+    : timesRows("", details.times);
+  const { fold, spread, memory } = details;
+  return [
+    ["span", time(details.duration), `${exact(details.duration)}, from ${exact(details.start)}`],
+    ...rows,
+    ...(fold === undefined ? [] : [[`each of ${fold.count}`, `${time(fold.min)} · ${time(fold.median)} · ${time(fold.max)}`, "shortest, median, longest"] as const]),
+    ...(spread === undefined ? [] : [[`over ${spread.steps} steps`, `${time(spread.p10)} to ${time(spread.p90)}`, "10th and 90th percentile"] as const]),
+    ...(["parameters", "gradients", "optimizer", "activations", "temporary"] as const).flatMap((what): Row[] => {
+      const size = memory?.[what];
+      return size === undefined || size === 0 ? [] : [[what === "optimizer" ? "optimizer state" : what, bytes(size), `${size} bytes`]];
+    }),
+    ...(details.shapes === undefined || details.shapes === "" ? [] : [["shapes", details.shapes, details.shapes] as const]),
+  ];
+}
+
+const table = (rows: readonly Row[]): HTMLElement =>
+  element("table", { class: "times" }, ...rows.map(([name, value, tip]) => element("tr", { title: tip }, element("td", { text: name }), element("td", { text: value }))));
+
+const heading = (text: string): HTMLElement => element("h2", { text });
+
+function evidence(each: Evidence, store: Store): HTMLElement {
+  const { path } = each;
+  const words = each.where === "" ? each.what : `${each.what}: ${each.where}`;
+  const what = path === undefined ? element("span", { text: words }) : button(words, "show this block", () => store.dispatch({ type: "go", path }));
+  return element("li", {}, what, element("span", { class: "number", text: each.time > 0 ? time(each.time) : "" }));
+}
+
+function verdictPart(verdict: Verdict | undefined, store: Store): HTMLElement[] {
+  if (verdict === undefined) return [];
+  return [
+    heading("Why"),
+    element("p", { class: "verdict", text: spoken(verdict.kind) }),
+    element("ul", { class: "evidence" }, ...verdict.evidence.map((each) => evidence(each, store))),
+  ];
+}
+
+function kernelRow(kernel: Kernel): HTMLElement {
+  const type = [kernel.type, kernel.tile].filter((each) => each !== undefined && each !== "").join(" ");
+  const calls = kernel.calls > 1 ? ` ×${kernel.calls}` : "";
+  return element(
+    "tr",
+    { title: `${kernel.name}\n${exact(kernel.time)}` },
+    element("td", { text: `${kernel.short || kernel.name}${calls}` }),
+    element("td", { class: "dim", text: type === "" ? kernel.family : type }),
+    element("td", { text: time(kernel.time) }),
+  );
+}
+
+function kernelsPart(kernels: readonly Kernel[]): HTMLElement[] {
+  if (kernels.length === 0) return [];
+  const rest = kernels.slice(MOST_KERNELS);
+  const total = rest.reduce((sum, { time: each }) => sum + each, 0);
+  const more = rest.length === 0 ? [] : [element("tr", { class: "dim" }, element("td", { text: `${rest.length} more` }), element("td"), element("td", { text: time(total) }))];
+  return [heading(kernels.length === 1 ? "1 kernel" : `${kernels.length} kernels`), element("table", { class: "kernels" }, ...kernels.slice(0, MOST_KERNELS).map(kernelRow), ...more)];
+}
+
+const fileName = (file: string): string => file.split(/[\\/]/).at(-1) ?? file;
+
+function code(place: Place): HTMLElement {
+  const lines = place.text.map((text, offset) => {
+    const line = place.firstLine + offset;
+    const here = line >= place.line && line <= Math.max(place.line, place.endLine);
+    return element("div", { class: here ? "line here" : "line" }, element("span", { class: "number", text: String(line + 1) }), element("code", { text }));
+  });
+  return element("div", { class: "code" }, ...lines);
+}
+
+const PLACE_WORDS: Readonly<Record<Place["what"], string>> = { definition: "defined", call: "called", class: "class", stage: "stage" };
+
+function placePart(place: Place, commands: Commands): HTMLElement {
+  const name = `${fileName(place.file)}:${place.line + 1}`;
+  const words = `${PLACE_WORDS[place.what] ?? place.what}${place.function === "" ? "" : ` in ${place.function}`}${place.guessed ? " (guessed from the source)" : ""}`;
+  return element(
+    "div",
+    { class: "place" },
+    button(name, `show ${place.file}:${place.line + 1} in the editor`, () => commands.reveal(place)),
+    element("span", { class: "dim", text: ` ${words}` }),
+    ...(place.text.length > 0 ? [code(place)] : []),
+  );
+}
+
+function placesPart(places: readonly Place[], commands: Commands): HTMLElement[] {
+  return places.length === 0 ? [] : [heading("Code"), ...places.map((each) => placePart(each, commands))];
+}
+
+function title(label: string, kind: string | undefined, dim: string): HTMLElement[] {
+  return [
+    element("div", { class: "title" }, element("b", { text: label }), element("span", { class: "dim", text: kind === undefined || kind === "" ? "" : ` ${kind}` })),
+    element("div", { class: "dim", text: dim }),
+  ];
+}
+
+const times = (count: number): string => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`);
+
+function detailsPart(details: Details, store: Store, commands: Commands): HTMLElement[] {
+  const calls = details.kind === "step" ? [] : [`called ${times(details.calls)}`];
+  const direction = ["", "backward", "recomputed in the backward"][details.direction] ?? "";
+  const dim = [details.class === undefined ? details.kind : "", direction, ...calls, `${percent(details.share)} of the step`];
+  return [
+    ...title(details.label, details.class, dim.filter((each) => each !== "").join(" · ")),
+    table(rowsOf(details)),
+    ...verdictPart(details.verdict, store),
+    ...kernelsPart(details.kernels),
+    ...placesPart(details.places, commands),
+  ];
+}
+
+// Idle time and merged blocks have no path: the level's own columns say what there is to say.
+function seenPart(seen: Seen): HTMLElement[] {
+  const advice: Readonly<Record<string, string>> = {
+    idle: "No work of this step runs here.",
+    wait: "The host waits for the device here.",
+    merged: "These blocks share a pixel. Zoom in (z) to see each of them.",
+  };
+  return [
+    ...title(blockWords(seen), undefined, `${seen.trackName} · ${spoken(seen.kind)}`),
+    table([["span", time(seen.duration), `${exact(seen.duration)}, from ${exact(seen.start)}`]]),
+    element("p", { text: advice[seen.kind] ?? "" }),
+  ];
+}
+
+export function seenUnderCursor(state: State, width: number): Seen | undefined {
+  const { cursor, zooms } = state.view;
+  const level = cursor === undefined ? undefined : levelFor(state.levels[cursor.depth], zooms[cursor.depth], width);
+  return cursor === undefined || level === undefined ? undefined : underCursor(level, cursor);
+}
+
+export function renderDetails(state: State, store: Store, commands: Commands, width: number): HTMLElement[] {
+  const { details, failures } = state;
+  const path = selectedPath(state.view);
+  const seen = seenUnderCursor(state, width);
+  const top = element("h2", { text: state.view.cursor === undefined ? "Step" : "Selected" });
+  if (state.view.cursor !== undefined && path === undefined) return seen === undefined ? [top] : [top, ...seenPart(seen)];
+  if (failures["details"] !== undefined) return [top, element("p", { class: "error", text: failures["details"] })];
+  if (details === undefined || !samePath(details.path, path ?? [])) return [top, element("div", { class: "skeleton" })];
+  return [top, ...detailsPart(details, store, commands)];
+}

@@ -1,0 +1,30 @@
+// Elements of the page. Text only ever becomes a text node; styles are set on elements, never as attributes: a strict CSP lets nothing else in.
+
+export interface Properties {
+  readonly class?: string;
+  readonly text?: string;
+  readonly title?: string;
+  readonly attributes?: Readonly<Record<string, string>>;
+  readonly style?: Readonly<Record<string, string>>; // by CSS name, custom properties included
+  readonly on?: { readonly [Kind in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Kind]) => void };
+}
+
+export function element<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  properties: Properties = {},
+  ...children: readonly (Node | string)[]
+): HTMLElementTagNameMap[Tag] {
+  const made = document.createElement(tag);
+  if (properties.class !== undefined) made.className = properties.class;
+  if (properties.text !== undefined) made.textContent = properties.text;
+  if (properties.title !== undefined) made.title = properties.title;
+  for (const [name, value] of Object.entries(properties.attributes ?? {})) made.setAttribute(name, value);
+  for (const [name, value] of Object.entries(properties.style ?? {})) made.style.setProperty(name, value);
+  for (const [kind, listener] of Object.entries(properties.on ?? {})) made.addEventListener(kind, listener as EventListener);
+  made.append(...children);
+  return made;
+}
+
+export const button = (text: string, title: string, press: () => void, kind = "link"): HTMLButtonElement =>
+  element("button", { class: kind, text, title, attributes: { type: "button" }, on: { click: press } });
+

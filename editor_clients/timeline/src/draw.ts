@@ -1,0 +1,218 @@
+// Draws the levels with a pen: what stands where comes from layout.ts, colours from palette.ts.
+import type { Cursor } from "./address";
+import { kindOf, stageOf, wordings } from "./columns";
+import { axisUnit } from "./format";
+import {
+  AXIS_HEIGHT,
+  connectorBetween,
+  labelThatFits,
+  layoutAxis,
+  layoutTrack,
+  PADDING,
+  TEXT_PADDING,
+  TRACK_HEIGHT,
+  toPixel,
+  type LevelLayout,
+  type Picture,
+  type Rect,
+} from "./layout";
+import type { Arrow, BlockColumns, Path, Track } from "./messages";
+import { blend, isHatched, parseColour, stageColour, textOn, type Colours } from "./palette";
+import type { Pen } from "./pen";
+
+export interface Marks {
+  readonly path: Path; // the open blocks
+  readonly cursor?: Cursor;
+  readonly hover?: { readonly depth: number; readonly track: string; readonly index: number };
+  readonly arrows: readonly Arrow[]; // of the block under the cursor
+  readonly note: string; // below the level of the cursor
+}
+
+const DEVICE_OPACITY = 0.8; // the device's part of a block is paler than the host's
+const GAP_FROM = 4; // pixels: wider blocks leave a pixel of ground between them and their neighbour
+const LABEL_FROM = 18; // pixels: narrower blocks carry no text
+const WIDE_FROM = 80; // pixels: wider blocks have room for a wider margin
+const MOST_ARROWS = 60;
+
+// A fill and the text on it, for a stage on a kind of track.
+function inks(colours: Colours): (stage: string, device: boolean) => { fill: string; text: string; opacity: number } {
+  const ground = parseColour(colours.ground) ?? [30, 30, 30];
+  const known = new Map<string, { fill: string; text: string; opacity: number }>();
+  return (stage, device) => {
+    const key = `${stage} ${device}`;
+    let made = known.get(key);
+    if (made === undefined) {
+      const fill = stageColour(stage, colours.theme);
+      const opacity = device ? DEVICE_OPACITY : 1;
+      made = { fill, opacity, text: textOn(blend(parseColour(fill)!, ground, opacity)) };
+      known.set(key, made);
+    }
+    return made;
+  };
+}
+
+// Blocks by what they look like: a canvas is quick as long as its colour stays.
+function byInk(blocks: BlockColumns, rects: readonly Rect[]): Map<string, Rect[]> {
+  const groups = new Map<string, Rect[]>();
+  for (const rect of rects) {
+    const kind = kindOf(blocks, rect.index);
+    const stage = kind === "idle" || kind === "wait" ? (kind === "wait" ? "waiting" : "idle") : stageOf(blocks, rect.index);
+    const group = groups.get(stage);
+    if (group === undefined) groups.set(stage, [rect]);
+    else group.push(rect);
+  }
+  return groups;
+}
+
+const shownWidth = (width: number): number => (width >= GAP_FROM ? width - 1 : Math.max(width, 1));
+
+function drawTrack(pen: Pen, track: Track, top: number, level: LevelLayout, colours: Colours, ink: ReturnType<typeof inks>): void {
+  const { blocks } = track;
+  const device = track.kind !== "host";
+  const rects = layoutTrack(blocks, level.scale);
+  for (const [stage, group] of byInk(blocks, rects)) {
+    const { fill, opacity } = ink(stage, device);
+    if (isHatched(stage)) {
+      // Idle is a thin band of lines; waiting and an earlier step's work fill the row, over a tint.
+      const inset = stage === "idle" ? 7 : 0;
+      for (const { x, width } of group) {
+        if (stage !== "idle") pen.rect(x, top, shownWidth(width), TRACK_HEIGHT, fill, 0.35);
+        pen.hatch(x, top + inset, shownWidth(width), TRACK_HEIGHT - 2 * inset, fill);
+      }
+    } else {
+      for (const { x, width } of group) pen.rect(x, top, shownWidth(width), TRACK_HEIGHT, fill, opacity);
+      if (colours.theme === "contrast") {
+        for (const { x, width } of group) if (width >= GAP_FROM) pen.frame(x, top, width - 1, TRACK_HEIGHT, colours.text, 1);
+      }
+    }
+  }
+  for (const rect of rects) drawLabel(pen, blocks, rect, top, colours, ink, device);
+}
+
+function drawLabel(pen: Pen, blocks: BlockColumns, rect: Rect, top: number, colours: Colours, ink: ReturnType<typeof inks>, device: boolean): void {
+  if (rect.width < LABEL_FROM) return;
+  const kind = kindOf(blocks, rect.index);
+  const stage = stageOf(blocks, rect.index);
+  if (kind === "idle" || stage === "idle") return;
+  const padding = rect.width < WIDE_FROM ? TEXT_PADDING / 2 : TEXT_PADDING;
+  const text = labelThatFits(wordings(blocks, rect.index), rect.width - 2 * padding, pen.measure);
+  if (text === "") return;
+  const hatched = kind === "wait" || isHatched(stage);
+  pen.text(rect.x + padding, top + TRACK_HEIGHT / 2, text, hatched ? colours.text : ink(stage, device).text);
+}
+
+function drawAxis(pen: Pen, level: LevelLayout, colours: Colours): void {
+  const { ticks, step } = layoutAxis(level.scale);
+  const unit = axisUnit(Math.max(Math.abs(level.scale.view[0]), Math.abs(level.scale.view[1])), step);
+  const right = level.scale.left + level.scale.width;
+  ticks.forEach(({ x, ns }, position) => {
+    pen.line(x, level.tracksTop - 3, x, level.tracksBottom + 2, colours.line);
+    const text = position === 0 ? `${unit.text(ns)} ${unit.unit}` : unit.text(ns);
+    if (x + 3 + pen.measure(text) <= right + PADDING) pen.text(x + 3, level.axisTop + AXIS_HEIGHT / 2, text, colours.dim);
+  });
+}
+
+function drawNames(pen: Pen, level: LevelLayout, picture: Picture, colours: Colours): void {
+  const title = labelThatFits([level.title], picture.width - 2 * PADDING, pen.measure);
+  pen.text(PADDING, level.titleTop + 9, title, colours.text, "bold");
+  for (const { track, top } of level.tracks) {
+    if (track === undefined) continue;
+    const name = labelThatFits([track.name], picture.left - PADDING - 6, pen.measure);
+    pen.text(PADDING, top + TRACK_HEIGHT / 2, name, colours.dim);
+  }
+}
+
+// Places for two tracks, while their level is on its way.
+function drawSkeleton(pen: Pen, level: LevelLayout, colours: Colours): void {
+  const { left, width } = level.scale;
+  level.tracks.forEach(({ top }, row) => pen.rect(left, top, width * (row === 0 ? 1 : 0.7), TRACK_HEIGHT, colours.line, 0.5));
+}
+
+// Where a block with this segment stands in a level, on every track.
+function framesOf(level: LevelLayout, segment: string): { x: number; width: number; top: number }[] {
+  if (segment === "") return [];
+  return level.tracks.flatMap(({ track, top }) =>
+    track === undefined
+      ? []
+      : layoutTrack(track.blocks, level.scale)
+          .filter(({ index }) => track.blocks.segment[index] === segment)
+          .map(({ x, width }) => ({ x, width, top })),
+  );
+}
+
+function drawMarks(pen: Pen, level: LevelLayout, marks: Marks, colours: Colours): void {
+  const open = marks.path[level.depth];
+  const frame = (each: { x: number; width: number; top: number }, colour: string, thickness: number): void =>
+    pen.frame(each.x - 1, each.top - 1, Math.max(3, each.width + 1), TRACK_HEIGHT + 2, colour, thickness);
+  if (open !== undefined) for (const each of framesOf(level, open)) frame(each, colours.accent, 1.5);
+  const { cursor, hover } = marks;
+  if (hover?.depth === level.depth) {
+    const row = level.tracks.find(({ track }) => track?.id === hover.track);
+    const [rect] = row?.track === undefined ? [] : layoutTrack(row.track.blocks, level.scale).filter(({ index }) => index === hover.index);
+    if (row !== undefined && rect !== undefined) frame({ ...rect, top: row.top }, colours.dim, 1);
+  }
+  if (cursor?.depth !== level.depth) return;
+  for (const each of framesOf(level, cursor.segment)) frame(each, colours.text, 2);
+  if (cursor.segment === "") {
+    const row = level.tracks.find(({ track }) => track?.id === cursor.track);
+    const rects = row?.track === undefined ? [] : layoutTrack(row.track.blocks, level.scale);
+    const rect = rects.find(({ index }) => row!.track!.blocks.start[index] === cursor.start);
+    if (rect !== undefined) frame({ ...rect, top: row!.top }, colours.text, 2);
+  }
+}
+
+// From the launch on the host to the start on the device.
+function drawArrows(pen: Pen, level: LevelLayout, arrows: readonly Arrow[], colours: Colours): void {
+  const { left, width } = level.scale;
+  const topOf = (id: string): number | undefined => level.tracks.find(({ track }) => track?.id === id)?.top;
+  const seen = (x: number): boolean => x >= left && x <= left + width;
+  for (const arrow of arrows.slice(0, MOST_ARROWS)) {
+    const from = topOf(arrow.launchTrack);
+    const to = topOf(arrow.deviceTrack);
+    const [x1, x2] = [toPixel(level.scale, arrow.launch), toPixel(level.scale, arrow.start)];
+    if (from === undefined || to === undefined || !seen(x1) || !seen(x2)) continue;
+    const down = to > from;
+    const tip = down ? to : to + TRACK_HEIGHT;
+    pen.curve([x1, down ? from + TRACK_HEIGHT : from], [x2, tip], colours.text);
+    const back = down ? -5 : 5;
+    pen.polygon([[x2, tip], [x2 - 3, tip + back], [x2 + 3, tip + back]], colours.text, 0.9);
+  }
+}
+
+function drawConnector(pen: Pen, above: LevelLayout, below: LevelLayout, colours: Colours): void {
+  const shape = connectorBetween(above, below);
+  if (shape === undefined) return;
+  const { from, to, top, bottom } = shape;
+  pen.polygon([[from[0], top], [from[1], top], [to[1], bottom], [to[0], bottom]], colours.accent, 0.12);
+}
+
+function drawNote(pen: Pen, level: LevelLayout, marks: Marks, picture: Picture, colours: Colours): void {
+  const more = level.level?.moreTracks ?? 0;
+  const parts = [
+    ...(more > 0 ? [`${more} more tracks, less busy than these`] : []),
+    ...(marks.cursor?.depth === level.depth && marks.note !== "" ? [marks.note] : []),
+  ];
+  const last = picture.levels.at(-1) === level;
+  if (parts.length === 0) return;
+  const text = labelThatFits([parts.join(" · ")], level.scale.width, pen.measure);
+  pen.text(level.scale.left, level.tracksBottom + (last ? 14 : 12), text, colours.dim);
+}
+
+// `seen`: the part of the picture's height that is on the screen.
+export function drawPicture(pen: Pen, picture: Picture, marks: Marks, colours: Colours, seen: readonly [top: number, bottom: number]): void {
+  const ink = inks(colours);
+  picture.levels.forEach((level, depth) => {
+    const below = picture.levels[depth + 1];
+    if (below !== undefined && level.tracksBottom < seen[1] && below.tracksTop > seen[0]) drawConnector(pen, level, below, colours);
+    if (level.titleTop > seen[1] || level.bottom < seen[0]) return;
+    if (level.level === undefined) drawSkeleton(pen, level, colours);
+    else drawAxis(pen, level, colours);
+    for (const { track, top } of level.tracks) {
+      if (track !== undefined && top < seen[1] && top + TRACK_HEIGHT > seen[0]) drawTrack(pen, track, top, level, colours, ink);
+    }
+    drawNames(pen, level, picture, colours);
+    drawMarks(pen, level, marks, colours);
+    if (marks.cursor?.depth === depth) drawArrows(pen, level, marks.arrows, colours);
+    drawNote(pen, level, marks, picture, colours);
+  });
+}

@@ -1,0 +1,58 @@
+// Numbers as people read them: three significant digits, the unit by size. The full value stands in the tip.
+
+const TIMES: readonly (readonly [unit: string, ns: number])[] = [
+  ["s", 1e9],
+  ["ms", 1e6],
+  ["µs", 1e3],
+  ["ns", 1],
+];
+const SIZES: readonly (readonly [unit: string, bytes: number])[] = [
+  ["TB", 1e12],
+  ["GB", 1e9],
+  ["MB", 1e6],
+  ["kB", 1e3],
+  ["B", 1],
+];
+
+// Three significant digits, zeros kept, never an exponent: 1.00, 41.6, 999, 1234.
+function digits(value: number): string {
+  return Math.abs(Number(value.toPrecision(3))) >= 100 ? String(Math.round(value)) : value.toPrecision(3);
+}
+
+function scaled(value: number, units: readonly (readonly [string, number])[]): string {
+  const [unit, size] = units.find(([, each]) => Number((Math.abs(value) / each).toPrecision(3)) >= 1) ?? units[units.length - 1]!;
+  return `${size === 1 ? Math.round(value) : digits(value / size)} ${unit}`;
+}
+
+export const time = (ns: number): string => (ns === 0 ? "0" : scaled(ns, TIMES));
+export const bytes = (count: number): string => (count === 0 ? "0" : scaled(count, SIZES));
+export const signedTime = (ns: number): string => `${ns < 0 ? "−" : "+"}${time(Math.abs(ns))}`;
+
+// 12345678 → "12 345 678 ns", for tips.
+export const exact = (ns: number): string => `${Math.round(ns).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f")} ns`;
+
+export function percent(share: number): string {
+  const value = share * 100;
+  if (value > 0 && value < 0.1) return "<0.1 %";
+  return `${value >= 10 || value === 0 ? Math.round(value) : value.toFixed(1)} %`;
+}
+
+// The numbers of an axis share one unit, told once, and as many decimals as tell neighbouring ticks apart.
+export interface AxisUnit {
+  readonly unit: string;
+  readonly text: (ns: number) => string;
+}
+
+export function axisUnit(greatest: number, step: number): AxisUnit {
+  const [unit, size] = TIMES.find(([, each]) => greatest >= each) ?? TIMES[TIMES.length - 1]!;
+  const decimals = Math.max(0, Math.min(9, -Math.floor(Math.log10(step / size) + 1e-9)));
+  return { unit, text: (ns) => (ns / size).toFixed(decimals) };
+}
+
+// At most `most` characters; what is cut ends in "…".
+export function shorten(text: string, most: number): string {
+  if (text.length <= most) return text;
+  return most < 2 ? "" : `${text.slice(0, most - 1)}…`;
+}
+
+export const spoken = (stage: string): string => stage.replaceAll("_", " ");

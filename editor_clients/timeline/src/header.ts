@@ -1,0 +1,76 @@
+// The line at the top: what was profiled, the step's time, the verdict; and which profile is shown, which one it is compared with.
+import { button, element } from "./dom";
+import { percent, spoken, time } from "./format";
+import type { Overview, ProfileSummary } from "./messages";
+import type { State } from "./state";
+import type { Store } from "./store";
+
+const fileName = (source: string): string => source.split(/[\\/]/).at(-1) || source;
+
+function facts(overview: Overview): string {
+  const { profile, steps } = overview;
+  const devices = [...new Set(profile.devices)];
+  return [
+    profile.model,
+    devices.length === 0 ? "CPU" : devices.join(", "),
+    profile.torch === undefined ? undefined : `torch ${profile.torch}`,
+    steps.length === 1 ? "1 step" : `${steps.length} steps`,
+    profile.guessed ? "lines guessed from the source" : undefined,
+  ]
+    .filter((each) => each !== undefined && each !== "")
+    .join(" · ");
+}
+
+// The verdict in a few words, with its strongest evidence.
+function verdictChip(overview: Overview, store: Store): HTMLElement[] {
+  const { verdict } = overview;
+  if (verdict === undefined) return [];
+  const [first] = verdict.evidence;
+  const step = overview.median;
+  const share = first === undefined || step <= 0 || first.time <= 0 ? "" : `: ${first.what} ${percent(first.time / step)}`;
+  const tip = verdict.evidence.map(({ what, time: ns, where }) => [what, ns > 0 ? time(ns) : "", where].filter((each) => each !== "").join(" · ")).join("\n");
+  const path = first?.path ?? [];
+  return [button(`${spoken(verdict.kind)}${share}`, tip, () => store.dispatch({ type: "go", path }), "chip verdict")];
+}
+
+const optionText = (each: ProfileSummary): string =>
+  [fileName(each.source), each.created === undefined ? "" : String(each.created), each.stepNs === undefined ? "" : time(each.stepNs)].filter((text) => text !== "").join(" · ");
+
+function choice(label: string, options: readonly (readonly [value: string, text: string])[], chosen: string, choose: (value: string) => void): HTMLElement {
+  const select = element("select", { title: label, attributes: { "aria-label": label }, on: { change: () => choose(select.value) } });
+  select.append(...options.map(([value, text]) => element("option", { text, attributes: { value } })));
+  select.value = chosen;
+  return select;
+}
+
+// The profile's name; where there are several, the choice among them.
+function profileName({ profile }: Overview, known: readonly ProfileSummary[], store: Store): HTMLElement {
+  if (known.length < 2) return element("b", { class: "name", text: fileName(profile.source), title: profile.source });
+  const options = known.map((each) => [each.id, optionText(each)] as const);
+  const select = choice("the profile that is shown", options, profile.id, (chosen) => store.dispatch({ type: "show profile", profile: chosen }));
+  select.classList.add("name");
+  return select;
+}
+
+export function renderHeader(state: State, store: Store): HTMLElement[] {
+  const { overview, profiles, view } = state;
+  const known = profiles?.profiles ?? [];
+  const others = known.filter(({ id }) => overview?.compareWith.includes(id) ?? false);
+  const parts: HTMLElement[] = [];
+  if (overview !== undefined) {
+    parts.push(profileName(overview, known, store), element("span", { class: "dim facts", text: facts(overview) }));
+    parts.push(element("span", { class: "chip", text: `${time(overview.median)} / step`, title: overview.steps.length > 1 ? "the median step" : "the step" }));
+    const { samplesPerSecond } = overview.profile;
+    if (samplesPerSecond !== undefined) parts.push(element("span", { class: "chip", text: `${Math.round(samplesPerSecond)} samples/s` }));
+    parts.push(...verdictChip(overview, store));
+    if (overview.warnings.length > 0) {
+      const tip = overview.warnings.join("\n");
+      parts.push(element("span", { class: "chip", title: tip, text: overview.warnings.length === 1 ? "1 warning" : `${overview.warnings.length} warnings`, attributes: { "aria-label": tip, tabindex: "0" } }));
+    }
+  }
+  if (others.length > 0) {
+    const options = [["", "compare with …"] as const, ...others.map((each) => [each.id, `against ${optionText(each)}`] as const)];
+    parts.push(choice("the profile to compare with", options, view.before ?? "", (before) => store.dispatch({ type: "compare", ...(before === "" ? {} : { before }) })));
+  }
+  return parts;
+}

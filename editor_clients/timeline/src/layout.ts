@@ -1,0 +1,186 @@
+// Where everything on the canvas stands: levels one below the other, their axes, tracks, rectangles, labels that fit, connectors. Pure; in
+// CSS pixels of the whole picture, of which the screen may show a part.
+import { bisectRight, ticks, tickStep } from "d3-array";
+import type { BlockColumns, Level, Span, Track } from "./messages";
+
+export const TRACK_HEIGHT = 28;
+export const TRACK_GAP = 6;
+export const TITLE_HEIGHT = 20;
+export const AXIS_HEIGHT = 20;
+export const CONNECTOR_HEIGHT = 38;
+export const PADDING = 12;
+export const TEXT_PADDING = 6; // inside a block
+const NOTE_HEIGHT = 18;
+const SKELETON_TRACKS = 2;
+const TICK_DISTANCE = 96; // pixels between two numbers of an axis, about
+
+export interface ShownLevel {
+  readonly title: string;
+  readonly level: Level | undefined; // undefined: still loading
+  readonly view: Span; // what the width stands for; [0, 1] while loading
+}
+
+export interface TrackLayout {
+  readonly track: Track | undefined; // undefined: a place for one, while loading
+  readonly top: number;
+}
+
+export interface LevelLayout {
+  readonly depth: number;
+  readonly title: string;
+  readonly titleTop: number;
+  readonly axisTop: number;
+  readonly tracksTop: number;
+  readonly tracks: readonly TrackLayout[];
+  readonly tracksBottom: number;
+  readonly bottom: number; // of its note
+  readonly scale: Scale;
+  readonly level: Level | undefined;
+}
+
+export interface Picture {
+  readonly width: number;
+  readonly height: number;
+  readonly left: number; // where the tracks begin; their names stand before it
+  readonly trackWidth: number;
+  readonly levels: readonly LevelLayout[];
+}
+
+// Nanoseconds to pixels and back, on one axis.
+export interface Scale {
+  readonly view: Span;
+  readonly left: number;
+  readonly width: number;
+}
+
+export const toPixel = ({ view, left, width }: Scale, ns: number): number => left + ((ns - view[0]) / (view[1] - view[0])) * width;
+export const toTime = ({ view, left, width }: Scale, x: number): number => view[0] + ((x - left) / width) * (view[1] - view[0]);
+
+// Room for the names of tracks: a part of a narrow page, enough for "GPU 0 stream 7" on a wide one.
+export const nameWidth = (width: number): number => Math.round(Math.min(136, Math.max(24, width * 0.14)));
+
+export const trackWidth = (width: number): number => Math.max(1, width - nameWidth(width) - 2 * PADDING);
+
+export function layoutPicture(shown: readonly ShownLevel[], width: number): Picture {
+  const left = PADDING + nameWidth(width);
+  const levels: LevelLayout[] = [];
+  let top = PADDING;
+  for (const [depth, { title, level, view }] of shown.entries()) {
+    const axisTop = top + TITLE_HEIGHT;
+    const tracksTop = axisTop + AXIS_HEIGHT;
+    const rows = level === undefined ? Array.from({ length: SKELETON_TRACKS }, () => undefined) : level.tracks;
+    const tracks = rows.map((track, row) => ({ track, top: tracksTop + row * (TRACK_HEIGHT + TRACK_GAP) }));
+    const tracksBottom = tracksTop + Math.max(1, rows.length) * (TRACK_HEIGHT + TRACK_GAP) - TRACK_GAP;
+    const bottom = tracksBottom + NOTE_HEIGHT;
+    const scale = { view, left, width: trackWidth(width) };
+    levels.push({ depth, title, titleTop: top, axisTop, tracksTop, tracks, tracksBottom, bottom, scale, level });
+    top = bottom + CONNECTOR_HEIGHT - NOTE_HEIGHT;
+  }
+  const height = (levels.at(-1)?.bottom ?? top) + PADDING;
+  return { width, height, left, trackWidth: trackWidth(width), levels };
+}
+
+export interface Rect {
+  readonly index: number; // of the block in its columns
+  readonly x: number;
+  readonly width: number;
+}
+
+const end = (blocks: BlockColumns, index: number): number => blocks.start[index]! + blocks.duration[index]!;
+
+// Blocks of a track lie one after the other: the first one that is seen is the one that starts before the view, or the next.
+export function firstSeen(blocks: BlockColumns, from: number): number {
+  const next = bisectRight(blocks.start as number[], from);
+  return next > 0 && end(blocks, next - 1) > from ? next - 1 : next;
+}
+
+// The seen blocks as rectangles, cut at the edges of the view, exact to a fraction of a pixel.
+export function layoutTrack(blocks: BlockColumns, scale: Scale): Rect[] {
+  const [from, to] = scale.view;
+  const perNs = scale.width / (to - from);
+  const rects: Rect[] = [];
+  for (let index = firstSeen(blocks, from); index < blocks.start.length && blocks.start[index]! < to; index++) {
+    const start = Math.max(from, blocks.start[index]!);
+    const until = Math.min(to, end(blocks, index));
+    rects.push({ index, x: scale.left + (start - from) * perNs, width: Math.max(0, until - start) * perNs });
+  }
+  return rects;
+}
+
+// The block below a point; a block narrower than the hand is precise is hit when the pointer is within `reach` pixels.
+export function hitBlock(blocks: BlockColumns, scale: Scale, x: number, reach: number): number | undefined {
+  if (blocks.start.length === 0) return undefined;
+  const at = toTime(scale, x);
+  const inside = bisectRight(blocks.start as number[], at) - 1;
+  const distance = (index: number): number => {
+    if (index < 0 || index >= blocks.start.length) return Infinity;
+    const from = toPixel(scale, blocks.start[index]!);
+    const to = toPixel(scale, end(blocks, index));
+    return x < from ? from - x : Math.max(0, x - to);
+  };
+  const nearest = [inside, inside + 1].reduce((best, each) => (distance(each) < distance(best) ? each : best));
+  return distance(nearest) <= reach ? nearest : undefined;
+}
+
+export interface Tick {
+  readonly x: number;
+  readonly ns: number;
+}
+
+// Round times about TICK_DISTANCE apart, and the distance between two of them.
+export function layoutAxis(scale: Scale): { ticks: readonly Tick[]; step: number } {
+  const count = Math.max(1, Math.round(scale.width / TICK_DISTANCE));
+  const times = ticks(scale.view[0], scale.view[1], count);
+  return { step: tickStep(scale.view[0], scale.view[1], count), ticks: times.map((ns) => ({ ns, x: toPixel(scale, ns) })) };
+}
+
+export interface Connector {
+  readonly from: readonly [left: number, right: number]; // in the level above
+  readonly to: readonly [left: number, right: number];
+  readonly top: number;
+  readonly bottom: number;
+}
+
+// The trapezoid from a level down to the part of it that the next level shows. A part outside of the view above hangs on its edge.
+export function connectorBetween(above: LevelLayout, below: LevelLayout): Connector | undefined {
+  if (above.level === undefined || below.level === undefined) return undefined;
+  const { left, width } = above.scale;
+  const within = (x: number): number => Math.min(left + width, Math.max(left, x));
+  const [from, to] = below.scale.view;
+  return {
+    from: [within(toPixel(above.scale, from)), within(toPixel(above.scale, to))],
+    to: [left, left + width],
+    top: above.tracksBottom + 2,
+    bottom: below.axisTop + AXIS_HEIGHT - 4,
+  };
+}
+
+export type Measure = (text: string) => number; // pixels
+
+// The longest of the wordings that fits, the last one cut if none does, nothing if not even three letters fit.
+export function labelThatFits(wordings: readonly string[], room: number, measure: Measure): string {
+  const fitting = wordings.find((text) => measure(text) <= room);
+  if (fitting !== undefined) return fitting;
+  const shortest = wordings.at(-1) ?? "";
+  const most = Math.floor((room / measure(shortest)) * shortest.length) - 1;
+  return most >= 3 ? `${shortest.slice(0, most)}…` : "";
+}
+
+// A view that keeps the time at `at` where it is while the span changes by `factor`; never finer than a nanosecond, never wider than the extent.
+export function zoomed(view: Span, extent: Span, at: number, factor: number): Span {
+  const whole = extent[1] - extent[0];
+  const span = Math.min(whole, Math.max(Math.min(whole, MIN_SPAN), (view[1] - view[0]) * factor));
+  const share = (at - view[0]) / (view[1] - view[0]);
+  return within([at - share * span, at - share * span + span], extent);
+}
+
+const MIN_SPAN = 20; // ns: finer than any clock of a trace
+
+export const panned = (view: Span, extent: Span, by: number): Span => within([view[0] + by, view[1] + by], extent);
+
+// Moved into the extent, the span kept.
+function within([from, to]: Span, extent: Span): Span {
+  const span = Math.min(to - from, extent[1] - extent[0]);
+  const start = Math.min(Math.max(from, extent[0]), extent[1] - span);
+  return [start, start + span];
+}

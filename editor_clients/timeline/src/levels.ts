@@ -1,0 +1,261 @@
+// The canvas with the levels: draws what the state says, once a frame at most, and turns mouse and wheel into commands.
+//
+// The canvas is as large as the pane and stays in view while the pane scrolls; only what is on the screen is drawn.
+import type { Commands } from "./commands";
+import { drawPicture, type Marks } from "./draw";
+import { element } from "./dom";
+import { exact, percent, time } from "./format";
+import { AXIS_HEIGHT, hitBlock, layoutPicture, toTime, trackWidth, TRACK_HEIGHT, type LevelLayout, type Picture } from "./layout";
+import { readColours, type Colours } from "./palette";
+import { canvasPen } from "./pen";
+import { blockWords, seenBlock, shownLevels, type Seen } from "./shown";
+import type { State } from "./state";
+import type { Store } from "./store";
+
+const DRAG_FROM = 4; // pixels: a shorter move is a click
+const REACH = 3; // pixels around a thin block that count as it
+const WHEEL_ZOOM = 0.0016; // of a pixel of wheel
+const WHEEL_LINE = 16; // pixels of a line, where the wheel counts lines
+const TIP_DISTANCE = 14;
+
+export interface Levels {
+  readonly pane: HTMLElement;
+  readonly trackWidth: () => number;
+  readonly redraw: () => void;
+  readonly recolour: () => void;
+  readonly colours: () => Colours;
+  readonly picture: () => Picture;
+  readonly marks: () => Marks;
+  readonly bindCommands: (commands: Commands) => void;
+}
+
+interface Hit {
+  readonly depth: number;
+  readonly level: LevelLayout;
+  readonly seen: Seen | undefined;
+  readonly at: number; // ns
+}
+
+// What the launches of the selected block say: how long the device let them wait.
+function arrowNote(state: State): string {
+  const arrows = state.arrows?.arrows ?? [];
+  if (arrows.length === 0) return "";
+  const delays = arrows.map(({ delay }) => delay).sort((a, b) => a - b);
+  const names = [...new Set(arrows.map(({ name }) => name))];
+  const shown = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+  const delay = delays.length === 1 ? time(delays[0]!) : `${time(delays[0]!)} to ${time(delays.at(-1)!)}`;
+  return `launch to start ${delay} · ${shown}`;
+}
+
+export function createLevels(store: Store): Levels {
+  const canvas = element("canvas", { attributes: { "aria-hidden": "true" } });
+  const spacer = element("div");
+  const tip = element("div", { class: "tip", attributes: { role: "tooltip" } });
+  const pane = element(
+    "div",
+    { class: "levels", attributes: { tabindex: "0", role: "application", "aria-label": "Timeline: arrows move, Enter opens, ? shows all keys" } },
+    canvas,
+    spacer,
+    tip,
+  );
+  const context = canvas.getContext("2d", { alpha: false })!;
+  let commands: Commands | undefined;
+  let colours: Colours | undefined;
+  let pen: ReturnType<typeof canvasPen> | undefined;
+  let picture: Picture = layoutPicture([], 1);
+  let hover: Hit | undefined;
+  let drag: { readonly x: number; readonly y: number; readonly scroll: number; readonly depth: number | undefined; moved: boolean; lastX: number } | undefined;
+  let frame = 0;
+
+  const width = (): number => Math.max(1, pane.clientWidth);
+
+  function resizeCanvas(): number {
+    const ratio = window.devicePixelRatio || 1;
+    const [w, h] = [Math.round(width() * ratio), Math.round(Math.max(1, pane.clientHeight) * ratio)];
+    if (canvas.width !== w || canvas.height !== h || pen === undefined) {
+      canvas.width = w;
+      canvas.height = h;
+      canvas.style.setProperty("width", `${w / ratio}px`);
+      canvas.style.setProperty("height", `${h / ratio}px`);
+      pen = undefined;
+    }
+    return ratio;
+  }
+
+  function marks(): Marks {
+    const state = store.get();
+    const { cursor } = state.view;
+    return {
+      path: state.view.path,
+      arrows: cursor === undefined || cursor.segment === "" ? [] : (state.arrows?.arrows ?? []),
+      note: cursor === undefined || cursor.segment === "" ? "" : arrowNote(state),
+      ...(cursor === undefined ? {} : { cursor }),
+      ...(hover?.seen === undefined ? {} : { hover: { depth: hover.depth, track: hover.seen.track, index: hover.seen.index } }),
+    };
+  }
+
+  function draw(): void {
+    frame = 0;
+    const ratio = resizeCanvas();
+    colours ??= readColours(document.body);
+    pen ??= canvasPen(context, ratio, colours.font);
+    picture = layoutPicture(shownLevels(store.get(), trackWidth(width())), width());
+    const rest = `${Math.max(0, picture.height - pane.clientHeight)}px`;
+    if (spacer.style.height !== rest) spacer.style.setProperty("height", rest);
+    const top = pane.scrollTop;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.globalAlpha = 1;
+    context.fillStyle = colours.ground;
+    context.fillRect(0, 0, width(), pane.clientHeight);
+    context.setTransform(ratio, 0, 0, ratio, 0, -Math.round(top * ratio));
+    drawPicture(pen, picture, marks(), colours, [top, top + pane.clientHeight]);
+  }
+
+  const redraw = (): void => {
+    if (frame === 0) frame = requestAnimationFrame(draw);
+  };
+
+  function hitAt(event: MouseEvent): Hit | undefined {
+    const box = pane.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top + pane.scrollTop];
+    const level = picture.levels.find((each) => y >= each.axisTop && y < each.tracksBottom + AXIS_HEIGHT / 2);
+    if (level?.level === undefined || x < level.scale.left || x > level.scale.left + level.scale.width) return undefined;
+    const row = level.tracks.find(({ top }) => y >= top && y < top + TRACK_HEIGHT);
+    const index = row?.track === undefined ? undefined : hitBlock(row.track.blocks, level.scale, x, REACH);
+    const seen = index === undefined ? undefined : seenBlock(level.level, row!.track!.id, index);
+    return { depth: level.depth, level, seen, at: toTime(level.scale, x) };
+  }
+
+  function showTip(event: MouseEvent): void {
+    const seen = hover?.seen;
+    const step = store.get().levels[0]?.whole?.level.block.duration;
+    tip.classList.toggle("shown", seen !== undefined && drag?.moved !== true);
+    if (seen === undefined) return;
+    const share = step === undefined || step === 0 ? "" : ` · ${percent(seen.duration / step)} of the step`;
+    const what = [seen.kind, seen.kind === "idle" ? "" : seen.stage.replaceAll("_", " "), ["", "backward", "recomputed"][seen.direction] ?? ""];
+    tip.replaceChildren(
+      element("b", { text: blockWords(seen) }),
+      element("div", { text: [...new Set(what.filter((each) => each !== ""))].join(" · ") }),
+      element("div", { text: `${time(seen.duration)}${share}` }),
+      element("div", { class: "dim", text: `${exact(seen.duration)}, from ${time(seen.start)}` }),
+      element("div", { class: "dim", text: seen.open ? "double click opens it" : seen.kind === "merged" ? "double click zooms in" : "" }),
+    );
+    const box = pane.getBoundingClientRect();
+    const x = Math.max(4, Math.min(event.clientX - box.left + TIP_DISTANCE, pane.clientWidth - tip.offsetWidth - 8));
+    const below = event.clientY - box.top + TIP_DISTANCE;
+    const y = below + tip.offsetHeight > pane.clientHeight ? event.clientY - box.top - tip.offsetHeight - 8 : below;
+    tip.style.setProperty("transform", `translate(${x}px, ${Math.max(0, y) + pane.scrollTop}px)`);
+  }
+
+  function hovered(event: MouseEvent): void {
+    const before = hover?.seen;
+    hover = hitAt(event);
+    pane.classList.toggle("over", hover?.seen !== undefined);
+    if (before?.track !== hover?.seen?.track || before?.index !== hover?.seen?.index) redraw();
+    showTip(event);
+  }
+
+  function dragged(event: PointerEvent): void {
+    if (drag === undefined) return;
+    if (!drag.moved && Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < DRAG_FROM) return;
+    if (!drag.moved) {
+      drag.moved = true;
+      pane.setPointerCapture(event.pointerId);
+      pane.classList.add("dragging");
+      tip.classList.remove("shown");
+    }
+    const level = drag.depth === undefined ? undefined : picture.levels[drag.depth];
+    if (level !== undefined) {
+      const { view, width: pixels } = level.scale;
+      commands?.panBy(level.depth, ((drag.lastX - event.clientX) / pixels) * (view[1] - view[0]));
+    }
+    drag.lastX = event.clientX;
+    pane.scrollTop = drag.scroll - (event.clientY - drag.y);
+  }
+
+  pane.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    drag = { x: event.clientX, y: event.clientY, lastX: event.clientX, scroll: pane.scrollTop, depth: hitAt(event)?.depth, moved: false };
+  });
+  pane.addEventListener("pointermove", (event) => {
+    if (drag !== undefined && (event.buttons & 1) === 1) dragged(event);
+    else hovered(event);
+  });
+  pane.addEventListener("pointerup", (event) => {
+    const clicked = drag !== undefined && !drag.moved;
+    drag = undefined;
+    pane.classList.remove("dragging");
+    const hit = clicked ? hitAt(event) : undefined;
+    if (hit?.seen !== undefined) commands?.select(hit.depth, hit.seen);
+  });
+  pane.addEventListener("pointercancel", () => {
+    drag = undefined;
+    pane.classList.remove("dragging");
+  });
+  pane.addEventListener("pointerleave", () => {
+    hover = undefined;
+    tip.classList.remove("shown");
+    redraw();
+  });
+  pane.addEventListener("dblclick", (event) => {
+    const hit = hitAt(event);
+    if (hit?.seen !== undefined) commands?.openBlock(hit.depth, hit.seen);
+  });
+  pane.addEventListener(
+    "wheel",
+    (event) => {
+      const hit = hitAt(event);
+      if (hit === undefined) return; // beside the tracks the wheel scrolls
+      const unit = event.deltaMode === 0 ? 1 : WHEEL_LINE;
+      const [dx, dy] = event.shiftKey ? [event.deltaY + event.deltaX, 0] : [event.deltaX, event.deltaY];
+      const { view, width: pixels } = hit.level.scale;
+      const whole = store.get().view.zooms[hit.depth] === undefined;
+      if (whole && dy > 0 && !event.ctrlKey) return; // nothing left to zoom out of: scrolls
+      event.preventDefault();
+      if (Math.abs(dx) > Math.abs(dy)) commands?.panBy(hit.depth, ((dx * unit) / pixels) * (view[1] - view[0]));
+      else commands?.zoomAt(hit.depth, hit.at, Math.exp(dy * unit * WHEEL_ZOOM));
+      hovered(event);
+    },
+    { passive: false },
+  );
+  pane.addEventListener("scroll", redraw);
+  new ResizeObserver(() => {
+    store.setWidth(Math.floor(trackWidth(width())));
+    redraw();
+  }).observe(pane);
+
+  // The level of the cursor, and the one that it opened, are scrolled into the pane.
+  function scrollToCursor(state: State): void {
+    const shown = layoutPicture(shownLevels(state, trackWidth(width())), width());
+    const opened = state.view.path.length;
+    const level = shown.levels[opened > (state.view.cursor?.depth ?? 0) ? opened : (state.view.cursor?.depth ?? 0)];
+    if (level === undefined) return;
+    spacer.style.setProperty("height", `${Math.max(0, shown.height - pane.clientHeight)}px`);
+    const [top, bottom] = [level.titleTop - 8, level.bottom + 8];
+    if (bottom > pane.scrollTop + pane.clientHeight) pane.scrollTop = bottom - pane.clientHeight;
+    if (top < pane.scrollTop) pane.scrollTop = top;
+  }
+
+  store.subscribe((state, before) => {
+    const moved = state.view.path !== before.view.path || state.view.cursor?.depth !== before.view.cursor?.depth;
+    const grown = state.levels.length > before.levels.length;
+    if (moved || grown) scrollToCursor(state);
+    redraw();
+  });
+
+  return {
+    pane,
+    trackWidth: () => trackWidth(width()),
+    redraw,
+    recolour() {
+      colours = undefined;
+      pen = undefined;
+      redraw();
+    },
+    colours: () => (colours ??= readColours(document.body)),
+    picture: () => picture,
+    marks,
+    bindCommands: (given) => void (commands = given),
+  };
+}
+

@@ -1,0 +1,47 @@
+// The page: connects to the server, keeps the address, and starts the screen.
+import { readAddress, writeAddress, type View } from "./address";
+import { createScreen } from "./screen";
+import { initialState } from "./state";
+import { createStore } from "./store";
+import { connect, socketWire, webviewWire, type WebviewApi, type Wire } from "./transport";
+
+declare global {
+  interface Window {
+    acquireVsCodeApi?: () => WebviewApi;
+  }
+}
+
+const ADDRESS_MS = 250; // browsers allow few changes of the address per second
+
+// The token stays in the query: a reload asks for the same page again. What is shown is the fragment.
+function browserWire(): Wire {
+  const page = `${location.origin}/${location.search}`;
+  return socketWire(page.replace(/^http/, "ws").replace("/?", "/ws?"), page);
+}
+
+const webview = window.acquireVsCodeApi?.();
+
+function storedView(): View {
+  const state = webview?.getState();
+  return readAddress(typeof state === "string" ? state : location.hash);
+}
+
+const transport = connect(webview === undefined ? browserWire() : webviewWire(webview));
+const store = createStore(initialState(storedView()), transport);
+createScreen(store, transport);
+
+let waiting = 0;
+store.subscribe((state, before) => {
+  if (state.view === before.view) return;
+  clearTimeout(waiting);
+  waiting = window.setTimeout(() => {
+    const address = writeAddress(store.get().view);
+    if (webview === undefined) history.replaceState(null, "", `#${address}`);
+    else webview.setState(address);
+  }, ADDRESS_MS);
+});
+
+// An address that somebody typed or followed while the page is open.
+window.addEventListener("hashchange", () => {
+  if (location.hash.replace(/^#/, "") !== writeAddress(store.get().view)) location.reload();
+});

@@ -1,0 +1,300 @@
+// The messages of protocol/TIMELINE.md as types: what the page asks, what it is told. Times are nanoseconds after the step's start.
+// Every string that came out of a trace is hostile text: it is shown through textContent or drawn on a canvas, never parsed.
+
+export type Path = readonly string[];
+
+export interface ProfileSummary {
+  readonly id: string;
+  readonly source: string;
+  readonly created?: string | number;
+  readonly torch?: string;
+  readonly device?: string;
+  readonly stepNs?: number;
+}
+
+export interface Profiles {
+  readonly profiles: readonly ProfileSummary[];
+  readonly current?: string;
+}
+
+export interface Evidence {
+  readonly what: string;
+  readonly time: number;
+  readonly where: string;
+  readonly path?: Path;
+}
+
+export interface Verdict {
+  readonly kind: string;
+  readonly evidence: readonly Evidence[];
+}
+
+export interface StepSummary {
+  readonly index: number;
+  readonly wall: number;
+  readonly device: number;
+  readonly outlier: boolean;
+  readonly differences: readonly { readonly what: string; readonly excess: number }[];
+}
+
+export interface Overview {
+  readonly profile: {
+    readonly id: string;
+    readonly source: string;
+    readonly created?: string | number;
+    readonly torch?: string;
+    readonly devices: readonly string[];
+    readonly model?: string;
+    readonly samplesPerSecond?: number;
+    readonly plainStepNs?: number;
+    readonly guessed: boolean;
+  };
+  readonly steps: readonly StepSummary[];
+  readonly representative: number;
+  readonly median: number;
+  readonly p10: number;
+  readonly p90: number;
+  readonly hasDevice: boolean;
+  readonly stages: readonly { readonly stage: string; readonly wall: number; readonly device: number; readonly waiting: number }[];
+  readonly buckets: readonly { readonly bucket: string; readonly wall: number; readonly device: number }[];
+  readonly verdict?: Verdict;
+  readonly memoryPeak?: number;
+  readonly memoryStart?: number;
+  readonly memoryCapacity?: number;
+  readonly warnings: readonly string[];
+  readonly compareWith: readonly string[];
+}
+
+export interface Block {
+  readonly label: string;
+  readonly class?: string;
+  readonly kind: string;
+  readonly stage: string;
+  readonly direction: number;
+  readonly path: Path;
+  readonly start: number;
+  readonly duration: number;
+  readonly count: number;
+  readonly fold?: { readonly count: number; readonly min: number; readonly median: number; readonly max: number };
+}
+
+// Columns of equal length, by start. `label`, `kind` and `stage` are positions in the three lists of strings.
+export interface BlockColumns {
+  readonly start: readonly number[];
+  readonly duration: readonly number[];
+  readonly label: readonly number[];
+  readonly kind: readonly number[];
+  readonly stage: readonly number[];
+  readonly direction: readonly number[];
+  readonly count: readonly number[];
+  readonly segment: readonly string[];
+  readonly open: readonly number[];
+  readonly labels: readonly string[];
+  readonly kinds: readonly string[];
+  readonly stages: readonly string[];
+}
+
+export type TrackKind = "host" | "device" | "communication";
+
+export interface Track {
+  readonly id: string;
+  readonly kind: TrackKind;
+  readonly name: string;
+  readonly blocks: BlockColumns;
+  readonly busy: number;
+}
+
+export interface Crumb {
+  readonly label: string;
+  readonly path: Path;
+}
+
+export type Span = readonly [from: number, to: number];
+
+export interface Level {
+  readonly profile: string;
+  readonly step: number;
+  readonly path: Path;
+  readonly crumbs: readonly Crumb[];
+  readonly block: Block;
+  readonly extent: Span;
+  readonly window: Span;
+  readonly tracks: readonly Track[];
+  readonly moreTracks: number;
+}
+
+export interface Times {
+  readonly cpuTotal?: number;
+  readonly cpuSelf?: number;
+  readonly device?: number;
+  readonly waiting?: number;
+  readonly span?: number;
+  readonly idleBefore?: number;
+  readonly idleInside?: number;
+  readonly exposedCommunication?: number;
+}
+
+export interface Kernel {
+  readonly name: string;
+  readonly short: string;
+  readonly family: string;
+  readonly type?: string;
+  readonly tile?: string;
+  readonly calls: number;
+  readonly time: number;
+}
+
+export interface Place {
+  readonly what: "definition" | "call" | "class" | "stage";
+  readonly file: string;
+  readonly line: number;
+  readonly endLine: number;
+  readonly function: string;
+  readonly text: readonly string[];
+  readonly firstLine: number;
+  readonly guessed: boolean;
+  readonly workspace: boolean;
+}
+
+export interface Memory {
+  readonly parameters?: number;
+  readonly gradients?: number;
+  readonly optimizer?: number;
+  readonly activations?: number;
+  readonly temporary?: number;
+}
+
+export interface Details extends Block {
+  readonly calls: number;
+  readonly share: number;
+  readonly times: Times;
+  readonly forward?: Times;
+  readonly backward?: Times;
+  readonly spread?: { readonly p10: number; readonly p90: number; readonly steps: number };
+  readonly memory?: Memory;
+  readonly shapes?: string;
+  readonly kernels: readonly Kernel[];
+  readonly verdict?: Verdict;
+  readonly places: readonly Place[];
+}
+
+export interface Arrow {
+  readonly launchTrack: string;
+  readonly launch: number;
+  readonly deviceTrack: string;
+  readonly start: number;
+  readonly end: number;
+  readonly name: string;
+  readonly delay: number;
+}
+
+export interface Arrows {
+  readonly arrows: readonly Arrow[];
+  readonly total: number;
+}
+
+export interface Match {
+  readonly kind: "stage" | "module" | "operator" | "kernel" | "file";
+  readonly label: string;
+  readonly detail: string;
+  readonly path?: Path;
+  readonly file?: string;
+  readonly line?: number;
+  readonly time: number;
+  readonly count: number;
+}
+
+export interface Matches {
+  readonly matches: readonly Match[];
+  readonly total: number;
+}
+
+export type Metric = "time" | "memory";
+
+export interface BreakdownRow {
+  readonly label: string;
+  readonly class?: string;
+  readonly module?: string;
+  readonly kind: string;
+  readonly value: number;
+  readonly parts: readonly { readonly what: string; readonly value: number }[];
+  readonly path?: Path;
+  readonly file?: string;
+  readonly line?: number;
+  readonly children: number;
+}
+
+export interface Breakdown {
+  readonly rows: readonly BreakdownRow[];
+  readonly total: number;
+}
+
+export type Change = "faster" | "slower" | "same" | "added" | "removed";
+
+export interface CompareRow {
+  readonly module: string;
+  readonly class: string;
+  readonly change: Change;
+  readonly before?: number;
+  readonly after?: number;
+  readonly noise: number;
+  readonly children: number;
+  readonly path?: Path;
+}
+
+export interface Comparison {
+  readonly rows: readonly CompareRow[];
+  readonly before: ProfileSummary;
+  readonly after: ProfileSummary;
+}
+
+interface Where {
+  readonly profile?: string;
+  readonly step?: number;
+}
+
+// Every request: what is asked, what comes back.
+export interface Requests {
+  "hotlens/timeline/profiles": { params: Record<string, never>; result: Profiles };
+  "hotlens/timeline/overview": { params: { readonly profile?: string }; result: Overview };
+  "hotlens/timeline/level": {
+    params: Where & { readonly path: Path; readonly from?: number; readonly to?: number; readonly width: number; readonly unfold?: boolean };
+    result: Level;
+  };
+  "hotlens/timeline/details": { params: Where & { readonly path: Path }; result: Details };
+  "hotlens/timeline/arrows": { params: Where & { readonly path: Path }; result: Arrows };
+  "hotlens/timeline/search": { params: Where & { readonly query: string; readonly limit?: number }; result: Matches };
+  "hotlens/timeline/breakdown": {
+    params: Where & { readonly metric: Metric; readonly module?: string; readonly limit?: number };
+    result: Breakdown;
+  };
+  "hotlens/timeline/compare": {
+    params: { readonly before: string; readonly after?: string; readonly module?: string };
+    result: Comparison;
+  };
+  "hotlens/timeline/export": {
+    params: Where & { readonly from?: number; readonly to?: number };
+    result: { readonly name: string; readonly text: string };
+  };
+  "hotlens/timeline/reveal": {
+    params: { readonly profile?: string; readonly file: string; readonly line: number; readonly column?: number };
+    result: { readonly shown: boolean };
+  };
+}
+
+export type Method = keyof Requests;
+export type Params<M extends Method> = Requests[M]["params"];
+export type Result<M extends Method> = Requests[M]["result"];
+
+export type Notification =
+  | { readonly method: "hotlens/timeline/changed"; readonly params: { readonly current?: string } }
+  | {
+      readonly method: "hotlens/timeline/select";
+      readonly params: { readonly profile: string; readonly step: number; readonly path: Path };
+    };
+
+// What a request may fail with: a sentence for the user. `gone`: the path or the profile does not exist any more.
+export interface Failure {
+  readonly message: string;
+  readonly gone: boolean;
+}

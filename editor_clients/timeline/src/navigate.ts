@@ -1,0 +1,75 @@
+// Where the arrow keys lead: from block to block in a track, from track to track, from level to level. Pure.
+import type { Cursor } from "./address";
+import { firstSeen } from "./layout";
+import { kindOf } from "./columns";
+import type { BlockColumns, Level, Path, Track } from "./messages";
+import { cursorOn, seenBlock, underCursor } from "./shown";
+
+export type Direction = "left" | "right" | "up" | "down" | "home" | "end";
+
+// Idle time is shown, but arrows pass over it: it is no work to open.
+const stops = (blocks: BlockColumns, index: number): boolean => kindOf(blocks, index) !== "idle";
+
+function scan(blocks: BlockColumns, from: number, by: 1 | -1): number | undefined {
+  for (let index = from; index >= 0 && index < blocks.start.length; index += by) if (stops(blocks, index)) return index;
+  return undefined;
+}
+
+function nearest(blocks: BlockColumns, time: number): number | undefined {
+  const at = Math.min(firstSeen(blocks, time), blocks.start.length - 1);
+  const [before, after] = [scan(blocks, at, -1), scan(blocks, at, 1)];
+  if (before === undefined || after === undefined) return before ?? after;
+  const distance = (index: number): number => Math.max(blocks.start[index]! - time, time - blocks.start[index]! - blocks.duration[index]!, 0);
+  return distance(before) <= distance(after) ? before : after;
+}
+
+const on = (level: Level, depth: number, track: Track, index: number | undefined): Cursor | undefined => {
+  const seen = index === undefined ? undefined : seenBlock(level, track.id, index);
+  return seen === undefined ? undefined : cursorOn(depth, seen);
+};
+
+const hasStops = (track: Track): boolean => scan(track.blocks, 0, 1) !== undefined;
+
+function first(level: Level | undefined, depth: number): Cursor | undefined {
+  const track = level?.tracks.find(hasStops);
+  return level === undefined || track === undefined ? undefined : on(level, depth, track, scan(track.blocks, 0, 1));
+}
+
+// The open block of a level, on the lowest track that shows it: what the next level hangs on.
+function openBlock(level: Level | undefined, depth: number, path: Path): Cursor | undefined {
+  const segment = path[depth];
+  if (level === undefined || segment === undefined) return undefined;
+  const row = level.tracks.findLast((track) => track.blocks.segment.includes(segment));
+  return row === undefined ? first(level, depth) : on(level, depth, row, row.blocks.segment.indexOf(segment));
+}
+
+// `levels` from the top, as they are drawn; one that is loading is undefined.
+export function navigate(levels: readonly (Level | undefined)[], path: Path, cursor: Cursor | undefined, to: Direction): Cursor | undefined {
+  const depth = cursor?.depth ?? levels.length - 1;
+  const level = levels[depth];
+  if (level === undefined) return undefined;
+  const seen = cursor === undefined ? undefined : underCursor(level, cursor);
+  if (seen === undefined) return first(level, depth);
+  const row = level.tracks.findIndex(({ id }) => id === seen.track);
+  const track = level.tracks[row]!;
+  const { blocks } = track;
+  const middle = seen.start + seen.duration / 2;
+  switch (to) {
+    case "left":
+      return on(level, depth, track, scan(blocks, seen.index - 1, -1));
+    case "right":
+      return on(level, depth, track, scan(blocks, seen.index + 1, 1));
+    case "home":
+      return on(level, depth, track, scan(blocks, 0, 1));
+    case "end":
+      return on(level, depth, track, scan(blocks, blocks.start.length - 1, -1));
+    case "up": {
+      const above = level.tracks.slice(0, row).findLast(hasStops);
+      return above === undefined ? openBlock(levels[depth - 1], depth - 1, path) : on(level, depth, above, nearest(above.blocks, middle));
+    }
+    case "down": {
+      const below = level.tracks.slice(row + 1).find(hasStops);
+      return below === undefined ? first(levels[depth + 1], depth + 1) : on(level, depth, below, nearest(below.blocks, middle));
+    }
+  }
+}

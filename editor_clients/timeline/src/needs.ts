@@ -1,0 +1,146 @@
+// What the page has to ask for, as a function of its state: a request per slot, gone from the list once its answer is in the state.
+import type { Breakdown, Level, Method, Metric, Params, Result, Span } from "./messages";
+import { breakdownKey, samePath, selectedPath, type Action, type LoadedLevel, type State } from "./state";
+
+export interface Need<M extends Method = Method> {
+  readonly slot: string; // one request at a time and slot
+  readonly method: M;
+  readonly params: Params<M>;
+  readonly depth?: number; // of a level
+  readonly done: (result: Result<M>) => Action;
+}
+
+const need = <M extends Method>(each: Need<M>): Need => each as unknown as Need;
+
+const OVERSCAN = 0.5; // of the span, on either side: a short pan shows nothing empty
+const MOST_WIDTH = 8192; // pixels, of the protocol
+const ROWS = 40; // of a breakdown: more are below a pixel
+const PARTS_SHOWN = 12; // rows of a breakdown whose own rows are shown below them
+const SEARCH_LIMIT = 50;
+const COARSER = 0.99; // a level this much coarser than the screen still counts as fine
+
+export const viewOf = (level: Level, zoom: Span | undefined): Span => zoom ?? level.extent;
+
+const covers = (outer: Span, inner: Span): boolean => outer[0] <= inner[0] && outer[1] >= inner[1];
+
+const hasMerged = (level: Level): boolean =>
+  level.tracks.some(({ blocks }) => {
+    const merged = blocks.kinds.indexOf("merged");
+    return merged >= 0 && blocks.kind.includes(merged);
+  });
+
+// Whether `loaded` shows `view` on `width` pixels as finely as a new answer would.
+export function isFine(loaded: LoadedLevel | undefined, view: Span, width: number): boolean {
+  if (loaded === undefined) return false;
+  const { extent, window } = loaded.level;
+  const seen: Span = [Math.max(view[0], extent[0]), Math.min(view[1], extent[1])];
+  if (seen[0] >= seen[1]) return true;
+  if (!covers(window, seen)) return false;
+  const density = loaded.width / (window[1] - window[0]);
+  return density >= (COARSER * width) / (view[1] - view[0]) || !hasMerged(loaded.level);
+}
+
+// The window to ask for: the view with some more on either side, within the extent.
+export function windowFor(view: Span, extent: Span, width: number): { from: number; to: number; width: number } {
+  const span = view[1] - view[0];
+  const from = Math.floor(Math.max(extent[0], view[0] - OVERSCAN * span));
+  const to = Math.ceil(Math.min(extent[1], view[1] + OVERSCAN * span));
+  return { from, to, width: Math.max(1, Math.min(MOST_WIDTH, Math.ceil((width * (to - from)) / span))) };
+}
+
+function levelNeeds(state: State, width: number): Need[] {
+  const { profile, step, path, zooms, unfold } = state.view;
+  if (profile === undefined || step === undefined) return [];
+  const needs: Need[] = [];
+  for (let depth = 0; depth <= path.length; depth++) {
+    const { whole, part } = state.levels[depth] ?? {};
+    const params = { profile, step, path: path.slice(0, depth), ...(unfold ? { unfold } : {}) };
+    const slot = `level ${depth}`;
+    if (whole === undefined || (zooms[depth] === undefined && !isFine(whole, whole.level.extent, width))) {
+      const done = (level: Level): Action => ({ type: "level", depth, whole: true, loaded: { level, width, unfold } });
+      needs.push(need({ slot, depth, method: "hotlens/timeline/level", params: { ...params, width }, done }));
+      continue;
+    }
+    const zoom = zooms[depth];
+    if (zoom === undefined || isFine(whole, zoom, width) || isFine(part, zoom, width)) continue;
+    const window = windowFor(zoom, whole.level.extent, width);
+    const done = (level: Level): Action => ({ type: "level", depth, whole: false, loaded: { level, width: window.width, unfold } });
+    needs.push(need({ slot, depth, method: "hotlens/timeline/level", params: { ...params, ...window }, done }));
+  }
+  return needs;
+}
+
+function selectionNeeds(state: State): Need[] {
+  const { profile, step } = state.view;
+  const path = selectedPath(state.view) ?? [];
+  if (profile === undefined || step === undefined || state.levels.length === 0) return [];
+  const needs: Need[] = [];
+  if (state.details === undefined || !samePath(state.details.path, path)) {
+    const done = (details: Result<"hotlens/timeline/details">): Action => ({ type: "details", details: { ...details, path } });
+    needs.push(need({ slot: "details", method: "hotlens/timeline/details", params: { profile, step, path }, done }));
+  }
+  const wantsArrows = state.overview?.hasDevice === true && path.length > 0;
+  if (wantsArrows && (state.arrows === undefined || !samePath(state.arrows.path, path))) {
+    const done = (arrows: Result<"hotlens/timeline/arrows">): Action => ({ type: "arrows", path, arrows });
+    needs.push(need({ slot: "arrows", method: "hotlens/timeline/arrows", params: { profile, step, path }, done }));
+  }
+  return needs;
+}
+
+function searchNeeds(state: State): Need[] {
+  const { profile, step } = state.view;
+  const { query, answer } = state.search;
+  if (query === "" || answer?.query === query || profile === undefined || step === undefined) return [];
+  const done = (matches: Result<"hotlens/timeline/search">): Action => ({ type: "matches", query, matches });
+  return [need({ slot: "search", method: "hotlens/timeline/search", params: { profile, step, query, limit: SEARCH_LIMIT }, done })];
+}
+
+export const METRICS: readonly Metric[] = ["time", "memory"];
+
+// The rows of a breakdown that show their own rows below them.
+export const openRows = (breakdown: Breakdown): readonly string[] =>
+  breakdown.rows.slice(0, PARTS_SHOWN).flatMap((row) => (row.children > 0 && row.module !== undefined ? [row.module] : []));
+
+function breakdownNeeds(state: State): Need[] {
+  const { profile, step } = state.view;
+  if (profile === undefined || step === undefined || state.levels.length === 0) return [];
+  const module = state.drill.at(-1)?.module;
+  return METRICS.flatMap((metric) => {
+    const top = state.breakdowns[breakdownKey(metric, module)];
+    const wanted = top === undefined ? [module] : openRows(top).filter((each) => state.breakdowns[breakdownKey(metric, each)] === undefined);
+    return wanted.map((each) => {
+      const key = breakdownKey(metric, each);
+      const params = { profile, step, metric, limit: ROWS, ...(each === undefined ? {} : { module: each }) };
+      const done = (breakdown: Breakdown): Action => ({ type: "breakdown", key, breakdown });
+      return need({ slot: `breakdown ${key}`, method: "hotlens/timeline/breakdown", params, done });
+    });
+  });
+}
+
+function comparisonNeeds(state: State): Need[] {
+  const { before, profile } = state.view;
+  if (before === undefined || profile === undefined) return [];
+  return ["", ...state.expanded]
+    .filter((module) => state.comparisons[module] === undefined)
+    .map((module) => {
+      const params = { before, after: profile, ...(module === "" ? {} : { module }) };
+      const done = (comparison: Result<"hotlens/timeline/compare">): Action => ({ type: "comparison", module, comparison });
+      return need({ slot: `compare ${module}`, method: "hotlens/timeline/compare", params, done });
+    });
+}
+
+// `width`: pixels of a track. What failed is not asked for again until the state that asked for it changes.
+export function needs(state: State, width: number): readonly Need[] {
+  const { profile } = state.view;
+  const all: Need[] = [];
+  if (state.profiles === undefined) {
+    const done = (profiles: Result<"hotlens/timeline/profiles">): Action => ({ type: "profiles", profiles });
+    all.push(need({ slot: "profiles", method: "hotlens/timeline/profiles", params: {}, done }));
+  } else if (profile !== undefined && state.overview === undefined) {
+    const done = (overview: Result<"hotlens/timeline/overview">): Action => ({ type: "overview", overview });
+    all.push(need({ slot: "overview", method: "hotlens/timeline/overview", params: { profile }, done }));
+  } else if (state.overview !== undefined) {
+    all.push(...levelNeeds(state, width), ...selectionNeeds(state), ...searchNeeds(state), ...breakdownNeeds(state), ...comparisonNeeds(state));
+  }
+  return all.filter((each) => state.failures[each.slot] === undefined);
+}

@@ -1,0 +1,92 @@
+// The strip of all steps: height is wall time, the line is the median, outliers stand out and say what was different.
+import { button, element } from "./dom";
+import { exact, signedTime, spoken, time } from "./format";
+import type { Overview, StepSummary } from "./messages";
+import { LEGEND, stageColour, isHatched, type Theme } from "./palette";
+import type { State } from "./state";
+import type { Store } from "./store";
+
+const HEADROOM = 1.15; // above the highest bar; an extreme outlier does not flatten the others
+const MOST_OVER_MEDIAN = 3;
+const LABELLED_STEPS = 10; // more steps are too narrow for their times
+
+// The height that stands for a bar's whole strip, in ns.
+export const stripTop = (overview: Overview): number => {
+  const highest = Math.max(1, ...overview.steps.map(({ wall }) => wall));
+  return HEADROOM * (overview.median > 0 ? Math.min(highest, MOST_OVER_MEDIAN * overview.median) : highest);
+};
+
+const share = (ns: number, top: number): string => `${Math.min(100, (ns / top) * 100).toFixed(1)}%`;
+
+function differences(step: StepSummary): string {
+  return step.differences.map(({ what, excess }) => `${signedTime(excess)} in ${spoken(what)}`).join(", ");
+}
+
+function bar(step: StepSummary, position: number, state: State, top: number, store: Store): HTMLElement {
+  const shown = position === state.view.step;
+  const outlier = step.outlier ? `, an outlier${step.differences.length > 0 ? `: ${differences(step)}` : ""}` : "";
+  const label = `step ${step.index}: ${time(step.wall)}${outlier}`;
+  const text = (state.overview?.steps.length ?? 0) <= LABELLED_STEPS ? `${step.index}  ${time(step.wall)}` : "";
+  return element(
+    "button",
+    {
+      class: `step${shown ? " shown" : ""}${step.outlier ? " outlier" : ""}`,
+      title: `${label}\n${exact(step.wall)}, device busy ${time(step.device)}`,
+      attributes: { type: "button", "aria-label": label, "aria-pressed": String(shown) },
+      on: { click: () => store.dispatch({ type: "show step", step: position }) },
+    },
+    element("span", { class: "bar", style: { height: share(step.wall, top) } }),
+    element("span", { class: "text", text }),
+  );
+}
+
+function words(overview: Overview, store: Store): HTMLElement {
+  const line = element("span", { class: "dim words" });
+  if (overview.steps.length > 1) line.append(`median ${time(overview.median)}, p10 ${time(overview.p10)}, p90 ${time(overview.p90)}`);
+  overview.steps.forEach((step, position) => {
+    if (!step.outlier || line.childElementCount > 0) return;
+    const what = step.differences[0] === undefined ? "" : `: ${signedTime(step.differences[0].excess)} in ${spoken(step.differences[0].what)}`;
+    line.append(" · ", button(`step ${step.index} is an outlier`, differences(step), () => store.dispatch({ type: "show step", step: position })), what);
+  });
+  return line;
+}
+
+// The stages that occur, each with its colour, in the order of a step.
+export function stagesShown(state: State): readonly string[] {
+  const seen = new Set<string>();
+  for (const { stage } of state.overview?.stages ?? []) seen.add(stage);
+  for (const data of state.levels) {
+    for (const { blocks } of data?.whole?.level.tracks ?? []) {
+      for (const stage of blocks.stages) seen.add(stage);
+      if (blocks.kinds.includes("idle")) seen.add("idle");
+      if (blocks.kinds.includes("wait")) seen.add("waiting");
+    }
+  }
+  return LEGEND.filter((stage) => seen.has(stage));
+}
+
+const WORDS: Readonly<Record<string, string>> = { earlier_step: "of an earlier step", idle: "idle" };
+
+export function renderLegend(stages: readonly string[], theme: Theme): HTMLElement[] {
+  return stages.map((stage) =>
+    element(
+      "span",
+      { class: "key" },
+      element("i", { class: isHatched(stage) ? "swatch hatched" : "swatch", style: { "--colour": stageColour(stage, theme) } }),
+      WORDS[stage] ?? spoken(stage),
+    ),
+  );
+}
+
+export function renderSteps(state: State, store: Store): HTMLElement[] {
+  const { overview } = state;
+  if (overview === undefined) return [element("div", { class: "skeleton" })];
+  const top = stripTop(overview);
+  const median = element("span", { class: "median", style: { bottom: share(overview.median, top) } });
+  const bars = overview.steps.map((step, position) => bar(step, position, state, top, store));
+  return [
+    element("span", { class: "dim", text: overview.steps.length === 1 ? "step" : "steps" }),
+    element("div", { class: "bars", attributes: { role: "group", "aria-label": "steps" } }, ...bars, ...(overview.steps.length > 1 ? [median] : [])),
+    words(overview, store),
+  ];
+}

@@ -1,0 +1,83 @@
+// Holds the state, tells who listens, and keeps asking the server for what the state needs.
+import { needs, type Need } from "./needs";
+import { reduce, type Action, type State } from "./state";
+import { RequestFailed, type Transport } from "./transport";
+
+export interface Store {
+  readonly get: () => State;
+  readonly dispatch: (action: Action) => void;
+  readonly subscribe: (listener: (state: State, before: State) => void) => void;
+  readonly setWidth: (trackWidth: number) => void; // pixels that a level is asked for
+}
+
+const same = (a: Need, b: Need): boolean => a.slot === b.slot && JSON.stringify(a.params) === JSON.stringify(b.params);
+
+export function createStore(initial: State, transport: Transport): Store {
+  let state = initial;
+  let width = 0;
+  let scheduled = false;
+  const listeners: ((state: State, before: State) => void)[] = [];
+  const running = new Set<string>(); // slots
+
+  function dispatch(action: Action): void {
+    const before = state;
+    state = reduce(state, action);
+    if (state === before) return;
+    for (const listener of listeners) listener(state, before);
+    schedule();
+  }
+
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    queueMicrotask(() => {
+      scheduled = false;
+      ask();
+    });
+  }
+
+  // A level says itself whether it still fits; of the rest an answer counts only while it is what the page needs.
+  const isWanted = (asked: Need): boolean => asked.depth !== undefined || needs(state, width).some((each) => same(each, asked));
+
+  async function send(asked: Need): Promise<void> {
+    try {
+      const result = await transport.request(asked.method, asked.params);
+      if (isWanted(asked)) dispatch(asked.done(result));
+    } catch (error) {
+      const gone = error instanceof RequestFailed && error.gone;
+      const message = error instanceof Error ? error.message : String(error);
+      if (needs(state, width).some((each) => same(each, asked))) {
+        dispatch({ type: "failed", slot: asked.slot, message, gone, ...(asked.depth === undefined ? {} : { depth: asked.depth }) });
+        if (gone) dispatch({ type: "changed" });
+      }
+    } finally {
+      running.delete(asked.slot);
+      schedule();
+    }
+  }
+
+  function ask(): void {
+    if (width === 0) return;
+    for (const each of needs(state, width)) {
+      if (running.has(each.slot)) continue;
+      running.add(each.slot);
+      void send(each);
+    }
+  }
+
+  transport.onNotification = (notification) => {
+    if (notification.method === "hotlens/timeline/changed") dispatch({ type: "changed" });
+    else dispatch({ type: "go", ...notification.params });
+  };
+  transport.onConnection = (connection) => dispatch({ type: "connection", connection });
+
+  return {
+    get: () => state,
+    dispatch,
+    subscribe: (listener) => void listeners.push(listener),
+    setWidth(trackWidth) {
+      width = trackWidth;
+      schedule();
+    },
+  };
+}

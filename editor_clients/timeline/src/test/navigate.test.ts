@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Cursor } from "../address";
+import { commandFor, COMMANDS } from "../keys";
+import { navigate, type Direction } from "../navigate";
+import { underCursor } from "../shown";
+import { levelOf, trackOf } from "./fixtures";
+
+const STEP = levelOf(
+  [
+    trackOf("cpu", [{ start: 0, duration: 10, label: "data" }, { start: 10, duration: 40, label: "forward", open: true }, { start: 50, duration: 50, label: "backward", open: true }]),
+    trackOf("gpu", [{ start: 0, duration: 20, label: "idle", kind: "idle" }, { start: 20, duration: 30, label: "forward", open: true }, { start: 60, duration: 40, label: "backward", open: true }], "device"),
+  ],
+  [0, 100],
+);
+const FORWARD = levelOf([trackOf("cpu", [{ start: 10, duration: 5, label: "conv1" }, { start: 15, duration: 35, label: "fc" }])], [10, 50], { path: ["forward"] });
+const LEVELS = [STEP, FORWARD];
+
+// "track label" after each key.
+function walk(from: Cursor | undefined, ...keys: Direction[]): string {
+  let cursor = from;
+  for (const key of keys) cursor = navigate(LEVELS, ["forward"], cursor, key) ?? cursor;
+  const seen = cursor === undefined ? undefined : underCursor(LEVELS[cursor.depth]!, cursor);
+  return seen === undefined ? "nothing" : `${cursor!.depth} ${seen.track} ${seen.label}`;
+}
+
+const AT: Cursor = { depth: 0, segment: "forward", track: "cpu" };
+
+test("arrows walk a track, its ends hold", () => {
+  assert.equal(walk(AT, "left"), "0 cpu data");
+  assert.equal(walk(AT, "left", "left"), "0 cpu data");
+  assert.equal(walk(AT, "right", "right"), "0 cpu backward");
+  assert.equal(walk(AT, "home"), "0 cpu data");
+  assert.equal(walk(AT, "end"), "0 cpu backward");
+});
+
+test("idle time is passed over", () => {
+  assert.equal(walk(AT, "down"), "0 gpu forward");
+  assert.equal(walk(AT, "down", "left"), "0 gpu forward");
+  assert.equal(walk({ depth: 0, segment: "data", track: "cpu" }, "down"), "0 gpu forward");
+});
+
+test("down from the last track enters the level below, up from the first leaves to what it hangs on", () => {
+  assert.equal(walk(AT, "down", "down"), "1 cpu conv1");
+  assert.equal(walk(AT, "down", "down", "right", "down"), "1 cpu fc");
+  assert.equal(walk(AT, "down", "down", "up"), "0 gpu forward");
+  assert.equal(walk(AT, "up"), "0 cpu forward");
+});
+
+test("without a cursor the first block of the deepest level is taken", () => {
+  assert.equal(walk(undefined, "right"), "1 cpu conv1");
+});
+
+test("a cursor that has lost its block, or a level that is loading, breaks nothing", () => {
+  assert.equal(walk({ depth: 0, segment: "vanished", track: "cpu" }, "right"), "0 cpu data");
+  assert.equal(navigate([undefined], [], undefined, "right"), undefined);
+  assert.equal(navigate([levelOf([], [0, 1])], [], undefined, "down"), undefined);
+});
+
+test("every key has one meaning, and keys with modifiers are left to the editor", () => {
+  const keys = COMMANDS.flatMap((each) => [...each.keys] as string[]);
+  assert.equal(new Set(keys).size, keys.length);
+  const plain = { ctrlKey: false, altKey: false, metaKey: false };
+  assert.equal(commandFor({ ...plain, key: "f" }), "fit");
+  assert.equal(commandFor({ ...plain, ctrlKey: true, key: "f" }), undefined);
+  assert.equal(commandFor({ ...plain, key: "q" }), undefined);
+});

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { layoutSlices, mainPart } from "../breakdown";
+import { sorted } from "../compare";
+import { pictureAsSvg } from "../export_picture";
+import { layoutPicture } from "../layout";
+import type { BreakdownRow, CompareRow } from "../messages";
+import type { Colours } from "../palette";
+import { stripTop } from "../steps";
+import { levelOf, random, trackOf } from "./fixtures";
+
+const COLOURS: Colours = { theme: "dark", ground: "#1e1e1e", text: "#d4d4d4", dim: "#8b8b8b", line: "#3c3c3c", accent: "#4daafc", font: "sans-serif" };
+const measure = (text: string): number => text.length * 7;
+
+test("an exported picture is one well-formed document, whatever a trace calls its blocks", () => {
+  const names = ["<script>alert(1)</script>", "a & b \"c\" 'd'", "\u0000\u0007]]>", "</text></svg>", "x".repeat(10_000)];
+  const blocks = names.map((label, index) => ({ start: index * 100, duration: 90, label, segment: String(index) }));
+  const level = levelOf([trackOf("<b>&", blocks)], [0, 500]);
+  const picture = layoutPicture([{ title: "<i>", level, view: [0, 500] }], 2000);
+  const svg = pictureAsSvg(picture, { path: [], cursor: { depth: 0, segment: "0" }, arrows: [], note: "&" }, COLOURS, measure);
+  // Only marks of our own, every attribute quoted, no raw control characters: nothing of a name is markup.
+  const tags = new Set([...svg.matchAll(/<\/?([a-zA-Z]+)/g)].map(([, name]) => name));
+  assert.deepEqual([...tags].sort(), ["defs", "line", "rect", "svg", "text"]);
+  assert.ok(!/&(?!#\d+;)/.test(svg) && !/[\u0000-\u0008]/.test(svg));
+  assert.equal(svg.match(/<text/g)?.length, svg.match(/<\/text>/g)?.length);
+  assert.ok(svg.includes("&#60;script&#62;"));
+});
+
+test("a breakdown's slices have the width of their share and together fill the bar", () => {
+  for (let seed = 1; seed <= 100; seed++) {
+    const next = random(seed);
+    const rows: BreakdownRow[] = Array.from({ length: 1 + Math.floor(next() * 60) }, (_, index) => ({
+      label: String(index), kind: "module", value: Math.floor(next() ** 3 * 1e6), parts: [], children: 0,
+    }));
+    const whole = rows.reduce((sum, { value }) => sum + value, 0);
+    const slices = layoutSlices(rows, whole, 0.25, 0.5);
+    if (whole === 0) continue;
+    let at = 0.25;
+    for (const slice of slices) {
+      assert.ok(Math.abs(slice.left - at) < 1e-9, `seed ${seed}`);
+      if (slice.row !== undefined) assert.ok(Math.abs(slice.width - (slice.row.value / whole) * 0.5) < 1e-9, `seed ${seed}`);
+      at += slice.width;
+    }
+    assert.ok(Math.abs(at - 0.75) < 1e-9, `seed ${seed}`);
+  }
+  assert.deepEqual(layoutSlices([], 0, 0, 1), []);
+});
+
+test("a row has the colour of what most of it is", () => {
+  const row = { label: "r", kind: "module", value: 3, children: 0, parts: [{ what: "forward", value: 1 }, { what: "backward", value: 2 }] };
+  assert.equal(mainPart(row), "backward");
+  assert.equal(mainPart({ ...row, parts: [] }), "module");
+});
+
+test("the largest change comes first, noise last", () => {
+  const row = (module: string, change: CompareRow["change"], before?: number, after?: number): CompareRow => ({
+    module, class: "M", change, noise: 1, children: 0, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }),
+  });
+  const rows = [row("same", "same", 10, 90), row("faster", "faster", 30, 10), row("new", "added", undefined, 50), row("slower", "slower", 10, 15)];
+  assert.deepEqual(sorted(rows).map(({ module }) => module), ["new", "faster", "slower", "same"]);
+});
+
+test("one extreme step does not flatten the others", () => {
+  const steps = [10, 11, 500].map((wall, index) => ({ index, wall, device: 0, outlier: false, differences: [] }));
+  const overview = { steps, median: 11 } as unknown as Parameters<typeof stripTop>[0];
+  assert.ok(stripTop(overview) < 50);
+  assert.ok(stripTop({ ...overview, steps: [] }) > 0);
+});

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readAddress, START, writeAddress, type View } from "../address";
+import { isFine, needs, windowFor } from "../needs";
+import type { Overview, Span } from "../messages";
+import { initialState, reduce, selectedPath, type Action, type State } from "../state";
+import { levelOf, random, trackOf } from "./fixtures";
+
+const OVERVIEW: Overview = {
+  profile: { id: "p", source: "train.py", devices: [], guessed: false },
+  steps: [0, 1, 2].map((index) => ({ index, wall: 10, device: 0, outlier: false, differences: [] })),
+  representative: 1, median: 10, p10: 9, p90: 11, hasDevice: false, stages: [], buckets: [], warnings: [], compareWith: [],
+};
+const PROFILES = { profiles: [{ id: "p", source: "train.py" }, { id: "old", source: "old.py" }], current: "p" };
+
+const play = (state: State, ...actions: Action[]): State => actions.reduce(reduce, state);
+const opened = (view: View = START): State => play(initialState(view), { type: "profiles", profiles: PROFILES }, { type: "overview", overview: OVERVIEW });
+
+function loaded(depth: number, path: readonly string[], width = 1000): Action {
+  const track = trackOf("cpu", [{ start: 0, duration: 1000, label: path[0] ?? "forward", open: true }]);
+  return { type: "level", depth, whole: true, loaded: { level: levelOf([track], [0, 1000], { path, step: 1 }), width, unfold: false } };
+}
+
+test("the current profile and its representative step are shown when nothing else was asked for", () => {
+  const state = opened();
+  assert.equal(state.view.profile, "p");
+  assert.equal(state.view.step, 1);
+});
+
+test("an address that names an older profile and step is followed", () => {
+  const state = opened({ ...START, profile: "old", step: 2 });
+  assert.deepEqual([state.view.profile, state.view.step], ["old", 2]);
+});
+
+test("a profile that is gone gives way to the current one, and that is said", () => {
+  const state = opened({ ...START, profile: "vanished", step: 0, path: ["forward"] });
+  assert.equal(state.view.profile, "p");
+  assert.match(state.note ?? "", /gone/);
+});
+
+test("opening a block above drops the levels below it; closing leaves the cursor on what was open", () => {
+  let state = play(opened(), loaded(0, []), { type: "open", path: ["forward"] }, loaded(1, ["forward"]), { type: "open", path: ["forward", "layer1"] });
+  state = play(state, loaded(2, ["forward", "layer1"]), { type: "zoom", depth: 2, span: [10, 20] });
+  const other = play(state, { type: "open", path: ["backward"] });
+  assert.deepEqual([other.view.path, other.levels.length, other.view.zooms.length], [["backward"], 1, 1]);
+  const up = play(state, { type: "close", depth: 1 });
+  assert.deepEqual([up.view.path, selectedPath(up.view)], [["forward"], ["forward", "layer1"]]);
+  assert.equal(up.levels.length, 2);
+});
+
+test("a block chosen elsewhere opens its parent and stands under the cursor; levels that are open stay", () => {
+  const deep = play(opened(), { type: "open", path: ["forward", "layer1", "0"] });
+  const near = play(deep, { type: "go", path: ["forward", "layer2"] });
+  assert.deepEqual([near.view.path, selectedPath(near.view)], [["forward", "layer1", "0"], ["forward", "layer2"]]);
+  const far = play(deep, { type: "go", path: ["backward", "loss"] });
+  assert.deepEqual([far.view.path, selectedPath(far.view)], [["backward"], ["backward", "loss"]]);
+  const otherStep = play(deep, { type: "go", profile: "p", step: 2, path: ["forward", "fc"] });
+  assert.deepEqual([otherStep.view.step, otherStep.view.path, otherStep.levels.length], [2, ["forward"], 0]);
+});
+
+test("answers that nobody waits for change nothing", () => {
+  const state = play(opened(), loaded(0, []), { type: "open", path: ["forward"] });
+  assert.equal(play(state, loaded(1, ["backward"])), state);
+  assert.equal(play(state, loaded(5, ["a", "b", "c", "d", "e"])), state);
+  const later = play(state, { type: "show step", step: 0 });
+  assert.equal(play(later, loaded(0, [])), later);
+});
+
+test("a path from an old address that leads nowhere ends at the level that exists", () => {
+  const state = play(opened({ ...START, path: ["forward", "gone", "x"] }), { type: "failed", slot: "level 2", message: "no such block", gone: true, depth: 2 });
+  assert.deepEqual(state.view.path, ["forward"]);
+  assert.match(state.note ?? "", /does not exist/);
+});
+
+test("profiles, overview, then every open level and the details are asked for, each once", () => {
+  const start = initialState({ ...START, path: ["forward"] });
+  assert.deepEqual(needs(start, 800).map(({ slot }) => slot), ["profiles"]);
+  const listed = reduce(start, { type: "profiles", profiles: PROFILES });
+  assert.deepEqual(needs(listed, 800).map(({ slot }) => slot), ["overview"]);
+  const known = reduce(listed, { type: "overview", overview: OVERVIEW });
+  assert.deepEqual(needs(known, 800).map(({ slot }) => slot), ["level 0", "level 1"]);
+  const drawn = play(known, loaded(0, []), loaded(1, ["forward"]));
+  const slots = needs(drawn, 800).map(({ slot }) => slot);
+  assert.ok(slots.includes("details") && !slots.some((slot) => slot.startsWith("level")));
+});
+
+test("what failed is not asked for again before something changes", () => {
+  const failed = play(opened(), { type: "failed", slot: "level 0", message: "broken", gone: false });
+  assert.deepEqual(needs(failed, 800).filter(({ slot }) => slot === "level 0"), []);
+  const moved = play(failed, { type: "move", cursor: { depth: 0, segment: "forward" } });
+  assert.equal(needs(moved, 800).filter(({ slot }) => slot === "level 0").length, 1);
+});
+
+test("a level without merged blocks is never asked for again by zooming; one with merged blocks is, as fine as the screen", () => {
+  const merged = trackOf("cpu", [{ start: 0, duration: 10, label: "many", kind: "merged", count: 9 }]);
+  const clear = trackOf("cpu", [{ start: 0, duration: 10, label: "one" }]);
+  const coarse = { level: levelOf([merged], [0, 1000]), width: 1000, unfold: false };
+  assert.ok(isFine({ ...coarse, level: levelOf([clear], [0, 1000]) }, [10, 11], 1000));
+  assert.ok(isFine(coarse, [0, 1000], 1000));
+  assert.ok(!isFine(coarse, [0, 500], 1000));
+  assert.ok(!isFine(undefined, [0, 500], 1000));
+});
+
+test("a window holds the view with a margin, within the extent, as dense as the screen", () => {
+  const next = random(3);
+  for (let round = 0; round < 500; round++) {
+    const extent: Span = [Math.floor(next() * 1000), 1000 + Math.floor(next() * 1e9)];
+    const from = extent[0] + next() * (extent[1] - extent[0]) * 0.9;
+    const view: Span = [from, from + Math.max(20, next() * (extent[1] - from))];
+    const width = 1 + Math.floor(next() * 4000);
+    const asked = windowFor(view, extent, width);
+    assert.ok(asked.from <= view[0] && asked.to >= Math.min(view[1], extent[1]) && asked.from >= extent[0] && asked.to <= extent[1]);
+    assert.ok(asked.width >= 1 && asked.width <= 8192);
+    const density = asked.width / (asked.to - asked.from);
+    if (asked.width < 8192) assert.ok(density >= (0.999 * width) / (view[1] - view[0]));
+  }
+});
+
+test("an address restores what was shown, whatever the names hold", () => {
+  const view: View = {
+    profile: "a b&c=/#", step: 3, path: ["forward", "lay/er 1", "ü<script>"], unfold: true, before: "old",
+    zooms: [undefined, [5, 90], undefined, [100, 250]], cursor: { depth: 2, segment: "ü<script>", track: "cpu 1" },
+  };
+  const { zooms, ...rest } = readAddress(`#${writeAddress(view)}`);
+  const { zooms: expected, ...same } = view;
+  assert.deepEqual(rest, same);
+  assert.deepEqual(zooms.map((zoom) => zoom ?? null), expected.map((zoom) => zoom ?? null));
+});
+
+test("an address that was cut or made up is read as far as it makes sense", () => {
+  for (const text of ["", "#", "#path=%E0%A4%A", "#step=-4&from=9&to=3", "#zoom=1,2&at=a/b/c", "#step=x"]) {
+    const view = readAddress(text);
+    assert.equal(view.step, undefined, text);
+    assert.equal(view.cursor, undefined, text);
+    assert.ok(view.zooms.every((zoom) => zoom === undefined), text);
+  }
+});
+
+test("random actions leave a state that the page can draw", () => {
+  for (let seed = 1; seed <= 200; seed++) {
+    const next = random(seed);
+    const pick = <T>(...values: T[]): T => values[Math.floor(next() * values.length)]!;
+    const path = (): string[] => Array.from({ length: Math.floor(next() * 4) }, () => pick("a", "b", "c"));
+    let state = opened();
+    for (let round = 0; round < 60; round++) {
+      const depth = Math.floor(next() * (state.view.path.length + 1));
+      const at = path();
+      state = reduce(state, pick<Action>(
+        { type: "open", path: at }, { type: "close", depth }, { type: "go", path: at, step: pick(0, 1, 2) }, { type: "zoom", depth, span: [1, 2] }, { type: "zoom", depth },
+        loaded(at.length, at), { type: "show step", step: pick(0, 1, 2) }, { type: "unfold" }, { type: "changed" }, { type: "profiles", profiles: PROFILES },
+        { type: "failed", slot: `level ${depth}`, message: "no", gone: next() < 0.5, depth }, { type: "overview", overview: OVERVIEW },
+      ));
+      const { view } = state;
+      assert.ok(state.levels.length <= view.path.length + 1 && view.zooms.length <= view.path.length + 1, `seed ${seed} round ${round}`);
+      assert.ok(view.cursor === undefined || view.cursor.depth <= view.path.length, `seed ${seed} round ${round}: cursor`);
+      state.levels.forEach((data, at) => assert.deepEqual(data?.whole?.level.path ?? view.path.slice(0, at), view.path.slice(0, at), `seed ${seed}`));
+    }
+  }
+});
