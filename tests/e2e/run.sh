@@ -35,7 +35,8 @@ count() {
 packages() { [ -d "$1/node_modules" ] || (cd "$1" && npm ci --ignore-scripts --silent); }
 
 build_extension() {
-  packages "$root/editor_clients/vscode" && cd "$root/editor_clients/vscode" && npm test --silent && npm run --silent package
+  packages "$root/editor_clients/timeline" && (cd "$root/editor_clients/timeline" && npm run --silent build) &&
+    packages "$root/editor_clients/vscode" && cd "$root/editor_clients/vscode" && npm test --silent && npm run --silent package
 }
 
 vscode() {

@@ -27,7 +27,7 @@ export interface Environment {
   readonly width: () => number; // of a track, pixels
   readonly focusSearch: () => void;
   readonly savePicture: (kind: "svg" | "png") => void;
-  readonly saveText: (name: string, text: string) => void;
+  readonly save: (name: string, file: Blob) => void;
 }
 
 // The line that stands for a block: where it is defined, else the first that is known.
@@ -190,7 +190,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
     transport
       .request("hotlens/timeline/export", { profile, step, from, to })
       .then(({ name, text }) => {
-        environment.saveText(name, text);
+        environment.save(name, new Blob([text], { type: "application/json" }));
         note(`${name} holds ${time(to - from)} (${exact(to - from)}); open it at ui.perfetto.dev.`);
       })
       .catch((error: Error) => note(error.message));

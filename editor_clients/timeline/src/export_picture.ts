@@ -13,13 +13,14 @@ export function pictureAsSvg(picture: Picture, marks: Marks, colours: Colours, m
   return pen.document(picture.width, picture.height, colours.ground);
 }
 
-function save(name: string, blob: Blob): void {
-  const address = URL.createObjectURL(blob);
+// Where a file goes: a download of the browser, or the editor's own dialogue.
+export type Save = (name: string, file: Blob) => void;
+
+export function download(name: string, file: Blob): void {
+  const address = URL.createObjectURL(file);
   element("a", { attributes: { href: address, download: name } }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
-
-export const saveText = (name: string, text: string): void => save(name, new Blob([text], { type: "application/octet-stream" }));
 
 function canvasOf(width: number, height: number): { canvas: HTMLCanvasElement; context: CanvasRenderingContext2D } {
   const canvas = element("canvas");
@@ -28,7 +29,7 @@ function canvasOf(width: number, height: number): { canvas: HTMLCanvasElement; c
   return { canvas, context: canvas.getContext("2d")! };
 }
 
-export function savePicture(kind: "svg" | "png", picture: Picture, marks: Marks, colours: Colours, name: string): void {
+export function savePicture(save: Save, kind: "svg" | "png", picture: Picture, marks: Marks, colours: Colours, name: string): void {
   if (kind === "svg") {
     const { context } = canvasOf(1, 1);
     context.font = `${FONT_SIZE}px ${colours.font}`;

@@ -1,5 +1,6 @@
 // The page: connects to the server, keeps the address, and starts the screen.
 import { readAddress, writeAddress, type View } from "./address";
+import { download } from "./export_picture";
 import { createScreen } from "./screen";
 import { initialState } from "./state";
 import { createStore } from "./store";
@@ -26,9 +27,13 @@ function storedView(): View {
   return readAddress(typeof state === "string" ? state : location.hash);
 }
 
+function saveInEditor(name: string, file: Blob): void {
+  void file.arrayBuffer().then((data) => webview?.postMessage({ save: { name, data: new Uint8Array(data) } }));
+}
+
 const transport = connect(webview === undefined ? browserWire() : webviewWire(webview));
 const store = createStore(initialState(storedView()), transport);
-createScreen(store, transport);
+createScreen(store, transport, webview === undefined ? download : saveInEditor);
 
 let waiting = 0;
 store.subscribe((state, before) => {

@@ -4,7 +4,7 @@ import { createCommands, type Commands } from "./commands";
 import { renderCompare } from "./compare";
 import { renderDetails, seenUnderCursor } from "./details";
 import { button, element } from "./dom";
-import { saveText, savePicture } from "./export_picture";
+import { savePicture, type Save } from "./export_picture";
 import { time } from "./format";
 import { renderHeader } from "./header";
 import { commandFor, COMMANDS, keyNames, type Command } from "./keys";
@@ -66,7 +66,7 @@ function spokenSelection(state: State, width: number): string {
 
 const isTyping = (target: EventTarget | null): boolean => target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
 
-export function createScreen(store: Store, transport: Transport): void {
+export function createScreen(store: Store, transport: Transport, save: Save): void {
   const levels = createLevels(store);
   const header = element("header");
   const steps = element("div", { class: "steps" });
@@ -85,8 +85,8 @@ export function createScreen(store: Store, transport: Transport): void {
   commands = createCommands(store, transport, {
     width: levels.trackWidth,
     focusSearch: search.focus,
-    saveText,
-    savePicture: (kind) => savePicture(kind, levels.picture(), levels.marks(), levels.colours(), "hotlens-timeline"),
+    save,
+    savePicture: (kind) => savePicture(save, kind, levels.picture(), levels.marks(), levels.colours(), "hotlens-timeline"),
   });
   levels.bindCommands(commands);
 

@@ -15,9 +15,11 @@ import { RunProgress } from "./progress";
 import { findPython } from "./python";
 import { findServer, isServer, probeByVersion, type NoServer } from "./server";
 import { StatusItem, type ProfileState } from "./status";
+import { NOTIFICATIONS, Timeline, type TimelineServer } from "./timeline";
 
 export const SERVER_PROFILE = "hotlens.server.profile";
 export const SERVER_CANCEL = "hotlens.server.cancel";
+const SERVER_TIMELINE = "hotlens.server.openTimeline";
 
 // What the server takes as the argument of SERVER_PROFILE.
 export interface ProfileRequest {
@@ -25,6 +27,11 @@ export interface ProfileRequest {
   readonly script?: string;
   readonly args?: readonly string[];
   readonly python?: string;
+}
+
+interface Position {
+  readonly line: number;
+  readonly character: number;
 }
 
 // What this client understands beside LSP, see protocol/MESSAGES.md.
@@ -37,12 +44,19 @@ const OWN_MESSAGES: StaticFeature = {
   clear: () => undefined,
 };
 
-export class Client implements vscode.Disposable {
+export class Client implements vscode.Disposable, TimelineServer {
+  readonly timeline: Timeline;
   private running: LanguageClient | undefined;
   private readonly status = new StatusItem();
   private work: Promise<unknown> = Promise.resolve(); // starts and stops follow one another
 
-  constructor(private readonly log: vscode.LogOutputChannel) {}
+  // `page`: the folder of the timeline's page.
+  constructor(
+    private readonly log: vscode.LogOutputChannel,
+    page: vscode.Uri,
+  ) {
+    this.timeline = new Timeline(page, this);
+  }
 
   start(): Promise<boolean> {
     return this.queue(() => this.startNow());
@@ -69,6 +83,16 @@ export class Client implements vscode.Disposable {
     if (this.running === undefined && !(await this.start())) return false;
     await vscode.commands.executeCommand(command, ...args);
     return true;
+  }
+
+  async request(method: string, params: object): Promise<unknown> {
+    await this.start();
+    if (this.running === undefined) throw new Error("The hotlens program is not running. The log says why: Hotlens: Show Log.");
+    return this.running.sendRequest(method, params);
+  }
+
+  notify(method: string, params: object): void {
+    void this.running?.sendNotification(method, params);
   }
 
   private queue<T>(step: () => Promise<T>): Promise<T> {
@@ -98,13 +122,16 @@ export class Client implements vscode.Disposable {
       void this.offer(`Hotlens: ${server.path} did not start. The log says why.`, "Show Log");
       return false;
     }
+    for (const method of NOTIFICATIONS) client.onNotification(method, (params) => this.timeline.forward(method, params));
     this.running = client;
+    this.timeline.serverIs("open");
     return true;
   }
 
   private async stopNow(): Promise<void> {
     const client = this.running;
     this.running = undefined;
+    this.timeline.serverIs("lost");
     await client?.dispose();
   }
 
@@ -126,10 +153,11 @@ export class Client implements vscode.Disposable {
       documentSelector: [{ scheme: "file", language: "python" }],
       outputChannel: this.log,
       initializationOptions: () => ({ trusted: vscode.workspace.isTrusted }),
-      // Links in hovers may start this one command; its handler takes nothing from the link.
-      markdown: { isTrusted: { enabledCommands: ["hotlens.profile"] } },
+      // Links in hovers may start these commands: one takes nothing from the link, the other only the block to show.
+      markdown: { isTrusted: { enabledCommands: ["hotlens.profile", "hotlens.showTimeline"] } },
       middleware: {
         executeCommand: async (command: string, args: unknown[], next: (command: string, args: unknown[]) => unknown) => {
+          if (command === SERVER_TIMELINE) return this.timeline.show(selectionOf(args[0]));
           if (command !== SERVER_PROFILE) return next(command, args);
           const request = await prepareProfile(args[0]);
           return request === undefined ? undefined : next(command, [request]);
@@ -137,6 +165,14 @@ export class Client implements vscode.Disposable {
         // Asked for by a person only: an action that is there for every line would light the bulb on every line.
         provideCodeActions: (document, range, context, token, next) =>
           context.triggerKind === vscode.CodeActionTriggerKind.Automatic ? [] : next(document, range, context, token),
+        window: {
+          // A line that the timeline asked for opens beside it, not over it.
+          showDocument: async (params, token, next) => {
+            const viewColumn = this.timeline.column();
+            if (viewColumn === undefined || params.external === true) return next(params, token);
+            return { success: await showBeside(params.uri, params.selection, viewColumn) };
+          },
+        },
         handleWorkDoneProgress: (token, value, next) => {
           if (!progress.handle(token, value)) next(token, value);
           else if (value.kind === "end") next(token, value); // lets the client forget the token
@@ -154,6 +190,24 @@ function serverOptions(program: string): ServerOptions {
   const [folder] = workspaceFolders();
   // The client appends --stdio.
   return { command: program, args: ["lsp"], transport: TransportKind.stdio, options: folder === undefined ? {} : { cwd: folder } };
+}
+
+async function showBeside(uri: string, selection: { start: Position; end: Position } | undefined, viewColumn: vscode.ViewColumn): Promise<boolean> {
+  const at = ({ line, character }: Position): vscode.Position => new vscode.Position(line, character);
+  const range = selection === undefined ? {} : { selection: new vscode.Range(at(selection.start), at(selection.end)) };
+  try {
+    await vscode.window.showTextDocument(vscode.Uri.parse(uri), { viewColumn, preserveFocus: true, ...range });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// What a lens or a link says about the block to show, if it names one.
+export function selectionOf(asked: unknown): object | undefined {
+  if (typeof asked !== "object" || asked === null || !("path" in asked) || !Array.isArray(asked.path)) return undefined;
+  const { profile, step } = asked as { profile?: unknown; step?: unknown };
+  return { path: asked.path, ...(typeof profile === "string" ? { profile } : {}), ...(typeof step === "number" ? { step } : {}) };
 }
 
 // The request with what this editor knows, or undefined when nothing may run.

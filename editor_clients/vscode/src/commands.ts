@@ -1,6 +1,6 @@
 // The commands a person can run. Each is one sentence to the client.
 import * as vscode from "vscode";
-import { SERVER_CANCEL, SERVER_PROFILE, type Client } from "./client";
+import { selectionOf, SERVER_CANCEL, SERVER_PROFILE, type Client } from "./client";
 
 export function registerCommands(client: Client, log: vscode.LogOutputChannel): vscode.Disposable[] {
   return [
@@ -10,6 +10,9 @@ export function registerCommands(client: Client, log: vscode.LogOutputChannel): 
       await client.execute(SERVER_PROFILE, uri === undefined ? {} : { uri: uri.toString() });
     }),
     vscode.commands.registerCommand("hotlens.cancel", () => client.execute(SERVER_CANCEL)),
+    vscode.commands.registerCommand("hotlens.showTimeline", async (asked: unknown) => {
+      if (await client.start()) client.timeline.show(selectionOf(asked));
+    }),
     vscode.commands.registerCommand("hotlens.restart", () => client.restart()),
     vscode.commands.registerCommand("hotlens.showLog", () => log.show()),
   ];

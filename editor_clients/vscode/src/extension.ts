@@ -3,17 +3,20 @@ import * as vscode from "vscode";
 import { Client } from "./client";
 import { registerCommands } from "./commands";
 import { RESTARTING_SETTINGS } from "./config";
+import { VIEW_TYPE } from "./timeline";
 
 let client: Client | undefined;
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const log = vscode.window.createOutputChannel("Hotlens", { log: true });
-  const started = new Client(log);
+  const started = new Client(log, vscode.Uri.joinPath(context.extensionUri, "dist", "timeline"));
   client = started;
   context.subscriptions.push(
     log,
     started,
     ...registerCommands(started, log),
+    vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, started.timeline),
+    vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => started.timeline.cursorMoved(textEditor)),
     // Trust changes which programs may be started and what the server may offer.
     vscode.workspace.onDidGrantWorkspaceTrust(() => started.restart()),
     vscode.workspace.onDidChangeConfiguration((event) => {
