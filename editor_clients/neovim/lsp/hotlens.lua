@@ -16,11 +16,16 @@ return {
   handlers = {
     ['workspace/inlayHint/refresh'] = function(_, _, ctx) return require('hotlens.hints').on_refresh(ctx) end,
     ['workspace/codeLens/refresh'] = function(_, _, ctx) return require('hotlens.client').on_lens_refresh(ctx) end,
+    ['hotlens/timeline/select'] = function(_, block) require('hotlens.timeline').on_select(block) end,
+    ['hotlens/timeline/changed'] = function() require('hotlens.timeline').on_changed() end,
     ['hotlens/profileChanged'] = function() end, -- hints and lenses are refreshed by their own requests
     ['window/showMessage'] = function(_, message) require('hotlens.messages').show(message) end,
     ['window/logMessage'] = function(_, message) require('hotlens.messages').record(message) end,
   },
   commands = {
+    ['hotlens.server.openTimeline'] = function(command, ctx)
+      require('hotlens.timeline').open(assert(vim.lsp.get_client_by_id(ctx.client_id)), nil, command.arguments and command.arguments[1])
+    end,
     ['hotlens.server.profile'] = function(command, ctx) require('hotlens.client').profile(command, ctx) end,
   },
   settings = { hotlens = {} },

@@ -1,4 +1,4 @@
--- :Hotlens profile | cancel | restart | log
+-- :Hotlens profile | cancel | timeline [browser | text] | restart | log
 local M = {}
 
 local RESTART_TIMEOUT_MS = 3000
@@ -7,13 +7,14 @@ local function client_here()
   return vim.lsp.get_clients({ name = 'hotlens', bufnr = 0 })[1] or vim.lsp.get_clients({ name = 'hotlens' })[1]
 end
 
-local function execute(command)
+local function with_client(act)
   local client = client_here()
-  if not client then
-    vim.notify('Hotlens: no server is running. Open a Python file; :checkhealth hotlens says what is missing.', vim.log.levels.WARN)
-    return
-  end
-  client:exec_cmd({ title = command, command = command }, { bufnr = vim.api.nvim_get_current_buf() })
+  if client then return act(client) end
+  vim.notify('Hotlens: no server is running. Open a Python file; :checkhealth hotlens says what is missing.', vim.log.levels.WARN)
+end
+
+local function execute(command)
+  with_client(function(client) client:exec_cmd({ title = command, command = command }, { bufnr = vim.api.nvim_get_current_buf() }) end)
 end
 
 local function restart()
@@ -36,6 +37,9 @@ end
 local SUBCOMMANDS = {
   profile = function() execute('hotlens.server.profile') end,
   cancel = function() execute('hotlens.server.cancel') end,
+  timeline = function(how)
+    with_client(function(client) require('hotlens.timeline').open(client, how) end)
+  end,
   restart = restart,
   log = function() require('hotlens.messages').open_log() end,
 }
@@ -43,7 +47,7 @@ local SUBCOMMANDS = {
 ---@param args string[]
 function M.run(args)
   local subcommand = SUBCOMMANDS[args[1]]
-  if subcommand then return subcommand() end
+  if subcommand then return subcommand(args[2]) end
   vim.notify(('Hotlens: there is no :Hotlens %s. Use %s.'):format(args[1], table.concat(M.names(), ', ')), vim.log.levels.ERROR)
 end
 
@@ -55,7 +59,10 @@ function M.names()
 end
 
 function M.complete(lead, line)
-  if line:match('^%S+%s+%S+%s') then return {} end -- one word only
+  if line:match('^%S+%s+timeline%s+%S*$') then
+    return vim.tbl_filter(function(name) return vim.startswith(name, lead) end, { 'browser', 'text' })
+  end
+  if line:match('^%S+%s+%S+%s') then return {} end
   return vim.tbl_filter(function(name) return vim.startswith(name, lead) end, M.names())
 end
 

@@ -1,0 +1,75 @@
+-- :Hotlens timeline: the page in a browser, or the same levels as text where there is no browser (over SSH).
+local M = {}
+
+local view = require('hotlens.timeline_view')
+
+local CURSOR_REST_MS = 150 -- a cursor that rests this long is meant
+local OPEN = 'hotlens.server.openTimeline'
+local group = vim.api.nvim_create_augroup('hotlens.timeline', {})
+
+local in_browser = false
+local resting = assert(vim.uv.new_timer())
+
+local function tell_cursor(client, bufnr)
+  if not vim.api.nvim_buf_is_valid(bufnr) or vim.api.nvim_get_current_buf() ~= bufnr then return end
+  local params = vim.lsp.util.make_position_params(0, client.offset_encoding)
+  client:notify('hotlens/timeline/cursor', params)
+end
+
+local function cursor_moved(event)
+  if not (in_browser or view.is_open()) then return end
+  local client = vim.lsp.get_clients({ name = 'hotlens', bufnr = event.buf })[1]
+  if not client then return end
+  resting:start(CURSOR_REST_MS, 0, vim.schedule_wrap(function() tell_cursor(client, event.buf) end))
+end
+
+local function follow_cursor()
+  vim.api.nvim_clear_autocmds({ group = group })
+  vim.api.nvim_create_autocmd('CursorMoved', { group = group, pattern = '*.py', callback = cursor_moved })
+end
+
+local function over_ssh() return (vim.env.SSH_CONNECTION or vim.env.SSH_TTY or '') ~= '' end
+
+-- Where the cursor stands, so that the timeline begins there.
+local function here(client)
+  if #vim.lsp.get_clients({ name = 'hotlens', bufnr = 0 }) == 0 then return vim.empty_dict() end
+  local at = vim.lsp.util.make_position_params(0, client.offset_encoding)
+  return { uri = at.textDocument.uri, position = at.position }
+end
+
+local function say(message, level) vim.notify('Hotlens: ' .. message, level or vim.log.levels.WARN) end
+
+---@param client vim.lsp.Client
+local function open_browser(client, argument)
+  client:request('workspace/executeCommand', { command = OPEN, arguments = { argument } }, function(err, answer)
+    if err then return say(err.message, vim.log.levels.ERROR) end
+    if not answer or not answer.url then return say('the server gave no address. Try :Hotlens timeline text.') end
+    in_browser = true
+    local _, failed = vim.ui.open(answer.url)
+    if failed then say(('no browser was found. Open %s yourself, or try :Hotlens timeline text.'):format(answer.url)) end
+  end)
+end
+
+--- `how`: "browser", "text", or nothing: text over SSH, else the browser.
+---@param client vim.lsp.Client
+---@param how? string
+---@param argument? table  of the server's command: the block to show
+function M.open(client, how, argument)
+  follow_cursor()
+  if how == 'text' or (how ~= 'browser' and over_ssh()) then
+    local bufnr = vim.api.nvim_get_current_buf()
+    if not argument then tell_cursor(client, bufnr) end
+    return view.open(client, argument and argument.path and argument or nil)
+  end
+  open_browser(client, vim.tbl_extend('force', argument or here(client), { browser = true }))
+end
+
+--- hotlens/timeline/select
+function M.on_select(block)
+  if view.is_open() then view.select(block) end
+end
+
+--- hotlens/timeline/changed
+function M.on_changed() view.reload() end
+
+return M

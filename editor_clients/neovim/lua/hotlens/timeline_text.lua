@@ -1,0 +1,274 @@
+-- The timeline as text: levels one below the other, a line per track, blocks as coloured stretches of cells. Pure: data in, lines and
+-- highlights out. Every name comes out of a trace and may hold anything; what is drawn has no control characters and one cell per column.
+local M = {}
+
+local NAME_WIDTH = 16 -- cells for a track's name
+M.NAME_WIDTH = NAME_WIDTH
+local MIN_WIDTH = 20
+local IDLE, WAIT, EDGE = '·', '▒', '▏'
+
+M.GROUPS = {
+  data = 'HotlensData',
+  copy = 'HotlensCopy',
+  zero_grad = 'HotlensZeroGrad',
+  forward = 'HotlensForward',
+  loss = 'HotlensLoss',
+  backward = 'HotlensBackward',
+  optimizer = 'HotlensOptimizer',
+  communication = 'HotlensCommunication',
+  waiting = 'HotlensWaiting',
+  earlier_step = 'HotlensWaiting',
+  idle = 'HotlensIdle',
+  other = 'HotlensOther',
+}
+
+-- The colours of the page, with text that reads on them.
+local COLOURS = {
+  HotlensData = { bg = '#8c9a9b', fg = '#101214' },
+  HotlensCopy = { bg = '#c2b280', fg = '#101214' },
+  HotlensZeroGrad = { bg = '#5b6f94', fg = '#ffffff' },
+  HotlensForward = { bg = '#4e9de0', fg = '#101214' },
+  HotlensLoss = { bg = '#2fc4a7', fg = '#101214' },
+  HotlensBackward = { bg = '#8158c0', fg = '#ffffff' },
+  HotlensOptimizer = { bg = '#e0a638', fg = '#101214' },
+  HotlensCommunication = { bg = '#e0605e', fg = '#101214' },
+  HotlensOther = { bg = '#8b8b8b', fg = '#101214' },
+}
+local LINKS = { HotlensWaiting = 'Comment', HotlensIdle = 'NonText', HotlensSelected = 'Visual', HotlensTitle = 'Title', HotlensDim = 'Comment' }
+
+function M.define_groups()
+  for name, colour in pairs(COLOURS) do
+    vim.api.nvim_set_hl(0, name, { bg = colour.bg, fg = colour.fg, default = true })
+  end
+  for name, link in pairs(LINKS) do
+    vim.api.nvim_set_hl(0, name, { link = link, default = true })
+  end
+end
+
+local TIMES = { { 's', 1e9 }, { 'ms', 1e6 }, { 'µs', 1e3 } }
+
+--- Three significant digits, the unit by size.
+---@param ns number
+function M.time(ns)
+  for _, unit in ipairs(TIMES) do
+    local value = tonumber(('%.3g'):format(ns / unit[2]))
+    if value >= 1 then
+      local decimals = value >= 100 and 0 or value >= 10 and 1 or 2
+      return ('%.' .. decimals .. 'f %s'):format(ns / unit[2], unit[1])
+    end
+  end
+  return ('%d ns'):format(ns)
+end
+
+--- Text without control characters, line ends or tabs.
+---@param text string
+function M.clean(text)
+  return vim.fn.strtrans((text:gsub('[%z%c]', ' ')))
+end
+
+--- The characters of `text` that fit into `room` cells, cut ones end in "…".
+---@return string[] cells  a wide character is followed by an empty cell
+function M.cells(text, room)
+  local cells = {}
+  for _, char in ipairs(vim.fn.split(M.clean(text), '\\zs')) do
+    local width = vim.fn.strdisplaywidth(char)
+    if #cells + width > room then
+      if room > 0 then
+        for index = #cells, room, -1 do
+          cells[index] = nil
+        end
+        while #cells < room - 1 do
+          cells[#cells + 1] = ' '
+        end
+        cells[room] = '…'
+      end
+      return cells
+    end
+    if width > 0 then
+      cells[#cells + 1] = char
+      for _ = 2, width do
+        cells[#cells + 1] = ''
+      end
+    end
+  end
+  return cells
+end
+
+---@class hotlens.Block
+---@field label string
+---@field kind string
+---@field stage string
+---@field start number
+---@field duration number
+---@field count number
+---@field segment string
+---@field open boolean
+
+--- One block out of the columns of a track (protocol/TIMELINE.md); positions are 0-based there.
+---@return hotlens.Block?
+function M.block(blocks, index)
+  if not blocks.start[index] then return nil end
+  return {
+    label = blocks.labels[blocks.label[index] + 1] or '',
+    kind = blocks.kinds[blocks.kind[index] + 1] or '',
+    stage = blocks.stages[blocks.stage[index] + 1] or 'other',
+    start = blocks.start[index],
+    duration = blocks.duration[index],
+    count = blocks.count[index],
+    segment = blocks.segment[index],
+    open = blocks.open[index] == 1,
+  }
+end
+
+---@param block hotlens.Block
+function M.name(block)
+  if block.kind == 'idle' then return 'idle' end
+  if block.kind == 'merged' then return ('%d blocks, the largest %s'):format(block.count, block.label) end
+  return block.count > 1 and ('%s ×%d'):format(block.label, block.count) or block.label
+end
+
+--- The first and the last cell (1-based) of a stretch of time, at least one cell wide.
+function M.span(block, window, width)
+  local scale = width / math.max(1, window[2] - window[1])
+  local first = math.floor((block.start - window[1]) * scale + 0.5) + 1
+  local last = math.floor((block.start + block.duration - window[1]) * scale + 0.5)
+  first = math.min(math.max(first, 1), width)
+  return first, math.min(math.max(last, first), width)
+end
+
+local function group_of(block)
+  if block.kind == 'idle' then return M.GROUPS.idle end
+  if block.kind == 'wait' then return M.GROUPS.waiting end
+  return M.GROUPS[block.stage] or M.GROUPS.other
+end
+
+-- The cells of one block: its name and time, as much as fits.
+local function draw_block(row, block, first, last)
+  local group, room = group_of(block), last - first + 1
+  local filler = block.kind == 'idle' and IDLE or group == M.GROUPS.waiting and WAIT or ' '
+  for column = first, last do
+    row.cells[column], row.groups[column] = filler, group
+  end
+  if block.kind == 'idle' then return end
+  if filler == ' ' then row.cells[first] = EDGE end
+  if room < 4 then return end
+  local text = M.name(block) .. '  ' .. M.time(block.duration)
+  if vim.fn.strdisplaywidth(text) > room - 1 then text = M.name(block) end
+  for offset, cell in ipairs(M.cells(text, room - 1)) do
+    row.cells[first + offset] = cell
+  end
+end
+
+-- Cells and groups as one line and its highlights in bytes.
+local function finish(prefix, row)
+  local line, marks, at = { prefix }, {}, #prefix
+  local group, from
+  for column = 1, #row.cells do
+    if row.groups[column] ~= group then
+      if group then table.insert(marks, { group, from, at }) end
+      group, from = row.groups[column], at
+    end
+    line[#line + 1] = row.cells[column]
+    at = at + #row.cells[column]
+  end
+  if group then table.insert(marks, { group, from, at }) end
+  return table.concat(line), marks
+end
+
+--- One track as a line.
+---@param selected integer?  position of the block under the cursor
+---@return string line
+---@return { [1]: string, [2]: integer, [3]: integer }[] marks  group, first byte, byte after the last
+function M.track(track, window, width, selected)
+  local row = { cells = {}, groups = {} }
+  for column = 1, width do
+    row.cells[column] = ' '
+  end
+  for index = 1, #track.blocks.start do
+    local block = M.block(track.blocks, index)
+    local first, last = M.span(block, window, width)
+    -- What shares a cell with a block that is drawn gives way to it.
+    if first == last and row.groups[first] and block.kind ~= 'idle' then
+      row.groups[first] = group_of(block)
+    else
+      draw_block(row, block, first, last)
+    end
+  end
+  local chosen = selected and M.block(track.blocks, selected)
+  if chosen then
+    local first, last = M.span(chosen, window, width)
+    for column = first, last do
+      row.groups[column] = 'HotlensSelected'
+    end
+  end
+  local name = M.cells(track.name, NAME_WIDTH - 1)
+  while #name < NAME_WIDTH do
+    name[#name + 1] = ' '
+  end
+  return finish(table.concat(name), row)
+end
+
+--- The cells that a level's tracks have in a window of `columns`.
+function M.width(columns) return math.max(MIN_WIDTH, columns - NAME_WIDTH - 1) end
+
+local function axis(window, width)
+  local cells, groups = {}, {}
+  for column = 1, width do
+    cells[column] = ' '
+  end
+  local count = math.max(1, math.floor(width / 16))
+  for tick = 0, count - 1 do
+    local at = math.floor(tick * width / count)
+    for offset, cell in ipairs(M.cells('╷' .. M.time(window[1] + (window[2] - window[1]) * tick / count), 15)) do
+      if at + offset <= width then
+        cells[at + offset], groups[at + offset] = cell, 'HotlensDim'
+      end
+    end
+  end
+  return finish((' '):rep(NAME_WIDTH), { cells = cells, groups = groups })
+end
+
+local function title(level, depth, step)
+  if depth == 0 then return ('step %s  %s'):format(step, M.time(level.block.duration)) end
+  local labels = vim.tbl_map(function(crumb) return M.clean(crumb.label) end, vim.tbl_filter(function(crumb) return #crumb.path > 0 end, level.crumbs))
+  return ('%s  %s'):format(table.concat(labels, ' › '), M.time(level.block.duration))
+end
+
+---@class hotlens.Picture
+---@field lines string[]
+---@field marks { [1]: integer, [2]: string, [3]: integer, [4]: integer }[]  0-based line, group, bytes
+---@field rows { depth: integer, track: integer }[]  by 1-based line, where a line is a track
+
+--- Every open level, the block under the cursor marked and described below its level.
+---@param shown { levels: table[], step: any, cursor: { depth: integer, track: integer, index: integer }?, columns: integer, foot: string[] }
+---@return hotlens.Picture
+function M.picture(shown)
+  local lines, marks, rows = {}, {}, {}
+  local width = M.width(shown.columns)
+  local function add(line, groups)
+    table.insert(lines, line)
+    for _, mark in ipairs(groups or {}) do
+      table.insert(marks, { #lines - 1, mark[1], mark[2], mark[3] })
+    end
+  end
+  for position, level in ipairs(shown.levels) do
+    local depth = position - 1
+    local text = title(level, depth, shown.step)
+    add(text, { { 'HotlensTitle', 0, #text } })
+    add(axis(level.window, width))
+    for index, track in ipairs(level.tracks) do
+      local here = shown.cursor and shown.cursor.depth == depth and shown.cursor.track == index
+      add(M.track(track, level.window, width, here and shown.cursor.index or nil))
+      rows[#lines] = { depth = depth, track = index }
+    end
+    if level.moreTracks > 0 then add(('%s%d more tracks, less busy than these'):format((' '):rep(NAME_WIDTH), level.moreTracks)) end
+    add('')
+  end
+  for _, line in ipairs(shown.foot) do
+    line = M.clean(line)
+    add(line, { { 'HotlensDim', 0, #line } })
+  end
+  return { lines = lines, marks = marks, rows = rows }
+end
+
+return M

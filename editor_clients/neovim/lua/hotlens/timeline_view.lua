@@ -1,0 +1,420 @@
+-- The buffer that shows the timeline as text, its keys, and what it asks the server for (protocol/TIMELINE.md).
+local M = {}
+
+local text = require('hotlens.timeline_text')
+local namespace = vim.api.nvim_create_namespace('hotlens.timeline')
+
+local NAME = 'hotlens://timeline'
+local HELP = 'Enter open · Backspace up · h l block · j k track · + - f zoom · [ ] step · u unfold · / n N search · gd line · q close'
+
+---@class hotlens.TimelineState
+---@field client vim.lsp.Client
+---@field buffer integer
+---@field profile? string
+---@field step? integer
+---@field overview? table
+---@field path string[]
+---@field levels table[]
+---@field cursor? { depth: integer, track: integer, index: integer }
+---@field zoom? { [1]: integer, [2]: integer }  of the lowest level
+---@field wanted? string  segment to put the cursor on when its level is there
+---@field details? table
+---@field matches table[]
+---@field match integer
+---@field unfold boolean
+---@field note? string
+
+local state ---@type hotlens.TimelineState?
+local asked = 0 -- the latest request for levels: an earlier answer is not drawn
+
+local function window() return state and vim.fn.bufwinid(state.buffer) or -1 end
+
+local function block_at(cursor)
+  local level = state and cursor and state.levels[cursor.depth + 1]
+  local track = level and level.tracks[cursor.track]
+  return track and text.block(track.blocks, cursor.index), track
+end
+
+local function details_lines(details)
+  local lines = {}
+  local times = details.times or {}
+  local known = {}
+  for _, each in ipairs({ { 'CPU', times.cpuTotal }, { 'device', times.device }, { 'waiting', times.waiting }, { 'device idle before', times.idleBefore } }) do
+    if each[2] and each[2] > 0 then table.insert(known, ('%s %s'):format(each[1], text.time(each[2]))) end
+  end
+  if #known > 0 then table.insert(lines, '  ' .. table.concat(known, ' · ')) end
+  local verdict = details.verdict
+  if verdict then
+    local evidence = vim.tbl_map(function(each) return each.what end, verdict.evidence or {})
+    table.insert(lines, '  ' .. verdict.kind:gsub('_', ' ') .. (#evidence > 0 and ': ' .. table.concat(evidence, ', ') or ''))
+  end
+  for index, kernel in ipairs(details.kernels or {}) do
+    if index > 4 then break end
+    table.insert(lines, ('  %s  %s ×%d'):format(text.time(kernel.time), kernel.short, kernel.calls))
+  end
+  for _, place in ipairs(details.places or {}) do
+    table.insert(lines, ('  %s:%d %s'):format(vim.fn.fnamemodify(place.file, ':~:.'), place.line + 1, place.what))
+  end
+  return lines
+end
+
+local function foot()
+  local lines = {}
+  local block, track = block_at(state.cursor)
+  if block then
+    local step = state.levels[1].block.duration
+    local share = step > 0 and (' · %.1f %% of the step'):format(100 * block.duration / step) or ''
+    table.insert(lines, ('▸ %s · %s · %s%s · %s'):format(text.name(block), block.kind, text.time(block.duration), share, track.name))
+    if state.details then vim.list_extend(lines, details_lines(state.details)) end
+  elseif state.overview and state.overview.verdict then
+    table.insert(lines, ('▸ %s'):format(state.overview.verdict.kind:gsub('_', ' ')))
+  end
+  if state.note then table.insert(lines, state.note) end
+  table.insert(lines, HELP)
+  return lines
+end
+
+-- The terminal's cursor stands on the chosen block.
+local function place_cursor(picture)
+  local win, cursor = window(), state.cursor
+  if win == -1 or not cursor then return end
+  for line, row in pairs(picture.rows) do
+    if row.depth == cursor.depth and row.track == cursor.track then
+      local level = state.levels[cursor.depth + 1]
+      local block = text.block(level.tracks[cursor.track].blocks, cursor.index)
+      local first = block and text.span(block, level.window, text.width(vim.api.nvim_win_get_width(win))) or 1
+      local column = vim.fn.virtcol2col(win, line, text.NAME_WIDTH + first)
+      vim.api.nvim_win_set_cursor(win, { line, math.max(0, column - 1) })
+    end
+  end
+end
+
+local function draw()
+  if not state or not vim.api.nvim_buf_is_valid(state.buffer) then return end
+  local win = window()
+  local step = state.overview and state.overview.steps[(state.step or 0) + 1]
+  local picture = text.picture({
+    levels = state.levels,
+    step = step and step.index or state.step or '',
+    cursor = state.cursor,
+    columns = win == -1 and vim.o.columns or vim.api.nvim_win_get_width(win),
+    foot = foot(),
+  })
+  vim.bo[state.buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(state.buffer, 0, -1, false, picture.lines)
+  vim.bo[state.buffer].modifiable = false
+  vim.api.nvim_buf_clear_namespace(state.buffer, namespace, 0, -1)
+  for _, mark in ipairs(picture.marks) do
+    vim.api.nvim_buf_set_extmark(state.buffer, namespace, mark[1], mark[3], { end_col = mark[4], hl_group = mark[2] })
+  end
+  place_cursor(picture)
+end
+
+local function say(note)
+  if not state then return end
+  state.note = note
+  draw()
+end
+
+local function request(method, params, done)
+  local params_here = vim.tbl_extend('keep', params, { profile = state.profile, step = state.step })
+  state.client:request('hotlens/timeline/' .. method, params_here, function(err, result)
+    if not state then return end
+    if err then return say(err.message) end
+    done(result)
+  end, state.buffer)
+end
+
+local function ask_details()
+  state.details = nil
+  local block = block_at(state.cursor)
+  if not block or block.segment == '' then return end
+  local path = vim.list_extend(vim.list_slice(state.path, 1, state.cursor.depth), { block.segment })
+  request('details', { path = path }, function(details)
+    local now = block_at(state.cursor)
+    if not now or now.segment ~= block.segment then return end
+    state.details = details
+    draw()
+  end)
+end
+
+-- The first work of a level, or the block that was asked for.
+local function first_in(depth, segment)
+  for track, row in ipairs(state.levels[depth + 1].tracks) do
+    for index, each in ipairs(row.blocks.segment) do
+      if (segment and each == segment) or (not segment and each ~= '') then return { depth = depth, track = track, index = index } end
+    end
+  end
+end
+
+-- Asks for every open level, from the top; the levels are drawn when all are there.
+local function load()
+  asked = asked + 1
+  local mine, path = asked, state.path
+  local win = window()
+  local width = text.width(win == -1 and vim.o.columns or vim.api.nvim_win_get_width(win))
+  local levels = {}
+  local function next_level(depth)
+    local params = { path = vim.list_slice(path, 1, depth), width = width, unfold = state.unfold }
+    if depth == #path and state.zoom then
+      params.from, params.to = state.zoom[1], state.zoom[2]
+    end
+    request('level', params, function(level)
+      if mine ~= asked then return end
+      levels[depth + 1] = level
+      if depth < #path then return next_level(depth + 1) end
+      state.levels = levels
+      local wanted = state.wanted
+      state.wanted = nil
+      state.cursor = wanted and first_in(#path, wanted) or first_in(#path)
+      ask_details()
+      draw()
+    end)
+  end
+  next_level(0)
+end
+
+local function open_path(path, wanted)
+  state.path, state.wanted, state.zoom, state.note = path, wanted, nil, nil
+  load()
+end
+
+local function move(cursor)
+  state.cursor, state.note = cursor, nil
+  ask_details()
+  draw()
+end
+
+local actions = {}
+
+function actions.open()
+  local block = block_at(state.cursor)
+  if not block then return end
+  if block.open then return open_path(vim.list_extend(vim.list_slice(state.path, 1, state.cursor.depth), { block.segment })) end
+  if block.kind == 'merged' then
+    state.zoom = { block.start, block.start + math.max(1, block.duration) }
+    return load()
+  end
+  actions.line()
+end
+
+function actions.up()
+  if #state.path == 0 then return say('This is the whole step: there is no level above it.') end
+  open_path(vim.list_slice(state.path, 1, #state.path - 1), state.path[#state.path])
+end
+
+local function sideways(by)
+  local cursor = state.cursor
+  local level = cursor and state.levels[cursor.depth + 1]
+  if not level then return end
+  local blocks = level.tracks[cursor.track].blocks
+  local index = cursor.index + by
+  while blocks.start[index] and text.block(blocks, index).kind == 'idle' do
+    index = index + by
+  end
+  if blocks.start[index] then move({ depth = cursor.depth, track = cursor.track, index = index }) end
+end
+
+function actions.left() sideways(-1) end
+function actions.right() sideways(1) end
+
+-- The block of a track that is nearest in time.
+local function nearest(depth, track, time)
+  local blocks = state.levels[depth + 1].tracks[track].blocks
+  local best, distance
+  for index = 1, #blocks.start do
+    local block = text.block(blocks, index)
+    local away = math.max(block.start - time, time - block.start - block.duration, 0)
+    if block.kind ~= 'idle' and (not best or away < distance) then
+      best, distance = index, away
+    end
+  end
+  return best and { depth = depth, track = track, index = best }
+end
+
+local function updown(by)
+  local cursor, block = state.cursor, block_at(state.cursor)
+  if not block then return end
+  local depth, track = cursor.depth, cursor.track + by
+  while state.levels[depth + 1] do
+    local tracks = state.levels[depth + 1].tracks
+    while tracks[track] do
+      local found = nearest(depth, track, block.start + block.duration / 2)
+      if found then return move(found) end
+      track = track + by
+    end
+    depth = depth + by
+    track = by > 0 and 1 or (state.levels[depth + 1] and #state.levels[depth + 1].tracks or 0)
+  end
+end
+
+function actions.above() updown(-1) end
+function actions.below() updown(1) end
+
+local function zoom(factor)
+  local level = state.levels[#state.path + 1]
+  local block = block_at(state.cursor)
+  if not level then return end
+  local from, to = level.window[1], level.window[2]
+  local middle = block and state.cursor.depth == #state.path and block.start + block.duration / 2 or (from + to) / 2
+  local half = math.max(10, (to - from) * factor / 2)
+  from, to = math.max(level.extent[1], math.floor(middle - half)), math.min(level.extent[2], math.ceil(middle + half))
+  state.zoom = (from > level.extent[1] or to < level.extent[2]) and { from, to } or nil
+  state.wanted = block and block.segment ~= '' and block.segment or nil
+  load()
+end
+
+function actions.zoom_in() zoom(0.5) end
+function actions.zoom_out() zoom(2) end
+function actions.fit()
+  state.zoom = nil
+  load()
+end
+
+local function show_step(by)
+  local step = (state.step or 0) + by
+  if not state.overview or step < 0 or step >= #state.overview.steps then return end
+  state.step = step
+  open_path(state.path)
+end
+
+function actions.next_step() show_step(1) end
+function actions.previous_step() show_step(-1) end
+
+function actions.unfold()
+  state.unfold = not state.unfold
+  open_path({})
+end
+
+-- The line of the block, in the window that is not the timeline.
+function actions.line()
+  local place = state.details and (state.details.places or {})[1]
+  if not place then return say('No line is known for this block.') end
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if vim.api.nvim_win_get_buf(win) ~= state.buffer and vim.bo[vim.api.nvim_win_get_buf(win)].buftype == '' then
+      vim.api.nvim_set_current_win(win)
+      vim.cmd.edit(vim.fn.fnameescape(place.file))
+      vim.api.nvim_win_set_cursor(win, { math.min(place.line + 1, vim.api.nvim_buf_line_count(0)), 0 })
+      return
+    end
+  end
+  vim.cmd('aboveleft split ' .. vim.fn.fnameescape(place.file))
+  vim.api.nvim_win_set_cursor(0, { math.min(place.line + 1, vim.api.nvim_buf_line_count(0)), 0 })
+end
+
+local function follow(position)
+  local match = state.matches[position]
+  state.match = position
+  if not match.path or #match.path == 0 then return say(('%s: not a block of this step'):format(text.clean(match.label))) end
+  open_path(vim.list_slice(match.path, 1, #match.path - 1), match.path[#match.path])
+  state.note = ('%d of %d: %s'):format(position, #state.matches, match.label)
+end
+
+function actions.search()
+  vim.ui.input({ prompt = 'Search the step: ' }, function(query)
+    if not query or query == '' or not state then return end
+    request('search', { query = query, limit = 50 }, function(answer)
+      state.matches = answer.matches
+      if #answer.matches == 0 then return say(('Nothing in this step is named %s.'):format(query)) end
+      follow(1)
+    end)
+  end)
+end
+
+local function next_match(by)
+  if #state.matches == 0 then return say('Nothing was searched for yet: press / first.') end
+  follow((state.match - 1 + by) % #state.matches + 1)
+end
+
+function actions.next_match() next_match(1) end
+function actions.previous_match() next_match(-1) end
+function actions.close() vim.api.nvim_buf_delete(state.buffer, { force = true }) end
+
+local KEYS = {
+  open = { '<CR>' }, up = { '<BS>', '<Esc>' }, left = { 'h', '<Left>' }, right = { 'l', '<Right>' }, above = { 'k', '<Up>' }, below = { 'j', '<Down>' },
+  zoom_in = { '+', '=' }, zoom_out = { '-' }, fit = { 'f' }, next_step = { ']' }, previous_step = { '[' }, unfold = { 'u' }, search = { '/' },
+  next_match = { 'n' }, previous_match = { 'N' }, line = { 'gd' }, close = { 'q' },
+}
+
+local function make_buffer()
+  local buffer = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_name(buffer, NAME)
+  vim.bo[buffer].bufhidden = 'wipe'
+  for action, keys in pairs(KEYS) do
+    for _, key in ipairs(keys) do
+      vim.keymap.set('n', key, function()
+        if state then actions[action]() end
+      end, { buffer = buffer, nowait = true, desc = 'Hotlens: ' .. action:gsub('_', ' ') })
+    end
+  end
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    buffer = buffer,
+    callback = function() state = nil end,
+  })
+  vim.api.nvim_create_autocmd('VimResized', {
+    buffer = buffer,
+    callback = function()
+      if state then load() end
+    end,
+  })
+  return buffer
+end
+
+local function show_window(buffer)
+  vim.cmd('botright split')
+  local win = vim.api.nvim_get_current_win()
+  vim.api.nvim_win_set_buf(win, buffer)
+  vim.wo[win].wrap, vim.wo[win].number, vim.wo[win].relativenumber, vim.wo[win].signcolumn = false, false, false, 'no'
+end
+
+local function read_overview()
+  request('overview', {}, function(overview)
+    state.overview = overview
+    state.profile = overview.profile.id
+    if not state.step or state.step >= #overview.steps then state.step = overview.representative end
+    load()
+  end)
+end
+
+--- Whether the text view is on the screen.
+function M.is_open() return state ~= nil and window() ~= -1 end
+
+--- Opens the text view, or goes to it.
+---@param client vim.lsp.Client
+---@param block? { profile?: string, step?: integer, path: string[] }  the block to show
+function M.open(client, block)
+  text.define_groups()
+  if M.is_open() then
+    vim.api.nvim_set_current_win(window())
+  else
+    local buffer = make_buffer()
+    state = { client = client, buffer = buffer, path = {}, levels = {}, matches = {}, match = 0, unfold = false, note = 'Reading the profile …' }
+    show_window(buffer)
+    draw()
+    state.note = nil
+    if not block then return read_overview() end
+  end
+  if block then M.select(block) end
+end
+
+--- Shows a block that was chosen elsewhere.
+---@param block { profile?: string, step?: integer, path: string[] }
+function M.select(block)
+  if not state then return end
+  local known = state.overview ~= nil and (block.profile == nil or block.profile == state.profile)
+  state.step = block.step or state.step
+  state.path = vim.list_slice(block.path, 1, math.max(0, #block.path - 1))
+  state.wanted, state.zoom = block.path[#block.path], nil
+  if known then return load() end
+  state.profile = block.profile
+  read_overview()
+end
+
+--- A profile came, went or was replaced: what is shown now is shown anew.
+function M.reload()
+  if not state then return end
+  state.profile, state.step, state.path = nil, nil, {}
+  read_overview()
+end
+
+return M

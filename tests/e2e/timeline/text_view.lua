@@ -1,0 +1,90 @@
+-- nvim --headless -l text_view.lua PLUGIN: the text view's drawing, without a server. Prints "N passed, N failed".
+vim.opt.rtp:append(_G.arg[1])
+local text = require('hotlens.timeline_text')
+local passed, failed = 0, 0
+
+local function test(name, run)
+  local ok, message = pcall(run)
+  if ok then
+    passed = passed + 1
+  else
+    failed = failed + 1
+    print('FAIL  text view  ' .. name .. ': ' .. message)
+  end
+end
+
+local function same(expected, actual)
+  if not vim.deep_equal(expected, actual) then error(('expected %s, got %s'):format(vim.inspect(expected), vim.inspect(actual)), 2) end
+end
+
+-- Columns as the server sends them; a block is { start, duration, label, kind, stage }.
+local function track(name, blocks)
+  local columns = { start = {}, duration = {}, label = {}, kind = {}, stage = {}, count = {}, segment = {}, open = {}, labels = {}, kinds = {}, stages = {} }
+  for index, block in ipairs(blocks) do
+    columns.start[index], columns.duration[index] = block[1], block[2]
+    columns.label[index], columns.kind[index], columns.stage[index] = index - 1, index - 1, index - 1
+    columns.labels[index], columns.kinds[index], columns.stages[index] = block[3], block[4] or 'module', block[5] or 'forward'
+    columns.count[index], columns.segment[index], columns.open[index] = block.count or 1, block[3], 1
+  end
+  return { id = name, name = name, blocks = columns }
+end
+
+local HOSTILE = 'a\nb\tc\27[31m\0d' .. ('漢字'):rep(40)
+
+test('times have three significant digits', function()
+  same({ '7 ns', '87.4 µs', '1.00 ms', '41.6 ms', '1.04 s', '123 s' }, vim.tbl_map(text.time, { 7, 87400, 999600, 41600000, 1040000000, 123456000000 }))
+end)
+
+test('a line is as wide as the screen says, whatever the names hold', function()
+  for width = 20, 160, 7 do
+    for _, name in ipairs({ 'conv1', HOSTILE, '', ('x'):rep(10000) }) do
+      local line = text.track(track(name, { { 0, 30, name }, { 40, 60, name } }), { 0, 100 }, width)
+      same(16 + width, vim.fn.strdisplaywidth(line))
+      same(nil, line:find('%c'))
+    end
+  end
+end)
+
+test('blocks cover the cells of their time, and every highlight stays in its line', function()
+  math.randomseed(5)
+  for _ = 1, 200 do
+    local at, blocks = 0, {}
+    for index = 1, math.random(30) do
+      local duration = math.random(400)
+      blocks[index] = { at, duration, 'b' .. index }
+      at = at + duration + math.random(0, 50)
+    end
+    local width = math.random(20, 200)
+    local line, marks = text.track(track('cpu', blocks), { 0, at }, width)
+    for _, mark in ipairs(marks) do
+      if not (mark[2] >= 0 and mark[2] < mark[3] and mark[3] <= #line) then error(vim.inspect(mark)) end
+    end
+    for _, block in ipairs(blocks) do
+      local first, last = text.span({ start = block[1], duration = block[2] }, { 0, at }, width)
+      local cells = last - first + 1
+      if math.abs(cells - block[2] / at * width) > 1.01 then error(('%d cells for %f'):format(cells, block[2] / at * width)) end
+      if first < 1 or last > width then error('outside') end
+    end
+  end
+end)
+
+test('idle time and waiting are drawn as what they are', function()
+  local line = text.track(track('gpu', { { 0, 50, '', 'idle', 'idle' }, { 50, 50, 'sync', 'wait', 'waiting' } }), { 0, 100 }, 40)
+  same(('·'):rep(20), vim.fn.strcharpart(line, 16, 20))
+  same('▒', vim.fn.strcharpart(line, 36, 1))
+end)
+
+test('the chosen block is marked, levels follow one another, the foot says the rest', function()
+  local level = { block = { duration = 100 }, crumbs = { { label = 'x\n', path = { 'x' } } }, window = { 0, 100 }, extent = { 0, 100 }, moreTracks = 2, tracks = { track('cpu', { { 0, 100, 'forward' } }) } }
+  local picture = text.picture({ levels = { level, level }, step = 3, cursor = { depth = 1, track = 1, index = 1 }, columns = 80, foot = { 'one\ntwo' } })
+  same({ 'step 3  100 ns', 'x   100 ns' }, { picture.lines[1], picture.lines[6] })
+  same({ depth = 1, track = 1 }, picture.rows[8])
+  local selected = vim.tbl_filter(function(mark) return mark[2] == 'HotlensSelected' end, picture.marks)
+  same({ 1, 7 }, { #selected, selected[1][1] })
+  for _, line in ipairs(picture.lines) do
+    same(nil, line:find('[%c]'))
+  end
+end)
+
+print(('%d passed, %d failed'):format(passed, failed))
+vim.cmd(failed > 0 and 'cquit 1' or 'qall!')
