@@ -39,7 +39,7 @@ test('a line is as wide as the screen says, whatever the names hold', function()
   for width = 20, 160, 7 do
     for _, name in ipairs({ 'conv1', HOSTILE, '', ('x'):rep(10000) }) do
       local line = text.track(track(name, { { 0, 30, name }, { 40, 60, name } }), { 0, 100 }, width)
-      same(16 + width, vim.fn.strdisplaywidth(line))
+      same(16 + width, vim.api.nvim_strwidth(line))
       same(nil, line:find('%c'))
     end
   end

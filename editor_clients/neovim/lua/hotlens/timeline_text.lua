@@ -71,9 +71,11 @@ end
 function M.cells(text, room)
   local cells = {}
   for _, char in ipairs(vim.fn.split(M.clean(text), '\\zs')) do
-    local width = vim.fn.strdisplaywidth(char)
+    local width = vim.api.nvim_strwidth(char)
     if #cells + width > room then
       if room > 0 then
+        -- The second half of a wide character goes together with the first.
+        if cells[room] == '' then cells[room - 1] = ' ' end
         for index = #cells, room, -1 do
           cells[index] = nil
         end
@@ -123,8 +125,9 @@ end
 ---@param block hotlens.Block
 function M.name(block)
   if block.kind == 'idle' then return 'idle' end
-  if block.kind == 'merged' then return ('%d blocks, the largest %s'):format(block.count, block.label) end
-  return block.count > 1 and ('%s ×%d'):format(block.label, block.count) or block.label
+  local label = M.clean(block.label)
+  if block.kind == 'merged' then return ('%d blocks, the largest %s'):format(block.count, label) end
+  return block.count > 1 and ('%s ×%d'):format(label, block.count) or label
 end
 
 --- The first and the last cell (1-based) of a stretch of time, at least one cell wide.
@@ -153,7 +156,7 @@ local function draw_block(row, block, first, last)
   if filler == ' ' then row.cells[first] = EDGE end
   if room < 4 then return end
   local text = M.name(block) .. '  ' .. M.time(block.duration)
-  if vim.fn.strdisplaywidth(text) > room - 1 then text = M.name(block) end
+  if vim.api.nvim_strwidth(text) > room - 1 then text = M.name(block) end
   for offset, cell in ipairs(M.cells(text, room - 1)) do
     row.cells[first + offset] = cell
   end
