@@ -43,7 +43,7 @@ function inks(colours: Colours): (stage: string, device: boolean) => { fill: str
     let made = known.get(key);
     if (made === undefined) {
       const fill = stageColour(stage, colours.theme);
-      const opacity = device ? DEVICE_OPACITY : 1;
+      const opacity = device && colours.theme !== "contrast" ? DEVICE_OPACITY : 1;
       made = { fill, opacity, text: textOn(blend(parseColour(fill)!, ground, opacity)) };
       known.set(key, made);
     }

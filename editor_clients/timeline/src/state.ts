@@ -166,9 +166,10 @@ function withProfiles(state: State, profiles: Profiles): State {
   const next = { ...state, profiles, failures };
   if (profile === state.view.profile) return next;
   const asked = state.view.profile;
-  const { step: _step, profile: _profile, before: _before, ...view } = state.view;
+  const { step, profile: _profile, before, ...view } = state.view;
   const shown: View = { ...view, ...(profile === undefined ? {} : { profile }) };
-  if (asked === undefined) return { ...next, view: shown };
+  const kept = { ...(step === undefined ? {} : { step }), ...(exists(before) ? { before } : {}) };
+  if (asked === undefined) return { ...next, view: { ...shown, ...kept } };
   return { ...forgetProfile(next), view: shown, note: "The profile that was shown is gone. This is the current one." };
 }
 

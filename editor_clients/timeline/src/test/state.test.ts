@@ -32,6 +32,12 @@ test("an address that names an older profile and step is followed", () => {
   assert.deepEqual([state.view.profile, state.view.step], ["old", 2]);
 });
 
+test("an address without a profile keeps its step and what it compares with", () => {
+  const state = opened({ ...START, step: 2, before: "old" });
+  assert.deepEqual([state.view.profile, state.view.step, state.view.before], ["p", 2, "old"]);
+  assert.equal(opened({ ...START, before: "vanished" }).view.before, undefined);
+});
+
 test("a profile that is gone gives way to the current one, and that is said", () => {
   const state = opened({ ...START, profile: "vanished", step: 0, path: ["forward"] });
   assert.equal(state.view.profile, "p");
