@@ -16,6 +16,8 @@ export PATH="$python/bin:$PATH"
 export HOTLENS_TEST_PYTHON=$python/bin/python HOTLENS_BIN=$root/build/release/bin/hotlens
 [ -d ../shared/traces ] && export HOTLENS_TRACES=${HOTLENS_TRACES:-$(cd ../shared/traces && pwd)}
 
+# Tests run beside each other: operators that spread over all cores would only wait for their own threads.
+export OMP_NUM_THREADS=1
 # Another clone of the same sources finds the same objects in the compiler cache.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 
@@ -30,8 +32,8 @@ run_house() { python tests/house/includes.py; }
 run_unit() { build release && ctest --preset release; }
 run_sanitize() { build sanitize && ctest --preset sanitize; }
 run_fuzz() { bash tests/fuzz/run.sh 25; }
-run_recorder() { python -m pytest tests/recorder; }
-run_loops() { build release && python -m pytest tests/loops; }
+run_recorder() { python -m pytest -n 2 tests/recorder; }
+run_loops() { build release && python -m pytest -n 2 tests/loops; }
 run_install() { bash tests/install.sh; }
 run_models() {
   build release && bash tests/e2e/install_models.sh build/models &&

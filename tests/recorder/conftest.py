@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import functools
 import gzip
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from warm import WarmPython
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDER = ROOT / "annotator" / "recorder" / "hotlens" / "__main__.py"
@@ -75,7 +80,7 @@ class Run:
 
 
 def environment(**extra: str) -> dict[str, str]:
-    return {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1", **extra}
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", **extra}
 
 
 def bundles_in(out: Path) -> list[Bundle]:
@@ -88,38 +93,47 @@ def command(out: Path, arguments: Sequence[str], options: Sequence[str] = (), fd
     return [sys.executable, str(RECORDER), "record", "--out", str(out), *progress, *options, "--", *arguments]
 
 
+@functools.cache
+def warm_python() -> WarmPython:
+    python = WarmPython()
+    atexit.register(python.close)
+    return python
+
+
 def record(
     folder: Path,
     arguments: Sequence[str],
     options: Sequence[str] = (),
-    stdin: str | None = None,
-    env: dict[str, str] | None = None,
+    stdin: str = "",
     out: Path | None = None,
+    fresh: bool = False,
 ) -> Run:
+    """`fresh`: in a Python of its own, in which torch is imported by the script; else in one that has it (warm.py)."""
     out = out or folder
-    reading, writing = os.pipe()
-    try:
-        done = subprocess.run(
-            command(out, arguments, options, writing),
-            cwd=folder,
-            input=stdin if stdin is not None else "",
-            text=True,
-            capture_output=True,
-            timeout=300,
-            pass_fds=(writing,),
-            env=env or environment(),
-            check=False,
-        )
-    finally:
-        os.close(writing)
-    with os.fdopen(reading, encoding="utf-8") as pipe:
-        progress = [json.loads(line) for line in pipe]
-    return Run(done.returncode, done.stdout, done.stderr, progress, folder, bundles_in(out))
+    with contextlib.ExitStack() as files:
+        given, printed, complained, told = (files.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8")) for _ in range(4))
+        given.write(stdin)
+        given.seek(0)
+        parts = command(out, arguments, options, told.fileno())
+        if fresh:
+            streams = {"stdin": given, "stdout": printed, "stderr": complained}
+            done = subprocess.run(parts, cwd=folder, timeout=300, pass_fds=(told.fileno(),), env=environment(), check=False, **streams)
+            code = done.returncode
+        else:
+            code = warm_python().run(parts, folder, environment(), [f.fileno() for f in (given, printed, complained)], [told.fileno()])
+        for file in (printed, complained, told):
+            file.seek(0)
+        progress = [json.loads(line) for line in told]
+        return Run(code, printed.read(), complained.read(), progress, folder, bundles_in(out))
 
 
 def record_text(folder: Path, text: str, options: Sequence[str] = (), arguments: Sequence[str] = (), **more: Any) -> Run:
     (folder / "train.py").write_text(text, encoding="utf-8")
     return record(folder, ["train.py", *arguments], options, **more)
+
+
+fresh_record = functools.partial(record, fresh=True)
+fresh_record_text = functools.partial(record_text, fresh=True)
 
 
 def plain(folder: Path, arguments: Sequence[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -131,12 +145,12 @@ def plain(folder: Path, arguments: Sequence[str], stdin: str = "") -> subprocess
 
 @pytest.fixture(scope="session")
 def digits(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return record(EXAMPLES / "resnet_digits", ["train.py"], out=tmp_path_factory.mktemp("digits"))
+    return fresh_record(EXAMPLES / "resnet_digits", ["train.py"], out=tmp_path_factory.mktemp("digits"))
 
 
 @pytest.fixture(scope="session")
 def gpt(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return record(EXAMPLES / "gpt_text", ["train.py"], out=tmp_path_factory.mktemp("gpt"))
+    return fresh_record(EXAMPLES / "gpt_text", ["train.py"], out=tmp_path_factory.mktemp("gpt"))
 
 
 @pytest.fixture(scope="session", params=["digits", "gpt"])

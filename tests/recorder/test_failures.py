@@ -10,7 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import bundles_in, command, environment, record, record_text
+from conftest import bundles_in, command, environment
+from conftest import fresh_record as record
+from conftest import fresh_record_text as record_text
 from scripts import MODEL, STEP, counted_loop, indent, loop
 from test_bundle import check_bundle
 

@@ -6,7 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Run, plain, record, record_text
+from conftest import ROOT, Run, plain
+from conftest import fresh_record as record
+from conftest import fresh_record_text as record_text
 from scripts import MODEL, STEP, counted_loop, indent, loop
 from test_bundle import check_bundle
 
@@ -113,8 +115,8 @@ def test_a_hook_of_the_users_for_uncaught_exceptions_is_called(tmp_path: Path) -
 
 
 def test_torch_is_imported_by_the_script_and_not_before(tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text("import os\nos.environ['OMP_NUM_THREADS'] = '1'\nimport torch\nprint(torch.get_num_threads())\n")
-    assert record(tmp_path, ["train.py"]).out == "1\n"
+    (tmp_path / "train.py").write_text("import os\nos.environ['OMP_NUM_THREADS'] = '3'\nimport torch\nprint(torch.get_num_threads())\n")
+    assert record(tmp_path, ["train.py"]).out == "3\n"
 
 
 def test_a_script_reads_stdin(tmp_path: Path) -> None:
