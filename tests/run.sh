@@ -8,7 +8,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 groups=("$@")
-[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder loops golden cli install models lsp editors)
+[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder loops golden cli install models lsp timeline editors)
 
 bash tests/setup.sh test || exit 1
 python=$root/build/python
@@ -42,6 +42,7 @@ run_models() {
 run_golden() { build release && python -m pytest tests/golden; }
 run_lsp() { build release && python -m pytest tests/e2e/lsp && python -m pytest tests/e2e/static; }
 run_cli() { build release && python -m pytest tests/e2e/cli; }
+run_timeline() { build release && bash tests/e2e/timeline/run.sh build/release/bin/hotlens build/editors/neovim/bin/nvim; }
 run_editors() { build release && bash tests/e2e/run.sh build/release/bin build/editors; }
 
 passed=0 failed=0

@@ -6,10 +6,14 @@ export const labelOf = (blocks: BlockColumns, index: number): string => blocks.l
 export const kindOf = (blocks: BlockColumns, index: number): string => blocks.kinds[blocks.kind[index]!] ?? "";
 export const stageOf = (blocks: BlockColumns, index: number): string => blocks.stages[blocks.stage[index]!] ?? "other";
 
+// A fold's name with its count, told once.
+export const counted = (label: string, count: number): string => (count > 1 && !label.endsWith(`×${count}`) ? `${label} ×${count}` : label);
+
 // From the most to the least that a block may say of itself.
 export function wordings(blocks: BlockColumns, index: number): string[] {
   const kind = kindOf(blocks, index);
   const count = blocks.count[index]!;
-  const name = `${blocks.direction[index] === 2 ? "↻ " : ""}${labelOf(blocks, index)}${kind === "fold" && count > 1 ? ` ×${count}` : ""}`;
+  const folded = kind === "fold" ? counted(labelOf(blocks, index), count) : labelOf(blocks, index);
+  const name = `${blocks.direction[index] === 2 ? "↻ " : ""}${folded}`;
   return [`${name}  ${time(blocks.duration[index]!)}`, name];
 }

@@ -5,7 +5,7 @@ import { panned, zoomed } from "./layout";
 import type { Details, Match, Place, Span } from "./messages";
 import { viewOf } from "./needs";
 import { navigate, type Direction } from "./navigate";
-import { cursorOn, levelFor, shownLevels, underCursor, type Seen } from "./shown";
+import { cursorOn, levelFor, nowUnder, shownLevels, underCursor, type Seen } from "./shown";
 import type { State } from "./state";
 import type { Store } from "./store";
 import type { Transport } from "./transport";
@@ -195,6 +195,16 @@ export function createCommands(store: Store, transport: Transport, environment: 
       })
       .catch((error: Error) => note(error.message));
   }
+
+  // Idle time and merged blocks have no path to be found by again: when finer data arrives, what stands there now is under the cursor.
+  store.subscribe((state, before) => {
+    const { cursor } = state.view;
+    if (state.levels === before.levels || cursor === undefined || cursor.segment !== "") return;
+    const level = levelAt(state, cursor.depth);
+    if (level === undefined || underCursor(level, cursor) !== undefined) return;
+    const seen = nowUnder(level, cursor);
+    if (seen !== undefined) store.dispatch({ type: "move", cursor: cursorOn(cursor.depth, seen) });
+  });
 
   const actions: Record<Command, () => void> = {
     left: () => move("left"),

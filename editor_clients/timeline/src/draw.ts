@@ -26,6 +26,7 @@ export interface Marks {
   readonly hover?: { readonly depth: number; readonly track: string; readonly index: number };
   readonly arrows: readonly Arrow[]; // of the block under the cursor
   readonly note: string; // below the level of the cursor
+  readonly stepEnd?: number; // ns: where the host begins the next step; the device may still work on this one
 }
 
 const DEVICE_OPACITY = 0.8; // the device's part of a block is paler than the host's
@@ -33,6 +34,8 @@ const GAP_FROM = 4; // pixels: wider blocks leave a pixel of ground between them
 const LABEL_FROM = 18; // pixels: narrower blocks carry no text
 const WIDE_FROM = 80; // pixels: wider blocks have room for a wider margin
 const MOST_ARROWS = 60;
+const DASH = 4; // pixels
+const STEP_END_FROM = 12; // pixels before the end of the level: nearer it says nothing
 
 // A fill and the text on it, for a stage on a kind of track.
 function inks(colours: Colours): (stage: string, device: boolean) => { fill: string; text: string; opacity: number } {
@@ -179,6 +182,17 @@ function drawArrows(pen: Pen, level: LevelLayout, arrows: readonly Arrow[], colo
   }
 }
 
+// A dashed line down the tracks of the step, where the device goes on after the host has begun the next step.
+function drawStepEnd(pen: Pen, level: LevelLayout, end: number, colours: Colours): void {
+  const x = toPixel(level.scale, end);
+  const right = level.scale.left + level.scale.width;
+  if (x < level.scale.left || x > right - STEP_END_FROM) return;
+  for (let y = level.tracksTop - 4; y < level.tracksBottom + 2; y += 2 * DASH) pen.line(x, y, x, y + DASH, colours.text);
+  const words = labelThatFits(["the next step begins on the host", "next step"], right - x - 8, pen.measure);
+  pen.text(x + 4, level.titleTop + 9, words, colours.dim);
+  pen.line(x, level.titleTop + 4, x, level.tracksTop - 4, colours.dim);
+}
+
 function drawConnector(pen: Pen, above: LevelLayout, below: LevelLayout, colours: Colours): void {
   const shape = connectorBetween(above, below);
   if (shape === undefined) return;
@@ -211,6 +225,7 @@ export function drawPicture(pen: Pen, picture: Picture, marks: Marks, colours: C
       if (track !== undefined && top < seen[1] && top + TRACK_HEIGHT > seen[0]) drawTrack(pen, track, top, level, colours, ink);
     }
     drawNames(pen, level, picture, colours);
+    if (depth === 0 && level.level !== undefined && marks.stepEnd !== undefined) drawStepEnd(pen, level, marks.stepEnd, colours);
     drawMarks(pen, level, marks, colours);
     if (marks.cursor?.depth === depth) drawArrows(pen, level, marks.arrows, colours);
     drawNote(pen, level, marks, picture, colours);

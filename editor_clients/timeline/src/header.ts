@@ -9,7 +9,10 @@ const fileName = (source: string): string => source.split(/[\\/]/).at(-1) || sou
 
 function facts(overview: Overview): string {
   const { profile, steps } = overview;
-  const devices = [...new Set(profile.devices)];
+  const devices = [...new Set(profile.devices)].map((name) => {
+    const count = profile.devices.filter((each) => each === name).length;
+    return count > 1 ? `${name} ×${count}` : name;
+  });
   return [
     profile.model,
     devices.length === 0 ? "CPU" : devices.join(", "),

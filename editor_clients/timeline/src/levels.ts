@@ -84,8 +84,10 @@ export function createLevels(store: Store): Levels {
 
   function marks(): Marks {
     const state = store.get();
-    const { cursor } = state.view;
+    const { cursor, step } = state.view;
+    const stepEnd = state.overview?.steps[step ?? -1]?.wall;
     return {
+      ...(stepEnd === undefined ? {} : { stepEnd }),
       path: state.view.path,
       arrows: cursor === undefined || cursor.segment === "" ? [] : (state.arrows?.arrows ?? []),
       note: cursor === undefined || cursor.segment === "" ? "" : arrowNote(state),

@@ -35,6 +35,18 @@ function first(level: Level | undefined, depth: number): Cursor | undefined {
   return level === undefined || track === undefined ? undefined : on(level, depth, track, scan(track.blocks, 0, 1));
 }
 
+// Where a walk begins: at the widest block that can be opened, for it is most likely what is looked for; else at the first.
+function widest(level: Level, depth: number): Cursor | undefined {
+  let best: { track: Track; index: number; duration: number } | undefined;
+  for (const track of level.tracks) {
+    track.blocks.open.forEach((open, index) => {
+      const duration = track.blocks.duration[index]!;
+      if (open === 1 && (best === undefined || duration > best.duration)) best = { track, index, duration };
+    });
+  }
+  return best === undefined ? first(level, depth) : on(level, depth, best.track, best.index);
+}
+
 // The open block of a level, on the lowest track that shows it: what the next level hangs on.
 function openBlock(level: Level | undefined, depth: number, path: Path): Cursor | undefined {
   const segment = path[depth];
@@ -49,7 +61,7 @@ export function navigate(levels: readonly (Level | undefined)[], path: Path, cur
   const level = levels[depth];
   if (level === undefined) return undefined;
   const seen = cursor === undefined ? undefined : underCursor(level, cursor);
-  if (seen === undefined) return first(level, depth);
+  if (seen === undefined) return widest(level, depth);
   const row = level.tracks.findIndex(({ id }) => id === seen.track);
   const track = level.tracks[row]!;
   const { blocks } = track;

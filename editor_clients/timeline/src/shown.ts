@@ -1,7 +1,7 @@
 // What of the state is on the canvas: for each open level the data to draw, its title and the part of its time that is seen.
 import type { Cursor } from "./address";
-import { kindOf, labelOf, stageOf } from "./columns";
-import type { ShownLevel } from "./layout";
+import { counted, kindOf, labelOf, stageOf } from "./columns";
+import { firstSeen, type ShownLevel } from "./layout";
 import type { Block, Level, Span } from "./messages";
 import { isFine, viewOf } from "./needs";
 import type { LevelData, State } from "./state";
@@ -82,9 +82,16 @@ export function underCursor(level: Level, cursor: Cursor): Seen | undefined {
   return best === undefined ? undefined : seenBlock(level, best.row.id, best.index);
 }
 
+// The block that stands where a cursor without a path stood: after zooming, what was merged is apart.
+export function nowUnder(level: Level, cursor: Cursor): Seen | undefined {
+  const row = level.tracks.find(({ id }) => id === cursor.track);
+  if (row === undefined || cursor.start === undefined) return undefined;
+  return seenBlock(level, row.id, Math.min(firstSeen(row.blocks, cursor.start), row.blocks.start.length - 1));
+}
+
 export const blockWords = (block: Block | Seen): string => {
   if (block.kind === "idle") return "nothing runs here";
   if (block.kind === "wait") return `${block.label} (the host waits)`;
   if (block.kind === "merged") return `${block.count} blocks, the largest ${block.label}`;
-  return block.count > 1 ? `${block.label} ×${block.count}` : block.label;
+  return counted(block.label, block.count);
 };

@@ -47,12 +47,14 @@ test("down from the last track enters the level below, up from the first leaves 
   assert.equal(walk(AT, "up"), "0 cpu forward");
 });
 
-test("without a cursor the first block of the deepest level is taken", () => {
+test("without a cursor the widest block that can be opened is taken, else the first of the deepest level", () => {
   assert.equal(walk(undefined, "right"), "1 cpu conv1");
+  const cursor = navigate([STEP], [], undefined, "down");
+  assert.deepEqual([cursor?.segment, cursor?.track], ["backward", "cpu"]);
 });
 
 test("a cursor that has lost its block, or a level that is loading, breaks nothing", () => {
-  assert.equal(walk({ depth: 0, segment: "vanished", track: "cpu" }, "right"), "0 cpu data");
+  assert.equal(walk({ depth: 0, segment: "vanished", track: "cpu" }, "right"), "0 cpu backward");
   assert.equal(navigate([undefined], [], undefined, "right"), undefined);
   assert.equal(navigate([levelOf([], [0, 1])], [], undefined, "down"), undefined);
 });
