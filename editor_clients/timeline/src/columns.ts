@@ -9,11 +9,16 @@ export const stageOf = (blocks: BlockColumns, index: number): string => blocks.s
 // A fold's name with its count, told once.
 export const counted = (label: string, count: number): string => (count > 1 && !label.endsWith(`×${count}`) ? `${label} ×${count}` : label);
 
+// What stands before most names of PyTorch's operators and says nothing that the track does not say.
+const FAMILIAR = /^(?:autograd::engine::evaluate_function: |aten::)(?:torch::autograd::)?/;
+
 // From the most to the least that a block may say of itself.
 export function wordings(blocks: BlockColumns, index: number): string[] {
   const kind = kindOf(blocks, index);
   const count = blocks.count[index]!;
   const folded = kind === "fold" ? counted(labelOf(blocks, index), count) : labelOf(blocks, index);
   const name = `${blocks.direction[index] === 2 ? "↻ " : ""}${folded}`;
-  return [`${name}  ${time(blocks.duration[index]!)}`, name];
+  const short = name.replace(FAMILIAR, "");
+  const duration = time(blocks.duration[index]!);
+  return short === name ? [`${name}  ${duration}`, name] : [`${name}  ${duration}`, `${short}  ${duration}`, short];
 }

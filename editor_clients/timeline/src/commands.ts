@@ -16,7 +16,7 @@ const PAN_STEP = 0.2; // of the view
 export interface Commands {
   readonly run: (command: Command) => void;
   readonly select: (depth: number, seen: Seen) => void;
-  readonly openBlock: (depth: number, seen: Seen) => void;
+  readonly openBlock: (depth: number, seen: Seen) => void; // the cursor stays on it
   readonly zoomAt: (depth: number, at: number, factor: number) => void;
   readonly panBy: (depth: number, ns: number) => void;
   readonly reveal: (place: Pick<Place, "file" | "line">) => void;
@@ -118,9 +118,9 @@ export function createCommands(store: Store, transport: Transport, environment: 
     setZoom(depth, [Math.max(extent[0], seen.start - margin), Math.min(extent[1], seen.start + seen.duration + margin)]);
   }
 
-  function openBlock(depth: number, seen: Seen): void {
+  function openBlock(depth: number, seen: Seen, enter = false): void {
     const { path } = store.get().view;
-    if (seen.open && seen.segment !== "") store.dispatch({ type: "open", path: [...path.slice(0, depth), seen.segment] });
+    if (seen.open && seen.segment !== "") store.dispatch({ type: "open", path: [...path.slice(0, depth), seen.segment], enter });
     else if (seen.kind === "merged") zoomToBlock(depth, seen);
     else revealSelected();
   }
@@ -196,10 +196,13 @@ export function createCommands(store: Store, transport: Transport, environment: 
       .catch((error: Error) => note(error.message));
   }
 
-  // Idle time and merged blocks have no path to be found by again: when finer data arrives, what stands there now is under the cursor.
+  // A level that was entered gets the cursor when it arrives. Idle time and merged blocks have no path to be found by again: when finer data
+  // arrives, what stands there now is under the cursor.
   store.subscribe((state, before) => {
-    const { cursor } = state.view;
-    if (state.levels === before.levels || cursor === undefined || cursor.segment !== "") return;
+    const { cursor, path } = state.view;
+    if (state.levels === before.levels) return;
+    if (cursor === undefined && path.length > 0 && state.levels[path.length] !== undefined) return move("down");
+    if (cursor === undefined || cursor.segment !== "") return;
     const level = levelAt(state, cursor.depth);
     if (level === undefined || underCursor(level, cursor) !== undefined) return;
     const seen = nowUnder(level, cursor);
@@ -216,7 +219,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
     open: () => {
       const now = underNow();
       if (now === undefined) move("home");
-      else openBlock(now.depth, now.seen);
+      else openBlock(now.depth, now.seen, true);
     },
     close,
     code: revealSelected,

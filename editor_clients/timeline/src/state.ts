@@ -90,7 +90,7 @@ export type Action =
   | { readonly type: "note"; readonly note: string }
   | { readonly type: "show profile"; readonly profile: string }
   | { readonly type: "show step"; readonly step: number }
-  | { readonly type: "open"; readonly path: Path }
+  | { readonly type: "open"; readonly path: Path; readonly enter?: boolean } // enter: the cursor goes into the level
   | { readonly type: "close"; readonly depth: number }
   | { readonly type: "move"; readonly cursor: Cursor }
   | { readonly type: "go"; readonly path: Path; readonly profile?: string; readonly step?: number }
@@ -233,7 +233,7 @@ export function reduce(state: State, action: Action): State {
     case "show step":
       return { ...forgetStep(state), view: { ...state.view, step: action.step, zooms: [] } };
     case "open":
-      return withPath(state, action.path, cursorAt(action.path));
+      return withPath(state, action.path, action.enter === true ? undefined : cursorAt(action.path));
     case "close":
       return withPath(state, state.view.path.slice(0, action.depth), cursorAt(state.view.path.slice(0, action.depth + 1)));
     case "move":
