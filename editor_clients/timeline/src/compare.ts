@@ -35,7 +35,7 @@ function row(each: CompareRow, depth: number, most: number, state: State, store:
   const name = path === undefined ? element("span", { text: last(each.module) }) : button(last(each.module), "show this module in the levels", () => store.dispatch({ type: "go", path }));
   const line = element(
     "tr",
-    { class: `change ${each.change}`, title: `${each.module}: noise ±${time(each.noise)}` },
+    { class: `change ${each.change}`, title: each.noise === undefined ? each.module : `${each.module}: noise ±${time(each.noise)}` },
     element("td", { style: { "padding-left": `${depth * 14}px` } }, toggle, name, element("span", { class: "dim", text: ` ${each.class}` })),
     element("td", { text: each.before === undefined ? "" : time(each.before) }),
     element("td", { text: each.after === undefined ? "" : time(each.after) }),

@@ -117,9 +117,9 @@ function placesPart(places: readonly Place[], commands: Commands): HTMLElement[]
   return places.length === 0 ? [] : [heading("Code"), ...places.map((each) => placePart(each, commands))];
 }
 
-function title(label: string, kind: string | undefined, dim: string): HTMLElement[] {
+function title(label: string, kind: string | undefined, dim: string, full = label): HTMLElement[] {
   return [
-    element("div", { class: "title" }, element("b", { text: label }), element("span", { class: "dim", text: kind === undefined || kind === "" ? "" : ` ${kind}` })),
+    element("div", { class: "title", title: full }, element("b", { text: label }), element("span", { class: "dim", text: kind === undefined || kind === "" ? "" : ` ${kind}` })),
     element("div", { class: "dim", text: dim }),
   ];
 }
@@ -131,7 +131,7 @@ function detailsPart(details: Details, store: Store, commands: Commands): HTMLEl
   const direction = ["", "backward", "recomputed in the backward"][details.direction] ?? "";
   const dim = [details.class === undefined ? details.kind : "", direction, ...calls, `${percent(details.share)} of the step`];
   return [
-    ...title(details.label, details.class, dim.filter((each) => each !== "").join(" · ")),
+    ...title(details.label, details.class, dim.filter((each) => each !== "").join(" · "), details.module ?? details.name),
     table(rowsOf(details)),
     ...verdictPart(details.verdict, store),
     ...kernelsPart(details.kernels),

@@ -165,6 +165,8 @@ export interface Memory {
 }
 
 export interface Details extends Block {
+  readonly name?: string; // in full
+  readonly module?: string;
   readonly calls: number;
   readonly share: number;
   readonly times: Times;
@@ -237,7 +239,7 @@ export interface CompareRow {
   readonly change: Change;
   readonly before?: number;
   readonly after?: number;
-  readonly noise: number;
+  readonly noise?: number;
   readonly children: number;
   readonly path?: Path;
 }

@@ -19,7 +19,7 @@ import { NOTIFICATIONS, Timeline, type TimelineServer } from "./timeline";
 
 export const SERVER_PROFILE = "hotlens.server.profile";
 export const SERVER_CANCEL = "hotlens.server.cancel";
-const SERVER_TIMELINE = "hotlens.server.openTimeline";
+export const SERVER_TIMELINE = "hotlens.server.openTimeline";
 
 // What the server takes as the argument of SERVER_PROFILE.
 export interface ProfileRequest {
@@ -157,7 +157,7 @@ export class Client implements vscode.Disposable, TimelineServer {
       markdown: { isTrusted: { enabledCommands: ["hotlens.profile", "hotlens.showTimeline"] } },
       middleware: {
         executeCommand: async (command: string, args: unknown[], next: (command: string, args: unknown[]) => unknown) => {
-          if (command === SERVER_TIMELINE) return this.timeline.show(selectionOf(args[0]));
+          if (command === SERVER_TIMELINE) return this.timeline.show(selectionOf(await blockToShow(() => next(command, args))));
           if (command !== SERVER_PROFILE) return next(command, args);
           const request = await prepareProfile(args[0]);
           return request === undefined ? undefined : next(command, [request]);
@@ -200,6 +200,15 @@ async function showBeside(uri: string, selection: { start: Position; end: Positi
     return true;
   } catch {
     return false;
+  }
+}
+
+// Without a profile, or on an older server, the page itself says what is missing.
+async function blockToShow(ask: () => unknown): Promise<unknown> {
+  try {
+    return await ask();
+  } catch {
+    return undefined;
   }
 }
 

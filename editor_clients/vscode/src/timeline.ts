@@ -30,7 +30,6 @@ export class Timeline implements vscode.WebviewPanelSerializer {
 
   // `select`: the params of hotlens/timeline/select, when the block to show is known.
   show(select?: object): void {
-    const editor = vscode.window.activeTextEditor;
     if (this.panel === undefined) {
       const options = { enableScripts: true, localResourceRoots: [this.folder] };
       this.adopt(vscode.window.createWebviewPanel(VIEW_TYPE, "Hotlens timeline", { viewColumn: vscode.ViewColumn.Beside, preserveFocus: false }, options));
@@ -38,11 +37,6 @@ export class Timeline implements vscode.WebviewPanelSerializer {
       this.panel.reveal(undefined, false);
     }
     if (select !== undefined) this.select(select);
-    else if (editor !== undefined) this.tellCursor(editor);
-  }
-
-  get isOpen(): boolean {
-    return this.panel !== undefined;
   }
 
   // A panel of an earlier window; what it showed is in the page's own state.

@@ -39,29 +39,26 @@ end
 
 local function say(message, level) vim.notify('Hotlens: ' .. message, level or vim.log.levels.WARN) end
 
----@param client vim.lsp.Client
-local function open_browser(client, argument)
-  client:request('workspace/executeCommand', { command = OPEN, arguments = { argument } }, function(err, answer)
-    if err then return say(err.message, vim.log.levels.ERROR) end
-    if not answer or not answer.url then return say('the server gave no address. Try :Hotlens timeline text.') end
-    in_browser = true
-    local _, failed = vim.ui.open(answer.url)
-    if failed then say(('no browser was found. Open %s yourself, or try :Hotlens timeline text.'):format(answer.url)) end
-  end)
+local function in_a_browser(answer)
+  if not answer.url then return say('the server gave no address. Try :Hotlens timeline text.') end
+  in_browser = true
+  local _, failed = vim.ui.open(answer.url)
+  if failed then say(('no browser was found. Open %s yourself, or try :Hotlens timeline text.'):format(answer.url)) end
 end
 
 --- `how`: "browser", "text", or nothing: text over SSH, else the browser.
 ---@param client vim.lsp.Client
 ---@param how? string
----@param argument? table  of the server's command: the block to show
+---@param argument? table  of the server's command: the block to show; absent: that of the line under the cursor
 function M.open(client, how, argument)
-  follow_cursor()
-  if how == 'text' or (how ~= 'browser' and over_ssh()) then
-    local bufnr = vim.api.nvim_get_current_buf()
-    if not argument then tell_cursor(client, bufnr) end
-    return view.open(client, argument and argument.path and argument or nil)
-  end
-  open_browser(client, vim.tbl_extend('force', argument or here(client), { browser = true }))
+  local as_text = how == 'text' or (how ~= 'browser' and over_ssh())
+  local asked = vim.tbl_extend('force', argument or here(client), { browser = not as_text })
+  client:request('workspace/executeCommand', { command = OPEN, arguments = { asked } }, function(err, answer)
+    if err then return say(err.message, vim.log.levels.ERROR) end
+    follow_cursor()
+    if not as_text then return in_a_browser(answer or {}) end
+    view.open(client, answer and answer.path and answer or nil)
+  end)
 end
 
 --- hotlens/timeline/select
