@@ -187,14 +187,29 @@ class Placer {
     std::string_view after = std::string_view(now_.text).substr(is.begin, is.end - is.begin);
     if (before == after) return range(is, is.begin + anchor.begin, is.begin + anchor.end);
     const NormalTokens& now = tokens(now_tokens_, now_, match.to);
-    if (match.same) return range(is, now[anchor.first].begin, now[anchor.last].end);
+    if (match.same) return balanced(is, now[anchor.first].begin, now[anchor.last].end);
     return same_expression(anchor, is, tokens(old_tokens_, old_, anchor.statement), now);
+  }
+
+  // The bytes with the parentheses just outside them, left out of the normal form, that close what is open inside.
+  Range balanced(const Statement& is, std::uint32_t begin, std::uint32_t end) const {
+    const Tokens all = tokens_between(now_.text, is.begin, is.end);
+    auto first = std::ranges::lower_bound(all, begin, {}, &Token::begin), last = std::ranges::lower_bound(all, end, {}, &Token::begin);
+    int open = 0, unopened = 0;
+    for (auto token = first; token != last; ++token) {
+      const std::string_view word = text_of(now_.text, *token);
+      if (word == "(" || word == "[" || word == "{") ++open;
+      if ((word == ")" || word == "]" || word == "}") && --open < 0) ++unopened, open = 0;
+    }
+    for (; unopened > 0 && first != all.begin() && text_of(now_.text, *std::prev(first)) == "("; --unopened) begin = (--first)->begin;
+    for (; open > 0 && last != all.end() && text_of(now_.text, *last) == ")"; --open, ++last) end = last->end;
+    return range(is, begin, end);
   }
 
   // In an edited statement: the one place that has the expression's tokens, or else the one call of the same callee.
   std::optional<Range> same_expression(const Anchor& anchor, const Statement& is, const NormalTokens& was, const NormalTokens& now) const {
     std::span<const NormalToken> wanted = std::span(was).subspan(anchor.first, anchor.last - anchor.first + 1);
-    if (auto found = only_place(now, wanted)) return range(is, now[*found].begin, now[*found + wanted.size() - 1].end);
+    if (auto found = only_place(now, wanted)) return balanced(is, now[*found].begin, now[*found + wanted.size() - 1].end);
     auto open = std::ranges::find_if(wanted, [&](const NormalToken& token) { return old_.text[token.begin] == '('; });
     if (open == wanted.begin() || open == wanted.end()) return std::nullopt;
     auto callee = wanted.first(static_cast<std::size_t>(open - wanted.begin()) + 1);

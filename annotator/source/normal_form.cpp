@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "annotator/source/parentheses.h"
+
 namespace hotlens::source {
 namespace {
 
@@ -14,6 +16,18 @@ constexpr std::uint64_t kPrime = 1099511628211ULL;
 
 std::uint64_t add_byte(std::uint64_t hash, char byte) {
   return (hash ^ static_cast<unsigned char>(byte)) * kPrime;
+}
+
+char lower(char c) {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+
+bool is_hex(char c) {
+  return std::isxdigit(static_cast<unsigned char>(c)) != 0;
+}
+
+bool is_blank(char c) {
+  return std::isspace(static_cast<unsigned char>(c)) != 0;
 }
 
 constexpr std::uint32_t kNone = 0xffffffff;
@@ -28,11 +42,13 @@ struct Bracket {
 // The brackets of one statement in order of opening; and, per token, what is left out.
 class Normaliser {
  public:
-  Normaliser(std::string_view text, std::span<const Token> tokens) : text_(text), tokens_(tokens), dropped_(tokens.size(), false) {}
+  Normaliser(std::string_view text, std::span<const Token> tokens)
+      : text_(text), tokens_(tokens), dropped_(tokens.size(), false), docstring_(is_docstring()) {}
 
   NormalTokens run() {
     find_brackets();
     drop_trailing_commas();
+    for (const auto& [open, close] : needless_parentheses(text_, tokens_)) dropped_[open] = dropped_[close] = true;
     drop_whole_parentheses();
     drop_empty_bases();
     NormalTokens kept;
@@ -113,25 +129,28 @@ class Normaliser {
            before != "<=" && before != ">=";
   }
 
-  // Parentheses around the whole of what follows `=`, `return`, `if`, `in` of a for, … up to the end or the header's colon.
+  // Parentheses around all targets, or around the whole of what follows `=`, `return`, `if`, `in` of a for, … up to the end or the
+  // header's colon: there a tuple needs none.
   bool whole(const Bracket& bracket) const {
     if (bracket.close == kNone || bracket.close == bracket.open + 1 || op(bracket.open) != '(') return false;
-    if (bracket.trailing_comma && !dropped_[bracket.close - 1]) return false;
     std::string_view before = kept_before(bracket.open), after = kept_after(bracket.close), first = word(0);
-    bool loop = first == "for" || (first == "async" && word(1) == "for");
+    if (first == "async") first = word(1);
+    bool loop = first == "for";
     if (before == "for" && loop) return after == "in";
+    if (after == "=") return bracket.open == 0 || before == "=";  // targets
     if (!after.empty() && after != ":") return false;
     if (before == "=" || before == "return" || before == "del" || before == "raise" || ends_with_augmented_assignment(before))
       return after.empty();
     if (before == "import") return first == "from";
     if (before == "in") return loop;
+    if ((first == "match" || first == "case") && bracket.open == 1) return bracket.commas == 0;
     return before == first && (before == "if" || before == "elif" || before == "while" || before == "with");
   }
 
   void drop_whole_parentheses() {
     std::uint32_t inside_until = 0;  // only at depth 0, counted without what was dropped
     for (const Bracket& bracket : brackets_) {
-      if (bracket.open < inside_until) continue;
+      if (bracket.open < inside_until || dropped_[bracket.open]) continue;
       if (whole(bracket)) {
         dropped_[bracket.open] = dropped_[bracket.close] = true;
       } else {
@@ -148,14 +167,18 @@ class Normaliser {
     }
   }
 
+  // Strings alone: a formatter indents them anew.
+  bool is_docstring() const {
+    return std::ranges::all_of(tokens_, [](const Token& token) { return token.kind == TokenKind::string; });
+  }
+
   std::uint64_t string_hash(std::string_view literal) const {
     std::size_t quote = literal.find_first_of("'\"");
     std::uint64_t hash = add_byte(kBasis, '"');
     bool raw = false;
     for (char c : literal.substr(0, quote)) {
-      char lower = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      raw = raw || lower == 'r';
-      if (lower != 'u') hash = add_byte(hash, lower);
+      raw = raw || lower(c) == 'r';
+      if (lower(c) != 'u') hash = add_byte(hash, lower(c));
     }
     hash = add_byte(hash, '"');
     char mark = literal[quote];
@@ -169,12 +192,18 @@ class Normaliser {
         if (next != '\'' && next != '"') hash = add_byte(hash, '\\');
         hash = add_byte(hash, next);
         ++i;
-      } else if (body[i] != '\r') {  // Python reads "\r\n" as "\n"
+        for (int digits = hex_digits(next); digits > 0 && i + 1 < body.size() && is_hex(body[i + 1]); --digits) {
+          hash = add_byte(hash, lower(body[++i]));
+        }
+      } else if (body[i] != '\r' && !(docstring_ && is_blank(body[i]))) {  // Python reads "\r\n" as "\n"
         hash = add_byte(hash, body[i]);
       }
     }
     return hash;
   }
+
+  // How many follow the letter of an escape.
+  static int hex_digits(char letter) { return letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 0; }
 
   std::uint64_t token_hash(const Token& token) const {
     std::string_view bytes = text_of(text_, token);
@@ -189,7 +218,7 @@ class Normaliser {
     for (std::size_t i = 0; i < literal.size(); ++i) {
       const bool point = literal[i] == '.';
       if (point && i == 0) hash = add_byte(hash, '0');
-      hash = add_byte(hash, static_cast<char>(std::tolower(static_cast<unsigned char>(literal[i]))));
+      hash = add_byte(hash, lower(literal[i]));
       if (point && !is_digit(i + 1)) hash = add_byte(hash, '0');
     }
     return hash;
@@ -198,6 +227,7 @@ class Normaliser {
   std::string_view text_;
   std::span<const Token> tokens_;
   std::vector<bool> dropped_;
+  bool docstring_ = false;
   std::vector<Bracket> brackets_;
 };
 

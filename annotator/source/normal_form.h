@@ -1,8 +1,8 @@
 // The normal form of a statement: its tokens as far as they mean something.
 //
 // Two statements with the same normal form differ only in what a formatter may change: blanks, comments, line breaks, the quotes of
-// strings, trailing commas, parentheses around a whole right-hand side, the case of numbers and zeros around their point. One-element
-// tuples keep their comma.
+// strings, the case of their prefix and of hexadecimal escapes, trailing commas, parentheses without which the syntax tree is the same, the
+// case of numbers and zeros around their point, the blanks of a docstring. One-element tuples keep their comma.
 #pragma once
 
 #include <cstdint>

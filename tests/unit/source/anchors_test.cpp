@@ -130,6 +130,20 @@ TEST_CASE("Formatting does not make a statement stale") {
   CHECK(slice(now, placements[8].range) == "loader()");
 }
 
+TEST_CASE("An expression keeps its parentheses together when a formatter adds or removes some") {
+  MarkedText before = marked("y = $0f(a)(b) + $1g(c, d if e else h)\n");
+  std::vector<Fact> facts{fact_at(before, 0, "f(a)(b) + g(c, d if e else h)", Role::line, "<module>"),
+                          fact_at(before, 1, "g(c, d if e else h)", Role::call, "<module>")};
+  Anchors anchors = Anchors::bind(Tree::parse(before.text), facts);
+  std::string now = "y = (\n    f(a)(b)\n    + (g(c, (d if e else h)))\n)\n";
+  auto placed = anchors.place(Tree::parse(now));
+  CHECK(placed[0].state == State::fresh);
+  CHECK(slice(now, placed[0].range) == "f(a)(b)\n    + (g(c, (d if e else h)))");
+  CHECK(placed[1].state == State::fresh);
+  CHECK(placed[1].confirmed);
+  CHECK(slice(now, placed[1].range) == "g(c, (d if e else h))");
+}
+
 TEST_CASE("Numbers are the same with and without the zero that black adds") {
   auto state = [](const std::string& before, const std::string& after) {
     Fact fact{.role = Role::line, .range = {{0, 0}, {0, 0}}, .has_columns = false, .function = ""};

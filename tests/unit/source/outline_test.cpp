@@ -2,7 +2,6 @@
 #include <string>
 #include <vector>
 
-#include "annotator/source/normal_form.h"
 #include "annotator/source/tree.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/source/real_files.h"
@@ -23,10 +22,6 @@ std::vector<std::string> statements(const std::string& text) {
 }
 
 using Lines = std::vector<std::string>;
-
-std::uint64_t hash(std::string_view statement) {
-  return hash_of(normal_form(statement, tokens_between(statement, 0, static_cast<std::uint32_t>(statement.size()))));
-}
 
 bool same(const Outline& a, const Outline& b) {
   if (a.lines != b.lines || a.statements.size() != b.statements.size()) return false;
@@ -62,48 +57,6 @@ TEST_CASE("What stays open ends where the next statement begins") {
         Lines{"class A:", ">def f(self):", ">>\"\"\"", ">>x = 1", ">def g(self):", ">>\"\"\"Says it.\"\"\"", ">>y"});
   CHECK(statements("x = '''\ny\nz = '''a b'''\nw\n") == Lines{"x = '''", "y", "z = '''a b'''", "w"});
   CHECK(statements("x = 1)\ny = 2\n") == Lines{"x = 1)", "y = 2"});
-}
-
-TEST_CASE("The normal form forgets what a formatter may change, and nothing else") {
-  struct Case {
-    std::string_view a, b;
-    bool same;
-  };
-  for (const Case& each : std::initializer_list<Case>{
-           {"x = f( a,b )", "x = f(\n    a,\n    b,  # why\n)", true},
-           {"x = 'a'", "x = \"a\"", true},
-           {"x = 'it\\'s'", "x = \"it's\"", true},
-           {"x = U'a'", "x = 'a'", true},
-           {"x = 'a'", "x = 'b'", false},
-           {"x = r'a'", "x = 'a'", false},
-           {"x = b'a'", "x = 'a'", false},
-           {"x = (a + b)", "x = a + b", true},
-           {"x = ((a + b))", "x = a + b", true},
-           {"x = (a, b)", "x = a, b", true},
-           {"x = (a,)", "x = (a)", false},
-           {"x = (a) + (b)", "x = a + b", false},
-           {"x = ()", "x =", false},
-           {"x = a[0,]", "x = a[0]", false},
-           {"x = [0,]", "x = [0]", true},
-           {"return (a)", "return a", true},
-           {"if (a and b):", "if a and b:", true},
-           {"if (a) and (b):", "if a and b:", false},
-           {"for (i, j) in (x):", "for i, j in x:", true},
-           {"y = a in (b, c)", "y = a in b, c", false},
-           {"class A():", "class A:", true},
-           {"class A(B,):", "class A(B):", true},
-           {"from a import (b, c,)", "from a import b, c", true},
-           {"x = 0XFF + 1E5", "x = 0xff + 1e5", true},
-           {"x = a \\\n  + b", "x = a + b", true},
-           {"f(a, b)", "f(b, a)", false},
-           {"f(a)", "f (a,)", true},
-           {"del (a, b)", "del a, b", true},
-           {"a-1", "a - 1", true},
-           {"x = ab", "x = a b", false},
-       }) {
-    CAPTURE(each.a, each.b);
-    CHECK((hash(each.a) == hash(each.b)) == each.same);
-  }
 }
 
 TEST_CASE("An outline after edits equals the outline of the text") {
