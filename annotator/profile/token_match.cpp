@@ -196,6 +196,8 @@ std::optional<std::vector<std::vector<ValueId>>> TokenMatcher::align_entries(Val
     for (const std::uint32_t call : (*found)[token]) {
       for (const ValueId one : accepted(pattern.calls[call], tokens[token])) places[token].push_back(one);
     }
+    const auto exact = [&](ValueId one) { return is_exact(one, tokens[token]); };
+    if (std::ranges::any_of(places[token], exact)) std::erase_if(places[token], [&](ValueId one) { return !exact(one); });
   }
   return places;
 }

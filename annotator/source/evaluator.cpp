@@ -274,6 +274,23 @@ ValueId Evaluator::attribute(ValueId object_value, std::string_view name) {
   return any(std::move(loose));
 }
 
+ValueId Evaluator::assigned(ValueId holder, std::string_view name) const {
+  for (auto one = assigned_.rbegin(); one != assigned_.rend(); ++one) {
+    if (one->holder == holder && one->name == name) return one->value;
+  }
+  return kUnknown;
+}
+
+void Evaluator::leave_way(std::size_t mark) {
+  std::vector<Assigned> gone(assigned_.begin() + static_cast<std::ptrdiff_t>(mark), assigned_.end());
+  assigned_.resize(mark);
+  for (Assigned& one : gone) {
+    if (assigned(one.holder, one.name) == kUnknown) continue;
+    one.value = kUnknown;
+    assigned_.push_back(std::move(one));
+  }
+}
+
 const std::vector<Slot>& Evaluator::entries(ValueId object_value) {
   construct(object_value);
   return at(object_value).entries;

@@ -71,6 +71,10 @@ class Evaluator {
   ValueId method(ClassId type, std::string_view name, ValueId self, std::size_t after = 0);
   void construct(ValueId instance);
   std::vector<ClassId> resolution_order(ClassId type) const;
+  // What an attribute holds on the way that is being followed, where a statement on this way gave it; kUnknown where none did.
+  ValueId assigned(ValueId holder, std::string_view name) const;
+  // Drops what was assigned since; what stood below it says nothing any more.
+  void leave_way(std::size_t mark);
   bool spend() { return budget_ > floor_ && budget_-- > floor_; }
 
   // While it lives, no more than `most` expressions are followed.
@@ -99,6 +103,12 @@ class Evaluator {
   std::map<std::pair<ValueId, ClassId>, ValueId> made_as_;
   std::map<std::pair<const void*, ValueId>, Pattern> patterns_;
   std::uint32_t next_activation_ = 1, next_loop_ = 1, branch_depth_ = 0;
+  struct Assigned {
+    ValueId holder = kUnknown;
+    std::string name;
+    ValueId value = kUnknown;
+  };
+  std::vector<Assigned> assigned_;    // under the conditions being followed, latest last
   std::vector<std::uint32_t> loops_;  // being followed, outermost first
   int depth_ = 0, nesting_ = 0;       // of followed calls; of blocks and expressions
   std::int64_t budget_, floor_ = 0;   // expressions left, and how many must be left over

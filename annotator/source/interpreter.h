@@ -66,6 +66,7 @@ class Interpreter {
   ValueId call_external(const std::string& name, const std::vector<Argument>& arguments, Node site);
   ValueId call_method(const Value& method, const std::vector<Argument>& arguments, Node site);
   ValueId instantiate(ClassId type, const std::vector<Argument>& arguments, Node site);
+  std::string entry_name(ValueId name, ValueId value) const;
   void note_call(ValueId callee, const std::vector<Argument>& arguments, Node site);
   TrailId trail_to(Node site);
   Spot spot(Node node) const;

@@ -389,6 +389,18 @@ ValueId Interpreter::call_external(const std::string& name, const std::vector<Ar
   return builtin || name.starts_with("torch.") ? e_.add({.kind = Kind::constant}) : kUnknown;
 }
 
+// The name that add_module gives. One that is not known at all, given to something that this code makes, is a word from a table
+// (`for kind in order: self.add_module(kind, made[kind])`), as "**"; "*" may be a number.
+std::string Interpreter::entry_name(ValueId name, ValueId value) const {
+  if (e_.at(name).kind == Kind::text) return e_.at(name).name;
+  const std::vector<ValueId> values = e_.alternatives(value);
+  const bool made = std::ranges::any_of(values, [&](ValueId one) {
+    const Value& what = e_.at(e_.object(one));
+    return what.kind == Kind::instance && what.trail != kNoTrail;
+  });
+  return made && e_.at(name).kind == Kind::unknown ? "**" : "*";
+}
+
 // `[("name", value), …]` or another mapping into a mapping or container.
 void Interpreter::fill_pairs(ValueId to, ValueId pairs, Node site) {
   for (const ValueId one : e_.alternatives(pairs)) {
@@ -434,8 +446,7 @@ ValueId Interpreter::call_method(const Value& method, const std::vector<Argument
     return kUnknown;
   }
   if ((name == "add_module" || name == "register_module") && arguments.size() == 2) {
-    const Value& text = e_.at(first);
-    const std::string called = text.kind == Kind::text ? text.name : "*";
+    const std::string called = entry_name(first, arguments[1].value);
     if (list || mapping) {
       fill(of, arguments[1].value, called, site);
     } else {

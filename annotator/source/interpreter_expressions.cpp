@@ -126,7 +126,8 @@ ValueId Interpreter::member(ValueId object, const std::string& name) {
     const Value& value = e_.at(id);
     switch (value.kind) {
       case Kind::instance: {
-        const ValueId found = e_.attribute(id, name);
+        const ValueId given = e_.assigned(id, name);
+        const ValueId found = given != kUnknown ? given : e_.attribute(id, name);
         // Containers, lists and dicts have methods that no source tells.
         out.push_back(found != kUnknown ? found : e_.add({.kind = Kind::method, .name = name, .of = id}));
         break;

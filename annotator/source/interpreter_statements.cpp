@@ -122,15 +122,22 @@ void Interpreter::branches(Node node) {
     edge(from, to);
   }
   ++e_.branch_depth_;
+  const std::size_t mark = e_.assigned_.size();
+  std::vector<Evaluator::Assigned> given;
   for (const Node& one : ways) {
     frame_.scope->names = before;
     at_ = from;
     run(one);
     edge(at_, to);
     all_stopped = all_stopped && stopped_;
+    const auto own = e_.assigned_.begin() + static_cast<std::ptrdiff_t>(mark);
     if (!stopped_) after.push_back(frame_.scope->names);
+    if (!stopped_) given.insert(given.end(), own, e_.assigned_.end());
+    e_.assigned_.erase(own, e_.assigned_.end());
   }
   --e_.branch_depth_;
+  e_.assigned_.insert(e_.assigned_.end(), given.begin(), given.end());
+  e_.leave_way(mark);
   at_ = to;
   stopped_ = all_stopped;
   if (after.empty()) after.push_back(before);
@@ -153,6 +160,7 @@ void Interpreter::loop(Node node) {
   at_ = head;
   if (const Node condition = node.field("condition")) evaluate(condition);
   const Names before = frame_.scope->names;
+  const std::size_t mark = e_.assigned_.size();
   e_.loops_.push_back(e_.next_loop_++);
   loops_.emplace_back(head, end);
   if (target) assign(target, element_of(over), node);
@@ -160,6 +168,7 @@ void Interpreter::loop(Node node) {
   edge(at_, head);
   loops_.pop_back();
   e_.loops_.pop_back();
+  e_.leave_way(mark);
   at_ = end;
   stopped_ = false;
   for (const auto& [name, value] : before) {
@@ -227,6 +236,7 @@ void Interpreter::attach(ValueId object, const std::string& name, ValueId value,
   if (holders.size() != 1) return;
   const ValueId holder = e_.object(holders.front());
   if (e_.at(holder).kind != Kind::instance) return;
+  if (holder != frame_.self) e_.construct(holder);  // what its constructor attaches comes first
   Value& to = e_.values_[holder];
   const bool sure = e_.branch_depth_ <= to.branch_depth && name.find('*') == std::string::npos;
   std::vector<Slot> fresh;
@@ -241,13 +251,19 @@ void Interpreter::attach(ValueId object, const std::string& name, ValueId value,
   }
   if (sure) std::erase_if(to.slots, [&](const Slot& slot) { return slot.name == name; });
   to.slots.insert(to.slots.end(), fresh.begin(), fresh.end());
+  if (!sure && name.find('*') == std::string::npos) {
+    std::vector<ValueId> values;
+    for (const Slot& slot : fresh) values.push_back(slot.value);
+    e_.assigned_.push_back({holder, name, e_.any(std::move(values))});
+  }
   // An attribute of a container is one of its entries.
   if (e_.container(to.type) == Container::none) return;
   const auto depth = std::min<std::size_t>(to.loop_depth, e_.loops_.size());
   for (Slot& slot : fresh) {
     if (e_.at(slot.value).kind != Kind::place || e_.at(e_.object(slot.value)).kind != Kind::instance) continue;
     slot.loops.assign(e_.loops_.begin() + static_cast<std::ptrdiff_t>(depth), e_.loops_.end());
-    slot.optional = !sure;
+    // What an unknown call gives may be a number as well (`self.width = config.width_of(…)`).
+    slot.optional = !sure || e_.at(e_.object(slot.value)).type == kNoClass;
     to.entries.push_back(std::move(slot));
   }
 }

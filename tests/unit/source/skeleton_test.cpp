@@ -115,6 +115,65 @@ class Net(nn.Module):
   CHECK(found.at("b") == Lines{"8:Linear", "10:Conv1d"});
 }
 
+TEST_CASE("what a branch makes is what the branch goes on with") {
+  Folder folder;
+  folder.write("m.py", R"(from torch import nn
+class Net(nn.Module):
+    def __init__(self, norm, plain):
+        super().__init__()
+        if norm:
+            self.bn = norm(4)
+        else:
+            self.bn = nn.Sequential()
+            if plain:
+                self.bn.add_module("drop", nn.Identity())
+
+class Other(nn.Module):
+    def __init__(self, wide):
+        super().__init__()
+        if wide:
+            self.a = nn.Sequential()
+            for _ in range(wide):
+                self.a = nn.ModuleList()
+            self.a.add_module("x", nn.ReLU())
+)");
+  Library library({folder.path()});
+  Evaluator evaluator(library);
+  const Code* code = library.file(folder.path() / "m.py");
+  const auto holding = [&](const std::string& type, const std::string& attribute, const std::string& child) {
+    std::set<std::string> found;
+    const ValueId object = evaluator.some(evaluator.class_named(*code, type));
+    for (const ValueId one : evaluator.alternatives(evaluator.attribute(object, attribute))) {
+      const Value& inner = evaluator.at(evaluator.object(one));
+      const bool has = std::ranges::any_of(inner.slots, [&](const Slot& slot) { return slot.name == child; }) ||
+                       std::ranges::any_of(inner.entries, [&](const Slot& slot) { return slot.name == child; });
+      if (has) found.insert(inner.type == kNoClass ? "?" : evaluator.type(inner.type).name);
+    }
+    return found;
+  };
+  CHECK(holding("Net", "bn", "drop") == Lines{"Sequential"});
+  // Behind a loop that may have given another, either may be meant.
+  CHECK(holding("Other", "a", "x") != Lines{"Sequential"});
+}
+
+TEST_CASE("entries named from a table stand on the statement that adds them") {
+  Folder folder;
+  folder.write("m.py", R"(from torch import nn
+class Net(nn.Sequential):
+    def __init__(self, order):
+        super().__init__()
+        made = {"A": None, "N": None}
+        made["A"] = nn.ReLU()
+        for kind in order:
+            self.add_module(kind, made[kind])
+        for index in range(2):
+            self.add_module(str(index), nn.Tanh())
+)");
+  const auto found = attributes(folder, "m.py", "Net");
+  CHECK(found.at("**") == Lines{"8:ReLU"});
+  CHECK(found.at("*") == Lines{"10:Tanh"});
+}
+
 TEST_CASE("a base class in another file makes its layers there") {
   Folder folder;
   folder.write("pkg/__init__.py", "from .base import Base as Foundation\n");
