@@ -32,6 +32,23 @@ def test_an_exception_before_the_first_step(tmp_path: Path) -> None:
     assert "too early" in failed["error"]["traceback"] and "hotlens" not in failed["error"]["traceback"]
 
 
+SPAWN = """\
+import torch.multiprocessing as mp
+
+def train(rank):
+    pass  # whatever it does, it does elsewhere
+
+if __name__ == "__main__":
+    mp.spawn(train, nprocs=1)
+"""
+
+
+def test_a_script_that_trains_in_processes_of_its_own_says_how_to_start_them(tmp_path: Path) -> None:
+    run = record_text(tmp_path, SPAWN)
+    assert run.bundles == [] and leftovers(tmp_path) == []
+    assert "started 1 other" in run.err and "hotlens run -m torch.distributed.run --nproc_per_node 1" in run.err
+
+
 @pytest.mark.parametrize("step", [1, 3, 6])
 def test_an_exception_before_a_measured_step_leaves_no_bundle(tmp_path: Path, step: int) -> None:
     run = record_text(tmp_path, "count = 0\n" + loop(step=f"count += 1\nassert count != {step}, 'boom'\n" + STEP))

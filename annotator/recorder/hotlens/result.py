@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -64,7 +65,16 @@ def why_nothing(finder: StepFinder, step_known: bool) -> str:
         return f"training ended during warm-up ({seen}). Train longer, or profile with --warmup 1 --steps 1"
     if finder.roots:
         return f"neither training nor steady inference was seen ({seen}). To take each call of the model as a step: --step forward"
+    if started := processes_started():
+        text = "1 other, which is" if started == 1 else f"{started} others, which are"
+        how = f"hotlens run -m torch.distributed.run --nproc_per_node {started} SCRIPT"
+        return f"no training step was seen in the script itself ({seen}); it started {text} not followed. Let torchrun start them: {how}"
     return f"no training step was seen ({seen}). Profile the script that trains the model"
+
+
+def processes_started() -> int:
+    """How many processes the script has started with multiprocessing (mp.spawn, Process): a process is named after their number."""
+    return int(multiprocessing.Process().name.replace(":", "-").rpartition("-")[2]) - 1
 
 
 def recording(
