@@ -44,6 +44,7 @@ export interface State {
   readonly view: View;
   readonly connection: Connection;
   readonly profiles?: Profiles;
+  readonly known?: Profiles; // what they were, while they are asked for again
   readonly overview?: Overview;
   readonly levels: readonly (LevelData | undefined)[];
   readonly details?: Details;
@@ -157,20 +158,30 @@ function goAnywhere(state: State, action: Action & { type: "go" }): State {
   return goTo({ ...kept, view }, action.path);
 }
 
+// Another run under the same name.
+function isReplaced(before: Profiles | undefined, now: Profiles, id: string | undefined): boolean {
+  const [old, fresh] = [before, now].map((each) => each?.profiles.find((profile) => profile.id === id));
+  return old !== undefined && fresh !== undefined && (old.created !== fresh.created || old.stepNs !== fresh.stepNs);
+}
+
 // The profile that was asked for if it is still there, else the current one, else the newest.
 function withProfiles(state: State, profiles: Profiles): State {
   const exists = (id: string | undefined): id is string => profiles.profiles.some((each) => each.id === id);
   const [newest] = profiles.profiles;
-  const profile = [state.view.profile, profiles.current, newest?.id].find(exists);
-  const { profiles: _failure, ...failures } = state.failures;
-  const next = { ...state, profiles, failures };
-  if (profile === state.view.profile) return next;
   const asked = state.view.profile;
+  const { known, ...rest } = state;
+  // Who looks at what is current goes on to the next current one, at the same place.
+  const follows = known?.current !== undefined && asked === known.current && profiles.current !== known.current;
+  const profile = [follows ? undefined : asked, profiles.current, newest?.id].find(exists);
+  const { profiles: _failure, ...failures } = state.failures;
+  const next = { ...rest, profiles, failures };
+  if (profile === asked) return isReplaced(known, profiles, asked) ? { ...forgetProfile(next), note: "The profile was replaced. This is the new one." } : next;
   const { step, profile: _profile, before, ...view } = state.view;
   const shown: View = { ...view, ...(profile === undefined ? {} : { profile }) };
   const kept = { ...(step === undefined ? {} : { step }), ...(exists(before) ? { before } : {}) };
   if (asked === undefined) return { ...next, view: { ...shown, ...kept } };
-  return { ...forgetProfile(next), view: shown, note: "The profile that was shown is gone. This is the current one." };
+  const note = follows ? "A newer profile is here. It is shown now." : "The profile that was shown is gone. This is the current one.";
+  return { ...forgetProfile(next), view: { ...shown, zooms: [] }, note };
 }
 
 function withOverview(state: State, overview: Overview): State {
@@ -207,8 +218,8 @@ export function reduce(state: State, action: Action): State {
     case "profiles":
       return withProfiles(state, action.profiles);
     case "changed": {
-      const { profiles: _profiles, ...rest } = state;
-      return rest;
+      const { profiles, ...rest } = state;
+      return profiles === undefined ? rest : { ...rest, known: profiles };
     }
     case "overview":
       return withOverview(state, action.overview);

@@ -233,6 +233,45 @@ function steps.message(text)
   end)
 end
 
+function steps.cursor(text)
+  vim.api.nvim_win_set_cursor(0, { line_of(text), 0 })
+  vim.cmd.doautocmd('CursorMoved') -- no key was typed
+end
+
+local function timeline_window() return vim.fn.bufwinid('hotlens://timeline') end
+
+local function in_timeline(keys)
+  vim.api.nvim_set_current_win(timeline_window())
+  vim.api.nvim_feedkeys(vim.keycode(keys), 'tx', false)
+end
+
+function steps.timeline()
+  vim.cmd('Hotlens timeline text')
+  eventually('no timeline', function() return timeline_window() ~= -1 end)
+  vim.cmd.wincmd('p')
+end
+
+function steps.timeline_shows(texts)
+  eventually("the timeline's selection is another one", function()
+    local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(timeline_window()), 0, -1, false)
+    local selected = vim.iter(lines):find(function(line) return vim.startswith(line, '▸') end) or ''
+    return vim.iter(texts):all(function(text) return selected:find(text, 1, true) ~= nil end), table.concat(lines, '\n')
+  end)
+end
+
+function steps.timeline_search(text)
+  in_timeline('/' .. text .. '<CR>')
+end
+
+function steps.timeline_line(file, text)
+  eventually('no line', function()
+    if not vim.endswith(vim.api.nvim_buf_get_name(0), file) then in_timeline('gd') end
+    return vim.endswith(vim.api.nvim_buf_get_name(0), file), vim.api.nvim_buf_get_name(0)
+  end)
+  local line = vim.api.nvim_get_current_line()
+  if not line:find(text, 1, true) then fail('the cursor is at %s', line) end
+end
+
 function steps.something_runs()
   eventually('no recorder process', function() return pids('record') ~= '' end)
 end

@@ -11,7 +11,8 @@ const SHAPES = {
   repeated: (label) => label.includes("×") && !label.includes("≠"),
   edited: (label) => label.startsWith("≠"),
 };
-const COMMANDS = { profile: "Hotlens: Profile with Hotlens", cancel: "Hotlens: Cancel Profiling", restart: "Hotlens: Restart Server" };
+const COMMANDS = { profile: "Hotlens: Profile with Hotlens", cancel: "Hotlens: Cancel Profiling", restart: "Hotlens: Restart Server",
+  timeline: "Hotlens: Show Timeline" };
 
 export function makeSteps({ page, url, workspace, workspacePids }) {
   const remembered = new Map();
@@ -115,6 +116,15 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
     }
   }
 
+  const timeline = () => page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+
+  async function runCommand(name) {
+    await page.keyboard.press("F1");
+    await page.locator(".quick-input-widget input").first().fill(`>${COMMANDS[name]}`);
+    await page.locator(".quick-input-list .monaco-list-row", { hasText: COMMANDS[name] }).first().waitFor();
+    await page.keyboard.press("Enter");
+  }
+
   const pids = (verb) => spawnSync(workspacePids, [workspace, verb], { encoding: "utf8" }).stdout.trim();
 
   return {
@@ -167,11 +177,26 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       for (let tries = 0; tries < 20 && !(await focused.innerText()).includes(title); tries++) await page.keyboard.press("ArrowDown");
       await page.keyboard.press("Enter");
     },
-    async run_command(name) {
-      await page.keyboard.press("F1");
-      await page.locator(".quick-input-widget input").first().fill(`>${COMMANDS[name]}`);
-      await page.locator(".quick-input-list .monaco-list-row", { hasText: COMMANDS[name] }).first().waitFor();
-      await page.keyboard.press("Enter");
+    run_command: runCommand,
+    cursor: clickLine,
+    async timeline() {
+      await runCommand("timeline");
+      await timeline().locator("header .chip").first().waitFor({ timeout: WAIT_MS });
+    },
+    timeline_shows: (texts) =>
+      eventually("the timeline's selection is another one", async () => {
+        const shown = await timeline().locator("aside").innerText();
+        return [texts.every((text) => shown.includes(text)) && !(await timeline().locator("aside .skeleton").count()), shown];
+      }),
+    async timeline_search(text) {
+      await timeline().locator(".search input").fill(text);
+      await timeline().locator(".match", { hasText: text }).first().waitFor({ timeout: WAIT_MS });
+      await timeline().locator(".search input").press("Enter");
+    },
+    async timeline_line(file, text) {
+      await timeline().locator(".levels").press("g");
+      await page.locator(".tab.active", { hasText: file }).waitFor({ timeout: WAIT_MS });
+      await eventually(`no line shows ${text}`, async () => [(await lineWith(text)) !== undefined, ""]);
     },
     progress: () => notification(/Profil/).waitFor(),
     async cancel() {

@@ -44,6 +44,22 @@ test("a profile that is gone gives way to the current one, and that is said", ()
   assert.match(state.note ?? "", /gone/);
 });
 
+test("who looks at the current profile goes on to the next one; who looks at an older one stays", () => {
+  const newer = { profiles: [{ id: "new", source: "train.py" }, ...PROFILES.profiles], current: "new" };
+  const following = play(opened(), { type: "open", path: ["forward"] }, { type: "changed" }, { type: "profiles", profiles: newer });
+  assert.deepEqual([following.view.profile, following.view.path, following.overview], ["new", ["forward"], undefined]);
+  const staying = play(opened({ ...START, profile: "old" }), { type: "changed" }, { type: "profiles", profiles: newer });
+  assert.equal(staying.view.profile, "old");
+  assert.ok(staying.overview !== undefined);
+});
+
+test("a profile that was replaced under its name is read again", () => {
+  const [first, ...rest] = PROFILES.profiles;
+  const replaced = { ...PROFILES, profiles: [{ ...first!, stepNs: 99 }, ...rest] };
+  assert.equal(play(opened(), { type: "changed" }, { type: "profiles", profiles: replaced }).overview, undefined);
+  assert.ok(play(opened(), { type: "changed" }, { type: "profiles", profiles: PROFILES }).overview !== undefined);
+});
+
 test("opening a block above drops the levels below it; closing leaves the cursor on what was open", () => {
   let state = play(opened(), loaded(0, []), { type: "open", path: ["forward"] }, loaded(1, ["forward"]), { type: "open", path: ["forward", "layer1"] });
   state = play(state, loaded(2, ["forward", "layer1"]), { type: "zoom", depth: 2, span: [10, 20] });
