@@ -66,6 +66,7 @@ export function createLevels(store: Store): Levels {
   let hover: Hit | undefined;
   let drag: { readonly x: number; readonly y: number; readonly scroll: number; readonly depth: number | undefined; moved: boolean; lastX: number } | undefined;
   let frame = 0;
+  let pictured = false;
 
   const width = (): number => Math.max(1, pane.clientWidth);
 
@@ -111,6 +112,10 @@ export function createLevels(store: Store): Levels {
     context.fillRect(0, 0, width(), pane.clientHeight);
     context.setTransform(ratio, 0, 0, ratio, 0, -Math.round(top * ratio));
     drawPicture(pen, picture, marks(), colours, [top, top + pane.clientHeight]);
+    if (!pictured && picture.levels[0]?.level !== undefined) {
+      pictured = true;
+      performance.mark("hotlens first picture");
+    }
   }
 
   const redraw = (): void => {

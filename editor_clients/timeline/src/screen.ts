@@ -116,7 +116,10 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     const viewChanged = (key: keyof State["view"]): boolean => before === undefined || state.view[key] !== before.view[key];
     const width = levels.trackWidth();
     if (changed("overview", "profiles") || viewChanged("profile") || viewChanged("before")) header.replaceChildren(...renderHeader(state, store));
-    if (changed("overview") || viewChanged("step")) steps.replaceChildren(...renderSteps(state, store));
+    if (changed("overview") || viewChanged("step")) {
+      steps.replaceChildren(...renderSteps(state, store));
+      steps.querySelector(".step.shown")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    }
     if (changed("overview", "levels")) legend.replaceChildren(...renderLegend(stagesShown(state), levels.colours().theme));
     if (changed("overview", "levels") || viewChanged("path") || viewChanged("step")) renderCrumbs(state);
     if (changed("connection", "failures", "profiles", "overview", "note")) {

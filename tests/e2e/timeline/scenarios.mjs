@@ -70,18 +70,22 @@ async function drawn(world) {
 
 async function keys(world) {
   const { timeline, page } = await open(world, world.trace(DEVICE));
-  await timeline.press("ArrowRight");
-  const first = await eventually("nothing is selected", timeline.selected);
-  await timeline.press("End");
-  await eventually("End does not move", async () => (await timeline.selected()) !== first);
-  await timeline.press("Home");
-  await eventually("Home does not come back", async () => (await timeline.selected()) === first);
-  const { row, index } = widest(await stepLevel(timeline));
   const level = await stepLevel(timeline);
-  // Down to the track and right to the block, as a person would go.
-  for (let tries = 0; tries < 60 && !(await timeline.selected()).startsWith(label(level.tracks[row], index)); tries++) {
-    await timeline.press(tries < level.tracks.length * 2 && tries % 2 === 0 && row > 0 ? "ArrowDown" : "ArrowRight");
-  }
+  const { row, index } = widest(level);
+  await timeline.press("ArrowRight");
+  await eventually("the first arrow does not select the widest block", async () => (await timeline.selected()).startsWith(label(level.tracks[row], index)));
+  // To the topmost track, its ends, and back to the widest block.
+  for (let up = 0; up < level.tracks.length; up++) await timeline.press("ArrowUp");
+  await timeline.press("End");
+  const last = await timeline.selected();
+  await timeline.press("Home");
+  await eventually("Home does not leave the end", async () => (await timeline.selected()) !== last);
+  const first = await timeline.selected();
+  await timeline.press("ArrowRight");
+  await eventually("the arrow does not move", async () => (await timeline.selected()) !== first);
+  await timeline.press("ArrowLeft");
+  await eventually("the arrow does not come back", async () => (await timeline.selected()) === first);
+  for (let tries = 0; tries < 40 && !(await timeline.selected()).includes("can be opened"); tries++) await timeline.press("ArrowRight");
   await timeline.press("Enter");
   await eventually("Enter opens nothing", async () => (await timeline.crumbs()).length === 2);
   await timeline.settled();
@@ -308,9 +312,69 @@ async function hostile(world) {
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, "a long name makes the page wide");
 }
 
+// The picture and the window as files: real text in the SVG, an image in the PNG, a trace that can be read for Perfetto.
+async function exports(world) {
+  const { timeline, page } = await open(world, world.trace(DEVICE));
+  const save = async (key) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), timeline.press(key)]);
+    return { name: download.suggestedFilename(), data: fs.readFileSync(await download.path()) };
+  };
+  const level = await stepLevel(timeline);
+  const { row, index } = widest(level);
+  const svg = await save("e");
+  assert.match(svg.name, /\.svg$/);
+  assert.match(svg.data.toString(), /^<svg /);
+  assert.ok(svg.data.toString().includes(`>${label(level.tracks[row], index)} `), "the widest block's name is not in the picture");
+  const png = await save("E");
+  assert.deepEqual([...png.data.subarray(1, 4)], [...Buffer.from("PNG")]);
+  const trace = JSON.parse((await save("p")).data.toString());
+  assert.ok((trace.traceEvents ?? trace).length > 10, "the window holds nothing");
+}
+
+const span = (name, ts, dur, cat = "cpu_op") => ({ ph: "X", cat, name, pid: 1, tid: 1, ts, dur, args: { "External id": ts } });
+
+// Traces with next to nothing in them, or far too much.
+const ODD = {
+  "one-event": [span("aten::add", 10, 5)],
+  "many-steps": Array.from({ length: 400 }, (_, step) => [
+    span(`ProfilerStep#${step}`, step * 1000, step === 77 ? 1900 : 900 + (step % 7), "user_annotation"),
+    span("aten::mm", step * 1000 + 50, 700),
+  ]).flat(),
+  "many-threads": [
+    span("ProfilerStep#1", 0, 1e6, "user_annotation"),
+    ...Array.from({ length: 3000 }, (_, thread) => ({ ...span("aten::mm", 10 + thread, 5000), tid: 10 + thread })),
+  ],
+  "tiny-and-long": [span("ProfilerStep#1", 0, 3.6e9, "user_annotation"), span("aten::mm", 5, 0.001), span("aten::add", 3.5e9, 1)],
+};
+
+async function odd(world) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "hotlens-odd-"));
+  world.closing(async () => fs.rmSync(folder, { recursive: true, force: true }));
+  for (const [name, traceEvents] of Object.entries(ODD)) {
+    const file = path.join(folder, `${name}.json`);
+    fs.writeFileSync(file, JSON.stringify({ schemaVersion: 1, traceEvents }));
+    const server = await serve(world.hotlens, file, { folder });
+    world.closing(server.stop);
+    const timeline = await TimelinePage.open(world.browser, server.address);
+    world.closing(() => timeline.page.context().close());
+    // Drawn, or a sentence that says why not.
+    await eventually(`${name}: neither a picture nor a sentence`, async () =>
+      (await timeline.crumbs()).length > 0 && ((await timeline.page.locator(".skeleton").count()) === 0 || /[a-z]{3}.*\./.test(await timeline.said())));
+    await timeline.press("ArrowRight", "+", "+", "-", "Enter", "End", "f", "Escape");
+    await world.shoot(timeline.page, name);
+    assert.deepEqual(timeline.errors, [], name);
+  }
+}
+
 // Frames while the wheel turns and the mouse drags, on the largest shared trace: the page's own work, measured around every frame.
 async function frames(world) {
   const { timeline, page } = await open(world, world.trace(LARGE));
+  // The first picture on a second page: the profile is open by now.
+  const other = await TimelinePage.open(world.browser, (await timeline.page.evaluate(() => location.origin + "/" + location.search)));
+  world.closing(() => other.page.context().close());
+  await other.settled();
+  const first = await other.page.evaluate(() => performance.getEntriesByName("hotlens first picture")[0]?.startTime);
+  console.log(`      first picture ${Math.round(first)} ms after the address was opened`);
   const level = await stepLevel(timeline);
   const { row, index } = widest(level);
   const point = await timeline.pointOf(level, row, index);
@@ -339,4 +403,4 @@ async function frames(world) {
   assert.ok(p(0.95) < 50, `a frame takes ${p(0.95)} ms`); // far above the aim: the machine of a test is busy
 }
 
-export const scenarios = { drawn, keys, mouse, search, reload, restart, admission, themes, sizes, compare, hostile, frames };
+export const scenarios = { drawn, keys, mouse, search, reload, restart, admission, themes, sizes, compare, hostile, exports, odd, frames };
