@@ -61,6 +61,13 @@ bool is_annotation_name(std::string_view name) {
   return std::ranges::any_of(kAnnotationPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+bool is_free_name(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kCollectives = {"nccl:", "gloo:", "mpi:", "ucc:"};
+  const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  const std::string_view letters = name.substr(0, name.find_last_not_of("0123456789") + 1);
+  return !name.contains("::") && !letters.ends_with("Backward") && std::ranges::none_of(kCollectives, begins);
+}
+
 std::optional<Flows::Kind> flow_named(std::string_view category) {
   constexpr std::array<std::string_view, 5> kLaunch = {"ac2g", "async", "async_cpu_to_gpu", "async_gpu", "cpu_to_cuda"};
   constexpr std::array<std::string_view, 2> kBackward = {"fwdbwd", "forward_backward"};

@@ -14,6 +14,10 @@ Category category_named(std::string_view text);
 // A record_function range that torch up to 1.11 filed under operators: those that torch itself opens.
 bool is_annotation_name(std::string_view name);
 
+// A name that torch gives to none of its operators, so that in such an old trace it is a range that a person opened (or a custom function,
+// which has a sequence number).
+bool is_free_name(std::string_view name);
+
 // The kind of arrow that a flow's category names; nothing for arrows of other tools.
 std::optional<Flows::Kind> flow_named(std::string_view category);
 

@@ -214,7 +214,7 @@ void EventReader::keep(const Raw& raw) {
   if (*duration < Ns{}) issues_.add("negative-duration", "an event ends before it starts; its duration counts as 0");
   const NameId name = name_of(raw.name);
   Category category = category_of(raw);
-  if (category == Category::cpu_op && annotation_by_name_[name.index]) category = Category::annotation;
+  if (category == Category::cpu_op && is_range(raw, name)) category = Category::annotation;
   Events& events = trace_.events;
   keep_sides(static_cast<std::uint32_t>(events.size()), category, raw.arguments);
   events.name.push_back(name);
@@ -346,9 +346,18 @@ NameId EventReader::name_of(std::string_view token) {
   if (raw.index == name_by_raw_.size()) {
     const NameId name = trace_.names.intern(unescaped(token));
     name_by_raw_.push_back(name);
-    if (name.index == annotation_by_name_.size()) annotation_by_name_.push_back(is_annotation_name(trace_.names[name]));
+    if (name.index == annotation_by_name_.size()) {
+      annotation_by_name_.push_back(is_annotation_name(trace_.names[name]));
+      free_by_name_.push_back(is_free_name(trace_.names[name]));
+    }
   }
   return name_by_raw_[raw.index];
+}
+
+// Torch before 1.12 filed record_function ranges under operators.
+bool EventReader::is_range(const Raw& raw, NameId name) const {
+  if (annotation_by_name_[name.index]) return true;
+  return free_by_name_[name.index] && raw.arguments.sequence == kNone && bare(raw.category) == "Operator";
 }
 
 Category EventReader::category_of(const Raw& raw) {

@@ -40,6 +40,7 @@ class EventReader {
   ProcessId process_of(std::string_view process);
   NameId name_of(std::string_view token);
   Category category_of(const Raw& raw);
+  bool is_range(const Raw& raw, NameId name) const;
 
   Trace& trace_;
   Issues& issues_;
@@ -50,7 +51,7 @@ class EventReader {
   std::vector<std::optional<Category>> category_by_token_;
   Names raw_names_;  // names as escaped in the file
   std::vector<NameId> name_by_raw_;
-  std::vector<bool> annotation_by_name_;  // by NameId: a record_function that torch before 1.12 filed under operators
+  std::vector<bool> annotation_by_name_, free_by_name_;  // by NameId: is_annotation_name, is_free_name
   std::unordered_map<std::uint32_t, ProcessId> process_by_token_;
   std::unordered_map<std::uint64_t, ThreadId> thread_by_tokens_;
   std::string_view last_process_, last_thread_;

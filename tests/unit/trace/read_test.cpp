@@ -103,6 +103,23 @@ TEST_CASE("torch up to 1.11: capitalised categories, ranges among the operators,
   CHECK(trace.events.thread[0] == trace.events.thread[1]);
 }
 
+TEST_CASE("in a trace of torch up to 1.11 a name that no operator has is a person's range, and in later ones an operator") {
+  const auto category = [](const std::string& filed, const std::string& name, const std::string& args = "{}") {
+    const std::string event = R"({"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 9, "cat": ")" + filed + R"(", "name": ")" + name;
+    return read(R"({"traceEvents": [)" + event + R"(", "args": )" + args + "}]}").events.category.at(0);
+  };
+  for (const char* range : {"encoder", "## forward:over_arch ##", "layer1.0"}) {
+    CAPTURE(range);
+    CHECK(category("Operator", range) == Category::annotation);
+    CHECK(category("cpu_op", range) == Category::cpu_op);
+  }
+  for (const char* op : {"aten::add", "AddmmBackward", "ReluBackward1", "torch::autograd::AccumulateGrad", "nccl:all_reduce"}) {
+    CAPTURE(op);
+    CHECK(category("Operator", op) == Category::cpu_op);
+  }
+  CHECK(category("Operator", "MyFunction", R"({"Sequence number": 4})") == Category::cpu_op);
+}
+
 TEST_CASE("names are unescaped, and two spellings of one name are one name") {
   const Trace trace = read(R"json({"traceEvents": [
     {"ph": "X", "cat": "cpu_op", "name": "a\"b\\c\n\u00e9", "pid": 1, "tid": 1, "ts": 1, "dur": 1},
