@@ -6,138 +6,132 @@ Every function runs STEPS steps on a Loop. Stages are marked as a person would n
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
+from models import Checkpointed, Distance, Net, PlainOptimizer, Slow, Squared, WithLoss, batch
 from record import STEPS, Loop
 from torch import nn
 from torch.profiler import record_function
-from torch.utils.checkpoint import checkpoint
-from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+from torch.utils.data import DataLoader, TensorDataset
 
 CLIPPING = "optimizer|other"
+Criterion = Callable[..., torch.Tensor]
 
 
-class Net(nn.Module):
-    """A small classifier with a layer of each common kind."""
-
-    def __init__(self, width: int = 32) -> None:
-        super().__init__()
-        self.norm = nn.LayerNorm(width)
-        self.up = nn.Linear(width, 64)
-        self.act = nn.GELU()
-        self.body = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64))
-        self.head = nn.Linear(64, 10)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.head(self.body(self.act(self.up(self.norm(x)))))
+def _sgd(model: nn.Module) -> torch.optim.Optimizer:
+    return torch.optim.SGD(model.parameters(), lr=0.1)
 
 
-def batch(size: int = 16) -> tuple[torch.Tensor, torch.Tensor]:
-    """Inputs and labels, made outside every step."""
-    return torch.randn(size, 32), torch.randint(0, 10, (size,))
+def _loader(size: int = 16, batches: int = STEPS, **options: Any) -> Iterator[Any]:
+    return iter(DataLoader(TensorDataset(*batch(size * batches)), batch_size=size, **options))
 
 
-def _train_step(
-    loop: Loop, model: nn.Module, criterion: Callable[..., torch.Tensor], optimizer: Any, x: torch.Tensor, y: torch.Tensor, zero: str
-) -> None:
-    def zero_grad() -> None:
-        with loop.stage("zero_grad"):
-            optimizer.zero_grad(set_to_none=False)
+def _next(loop: Loop, loader: Iterator[Any]) -> Any:
+    with loop.stage("data"):
+        return next(loader)
 
+
+def _zero_grad(loop: Loop, optimizer: Any) -> None:
+    with loop.stage("zero_grad"):
+        optimizer.zero_grad(set_to_none=False)
+
+
+def _update(loop: Loop, optimizer: Any) -> None:
+    with loop.stage("optimizer"):
+        optimizer.step()
+
+
+def _pass(loop: Loop, forward: Callable[[], torch.Tensor], criterion: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """Forward, loss, backward."""
+    with loop.stage("forward"):
+        out = forward()
+    with loop.stage("loss"):
+        loss = criterion(out)
+    with loop.stage("backward"):
+        loss.backward()
+
+
+def _step(loop: Loop, model: nn.Module, criterion: Criterion, optimizer: Any, x: torch.Tensor, y: torch.Tensor, zero: str) -> None:
+    """One step; `zero`: where gradients are zeroed."""
     if zero == "first":
-        zero_grad()
+        _zero_grad(loop, optimizer)
     with loop.stage("forward"):
         out = model(x)
     with loop.stage("loss"):
         loss = criterion(out, y)
     if zero == "between":
-        zero_grad()
+        _zero_grad(loop, optimizer)
     with loop.stage("backward"):
         loss.backward()
-    with loop.stage("optimizer"):
-        optimizer.step()
+    _update(loop, optimizer)
     if zero == "last":
-        zero_grad()
+        _zero_grad(loop, optimizer)
 
 
-def _plain(loop: Loop, criterion: Callable[..., torch.Tensor], zero: str = "first") -> None:
-    model = Net()
+def _train(
+    loop: Loop,
+    model: nn.Module | None = None,
+    criterion: Criterion = nn.functional.cross_entropy,
+    *,
+    optimizer: Any = None,
+    zero: str = "first",
+    loader: Iterator[Any] | None = None,
+    after: Callable[[nn.Module], None] = lambda model: None,
+) -> None:
+    """Steps over one batch, or over those of a loader; `after`: what runs between two steps."""
+    model = Net() if model is None else model
     loop.watch(model)
     if isinstance(criterion, nn.Module):
         loop.watch(criterion, "criterion")
-    optimizer = torch.optim.AdamW(model.parameters())
+    optimizer = _sgd(model) if optimizer is None else optimizer
     x, y = batch()
     for _ in range(STEPS):
         with loop.step():
-            _train_step(loop, model, criterion, optimizer, x, y, zero)
+            if loader is not None:
+                x, y = _next(loop, loader)
+            _step(loop, model, criterion, optimizer, x, y, zero)
+        after(model)
 
 
 def plain(loop: Loop) -> None:
     """Zero, forward, loss, backward, step."""
-    _plain(loop, nn.CrossEntropyLoss())
+    model = Net()
+    _train(loop, model, nn.CrossEntropyLoss(), optimizer=torch.optim.AdamW(model.parameters()))
 
 
 def zero_grad_last(loop: Loop) -> None:
     """Gradients are zeroed after the update, with a loader that tells the steps."""
-    model, data = Net(), TensorDataset(*batch(16 * STEPS))
-    loop.watch(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    loader = iter(DataLoader(data, batch_size=16))
-    for _ in range(STEPS):
-        with loop.step():
-            with loop.stage("data"):
-                x, y = next(loader)
-            _train_step(loop, model, nn.functional.cross_entropy, optimizer, x, y, "last")
+    _train(loop, zero="last", loader=_loader())
 
 
 def zero_grad_between(loop: Loop) -> None:
     """Gradients are zeroed between loss and backward."""
-    _plain(loop, nn.CrossEntropyLoss(), "between")
+    _train(loop, criterion=nn.CrossEntropyLoss(), zero="between")
 
 
 def zero_grad_absent(loop: Loop) -> None:
     """Nobody zeroes anything."""
-    _plain(loop, nn.CrossEntropyLoss(), "never")
+    _train(loop, criterion=nn.CrossEntropyLoss(), zero="never")
 
 
 def functional_loss(loop: Loop) -> None:
     """The loss is a function."""
-    _plain(loop, nn.functional.cross_entropy)
-
-
-class Distance(nn.Module):
-    """A criterion whose name says nothing."""
-
-    def forward(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return (out - nn.functional.one_hot(y, 10)).pow(2).mean()
+    _train(loop)
 
 
 def custom_loss_name(loop: Loop) -> None:
     """The criterion is a module without `loss` in its name or its operators."""
-    _plain(loop, Distance())
-
-
-class WithLoss(nn.Module):
-    """A model that returns its loss."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.net = Net()
-        self.criterion = nn.CrossEntropyLoss()
-
-    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return self.criterion(self.net(x), y)
+    _train(loop, criterion=Distance())
 
 
 def loss_in_model(loop: Loop) -> None:
     """The model computes its own loss."""
     model = WithLoss()
     loop.watch(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = _sgd(model)
     x, y = batch()
     for _ in range(STEPS):
         with loop.step():
@@ -146,31 +140,31 @@ def loss_in_model(loop: Loop) -> None:
                 loss = model(x, y)
             with loop.stage("backward"):
                 loss.backward()
-            with loop.stage("optimizer"):
-                optimizer.step()
+            _update(loop, optimizer)
+
+
+def growing(loop: Loop, size: int) -> None:
+    """Convolutions that grow with the batch, behind a loader that takes the same time for each."""
+    convolutions = nn.Conv2d(1, 32, 3, padding=1), nn.Conv2d(32, 32, 5, padding=2)
+    model = nn.Sequential(nn.Unflatten(1, (1, 16, 16)), *convolutions, nn.AvgPool2d(16), nn.Flatten(), nn.Linear(32, 10))
+    _train(loop, model, loader=iter(DataLoader(Slow(lambda: batch(size, 256)), batch_size=None)))
 
 
 def accumulation(loop: Loop) -> None:
     """Four batches to an update."""
-    model, data = Net(), TensorDataset(*batch(4 * 8 * STEPS))
+    model, loader = Net(), _loader(8, 4 * STEPS)
     loop.watch(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    loader = iter(DataLoader(data, batch_size=8))
+    optimizer = _sgd(model)
+
+    def forward_and_backward(x: torch.Tensor, y: torch.Tensor) -> None:
+        _pass(loop, lambda: model(x), lambda out: nn.functional.cross_entropy(out, y) / 4)
+
     for _ in range(STEPS):
         with loop.step():
             for _ in range(4):
-                with loop.stage("data"):
-                    x, y = next(loader)
-                with loop.stage("forward"):
-                    out = model(x)
-                with loop.stage("loss"):
-                    loss = nn.functional.cross_entropy(out, y) / 4
-                with loop.stage("backward"):
-                    loss.backward()
-            with loop.stage("optimizer"):
-                optimizer.step()
-            with loop.stage("zero_grad"):
-                optimizer.zero_grad()
+                forward_and_backward(*_next(loop, loader))
+            _update(loop, optimizer)
+            _zero_grad(loop, optimizer)
 
 
 def gan(loop: Loop) -> None:
@@ -235,7 +229,7 @@ def scaler_and_clipping(loop: Loop) -> None:
     """Autocast, a gradient scaler, clipping."""
     model = Net()
     loop.watch(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = _sgd(model)
     scaler = torch.amp.GradScaler("cpu")
     x, y = batch()
     for _ in range(STEPS):
@@ -268,7 +262,7 @@ def inference(loop: Loop) -> None:
 def forward_in_thread(loop: Loop) -> None:
     """A worker thread runs the model, the main thread goes backward."""
     model = Net()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = _sgd(model)
     x, y = batch()
     loop.watch(model)
 
@@ -279,172 +273,78 @@ def forward_in_thread(loop: Loop) -> None:
     with ThreadPoolExecutor(1) as pool:
         for _ in range(STEPS):
             with loop.step():
-                with loop.stage("zero_grad"):
-                    optimizer.zero_grad(set_to_none=False)
+                _zero_grad(loop, optimizer)
                 out = pool.submit(forward).result()
                 with loop.stage("loss"):
                     loss = nn.functional.cross_entropy(out, y)
                 with loop.stage("backward"):
                     loss.backward()
-                with loop.stage("optimizer"):
-                    optimizer.step()
+                _update(loop, optimizer)
 
 
 def evaluation_between(loop: Loop) -> None:
     """After every step the model is evaluated on other data; that is no part of a step."""
-    model, data = Net(), TensorDataset(*batch(16 * STEPS))
-    loop.watch(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    loader = iter(DataLoader(data, batch_size=16))
-    for _ in range(STEPS):
-        with loop.step():
-            with loop.stage("data"):
-                x, y = next(loader)
-            _train_step(loop, model, nn.functional.cross_entropy, optimizer, x, y, "first")
+    data = TensorDataset(*batch(16 * STEPS))
+
+    def evaluate(model: nn.Module) -> None:
         with torch.no_grad():
             for x, _y in DataLoader(data, batch_size=32):
                 model(x)
 
-
-class Slow(IterableDataset[Any]):
-    """A loader that computes in Python and hardly at all in torch."""
-
-    def __iter__(self) -> Iterator[Any]:
-        while True:
-            until = time.perf_counter() + 0.02
-            while time.perf_counter() < until:
-                sum(range(1000))
-            yield batch()
+    _train(loop, loader=_loader(), after=evaluate)
 
 
 def heavy_loader(loop: Loop) -> None:
     """Most of the step is Python in the loader."""
-    model = Net()
-    loop.watch(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    loader = iter(DataLoader(Slow(), batch_size=None))
-    for _ in range(STEPS):
-        with loop.step():
-            with loop.stage("data"):
-                x, y = next(loader)
-            _train_step(loop, model, nn.functional.cross_entropy, optimizer, x, y, "first")
-
-
-class Checkpointed(nn.Module):
-    """Blocks of which the middle one is recomputed."""
-
-    def __init__(self, reentrant: bool) -> None:
-        super().__init__()
-        self.first, self.middle, self.last = nn.Linear(32, 32), Net(), nn.Linear(10, 10)
-        self.reentrant = reentrant
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        hidden = checkpoint(self.middle, self.first(x), use_reentrant=self.reentrant)
-        return self.last(hidden)
-
-
-def _checkpointed(loop: Loop, reentrant: bool) -> None:
-    model = Checkpointed(reentrant)
-    loop.watch(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x, y = batch()
-    for _ in range(STEPS):
-        with loop.step():
-            _train_step(loop, model, nn.functional.cross_entropy, optimizer, x, y, "first")
+    _train(loop, loader=iter(DataLoader(Slow(batch), batch_size=None)))
 
 
 def checkpoint_reentrant(loop: Loop) -> None:
     """Recomputation in a nested backward."""
-    _checkpointed(loop, True)
+    _train(loop, Checkpointed(reentrant=True))
 
 
 def checkpoint_hooks(loop: Loop) -> None:
     """Recomputation by saved-tensor hooks."""
-    _checkpointed(loop, False)
-
-
-class Square(torch.autograd.Function):
-    """A function with a backward in Python."""
-
-    @staticmethod
-    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        (x,) = ctx.saved_tensors
-        return 2 * x * grads[0]
-
-
-class Squared(nn.Module):
-    """A model around the custom function, one layer of it called twice, its hidden gradient watched by a hook."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(32, 32)
-        self.square = Squaring()
-        self.head = nn.Linear(32, 10)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        hidden = self.square(self.layer(self.layer(x)))
-        if hidden.requires_grad:
-            hidden.register_hook(lambda grad: grad * 1.0)
-        return self.head(hidden)
-
-
-class Squaring(nn.Module):
-    """The custom function as a module."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return Square.apply(x)
+    _train(loop, Checkpointed(reentrant=False))
 
 
 def custom_function(loop: Loop) -> None:
     """A custom autograd function, a gradient hook, a module called twice."""
-    model = Squared()
-    loop.watch(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x, y = batch()
-    for _ in range(STEPS):
-        with loop.step():
-            _train_step(loop, model, nn.functional.cross_entropy, optimizer, x, y, "first")
+    _train(loop, Squared())
 
 
 def double_backward(loop: Loop) -> None:
     """A gradient penalty: backward through a backward."""
     model = nn.Sequential(nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = _sgd(model)
     x, _ = batch()
     for _ in range(STEPS):
         with loop.step():
-            with loop.stage("zero_grad"):
-                optimizer.zero_grad(set_to_none=False)
+            _zero_grad(loop, optimizer)
             point = x.clone().requires_grad_()
-            with loop.stage("forward|loss"):  # the first backward accumulates into its input alone: no parameter tells the loss apart
+            with loop.stage("forward"):
                 out = model(point)
-            with loop.stage("loss|forward"):
+            with loop.stage("loss"):
                 total = out.sum()
             with loop.stage("backward"):
                 (grad,) = torch.autograd.grad(total, point, create_graph=True)
-            with loop.stage("loss|forward"):
+            with loop.stage("loss"):
                 loss = grad.pow(2).sum()
             with loop.stage("backward"):
                 loss.backward()
-            with loop.stage("optimizer"):
-                optimizer.step()
+            _update(loop, optimizer)
 
 
 def backward_twice(loop: Loop) -> None:
     """Two losses go backward through one graph, one after the other."""
     model = Net()
     loop.watch(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = _sgd(model)
     x, y = batch()
     for _ in range(STEPS):
         with loop.step():
-            with loop.stage("zero_grad"):
-                optimizer.zero_grad(set_to_none=False)
+            _zero_grad(loop, optimizer)
             with loop.stage("forward"):
                 out = model(x)
             for _ in range(2):
@@ -452,14 +352,13 @@ def backward_twice(loop: Loop) -> None:
                     loss = nn.functional.cross_entropy(out, y)
                 with loop.stage("backward"):
                     loss.backward(retain_graph=True)
-            with loop.stage("optimizer"):
-                optimizer.step()
+            _update(loop, optimizer)
 
 
 def replicas_in_threads(loop: Loop) -> None:
     """Two threads run the model on half a batch each, as data parallelism does."""
     model = Net()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = _sgd(model)
     x, y = batch()
     loop.watch(model)
 
@@ -480,36 +379,13 @@ def replicas_in_threads(loop: Loop) -> None:
                 loss = nn.functional.cross_entropy(out, y)
             with loop.stage("backward"):
                 loss.backward()
-            with loop.stage("optimizer"):
-                optimizer.step()
-
-
-class PlainOptimizer:
-    """An optimizer that torch knows nothing of."""
-
-    def __init__(self, parameters: list[torch.Tensor]) -> None:
-        self.parameters = parameters
-
-    @torch.no_grad()
-    def step(self) -> None:
-        for parameter in self.parameters:
-            parameter.add_(parameter.grad, alpha=-0.1)
-
-    @torch.no_grad()
-    def zero_grad(self, set_to_none: bool = False) -> None:
-        for parameter in self.parameters:
-            parameter.grad = None if set_to_none else parameter.grad.zero_()
+            _update(loop, optimizer)
 
 
 def foreign_optimizer(loop: Loop) -> None:
     """The optimizer is none of torch's, as in fastai."""
     model = Net()
-    loop.watch(model)
-    optimizer = PlainOptimizer(list(model.parameters()))
-    x, y = batch()
-    for _ in range(STEPS):
-        with loop.step():
-            _train_step(loop, model, nn.functional.cross_entropy, optimizer, x, y, "last")
+    _train(loop, model, optimizer=PlainOptimizer(list(model.parameters())), zero="last")
 
 
 def update_by_hand(loop: Loop) -> None:
@@ -560,54 +436,43 @@ def two_forwards(loop: Loop) -> None:
     """Sharpness-aware: step up, again, and one update."""
     model = Net()
     loop.watch(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = _sgd(model)
     x, y = batch()
 
-    def pass_through() -> None:
-        with loop.stage("forward"):
-            out = model(x)
-        with loop.stage("loss"):
-            loss = nn.functional.cross_entropy(out, y)
-        with loop.stage("backward"):
-            loss.backward()
+    def move(alpha: float) -> None:
+        with loop.stage(CLIPPING), torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(parameter.grad, alpha=alpha)
+
+    def forward_and_backward() -> None:
+        _pass(loop, lambda: model(x), lambda out: nn.functional.cross_entropy(out, y))
 
     for _ in range(STEPS):
         with loop.step():
-            pass_through()
-            with loop.stage(CLIPPING), torch.no_grad():
-                for parameter in model.parameters():
-                    parameter.add_(parameter.grad, alpha=0.05)
+            forward_and_backward()
+            move(0.05)
             with loop.stage("zero_grad"):
                 optimizer.zero_grad()
-            pass_through()
-            with loop.stage(CLIPPING), torch.no_grad():
-                for parameter in model.parameters():
-                    parameter.sub_(parameter.grad, alpha=0.05)
-            with loop.stage("optimizer"):
-                optimizer.step()
+            forward_and_backward()
+            move(-0.05)
+            _update(loop, optimizer)
 
 
 def scripted(loop: Loop) -> None:
     """torch.jit.script."""
     model = torch.jit.script(Net())
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     x, y = batch()
     for _ in range(3):
         nn.functional.cross_entropy(model(x), y).backward()  # the first calls compile
-    for _ in range(STEPS):
-        with loop.step():
-            _train_step(loop, model, nn.functional.cross_entropy, optimizer, x, y, "first")
+    _train(loop, model)
 
 
 def compiled(loop: Loop) -> None:
     """torch.compile with a backend that needs no compiler."""
     model = torch.compile(Net(), backend="aot_eager")
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     x, y = batch()
     nn.functional.cross_entropy(model(x), y).backward()
-    for _ in range(STEPS):
-        with loop.step():
-            _train_step(loop, model, nn.functional.cross_entropy, optimizer, x, y, "first")
+    _train(loop, model)
 
 
 def annotated(loop: Loop) -> None:
@@ -615,12 +480,7 @@ def annotated(loop: Loop) -> None:
     model = Net()
     for path, module in model.named_modules():
         _open_range_around(module, path or "net")
-    loop.watch(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x, y = batch()
-    for _ in range(STEPS):
-        with loop.step():
-            _train_step(loop, model, nn.functional.cross_entropy, optimizer, x, y, "first")
+    _train(loop, model)
 
 
 def _open_range_around(module: nn.Module, name: str) -> None:
@@ -639,12 +499,4 @@ def _open_range_around(module: nn.Module, name: str) -> None:
 
 def loader_with_workers(loop: Loop) -> None:
     """Batches come from another process."""
-    model, data = Net(), TensorDataset(*batch(16 * (STEPS + 2)))
-    loop.watch(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    loader = iter(DataLoader(data, batch_size=16, num_workers=1))
-    for _ in range(STEPS):
-        with loop.step():
-            with loop.stage("data"):
-                x, y = next(loader)
-            _train_step(loop, model, nn.functional.cross_entropy, optimizer, x, y, "first")
+    _train(loop, loader=_loader(batches=STEPS + 2, num_workers=1))

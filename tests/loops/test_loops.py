@@ -7,6 +7,7 @@ were taken out of the trace (record.py).
 from __future__ import annotations
 
 import collections
+import functools
 import json
 import os
 import socket
@@ -122,12 +123,28 @@ def test_a_loader_that_computes_in_python_is_data_time(tmp_path: Path) -> None:
     assert answer["verdict"]["kind"] == "data"
 
 
+def test_the_same_program_is_data_bound_on_small_batches_and_compute_bound_on_large_ones(tmp_path: Path) -> None:
+    kinds = {}
+    for size in (16, 256):
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        recording = record(functools.partial(shapes.growing, size=size), folder, steps_marked=True, stack=False, modules=False)
+        kinds[size] = report(recording)["verdict"]["kind"]
+    assert kinds == {16: "data", 256: "compute"}
+
+
 def test_recomputed_operators_are_backward_work_on_the_recomputed_module(tmp_path: Path) -> None:
     recording = record(shapes.checkpoint_hooks, tmp_path, steps_marked=True, stack=True)
     said = reported(recording)
     linear = [said[index] for index, event in operators(recording) if event["name"] == "aten::linear" and index in said]
     again = [line for line in linear if line["stage"] == "backward"]
     assert again and all("Net_" in line["module"] and line["direction"] == "backward" for line in again)
+    answer = report(recording)
+    wall = {bucket["name"]: bucket["wall_ns"] for bucket in answer["buckets"]}
+    assert wall["recompute"] > 0
+    rows = {module["path"].rsplit("/", 1)[-1].rsplit("_", 1)[0]: module for module in answer["modules"]}
+    assert 0 < rows["Net"]["recompute"]["cpu_total_ns"] <= rows["Net"]["backward"]["cpu_total_ns"]
+    assert "recompute" not in next(module for module in answer["modules"] if module["path"].endswith("Linear_0"))
 
 
 def test_ranges_that_a_person_opened_are_modules_where_there_are_no_frames(tmp_path: Path) -> None:
