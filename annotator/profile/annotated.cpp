@@ -2,13 +2,10 @@
 
 #include <string>
 
-#include "annotator/timeline/align.h"
+#include "annotator/profile/fit.h"
 
 namespace hotlens::profile {
 namespace {
-
-// Below this share of operators with a twin the map step did something else than the measured ones.
-constexpr double kPoorAlignment = 0.9;
 
 // Owners from the bundle's map step; nothing where it recorded none or it cannot be read.
 std::optional<timeline::Transfer> from_map_step(Annotated& annotated) {
@@ -28,7 +25,8 @@ std::optional<timeline::Transfer> from_map_step(Annotated& annotated) {
                                        .module_parent = annotated.model->map.module_parent,
                                        .step = steps.spans.front()});
   }
-  return timeline::transfer({annotated.trace, annotated.forest, annotated.steps}, {*trace, forest, steps}, std::move(owners));
+  return timeline::transfer({annotated.trace, annotated.forest, annotated.steps}, {*trace, forest, steps}, std::move(owners),
+                            annotated.model->map);
 }
 
 How how_known(timeline::ModuleSource source) {
@@ -56,13 +54,10 @@ void forget_modules(timeline::Owners& owners) {
 void find_owners(Annotated& annotated) {
   if (std::optional<timeline::Transfer> transfer = from_map_step(annotated)) {
     annotated.owners = std::move(transfer->owners);
-    annotated.alignment = transfer->confidence;
+    annotated.alignment = found(*transfer);
     annotated.how = How::recorded;
-    if (annotated.alignment < kPoorAlignment) {
-      annotated.issues.add("poor-alignment", "the measured steps ran other operators than the map step; " +
-                                                 std::to_string(static_cast<int>(annotated.alignment * 100)) +
-                                                 " % of them were found in it");
-    }
+    report_fit(*transfer, annotated.steps, *annotated.model, annotated.issues);
+    annotated.fit = std::move(transfer->steps);
     return;
   }
   annotated.owners = timeline::find_owners(annotated.trace, annotated.forest, annotated.steps, nullptr);

@@ -8,6 +8,7 @@
 #include "annotator/profile/bundle.h"
 #include "annotator/profile/memory.h"
 #include "annotator/timeline/account.h"
+#include "annotator/timeline/transfer.h"
 
 namespace hotlens::profile {
 
@@ -21,6 +22,7 @@ struct Annotated {
   std::optional<Model> model;
   std::optional<MemoryUse> map_memory;  // of a bundle's map step
   double alignment = 1.0;
+  std::vector<timeline::StepFit> fit;  // by step; empty without a map step
   How how = How::none;
   std::filesystem::path path;  // bundle folder or trace file
   Issues issues;
@@ -28,7 +30,8 @@ struct Annotated {
 
 Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace);
 
-// The numbers of an annotated trace. Takes what it does not need twice: the chains of a bundle without a map step are emptied.
-std::shared_ptr<const Profile> profile_of(Annotated& annotated);
+// The numbers of an annotated trace; of the step at position `only` alone where that is given. Takes what it does not need twice: the
+// chains of a bundle without a map step are emptied.
+std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<std::size_t> only = std::nullopt);
 
 }  // namespace hotlens::profile

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace hotlens::profile {
@@ -122,6 +123,7 @@ void read_files(const Json& json, const std::filesystem::path& folder, Model& mo
 }
 
 void read_modules(const Json& json, Model& model) {
+  std::map<std::string, std::uint32_t> classes;
   for (const Json& entry : objects(json, "modules")) {
     ModelModule module;
     module.path = text(entry, "path");
@@ -133,6 +135,7 @@ void read_modules(const Json& json, Model& model) {
     module.constructed = site(entry, "constructed", model.files.size());
     module.class_site = site(entry, "class_site", model.files.size());
     model.map.module_parent.push_back(module.parent);
+    model.map.module_class.push_back(classes.try_emplace(module.class_name, static_cast<std::uint32_t>(classes.size())).first->second);
     model.modules.push_back(std::move(module));
   }
 }

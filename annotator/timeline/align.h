@@ -1,37 +1,36 @@
-// Twins of operators: the same program ran a clean step and a map step, so their operator sequences are the same or nearly so.
+// Which elements of two sequences may be twins.
 //
-// Identical sequences map one to one; otherwise the longest common subsequence (Myers 1986) decides. Cost: linear for equal sequences, else
-// O(N·D) with D the number of differences, which is bounded.
+// The same program ran a clean step and a map step, so their operator sequences are the same or nearly so. Where they differ, a longest
+// common subsequence (Myers 1986) explains the difference with least change, but seldom a single one: of equal layers of which one did not
+// run, any may be the missing one. Nothing is chosen here: every pair is told that some best explanation holds. The best ones are, among
+// the longest common subsequences, those that leave out of the map whole calls, and put in few pieces that it does not have.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "annotator/timeline/forest.h"
-#include "annotator/timeline/owners.h"
-#include "annotator/timeline/steps.h"
-
 namespace hotlens::timeline {
 
-constexpr std::uint32_t kNoTwin = std::numeric_limits<std::uint32_t>::max();
-
-// For each element of `clean` the index of its twin in `map`, ascending; kNoTwin where it has none.
-std::vector<std::uint32_t> align(std::span<const std::uint32_t> clean, std::span<const std::uint32_t> map);
-
-// One trace seen as sequences to align.
-struct Recorded {
-  const trace::Trace& trace;
-  const Forest& forest;
-  const Steps& steps;
+struct MapSequence {
+  std::vector<std::uint32_t> words;
+  std::vector<bool> opens, closes;  // by element: a call begins with it, ends with it
 };
 
-struct Transfer {
-  Owners owners;          // of the clean trace's nodes, with the map's chains
-  double confidence = 0;  // share of the clean steps' operators that found their twin
+// Pairs (clean + i, map + i) for i below `length`.
+struct TwinRun {
+  std::uint32_t clean = 0, map = 0, length = 0;
+
+  friend bool operator==(const TwinRun&, const TwinRun&) = default;
 };
 
-// Gives every operator of the clean steps the owner of its twin in the map step; those without one get their parent's or neighbours'.
-Transfer transfer(const Recorded& clean, const Recorded& map, Owners map_owners);
+struct Alignment {
+  std::vector<TwinRun> runs;
+  std::vector<bool> extra;  // by element of clean: some best explanation leaves it out
+};
+
+// Cost: linear for equal sequences, else O(n + D² + points) with D the number of differences and `points` those of the table that lie on a
+// shortest path. Sequences that differ in too much, or repeat so much that almost anything is a pair, have no runs: twins would be guesses.
+Alignment align(std::span<const std::uint32_t> clean, const MapSequence& map);
 
 }  // namespace hotlens::timeline

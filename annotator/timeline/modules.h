@@ -19,6 +19,7 @@ enum class RootRole : std::uint8_t { model, loss, other };
 struct ModuleMap {
   std::vector<std::uint32_t> module_of_call, module_of_param;
   std::vector<std::uint32_t> module_parent;  // by module; kNothing for a root
+  std::vector<std::uint32_t> module_class;   // by module: number of its class; empty where that is not known
   std::vector<RootRole> role;                // by module: the role of its root
   std::size_t lines = 0;
 };

@@ -1,4 +1,5 @@
-// From the map step to the clean steps: sequences per thread role, twins, and owners for what has none.
+#include "annotator/timeline/transfer.h"
+
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -6,6 +7,7 @@
 
 #include "annotator/timeline/align.h"
 #include "annotator/timeline/copies.h"
+#include "annotator/timeline/replaceable.h"
 
 namespace hotlens::timeline {
 namespace {
@@ -50,40 +52,74 @@ std::vector<std::uint32_t> roles(const Recorded& recorded) {
   return order;
 }
 
+// What both owners say: the innermost executions whose chains have the same modules, or lines, all the way.
+Owner shared(const Owners& owners, const Owner& a, const Owner& b) {
+  if (a == b) return a;
+  Owner both = a;
+  both.call = owners.calls.alike(a.call, b.call);
+  both.line = owners.lines.alike(a.line, b.line);
+  both.made_line = owners.lines.alike(a.made_line, b.made_line);
+  if (a.stage != b.stage) both.stage = Stage::other;
+  both.accumulates &= b.accumulates;
+  both.communicates &= b.communicates;
+  both.copies &= b.copies;
+  both.known &= b.known;
+  return both;
+}
+
 class Transferrer {
  public:
-  Transferrer(const Recorded& clean, const Recorded& map, Owners map_owners) : clean_(clean), map_(map), from_(std::move(map_owners)) {
+  Transferrer(const Recorded& clean, const Recorded& map, Owners map_owners, const ModuleMap& modules)
+      : clean_(clean), map_(map), from_(std::move(map_owners)), replaceable_(from_.calls, modules) {
     result_.owners.of.resize(clean.forest.size());
-    has_twin_.assign(clean.forest.size(), false);
+    result_.steps.resize(clean.steps.spans.size());
+    twin_.assign(clean.forest.size(), Twin::none);
   }
 
   Transfer run() && {
     const std::vector<std::uint32_t> clean_roles = roles(clean_);
     const std::vector<std::uint32_t> map_roles = roles(map_);
-    std::size_t matched = 0;
-    std::size_t total = 0;
     for (std::size_t role = 0; role < clean_roles.size(); ++role) {
-      for (const StepSpan& step : clean_.steps.spans) {
-        const std::vector<std::uint32_t> nodes = sequence(clean_, clean_.forest.threads[clean_roles[role]], step);
-        total += nodes.size();
-        if (role >= map_roles.size() || map_.steps.spans.empty()) continue;
-        matched += pair_up(nodes, map_sequence(map_roles[role]));
+      for (std::size_t step = 0; step < clean_.steps.spans.size(); ++step) {
+        const std::vector<std::uint32_t> nodes = sequence(clean_, clean_.forest.threads[clean_roles[role]], clean_.steps.spans[step]);
+        step_of_.insert(step_of_.end(), nodes.size(), step);
+        aligned_.insert(aligned_.end(), nodes.begin(), nodes.end());
+        if (role < map_roles.size() && !map_.steps.spans.empty()) pair_up(nodes, map_thread(map_roles[role]));
       }
     }
+    settle_replaceable();
+    count();
     for (const std::uint32_t role : clean_roles) inherit(clean_.forest.threads[role]);
     result_.owners.calls = std::move(from_.calls);
     result_.owners.lines = std::move(from_.lines);
     mark_copies(clean_.trace, clean_.forest, result_.owners);
-    result_.confidence = total == 0 ? 0 : static_cast<double>(matched) / static_cast<double>(total);
     return std::move(result_);
   }
 
  private:
-  const std::vector<std::uint32_t>& map_sequence(std::uint32_t thread) {
-    const auto [known, fresh] = map_sequences_.try_emplace(thread);
-    if (fresh) known->second = sequence(map_, map_.forest.threads[thread], map_.steps.spans.front());
-    return known->second;
+  enum class Twin : std::uint8_t { none, one, several };
+
+  // What one thread of the map step ran.
+  struct MapThread {
+    std::vector<std::uint32_t> nodes;
+    MapSequence sequence;
+  };
+
+  const MapThread& map_thread(std::uint32_t thread) {
+    const auto [known, fresh] = map_threads_.try_emplace(thread);
+    if (!fresh) return known->second;
+    MapThread& made = known->second;
+    made.nodes = sequence(map_, map_.forest.threads[thread], map_.steps.spans.front());
+    made.sequence.words = words(map_, made.nodes);
+    for (std::size_t i = 0; i < made.nodes.size(); ++i) {
+      const std::uint32_t call = call_at(made.nodes, i);
+      made.sequence.opens.push_back(i == 0 || from_.calls.common(call_at(made.nodes, i - 1), call) != call);
+      made.sequence.closes.push_back(i + 1 == made.nodes.size() || from_.calls.common(call, call_at(made.nodes, i + 1)) != call);
+    }
+    return made;
   }
+
+  std::uint32_t call_at(const std::vector<std::uint32_t>& map_nodes, std::size_t i) const { return from_.of[map_nodes[i]].call; }
 
   // Names of both traces under common numbers.
   std::vector<std::uint32_t> words(const Recorded& recorded, const std::vector<std::uint32_t>& nodes) {
@@ -95,16 +131,60 @@ class Transferrer {
     return ids;
   }
 
-  std::size_t pair_up(const std::vector<std::uint32_t>& nodes, const std::vector<std::uint32_t>& map_nodes) {
-    const std::vector<std::uint32_t> twins = align(words(clean_, nodes), words(map_, map_nodes));
-    std::size_t matched = 0;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (twins[i] == kNoTwin) continue;
-      result_.owners.of[nodes[i]] = from_.of[map_nodes[twins[i]]];
-      has_twin_[nodes[i]] = true;
-      ++matched;
+  void pair_up(const std::vector<std::uint32_t>& nodes, const MapThread& map) {
+    const Alignment alignment = align(words(clean_, nodes), map.sequence);
+    for (const TwinRun& run : alignment.runs) {
+      for (std::uint32_t i = 0; i < run.length; ++i) add_twin(nodes[run.clean + i], from_.of[map.nodes[run.map + i]]);
     }
-    return matched;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (alignment.extra[i]) replaceable_.see(from_.calls, result_.owners.of[nodes[i]].call);
+    }
+  }
+
+  void add_twin(std::uint32_t node, const Owner& owner) {
+    Owner& own = result_.owners.of[node];
+    if (twin_[node] == Twin::none) {
+      own = owner;
+      twin_[node] = Twin::one;
+      return;
+    }
+    if (own == owner) return;
+    const Owner both = shared(from_, own, owner);
+    if (both == own) return;
+    replaceable_.see(from_.calls, own.call);
+    replaceable_.see(from_.calls, owner.call);
+    twin_[node] = Twin::several;
+    own = both;
+  }
+
+  // Modules that the map step cannot tell from others that it did not run.
+  void settle_replaceable() {
+    for (const std::uint32_t node : aligned_) {
+      if (twin_[node] == Twin::none) continue;
+      std::uint32_t& call = result_.owners.of[node].call;
+      const std::uint32_t sure = replaceable_.around(from_.calls, call);
+      if (sure == call) continue;
+      call = sure;
+      twin_[node] = Twin::several;
+    }
+  }
+
+  void count() {
+    std::unordered_map<std::uint32_t, std::size_t> by_module;
+    for (std::size_t i = 0; i < aligned_.size(); ++i) {
+      StepFit& fit = result_.steps[step_of_[i]];
+      ++fit.operators;
+      if (twin_[aligned_[i]] == Twin::none) continue;
+      ++fit.found;
+      const std::uint32_t call = result_.owners.of[aligned_[i]].call;
+      if (twin_[aligned_[i]] == Twin::one) {
+        ++fit.certain;
+      } else {
+        ++by_module[call == kNothing ? kNothing : from_.calls.value[call]];
+      }
+    }
+    for (const auto& [module, operators] : by_module) result_.blurred.push_back({module, operators});
+    std::ranges::sort(result_.blurred, std::ranges::greater{}, [](const Blurred& each) { return std::pair(each.operators, each.module); });
   }
 
   // Nodes without a twin: launches and inner operators belong where their parent does, others between their neighbours.
@@ -115,7 +195,7 @@ class Transferrer {
       const std::uint32_t parent = clean_.forest.parent[node];
       const bool top = parent == kNoNode || clean_.forest.kind[parent] == Kind::step || clean_.forest.kind[parent] == Kind::range;
       Owner& owner = result_.owners.of[node];
-      if (has_twin_[node]) {
+      if (twin_[node] != Twin::none) {
         if (!top) continue;
         for (const std::uint32_t between_two : waiting) settle(between_two, last, node);
         waiting.clear();
@@ -153,16 +233,16 @@ class Transferrer {
     const Owner& b = result_.owners.of[after];
     if (a.stage != b.stage) return;
     owner = a;
-    owner.call = from_.calls.common(a.call, b.call);
-    owner.line = from_.lines.common(a.line, b.line);
-    owner.made_line = from_.lines.common(a.made_line, b.made_line);
+    owner.call = from_.calls.alike(a.call, b.call);
+    owner.line = from_.lines.alike(a.line, b.line);
+    owner.made_line = from_.lines.alike(a.made_line, b.made_line);
     descend(node);
   }
 
   void descend(std::uint32_t top) {
     for (std::uint32_t node = top + 1; node < clean_.forest.size() && clean_.forest.parent[node] != kNoNode; ++node) {
       if (clean_.forest.parent[node] < top) return;
-      if (!has_twin_[node]) result_.owners.of[node] = result_.owners.of[clean_.forest.parent[node]];
+      if (twin_[node] == Twin::none) result_.owners.of[node] = result_.owners.of[clean_.forest.parent[node]];
     }
   }
 
@@ -170,15 +250,18 @@ class Transferrer {
   const Recorded& map_;
   Owners from_;
   Transfer result_;
-  std::vector<bool> has_twin_;
+  std::vector<Twin> twin_;              // by node
+  std::vector<std::uint32_t> aligned_;  // nodes of all steps
+  std::vector<std::size_t> step_of_;    // of these
+  Replaceable replaceable_;
   trace::Names vocabulary_;
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> map_sequences_;
+  std::unordered_map<std::uint32_t, MapThread> map_threads_;
 };
 
 }  // namespace
 
-Transfer transfer(const Recorded& clean, const Recorded& map, Owners map_owners) {
-  return Transferrer(clean, map, std::move(map_owners)).run();
+Transfer transfer(const Recorded& clean, const Recorded& map, Owners map_owners, const ModuleMap& modules) {
+  return Transferrer(clean, map, std::move(map_owners), modules).run();
 }
 
 }  // namespace hotlens::timeline

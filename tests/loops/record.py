@@ -56,10 +56,11 @@ class Loop:
         for path, module in model.named_modules():
             name = f"{root}.{path}" if path else root
             self._classes[name] = type(module).__name__
-            _range_around_calls(name, module)
+            range_around_calls(name, module)
 
 
-def _range_around_calls(path: str, module: nn.Module) -> None:
+def range_around_calls(path: str, module: nn.Module) -> None:
+    """Ranges around every call of a module and around the autograd nodes that it leaves behind."""
     open_ranges: list[Any] = []
 
     def before(_module: nn.Module, _inputs: Any) -> None:

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "annotator/timeline/account.h"
-#include "annotator/timeline/align.h"
 #include "annotator/timeline/owners.h"
 
 namespace hotlens::timeline {
@@ -112,6 +111,7 @@ inline ModuleMap small_map() {
   return {.module_of_call = {0, 1, 2, 3},
           .module_of_param = {0, 1, 2},
           .module_parent = {kNothing, 0, 0, kNothing},
+          .module_class = {0, 1, 2, 3},
           .role = {RootRole::model, RootRole::model, RootRole::model, RootRole::loss},
           .lines = 8};
 }

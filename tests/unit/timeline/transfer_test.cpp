@@ -1,4 +1,5 @@
-#include "annotator/timeline/align.h"
+#include "annotator/timeline/transfer.h"
+
 #include "tests/unit/catch.h"
 #include "tests/unit/timeline/fixture.h"
 
@@ -20,12 +21,12 @@ Script map_step() {
 }
 
 struct Transferred {
-  Transferred(const Script& clean_script, const Script& map_script)
-      : map_(small_map()), clean(clean_script), recorded(map_script, &map_), result(run()) {}
+  Transferred(const Script& clean_script, const Script& map_script, ModuleMap modules = small_map())
+      : map_(std::move(modules)), clean(clean_script), recorded(map_script, &map_), result(run()) {}
 
   Transfer run() {
-    return transfer({clean.trace, clean.forest, clean.steps}, {recorded.trace, recorded.forest, recorded.steps},
-                    std::move(recorded.owners));
+    return transfer({clean.trace, clean.forest, clean.steps}, {recorded.trace, recorded.forest, recorded.steps}, std::move(recorded.owners),
+                    map_);
   }
   std::uint32_t module(std::string_view name, std::size_t nth = 0) const {
     const std::uint32_t call = result.owners.of[clean.node(name, nth)].call;
@@ -52,7 +53,8 @@ TEST_CASE("every clean step takes its owners from the map step") {
                            .op("aten::relu", 28, 2);
   const Script map = map_step();
   const Transferred transferred(clean, map);
-  CHECK(transferred.result.confidence == 1.0);
+  CHECK(transferred.result.steps.at(1).certain == 3);
+  CHECK(transferred.result.blurred.empty());
   CHECK(transferred.module("aten::addmm", 0) == 1);
   CHECK(transferred.module("aten::addmm", 1) == 1);
   CHECK(transferred.module("aten::relu", 1) == 2);
@@ -69,7 +71,9 @@ TEST_CASE("an operator without a twin belongs to its parent, or to what its neig
                            .op("aten::relu", 18, 2);
   const Script map = map_step();
   const Transferred transferred(clean, map);
-  CHECK(transferred.result.confidence == Approx(3.0 / 5.0));
+  CHECK(transferred.result.steps.at(0).operators == 5);
+  CHECK(transferred.result.steps.at(0).found == 3);
+  CHECK(transferred.result.steps.at(0).certain == 3);
   CHECK(transferred.module("extra inside") == 1);
   CHECK(transferred.module("extra between") == 0);
 }
@@ -86,6 +90,106 @@ TEST_CASE("a program that did something else finds no twins and says so") {
   const Script clean = Script().range("ProfilerStep#0", 0, 40).op("other a", 2, 9).op("other b", 12, 6);
   const Script map = map_step();
   const Transferred transferred(clean, map);
-  CHECK(transferred.result.confidence == 0.0);
+  CHECK(transferred.result.steps.at(0).found == 0);
   CHECK(transferred.module("other a") == kNothing);
+}
+
+namespace {
+
+// A model (0) with an embedding (1), a stack (2) of three equal layers (3, 4, 5) and a head (6). `ran`: layers of one step, in order.
+ModuleMap stack_map() {
+  return {.module_of_call = {0, 1, 2, 3, 4, 5, 6},
+          .module_of_param = {},
+          .module_parent = {kNothing, 0, 0, 2, 2, 2, 0},
+          .module_class = {0, 1, 2, 3, 3, 3, 4},
+          .role = std::vector(7, RootRole::model),
+          .lines = 4};
+}
+
+void write_step(Script& script, std::int64_t at, int index, const std::vector<int>& ran, bool markers) {
+  const auto marker = [&](const std::string& name, std::int64_t start, std::int64_t duration) {
+    if (markers) script.range(name, start, duration);
+  };
+  const std::int64_t stack = 10 * std::ssize(ran);
+  script.range("ProfilerStep#" + std::to_string(index), at, 100);
+  marker("hotlens.line#0", at + 1, 90);
+  marker("hotlens.call#0", at + 2, 88);
+  marker("hotlens.call#1", at + 3, 8);
+  script.op("aten::embedding", at + 4, 6);
+  marker("hotlens.call#2", at + 12, stack + 4);
+  for (std::int64_t layer = 0; layer < std::ssize(ran); ++layer) {
+    const std::int64_t start = at + 14 + 10 * layer;
+    marker("hotlens.line#1", start, 9);
+    marker("hotlens.call#" + std::to_string(ran[static_cast<std::size_t>(layer)]), start + 1, 8);
+    marker("hotlens.line#2", start + 1, 8);
+    script.op("aten::linear", start + 2, 3);
+    script.op("aten::relu", start + 6, 2);
+  }
+  marker("hotlens.call#6", at + 70, 15);
+  script.op("aten::mm", at + 72, 8);
+}
+
+Script steps_of(const std::vector<std::vector<int>>& ran, bool markers) {
+  Script script;
+  for (std::size_t i = 0; i < ran.size(); ++i) write_step(script, static_cast<std::int64_t>(i) * 100, static_cast<int>(i), ran[i], markers);
+  return script;
+}
+
+// By step: the module of each relu, and at last of the head.
+std::vector<std::vector<std::uint32_t>> modules_of(const Transferred& transferred, const std::vector<std::vector<int>>& ran) {
+  std::vector<std::vector<std::uint32_t>> found;
+  std::size_t relu = 0;
+  for (const std::vector<int>& layers : ran) {
+    std::vector<std::uint32_t>& step = found.emplace_back();
+    for (std::size_t i = 0; i < layers.size(); ++i) step.push_back(transferred.module("aten::relu", relu++));
+    step.push_back(transferred.module("aten::mm", found.size() - 1));
+  }
+  return found;
+}
+
+using Found = std::vector<std::vector<std::uint32_t>>;
+
+}  // namespace
+
+TEST_CASE("a layer that a step leaves out makes its equals one with the stack, and steps that ran all keep their layers") {
+  const std::vector<std::vector<int>> ran = {{3, 4, 5}, {3, 5}, {3, 4, 5}};
+  const Script clean = steps_of(ran, false);
+  const Script map = steps_of({{3, 4, 5}}, true);
+  const Transferred transferred(clean, map, stack_map());
+  CHECK(modules_of(transferred, ran) == Found{{3, 4, 5, 6}, {2, 2, 6}, {3, 4, 5, 6}});
+  CHECK(transferred.result.steps.at(0).certain == 8);
+  CHECK(transferred.result.steps.at(1).operators == 6);
+  CHECK(transferred.result.steps.at(1).certain == 2);
+  REQUIRE(transferred.result.blurred.size() == 1);
+  CHECK(transferred.result.blurred[0].module == 2);
+  CHECK(transferred.result.blurred[0].operators == 4);
+  // The line that calls a layer and the line inside are the same for all of them.
+  const Owner& owner = transferred.result.owners.of[transferred.clean.node("aten::relu", 3)];
+  CHECK(transferred.result.owners.lines.value[owner.line] == 2);
+}
+
+TEST_CASE("a map step that left a layer out tells none of its equals from it once other steps ran more") {
+  const std::vector<std::vector<int>> ran = {{3, 4, 5}, {4, 5}};
+  const Script clean = steps_of(ran, false);
+  const Script map = steps_of({{3, 5}}, true);
+  const Transferred transferred(clean, map, stack_map());
+  CHECK(modules_of(transferred, ran) == Found{{2, 2, 2, 6}, {2, 2, 6}});
+}
+
+TEST_CASE("a layer that never runs takes nothing from its equals") {
+  const std::vector<std::vector<int>> ran = {{3, 5}, {3, 5}};
+  const Script clean = steps_of(ran, false);
+  const Script map = steps_of({{3, 5}}, true);
+  const Transferred transferred(clean, map, stack_map());
+  CHECK(modules_of(transferred, ran) == Found{{3, 5, 6}, {3, 5, 6}});
+}
+
+TEST_CASE("one module called more often than in the map step keeps its time") {
+  const std::vector<std::vector<int>> ran = {{3, 3, 3}, {3}};
+  ModuleMap modules = stack_map();
+  modules.module_class = {0, 1, 2, 3, 7, 8, 4};
+  const Script clean = steps_of(ran, false);
+  const Script map = steps_of({{3, 3}}, true);
+  const Transferred transferred(clean, map, modules);
+  CHECK(modules_of(transferred, ran) == Found{{3, 3, 3, 6}, {3, 6}});
 }
