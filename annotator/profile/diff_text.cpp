@@ -17,12 +17,6 @@ constexpr std::size_t kNameColumns = 54;
 constexpr std::size_t kShownModules = 20;  // what fits on a screen beside the other tables
 constexpr std::size_t kShownNames = 10;
 
-struct Style {
-  std::string_view bold, dim, slower, faster, off;
-};
-constexpr Style kPlain{"", "", "", "", ""};
-constexpr Style kColor{"\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[0m"};
-
 std::string signed_time(Ns time) {
   return time > Ns{} ? "+" + readable(time) : readable(time);
 }
@@ -64,7 +58,7 @@ std::string label(const ModuleRow& row, const Profile& before, const Profile& af
 
 class Writer {
  public:
-  Writer(const Diff& diff, const Profile& before, const Profile& after, const Style& style)
+  Writer(const Diff& diff, const Profile& before, const Profile& after, const text::Style& style)
       : diff_(diff), before_(before), after_(after), style_(style) {}
 
   std::string write() && {
@@ -205,14 +199,14 @@ class Writer {
   const Diff& diff_;
   const Profile& before_;
   const Profile& after_;
-  Style style_;
+  text::Style style_;
   std::string out_;
 };
 
 }  // namespace
 
 std::string diff_text(const Diff& diff, const Side& before, const Side& after, bool color) {
-  return Writer(diff, *before.profile, *after.profile, color ? kColor : kPlain).write();
+  return Writer(diff, *before.profile, *after.profile, text::style(color)).write();
 }
 
 }  // namespace hotlens::profile

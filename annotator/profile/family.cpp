@@ -220,12 +220,13 @@ constexpr std::array kOperators = std::to_array<Rule>({
 });
 
 // Operators that make a tensor without touching elements: what they cost is overhead.
-constexpr std::array<std::string_view, 38> kViews = {
-    "resolve_conj", "resolve_neg", "conj",       "view_as_real",  "view",           "as_strided",  "t",       "transpose",
-    "permute",      "expand",      "expand_as",  "reshape",       "_reshape_alias", "unsqueeze",   "squeeze", "slice",
-    "select",       "split",       "chunk",      "unbind",        "narrow",         "detach",      "detach_", "empty",
-    "alias",        "flatten",     "empty_like", "empty_strided", "unflatten",      "resize_",     "view_as", "lift_fresh",
-    "set_",         "diagonal",    "movedim",    "_unsafe_view",  "unfold",         "broadcast_to"};
+constexpr auto kViews = std::to_array<std::string_view>(
+    {"resolve_conj", "resolve_neg",  "conj",          "view_as_real", "view",           "as_strided", "t",          "transpose",
+     "permute",      "expand",       "expand_as",     "reshape",      "_reshape_alias", "unsqueeze",  "squeeze",    "slice",
+     "select",       "split",        "chunk",         "unbind",       "narrow",         "detach",     "detach_",    "empty",
+     "alias",        "as_strided_",  "squeeze_",      "unsqueeze_",   "transpose_",     "t_",         "set_",       "empty_permuted",
+     "flatten",      "empty_like",   "empty_strided", "unflatten",    "resize_",        "view_as",    "lift_fresh", "diagonal",
+     "movedim",      "_unsafe_view", "unfold",        "broadcast_to"});
 
 std::optional<Family> first_match(std::string_view text, std::span<const Rule> rules) {
   const auto at = std::ranges::find_if(rules, [&](const Rule& rule) { return text.contains(rule.word); });

@@ -15,12 +15,20 @@ std::size_t mixed(std::size_t seed, std::size_t value) {
   return seed * 1099511628211ULL + value + 0x9e3779b97f4a7c15ULL;
 }
 
+// What a module is: its class; of a range that a person named, the name without its numbers ("block 3" is one of the blocks).
+std::string kind_of(const Module& module) {
+  if (!module.class_name.empty()) return module.class_name;
+  std::string name = module.path.substr(module.path.find_last_of('/') + 1);
+  std::erase_if(name, [](char c) { return c >= '0' && c <= '9'; });
+  return name;
+}
+
 class Folder {
  public:
   Folder(const Profile& profile, const FoldOptions& options) : profile_(profile), options_(options), build_(profile.modules.size()) {
     for (std::size_t module = profile.modules.size(); module-- > 0;) {
       const Module& row = profile.modules[module];
-      std::size_t build = std::hash<std::string>{}(row.class_name);
+      std::size_t build = std::hash<std::string>{}(kind_of(row));
       for (const ModuleId child : row.children) build = mixed(build, build_[child.index]);
       build_[module] = mixed(build, row.children.size());
     }

@@ -2,7 +2,8 @@
 //
 // Three foldings, each of which can be switched off; with all of them off the result is the tree itself. Nothing is lost: a row names every
 // module that it stands for, so that a reader can unfold it.
-// - Neighbouring siblings of equal build (class, and build of their children) become one row ("×6"), and so do their children.
+// - Neighbouring siblings of equal build (class, or the name of a person's range but for its numbers, and build of their children) become
+//   one row ("×6"), and so do their children.
 // - Neighbouring siblings below a share of the step become one row.
 // - A module whose only child holds nearly all of its time is shown in one row with that child.
 #pragma once

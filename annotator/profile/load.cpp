@@ -7,6 +7,7 @@
 
 #include "annotator/profile/annotated.h"
 #include "annotator/profile/module_calls.h"
+#include "annotator/profile/one_step.h"
 #include "annotator/profile/profile.h"
 #include "annotator/profile/statistics.h"
 #include "annotator/profile/tally.h"
@@ -25,11 +26,15 @@ void fill_steps(const Annotated& annotated, Profile& profile) {
                              .start = annotated.trace.base + step.span.start,
                              .wall = step.span.end - step.span.start,
                              .device = step.device,
+                             .carried = step.carried,
                              .communication = step.communication,
                              .exposed_communication = step.exposed_communication});
   }
+  for (std::size_t step = 0; step < annotated.fit.size(); ++step) {
+    const timeline::StepFit& fit = annotated.fit[step];
+    profile.steps[step].confidence = fit.operators == 0 ? 0 : static_cast<double>(fit.certain) / static_cast<double>(fit.operators);
+  }
   mark_outliers(profile.steps);
-  profile.representative = representative(profile.steps);
 }
 
 void fill_buckets(const Annotated& annotated, Profile& profile) {
@@ -197,7 +202,12 @@ void fill_memory(const Annotated& annotated, const std::vector<std::uint32_t>& p
   }
 }
 
-void fill_modules(Annotated& annotated, Profile& profile) {
+// Of one step, or the median over all.
+Ns reduced(std::vector<Ns> values, std::optional<std::size_t> only) {
+  return only ? values[*only] : median(std::move(values));
+}
+
+void fill_modules(Annotated& annotated, std::optional<std::size_t> only, Profile& profile) {
   const bool recorded = annotated.how == How::recorded;
   std::vector<Module> modules = annotated.model ? recorded_modules(*annotated.model) : found_modules(annotated.owners.found, annotated.how);
   std::vector<std::uint32_t> parents;
@@ -230,9 +240,9 @@ void fill_modules(Annotated& annotated, Profile& profile) {
   profile.kernel_times = std::move(used.step);
   profile.spent = used.spent;
   profile.critical = used.critical;
-  profile.cpu = median(std::move(tallies.cpu));
-  profile.cpu_attributed = median(std::move(tallies.cpu_attributed));
-  profile.device_attributed = median(std::move(tallies.device_attributed));
+  profile.cpu = reduced(std::move(tallies.cpu), only);
+  profile.cpu_attributed = reduced(std::move(tallies.cpu_attributed), only);
+  profile.device_attributed = reduced(std::move(tallies.device_attributed), only);
   if (!annotated.model) return;
   fill_lines(*annotated.model, tallies.lines, profile);
   fill_call_sites(*annotated.model, position, profile);
@@ -274,13 +284,14 @@ void fill_run(const Annotated& annotated, Profile& profile) {
 
 }  // namespace
 
-std::shared_ptr<const Profile> profile_of(Annotated& annotated) {
+std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<std::size_t> only) {
   auto profile = std::make_shared<Profile>();
   fill_steps(annotated, *profile);
+  profile->representative = only.value_or(representative(profile->steps));
   fill_run(annotated, *profile);
   fill_buckets(annotated, *profile);
   fill_stages(annotated, *profile);
-  fill_modules(annotated, *profile);
+  fill_modules(annotated, only, *profile);
   if (annotated.how == How::frames && !annotated.model) {
     profile->module_calls = std::make_shared<const ModuleCalls>(module_calls(annotated.trace, annotated.steps));
   }
@@ -290,13 +301,21 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated) {
   }
   const std::vector<Issue>& survived = annotated.issues.items();
   profile->warnings.insert(profile->warnings.end(), survived.begin(), survived.end());
+  if (only) keep_step(*profile, *only);
   return profile;
 }
 
-Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace) {
+Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step) {
   Result<Annotated> annotated = annotate(bundle_or_trace);
   if (!annotated) return std::unexpected(annotated.error());
-  return profile_of(*annotated);
+  if (!step) return profile_of(*annotated, std::nullopt);
+  const std::vector<timeline::StepSpan>& spans = annotated->steps.spans;
+  const auto found = std::ranges::find(spans, *step, &timeline::StepSpan::index);
+  if (found != spans.end()) return profile_of(*annotated, static_cast<std::size_t>(found - spans.begin()));
+  return std::unexpected(Error{ErrorCode::usage,
+                               "there is no step " + std::to_string(*step) + "; the profile holds steps " +
+                                   std::to_string(spans.front().index) + " to " + std::to_string(spans.back().index),
+                               bundle_or_trace.string()});
 }
 
 }  // namespace hotlens::profile

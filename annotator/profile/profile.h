@@ -45,6 +45,8 @@ struct Times {
   Ns cpu_self{};               // host time inside, without child modules
   Ns device{};                 // device busy: union over streams of the kernels it launched, children included
   Ns span{};                   // first launch or operator to last end, host and device
+  Ns recompute_cpu{};          // part of cpu_total that runs the forward again (checkpointing)
+  Ns recompute_device{};       // the same of device
   Ns waiting{};                // part of cpu_total in which the host waits for the device: synchronisation, `.item()`, a full launch queue
   Ns idle_before{};            // the device idled until this one's first kernel came, which was launched late; once per run of it
   Ns idle_inside{};            // the device idled between kernels of this one, the later of which was launched late
@@ -179,7 +181,9 @@ struct Step {
   Ns start{};
   Ns wall{};
   Ns device{};                                  // device busy; wall - device is idle
+  Ns carried{};                                 // of it with work that earlier steps launched
   Ns communication{}, exposed_communication{};  // on the device; exposed: nothing else ran beside it
+  std::optional<double> confidence;             // share of its operators with one possible owner; absent without a map step
   bool outlier = false;
   std::vector<Difference> differences;  // of an outlier, the largest first
 };
@@ -245,8 +249,9 @@ struct Profile {
 // The number a label shows: device busy where there is a device, else host time.
 Ns headline(const Times& times, bool has_device);
 
-// Reads a bundle folder or a trace file (.json, .json.gz). Blocks on I/O: call it off the main strand.
-Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace);
+// Reads a bundle folder or a trace file (.json, .json.gz). Blocks on I/O: call it off the main strand. With `step` (a Step::index) the
+// profile holds that step alone; ErrorCode::usage where there is none of that number.
+Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step = std::nullopt);
 
 // Turns what a user types (bundle id, bundle folder, "latest", trace file) into a path. Searches `.hotlens/profiles` upward from `from`.
 Result<std::filesystem::path> resolve(std::string_view reference, const std::filesystem::path& from);

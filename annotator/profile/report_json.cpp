@@ -36,8 +36,10 @@ Json steps_of(const Profile& profile) {
                      {"device_ns", step.device.count()},
                      {"outlier", step.outlier}});
     Json& row = steps.back();
+    if (step.confidence) row["confidence"] = *step.confidence;
     if (profile.has_device()) {
       row["idle_ns"] = (step.wall - step.device).count();
+      row["carried_ns"] = step.carried.count();
       row["communication_ns"] = step.communication.count();
       row["exposed_communication_ns"] = step.exposed_communication.count();
     }
@@ -60,6 +62,13 @@ Json stages_of(const Profile& profile) {
                       {"share", share(wall.median, profile.step_wall())}});
   }
   return stages;
+}
+
+// A part of `backward`; nothing where no forward runs again.
+Json recompute_of(const PerStep& backward) {
+  const Times times = median(backward);
+  if (times.recompute_cpu == Ns{} && times.recompute_device == Ns{}) return {};
+  return {{"cpu_total_ns", times.recompute_cpu.count()}, {"device_ns", times.recompute_device.count()}};
 }
 
 // p10 and p90 are of the number that is shown: device time where there is a device, else host time.
@@ -145,6 +154,7 @@ Json modules_of(const Profile& profile) {
                        {"kernels", kernels_of(module.kernels)},
                        {"verdict", verdict_of(judge(profile, own))},
                        {"how", name(module.how)}});
+    if (Json again = recompute_of(module.backward); !again.is_null()) modules.back()["recompute"] = std::move(again);
   }
   return modules;
 }

@@ -19,14 +19,9 @@ using text::shortened;
 constexpr std::size_t kNameColumns = 54;
 constexpr std::size_t kKernels = 8;  // the table's length: the long tail is in the JSON
 
-struct Style {
-  std::string_view bold, dim, off;
-};
-constexpr Style kPlain{"", "", ""};
-constexpr Style kColor{"\x1b[1m", "\x1b[2m", "\x1b[0m"};
-
 std::string last_part(const Module& module) {
-  const std::size_t cut = module.path.find_last_of("./");
+  // A dot in a name that a trace gives is part of it ("DistributedDataParallel.forward").
+  const std::size_t cut = module.path.find_last_of(module.how == How::recorded ? '.' : '/');
   const std::string part = cut == std::string::npos ? module.path : module.path.substr(cut + 1);
   return part.empty() ? module.class_name : part;
 }
@@ -40,7 +35,7 @@ std::vector<Ns> walls(const Profile& profile) {
 class Writer {
  public:
   Writer(const Profile& profile, const TextOptions& options)
-      : profile_(profile), options_(options), style_(options.color ? kColor : kPlain), device_(profile.has_device()) {}
+      : profile_(profile), options_(options), style_(text::style(options.color)), device_(profile.has_device()) {}
 
   std::string write() && {
     heading();
@@ -124,6 +119,8 @@ class Writer {
       if (step.communication > Ns{}) {
         total += "; communication " + readable(step.communication) + ", " + readable(step.exposed_communication) + " exposed";
       }
+      if (step.carried > step.device / 10)
+        total += "; " + readable(step.carried) + " of the device time was launched before the step began";
     }
     dim(total);
   }
@@ -160,8 +157,18 @@ class Writer {
     if (row.calls > instances) text += instances > 1 ? ", " + std::to_string(row.calls) + " calls" : " ×" + std::to_string(row.calls);
     text = left(text, kNameColumns) + numbers;
     if (instances > 1) text += "   each " + readable(row.least) + " to " + readable(row.most) + ", median " + readable(row.middle);
+    if (const Ns again = recomputed(row); again > Ns{}) text += "   " + readable(again) + " of backward is recomputation";
     line(text);
     for (const Fold& child : row.children) branch(child, depth + 1);
+  }
+
+  Ns recomputed(const Fold& row) const {
+    Ns sum{};
+    for (const ModuleId id : row.modules) {
+      const Times times = median(profile_.at(id).backward);
+      sum += device_ ? times.recompute_device : times.recompute_cpu;
+    }
+    return sum;
   }
 
   void kernels() {
@@ -185,6 +192,20 @@ class Writer {
       if (!evidence.where.empty()) row.append("  ").append(shortened(evidence.where, 80));
       line(row);
     }
+    if (device_) critical_path();
+  }
+
+  // What the verdict is judged by: a device may be busy most of the time and yet wait for the host at every turn.
+  void critical_path() {
+    Ns whole{};
+    for (const Ns time : profile_.critical) whole += time;
+    std::string row = "  critical path:";
+    for (std::size_t cause = 0; cause < kCauses; ++cause) {
+      if (profile_.critical[cause] < whole / 100 || profile_.critical[cause] <= Ns{}) continue;
+      row.append(row.ends_with(':') ? " " : ", ").append(name(static_cast<Cause>(cause))).append(" ");
+      row.append(percent(profile_.critical[cause], whole));
+    }
+    if (whole > Ns{}) dim(row);
   }
 
   void warnings() {
@@ -199,7 +220,7 @@ class Writer {
 
   const Profile& profile_;
   TextOptions options_;
-  Style style_;
+  text::Style style_;
   bool device_;
   std::string out_;
 };

@@ -8,9 +8,10 @@
 
 namespace hotlens::profile {
 
-// Time of a module: what its calls ran. Communication that backward launched belongs to the gradients, not to the module that was at it.
+// Time of a module: what its calls ran. Exchanging gradients belongs to them, not to the module whose gradient was accumulated last; what a
+// module itself exchanges in backward (SyncBatchNorm) is its own.
 inline bool belongs_to_module(const timeline::Owner& owner) {
-  return owner.call != timeline::kNothing && !(owner.communicates && owner.direction != timeline::Direction::forward);
+  return owner.call != timeline::kNothing && !(owner.communicates && owner.accumulates);
 }
 
 // Innermost first. Re-used for every piece: no allocation in the loop.

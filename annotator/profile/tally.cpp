@@ -94,6 +94,7 @@ class Counter {
     const auto add = [&](Times& times, Extent&, bool innermost) {
       times.cpu_total += time;
       times.waiting += waiting;
+      if (piece.owner.direction == Direction::recompute) times.recompute_cpu += time;
       if (innermost) times.cpu_self += time;
     };
     each(modules_, result_.modules, piece.owner.direction, piece.start, piece.end, !has_device_, add);
@@ -112,7 +113,9 @@ class Counter {
     }
     const auto add = [&](Times& times, Extent& extent, bool) {
       const Ns from = std::max(work.start, extent.covered);
-      if (work.end > from) times.device += work.end - from;
+      const Ns busy = std::max(work.end - from, Ns{});
+      times.device += busy;
+      if (work.owner.direction == Direction::recompute) times.recompute_device += busy;
       extent.covered = std::max(extent.covered, work.end);
       const bool inside = extent.work != timeline::kNoNode && extent.work + 1 == number;
       (inside ? times.idle_inside : times.idle_before) += idle;

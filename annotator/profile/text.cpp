@@ -57,6 +57,10 @@ std::string right(std::string text, std::size_t columns) {
   return std::string(columns > width(text) ? columns - width(text) : 0, ' ') + text;
 }
 
+Style style(bool color) {
+  return color ? Style{"\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[0m"} : Style{};
+}
+
 std::string left(std::string text, std::size_t columns) {
   return text + std::string(columns > width(text) ? columns - width(text) : 0, ' ');
 }

@@ -14,6 +14,12 @@ std::string percent(Ns part, Ns whole);       // "12.3 %"
 std::string harmless(std::string_view name);  // control characters as '?'
 std::string shortened(std::string_view name, std::size_t columns = 60);
 
+// What makes a terminal write in color; all empty without.
+struct Style {
+  std::string_view bold, dim, slower, faster, off;
+};
+Style style(bool color);
+
 // Padded to a number of terminal columns.
 std::string left(std::string text, std::size_t columns);
 std::string right(std::string text, std::size_t columns);

@@ -70,16 +70,21 @@ class Collector {
     return stack_.members();
   }
 
-  // An operator that runs others which touch elements does its work there; its own code is overhead. Making views is no such work: a matrix
-  // product that expands its bias first still multiplies itself.
+  // An operator that leaves most of its time to others which touch elements does its work there; its own code is overhead. Making views is
+  // no such work, and a matrix product that copies its bias first still multiplies itself.
   void find_delegating() {
     const timeline::Forest& forest = input_.forest;
-    delegates_.resize(forest.size());
+    std::vector<Ns> own(forest.size()), handed_on(forest.size());
     for (std::uint32_t node = 0; node < forest.size(); ++node) {
+      const Ns time = forest.end[node] - forest.start[node];
+      own[node] += time;
       const std::uint32_t parent = forest.parent[node];
       if (forest.kind[node] != timeline::Kind::op || parent == kNoNode || forest.kind[parent] != timeline::Kind::op) continue;
-      if (parts_of(name_of(forest.event[node])).family != Family::view) delegates_[parent] = true;
+      own[parent] -= time;
+      if (parts_of(name_of(forest.event[node])).family != Family::view) handed_on[parent] += time;
     }
+    delegates_.resize(forest.size());
+    for (std::uint32_t node = 0; node < forest.size(); ++node) delegates_[node] = handed_on[node] > own[node];
   }
 
   bool works_itself(const Piece& piece) const {
@@ -143,8 +148,8 @@ class Collector {
     }
   }
 
-  // Until the work that ends the gap was launched the host was late, doing what it did; then the launch itself took its time. Work that
-  // was launched before the gap began waits for something that the trace does not tell.
+  // Until the work that ends the gap was launched the host was late, doing what it did; then the launch itself took its time, which is long
+  // where it loads the kernel first. Work whose launch was done before the gap began waits for something that the trace does not tell.
   void count(const timeline::Gap& gap) {
     const Work* ended_by = gap.ended_by == kNoNode ? nullptr : &input_.account.work[gap.ended_by];
     const Ns launched = ended_by ? std::clamp(ended_by->launched, gap.start, gap.end) : gap.end;
@@ -153,7 +158,9 @@ class Collector {
       const Ns time = std::min(piece->end, launched) - std::max(piece->start, gap.start);
       spend(piece->owner, cause_of_piece(*piece), time);
     }
-    if (launched < gap.end) spend(ended_by->owner, launched == gap.start ? Cause::other : Cause::launch, gap.end - launched);
+    if (launched == gap.end) return;
+    const Ns done = ended_by->launch == kNoNode ? launched : input_.forest.end[ended_by->launch];
+    spend(ended_by->owner, done <= gap.start ? Cause::other : Cause::launch, gap.end - launched);
   }
 
   Cause cause_of_work(const Work& work) {

@@ -157,15 +157,19 @@ std::string module_place(const Profile& profile, std::vector<ModuleId> among, Ca
   return place;
 }
 
-std::vector<Verdict::Evidence> evidence_of(const Profile& profile, const Causes& causes, const std::vector<ModuleId>& among) {
+// What the verdict names comes first, though others may take more time: a device may be busy and yet wait for the host at every turn.
+std::vector<Verdict::Evidence> evidence_of(const Profile& profile, const Causes& causes, const std::vector<ModuleId>& among,
+                                           std::string_view kind) {
+  std::vector<Cause> order;
+  for (std::size_t i = 0; i < kCauses; ++i) order.push_back(static_cast<Cause>(i));
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](Cause cause) { return std::pair(name(cause) == kind, of(causes, cause)); });
   std::vector<Verdict::Evidence> evidence;
-  for (std::size_t i = 0; i < kCauses; ++i) {
-    const auto cause = static_cast<Cause>(i);
-    if (causes[i] <= Ns{} || !is_share(causes[i], sum(causes), kSmallestEvidence)) continue;
-    std::string where = cause == Cause::data ? stage_place(profile, Stage::data) : module_place(profile, among, cause, causes[i]);
-    evidence.push_back({std::string(words(cause, profile.has_device())), causes[i], std::move(where)});
+  for (const Cause cause : order) {
+    const Ns time = of(causes, cause);
+    if (time <= Ns{} || !is_share(time, sum(causes), kSmallestEvidence)) continue;
+    std::string where = cause == Cause::data ? stage_place(profile, Stage::data) : module_place(profile, among, cause, time);
+    evidence.push_back({std::string(words(cause, profile.has_device())), time, std::move(where)});
   }
-  std::ranges::stable_sort(evidence, std::ranges::greater{}, &Verdict::Evidence::time);
   return evidence;
 }
 
@@ -180,7 +184,8 @@ Ns waiting_of_step(const Profile& profile) {
 
 Verdict verdict_of(const Profile& profile, const Account& account, const std::vector<ModuleId>& among) {
   const bool device = profile.has_device();
-  return {kind_of(account, device), evidence_of(profile, device ? starved(account.spent, account.waiting) : account.spent, among)};
+  const std::string kind = kind_of(account, device);
+  return {kind, evidence_of(profile, device ? starved(account.spent, account.waiting) : account.spent, among, kind)};
 }
 
 void add(Causes& sum, const Causes& part) {

@@ -25,12 +25,13 @@ class Waits {
   // Until when the piece [start, end) of a launch waits: `start` where it never does.
   Ns until(std::uint32_t node, Ns start, Ns end) const {
     if (forest_.kind[node] != Kind::launch) return start;
-    if (forest_.traits_at(trace_, node).waits) return end;
+    const bool waits = forest_.traits_at(trace_, node).waits;
     const Ns duration = forest_.end[node] - forest_.start[node];
-    if (duration < kBlockedLaunch) return start;
+    if (!waits && duration < kBlockedLaunch) return start;
     if (const Copy* copy = copy_of(node); copy && copy->end <= forest_.end[node]) {
       return copy->to_device ? std::clamp(copy->start, start, end) : end;
     }
+    if (waits) return end;
     const Ns busy = within(busy_, forest_.start[node], forest_.end[node]);
     return static_cast<double>(busy.count()) >= kBusyThroughout * static_cast<double>(duration.count()) ? end : start;
   }
@@ -214,10 +215,9 @@ void count_device(const Account& account, StepAccount& step) {
     const Ns to = std::min(work.end, step.span.end);
     if (work.start > covered) step.gaps.push_back({covered, work.start, static_cast<std::uint32_t>(i)});
     if (const Ns from = std::max(work.start, covered); to > from) {
-      const bool earlier = work.launched < step.span.start || work.launch == kNoNode;
-      const Bucket bucket = earlier ? Bucket::earlier_step : work.bucket;
-      step.device_by_bucket[static_cast<std::size_t>(bucket)] += to - from;
+      step.device_by_bucket[static_cast<std::size_t>(work.bucket)] += to - from;
       step.device += to - from;
+      if (work.launched < step.span.start || work.launch == kNoNode) step.carried += to - from;
     }
     covered = std::max(covered, to);
     if (const Ns from = std::max(work.start, communicated); work.owner.communicates && to > from) {

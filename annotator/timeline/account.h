@@ -8,9 +8,11 @@
 // a copy to the device until it begins: then the host helps to move the data); a launch that takes long while the device is busy throughout
 // (its queue is full).
 //
-// Device work launched before the step began, or before the recording, is the bucket earlier_step: it is no work of this step, and with the
-// step's own device work and its gaps it covers the step exactly. A host that runs a whole step ahead of the device has all its device time
-// there.
+// Device time is told twice, because a host may run ahead of the device by a whole step:
+// - Buckets tell what the device did within the span, whichever step launched it; with the gaps they cover the span exactly. Work keeps the
+//   bucket of its launch; work without a launch in the recording is the bucket earlier_step. `carried` says how much of it is not this
+//   step's own.
+// - Stages and modules tell what the step launched, whenever that ran.
 #pragma once
 
 #include <array>
@@ -38,6 +40,7 @@ struct StepAccount {
   std::array<Ns, kBuckets> wall_by_bucket{}, device_by_bucket{};
   std::array<Ns, kStages> wall_by_stage{}, cpu_by_stage{}, device_by_stage{}, waiting_by_stage{};
   Ns device{};                                  // busy within the span
+  Ns carried{};                                 // of it with work launched before the step began, or before the recording
   Ns communication{}, exposed_communication{};  // on the device, within the span; exposed: no other device work runs beside it
   std::vector<Gap> gaps;                        // idle device time of the span, in order; empty for a trace without device work
 };

@@ -66,7 +66,7 @@ Bucket bucket_of(const Owner& owner) {
     case Stage::loss:
       return Bucket::loss;
     case Stage::backward:
-      return Bucket::backward;
+      return owner.direction == Direction::recompute ? Bucket::recompute : Bucket::backward;
     case Stage::optimizer:
       return Bucket::optimizer;
     case Stage::other:

@@ -165,12 +165,22 @@ bool communicates(std::string_view name) {
   return std::ranges::any_of(kCommunication, [&](std::string_view part) { return lower.find(part) != std::string::npos; });
 }
 
+// Calls that return only after the device has done what they ask for. Of the copies those without "Async" in their name; HIP's
+// hipMemcpyWithStream is one, whatever it seems to say. Driver calls carry a version ("cuMemcpyDtoH_v2"), calls of a program built for
+// per-thread streams a suffix ("_ptsz").
 bool is_wait(std::string_view name) {
-  constexpr std::array<std::string_view, 10> kWaits = {
-      "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize", "cudaMemcpy",
-      "hipStreamSynchronize",  "hipDeviceSynchronize",  "hipEventSynchronize",  "hipMemcpy",
-      "cuStreamSynchronize",   "cuCtxSynchronize"};
-  return std::ranges::find(kWaits, name) != kWaits.end();
+  const bool runtime = name.starts_with("cuda") || name.starts_with("hip");
+  if (!runtime && !name.starts_with("cu")) return false;
+  const std::string_view call = name.substr(runtime ? (name.starts_with("cuda") ? 4 : 3) : 2);
+  if (call.starts_with("Memcpy")) return !call.contains("Async") && !call.contains("Batch");
+  constexpr std::array<std::string_view, 5> kSynchronize = {"StreamSynchronize", "DeviceSynchronize", "EventSynchronize", "CtxSynchronize",
+                                                            "ThreadSynchronize"};
+  return std::ranges::any_of(kSynchronize, [&](std::string_view each) { return call.starts_with(each); });
+}
+
+// A call that launches a graph: all work of it at once.
+bool is_replay(std::string_view name) {
+  return name.starts_with("cudaGraphLaunch") || name.starts_with("cuGraphLaunch") || name.starts_with("hipGraphLaunch");
 }
 
 bool is_loss(std::string_view op) {
@@ -201,6 +211,7 @@ Traits traits_of(std::string_view name) {
   traits.backward = name.starts_with("autograd::engine::evaluate_function") || traits.accumulates || is_autograd_node(name);
   traits.communicates = communicates(name);
   traits.waits = is_wait(name);
+  traits.replays = is_replay(name);
   constexpr std::string_view kAten = "aten::";
   if (!name.starts_with(kAten)) return traits;
   const std::string_view op = name.substr(kAten.size());

@@ -36,6 +36,7 @@ struct Traits {
   bool accumulates = false;   // AccumulateGrad
   bool communicates = false;  // a collective or peer-to-peer transfer of NCCL, RCCL, Gloo, MPI…, or a kernel that does the same
   bool waits = false;         // synchronises with the device
+  bool replays = false;       // launches a captured graph
   bool moves = false;         // may move a tensor to another device
   bool loss = false;          // computes a loss, by the name of torch's own loss operators
   bool in_place = false;      // writes into its first argument

@@ -77,8 +77,9 @@ class Finder {
   void enter_module(Owner& owner, std::uint32_t node, std::uint32_t module) {
     const bool root = owner.call == kNothing || owner.direction == Direction::backward;
     if (owner.direction == Direction::backward) {
+      // The node that happens to need the result first did not create what runs again.
       owner.direction = Direction::recompute;
-      owner.call = kNothing;
+      owner.call = owner.made_line = kNothing;
     } else if (root && owner.direction == Direction::forward && owner.stage != Stage::data) {
       const bool loss = map_ && map_->role[module] == RootRole::loss;
       enter_stage(owner, loss ? Stage::loss : Stage::forward);
@@ -187,6 +188,17 @@ std::uint32_t Chains::common(std::uint32_t a, std::uint32_t b) const {
     }
   }
   return a;
+}
+
+std::uint32_t Chains::alike(std::uint32_t a, std::uint32_t b) const {
+  if (a == kNothing || b == kNothing) return kNothing;
+  while (depth[a] > depth[b]) a = parent[a];
+  while (depth[b] > depth[a]) b = parent[b];
+  std::uint32_t result = a;
+  for (; a != b; a = parent[a], b = parent[b]) {
+    if (value[a] != value[b]) result = parent[a];
+  }
+  return result;
 }
 
 Owners find_owners(const trace::Trace& trace, const Forest& forest, const Steps& steps, const ModuleMap* map) {

@@ -23,6 +23,8 @@ struct Chains {
   std::uint32_t add(std::uint32_t parent_link, std::uint32_t of, Ns begin, bool is_again);
   // The innermost execution that both are inside of (or are); kNothing when there is none.
   std::uint32_t common(std::uint32_t a, std::uint32_t b) const;
+  // The innermost execution on the chain of `a` up to which the chain of `b` has the same values; kNothing when there is none.
+  std::uint32_t alike(std::uint32_t a, std::uint32_t b) const;
 };
 
 struct Owner {

@@ -38,6 +38,19 @@ std::uint32_t top_operator(const Forest& forest, std::uint32_t node) {
   return top;
 }
 
+// The forward operator that a backward operator comes from in the end: what a backward pass creates (for a second derivative) comes from
+// the operator that its own node came from.
+std::uint32_t origin(const Forest& forest, std::uint32_t node) {
+  std::uint32_t creator = forest.creator[node];
+  while (creator != kNoNode) {
+    std::uint32_t around = creator;
+    while (around != kNoNode && forest.creator[around] == kNoNode) around = forest.parent[around];
+    if (around == kNoNode) return creator;
+    creator = forest.creator[around];
+  }
+  return kNoNode;
+}
+
 // Threads of the program itself, by what is known: those whose operators backward comes from; without sequence numbers the one that runs
 // most operators outside backward. What a data loader's thread runs says nothing about passes.
 std::vector<bool> program_threads(const Forest& forest, const std::vector<Top>& all) {
@@ -62,12 +75,12 @@ std::vector<bool> program_threads(const Forest& forest, const std::vector<Top>& 
 // A pass with what is needed to settle its loss.
 struct Draft {
   Pass pass;
-  std::optional<Ns> last_parameter;  // end of the last operator that used a parameter
-  std::optional<Ns> last_made;       // end of the last operator that created a node
-  std::vector<Ns> losses;            // starts of loss operators since the pass before
+  std::optional<Ns> last_made;  // end of the last operator that created a node
+  std::vector<Ns> losses;       // starts of loss operators since the pass before
 };
 
-void add(const trace::Trace& trace, const Forest& forest, const Top& top, Draft& draft) {
+// `used`: collects when operators ended that used a parameter.
+void add(const trace::Trace& trace, const Forest& forest, const Top& top, Draft& draft, std::vector<Ns>& used) {
   Pass& pass = draft.pass;
   pass.end = std::max(pass.end, top.end);
   constexpr std::uint64_t kFnvPrime = 1099511628211ULL;
@@ -75,25 +88,29 @@ void add(const trace::Trace& trace, const Forest& forest, const Top& top, Draft&
   const std::uint32_t last = after_descendants(forest, top.node, forest.threads[top.thread].end);
   for (std::uint32_t node = top.node; node < last; ++node) {
     if (forest.creator[node] == kNoNode) continue;
+    if (forest.traits_at(trace, node).accumulates) {
+      if (const std::uint32_t user = origin(forest, node); user != kNoNode) used.push_back(forest.end[top_operator(forest, user)]);
+    }
     const std::uint32_t made_by = top_operator(forest, forest.creator[node]);
     if (forest.start[made_by] >= pass.start || runs_backward(trace, forest, made_by)) continue;
     pass.forward = std::min(pass.forward, forest.start[made_by]);
-    const Ns used = std::min(forest.end[made_by], pass.start);
-    draft.last_made = std::max(draft.last_made.value_or(used), used);
-    if (!forest.traits_at(trace, node).accumulates) continue;
-    draft.last_parameter = std::max(draft.last_parameter.value_or(used), used);
+    const Ns end = std::min(forest.end[made_by], pass.start);
+    draft.last_made = std::max(draft.last_made.value_or(end), end);
   }
 }
 
-Pass settled(const Draft& draft) {
+// `used`: in order. A pass for the gradient of an input accumulates into no parameter; other passes tell where its forward used them.
+Pass settled(const Draft& draft, const std::vector<Ns>& used) {
   Pass pass = draft.pass;
   pass.made = draft.last_made.value_or(pass.start);
-  const Ns from = draft.last_parameter.value_or(draft.pass.forward);
+  const auto after = std::ranges::upper_bound(used, pass.start);
+  const bool known = after != used.begin() && *(after - 1) >= pass.forward;
+  const Ns from = known ? *(after - 1) : pass.forward;
   const auto op = std::ranges::lower_bound(draft.losses, from);
   if (op != draft.losses.end()) {
     pass.loss = *op;
-  } else if (draft.last_parameter) {
-    pass.loss = *draft.last_parameter;
+  } else if (known) {
+    pass.loss = from;
   }
   return pass;
 }
@@ -108,20 +125,21 @@ std::vector<Pass> backward_passes(const trace::Trace& trace, const Forest& fores
   const std::vector<Top> all = tops(trace, forest, process);
   const std::vector<bool> program = program_threads(forest, all);
   std::vector<Draft> drafts;
-  std::vector<Ns> losses;
+  std::vector<Ns> losses, used;
   bool open = false;  // the last pass goes on
   for (const Top& top : all) {
     if (top.backward) {
-      if (!open) drafts.push_back({{top.start, top.end, top.start, top.start, top.start, 0}, {}, {}, std::exchange(losses, {})});
+      if (!open) drafts.push_back({{top.start, top.end, top.start, top.start, top.start, 0}, {}, std::exchange(losses, {})});
       open = true;
-      add(trace, forest, top, drafts.back());
+      add(trace, forest, top, drafts.back(), used);
     } else if (program[top.thread]) {
       open = false;
       if (forest.kind[top.node] == Kind::op && forest.traits_at(trace, top.node).loss) losses.push_back(top.start);
     }
   }
   std::vector<Pass> passes;
-  for (const Draft& draft : drafts) passes.push_back(settled(draft));
+  std::ranges::sort(used);
+  for (const Draft& draft : drafts) passes.push_back(settled(draft, used));
   return passes;
 }
 

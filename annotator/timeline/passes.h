@@ -12,8 +12,8 @@ struct Pass {
   Ns start{}, end{};
   // Start of the first operator outside backward that created one of its nodes; `start` where the trace does not tell.
   Ns forward{};
-  // From here on no operator created a node that led to a parameter: the loss. A loss operator of torch's own after that place tells more
-  // exactly. `start` where the trace does not tell.
+  // From here on no operator used a parameter, as this pass or another one that goes back further shows (for the gradient of a gradient):
+  // the loss. A loss operator of torch's own after that place tells more exactly. `start` where the trace does not tell.
   Ns loss{};
   // End of the last operator outside backward that created one of its nodes; `start` where the trace does not tell. What the program runs
   // from there to the pass is no part of its forward.

@@ -164,7 +164,7 @@ class Filler {
     const Pass* previous = next == known.passes.begin() ? nullptr : &*(next - 1);
     if (next == known.passes.end()) {
       if (previous) return after_pass(known, node, *previous, Ns::max()).value_or(Stage::other);
-      return known.modules ? Stage::other : Stage::forward;
+      return known.modules && !forest_.traits_at(trace_, node).replays ? Stage::other : Stage::forward;
     }
     if (when >= next->made) return Stage::other;
     const Ns from = previous ? previous->end : Ns::min();

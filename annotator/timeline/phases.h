@@ -12,7 +12,8 @@ namespace hotlens::timeline {
 // - After a pass, before an optimizer's step: clipping, unscaling and the like prepare the update and are the optimizer's; reading a value
 //   back is not. Where no optimizer of torch's runs, what runs up to the last operator that writes in place is an update by hand.
 // - A closure's forward inside the optimizer's range is forward.
-// - A step without backward and without modules is forward.
+// - A step without backward and without modules is forward; so is the replay of a captured graph in a step without backward, since the
+//   modules that it replays leave no frames.
 // The rest stays `other`.
 void fill_phases(const trace::Trace& trace, const Forest& forest, const Steps& steps, Owners& owners);
 

@@ -40,6 +40,8 @@ std::string_view name(Bucket bucket) {
       return "loss";
     case Bucket::backward:
       return "backward";
+    case Bucket::recompute:
+      return "recompute";
     case Bucket::gradient_accumulation:
       return "gradient_accumulation";
     case Bucket::communication:

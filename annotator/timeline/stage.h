@@ -17,15 +17,16 @@ enum class Bucket : std::uint8_t {
   forward,
   loss,
   backward,
+  recompute,  // forward work that backward runs again (checkpointing)
   gradient_accumulation,
   communication,
   optimizer,
   waiting,       // the host waits for the device: synchronisation, full launch queue
   host,          // Python and other host code with no torch operator running and no stage around it
-  earlier_step,  // device work launched before the step began
+  earlier_step,  // device work whose launch lies before the recording
   unattributed,
 };
-constexpr std::size_t kBuckets = 13;
+constexpr std::size_t kBuckets = 14;
 
 enum class Direction : std::uint8_t { forward, backward, recompute };
 

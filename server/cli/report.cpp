@@ -16,7 +16,7 @@ int report(const ReportOptions& options) {
     const auto written = profile::report_events(*path, std::cout);
     return written ? kDone : fail(written.error());
   }
-  const auto loaded = profile::load(*path);
+  const auto loaded = profile::load(*path, options.step);
   if (!loaded) return fail(loaded.error());
   if (options.format == OutputFormat::json) {
     std::cout << profile::report_json(**loaded) << '\n';

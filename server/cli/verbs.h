@@ -15,6 +15,7 @@ struct ReportOptions {
   OutputFormat format = OutputFormat::text;
   bool events = false;
   bool unfold = false;
+  std::optional<std::int64_t> step;  // the numbers of this step alone
 };
 int report(const ReportOptions& options);
 

@@ -69,29 +69,34 @@ class Oracle:
         inside = Counter(self.step_of_event(e) for e in self.events)
         rows = []
         for at, (number, start, end) in enumerate(self.steps):
-            first_wins = self.device_by(start, end, partial(self.origin, start))
+            first_wins = self.device_by(start, end, self.origin)
+            carried = self.device_by(start, end, partial(self.is_carried, start))
             rows.append(
                 {
                     "index": number,
                     "start_ns": self.base + start,
                     "wall_ns": end - start,
                     "device_ns": union(clipped(self.device, start, end)),
-                    "earlier_device_ns": first_wins["earlier"],
+                    "unlinked_device_ns": first_wins["unlinked"],
+                    "carried_device_ns": carried[True],
                     "communication_device_ns": first_wins["communication"],
                     "events": inside[at],
                 }
             )
         return rows
 
-    def origin(self, step_start: int, event: Event) -> str:
-        launch = self.launch_of.get(event.index)
-        if launch is None or launch.start < step_start:
-            return "earlier"
-        return "communication" if event.name.startswith("nccl") else "own"
+    def origin(self, event: Event) -> str:
+        if event.index not in self.launch_of:
+            return "unlinked"
+        return "communication" if event.name.startswith("nccl") else "other"
 
-    def device_by(self, start: int, end: int, label: Callable[[Event], str]) -> Counter[str]:
+    def is_carried(self, step_start: int, event: Event) -> bool:
+        launch = self.launch_of.get(event.index)
+        return launch is None or launch.start < step_start
+
+    def device_by(self, start: int, end: int, label: Callable[[Event], Any]) -> Counter[Any]:
         """Device busy time inside a window by label; where events overlap the one that began first counts."""
-        times: Counter[str] = Counter()
+        times: Counter[Any] = Counter()
         until = start
         for event in sorted(self.device, key=lambda e: (e.start, e.index)):
             begin, finish = max(event.start, until), min(event.end, end)
@@ -182,12 +187,12 @@ class Modules:
         return next((e.name for e in around if e.name.startswith(MODULE)), None)
 
     def owner(self, launch: Event) -> tuple[str | None, str]:
-        """The innermost module of a launch and the direction: forward, or backward (recomputation included)."""
+        """The innermost module of a launch and the direction: forward, backward (recomputation included), or accumulation."""
         for event in chain(self.placed.get(launch.index)):
             if event.name.startswith(MODULE):
                 return event.name, "backward" if self.in_backward(event) else "forward"
             if "AccumulateGrad" in event.name:
-                return self.module_of(self.used_before(event)), "backward"
+                return self.module_of(self.used_before(event)), "accumulation"
             if is_numbered_backward(event):
                 return self.module_of(event), "backward"
         return None, "other"
@@ -224,8 +229,10 @@ class Modules:
             if launch is None or when is None:
                 continue
             name, direction = self.owner(launch)
-            if direction == "backward" and event.name.startswith("nccl"):
-                continue  # gradients travelling are a row of their own
+            if direction == "accumulation":
+                if event.name.startswith("nccl"):
+                    continue  # gradients travelling are a row of their own
+                direction = "backward"
             for holder in self.path(name):
                 device[holder, when, direction].append((event.start, event.end))
         order = {name: at for at, name in enumerate(self.parent)}

@@ -46,7 +46,8 @@ def compare_steps(export: dict[str, Any], golden: dict[str, Any]) -> None:
     ours = [
         {
             **{key: step[key] for key in ("index", "start_ns", "wall_ns", "device_ns")},
-            "earlier_device_ns": of_bucket(export, "earlier_step")[at],
+            "unlinked_device_ns": of_bucket(export, "earlier_step")[at],
+            "carried_device_ns": step.get("carried_ns", 0),
             "communication_device_ns": of_bucket(export, "communication")[at],
         }
         for at, step in enumerate(export["report"]["steps"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
@@ -40,6 +41,7 @@ def test_the_verbs_of_the_contract_are_there() -> None:
         ["nonsense"],
         ["report", "--nonsense"],
         ["report", "--format", "xml"],
+        ["report", "--step", "1", "--events"],
         ["check"],
         ["diff", "one.json"],
         ["diff", "a", "b", "--module", "x"],
@@ -95,3 +97,19 @@ def test_results_and_messages_keep_to_their_streams(hotlens: Run, write: Write) 
     assert "breaks off" in result.stderr
     assert result.stdout.startswith("{")
     assert "\x1b" not in hotlens("report", trace).stdout
+
+
+def test_a_report_of_one_step_holds_its_numbers_alone(hotlens: Run, write: Write) -> None:
+    trace = write("x.json", steps_trace([1000, 3000, 1100], [100, 700, 120]))
+    whole = json.loads(hotlens("report", trace, "--format", "json").stdout)
+    one = json.loads(hotlens("report", trace, "--step", "1", "--format", "json").stdout)
+    assert one["steps"] == [whole["steps"][1]]
+    assert one["totals"]["wall_ns"] == sum(bucket["wall_ns"] for bucket in one["buckets"]) == 3_000_000
+    linear = next(module for module in one["modules"] if module["class"] == "Linear")
+    assert linear["forward"]["cpu_total_ns"] == linear["forward"]["p90_ns"] == 700_000
+
+
+def test_a_step_that_is_not_there_is_wrong_usage(hotlens: Run, write: Write) -> None:
+    result = hotlens("report", write("x.json", steps_trace([1000, 1100])), "--step", "7")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "no step 7; the profile holds steps 0 to 1" in result.stderr

@@ -96,6 +96,17 @@ TEST_CASE("an only child that holds nearly all of the time is lifted over its wr
   CHECK(fold(tree.profile, {.dominant = 0.99})[0].wrappers.empty());
 }
 
+TEST_CASE("ranges that a person named are equal when their names are but for numbers") {
+  Tree tree;
+  const ModuleId root = tree.add({}, "model", "", 900);
+  for (const char* name : {"block 1", "block 2", "wait for embeddings", "over arch"}) {
+    tree.add(root, "model/" + std::string(name), "", 200);
+  }
+  const std::vector<Fold> rows = fold(tree.profile, {})[0].children;
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].modules.size() == 2);
+}
+
 TEST_CASE("folding loses no module, and unfolded is the tree itself") {
   const unsigned seed = 3;
   CAPTURE(seed);

@@ -42,7 +42,7 @@ TEST_CASE("the JSON report has the shape that the contract names") {
   CHECK(keys(json["modules"][0]["memory"]) == std::vector<std::string>{"parameters_bytes"});
   CHECK(keys(json["totals"]) ==
         std::vector<std::string>{"cpu_attributed_ns", "cpu_ns", "device_attributed_ns", "device_ns", "p10_ns", "p90_ns", "wall_ns"});
-  CHECK(json["buckets"].size() == 13);
+  CHECK(json["buckets"].size() == 14);
 }
 
 TEST_CASE("the report's buckets add up to its totals") {
@@ -88,8 +88,8 @@ TEST_CASE("equal blocks are one row of the text unless it is unfolded") {
   Profile profile;
   profile.steps.push_back({.wall = Ns{1000}});
   profile.modules.push_back({.path = "", .class_name = "Net", .children = {ModuleId{1}, ModuleId{2}}});
-  profile.modules.push_back({.path = "layers.0", .class_name = "Layer", .parent = ModuleId{0}, .calls = 1});
-  profile.modules.push_back({.path = "layers.1", .class_name = "Layer", .parent = ModuleId{0}, .calls = 1});
+  profile.modules.push_back({.path = "layers.0", .class_name = "Layer", .parent = ModuleId{0}, .calls = 1, .how = How::recorded});
+  profile.modules.push_back({.path = "layers.1", .class_name = "Layer", .parent = ModuleId{0}, .calls = 1, .how = How::recorded});
   for (Module& module : profile.modules) {
     module.forward = {Times{.cpu_total = Ns{400}}};
     module.backward = {Times{}};

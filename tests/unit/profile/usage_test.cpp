@@ -41,6 +41,21 @@ TEST_CASE("without a device, a product that only makes views of its operands is 
   CHECK(usage.spent == usage.critical);
 }
 
+TEST_CASE("without a device, what an operator prepares for itself does not make its own work overhead") {
+  const Usage usage = used(Script()
+                               .range("ProfilerStep#0", 0, 400)
+                               .op("aten::conv2d", 10, 150)
+                               .op("aten::mkldnn_convolution", 15, 140)
+                               .op("aten::empty", 18, 2)
+                               .op("aten::as_strided_", 30, 1)
+                               .op("aten::addmm", 200, 100)
+                               .op("aten::copy_", 205, 10)
+                               .op("aten::nll_loss_backward", 320, 60)
+                               .op("aten::zero_", 322, 5));
+  CHECK(of(usage.critical, Cause::compute) == us(140 - 3 + 90));
+  CHECK(of(usage.critical, Cause::memory) == us(10 + 60));
+}
+
 TEST_CASE("with a device, idle time is told by what the host does meanwhile and busy time by what runs") {
   const Usage usage = used(Script()
                                .range("ProfilerStep#0", 0, 200)

@@ -79,6 +79,30 @@ TEST_CASE("a long launch waits for the queue where the device is busy throughout
   CHECK(wall(step_with(100), Bucket::waiting) == us(0));
 }
 
+TEST_CASE("a short copy that synchronises waits, and one to the device helps to move the data") {
+  const auto step_with = [](const std::string& copy) {
+    return account_of(Script()
+                          .range("ProfilerStep#0", 0, 100)
+                          .op("aten::copy_", 10, 60)
+                          .launch(4, 20, 40, "hipMemcpyWithStream")
+                          .copy(copy, 4, 35, 20))
+        .steps.at(0);
+  };
+  CHECK(wall(step_with("Memcpy DtoH (Device -> Pageable)"), Bucket::waiting) == us(40));
+  CHECK(wall(step_with("Memcpy HtoD (Pageable -> Device)"), Bucket::waiting) == us(15));
+}
+
+TEST_CASE("a captured graph that is replayed without backward is forward") {
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 100)
+                                         .launch(1, 5, 10, "cudaGraphLaunch")
+                                         .kernel("gemm", 1, 20, 30)
+                                         .kernel("softmax", 1, 50, 10)
+                                         .frame("nn.Module: Sampler_0", 70, 20)
+                                         .op("aten::argmax", 75, 10));
+  CHECK(device(account.steps.at(0), Bucket::forward) == us(40));
+}
+
 TEST_CASE("a copy that the host cannot leave before it is done is waiting until it moves data itself") {
   const auto step_with = [](const std::string& copy) {
     return account_of(Script()
@@ -153,7 +177,7 @@ TEST_CASE("a backward thread's pause while the main thread runs forward is no ba
   CHECK(step.cpu_by_stage[static_cast<std::size_t>(Stage::backward)] == us(16));
 }
 
-TEST_CASE("device work is linked by correlation, and what was launched before the step is a row of its own") {
+TEST_CASE("device work keeps the bucket of its launch in an earlier step, and what has no launch is a row of its own") {
   const Account account = account_of(Script()
                                          .range("ProfilerStep#0", 0, 50)
                                          .range("ProfilerStep#1", 50, 50)
@@ -167,7 +191,10 @@ TEST_CASE("device work is linked by correlation, and what was launched before th
   const StepAccount& first = account.steps.at(0);
   const StepAccount& second = account.steps.at(1);
   CHECK(device(first, Bucket::forward) == us(20));
-  CHECK(device(second, Bucket::earlier_step) == us(30));
+  CHECK(device(second, Bucket::forward) == us(20));
+  CHECK(device(second, Bucket::earlier_step) == us(10));
+  CHECK(second.carried == us(30));
+  CHECK(first.carried == us(0));
   CHECK(device(second, Bucket::communication) == us(5));
   CHECK(first.device == us(20));
   CHECK(second.device == us(35));
@@ -222,6 +249,8 @@ TEST_CASE("whatever runs, buckets add up to the step and device rows to its busy
       REQUIRE(sum(step.wall_by_stage) == step.span.end - step.span.start);
       REQUIRE(sum(step.device_by_bucket) == step.device);
       REQUIRE(step.device == busy(script.trace(), step.span));
+      REQUIRE(step.carried <= step.device);
+      REQUIRE(device(step, Bucket::earlier_step) <= step.carried);
       REQUIRE(step.exposed_communication <= step.communication);
       if (!account.work.empty()) {
         Ns idle{};

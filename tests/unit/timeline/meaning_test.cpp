@@ -50,3 +50,18 @@ TEST_CASE("operators that write in place, zero, lose and read back are told apar
   CHECK_FALSE(traits_of("aten::linear").loss);
   CHECK(traits_of("aten::item").reads_back);
 }
+
+TEST_CASE("calls that wait for the device are told apart from those that return at once") {
+  for (const char* name :
+       {"cudaMemcpy", "cudaMemcpy2D", "cudaMemcpyToSymbol", "hipMemcpy", "hipMemcpyWithStream", "hipMemcpyDtoH", "cuMemcpyDtoH_v2",
+        "cudaStreamSynchronize", "cudaStreamSynchronize_ptsz", "hipEventSynchronize", "cuCtxSynchronize", "hipDeviceSynchronize"}) {
+    CAPTURE(name);
+    CHECK(traits_of(name).waits);
+  }
+  for (const char* name :
+       {"cudaMemcpyAsync", "hipMemcpyAsync", "hipMemcpyDtoHAsync", "cuMemcpyDtoHAsync_v2", "cudaMemcpy2DAsync", "cudaStreamWaitEvent",
+        "cudaLaunchKernel", "hipMemsetAsync", "Memcpy DtoH (Device -> Pageable)", "aten::copy_", "cudaGraphLaunch"}) {
+    CAPTURE(name);
+    CHECK_FALSE(traits_of(name).waits);
+  }
+}

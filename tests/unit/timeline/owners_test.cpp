@@ -100,6 +100,7 @@ TEST_CASE("a loss without a module is what runs between the model and backward")
 TEST_CASE("a module that runs again inside backward is recomputed, and its own backward is backward") {
   const ModuleMap map = small_map();
   const Script script = Script()
+                            .range("hotlens.line#3", 0, 11)
                             .range("hotlens.call#0", 0, 10)
                             .op("CheckpointFunction", 1, 8, {.sequence = 1})
                             .range("hotlens.call#1", 2, 5)
@@ -114,6 +115,11 @@ TEST_CASE("a module that runs again inside backward is recomputed, and its own b
   CHECK(read.module("aten::linear", 1) == 1);
   CHECK(read.owner(evaluation("AddmmBackward0")).direction == Direction::backward);
   CHECK(read.module(evaluation("AddmmBackward0")) == 1);
+  // The line whose node asked for it did not create what runs again.
+  CHECK(read.owners.lines.value[read.owner(evaluation("CheckpointFunctionBackward")).made_line] == 3);
+  CHECK(read.owner("aten::linear", 1).made_line == kNothing);
+  const Account steps = account(read.trace, read.forest, read.steps, read.owners);
+  CHECK(steps.steps.at(0).wall_by_bucket[static_cast<std::size_t>(Bucket::recompute)] == us(6));
 }
 
 TEST_CASE("what a backward thread runs lies on the main thread's backward line") {
