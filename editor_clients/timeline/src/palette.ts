@@ -24,6 +24,7 @@ const SAME_AS: Readonly<Record<string, string>> = {
   data_loading: "data",
   host_to_device: "copy",
   gradient_accumulation: "backward",
+  recompute: "backward",
   host: "other",
   unattributed: "other",
   weights: "forward",
