@@ -77,15 +77,25 @@ class Finder {
   void enter_module(Owner& owner, std::uint32_t node, std::uint32_t module) {
     const bool root = owner.call == kNothing || owner.direction == Direction::backward;
     if (owner.direction == Direction::backward) {
-      // The node that happens to need the result first did not create what runs again.
+      owner.made_line = made_again_by(owner, module);
       owner.direction = Direction::recompute;
-      owner.call = owner.made_line = kNothing;
+      owner.call = kNothing;
     } else if (root && owner.direction == Direction::forward && owner.stage != Stage::data) {
       const bool loss = map_ && map_->role[module] == RootRole::loss;
       enter_stage(owner, loss ? Stage::loss : Stage::forward);
     }
     owner.call = owners_.calls.add(owner.call, module, forest_.start[node], owner.direction != Direction::forward);
+    line_of_call_.resize(owner.call + std::size_t{1}, kNothing);
+    line_of_call_[owner.call] = owner.line;
     if (map_ && owner.direction == Direction::forward && call_of_module_[module] == kNothing) call_of_module_[module] = owner.call;
+  }
+
+  // What runs again is due to the line that called the module, not to the line inside it whose node happens to need a result first.
+  std::uint32_t made_again_by(const Owner& node, std::uint32_t module) const {
+    for (std::uint32_t call = node.call; call != kNothing; call = owners_.calls.parent[call]) {
+      if (owners_.calls.value[call] == module && call < line_of_call_.size()) return line_of_call_[call];
+    }
+    return node.made_line;
   }
 
   void enter_op(Owner& owner, std::uint32_t node) {
@@ -164,6 +174,7 @@ class Finder {
   Modules modules_;
   Owners owners_;
   std::vector<std::uint32_t> call_of_module_;
+  std::vector<std::uint32_t> line_of_call_;  // by call: the line that called
   std::vector<std::uint32_t> parameters_;
 };
 

@@ -115,11 +115,31 @@ TEST_CASE("a module that runs again inside backward is recomputed, and its own b
   CHECK(read.module("aten::linear", 1) == 1);
   CHECK(read.owner(evaluation("AddmmBackward0")).direction == Direction::backward);
   CHECK(read.module(evaluation("AddmmBackward0")) == 1);
-  // The line whose node asked for it did not create what runs again.
-  CHECK(read.owners.lines.value[read.owner(evaluation("CheckpointFunctionBackward")).made_line] == 3);
-  CHECK(read.owner("aten::linear", 1).made_line == kNothing);
+  CHECK(read.owners.lines.value[read.owner("aten::linear", 1).made_line] == 3);
   const Account steps = account(read.trace, read.forest, read.steps, read.owners);
   CHECK(steps.steps.at(0).wall_by_bucket[static_cast<std::size_t>(Bucket::recompute)] == us(6));
+}
+
+TEST_CASE("what runs again is due to the line that called the module, not to the line inside whose node needs a result first") {
+  const ModuleMap map = small_map();
+  const Script script = Script()
+                            .range("hotlens.line#3", 0, 20)
+                            .range("hotlens.call#1", 1, 18)
+                            .range("hotlens.line#4", 2, 6)
+                            .op("aten::linear", 3, 4, {.sequence = 1})
+                            .range("hotlens.line#5", 9, 9)
+                            .op("aten::dropout", 10, 7, {.sequence = 2})
+                            .backward("DropoutBackward0", 30, 40, 2)
+                            .range("hotlens.call#1", 32, 30)
+                            .range("hotlens.line#4", 34, 6)
+                            .op("aten::linear", 35, 4, {.sequence = 3})
+                            .backward("AddmmBackward0", 75, 5, 1);
+  const Read read(script, &map);
+  const auto made_by = [&](const Owner& owner) { return read.owners.lines.value[owner.made_line]; };
+  CHECK(made_by(read.owner(evaluation("DropoutBackward0"))) == 5);
+  CHECK(made_by(read.owner("aten::linear", 1)) == 3);
+  CHECK(read.owners.lines.value[read.owner("aten::linear", 1).line] == 4);
+  CHECK(made_by(read.owner(evaluation("AddmmBackward0"))) == 4);
 }
 
 TEST_CASE("what a backward thread runs lies on the main thread's backward line") {
