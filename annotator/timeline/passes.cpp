@@ -75,8 +75,9 @@ std::vector<bool> program_threads(const Forest& forest, const std::vector<Top>& 
 // A pass with what is needed to settle its loss.
 struct Draft {
   Pass pass;
-  std::optional<Ns> last_made;  // end of the last operator that created a node
-  std::vector<Ns> losses;       // starts of loss operators since the pass before
+  bool reaches_parameters = false;  // some through an earlier pass, so that its own forward uses none
+  std::optional<Ns> last_made;      // end of the last operator that created a node
+  std::vector<Ns> losses;           // starts of loss operators since the pass before
 };
 
 // `used`: collects when operators ended that used a parameter.
@@ -89,7 +90,10 @@ void add(const trace::Trace& trace, const Forest& forest, const Top& top, Draft&
   for (std::uint32_t node = top.node; node < last; ++node) {
     if (forest.creator[node] == kNoNode) continue;
     if (forest.traits_at(trace, node).accumulates) {
-      if (const std::uint32_t user = origin(forest, node); user != kNoNode) used.push_back(forest.end[top_operator(forest, user)]);
+      if (const std::uint32_t user = origin(forest, node); user != kNoNode) {
+        used.push_back(forest.end[top_operator(forest, user)]);
+        draft.reaches_parameters = true;
+      }
     }
     const std::uint32_t made_by = top_operator(forest, forest.creator[node]);
     if (forest.start[made_by] >= pass.start || runs_backward(trace, forest, made_by)) continue;
@@ -104,12 +108,12 @@ Pass settled(const Draft& draft, const std::vector<Ns>& used) {
   Pass pass = draft.pass;
   pass.made = draft.last_made.value_or(pass.start);
   const auto after = std::ranges::upper_bound(used, pass.start);
-  const bool known = after != used.begin() && *(after - 1) >= pass.forward;
-  const Ns from = known ? *(after - 1) : pass.forward;
+  const bool used_within = after != used.begin() && *(after - 1) >= pass.forward;
+  const Ns from = used_within ? *(after - 1) : pass.forward;
   const auto op = std::ranges::lower_bound(draft.losses, from);
   if (op != draft.losses.end()) {
     pass.loss = *op;
-  } else if (known) {
+  } else if (used_within || draft.reaches_parameters) {
     pass.loss = from;
   }
   return pass;
@@ -129,7 +133,7 @@ std::vector<Pass> backward_passes(const trace::Trace& trace, const Forest& fores
   bool open = false;  // the last pass goes on
   for (const Top& top : all) {
     if (top.backward) {
-      if (!open) drafts.push_back({{top.start, top.end, top.start, top.start, top.start, 0}, {}, std::exchange(losses, {})});
+      if (!open) drafts.push_back({.pass = {top.start, top.end, top.start, top.start, top.start, 0}, .losses = std::exchange(losses, {})});
       open = true;
       add(trace, forest, top, drafts.back(), used);
     } else if (program[top.thread]) {

@@ -39,6 +39,25 @@ TEST_CASE("a loss operator tells more exactly where the loss begins") {
   CHECK(read.owner("aten::mse_loss").stage == Stage::loss);
 }
 
+TEST_CASE("a gradient of a gradient: the loss of both passes begins after the last operator that uses a parameter") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 100)
+                            .op("aten::linear", 2, 4, {.sequence = 1})
+                            .op("aten::sum", 8, 1, {.sequence = 2})
+                            .backward("SumBackward0", 11, 2, 2)
+                            .backward("AddmmBackward0", 14, 4, 1)
+                            .op("aten::mm", 15, 2, {.sequence = 3})
+                            .op("aten::pow", 20, 2, {.sequence = 4})
+                            .backward("PowBackward0", 24, 2, 4)
+                            .backward("MmBackward0", 27, 2, 3)
+                            .accumulate(30, 1);
+  const Read read(script);
+  CHECK(read.owner("aten::linear").stage == Stage::forward);
+  CHECK(read.owner("aten::sum").stage == Stage::loss);
+  CHECK(read.owner("aten::mm").stage == Stage::backward);
+  CHECK(read.owner("aten::pow").stage == Stage::loss);
+}
+
 TEST_CASE("clipping is the optimizer's, reading a value back is nobody's") {
   const Script script = Script()
                             .range("ProfilerStep#0", 0, 100)
