@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 import shapes
+import unusual
 from compare import HOTLENS, module_pairs, operators, report, reported, step_pairs, wrong_stages
 from record import STEPS, Loop, record
 
@@ -35,26 +36,26 @@ SHAPES: list[Callable[[Loop], None]] = [
     shapes.gan,
     shapes.closure,
     shapes.scaler_and_clipping,
-    shapes.forward_in_thread,
+    unusual.forward_in_thread,
     shapes.evaluation_between,
     shapes.heavy_loader,
-    shapes.checkpoint_reentrant,
-    shapes.checkpoint_hooks,
-    shapes.custom_function,
-    shapes.double_backward,
-    shapes.backward_twice,
-    shapes.replicas_in_threads,
-    shapes.foreign_optimizer,
-    shapes.update_by_hand,
-    shapes.optimizer_in_hooks,
+    unusual.checkpoint_reentrant,
+    unusual.checkpoint_hooks,
+    unusual.custom_function,
+    unusual.double_backward,
+    unusual.backward_twice,
+    unusual.replicas_in_threads,
+    unusual.foreign_optimizer,
+    unusual.update_by_hand,
+    unusual.optimizer_in_hooks,
     shapes.two_forwards,
-    shapes.scripted,
-    shapes.compiled,
+    unusual.scripted,
+    unusual.compiled,
     shapes.loader_with_workers,
-    shapes.annotated,
+    unusual.annotated,
 ]
 # The profiler does not record threads that the program starts itself, so nothing is known of modules that run there.
-UNWATCHED = {shapes.double_backward, shapes.scripted, shapes.compiled, shapes.replicas_in_threads, shapes.forward_in_thread}
+UNWATCHED = {unusual.double_backward, unusual.scripted, unusual.compiled, unusual.replicas_in_threads, unusual.forward_in_thread}
 MODULES = [shape for shape in SHAPES if shape not in UNWATCHED]
 
 
@@ -134,7 +135,7 @@ def test_the_same_program_is_data_bound_on_small_batches_and_compute_bound_on_la
 
 
 def test_recomputed_operators_are_backward_work_on_the_recomputed_module(tmp_path: Path) -> None:
-    recording = record(shapes.checkpoint_hooks, tmp_path, steps_marked=True, stack=True)
+    recording = record(unusual.checkpoint_hooks, tmp_path, steps_marked=True, stack=True)
     said = reported(recording)
     linear = [said[index] for index, event in operators(recording) if event["name"] == "aten::linear" and index in said]
     again = [line for line in linear if line["stage"] == "backward"]
@@ -148,7 +149,7 @@ def test_recomputed_operators_are_backward_work_on_the_recomputed_module(tmp_pat
 
 
 def test_ranges_that_a_person_opened_are_modules_where_there_are_no_frames(tmp_path: Path) -> None:
-    recording = record(shapes.annotated, tmp_path, steps_marked=False, stack=False)
+    recording = record(unusual.annotated, tmp_path, steps_marked=False, stack=False)
     by_direction = module_pairs(recording, reported(recording))
     for direction in ("forward", "backward"):
         pairs = by_direction[direction]
