@@ -97,14 +97,14 @@ class Squared(nn.Module):
 
 
 class Slow(IterableDataset[Any]):
-    """A loader that computes in Python for 20 ms and hardly at all in torch."""
+    """A loader that computes in Python and hardly at all in torch."""
 
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self.make = make
+    def __init__(self, make: Callable[[], Any], seconds: float = 0.02) -> None:
+        self.make, self.seconds = make, seconds
 
     def __iter__(self) -> Iterator[Any]:
         while True:
-            until = time.perf_counter() + 0.02
+            until = time.perf_counter() + self.seconds
             while time.perf_counter() < until:
                 sum(range(1000))
             yield self.make()
