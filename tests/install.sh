@@ -12,6 +12,7 @@ trap 'rm -rf "$place"' EXIT
 "$place/env/bin/python" -c 'import hotlens'
 test -e "$place/env/share/hotlens/neovim/plugin/hotlens.lua"
 test -e "$place/env/share/hotlens/vscode/hotlens.vsix"
+test -e "$place/env/share/hotlens/timeline/index.html"
 # The installed program profiles with an interpreter that has never heard of it.
 cp -r examples/resnet_digits "$place/work dir ü"
 cd "$place/work dir ü"

@@ -120,7 +120,6 @@ export function canvasPen(context: CanvasRenderingContext2D, ratio: number, font
 // Control characters have no place in XML; the rest of a hostile name is text once these are escaped.
 const escaped = (text: string): string =>
   text
-    // eslint-disable-next-line no-control-regex
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
     .replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
 

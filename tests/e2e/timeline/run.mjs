@@ -2,8 +2,11 @@
 // The timeline's page in Chromium on the real server with real traces. SHOTS receives a picture of every scenario; NAMEs choose some.
 import fs from "node:fs";
 import path from "node:path";
+import * as acting from "./acting.mjs";
+import * as inputs from "./inputs.mjs";
+import * as results from "./results.mjs";
 import { launch } from "./page.mjs";
-import { scenarios } from "./scenarios.mjs";
+import * as surroundings from "./surroundings.mjs";
 
 const [hotlens, traces, shots, ...names] = process.argv.slice(2);
 if (shots) fs.mkdirSync(shots, { recursive: true });
@@ -11,7 +14,7 @@ if (shots) fs.mkdirSync(shots, { recursive: true });
 const browser = await launch();
 let passed = 0;
 let failed = 0;
-for (const [name, play] of Object.entries(scenarios)) {
+for (const [name, play] of Object.entries({ ...acting, ...surroundings, ...inputs, ...results })) {
   if (names.length > 0 && !names.includes(name)) continue;
   const begun = Date.now();
   const opened = []; // what is to be closed, last first

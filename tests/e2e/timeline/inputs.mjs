@@ -1,0 +1,89 @@
+// Profiles of every kind: two to compare, hostile ones, ones with next to nothing or far too much in them.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { BEFORE, AFTER, open } from "./open.mjs";
+import { eventually, serve, TimelinePage } from "./page.mjs";
+
+export async function compare(world) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "hotlens-compare-"));
+  world.closing(async () => fs.rmSync(folder, { recursive: true, force: true }));
+  for (const file of [BEFORE, AFTER]) fs.copyFileSync(world.trace(file), path.join(folder, file));
+  const { timeline, page } = await open(world, path.join(folder, AFTER), { folder });
+  const { compareWith } = await timeline.ask("overview", {});
+  if (compareWith.length === 0) return; // only bundles are found beside a trace
+  await page.getByLabel("the profile to compare with").selectOption(compareWith[0]);
+  await eventually("no comparison", async () => (await page.locator(".compare tr.change").count()) > 0);
+  await world.shoot(page);
+}
+
+// A trace that somebody made to break the page: names that are markup, control characters, ten thousand letters.
+const HOSTILE = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "javascript:alert(1)", "\u202Eabc\u0000\u0007\n\r\t", "x".repeat(10000), "", "${7*7}{{7*7}}"];
+
+function hostileTrace(file) {
+  const event = (name, ts, dur, cat = "cpu_op") => ({ ph: "X", cat, name, pid: 1, tid: 1, ts, dur, args: { "External id": ts } });
+  const steps = [0, 1, 2].flatMap((step) => [
+    event(`ProfilerStep#${step}`, step * 10000, 9000, "user_annotation"),
+    ...HOSTILE.map((name, index) => event(name, step * 10000 + 100 + index * 1000, 900)),
+    ...HOSTILE.map((name, index) => event(`nn.Module: ${name}_0`, step * 10000 + 150 + index * 1000, 800, "python_function")),
+  ]);
+  fs.writeFileSync(file, JSON.stringify({ schemaVersion: 1, traceEvents: steps }));
+}
+
+export async function hostile(world) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "hotlens-hostile-"));
+  world.closing(async () => fs.rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, "<b>trace.json");
+  hostileTrace(file);
+  const { timeline, page } = await open(world, file, { folder });
+  let dialogs = 0;
+  page.on("dialog", (dialog) => {
+    dialogs++;
+    return dialog.dismiss();
+  });
+  await timeline.press("ArrowRight", "Enter", "ArrowDown", "Enter", "ArrowDown", "ArrowRight");
+  await timeline.settled();
+  await timeline.press("/");
+  await page.keyboard.type("a");
+  await page.waitForTimeout(400);
+  await world.shoot(page);
+  assert.equal(dialogs, 0);
+  assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll("img, script:not([src]), iframe, b b")].map(({ outerHTML }) => outerHTML)), []);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, "a long name makes the page wide");
+}
+
+const span = (name, ts, dur, cat = "cpu_op") => ({ ph: "X", cat, name, pid: 1, tid: 1, ts, dur, args: { "External id": ts } });
+
+// Traces with next to nothing in them, or far too much.
+const ODD = {
+  "one-event": [span("aten::add", 10, 5)],
+  "many-steps": Array.from({ length: 400 }, (_, step) => [
+    span(`ProfilerStep#${step}`, step * 1000, step === 77 ? 1900 : 900 + (step % 7), "user_annotation"),
+    span("aten::mm", step * 1000 + 50, 700),
+  ]).flat(),
+  "many-threads": [
+    span("ProfilerStep#1", 0, 1e6, "user_annotation"),
+    ...Array.from({ length: 3000 }, (_, thread) => ({ ...span("aten::mm", 10 + thread, 5000), tid: 10 + thread })),
+  ],
+  "tiny-and-long": [span("ProfilerStep#1", 0, 3.6e9, "user_annotation"), span("aten::mm", 5, 0.001), span("aten::add", 3.5e9, 1)],
+};
+
+export async function odd(world) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "hotlens-odd-"));
+  world.closing(async () => fs.rmSync(folder, { recursive: true, force: true }));
+  for (const [name, traceEvents] of Object.entries(ODD)) {
+    const file = path.join(folder, `${name}.json`);
+    fs.writeFileSync(file, JSON.stringify({ schemaVersion: 1, traceEvents }));
+    const server = await serve(world.hotlens, file, { folder });
+    world.closing(server.stop);
+    const timeline = await TimelinePage.open(world.browser, server.address);
+    world.closing(() => timeline.page.context().close());
+    // Drawn, or a sentence that says why not.
+    await eventually(`${name}: neither a picture nor a sentence`, async () =>
+      (await timeline.crumbs()).length > 0 && ((await timeline.page.locator(".skeleton").count()) === 0 || /[a-z]{3}.*\./.test(await timeline.said())));
+    await timeline.press("ArrowRight", "+", "+", "-", "Enter", "End", "f", "Escape");
+    await world.shoot(timeline.page, name);
+    assert.deepEqual(timeline.errors, [], name);
+  }
+}
