@@ -10,7 +10,9 @@ export const stageOf = (blocks: BlockColumns, index: number): string => blocks.s
 export const counted = (label: string, count: number): string => (count > 1 && !label.endsWith(`×${count}`) ? `${label} ×${count}` : label);
 
 // What stands before most names of PyTorch's operators and says nothing that the track does not say.
-const FAMILIAR = /^(?:autograd::engine::evaluate_function: |aten::)(?:torch::autograd::)?/;
+const FAMILIAR = /^(?:autograd::engine::evaluate_function: )?(?:aten::|torch::autograd::)?/;
+
+export const shortName = (name: string): string => name.replace(FAMILIAR, "");
 
 // From the most to the least that a block may say of itself.
 export function wordings(blocks: BlockColumns, index: number): string[] {
@@ -18,7 +20,7 @@ export function wordings(blocks: BlockColumns, index: number): string[] {
   const count = blocks.count[index]!;
   const folded = kind === "fold" ? counted(labelOf(blocks, index), count) : labelOf(blocks, index);
   const name = `${blocks.direction[index] === 2 ? "↻ " : ""}${folded}`;
-  const short = name.replace(FAMILIAR, "");
+  const short = shortName(name);
   const duration = time(blocks.duration[index]!);
   return short === name ? [`${name}  ${duration}`, name] : [`${name}  ${duration}`, `${short}  ${duration}`, short];
 }

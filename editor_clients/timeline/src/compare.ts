@@ -2,7 +2,7 @@
 import { button, element } from "./dom";
 import { percent, signedTime, time } from "./format";
 import type { Change, CompareRow, ProfileSummary } from "./messages";
-import type { State } from "./state";
+import { moduleKey, type State } from "./state";
 import type { Store } from "./store";
 
 const SIGNS: Readonly<Record<Change, string>> = { faster: "▼", slower: "▲", same: "=", added: "+", removed: "−" };
@@ -42,7 +42,7 @@ function row(each: CompareRow, depth: number, most: number, state: State, store:
     element("td", { text: `${SIGNS[each.change] ?? ""} ${changeText(each)}` }),
     element("td", { class: "pairs" }, bar("before", each.before, most), bar("after", each.after, most)),
   );
-  const parts = open ? sorted(state.comparisons[each.module]?.rows ?? []) : [];
+  const parts = open ? sorted(state.comparisons[moduleKey(each.module)]?.rows ?? []) : [];
   return [line, ...parts.flatMap((part) => row(part, depth + 1, most, state, store))];
 }
 
@@ -50,7 +50,7 @@ const nameOf = (profile: ProfileSummary): string => profile.source.split(/[\\/]/
 
 export function renderCompare(state: State, store: Store): HTMLElement[] {
   const failure = state.failures["compare "];
-  const top = state.comparisons[""];
+  const top = state.comparisons[moduleKey()];
   const close = button("close", "show time and memory again", () => store.dispatch({ type: "compare" }));
   if (failure !== undefined) return [element("h2", {}, "Compare", close), element("p", { class: "error", text: failure })];
   if (top === undefined) return [element("h2", {}, "Compare", close), element("div", { class: "skeleton" })];

@@ -1,5 +1,6 @@
 // The panel beside the levels: what the selected block is, where its time goes, why, and in which lines.
 import type { Commands } from "./commands";
+import { shortName } from "./columns";
 import { button, element } from "./dom";
 import { bytes, exact, percent, spoken, time } from "./format";
 import type { Details, Evidence, Kernel, Place, Times, Verdict } from "./messages";
@@ -68,24 +69,25 @@ function verdictPart(verdict: Verdict | undefined, store: Store): HTMLElement[] 
   ];
 }
 
-function kernelRow(kernel: Kernel): HTMLElement {
+function kernelRow(kernel: Kernel, device: boolean): HTMLElement {
   const type = [kernel.type, kernel.tile].filter((each) => each !== undefined && each !== "").join(" ");
   const calls = kernel.calls > 1 ? ` ×${kernel.calls}` : "";
   return element(
     "tr",
     { title: `${kernel.name}\n${exact(kernel.time)}` },
-    element("td", { text: `${kernel.short || kernel.name}${calls}` }),
-    element("td", { class: "dim", text: type === "" ? kernel.family : type }),
+    element("td", { text: `${shortName(kernel.short || kernel.name)}${calls}` }),
+    element("td", { class: "dim", text: !device ? "" : type === "" ? kernel.family : type }),
     element("td", { text: time(kernel.time) }),
   );
 }
 
-function kernelsPart(kernels: readonly Kernel[]): HTMLElement[] {
+// Without a device it is the operators that do the work.
+function kernelsPart(kernels: readonly Kernel[], device: boolean): HTMLElement[] {
   if (kernels.length === 0) return [];
   const rest = kernels.slice(MOST_KERNELS);
   const total = rest.reduce((sum, { time: each }) => sum + each, 0);
   const more = rest.length === 0 ? [] : [element("tr", { class: "dim" }, element("td", { text: `${rest.length} more` }), element("td"), element("td", { text: time(total) }))];
-  return [heading(kernels.length === 1 ? "1 kernel" : `${kernels.length} kernels`), element("table", { class: "kernels" }, ...kernels.slice(0, MOST_KERNELS).map(kernelRow), ...more)];
+  return [heading(`${kernels.length} ${device ? "kernel" : "operator"}${kernels.length === 1 ? "" : "s"}`), element("table", { class: "kernels" }, ...kernels.slice(0, MOST_KERNELS).map((each) => kernelRow(each, device)), ...more)];
 }
 
 const fileName = (file: string): string => file.split(/[\\/]/).at(-1) ?? file;
@@ -134,7 +136,7 @@ function detailsPart(details: Details, store: Store, commands: Commands): HTMLEl
     ...title(details.label, details.class, dim.filter((each) => each !== "").join(" · "), details.module ?? details.name),
     table(rowsOf(details)),
     ...verdictPart(details.verdict, store),
-    ...kernelsPart(details.kernels),
+    ...kernelsPart(details.kernels, (details.times.device ?? 0) > 0),
     ...placesPart(details.places, commands),
   ];
 }

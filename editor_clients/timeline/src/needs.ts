@@ -1,6 +1,6 @@
 // What the page has to ask for, as a function of its state: a request per slot, gone from the list once its answer is in the state.
 import type { Breakdown, Level, Method, Metric, Params, Result, Span } from "./messages";
-import { breakdownKey, samePath, selectedPath, type Action, type LoadedLevel, type State } from "./state";
+import { breakdownKey, moduleKey, samePath, selectedPath, type Action, type LoadedLevel, type State } from "./state";
 
 export interface Need<M extends Method = Method> {
   readonly slot: string; // one request at a time and slot
@@ -120,12 +120,13 @@ function breakdownNeeds(state: State): Need[] {
 function comparisonNeeds(state: State): Need[] {
   const { before, profile } = state.view;
   if (before === undefined || profile === undefined) return [];
-  return ["", ...state.expanded]
-    .filter((module) => state.comparisons[module] === undefined)
+  return [undefined, ...state.expanded]
+    .filter((module) => state.comparisons[moduleKey(module)] === undefined)
     .map((module) => {
-      const params = { before, after: profile, ...(module === "" ? {} : { module }) };
-      const done = (comparison: Result<"hotlens/timeline/compare">): Action => ({ type: "comparison", module, comparison });
-      return need({ slot: `compare ${module}`, method: "hotlens/timeline/compare", params, done });
+      const key = moduleKey(module);
+      const params = { before, after: profile, ...(module === undefined ? {} : { module }) };
+      const done = (comparison: Result<"hotlens/timeline/compare">): Action => ({ type: "comparison", key, comparison });
+      return need({ slot: `compare ${key}`, method: "hotlens/timeline/compare", params, done });
     });
 }
 

@@ -52,14 +52,16 @@ export interface State {
   readonly search: Search;
   readonly drill: readonly Drill[]; // the opened rows of the breakdown, from the root
   readonly breakdowns: Readonly<Record<string, Breakdown>>; // by breakdownKey
-  readonly comparisons: Readonly<Record<string, Comparison>>; // by module, "" for the roots
+  readonly comparisons: Readonly<Record<string, Comparison>>; // by moduleKey
   readonly expanded: readonly string[]; // modules of the comparison that show their parts
   readonly failures: Readonly<Record<string, string>>; // by slot of the request: the sentence to show
   readonly note?: string; // said once, in the status line
   readonly help: boolean;
 }
 
-export const breakdownKey = (metric: Metric, module?: string): string => `${metric}|${module ?? ""}`;
+// The root module's path is "": it is not the same as no module, the whole step.
+export const moduleKey = (module?: string): string => (module === undefined ? "" : `/${module}`);
+export const breakdownKey = (metric: Metric, module?: string): string => `${metric}${moduleKey(module)}`;
 
 export function initialState(view: View): State {
   return {
@@ -86,7 +88,7 @@ export type Action =
   | { readonly type: "arrows"; readonly path: Path; readonly arrows: Arrows }
   | { readonly type: "matches"; readonly query: string; readonly matches: Matches }
   | { readonly type: "breakdown"; readonly key: string; readonly breakdown: Breakdown }
-  | { readonly type: "comparison"; readonly module: string; readonly comparison: Comparison }
+  | { readonly type: "comparison"; readonly key: string; readonly comparison: Comparison }
   | { readonly type: "failed"; readonly slot: string; readonly message: string; readonly gone: boolean; readonly depth?: number }
   | { readonly type: "note"; readonly note: string }
   | { readonly type: "show profile"; readonly profile: string }
@@ -234,7 +236,7 @@ export function reduce(state: State, action: Action): State {
     case "breakdown":
       return { ...state, breakdowns: { ...state.breakdowns, [action.key]: action.breakdown } };
     case "comparison":
-      return { ...state, comparisons: { ...state.comparisons, [action.module]: action.comparison } };
+      return { ...state, comparisons: { ...state.comparisons, [action.key]: action.comparison } };
     case "failed":
       return withFailure(state, action);
     case "note":

@@ -52,8 +52,10 @@ export async function messages(world) {
   const types = `import type { ${Object.keys(answers).join(", ")} } from ${JSON.stringify(path.join(PAGE, "src/messages"))};`;
   const lines = Object.entries(answers).flatMap(([type, all]) => all.map((answer, at) => `export const a${type}${at}: ${type} = ${JSON.stringify(answer)};`));
   fs.writeFileSync(file, [types, ...lines].join("\n"));
-  const options = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler", "--types", ""];
-  const compiled = spawnSync(process.execPath, [path.join(PAGE, "node_modules/typescript/bin/tsc"), ...options, file], { encoding: "utf8" });
+  const settings = JSON.parse(fs.readFileSync(path.join(PAGE, "tsconfig.json"), "utf8"));
+  const tsconfig = path.join(folder, "tsconfig.json");
+  fs.writeFileSync(tsconfig, JSON.stringify({ compilerOptions: { ...settings.compilerOptions, types: [] }, files: [file] }));
+  const compiled = spawnSync(process.execPath, [path.join(PAGE, "node_modules/typescript/bin/tsc"), "-p", tsconfig], { encoding: "utf8" });
   assert.equal(compiled.status, 0, compiled.stdout.slice(0, 1500));
 }
 
