@@ -234,6 +234,7 @@ function steps.message(text)
 end
 
 function steps.cursor(text)
+  eventually('no client for this file', function() return #vim.lsp.get_clients({ name = 'hotlens', bufnr = 0 }) > 0 end)
   vim.api.nvim_win_set_cursor(0, { line_of(text), 0 })
   vim.cmd.doautocmd('CursorMoved') -- no key was typed
 end
