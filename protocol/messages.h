@@ -33,12 +33,26 @@ inline constexpr std::string_view kHints = "hotlens/hints";
 inline constexpr std::string_view kProfileState = "hotlens/profileState";
 inline constexpr std::string_view kProfileChanged = "hotlens/profileChanged";
 inline constexpr std::string_view kTrust = "hotlens/trust";
+inline constexpr std::string_view kTimelineProfiles = "hotlens/timeline/profiles";
+inline constexpr std::string_view kTimelineOverview = "hotlens/timeline/overview";
+inline constexpr std::string_view kTimelineLevel = "hotlens/timeline/level";
+inline constexpr std::string_view kTimelineDetails = "hotlens/timeline/details";
+inline constexpr std::string_view kTimelineArrows = "hotlens/timeline/arrows";
+inline constexpr std::string_view kTimelineSearch = "hotlens/timeline/search";
+inline constexpr std::string_view kTimelineBreakdown = "hotlens/timeline/breakdown";
+inline constexpr std::string_view kTimelineCompare = "hotlens/timeline/compare";
+inline constexpr std::string_view kTimelineExport = "hotlens/timeline/export";
+inline constexpr std::string_view kTimelineReveal = "hotlens/timeline/reveal";
+inline constexpr std::string_view kTimelineChanged = "hotlens/timeline/changed";
+inline constexpr std::string_view kTimelineSelect = "hotlens/timeline/select";
+inline constexpr std::string_view kTimelineCursor = "hotlens/timeline/cursor";
 }  // namespace message
 
 namespace command {
 inline constexpr std::string_view kProfile = "hotlens.server.profile";
 inline constexpr std::string_view kCancel = "hotlens.server.cancel";
 inline constexpr std::string_view kReload = "hotlens.server.reload";
+inline constexpr std::string_view kOpenTimeline = "hotlens.server.openTimeline";
 }  // namespace command
 
 inline constexpr std::string_view kStateKeys = "profile? loading running runId? message?";
@@ -50,13 +64,31 @@ inline constexpr std::array<MessageSpec, 4> kMessages{{
     {message::kTrust, Sender::client, Kind::notification, "trusted", ""},
 }};
 
-inline constexpr std::array<CommandSpec, 3> kCommands{{
+// Those of TIMELINE.md, where a result that is long is told in words.
+inline constexpr std::array<MessageSpec, 13> kTimelineMessages{{
+    {message::kTimelineProfiles, Sender::client, Kind::request, "", "profiles current?"},
+    {message::kTimelineOverview, Sender::client, Kind::request, "profile?", "profile steps representative …"},
+    {message::kTimelineLevel, Sender::client, Kind::request, "profile? step? path? from? to? width unfold?", "block crumbs tracks …"},
+    {message::kTimelineDetails, Sender::client, Kind::request, "profile? step? path?", "calls share times places …"},
+    {message::kTimelineArrows, Sender::client, Kind::request, "profile? step? path?", "arrows total"},
+    {message::kTimelineSearch, Sender::client, Kind::request, "profile? step? query limit?", "matches total"},
+    {message::kTimelineBreakdown, Sender::client, Kind::request, "profile? step? metric module? limit?", "rows total"},
+    {message::kTimelineCompare, Sender::client, Kind::request, "before after? module?", "rows before after"},
+    {message::kTimelineExport, Sender::client, Kind::request, "profile? step? from? to?", "name text"},
+    {message::kTimelineReveal, Sender::client, Kind::request, "file line column?", "shown"},
+    {message::kTimelineChanged, Sender::server, Kind::notification, "current?", ""},
+    {message::kTimelineSelect, Sender::server, Kind::notification, "profile step path", ""},
+    {message::kTimelineCursor, Sender::client, Kind::notification, "textDocument position", ""},
+}};
+
+inline constexpr std::array<CommandSpec, 4> kCommands{{
     {command::kProfile, "script? args? python? uri?", "started runId? script? command? message?"},
     {command::kCancel, "runId?", "cancelled"},
     {command::kReload, "", "loading"},
+    {command::kOpenTimeline, "profile? path? uri? position? browser?", "profile step? path? url?"},
 }};
 
-// The table rows of MESSAGES.md.
+// The table rows of MESSAGES.md and TIMELINE.md.
 std::string table_row(const MessageSpec& spec);
 std::string table_row(const CommandSpec& spec);
 

@@ -68,7 +68,8 @@ Message decode(std::string_view text) {
 std::string encode_response(const Json& id, const Answer& answer) {
   const std::string head = R"({"jsonrpc":"2.0","id":)" + dump_json(id);
   if (answer) return head + R"(,"result":)" + dump_json(*answer) + "}";
-  const Json error{{"code", static_cast<int>(answer.error().code)}, {"message", answer.error().message}};
+  Json error{{"code", static_cast<int>(answer.error().code)}, {"message", answer.error().message}};
+  if (!answer.error().data.is_null()) error["data"] = answer.error().data;
   return head + R"(,"error":)" + dump_json(error) + "}";
 }
 

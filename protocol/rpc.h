@@ -29,6 +29,7 @@ enum class Code : int {
 struct RpcError {
   Code code = Code::internal_error;
   std::string message;
+  Json data = nullptr;  // null: none
 };
 
 using Answer = std::expected<Json, RpcError>;

@@ -1,4 +1,6 @@
 // What a user types, as a path.
+#include "annotator/profile/resolve.h"
+
 #include <algorithm>
 #include <system_error>
 #include <vector>
@@ -27,25 +29,28 @@ bool is_bundle(const fs::path& folder) {
   return folder.extension() != ".partial" && fs::is_regular_file(folder / "manifest.json", status);
 }
 
-// The newest complete bundle: names begin with the time of the run.
-fs::path newest(const fs::path& store) {
-  std::error_code status;
-  fs::path best;
-  for (const fs::directory_entry& entry : fs::directory_iterator(store, fs::directory_options::skip_permission_denied, status)) {
-    if (is_bundle(entry.path()) && (best.empty() || best.filename() < entry.path().filename())) best = entry.path();
-  }
-  return best;
-}
-
 }  // namespace
+
+// Names begin with the time of the run.
+std::vector<fs::path> bundles(const fs::path& from) {
+  std::vector<fs::path> found;
+  const fs::path store = store_above(from);
+  if (store.empty()) return found;
+  std::error_code status;
+  for (const fs::directory_entry& entry : fs::directory_iterator(store, fs::directory_options::skip_permission_denied, status)) {
+    if (is_bundle(entry.path())) found.push_back(entry.path());
+  }
+  std::ranges::sort(found, std::ranges::greater{}, [](const fs::path& bundle) { return bundle.filename(); });
+  return found;
+}
 
 Result<fs::path> resolve(std::string_view reference, const fs::path& from) {
   if (reference.empty()) return std::unexpected(Error{ErrorCode::usage, "no profile given; try `latest`", {}});
   std::error_code status;
   const fs::path store = store_above(from);
   if (reference == "latest") {
-    const fs::path found = store.empty() ? fs::path() : newest(store);
-    if (!found.empty()) return found;
+    const std::vector<fs::path> found = bundles(from);
+    if (!found.empty()) return found.front();
     return std::unexpected(Error{ErrorCode::not_found, "there is no profile here yet; record one with `hotlens run train.py`",
                                  fs::absolute(from, status).string()});
   }

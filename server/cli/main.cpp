@@ -29,6 +29,7 @@ struct Arguments {
   cli::CheckOptions check;
   cli::DiffOptions diff;
   cli::ExportOptions export_profile;
+  cli::ServeOptions serve;
   cli::DoctorOptions doctor;
 };
 
@@ -96,6 +97,14 @@ void add_export(CLI::App& app, Arguments& to) {
   verb->add_option("-o,--output", to.export_profile.file, "write here instead of standard output");
 }
 
+void add_serve(CLI::App& app, Arguments& to) {
+  CLI::App* verb = app.add_subcommand("serve", "the timeline of a profile, in a browser on this machine");
+  verb->footer("Example: hotlens serve latest");
+  verb->add_option("profile", to.serve.profile, "bundle id, bundle folder, trace file or latest");
+  verb->add_option("--port", to.serve.port, "listen on this loopback port (default: any that is free)");
+  verb->add_flag("!--no-open", to.serve.open, "only print the address");
+}
+
 void add_doctor(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("doctor", "what Hotlens found on this machine, with a fix for what is missing");
   verb->footer("Example: hotlens doctor");
@@ -131,6 +140,7 @@ int dispatch(CLI::App& app, Arguments& arguments) {
   if (verb->get_name() == "check") return cli::check(arguments.check);
   if (verb->get_name() == "diff") return cli::diff(arguments.diff);
   if (verb->get_name() == "export") return cli::export_profile(arguments.export_profile);
+  if (verb->get_name() == "serve") return cli::serve(arguments.serve);
   return cli::doctor(arguments.doctor);
 }
 
@@ -149,6 +159,7 @@ int main(int argc, char** argv) {
   add_check(app, arguments);
   add_diff(app, arguments);
   add_export(app, arguments);
+  add_serve(app, arguments);
   add_doctor(app, arguments);
   try {
     std::vector<std::string> words = cut_script_command({argv + 1, argv + argc}, arguments.run);

@@ -1,6 +1,7 @@
 // The verbs of the command line, one file each. Results go to stdout, messages to stderr; the return value is the exit code.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -54,6 +55,13 @@ struct ExportOptions {
   std::filesystem::path file;  // empty: stdout
 };
 int export_profile(const ExportOptions& options);
+
+struct ServeOptions {
+  std::string profile;     // bundle id, bundle folder, trace file or latest; empty: what is found from here, the newest in front
+  std::uint16_t port = 0;  // 0: any that is free
+  bool open = true;        // in the browser of the desktop, where there is one
+};
+int serve(const ServeOptions& options);
 
 struct DoctorOptions {
   std::string python;

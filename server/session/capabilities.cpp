@@ -61,7 +61,8 @@ ClientCapabilities read_capabilities(const Json& all) {
           .register_watched_files = yes(all, "workspace/didChangeWatchedFiles/dynamicRegistration"),
           .own_messages = own.is_object(),
           .renders_hints = yes(own, "clientRendersHints"),
-          .images = yes(own, "images")};
+          .images = yes(own, "images"),
+          .show_document = yes(all, "window/showDocument/support")};
 }
 
 std::vector<std::filesystem::path> read_folders(const Json& params) {

@@ -26,6 +26,7 @@ struct ClientCapabilities {
   bool own_messages = false;  // experimental.hotlens
   bool renders_hints = false;
   bool images = false;
+  bool show_document = false;
 };
 
 struct Initialize {

@@ -3,6 +3,8 @@
 #include <exception>
 #include <utility>
 
+#include "protocol/messages.h"
+
 namespace hotlens::session {
 namespace {
 
@@ -36,6 +38,10 @@ const Session::Requests& Session::requests() {
   constexpr auto later = []<void (Session::*handler)(const Json&, Reply)>() {
     return [](Session& session, const Json& params, Reply reply) { (session.*handler)(params, std::move(reply)); };
   };
+  constexpr auto timeline = []<const std::string_view & method>() {
+    return [](Session& session, const Json& params, Reply reply) { session.timeline(method, params, std::move(reply)); };
+  };
+  namespace message = protocol::message;
   static const Requests kTable{
       {"initialize", now.operator()<&Session::initialize>()},
       {"shutdown", now.operator()<&Session::shutdown>()},
@@ -47,6 +53,16 @@ const Session::Requests& Session::requests() {
       {"workspace/executeCommand", later.operator()<&Session::execute_command>()},
       {"hotlens/hints", later.operator()<&Session::own_hints>()},
       {"hotlens/profileState", now.operator()<&Session::profile_state>()},
+      {std::string(message::kTimelineProfiles), timeline.operator()<message::kTimelineProfiles>()},
+      {std::string(message::kTimelineOverview), timeline.operator()<message::kTimelineOverview>()},
+      {std::string(message::kTimelineLevel), timeline.operator()<message::kTimelineLevel>()},
+      {std::string(message::kTimelineDetails), timeline.operator()<message::kTimelineDetails>()},
+      {std::string(message::kTimelineArrows), timeline.operator()<message::kTimelineArrows>()},
+      {std::string(message::kTimelineSearch), timeline.operator()<message::kTimelineSearch>()},
+      {std::string(message::kTimelineBreakdown), timeline.operator()<message::kTimelineBreakdown>()},
+      {std::string(message::kTimelineCompare), timeline.operator()<message::kTimelineCompare>()},
+      {std::string(message::kTimelineExport), timeline.operator()<message::kTimelineExport>()},
+      {std::string(message::kTimelineReveal), timeline.operator()<message::kTimelineReveal>()},
   };
   return kTable;
 }
@@ -67,6 +83,7 @@ const Session::Notifications& Session::notifications() {
       {"workspace/didChangeWatchedFiles", to.operator()<&Session::did_change_watched_files>()},
       {"window/workDoneProgress/cancel", to.operator()<&Session::cancel_progress>()},
       {"hotlens/trust", to.operator()<&Session::set_trust>()},
+      {"hotlens/timeline/cursor", to.operator()<&Session::timeline_cursor>()},
       {"$/cancelRequest", to.operator()<&Session::cancel_request>()},
   };
   return kTable;

@@ -6,7 +6,7 @@
 // runs only after an explicit command in a workspace that the client did not call untrusted, and never outlives the session.
 //
 // The parts, one file each: session.cpp (dispatch), session_lifecycle.cpp, session_sync.cpp (documents, settings), session_features.cpp
-// (hints, hover, lenses, actions), session_profiles.cpp (what is shown), session_runs.cpp (profiling).
+// (hints, hover, lenses, actions), session_profiles.cpp (what is shown), session_runs.cpp (profiling), session_timeline.cpp (the timeline).
 #pragma once
 
 #include <map>
@@ -25,6 +25,7 @@
 #include "server/session/progress_report.h"
 #include "server/session/settings.h"
 #include "server/session/store.h"
+#include "server/session/timeline.h"
 
 namespace hotlens::session {
 
@@ -125,6 +126,18 @@ class Session {
   void clear_failure();
   void run_changed();
 
+  // The timeline.
+  void timeline(std::string_view method, const Json& params, Reply reply);
+  void timeline_cursor(const Json& params);
+  void open_timeline(const Json& argument, Reply reply);
+  void timeline_opened(Json place, bool in_browser, Reply& reply);
+  void reveal(const Json& params, Reply reply);
+  bool start_web(std::string& refused);
+  void update_timeline();   // what it may show
+  void timeline_changed();  // a profile came or went
+  void tell_timeline(std::string_view method, const Json& params);
+  std::uint32_t line_at(const Document& document, protocol::Position at) const;
+
   struct ActiveRun {
     std::int64_t id = 0;
     std::string name;  // of the script, for people
@@ -164,6 +177,7 @@ class Session {
   std::optional<ActiveRun> run_;
   std::int64_t next_run_ = 1;
   int binding_ = 0;
+  Timeline timeline_;
   Loop::Timer process_timer_, poll_timer_;
 };
 

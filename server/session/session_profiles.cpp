@@ -53,6 +53,7 @@ void Session::open_trace() {
 void Session::profiles_changed() {
   bind_documents();
   tell_profile_state();
+  timeline_changed();
 }
 
 void Session::profiles_settled() {

@@ -88,6 +88,7 @@ void Session::execute_command(const Json& params, Reply reply) {
     store_.look_again();
     return reply(Json{{"loading", true}});
   }
+  if (command == protocol::command::kOpenTimeline) return open_timeline(argument, std::move(reply));
   reply(std::unexpected(protocol::RpcError{protocol::Code::invalid_params, "no such command: " + command}));
 }
 

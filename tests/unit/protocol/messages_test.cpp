@@ -10,8 +10,8 @@ using namespace hotlens::protocol;
 
 namespace {
 
-std::set<std::string> documented_rows(std::string_view starts_with) {
-  std::ifstream file(std::string(HOTLENS_SOURCE_DIR) + "/protocol/MESSAGES.md");
+std::set<std::string> documented_rows(std::string_view starts_with, const char* name = "MESSAGES.md") {
+  std::ifstream file(std::string(HOTLENS_SOURCE_DIR) + "/protocol/" + name);
   REQUIRE(file);
   std::set<std::string> rows;
   for (std::string line; std::getline(file, line);) {
@@ -35,4 +35,8 @@ TEST_CASE("MESSAGES.md lists exactly the messages of messages.h") {
 
 TEST_CASE("MESSAGES.md lists exactly the commands of messages.h") {
   CHECK(documented_rows("| `hotlens.server.") == rows_of(kCommands));
+}
+
+TEST_CASE("TIMELINE.md lists exactly the timeline's messages of messages.h") {
+  CHECK(documented_rows("| `hotlens/timeline/", "TIMELINE.md") == rows_of(kTimelineMessages));
 }

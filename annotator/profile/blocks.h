@@ -1,0 +1,96 @@
+// One step as a tree of blocks on tracks: what a timeline draws, from the step down to a kernel.
+//
+// A block is the step, a stage, a module call, an operator, a launch, a kernel, or a fold of equal neighbours. It has spans on every track
+// that took part in it: what its launches made the device do hangs below the operator that launched it, so the spans of one block on host
+// and device lie on one time axis. The tree comes from the account (annotator/timeline/account.h), so a span lasts exactly as long as the
+// pieces of time that belong to the block: spans of a track never overlap, a device span ends where its stream has nothing to run, kernels
+// that overlap on one stream lie on lanes of their own.
+//
+// Beside the step's own work, device work of earlier steps that reaches into it hangs below one block of kind `earlier`. Built once,
+// immutable. Cost: a few linear passes over the step's events times their depth; about 100 bytes per event.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "annotator/profile/annotated.h"
+#include "annotator/profile/spans.h"
+
+namespace hotlens::profile {
+
+constexpr std::uint32_t kNoBlock = timeline::kNothing;
+constexpr std::uint32_t kStepBlock = 0;  // the root of every tree
+
+struct Block {
+  enum class Kind : std::uint8_t { step, stage, earlier, module, op, launch, kernel, copy, communication, wait, idle, fold };
+  Kind kind = Kind::step;
+  Stage stage = Stage::other;
+  Direction direction = Direction::forward;
+  std::uint32_t id = 0;             // Stage, module call, node of the forest, position in Account::work, or a fold's first block
+  std::uint32_t parent = kNoBlock;  // may be a fold
+  std::uint32_t label = 0;          // equal for equal names
+  std::uint32_t ordinal = 0;        // among the neighbours of equal label, from 0
+  std::uint32_t members = 1;        // blocks that a fold stands for
+  Ns first{}, last{};               // its extent over all tracks, after the start of the step
+  Ns host{}, device{};              // sums of its spans
+  Ns waiting{};                     // part of `host` in which the host waits for the device
+};
+
+struct BlockTrack {
+  enum class Kind : std::uint8_t { host, device, communication };
+  Kind kind = Kind::host;
+  std::string id, name;  // "CPU main", "GPU 0 stream 7"; an id tells tracks of one step apart
+  std::string device;    // of device work: its number as the trace has it
+};
+
+// The spans of a block's children on one track: positions in Blocks::span_*, by start.
+struct BlockGroup {
+  std::uint32_t track = 0;
+  std::uint32_t begin = 0, end = 0;
+};
+
+struct Blocks {
+  std::shared_ptr<const Annotated> annotated;
+  std::size_t step = 0;
+  Ns start{}, wall{};  // of the step; start after trace.base
+  std::vector<BlockTrack> tracks;
+  std::vector<Block> blocks;                          // parents before children, but for folds, which come last
+  std::vector<std::uint32_t> span_block;              // by span
+  std::vector<Ns> span_start, span_end;               // after the start of the step
+  std::vector<BlockGroup> groups;                     // those of one block together
+  std::vector<std::uint32_t> group_of;                // by block, and one more: its groups
+  std::vector<std::uint32_t> child_of, children;      // by block, and one more: what is directly inside it, folds left out
+  std::vector<std::vector<timeline::Interval>> gaps;  // by track: of a device's busiest track, when the whole device idles
+  std::vector<ModuleName> modules;                    // by module number
+
+  std::span<const BlockGroup> groups_below(std::uint32_t block) const;
+  std::span<const std::uint32_t> below(std::uint32_t block) const;  // folds left out; of a fold what it stands for is below its parent
+  bool opens(std::uint32_t block) const { return !groups_below(block).empty(); }
+};
+
+// `step` is a position in Account::steps.
+std::shared_ptr<const Blocks> blocks_of(std::shared_ptr<const Annotated> annotated, std::size_t step);
+
+// What a person calls the block: "layer1", "0 BasicBlock", "aten::addmm", a kernel's short name. At most 200 bytes of UTF-8.
+std::string label_of(const Blocks& blocks, std::uint32_t block);
+// The name as the trace has it: module path, operator, kernel.
+std::string name_of(const Blocks& blocks, std::uint32_t block);
+// What gives the block its colour: a stage's name, "communication", "waiting", "idle", "earlier_step".
+std::string_view colour_of(const Block& block);
+std::string_view name(Block::Kind kind);
+
+// Paths: the segments that lead from the step to a block. They are made of names and survive another reading of the trace, and often
+// another step or run; a path that leads through a fold may also leave the fold out.
+std::string segment_of(const Blocks& blocks, std::uint32_t block);
+std::vector<std::string> path_of(const Blocks& blocks, std::uint32_t block);
+std::optional<std::uint32_t> find_block(const Blocks& blocks, std::span<const std::string> path);
+
+// The blocks a fold stands for, in order of time; empty for every other block.
+std::vector<std::uint32_t> folded(const Blocks& blocks, std::uint32_t fold);
+
+}  // namespace hotlens::profile

@@ -1,0 +1,107 @@
+// The timeline in a browser: a loopback server for the profiles found here, until it is interrupted.
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <iostream>
+#include <thread>
+
+#include "annotator/profile/guess_lines.h"
+#include "annotator/profile/resolve.h"
+#include "server/cli/verbs.h"
+#include "server/runs/discovery.h"
+#include "server/runs/packages.h"
+#include "server/timeline/answers.h"
+#include "server/web/pages.h"
+#include "server/web/server.h"
+
+namespace hotlens::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using protocol::Json;
+using timeline_requests::Library;
+
+// Answers while another request still reads a profile.
+constexpr std::size_t kWorkers = 2;
+// A new profile in the folder is seen after this long at most.
+constexpr std::chrono::seconds kLookEvery{1};
+
+// The profile that was named, then every bundle beside it or found from here.
+std::vector<fs::path> profiles_from(const fs::path& named) {
+  std::vector<fs::path> list = profile::bundles(fs::current_path());
+  if (named.empty()) return list;
+  std::erase(list, named);
+  list.insert(list.begin(), named);
+  return list;
+}
+
+// A bare trace gets its lines guessed from the sources here.
+std::shared_ptr<const profile::Profile> with_lines(std::shared_ptr<const profile::Profile> profile) {
+  std::vector<fs::path> roots{fs::current_path()};
+  if (const auto python = runs::find_python({}, fs::current_path(), runs::process_environment())) {
+    for (const fs::path& folder : runs::package_folders(python->path)) roots.push_back(folder);
+  }
+  return profile::guess_lines(std::move(profile), roots, {});
+}
+
+void open_in_browser(const std::string& url) {
+  const auto opener = runs::on_path("xdg-open", runs::process_environment());
+  if (!opener || (::getenv("DISPLAY") == nullptr && ::getenv("WAYLAND_DISPLAY") == nullptr)) return;
+  if (::fork() == 0) {
+    ::setsid();
+    ::execl(opener->c_str(), opener->c_str(), url.c_str(), static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+}
+
+// Until SIGINT or SIGTERM, which every thread blocks; looks for new profiles meanwhile.
+void wait_for_end(const sigset_t& signals, Library& library, web::Server& server) {
+  const timespec patience{kLookEvery.count(), 0};
+  std::string shown = library.current();
+  while (::sigtimedwait(&signals, nullptr, &patience) < 0) {
+    const std::string now = library.current();
+    if (now == shown) continue;
+    shown = now;
+    server.notify("hotlens/timeline/changed", now.empty() ? Json::object() : Json{{"current", now}});
+  }
+}
+
+}  // namespace
+
+int serve(const ServeOptions& options) {
+  fs::path named;
+  if (!options.profile.empty()) {
+    auto path = profile::resolve(options.profile, fs::current_path());
+    if (!path) return fail(path.error());
+    std::error_code ignored;
+    named = fs::absolute(*path, ignored).lexically_normal();
+  }
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+
+  Library library({.list = [named] { return profiles_from(named); }, .finish = with_lines});
+  boost::asio::thread_pool workers(kWorkers);
+  const auto handle = [&](protocol::Request request, protocol::Reply reply) {
+    if (request.method == "hotlens/timeline/reveal") return reply(Json{{"shown", false}});
+    boost::asio::post(workers, [&library, request = std::move(request), reply = std::move(reply)]() mutable {
+      reply(timeline_requests::answer(library, request.method, request.params));
+    });
+  };
+  auto server = web::Server::start({.port = options.port, .pages = web::find_pages()}, {.handle = handle, .connections = nullptr});
+  if (!server) return fail(server.error());
+  std::cout << (*server)->url() << std::endl;
+  if (options.open) open_in_browser((*server)->url());
+  boost::asio::post(workers, [&library] { static_cast<void>(library.open({})); });  // ready when the page asks
+  wait_for_end(signals, library, **server);
+  server->reset();
+  workers.join();
+  return kDone;
+}
+
+}  // namespace hotlens::cli

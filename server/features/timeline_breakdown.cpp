@@ -1,0 +1,256 @@
+#include "server/features/timeline_breakdown.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "annotator/profile/spans.h"
+
+namespace hotlens::features {
+namespace {
+
+using profile::Annotated;
+using profile::Direction;
+using profile::Module;
+using profile::ModuleId;
+using profile::Profile;
+using profile::Stage;
+using timeline::kNothing;
+using timeline::Owner;
+using timeline::StepAccount;
+using timeline::Work;
+using Kind = BreakdownRow::Kind;
+
+constexpr std::size_t kDirections = 3;
+using ByDirection = std::array<Ns, kDirections>;
+
+Ns sum(const ByDirection& times) {
+  return times[0] + times[1] + times[2];
+}
+
+// Exclusive times: each nanosecond with the innermost module, or the stage, or none.
+struct Shares {
+  std::vector<ByDirection> modules;  // by ModuleId
+  std::array<Ns, timeline::kStages> stages{};
+  Ns idle{}, waiting{};
+};
+
+// From module numbers of the trace to the profile's.
+std::vector<std::uint32_t> positions(const Annotated& annotated, const Profile& profile) {
+  std::unordered_map<std::string_view, std::uint32_t> by_path;
+  for (std::uint32_t at = 0; at < profile.modules.size(); ++at) by_path.emplace(profile.modules[at].path, at);
+  std::vector<std::uint32_t> list;
+  for (const profile::ModuleName& name : profile::names_of_modules(annotated)) {
+    const auto at = by_path.find(name.path);
+    list.push_back(at == by_path.end() ? kNothing : at->second);
+  }
+  return list;
+}
+
+class Sharing {
+ public:
+  Sharing(const Annotated& annotated, const Profile& profile)
+      : annotated_(annotated),
+        position_(positions(annotated, profile)),
+        shares_{.modules = std::vector<ByDirection>(profile.modules.size())} {}
+
+  void add(const Owner& owner, Ns time) {
+    const std::uint32_t number = owner.call == kNothing ? kNothing : annotated_.owners.calls.value[owner.call];
+    const std::uint32_t module = number < position_.size() ? position_[number] : kNothing;
+    const bool in_module = module != kNothing && !(owner.communicates && owner.direction != Direction::forward);
+    if (in_module) {
+      shares_.modules[module][static_cast<std::size_t>(owner.direction)] += time;
+    } else {
+      shares_.stages[static_cast<std::size_t>(owner.stage)] += time;
+    }
+  }
+  void add_idle(Ns time) { shares_.idle += time; }
+  void add_waiting(Ns time) { shares_.waiting += time; }
+  Shares take() { return std::move(shares_); }
+
+ private:
+  const Annotated& annotated_;
+  std::vector<std::uint32_t> position_;
+  Shares shares_;
+};
+
+// As count_device in account.cpp: the work that began first has the time.
+void share_device(const timeline::Account& account, const StepAccount& step, Sharing& sharing) {
+  Ns covered = step.span.start;
+  const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, step.span.start) - account.reached.begin());
+  for (std::size_t at = first; at < account.work.size() && account.work[at].start < step.span.end; ++at) {
+    const Work& work = account.work[at];
+    const Ns from = std::max(work.start, covered), to = std::min(work.end, step.span.end);
+    if (work.start > covered) sharing.add_idle(work.start - covered);
+    if (to > from) sharing.add(work.owner, to - from);
+    covered = std::max({covered, to, work.start});
+  }
+  if (step.span.end > covered) sharing.add_idle(step.span.end - covered);
+}
+
+void share_host(const StepAccount& step, Sharing& sharing) {
+  for (const timeline::Piece& piece : step.wall) {
+    const Ns time = piece.end - piece.start;
+    if (piece.bucket == profile::Bucket::waiting) {
+      sharing.add_waiting(time);
+    } else {
+      sharing.add(piece.owner, time);
+    }
+  }
+}
+
+// A module's exclusive times and those of everything below it.
+std::vector<ByDirection> inclusive(const Profile& profile, std::vector<ByDirection> times) {
+  for (std::size_t at = profile.modules.size(); at-- > 0;) {
+    const ModuleId parent = profile.modules[at].parent;
+    if (!parent.valid()) continue;
+    for (std::size_t way = 0; way < kDirections; ++way) times[parent.index][way] += times[at][way];
+  }
+  return times;
+}
+
+std::vector<Part> parts_of(const ByDirection& times) {
+  std::vector<Part> parts;
+  for (std::size_t way = 0; way < kDirections; ++way) {
+    if (times[way] > Ns{}) parts.push_back({timeline::name(static_cast<Direction>(way)), times[way].count()});
+  }
+  return parts;
+}
+
+std::string last_name(const Module& module) {
+  if (module.path.empty()) return module.class_name;
+  return module.path.substr(module.path.find_last_of("./") + 1);
+}
+
+BreakdownRow module_row(const Profile& profile, ModuleId id) {
+  const Module& module = profile.at(id);
+  return {.kind = Kind::module, .label = last_name(module), .module = id, .children = module.children.size()};
+}
+
+void sort_rows(std::vector<BreakdownRow>& rows) {
+  std::erase_if(rows, [](const BreakdownRow& row) { return row.value <= 0; });
+  std::ranges::stable_sort(rows, std::ranges::greater{}, &BreakdownRow::value);
+}
+
+std::vector<ModuleId> children_of(const Profile& profile, ModuleId module) {
+  if (module.valid()) return profile.at(module).children;
+  std::vector<ModuleId> roots;
+  for (std::uint32_t at = 0; at < profile.modules.size(); ++at) {
+    if (!profile.modules[at].parent.valid()) roots.push_back(ModuleId{at});
+  }
+  return roots;
+}
+
+// What a module holds, at least what its children hold together: a child may outlive its parent's count.
+struct Held {
+  std::int64_t weights = 0, gradients = 0, optimizer = 0, activations = 0;
+
+  std::int64_t all() const { return weights + gradients + optimizer + activations; }
+};
+
+std::int64_t known(const std::optional<Bytes>& size) {
+  return size ? std::max<std::int64_t>(0, count(*size)) : 0;
+}
+
+std::vector<Held> held_by(const Profile& profile) {
+  std::vector<Held> held(profile.modules.size()), below(profile.modules.size());
+  for (std::size_t at = profile.modules.size(); at-- > 0;) {
+    const profile::Memory& memory = profile.modules[at].memory;
+    Held& own = held[at];
+    own = {std::max(known(memory.parameters), below[at].weights), std::max(known(memory.gradients), below[at].gradients),
+           std::max(known(memory.optimizer), below[at].optimizer), std::max(known(memory.activations), below[at].activations)};
+    const ModuleId parent = profile.modules[at].parent;
+    if (!parent.valid()) continue;
+    Held& sums = below[parent.index];
+    sums.weights += own.weights;
+    sums.gradients += own.gradients;
+    sums.optimizer += own.optimizer;
+    sums.activations += own.activations;
+  }
+  return held;
+}
+
+std::vector<Part> parts_of(const Held& held) {
+  std::vector<Part> parts{
+      {"weights", held.weights}, {"gradients", held.gradients}, {"optimizer", held.optimizer}, {"activations", held.activations}};
+  std::erase_if(parts, [](const Part& part) { return part.value <= 0; });
+  return parts;
+}
+
+}  // namespace
+
+std::vector<BreakdownRow> time_below(const Annotated& annotated, const Profile& profile, std::size_t step, ModuleId module) {
+  const StepAccount& account = annotated.account.steps[step];
+  Sharing sharing(annotated, profile);
+  if (profile.has_device()) {
+    share_device(annotated.account, account, sharing);
+  } else {
+    share_host(account, sharing);
+  }
+  const Shares shares = sharing.take();
+  const std::vector<ByDirection> times = inclusive(profile, shares.modules);
+  std::vector<BreakdownRow> rows;
+  for (const ModuleId child : children_of(profile, module)) {
+    BreakdownRow row = module_row(profile, child);
+    row.value = sum(times[child.index]).count();
+    row.parts = parts_of(times[child.index]);
+    rows.push_back(std::move(row));
+  }
+  if (module.valid()) {
+    const ByDirection& own = shares.modules[module.index];
+    rows.push_back({.kind = Kind::own, .label = "itself", .value = sum(own).count(), .parts = parts_of(own)});
+  } else {
+    for (std::size_t stage = 0; stage < timeline::kStages; ++stage) {
+      const auto what = static_cast<Stage>(stage);
+      const std::int64_t value = shares.stages[stage].count();
+      rows.push_back(
+          {.kind = Kind::stage, .label = std::string(name(what)), .stage = what, .value = value, .parts = {{name(what), value}}});
+    }
+    rows.push_back({.kind = Kind::idle, .label = "device idle", .value = shares.idle.count(), .parts = {{"idle", shares.idle.count()}}});
+    rows.push_back(
+        {.kind = Kind::waiting, .label = "waiting", .value = shares.waiting.count(), .parts = {{"waiting", shares.waiting.count()}}});
+  }
+  sort_rows(rows);
+  return rows;
+}
+
+std::vector<BreakdownRow> memory_below(const Profile& profile, ModuleId module) {
+  const std::vector<Held> held = held_by(profile);
+  std::vector<BreakdownRow> rows;
+  std::int64_t sum = 0;
+  for (const ModuleId child : children_of(profile, module)) {
+    BreakdownRow row = module_row(profile, child);
+    row.value = held[child.index].all();
+    row.parts = parts_of(held[child.index]);
+    sum += row.value;
+    rows.push_back(std::move(row));
+  }
+  if (module.valid()) {
+    const std::int64_t own = held[module.index].all() - sum;
+    rows.push_back({.kind = Kind::own, .label = "itself", .value = own});
+  } else if (profile.memory_peak) {
+    rows.push_back({.kind = Kind::unattributed, .label = "unattributed", .value = count(*profile.memory_peak) - sum});
+  }
+  sort_rows(rows);
+  return rows;
+}
+
+std::string_view name(BreakdownRow::Kind kind) {
+  switch (kind) {
+    case Kind::module:
+      return "module";
+    case Kind::stage:
+      return "stage";
+    case Kind::own:
+      return "itself";
+    case Kind::idle:
+      return "idle";
+    case Kind::waiting:
+      return "waiting";
+    case Kind::unattributed:
+      return "unattributed";
+  }
+  return "";
+}
+
+}  // namespace hotlens::features

@@ -1,0 +1,41 @@
+// Where the time or the memory of one step goes, by module: the rows directly below a module, each with its parts, that add up to the row
+// they stand below.
+//
+// Time: every nanosecond of the step is in one row. On a run with a device it is the device's time (where streams overlap, the work that
+// began first counts) and a row for its idle time; else the main thread's. Memory: the allocator's peak; what no module holds is a row.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "annotator/profile/annotated.h"
+
+namespace hotlens::features {
+
+struct Part {
+  std::string_view what;  // forward, backward, recompute, optimizer, …; weights, gradients, optimizer, activations, workspace
+  std::int64_t value = 0;
+};
+
+struct BreakdownRow {
+  enum class Kind : std::uint8_t { module, stage, own, idle, waiting, unattributed };
+  Kind kind = Kind::module;
+  std::string label;
+  profile::ModuleId module;  // of a module
+  profile::Stage stage = profile::Stage::other;
+  std::int64_t value = 0;  // nanoseconds or bytes
+  std::vector<Part> parts;
+  std::size_t children = 0;  // modules directly below it
+};
+
+// Largest first. `module` invalid: the roots and what belongs to no module.
+std::vector<BreakdownRow> time_below(const profile::Annotated& annotated, const profile::Profile& profile, std::size_t step,
+                                     profile::ModuleId module);
+// Empty where the profile knows nothing of memory.
+std::vector<BreakdownRow> memory_below(const profile::Profile& profile, profile::ModuleId module);
+
+std::string_view name(BreakdownRow::Kind kind);
+
+}  // namespace hotlens::features

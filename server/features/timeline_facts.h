@@ -1,0 +1,73 @@
+// What the side panel says about one block of a step: its times, what it ran, where it stands in the code, what it launched.
+//
+// Pure functions over Blocks and the Profile of the same trace. Times of a module's directions are the profile's, so they are what hints
+// and reports say; times of the one block are sums over its own spans.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "annotator/profile/blocks.h"
+
+namespace hotlens::features {
+
+constexpr std::size_t kMaxKernels = 40;  // of one block; what is left out is the least
+constexpr std::size_t kMaxArrows = 200;
+
+// The profile's module that the block runs (of a fold: the first one's); invalid for every other block.
+profile::ModuleId module_of(const profile::Blocks& blocks, const profile::Profile& profile, std::uint32_t block);
+
+struct BlockTimes {
+  Ns host{}, host_self{};  // self: without child blocks of the same kind
+  Ns device{};             // union over streams
+  Ns waiting{};
+  Ns span{};  // first start to last end
+};
+BlockTimes times_of(const profile::Blocks& blocks, std::uint32_t block);
+
+// What ran below the block on the device; where nothing did, its operators by their own time.
+struct Use {
+  std::string name;
+  bool device = false;
+  std::int64_t calls = 0;
+  Ns time{};
+};
+std::vector<Use> uses_of(const profile::Blocks& blocks, std::uint32_t block);  // longest first, at most kMaxKernels
+
+// Places in the text that was executed.
+struct Place {
+  enum class What : std::uint8_t { definition, call, type, stage };
+  What what = What::definition;
+  profile::Site site;
+};
+std::vector<Place> places_of(const profile::Blocks& blocks, const profile::Profile& profile, std::uint32_t block);
+std::string_view name(Place::What what);
+
+// From a launch to its work, in order of the work.
+struct Arrow {
+  std::string launch_track, device_track;  // ids of tracks
+  Ns launch{};                             // start of the launch, after the start of the step
+  Ns start{}, end{};                       // of the work
+  Ns delay{};                              // from the end of the launch to the start of the work; 0 where it began before
+  std::uint32_t work = 0;                  // its block
+};
+struct Arrows {
+  std::vector<Arrow> arrows;  // the first kMaxArrows
+  std::size_t total = 0;
+};
+Arrows arrows_of(const profile::Blocks& blocks, std::uint32_t block);
+
+// The input shapes of an operator, as the trace has them; empty where it does not tell.
+std::string_view shapes_of(const profile::Blocks& blocks, std::uint32_t block);
+
+// The first block of a module (by path) or of a stage, what the cursor in an editor stands for.
+std::optional<std::uint32_t> first_of_module(const profile::Blocks& blocks, std::string_view path);
+std::optional<std::uint32_t> first_of_stage(const profile::Blocks& blocks, profile::Stage stage);
+
+// Everything below the block, itself included, folds left out.
+std::vector<std::uint32_t> subtree(const profile::Blocks& blocks, std::uint32_t block);
+
+}  // namespace hotlens::features

@@ -1,0 +1,173 @@
+#include "server/features/timeline_level.h"
+
+#include <algorithm>
+
+namespace hotlens::features {
+namespace {
+
+using profile::Block;
+using profile::BlockGroup;
+using profile::Blocks;
+using profile::kNoBlock;
+
+// Draws the spans of one track, in order of time.
+class Painter {
+ public:
+  Painter(Ns from, Ns to, Ns pixel) : from_(from), to_(to), pixel_(pixel) {}
+
+  void add(std::uint32_t block, Ns start, Ns end, bool idle) {
+    if (!idle) busy_ += std::max(Ns{}, std::min(end, to_) - std::max(start, from_));
+    const Ns duration = end - start;
+    if (idle) {
+      if (duration >= pixel_) put({start, duration, block, 1});
+    } else if (!rectangles_.empty() && joins(start, end, block)) {
+      join(block, start, end);
+    } else {
+      put({start, duration, block, 1});
+      longest_ = duration;
+      idle_ = false;
+    }
+  }
+
+  void put(const Rectangle& rectangle) {
+    rectangles_.push_back(rectangle);
+    idle_ = true;
+  }
+
+  Ns busy() const { return busy_; }
+  std::vector<Rectangle> take() { return std::move(rectangles_); }
+
+ private:
+  bool joins(Ns start, Ns end, std::uint32_t block) const {
+    const Rectangle& last = rectangles_.back();
+    if (idle_) return false;
+    const Ns last_end = last.start + last.duration;
+    if (last.block == block && last.count == 1) return start - last_end < pixel_;
+    return end - start < pixel_ && end - last.start < pixel_;
+  }
+
+  void join(std::uint32_t block, Ns start, Ns end) {
+    Rectangle& last = rectangles_.back();
+    last.duration = end - last.start;
+    if (last.block != block || last.count > 1) ++last.count;
+    if (end - start > longest_) {
+      longest_ = end - start;
+      last.block = block;
+    }
+  }
+
+  Ns from_, to_, pixel_;
+  std::vector<Rectangle> rectangles_;
+  Ns longest_{}, busy_{};
+  bool idle_ = true;  // the last rectangle is idle time, or there is none
+};
+
+// The spans of a group that reach into the window: since they do not overlap, both edges are ordered.
+BlockGroup visible(const Blocks& blocks, const BlockGroup& group, Ns from, Ns to) {
+  const auto ends = blocks.span_end.begin();
+  const auto starts = blocks.span_start.begin();
+  const auto begin = static_cast<std::uint32_t>(std::upper_bound(ends + group.begin, ends + group.end, from) - ends);
+  const auto end = static_cast<std::uint32_t>(std::lower_bound(starts + begin, starts + group.end, to) - starts);
+  return {group.track, begin, std::max(begin, end)};
+}
+
+void paint(const Blocks& blocks, const BlockGroup& shown, bool unfold, Ns from, Ns to, Painter& painter);
+
+// What a fold stands for, where it has the span [from, to).
+void paint_fold(const Blocks& blocks, std::uint32_t fold, std::uint32_t track, Ns from, Ns to, Painter& painter) {
+  for (const BlockGroup& group : blocks.groups_below(fold)) {
+    if (group.track == track) paint(blocks, visible(blocks, group, from, to), false, from, to, painter);
+  }
+}
+
+void paint(const Blocks& blocks, const BlockGroup& shown, bool unfold, Ns from, Ns to, Painter& painter) {
+  for (std::uint32_t span = shown.begin; span < shown.end; ++span) {
+    const std::uint32_t block = blocks.span_block[span];
+    const Block::Kind kind = blocks.blocks[block].kind;
+    if (unfold && kind == Block::Kind::fold) {
+      paint_fold(blocks, block, shown.track, std::max(from, blocks.span_start[span]), std::min(to, blocks.span_end[span]), painter);
+    } else {
+      painter.add(block, blocks.span_start[span], blocks.span_end[span], kind == Block::Kind::idle);
+    }
+  }
+}
+
+// Idle device time at least a pixel wide, between what is drawn already.
+void add_gaps(const std::vector<timeline::Interval>& gaps, Ns from, Ns to, Ns pixel, std::vector<Rectangle>& rectangles) {
+  auto gap = std::ranges::upper_bound(gaps, from, {}, &timeline::Interval::end);
+  const std::size_t drawn = rectangles.size();
+  for (; gap != gaps.end() && gap->start < to; ++gap) {
+    const Ns start = std::max(gap->start, from);
+    const Ns end = std::min(gap->end, to);
+    if (end - start >= pixel) rectangles.push_back({start, end - start, kNoBlock, 1});
+  }
+  std::inplace_merge(rectangles.begin(), rectangles.begin() + static_cast<std::ptrdiff_t>(drawn), rectangles.end(),
+                     [](const Rectangle& a, const Rectangle& b) { return a.start < b.start; });
+}
+
+LevelTrack draw(const Blocks& blocks, const BlockGroup& shown, const Window& window, const Level& level, Ns pixel) {
+  Painter painter(level.window_from, level.window_to, pixel);
+  paint(blocks, shown, window.unfold, level.window_from, level.window_to, painter);
+  LevelTrack track{.track = shown.track, .busy = painter.busy(), .rectangles = painter.take()};
+  const Ns from = std::max(level.from, level.window_from);
+  add_gaps(blocks.gaps[shown.track], from, std::min(level.to, level.window_to), pixel, track.rectangles);
+  return track;
+}
+
+Ns busy_in(const Blocks& blocks, const BlockGroup& shown) {
+  Ns busy{};
+  for (std::uint32_t span = shown.begin; span < shown.end; ++span) {
+    if (blocks.blocks[blocks.span_block[span]].kind != Block::Kind::idle) busy += blocks.span_end[span] - blocks.span_start[span];
+  }
+  return busy;
+}
+
+// At most kMaxTracks groups, in the order of their tracks; which of them show nothing in the window is only known later.
+std::vector<BlockGroup> busiest(const Blocks& blocks, std::vector<BlockGroup> groups) {
+  if (groups.size() <= kMaxTracks) return groups;
+  std::vector<std::pair<Ns, std::size_t>> by_time;
+  for (std::size_t at = 0; at < groups.size(); ++at) by_time.emplace_back(busy_in(blocks, groups[at]), at);
+  std::ranges::nth_element(by_time, by_time.begin() + kMaxTracks,
+                           [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+  by_time.resize(kMaxTracks);
+  std::ranges::sort(by_time, {}, [](const auto& entry) { return entry.second; });
+  std::vector<BlockGroup> kept;
+  for (const auto& [time, at] : by_time) kept.push_back(groups[at]);
+  return kept;
+}
+
+void place_window(const Window& window, Level& level) {
+  const Ns extent = std::max(level.to - level.from, Ns(1));
+  const Ns margin(static_cast<std::int64_t>(static_cast<double>(extent.count()) * kWindowMargin));
+  const Ns low = level.from - margin, high = level.to + margin;
+  level.window_from = std::clamp(window.from.value_or(level.from), low, high - Ns(1));
+  level.window_to = std::clamp(window.to.value_or(level.to), level.window_from + Ns(1), high);
+}
+
+}  // namespace
+
+Level level(const profile::Blocks& blocks, std::uint32_t block, const Window& window) {
+  const Block& of = blocks.blocks[block];
+  Level level{.block = block, .from = of.first, .to = std::max(of.last, of.first + Ns(1))};
+  place_window(window, level);
+  std::vector<BlockGroup> groups;
+  for (const BlockGroup& group : blocks.groups_below(block)) {
+    groups.push_back(visible(blocks, group, level.window_from, level.window_to));
+  }
+  const std::vector<BlockGroup> shown = busiest(blocks, groups);
+  level.more_tracks = groups.size() - shown.size();
+  const std::int64_t width = std::clamp<std::int64_t>(window.width, 1, kMaxWidth);
+  Ns pixel = std::max(Ns(1), (level.window_to - level.window_from) / width);
+  for (;;) {
+    std::size_t rectangles = 0;
+    level.tracks.clear();
+    for (const BlockGroup& group : shown) {
+      level.tracks.push_back(draw(blocks, group, window, level, pixel));
+      rectangles += level.tracks.back().rectangles.size();
+    }
+    if (rectangles <= kMaxRectangles) return level;
+    pixel *= static_cast<std::int64_t>(std::max<std::size_t>(2, rectangles / kMaxRectangles));
+  }
+}
+
+}  // namespace hotlens::features

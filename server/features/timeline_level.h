@@ -1,0 +1,53 @@
+// One level of the timeline: what is directly inside one block, on every track that took part, within a window of time and for a picture
+// of so many pixels.
+//
+// Level of detail: a span at least a pixel wide is a rectangle of its own; narrower neighbours inside one pixel become one rectangle that
+// counts them and keeps the longest one's name; spans of one block less than a pixel apart are one. A track has at most two rectangles per
+// pixel. Where that would still be more than `kMaxRectangles` for the whole answer, the pixel is taken wider until it is not. Nothing is
+// lost: every span in the window is covered by a rectangle that reaches at most a pixel further. Idle time narrower than a pixel is the
+// space between rectangles. Cost: one pass over the window's spans.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/profile/blocks.h"
+
+namespace hotlens::features {
+
+constexpr std::uint32_t kMaxWidth = 8192;     // CSS pixels
+constexpr std::size_t kMaxTracks = 24;        // drawn for one level
+constexpr std::size_t kMaxRectangles = 3000;  // of one answer: about 150 kB as JSON
+constexpr double kWindowMargin = 0.05;        // of the extent: how far beyond it a window may reach
+
+struct Window {
+  std::optional<Ns> from, to;  // after the start of the step; absent: the block's extent
+  std::uint32_t width = 1;     // pixels
+  bool unfold = false;         // equal neighbours one by one
+};
+
+struct Rectangle {
+  Ns start{}, duration{};
+  std::uint32_t block = profile::kNoBlock;  // the longest one; kNoBlock for idle device time
+  std::uint32_t count = 1;                  // blocks that it stands for
+};
+
+struct LevelTrack {
+  std::uint32_t track = 0;            // into Blocks::tracks
+  Ns busy{};                          // covered in the window
+  std::vector<Rectangle> rectangles;  // by start
+};
+
+struct Level {
+  std::uint32_t block = profile::kStepBlock;
+  Ns from{}, to{};  // its extent
+  Ns window_from{}, window_to{};
+  std::vector<LevelTrack> tracks;  // host first
+  std::size_t more_tracks = 0;     // left out, the least busy ones
+};
+
+Level level(const profile::Blocks& blocks, std::uint32_t block, const Window& window);
+
+}  // namespace hotlens::features

@@ -1,0 +1,33 @@
+// Search over the whole tree of a step: stages, modules, operators, kernels, and the files of the profile.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "annotator/profile/blocks.h"
+
+namespace hotlens::features {
+
+struct Match {
+  enum class Kind : std::uint8_t { stage, module, op, kernel, file };
+  Kind kind = Kind::stage;
+  std::string label, detail;
+  std::uint32_t block = profile::kNoBlock;  // the first of them; kNoBlock for a file
+  profile::FileId file;
+  Ns time{};  // sum over all blocks of the name: device time of device work, else host time
+  std::int64_t count = 0;
+};
+
+struct Matches {
+  std::vector<Match> matches;  // stages and modules first, then longest first; one for equal names
+  std::size_t total = 0;
+};
+
+// Names that hold `query`, ASCII letters compared without case; none for an empty query. Cost: one look at each different name, one pass
+// over the blocks.
+Matches search(const profile::Blocks& blocks, const profile::Profile& profile, std::string_view query, std::size_t limit);
+
+}  // namespace hotlens::features

@@ -1,0 +1,225 @@
+// The timeline: its requests, over this connection or from a page in a browser, and the way from a line to its block and back.
+#include <algorithm>
+
+#include "protocol/messages.h"
+#include "protocol/uri.h"
+#include "server/features/line_summary.h"
+#include "server/features/timeline_facts.h"
+#include "server/runs/packages.h"
+#include "server/session/convert.h"
+#include "server/session/session.h"
+#include "server/timeline/answers.h"
+#include "server/web/pages.h"
+
+namespace hotlens::session {
+namespace {
+
+namespace fs = std::filesystem;
+namespace message = protocol::message;
+using protocol::Code;
+using protocol::Json;
+using protocol::Reader;
+using protocol::RpcError;
+
+// What a line stands for: its first module, else its stage.
+struct Target {
+  std::string profile;  // its id
+  std::string module;   // path; of a module
+  std::optional<profile::Stage> stage;
+};
+
+std::optional<Target> target_at(const Document& document, std::uint32_t line) {
+  const features::FileView& view = document.view();
+  if (!view.facts || !view.profile) return std::nullopt;
+  const std::vector<features::LineSummary> summaries = features::summarize(view, {line, line + 1});
+  if (summaries.empty()) return std::nullopt;
+  const features::LineSummary& summary = summaries.front();
+  Target target{.profile = view.profile->id};
+  if (!summary.modules.empty()) {
+    target.module = view.profile->at(summary.modules.front()).path;
+  } else if (!summary.stages.empty()) {
+    target.stage = summary.stages.front();
+  } else {
+    return std::nullopt;
+  }
+  return target;
+}
+
+// {profile, step, path} of the target's first block in the representative step; null where the step has none.
+Json place_of(timeline_requests::Library& library, const Target& target) {
+  const auto opened = library.open(target.profile);
+  if (!opened) return nullptr;
+  const std::size_t step = (*opened)->profile().representative;
+  const auto blocks = (*opened)->blocks(step);
+  const auto block = target.stage ? features::first_of_stage(*blocks, *target.stage) : features::first_of_module(*blocks, target.module);
+  if (!block) return nullptr;
+  return {{"profile", (*opened)->id()}, {"step", step}, {"path", profile::path_of(*blocks, *block)}};
+}
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
+    if (plain) {
+      result += c;
+    } else {
+      result += '%';
+      result += "0123456789ABCDEF"[static_cast<unsigned char>(c) >> 4];
+      result += "0123456789ABCDEF"[static_cast<unsigned char>(c) & 15];
+    }
+  }
+  return result;
+}
+
+// The state that TIMELINE.md puts behind the address.
+std::string fragment(const Json& place) {
+  std::string text = "#profile=" + escaped(place.value("profile", std::string()));
+  if (place.contains("step")) text += "&step=" + std::to_string(place["step"].get<std::size_t>());
+  std::string path;  // segments are escaped once more, since a name may hold the separator
+  for (const Json& segment : place.value("path", Json::array())) path += (path.empty() ? "" : "/") + escaped(segment.get<std::string>());
+  if (!path.empty()) text += "&path=" + escaped(path);
+  return text;
+}
+
+}  // namespace
+
+void Session::update_timeline() {
+  TimelineSources::Known known{.folders = folders_, .roots = folders_, .python = settings_.python};
+  known.folders.insert(known.folders.end(), run_folders_.begin(), run_folders_.end());
+  for (const auto& [uri, document] : documents_) {
+    for (fs::path& folder : runs::import_folders(document.path())) known.roots.push_back(std::move(folder));
+    known.folders.push_back(document.path().parent_path());
+  }
+  for (const ProfileStore::Shared& shown : store_.candidates({})) {
+    known.shown.push_back(shown->folder.empty() ? fs::path(shown->source) : shown->folder);
+  }
+  timeline_.sources->set(std::move(known));
+}
+
+void Session::timeline_changed() {
+  if (!timeline_.used) return;
+  update_timeline();
+  Json params = Json::object();
+  const auto shown = store_.candidates({});
+  if (!shown.empty()) params["current"] = shown.front()->id;
+  tell_timeline(message::kTimelineChanged, params);
+}
+
+void Session::tell_timeline(std::string_view method, const Json& params) {
+  if (client_.can.own_messages) client_.notify(method, params);
+  if (timeline_.web) timeline_.web->notify(method, params);
+}
+
+void Session::timeline(std::string_view method, const Json& params, Reply reply) {
+  if (!std::exchange(timeline_.used, true)) update_timeline();
+  if (method == message::kTimelineReveal) return reveal(params, std::move(reply));
+  auto held = std::make_shared<Reply>(std::move(reply));
+  loop_.work([this, held, library = timeline_.library, method = std::string(method), params] {
+    protocol::Answer answer = timeline_requests::answer(*library, method, params);
+    loop_.post([held, answer = std::move(answer)]() mutable { (*held)(std::move(answer)); });
+  });
+}
+
+void Session::reveal(const Json& params, Reply reply) {
+  const Reader reader(params);
+  const fs::path file = reader["file"].string();
+  const std::uint32_t line = reader["line"].unsigned32();
+  const auto column = reader.maybe("column");
+  const protocol::Position at{line, column ? column->unsigned32() : 0};
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  if (!client_.can.show_document || !file.is_absolute()) return reply(Json{{"shown", false}});
+  const Document* open = documents_.at(file);
+  auto held = std::make_shared<Reply>(std::move(reply));
+  client_.request("window/showDocument",
+                  {{"uri", open != nullptr ? open->uri() : protocol::uri_of_path(file)},
+                   {"takeFocus", true},
+                   {"selection", to_json(protocol::Range{at, at})}},
+                  [held](const protocol::Answer& answer) {
+                    const bool shown = answer && answer->is_object() && answer->value("success", false);
+                    (*held)(Json{{"shown", shown}});
+                  });
+}
+
+void Session::timeline_cursor(const Json& params) {
+  if (!timeline_.used) return;
+  const Reader reader(params);
+  const std::string uri = reader["textDocument"]["uri"].string();
+  const protocol::Position at = read_position(reader["position"]);
+  if (auto error = reader.error()) return reject_params(message::kTimelineCursor, *error);
+  const Document* document = documents_.find(uri);
+  if (document == nullptr || !document->in_step()) return;
+  const auto target = target_at(*document, line_at(*document, at));
+  if (!target) return;
+  loop_.work([this, library = timeline_.library, target = *target] {
+    Json place = place_of(*library, target);
+    if (place.is_null()) return;
+    loop_.post([this, place = std::move(place)] { tell_timeline(message::kTimelineSelect, place); });
+  });
+}
+
+std::uint32_t Session::line_at(const Document& document, protocol::Position at) const {
+  return Places(document.text(), document.lines(), client_.can.encoding).to_source(at).line;
+}
+
+bool Session::start_web(std::string& refused) {
+  if (timeline_.web) return true;
+  const auto handle = [this](protocol::Request request, Reply reply) {
+    auto held = std::make_shared<Reply>(std::move(reply));
+    loop_.post([this, held, request = std::move(request)] {
+      if (life_ != Life::running) return;  // the reply says so itself
+      if (request.method == message::kTimelineReveal || timeline_requests::answers(request.method)) {
+        return timeline(request.method, request.params, std::move(*held));
+      }
+      (*held)(std::unexpected(RpcError{Code::method_not_found, "no such method: " + request.method}));
+    });
+  };
+  auto server = web::Server::start({.port = 0, .pages = web::find_pages()}, {.handle = handle, .connections = nullptr});
+  if (!server) {
+    refused = server.error().message;
+    return false;
+  }
+  timeline_.web = std::move(*server);
+  return true;
+}
+
+void Session::open_timeline(const Json& argument, Reply reply) {
+  const Reader reader(argument);
+  Json place = Json::object();
+  if (const auto id = reader.maybe("profile")) place["profile"] = id->string();
+  if (const auto path = reader.maybe("path")) {
+    place["path"] = Json::array();
+    for (const Reader& segment : path->items()) place["path"].push_back(segment.string());
+  }
+  const auto browser = reader.maybe("browser");
+  const bool in_browser = browser && browser->boolean();
+  std::optional<Target> target;
+  if (const auto uri = reader.maybe("uri")) {
+    const Document* document = documents_.find(uri->string());
+    const auto position = reader.maybe("position");
+    if (document != nullptr && document->in_step() && position) target = target_at(*document, line_at(*document, read_position(*position)));
+  }
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  std::string refused;
+  if (in_browser && !start_web(refused)) return reply(std::unexpected(RpcError{Code::request_failed, refused}));
+  if (!std::exchange(timeline_.used, true)) update_timeline();
+  auto held = std::make_shared<Reply>(std::move(reply));
+  loop_.work([this, held, in_browser, library = timeline_.library, target, place = std::move(place)]() mutable {
+    if (target && !place.contains("path")) {
+      if (Json found = place_of(*library, *target); found.is_object()) place = std::move(found);
+    }
+    if (!place.contains("profile")) place["profile"] = library->current();
+    loop_.post([this, held, in_browser, place = std::move(place)]() mutable { timeline_opened(std::move(place), in_browser, *held); });
+  });
+}
+
+void Session::timeline_opened(Json place, bool in_browser, Reply& reply) {
+  if (place["profile"] == "") {
+    return reply(std::unexpected(RpcError{Code::request_failed, "There is no profile here yet. Profile the script first."}));
+  }
+  if (place.contains("path") && place.contains("step")) tell_timeline(message::kTimelineSelect, place);  // pages that are open already
+  if (in_browser && timeline_.web) place["url"] = timeline_.web->url() + fragment(place);
+  reply(std::move(place));
+}
+
+}  // namespace hotlens::session

@@ -1,0 +1,47 @@
+#include "server/session/timeline.h"
+
+#include "annotator/profile/guess_lines.h"
+#include "annotator/profile/resolve.h"
+#include "server/runs/discovery.h"
+#include "server/runs/packages.h"
+
+namespace hotlens::session {
+namespace fs = std::filesystem;
+
+bool TimelineSources::set(Known known) {
+  const std::lock_guard lock(mutex_);
+  if (known == known_) return false;
+  known_ = std::move(known);
+  return true;
+}
+
+TimelineSources::Known TimelineSources::known() const {
+  const std::lock_guard lock(mutex_);
+  return known_;
+}
+
+std::vector<fs::path> TimelineSources::list() const {
+  const Known now = known();
+  std::vector<fs::path> list = now.shown;
+  for (const fs::path& folder : now.folders) {
+    for (fs::path& bundle : profile::bundles(folder)) list.push_back(std::move(bundle));
+  }
+  return list;
+}
+
+std::shared_ptr<const profile::Profile> TimelineSources::with_lines(std::shared_ptr<const profile::Profile> profile) const {
+  const Known now = known();
+  std::vector<fs::path> roots = now.roots;
+  const fs::path from = now.folders.empty() ? fs::path() : now.folders.front();
+  if (const auto python = runs::find_python(now.python, from, runs::process_environment())) {
+    for (fs::path& folder : runs::package_folders(python->path)) roots.push_back(std::move(folder));
+  }
+  return profile::guess_lines(std::move(profile), roots, {});
+}
+
+Timeline::Timeline()
+    : library(std::make_shared<timeline_requests::Library>(timeline_requests::Library::Sources{
+          .list = [from = sources] { return from->list(); },
+          .finish = [from = sources](std::shared_ptr<const profile::Profile> profile) { return from->with_lines(std::move(profile)); }})) {}
+
+}  // namespace hotlens::session

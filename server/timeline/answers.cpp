@@ -1,0 +1,98 @@
+#include "server/timeline/answers.h"
+
+#include <map>
+
+#include "server/timeline/requests.h"
+
+namespace hotlens::timeline_requests {
+namespace {
+
+using protocol::Answer;
+using protocol::Code;
+using protocol::Json;
+using protocol::Reader;
+using protocol::RpcError;
+
+using Handler = Answer (*)(Library&, const Reader&);
+
+std::expected<Library::Shared, RpcError> opened_for(Library& library, const Reader& params) {
+  const auto id = params.maybe("profile");
+  const std::string name = id ? id->string() : std::string();
+  if (auto error = params.error()) return std::unexpected(*error);
+  auto opened = library.open(name);
+  if (!opened) return std::unexpected(gone(opened.error()));
+  return *opened;
+}
+
+std::expected<Subject, RpcError> subject_of(Library& library, const Reader& params) {
+  const auto wanted = params.maybe("step");
+  const auto path_of = params.maybe("path");
+  std::vector<std::string> path;
+  if (path_of) {
+    for (const Reader& segment : path_of->items()) path.push_back(segment.string());
+  }
+  const std::optional<std::uint32_t> number = wanted ? std::optional(wanted->unsigned32()) : std::nullopt;
+  auto opened = opened_for(library, params);
+  if (!opened) return std::unexpected(opened.error());
+  Subject subject{
+      .opened = *opened, .blocks = nullptr, .step = number.value_or(static_cast<std::uint32_t>((*opened)->profile().representative))};
+  if (subject.step >= (*opened)->profile().steps.size()) {
+    return std::unexpected(gone({ErrorCode::not_found, "the profile has no step " + std::to_string(subject.step), {}}));
+  }
+  subject.blocks = (*opened)->blocks(subject.step);
+  const auto block = profile::find_block(*subject.blocks, path);
+  if (!block) return std::unexpected(gone({ErrorCode::not_found, "this step has no such block; go up a level", {}}));
+  subject.block = *block;
+  return subject;
+}
+
+template <Answer (*request)(const Subject&, const Reader&)>
+Answer about(Library& library, const Reader& params) {
+  const auto subject = subject_of(library, params);
+  if (!subject) return std::unexpected(subject.error());
+  return request(*subject, params);
+}
+
+Answer list(Library& library, const Reader&) {
+  return profiles(library);
+}
+
+Answer summary(Library& library, const Reader& params) {
+  const auto opened = opened_for(library, params);
+  if (!opened) return std::unexpected(opened.error());
+  return overview(library, **opened);
+}
+
+const std::map<std::string, Handler, std::less<>>& handlers() {
+  static const std::map<std::string, Handler, std::less<>> kTable{
+      {"hotlens/timeline/profiles", list},
+      {"hotlens/timeline/overview", summary},
+      {"hotlens/timeline/level", about<level>},
+      {"hotlens/timeline/details", about<details>},
+      {"hotlens/timeline/arrows", about<arrows>},
+      {"hotlens/timeline/search", about<search>},
+      {"hotlens/timeline/breakdown", about<breakdown>},
+      {"hotlens/timeline/compare", compare},
+      {"hotlens/timeline/export", about<export_window>},
+  };
+  return kTable;
+}
+
+}  // namespace
+
+RpcError gone(const Error& error) {
+  return {Code::invalid_params, error.message, Json{{"gone", error.code == ErrorCode::not_found}}};
+}
+
+bool answers(std::string_view method) {
+  return handlers().contains(method);
+}
+
+Answer answer(Library& library, std::string_view method, const Json& params) {
+  const auto handler = handlers().find(method);
+  if (handler == handlers().end()) return std::unexpected(RpcError{Code::method_not_found, "no such method: " + std::string(method)});
+  const Json none = Json::object();
+  return handler->second(library, Reader(params.is_null() ? none : params));
+}
+
+}  // namespace hotlens::timeline_requests

@@ -1,0 +1,19 @@
+// What the server answers to the timeline's requests (protocol/TIMELINE.md), whatever connection they come over.
+//
+// A request is a function of the library and the params; it may read a profile from disk, so call it off the strand. Nothing is kept
+// between two requests but what the library holds.
+#pragma once
+
+#include <string_view>
+
+#include "protocol/rpc.h"
+#include "server/timeline/library.h"
+
+namespace hotlens::timeline_requests {
+
+// Whether answer() knows the method. `reveal` is none of them: it is the connection's, which knows the editor.
+bool answers(std::string_view method);
+
+protocol::Answer answer(Library& library, std::string_view method, const protocol::Json& params);
+
+}  // namespace hotlens::timeline_requests

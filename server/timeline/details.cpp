@@ -1,0 +1,207 @@
+// `hotlens/timeline/details` and `arrows`: one block, told in full.
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "annotator/profile/statistics.h"
+#include "annotator/profile/verdict.h"
+#include "server/features/timeline_facts.h"
+#include "server/timeline/requests.h"
+
+namespace hotlens::timeline_requests {
+namespace {
+
+using features::Place;
+using profile::Block;
+using profile::Blocks;
+using profile::Profile;
+using profile::Times;
+using protocol::Answer;
+using protocol::Json;
+using Kind = Block::Kind;
+
+constexpr std::uint32_t kLinesAround = 3;
+constexpr std::size_t kMaxPlaces = 12;
+constexpr std::size_t kMaxLine = 300;   // bytes of one line of code
+constexpr std::size_t kMaxName = 1000;  // bytes of a kernel's name; templates grow to tens of kilobytes
+constexpr std::uintmax_t kMaxSource = 8 << 20;
+
+std::string cut(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return std::string(text);
+  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0) == 0x80) --limit;
+  return std::string(text.substr(0, limit)) + "…";
+}
+
+Json times_json(const Times& times) {
+  return {{"cpuTotal", times.cpu_total.count()},
+          {"cpuSelf", times.cpu_self.count()},
+          {"device", times.device.count()},
+          {"waiting", times.waiting.count()},
+          {"span", times.span.count()},
+          {"idleBefore", times.idle_before.count()},
+          {"idleInside", times.idle_inside.count()},
+          {"exposedCommunication", times.exposed_communication.count()}};
+}
+
+Json times_json(const features::BlockTimes& times) {
+  return {{"cpuTotal", times.host.count()},
+          {"cpuSelf", times.host_self.count()},
+          {"device", times.device.count()},
+          {"waiting", times.waiting.count()},
+          {"span", times.span.count()}};
+}
+
+Json spread_json(const std::vector<Ns>& steps) {
+  const profile::Spread spread = profile::spread(steps);
+  return {{"p10", spread.p10.count()}, {"median", spread.median.count()}, {"p90", spread.p90.count()}, {"steps", steps.size()}};
+}
+
+// The text that was executed, from the bundle or as the lines were guessed from it; empty where it was not kept.
+std::string text_of(const profile::SourceFile& file) {
+  if (file.text) return *file.text;
+  std::error_code error;
+  if (file.copy.empty() || std::filesystem::file_size(file.copy, error) > kMaxSource || error) return {};
+  std::ifstream in(file.copy, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+Json lines_around(const std::string& text, std::uint32_t first, std::uint32_t last) {
+  Json lines = Json::array();
+  std::uint32_t number = 0;
+  for (std::size_t begin = 0; begin < text.size() && number <= last; ++number) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (number >= first) lines.push_back(cut(std::string_view(text).substr(begin, end - begin), kMaxLine));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+Json place_json(const Place& place, const Profile& profile, bool guessed) {
+  const profile::SourceFile& file = profile.files[place.site.file.index];
+  const std::uint32_t first = place.site.line - std::min(place.site.line, kLinesAround);
+  const std::uint32_t last = std::min(place.site.end_line, place.site.line + 20) + kLinesAround;
+  return {{"what", features::name(place.what)},
+          {"file", file.path.string()},
+          {"line", place.site.line},
+          {"endLine", place.site.end_line},
+          {"function", place.site.function},
+          {"text", lines_around(text_of(file), first, last)},
+          {"firstLine", first},
+          {"guessed", guessed},
+          {"workspace", file.workspace}};
+}
+
+Json kernels_json(const Blocks& blocks, std::uint32_t block) {
+  Json list = Json::array();
+  for (const features::Use& use : features::uses_of(blocks, block)) {
+    const profile::KernelName parts = use.device ? profile::kernel_name(use.name) : profile::operator_name(use.name);
+    Json kernel{{"name", cut(use.name, kMaxName)},
+                {"short", cut(parts.label, 200)},
+                {"family", profile::name(parts.family)},
+                {"calls", use.calls},
+                {"time", use.time.count()}};
+    if (!parts.type.empty()) kernel["type"] = parts.type;
+    if (!parts.tile.empty()) kernel["tile"] = parts.tile;
+    list.push_back(std::move(kernel));
+  }
+  return list;
+}
+
+void put_memory(Json& details, const profile::Memory& memory) {
+  Json json = Json::object();
+  const auto put = [&](const char* key, const std::optional<Bytes>& size) {
+    if (size) json[key] = count(*size);
+  };
+  put("parameters", memory.parameters);
+  put("gradients", memory.gradients);
+  put("optimizer", memory.optimizer);
+  put("activations", memory.activations);
+  put("temporary", memory.temporary);
+  if (!json.empty()) details["memory"] = std::move(json);
+}
+
+std::vector<Ns> headlines(const profile::Module& module, bool has_device) {
+  std::vector<Ns> steps;
+  for (std::size_t step = 0; step < module.forward.size(); ++step) {
+    steps.push_back(profile::headline(module.forward[step] + module.backward[step], has_device));
+  }
+  return steps;
+}
+
+void put_module(Json& details, const Subject& subject, profile::ModuleId id) {
+  const Profile& profile = subject.opened->profile();
+  const profile::Module& module = profile.at(id);
+  details["module"] = module.path;
+  details["calls"] = module.calls;
+  if (subject.step < module.forward.size()) {
+    details["forward"] = times_json(module.forward[subject.step]);
+    details["backward"] = times_json(module.backward[subject.step]);
+    details["spread"] = spread_json(headlines(module, profile.has_device()));
+  }
+  put_memory(details, module.memory);
+  details["verdict"] = verdict_json(profile::judge(profile, std::span(&id, 1)));
+}
+
+void put_stage(Json& details, const Subject& subject, profile::Stage stage) {
+  const Profile& profile = subject.opened->profile();
+  const auto times = std::ranges::find(profile.stages, stage, &profile::StageTimes::stage);
+  if (times != profile.stages.end()) details["spread"] = spread_json(times->wall);
+}
+
+void put_step(Json& details, const Subject& subject) {
+  const Profile& profile = subject.opened->profile();
+  std::vector<Ns> walls;
+  for (const profile::Step& step : profile.steps) walls.push_back(step.wall);
+  details["spread"] = spread_json(walls);
+  if (subject.step == profile.representative) details["verdict"] = verdict_json(profile.verdict);
+}
+
+// How often the step runs what has this name.
+std::int64_t calls_of(const Blocks& blocks, std::uint32_t block) {
+  const Block& of = blocks.blocks[block];
+  return std::ranges::count_if(blocks.blocks, [&](const Block& other) { return other.kind == of.kind && other.label == of.label; });
+}
+
+}  // namespace
+
+Answer details(const Subject& subject, const protocol::Reader&) {
+  const Blocks& blocks = *subject.blocks;
+  const Profile& profile = subject.opened->profile();
+  const Block& block = blocks.blocks[subject.block];
+  const features::BlockTimes times = features::times_of(blocks, subject.block);
+  Json answer = block_json(blocks, subject.block);
+  answer["profile"] = subject.opened->id();
+  answer["step"] = subject.step;
+  answer["name"] = cut(profile::name_of(blocks, subject.block), kMaxName);
+  answer["calls"] = calls_of(blocks, subject.block);
+  const Ns shown = profile.has_device() && times.device > Ns{} ? times.device : times.host;
+  answer["share"] = blocks.wall > Ns{} ? static_cast<double>(shown.count()) / static_cast<double>(blocks.wall.count()) : 0.0;
+  answer["times"] = times_json(times);
+  answer["kernels"] = kernels_json(blocks, subject.block);
+  if (const profile::ModuleId id = features::module_of(blocks, profile, subject.block); id.valid()) put_module(answer, subject, id);
+  if (block.kind == Kind::stage) put_stage(answer, subject, block.stage);
+  if (block.kind == Kind::step) put_step(answer, subject);
+  if (const std::string_view shapes = features::shapes_of(blocks, subject.block); !shapes.empty()) answer["shapes"] = cut(shapes, kMaxName);
+  answer["places"] = Json::array();
+  for (const Place& place : features::places_of(blocks, profile, subject.block)) {
+    if (answer["places"].size() < kMaxPlaces) answer["places"].push_back(place_json(place, profile, profile.guessed));
+  }
+  return answer;
+}
+
+Answer arrows(const Subject& subject, const protocol::Reader&) {
+  const features::Arrows found = features::arrows_of(*subject.blocks, subject.block);
+  Json list = Json::array();
+  for (const features::Arrow& arrow : found.arrows) {
+    list.push_back({{"launchTrack", arrow.launch_track},
+                    {"launch", arrow.launch.count()},
+                    {"deviceTrack", arrow.device_track},
+                    {"start", arrow.start.count()},
+                    {"end", arrow.end.count()},
+                    {"name", profile::label_of(*subject.blocks, arrow.work)},
+                    {"delay", arrow.delay.count()}});
+  }
+  return Json{{"arrows", std::move(list)}, {"total", found.total}};
+}
+
+}  // namespace hotlens::timeline_requests

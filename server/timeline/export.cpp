@@ -1,0 +1,84 @@
+// `hotlens/timeline/export`: the events of a window, as Perfetto and chrome://tracing read them.
+#include <algorithm>
+#include <set>
+
+#include "server/timeline/requests.h"
+
+namespace hotlens::timeline_requests {
+namespace {
+
+using protocol::Answer;
+using protocol::Code;
+using protocol::Json;
+using protocol::RpcError;
+
+constexpr std::size_t kMaxEvents = 200'000;  // about 30 MB of text, what a page can still hand on
+
+// Trace event format: microseconds with decimals.
+double microseconds(Ns time) {
+  return static_cast<double>(time.count()) / 1000.0;
+}
+
+std::string_view category(trace::Category category) {
+  switch (category) {
+    case trace::Category::cpu_op:
+      return "cpu_op";
+    case trace::Category::annotation:
+      return "user_annotation";
+    case trace::Category::device_annotation:
+      return "gpu_user_annotation";
+    case trace::Category::runtime:
+      return "cuda_runtime";
+    case trace::Category::driver:
+      return "cuda_driver";
+    case trace::Category::kernel:
+      return "kernel";
+    case trace::Category::copy:
+      return "gpu_memcpy";
+    case trace::Category::fill:
+      return "gpu_memset";
+    case trace::Category::python:
+      return "python_function";
+    default:
+      return "other";
+  }
+}
+
+}  // namespace
+
+Answer export_window(const Subject& subject, const protocol::Reader& params) {
+  const profile::Blocks& blocks = *subject.blocks;
+  const profile::Block& step = blocks.blocks[profile::kStepBlock];
+  const auto from = params.maybe("from"), to = params.maybe("to");
+  const std::int64_t begin = from ? from->integer() : step.first.count(), end = to ? to->integer() : step.last.count();
+  if (auto error = params.error()) return std::unexpected(*error);
+  const trace::Trace& trace = blocks.annotated->trace;
+  const trace::Events& events = trace.events;
+  Json list = Json::array();
+  std::set<std::uint32_t> threads;
+  for (std::size_t event = 0; event < events.size(); ++event) {
+    const std::int64_t start = (events.start[event] - blocks.start).count();
+    if (start >= end || start + events.duration[event].count() <= begin) continue;
+    if (list.size() >= kMaxEvents) {
+      return std::unexpected(RpcError{Code::invalid_params, "more than 200,000 events lie in this window; zoom in and export again"});
+    }
+    const trace::Thread& thread = trace.threads[events.thread[event].index];
+    threads.insert(events.thread[event].index);
+    list.push_back({{"ph", "X"},
+                    {"name", trace.names[events.name[event]]},
+                    {"cat", category(events.category[event])},
+                    {"pid", thread.process},
+                    {"tid", thread.id},
+                    {"ts", microseconds(events.start[event])},
+                    {"dur", microseconds(events.duration[event])}});
+  }
+  for (const std::uint32_t at : threads) {
+    const trace::Thread& thread = trace.threads[at];
+    if (thread.name.empty()) continue;
+    list.push_back({{"ph", "M"}, {"name", "thread_name"}, {"pid", thread.process}, {"tid", thread.id}, {"args", {{"name", thread.name}}}});
+  }
+  const std::string text = protocol::dump_json({{"traceEvents", std::move(list)}, {"displayTimeUnit", "ms"}});
+  return Json{{"name", "hotlens-step-" + std::to_string(subject.step) + ".json"}, {"text", text}};
+}
+
+}  // namespace hotlens::timeline_requests

@@ -1,0 +1,155 @@
+// `hotlens/timeline/level`: columns of rectangles, texts told once.
+#include <algorithm>
+#include <unordered_map>
+
+#include "annotator/profile/statistics.h"
+#include "server/features/timeline_level.h"
+#include "server/timeline/requests.h"
+
+namespace hotlens::timeline_requests {
+namespace {
+
+using features::LevelTrack;
+using features::Rectangle;
+using profile::Block;
+using profile::Blocks;
+using profile::kNoBlock;
+using profile::kStepBlock;
+using protocol::Answer;
+using protocol::Json;
+
+// A column of positions in a list of different texts.
+class Texts {
+ public:
+  std::size_t at(std::string_view text) {
+    const auto [entry, fresh] = positions_.try_emplace(std::string(text), list_.size());
+    if (fresh) list_.push_back(text);
+    return entry->second;
+  }
+  Json take() { return std::move(list_); }
+
+ private:
+  std::unordered_map<std::string, std::size_t> positions_;
+  Json list_ = Json::array();
+};
+
+// Labels of one level: thousands of blocks share a name, and a kernel's takes work to shorten.
+class Labels {
+ public:
+  explicit Labels(const Blocks& blocks) : blocks_(blocks) {}
+
+  std::size_t at(std::uint32_t block) {
+    if (block == kNoBlock) return texts_.at("device idle");
+    const Block& of = blocks_.blocks[block];
+    if (of.kind == Block::Kind::module || of.kind == Block::Kind::fold) return texts_.at(profile::label_of(blocks_, block));
+    const auto [entry, fresh] = known_.try_emplace(of.label, 0);
+    if (fresh) entry->second = texts_.at(profile::label_of(blocks_, block));
+    return entry->second;
+  }
+  Json take() { return texts_.take(); }
+
+ private:
+  const Blocks& blocks_;
+  Texts texts_;
+  std::unordered_map<std::uint32_t, std::size_t> known_;  // by Block::label
+};
+
+Json columns(const Blocks& blocks, const LevelTrack& track) {
+  Labels labels(blocks);
+  Texts kinds, stages;
+  Json start = Json::array(), duration = Json::array(), label = Json::array(), kind = Json::array(), stage = Json::array();
+  Json direction = Json::array(), count = Json::array(), segment = Json::array(), open = Json::array();
+  for (const Rectangle& rectangle : track.rectangles) {
+    const bool idle = rectangle.block == kNoBlock;
+    const bool merged = rectangle.count > 1;
+    static const Block kIdle{.kind = Block::Kind::idle};
+    const Block& block = idle ? kIdle : blocks.blocks[rectangle.block];
+    start.push_back(rectangle.start.count());
+    duration.push_back(rectangle.duration.count());
+    label.push_back(labels.at(rectangle.block));
+    kind.push_back(kinds.at(merged ? "merged" : profile::name(block.kind)));
+    stage.push_back(stages.at(profile::colour_of(block)));
+    direction.push_back(static_cast<int>(block.direction));
+    count.push_back(merged ? rectangle.count : block.members);
+    const bool selectable = !merged && block.kind != Block::Kind::idle;
+    segment.push_back(selectable ? profile::segment_of(blocks, rectangle.block) : std::string());
+    open.push_back(selectable && blocks.opens(rectangle.block) ? 1 : 0);
+  }
+  return {{"start", std::move(start)}, {"duration", std::move(duration)},   {"label", std::move(label)}, {"kind", std::move(kind)},
+          {"stage", std::move(stage)}, {"direction", std::move(direction)}, {"count", std::move(count)}, {"segment", std::move(segment)},
+          {"open", std::move(open)},   {"labels", labels.take()},           {"kinds", kinds.take()},     {"stages", stages.take()}};
+}
+
+std::string_view kind_of(profile::BlockTrack::Kind kind) {
+  switch (kind) {
+    case profile::BlockTrack::Kind::host:
+      return "host";
+    case profile::BlockTrack::Kind::device:
+      return "device";
+    case profile::BlockTrack::Kind::communication:
+      return "communication";
+  }
+  return "";
+}
+
+Json crumbs(const Blocks& blocks, std::uint32_t block) {
+  std::vector<std::uint32_t> way;
+  for (std::uint32_t at = block; at != kNoBlock; at = blocks.blocks[at].parent) way.push_back(at);
+  Json list = Json::array(), path = Json::array();
+  for (auto at = way.rbegin(); at != way.rend(); ++at) {
+    if (*at != kStepBlock) path.push_back(profile::segment_of(blocks, *at));
+    list.push_back({{"label", profile::label_of(blocks, *at)}, {"path", path}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Json block_json(const Blocks& blocks, std::uint32_t block) {
+  const Block& of = blocks.blocks[block];
+  Json json{{"label", profile::label_of(blocks, block)}, {"kind", profile::name(of.kind)},
+            {"stage", profile::colour_of(of)},           {"direction", static_cast<int>(of.direction)},
+            {"path", profile::path_of(blocks, block)},   {"start", of.first.count()},
+            {"duration", (of.last - of.first).count()},  {"count", 1}};
+  const std::uint32_t instance = of.kind == Block::Kind::fold ? of.id : block;
+  if (blocks.blocks[instance].kind == Block::Kind::module) {
+    const std::string& type = blocks.modules[blocks.annotated->owners.calls.value[blocks.blocks[instance].id]].class_name;
+    if (!type.empty()) json["class"] = type.substr(0, 200);
+  }
+  if (of.kind != Block::Kind::fold) return json;
+  std::vector<Ns> times;
+  for (const std::uint32_t member : profile::folded(blocks, block)) {
+    times.push_back(of.device > Ns{} ? blocks.blocks[member].device : blocks.blocks[member].host);
+  }
+  const auto [least, most] = std::ranges::minmax(times);
+  json["count"] = times.size();
+  json["fold"] = {{"count", times.size()}, {"min", least.count()}, {"median", profile::median(times).count()}, {"max", most.count()}};
+  return json;
+}
+
+Answer level(const Subject& subject, const protocol::Reader& params) {
+  features::Window window{.width = params["width"].unsigned32()};
+  if (const auto from = params.maybe("from")) window.from = Ns(from->integer());
+  if (const auto to = params.maybe("to")) window.to = Ns(to->integer());
+  if (const auto unfold = params.maybe("unfold")) window.unfold = unfold->boolean();
+  if (auto error = params.error()) return std::unexpected(*error);
+  const Blocks& blocks = *subject.blocks;
+  const features::Level level = features::level(blocks, subject.block, window);
+  Json tracks = Json::array();
+  for (const LevelTrack& track : level.tracks) {
+    const profile::BlockTrack& of = blocks.tracks[track.track];
+    tracks.push_back(
+        {{"id", of.id}, {"kind", kind_of(of.kind)}, {"name", of.name}, {"busy", track.busy.count()}, {"blocks", columns(blocks, track)}});
+  }
+  return Json{{"profile", subject.opened->id()},
+              {"step", subject.step},
+              {"path", profile::path_of(blocks, subject.block)},
+              {"crumbs", crumbs(blocks, subject.block)},
+              {"block", block_json(blocks, subject.block)},
+              {"extent", {level.from.count(), level.to.count()}},
+              {"window", {level.window_from.count(), level.window_to.count()}},
+              {"tracks", std::move(tracks)},
+              {"moreTracks", level.more_tracks}};
+}
+
+}  // namespace hotlens::timeline_requests

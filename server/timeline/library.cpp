@@ -1,0 +1,147 @@
+#include "server/timeline/library.h"
+
+#include <algorithm>
+
+#include "annotator/profile/statistics.h"
+
+namespace hotlens::timeline_requests {
+namespace fs = std::filesystem;
+
+namespace {
+
+// A trace with its blocks takes a few hundred bytes an event.
+constexpr std::size_t kMaxOpened = 4;
+constexpr std::size_t kMaxSteps = 4;  // of one profile
+
+// When the file that says what the profile is was last written; the smallest time where it is gone.
+fs::file_time_type written(const fs::path& path) {
+  std::error_code error;
+  const fs::path file = fs::is_directory(path, error) ? path / "manifest.json" : path;
+  const fs::file_time_type time = fs::last_write_time(file, error);
+  return error ? fs::file_time_type::min() : time;
+}
+
+Entry entry_of(const fs::path& path) {
+  std::error_code error;
+  Entry entry{.id = path.filename().string(), .path = path, .source = path.string()};
+  if (!fs::is_directory(path, error)) return entry;
+  const Result<profile::Manifest> manifest = profile::read_manifest(path);
+  if (!manifest) return entry;
+  entry.id = manifest->id;
+  entry.source.clear();
+  for (const std::string& word : manifest->argv) entry.source += entry.source.empty() ? word : " " + word;
+  entry.created = manifest->created;
+  entry.torch = manifest->torch;
+  if (!manifest->devices.empty()) entry.device = manifest->devices.front().name;
+  if (!manifest->plain_steps.empty()) entry.step = profile::median(manifest->plain_steps);
+  return entry;
+}
+
+Error gone(const std::string& id) {
+  return {ErrorCode::not_found, "the profile " + id + " is not there any more; choose another one", id};
+}
+
+}  // namespace
+
+Opened::Opened(std::string id, profile::Annotated annotated,
+               std::function<std::shared_ptr<const profile::Profile>(std::shared_ptr<const profile::Profile>)> finish)
+    : id_(std::move(id)) {
+  profile_ = profile::profile_of(annotated);
+  annotated_ = std::make_shared<const profile::Annotated>(std::move(annotated));
+  if (finish) profile_ = finish(profile_);
+}
+
+std::shared_ptr<const profile::Blocks> Opened::blocks(std::size_t step) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::ranges::find(blocks_, step, &std::pair<std::size_t, std::shared_ptr<const profile::Blocks>>::first);
+  if (known != blocks_.end()) {
+    blocks_.splice(blocks_.begin(), blocks_, known);
+  } else {
+    blocks_.emplace_front(step, profile::blocks_of(annotated_, step));
+    if (blocks_.size() > kMaxSteps) blocks_.pop_back();
+  }
+  return blocks_.front().second;
+}
+
+// Under the lock.
+std::vector<Entry> Library::entries() {
+  std::vector<Entry> list;
+  std::map<std::string, Entry> known;
+  for (const fs::path& path : sources_.list()) {
+    const std::string key = path.string() + "@" + std::to_string(written(path).time_since_epoch().count());
+    const auto before = known_.find(key);
+    Entry entry = before != known_.end() ? before->second : entry_of(path);
+    known.emplace(key, entry);
+    // Two traces of one name in two folders.
+    const std::string plain = entry.id;
+    for (int number = 2; std::ranges::find(list, entry.id, &Entry::id) != list.end(); ++number)
+      entry.id = plain + "~" + std::to_string(number);
+    if (std::ranges::find(list, entry.path, &Entry::path) == list.end()) list.push_back(std::move(entry));
+  }
+  known_ = std::move(known);
+  return list;
+}
+
+std::vector<Entry> Library::profiles() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Entry> list = entries();
+  std::ranges::stable_sort(list, std::ranges::greater{}, &Entry::created);
+  return list;
+}
+
+std::string Library::current() {
+  const std::lock_guard lock(mutex_);
+  const std::vector<Entry> list = entries();
+  return list.empty() ? std::string() : list.front().id;
+}
+
+Result<Library::Shared> Library::open(const std::string& asked) {
+  std::unique_lock lock(mutex_);
+  const std::vector<Entry> list = entries();
+  if (asked.empty() && list.empty()) {
+    return std::unexpected(Error{ErrorCode::not_found, "there is no profile here yet; record one with `hotlens run train.py`", {}});
+  }
+  const std::string id = asked.empty() ? list.front().id : asked;
+  const auto entry = std::ranges::find(list, id, &Entry::id);
+  const auto is_read = [&] {
+    const auto slot = slots_.find(id);
+    return slot == slots_.end() || slot->second.opened != nullptr;
+  };
+  read_.wait(lock, is_read);
+  used_.remove(id);
+  used_.push_front(id);
+  const auto slot = slots_.find(id);
+  if (slot != slots_.end()) {
+    const bool same = entry == list.end() || (slot->second.path == entry->path && slot->second.written == written(entry->path));
+    if (same || written(entry->path) == fs::file_time_type::min()) return slot->second.opened;
+  }
+  if (entry == list.end()) return std::unexpected(gone(id));
+
+  slots_[id] = {entry->path, written(entry->path), nullptr};
+  const fs::path path = entry->path;
+  lock.unlock();
+  Result<profile::Annotated> annotated = profile::annotate(path);
+  Shared opened = annotated ? std::make_shared<const Opened>(id, std::move(*annotated), sources_.finish) : nullptr;
+  lock.lock();
+  if (opened) {
+    slots_[id].opened = opened;
+  } else {
+    slots_.erase(id);
+  }
+  while (slots_.size() > kMaxOpened && used_.size() > 1) {
+    const auto oldest = slots_.find(used_.back());
+    if (oldest != slots_.end() && !oldest->second.opened) break;  // somebody is reading it
+    if (oldest != slots_.end()) slots_.erase(oldest);
+    used_.pop_back();
+  }
+  read_.notify_all();
+  if (!opened) return std::unexpected(annotated.error());
+  return opened;
+}
+
+void Library::drop_all() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(slots_, [](const auto& slot) { return slot.second.opened != nullptr; });
+}
+
+}  // namespace hotlens::timeline_requests

@@ -1,0 +1,88 @@
+// The profiles that a timeline may show, opened when somebody looks at them.
+//
+// A timeline needs more than a Profile: the annotated trace, and one tree of blocks for every step that is looked at. They are built on
+// first use, shared while they are used, and the one unused longest is dropped when too many are open. May be used from any thread; what it
+// hands out is immutable. A profile that is gone from the disk stays what it was for who has it open; one that was written anew is read
+// again.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "annotator/profile/blocks.h"
+
+namespace hotlens::timeline_requests {
+
+// A profile as the list shows it, told without reading its trace.
+struct Entry {
+  std::string id;
+  std::filesystem::path path;                  // bundle folder or trace file
+  std::string source, created, torch, device;  // empty: not known
+  std::optional<Ns> step;                      // median of the steps timed without a profiler
+};
+
+class Opened {
+ public:
+  Opened(std::string id, profile::Annotated annotated,
+         std::function<std::shared_ptr<const profile::Profile>(std::shared_ptr<const profile::Profile>)> finish);
+
+  const std::string& id() const { return id_; }
+  const profile::Profile& profile() const { return *profile_; }
+  const profile::Annotated& annotated() const { return *annotated_; }
+  const std::filesystem::path& path() const { return annotated_->path; }
+
+  // Built on the first call for each step, which takes a while for a large trace.
+  std::shared_ptr<const profile::Blocks> blocks(std::size_t step) const;
+
+ private:
+  std::string id_;
+  std::shared_ptr<const profile::Annotated> annotated_;
+  std::shared_ptr<const profile::Profile> profile_;
+  mutable std::mutex mutex_;
+  mutable std::list<std::pair<std::size_t, std::shared_ptr<const profile::Blocks>>> blocks_;  // the last used first
+};
+
+class Library {
+ public:
+  using Shared = std::shared_ptr<const Opened>;
+  struct Sources {
+    std::function<std::vector<std::filesystem::path>()> list;  // what may be shown, the one shown first in front; asked often
+    // What is done to a profile before it is shown (guessed lines); may be null.
+    std::function<std::shared_ptr<const profile::Profile>(std::shared_ptr<const profile::Profile>)> finish;
+  };
+
+  explicit Library(Sources sources) : sources_(std::move(sources)) {}
+
+  // Newest first, but for those that do not tell when they were made, which come in the order of the list. Blocks on I/O.
+  std::vector<Entry> profiles();
+  // The id that is shown when none is asked for; empty where there is no profile.
+  std::string current();
+  // Blocks on I/O: one thread reads, others that ask for the same profile wait for it. `id` empty: the current one.
+  Result<Shared> open(const std::string& id);
+  void drop_all();  // nobody looks any more
+
+ private:
+  struct Slot {
+    std::filesystem::path path;
+    std::filesystem::file_time_type written;
+    Shared opened;  // null while it is read
+  };
+  std::vector<Entry> entries();
+
+  Sources sources_;
+  std::mutex mutex_;
+  std::condition_variable read_;
+  std::map<std::string, Entry> known_;  // by path and time of writing
+  std::map<std::string, Slot> slots_;   // by id
+  std::list<std::string> used_;         // ids, the last used first
+};
+
+}  // namespace hotlens::timeline_requests

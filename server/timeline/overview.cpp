@@ -1,0 +1,134 @@
+// `hotlens/timeline/profiles` and `overview`: what is there, and what a step of it is made of.
+#include <algorithm>
+
+#include "annotator/profile/statistics.h"
+#include "server/timeline/requests.h"
+
+namespace hotlens::timeline_requests {
+namespace {
+
+using profile::Profile;
+using protocol::Answer;
+using protocol::Json;
+
+void put_text(Json& object, const char* key, const std::string& text) {
+  if (!text.empty()) object[key] = text;
+}
+
+Json about(const Opened& opened) {
+  const Profile& profile = opened.profile();
+  Json json = profile_json(opened.id(), profile);
+  json["devices"] = Json::array();
+  for (const profile::Device& device : profile.devices) json["devices"].push_back(device.name);
+  json["guessed"] = profile.guessed;
+  const auto root = std::ranges::find_if(profile.modules, [](const profile::Module& module) { return !module.parent.valid(); });
+  if (root != profile.modules.end()) json["model"] = root->class_name.empty() ? root->path : root->class_name;
+  const Ns step = profile.plain_step.value_or(profile.step_wall());
+  if (profile.plain_step) json["plainStepNs"] = profile.plain_step->count();
+  if (profile.samples_per_step && step > Ns{}) {
+    json["samplesPerSecond"] = static_cast<double>(*profile.samples_per_step) * 1e9 / static_cast<double>(step.count());
+  }
+  return json;
+}
+
+Json steps_of(const Profile& profile) {
+  Json list = Json::array();
+  for (const profile::Step& step : profile.steps) {
+    Json differences = Json::array();
+    for (const profile::Difference& difference : step.differences) {
+      differences.push_back({{"what", difference.what}, {"excess", difference.excess.count()}});
+    }
+    list.push_back({{"index", step.index},
+                    {"wall", step.wall.count()},
+                    {"device", step.device.count()},
+                    {"outlier", step.outlier},
+                    {"differences", std::move(differences)}});
+  }
+  return list;
+}
+
+Json stages_of(const Profile& profile) {
+  Json list = Json::array();
+  for (const profile::StageTimes& stage : profile.stages) {
+    list.push_back({{"stage", name(stage.stage)},
+                    {"wall", profile::median(stage.wall).count()},
+                    {"device", profile::median(stage.device).count()},
+                    {"waiting", profile::median(stage.waiting).count()}});
+  }
+  return list;
+}
+
+Json buckets_of(const Profile& profile) {
+  Json list = Json::array();
+  for (const profile::BucketTimes& bucket : profile.buckets) {
+    const Ns wall = profile::median(bucket.wall), device = profile::median(bucket.device);
+    if (wall > Ns{} || device > Ns{}) {
+      list.push_back({{"bucket", name(bucket.bucket)}, {"wall", wall.count()}, {"device", device.count()}});
+    }
+  }
+  return list;
+}
+
+}  // namespace
+
+Json profile_json(const std::string& id, const Profile& profile) {
+  Json json{{"id", id}, {"source", profile.source}};
+  put_text(json, "created", profile.created);
+  put_text(json, "torch", profile.torch);
+  return json;
+}
+
+Json verdict_json(const profile::Verdict& verdict) {
+  Json evidence = Json::array();
+  for (const profile::Verdict::Evidence& item : verdict.evidence) {
+    evidence.push_back({{"what", item.what}, {"time", item.time.count()}, {"where", item.where}});
+  }
+  return {{"kind", verdict.kind}, {"evidence", std::move(evidence)}};
+}
+
+Answer profiles(Library& library) {
+  Json list = Json::array();
+  for (const Entry& entry : library.profiles()) {
+    Json json{{"id", entry.id}, {"source", entry.source}};
+    put_text(json, "created", entry.created);
+    put_text(json, "torch", entry.torch);
+    put_text(json, "device", entry.device);
+    if (entry.step) json["stepNs"] = entry.step->count();
+    list.push_back(std::move(json));
+  }
+  Json answer{{"profiles", std::move(list)}};
+  put_text(answer, "current", library.current());
+  return answer;
+}
+
+Answer overview(Library& library, const Opened& opened) {
+  const Profile& profile = opened.profile();
+  std::vector<Ns> walls;
+  for (const profile::Step& step : profile.steps) walls.push_back(step.wall);
+  const profile::Spread spread = profile::spread(walls);
+  Json warnings = Json::array(), others = Json::array();
+  for (const Issue& warning : profile.warnings) warnings.push_back(warning.message);
+  for (const Entry& entry : library.profiles()) {
+    if (entry.id != opened.id()) others.push_back(entry.id);
+  }
+  Json answer{{"profile", about(opened)},
+              {"steps", steps_of(profile)},
+              {"representative", profile.representative},
+              {"median", spread.median.count()},
+              {"p10", spread.p10.count()},
+              {"p90", spread.p90.count()},
+              {"hasDevice", profile.has_device()},
+              {"stages", stages_of(profile)},
+              {"buckets", buckets_of(profile)},
+              {"verdict", verdict_json(profile.verdict)},
+              {"warnings", std::move(warnings)},
+              {"compareWith", std::move(others)}};
+  if (profile.memory_peak) answer["memoryPeak"] = count(*profile.memory_peak);
+  if (profile.memory_start) answer["memoryStart"] = count(*profile.memory_start);
+  const auto& devices = opened.annotated().trace.devices;
+  const auto capacity = std::ranges::find_if(devices, [](const trace::Device& device) { return device.memory_bytes > 0; });
+  if (capacity != devices.end()) answer["memoryCapacity"] = capacity->memory_bytes;
+  return answer;
+}
+
+}  // namespace hotlens::timeline_requests

@@ -1,0 +1,36 @@
+// One function for each request; params are checked by the time it is called, but for its own.
+#pragma once
+
+#include "protocol/reader.h"
+#include "protocol/rpc.h"
+#include "server/timeline/library.h"
+
+namespace hotlens::timeline_requests {
+
+// What most requests are about.
+struct Subject {
+  Library::Shared opened;
+  std::shared_ptr<const profile::Blocks> blocks;
+  std::size_t step = 0;
+  std::uint32_t block = profile::kStepBlock;
+};
+
+protocol::RpcError gone(const Error& error);
+
+protocol::Answer profiles(Library& library);
+protocol::Answer overview(Library& library, const Opened& opened);
+protocol::Answer compare(Library& library, const protocol::Reader& params);
+protocol::Answer level(const Subject& subject, const protocol::Reader& params);
+protocol::Answer details(const Subject& subject, const protocol::Reader& params);
+protocol::Answer arrows(const Subject& subject, const protocol::Reader& params);
+protocol::Answer search(const Subject& subject, const protocol::Reader& params);
+protocol::Answer breakdown(const Subject& subject, const protocol::Reader& params);
+protocol::Answer export_window(const Subject& subject, const protocol::Reader& params);
+
+// BLOCK of TIMELINE.md.
+protocol::Json block_json(const profile::Blocks& blocks, std::uint32_t block);
+protocol::Json verdict_json(const profile::Verdict& verdict);
+// {id, source, created?, torch?}
+protocol::Json profile_json(const std::string& id, const profile::Profile& profile);
+
+}  // namespace hotlens::timeline_requests
