@@ -42,7 +42,9 @@ run_models() {
 run_golden() { build release && python -m pytest tests/golden; }
 run_lsp() { build release && python -m pytest tests/e2e/lsp && python -m pytest tests/e2e/static; }
 run_cli() { build release && python -m pytest tests/e2e/cli; }
-run_timeline() { build release && bash tests/e2e/timeline/run.sh build/release/bin/hotlens build/editors/neovim/bin/nvim; }
+run_timeline() {
+  build release && python -m pytest tests/e2e/serve && bash tests/e2e/timeline/run.sh build/release/bin/hotlens build/editors/neovim/bin/nvim
+}
 run_editors() { build release && bash tests/e2e/run.sh build/release/bin build/editors; }
 
 passed=0 failed=0

@@ -257,35 +257,25 @@ void extend_step(Blocks& blocks) {
   step.host = blocks.wall;
 }
 
-// When a device runs nothing at all, be it of another step, from the start of the step to the end of its work: told on its busiest track.
+// When a device runs nothing at all, from the start of the step to the end of its work.
 void find_gaps(Blocks& blocks) {
-  blocks.gaps.resize(blocks.tracks.size());
   const timeline::Account& account = blocks.annotated->account;
   const Ns last = blocks.blocks[kStepBlock].last;
-  const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, blocks.start) - account.reached.begin());
   std::map<std::string, Ns> reached;  // by device
-  std::map<std::string, std::pair<Ns, std::size_t>> busiest;
-  for (const BlockGroup& group : blocks.groups_below(kStepBlock)) {
-    const BlockTrack& track = blocks.tracks[group.track];
-    if (track.kind == BlockTrack::Kind::host) continue;
-    Ns busy{};
-    for (std::uint32_t span = group.begin; span < group.end; ++span) busy += blocks.span_end[span] - blocks.span_start[span];
-    const auto [best, fresh] = busiest.try_emplace(track.device, busy, group.track);
-    if (!fresh && track.kind == BlockTrack::Kind::device) best->second = std::max(best->second, {busy, group.track});
-    reached.try_emplace(track.device, Ns{});
+  for (const BlockTrack& track : blocks.tracks) {
+    if (track.kind != BlockTrack::Kind::host) reached.try_emplace(track.device, Ns{});
   }
-  const auto gaps_of = [&](const std::string& device) { return &blocks.gaps[busiest.at(device).second]; };
+  const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, blocks.start) - account.reached.begin());
   for (std::size_t at = first; at < account.work.size() && account.work[at].start < blocks.start + last; ++at) {
     const timeline::Work& work = account.work[at];
-    const std::string& device = blocks.annotated->trace.threads[work.stream.index].process;
-    const auto covered = reached.find(device);
+    const auto covered = reached.find(blocks.annotated->trace.threads[work.stream.index].process);
     if (covered == reached.end()) continue;
     const Ns start = work.start - blocks.start;
-    if (start > covered->second) gaps_of(device)->push_back({covered->second, start});
+    if (start > covered->second) blocks.gaps[covered->first].push_back({covered->second, start});
     covered->second = std::max(covered->second, work.end - blocks.start);
   }
   for (const auto& [device, covered] : reached) {
-    if (covered < last) gaps_of(device)->push_back({covered, last});
+    if (covered < last) blocks.gaps[device].push_back({covered, last});
   }
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,7 +46,7 @@ struct BlockTrack {
   enum class Kind : std::uint8_t { host, device, communication };
   Kind kind = Kind::host;
   std::string id, name;  // "CPU main", "GPU 0 stream 7"; an id tells tracks of one step apart
-  std::string device;    // of device work: its number as the trace has it
+  std::string device;    // of device work: its number as the trace has it; empty for a host track
 };
 
 // The spans of a block's children on one track: positions in Blocks::span_*, by start.
@@ -59,14 +60,14 @@ struct Blocks {
   std::size_t step = 0;
   Ns start{}, wall{};  // of the step; start after trace.base
   std::vector<BlockTrack> tracks;
-  std::vector<Block> blocks;                          // parents before children, but for folds, which come last
-  std::vector<std::uint32_t> span_block;              // by span
-  std::vector<Ns> span_start, span_end;               // after the start of the step
-  std::vector<BlockGroup> groups;                     // those of one block together
-  std::vector<std::uint32_t> group_of;                // by block, and one more: its groups
-  std::vector<std::uint32_t> child_of, children;      // by block, and one more: what is directly inside it, folds left out
-  std::vector<std::vector<timeline::Interval>> gaps;  // by track: of a device's busiest track, when the whole device idles
-  std::vector<ModuleName> modules;                    // by module number
+  std::vector<Block> blocks;                                    // parents before children, but for folds, which come last
+  std::vector<std::uint32_t> span_block;                        // by span
+  std::vector<Ns> span_start, span_end;                         // after the start of the step
+  std::vector<BlockGroup> groups;                               // those of one block together
+  std::vector<std::uint32_t> group_of;                          // by block, and one more: its groups
+  std::vector<std::uint32_t> child_of, children;                // by block, and one more: what is directly inside it, folds left out
+  std::map<std::string, std::vector<timeline::Interval>> gaps;  // by device: when all of it idles, be it of other steps' work
+  std::vector<ModuleName> modules;                              // by module number
 
   std::span<const BlockGroup> groups_below(std::uint32_t block) const;
   std::span<const std::uint32_t> below(std::uint32_t block) const;  // folds left out; of a fold what it stands for is below its parent

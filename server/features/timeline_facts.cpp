@@ -76,8 +76,9 @@ std::uint32_t track_of_work(const Blocks& blocks, std::uint32_t block) {
 std::vector<std::uint32_t> subtree(const Blocks& blocks, std::uint32_t block) {
   std::vector<std::uint32_t> todo = blocks.blocks[block].kind == Kind::fold ? profile::folded(blocks, block) : std::vector{block};
   for (std::size_t at = 0; at < todo.size(); ++at) {
-    const auto below = blocks.below(todo[at]);
-    todo.insert(todo.end(), below.begin(), below.end());
+    for (const std::uint32_t child : blocks.below(todo[at])) {
+      if (blocks.blocks[child].kind != Kind::earlier) todo.push_back(child);
+    }
   }
   return todo;
 }
@@ -117,10 +118,12 @@ BlockTimes times_of(const Blocks& blocks, std::uint32_t block) {
   }
   std::ranges::sort(busy, {}, &timeline::Interval::start);
   for (const timeline::Interval& interval : timeline::merged(busy)) times.device += interval.end - interval.start;
-  const bool nested = nests(of.kind);
-  for (const std::uint32_t child : blocks.below(block)) {
-    const Block& part = blocks.blocks[child];
-    if (nested ? nests(part.kind) : part.kind == Kind::module || part.kind == Kind::stage) times.host_self -= part.host;
+  for (const std::uint32_t instance : of.kind == Kind::fold ? profile::folded(blocks, block) : std::vector{block}) {
+    const bool nested = nests(blocks.blocks[instance].kind);
+    for (const std::uint32_t child : blocks.below(instance)) {
+      const Block& part = blocks.blocks[child];
+      if (nested ? nests(part.kind) : part.kind == Kind::module || part.kind == Kind::stage) times.host_self -= part.host;
+    }
   }
   return times;
 }

@@ -67,7 +67,7 @@ std::string_view shapes_of(const profile::Blocks& blocks, std::uint32_t block);
 std::optional<std::uint32_t> first_of_module(const profile::Blocks& blocks, std::string_view path);
 std::optional<std::uint32_t> first_of_stage(const profile::Blocks& blocks, profile::Stage stage);
 
-// Everything below the block, itself included, folds left out.
+// Everything below the block, itself included, folds and work of earlier steps left out.
 std::vector<std::uint32_t> subtree(const profile::Blocks& blocks, std::uint32_t block);
 
 }  // namespace hotlens::features

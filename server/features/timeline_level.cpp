@@ -108,10 +108,21 @@ void add_gaps(const std::vector<timeline::Interval>& gaps, Ns from, Ns to, Ns pi
 LevelTrack draw(const Blocks& blocks, const BlockGroup& shown, const Window& window, const Level& level, Ns pixel) {
   Painter painter(level.window_from, level.window_to, pixel);
   paint(blocks, shown, window.unfold, level.window_from, level.window_to, painter);
-  LevelTrack track{.track = shown.track, .busy = painter.busy(), .rectangles = painter.take()};
-  const Ns from = std::max(level.from, level.window_from);
-  add_gaps(blocks.gaps[shown.track], from, std::min(level.to, level.window_to), pixel, track.rectangles);
-  return track;
+  return {.track = shown.track, .busy = painter.busy(), .rectangles = painter.take()};
+}
+
+// Idle time of each device on its busiest track here.
+void draw_gaps(const Blocks& blocks, Level& level, Ns pixel) {
+  const Ns from = std::max(level.from, level.window_from), to = std::min(level.to, level.window_to);
+  for (const auto& [device, gaps] : blocks.gaps) {
+    LevelTrack* busiest = nullptr;
+    for (LevelTrack& track : level.tracks) {
+      const profile::BlockTrack& of = blocks.tracks[track.track];
+      if (of.kind == profile::BlockTrack::Kind::host || of.device != device) continue;
+      if (busiest == nullptr || track.busy > busiest->busy) busiest = &track;
+    }
+    if (busiest != nullptr) add_gaps(gaps, from, to, pixel, busiest->rectangles);
+  }
 }
 
 Ns busy_in(const Blocks& blocks, const BlockGroup& shown) {
@@ -163,8 +174,9 @@ Level level(const profile::Blocks& blocks, std::uint32_t block, const Window& wi
     level.tracks.clear();
     for (const BlockGroup& group : shown) {
       level.tracks.push_back(draw(blocks, group, window, level, pixel));
-      rectangles += level.tracks.back().rectangles.size();
     }
+    draw_gaps(blocks, level, pixel);
+    for (const LevelTrack& track : level.tracks) rectangles += track.rectangles.size();
     if (rectangles <= kMaxRectangles) return level;
     pixel *= static_cast<std::int64_t>(std::max<std::size_t>(2, rectangles / kMaxRectangles));
   }

@@ -178,7 +178,7 @@ class Session {
   std::int64_t next_run_ = 1;
   int binding_ = 0;
   Timeline timeline_;
-  Loop::Timer process_timer_, poll_timer_;
+  Loop::Timer process_timer_, poll_timer_, timeline_timer_;
 };
 
 }  // namespace hotlens::session

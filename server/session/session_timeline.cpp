@@ -21,6 +21,9 @@ using protocol::Json;
 using protocol::Reader;
 using protocol::RpcError;
 
+// After this long without a request the traces that the timeline needs are dropped; the next request reads them again.
+constexpr std::chrono::minutes kForgetAfter{10};
+
 // What a line stands for: its first module, else its stage.
 struct Target {
   std::string profile;  // its id
@@ -46,7 +49,7 @@ std::optional<Target> target_at(const Document& document, std::uint32_t line) {
 }
 
 // {profile, step, path} of the target's first block in the representative step; null where the step has none.
-Json place_of(timeline_requests::Library& library, const Target& target) {
+Json found_place(timeline_requests::Library& library, const Target& target) {
   const auto opened = library.open(target.profile);
   if (!opened) return nullptr;
   const std::size_t step = (*opened)->profile().representative;
@@ -113,6 +116,7 @@ void Session::tell_timeline(std::string_view method, const Json& params) {
 
 void Session::timeline(std::string_view method, const Json& params, Reply reply) {
   if (!std::exchange(timeline_.used, true)) update_timeline();
+  timeline_timer_ = loop_.after(kForgetAfter, [library = timeline_.library] { library->drop_all(); });
   if (method == message::kTimelineReveal) return reveal(params, std::move(reply));
   auto held = std::make_shared<Reply>(std::move(reply));
   loop_.work([this, held, library = timeline_.library, method = std::string(method), params] {
@@ -152,7 +156,7 @@ void Session::timeline_cursor(const Json& params) {
   const auto target = target_at(*document, line_at(*document, at));
   if (!target) return;
   loop_.work([this, library = timeline_.library, target = *target] {
-    Json place = place_of(*library, target);
+    Json place = found_place(*library, target);
     if (place.is_null()) return;
     loop_.post([this, place = std::move(place)] { tell_timeline(message::kTimelineSelect, place); });
   });
@@ -206,7 +210,7 @@ void Session::open_timeline(const Json& argument, Reply reply) {
   auto held = std::make_shared<Reply>(std::move(reply));
   loop_.work([this, held, in_browser, library = timeline_.library, target, place = std::move(place)]() mutable {
     if (target && !place.contains("path")) {
-      if (Json found = place_of(*library, *target); found.is_object()) place = std::move(found);
+      if (Json found = found_place(*library, *target); found.is_object()) place = std::move(found);
     }
     if (!place.contains("profile")) place["profile"] = library->current();
     loop_.post([this, held, in_browser, place = std::move(place)]() mutable { timeline_opened(std::move(place), in_browser, *held); });

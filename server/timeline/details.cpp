@@ -158,7 +158,7 @@ void put_step(Json& details, const Subject& subject) {
 
 // How often the step runs what has this name.
 std::int64_t calls_of(const Blocks& blocks, std::uint32_t block) {
-  const Block& of = blocks.blocks[block];
+  const Block& of = blocks.blocks[blocks.blocks[block].kind == Kind::fold ? blocks.blocks[block].id : block];
   return std::ranges::count_if(blocks.blocks, [&](const Block& other) { return other.kind == of.kind && other.label == of.label; });
 }
 

@@ -1,0 +1,118 @@
+"""How fast `hotlens serve` answers a page: the first picture, then windows at random places, depths and zooms.
+
+    HOTLENS_BIN=... python tests/bench/timeline_latency.py TRACE [--events 1000000] [--asked 500] [--width 1400] [--seed 1]
+
+With --events the trace is repeated until it has that many; otherwise it is served as it is. Times are of the client: request sent to
+whole answer read and not yet parsed. Prints p50, p99 and the largest answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e" / "serve"))
+from large_trace import copies, read
+from page_socket import Json, Page, Server
+
+
+def write_repeated(trace: Path, out: Path, events: int) -> int:
+    """The trace repeated until it has that many complete events; how many it has."""
+    loaded = read(trace)
+    written = 0
+    with out.open("w") as file:
+        file.write('{"schemaVersion": 1, "traceEvents": [')
+        first = True
+        for text in copies(loaded["traceEvents"], 1 << 20):
+            file.write(("" if first else ",\n") + text)
+            first = False
+            written += '"ph": "X"' in text
+            if written >= events:
+                break
+        file.write("]}")
+    return written
+
+
+def timed(page: Page, method: str, **params: Json) -> tuple[float, int, Json]:
+    """Seconds, bytes and the result of one request."""
+    begin = time.perf_counter()
+    wanted = page.post(method, **params)
+    text = page.read_message()
+    took = time.perf_counter() - begin
+    message = json.loads(text)
+    assert message["id"] == wanted and "result" in message, message
+    return took, len(text), message["result"]
+
+
+def random_window(random_: random.Random, extent: list[int]) -> tuple[int, int]:
+    """Any zoom, from the whole block down to a thousandth of it and less."""
+    length = max(1, extent[1] - extent[0])
+    span = max(1, int(length * 10 ** random_.uniform(-4, 0)))
+    begin = extent[0] + random_.randrange(max(1, length - span + 1))
+    return begin, begin + span
+
+
+def descend(random_: random.Random, level: Json) -> str | None:
+    """The segment of a block of this level that opens."""
+    open_segments = [
+        blocks["segment"][at]
+        for track in level["tracks"]
+        for blocks in [track["blocks"]]
+        for at in range(len(blocks["start"]))
+        if blocks["open"][at]
+    ]
+    return random_.choice(open_segments) if open_segments else None
+
+
+def measure(page: Page, asked: int, width: int, random_: random.Random) -> tuple[list[float], int]:
+    times: list[float] = []
+    largest = 0
+    path: list[str] = []
+    extent = page.ask("level", path=[], width=width)["extent"]
+    for _ in range(asked):
+        begin, end = random_window(random_, extent)
+        took, size, level = timed(page, "level", path=path, width=width, **{"from": begin, "to": end})
+        times.append(took)
+        largest = max(largest, size)
+        segment = descend(random_, level)
+        path = [*path, segment] if segment and random_.random() < 0.4 and len(path) < 12 else path if random_.random() < 0.7 else []
+        extent = page.ask("level", path=path, width=1)["extent"]
+    return times, largest
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("trace", type=Path)
+    arguments.add_argument("--events", type=int)
+    arguments.add_argument("--asked", type=int, default=500)
+    arguments.add_argument("--width", type=int, default=1400)
+    arguments.add_argument("--seed", type=int, default=1)
+    options = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        trace = options.trace.resolve()
+        if options.events:
+            trace = Path(folder) / "large.json"
+            print(f"{write_repeated(options.trace, trace, options.events):,} events, {trace.stat().st_size / 1e6:.0f} MB")
+        with Server(Path(folder), str(trace)) as server:
+            page = Page(server)
+            begin = time.perf_counter()
+            overview = page.ask("overview")
+            print(f"profile open {time.perf_counter() - begin:.2f} s after the page connected, {len(overview['steps'])} steps")
+            first, size, level = timed(page, "level", path=[], width=options.width)
+            print(f"first picture {first * 1000:.1f} ms, {size / 1000:.1f} kB, {len(level['tracks'])} tracks")
+            times, largest = measure(page, options.asked, options.width, random.Random(options.seed))
+            cuts = statistics.quantiles(times, n=100)
+            print(
+                f"{len(times)} windows: p50 {cuts[49] * 1000:.2f} ms, p99 {cuts[98] * 1000:.2f} ms, largest answer {largest / 1000:.1f} kB"
+            )
+            page.close()
+
+
+if __name__ == "__main__":
+    main()

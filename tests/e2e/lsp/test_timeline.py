@@ -1,0 +1,124 @@
+"""The timeline over the editor's own connection, and beside it from a page in a browser."""
+
+from __future__ import annotations
+
+import json
+import sys
+import urllib.parse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsp_client import RICH, Client, RequestError
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "serve"))
+from page_socket import Address, Page
+
+Start = Callable[..., Client]
+OPEN = "hotlens.server.openTimeline"
+CAPABLE: dict[str, Any] = {**RICH, "window": {"workDoneProgress": True, "showDocument": {"support": True}}, "experimental": {"hotlens": {}}}
+
+
+def opened(start: Start, folder: Path) -> tuple[Client, str]:
+    client = start()
+    client.initialize([folder], CAPABLE)
+    uri = client.open(folder / "model.py")
+    client.hints_when_known(uri)
+    return client, uri
+
+
+def position(folder: Path, text: str) -> dict[str, int]:
+    lines = (folder / "model.py").read_text().splitlines()
+    return {"line": next(number for number, line in enumerate(lines) if text in line), "character": 9}
+
+
+def test_the_connection_answers_the_timelines_requests(start: Start, example: Path) -> None:
+    client, _ = opened(start, example)
+    listed = client.request("hotlens/timeline/profiles")
+    assert listed["current"] == listed["profiles"][0]["id"]
+    overview = client.request("hotlens/timeline/overview", {})
+    state = client.request("hotlens/profileState", {})
+    assert overview["profile"]["id"] == state["profile"]["id"]
+    level = client.request("hotlens/timeline/level", {"path": ["forward"], "width": 800})
+    assert level["block"]["label"] == "forward"
+    assert level["tracks"][0]["busy"] > 0
+    with pytest.raises(RequestError) as refused:
+        client.request("hotlens/timeline/level", {"path": ["nobody"], "width": 800})
+    assert refused.value.code == -32602
+
+
+def test_a_line_opens_its_block_and_the_cursor_selects_it(start: Start, example: Path) -> None:
+    client, uri = opened(start, example)
+    at = position(example, "self.layer1 = ")
+    client.notify("hotlens/timeline/cursor", {"textDocument": {"uri": uri}, "position": at})  # before a timeline is open: nothing
+    place = client.command(OPEN, {"uri": uri, "position": at})
+    assert place["path"][-1] == "layer1"
+    assert "url" not in place
+    details = client.request("hotlens/timeline/details", {"path": place["path"]})
+    assert details["module"] == "layer1"
+    found = next(one for one in details["places"] if one["what"] == "definition")
+    assert found["file"] == str(example / "model.py")
+    assert found["line"] == at["line"]
+    assert "self.layer1 = " in found["text"][found["line"] - found["firstLine"]]
+    seen = len(client.messages("hotlens/timeline/select"))
+    client.notify("hotlens/timeline/cursor", {"textDocument": {"uri": uri}, "position": position(example, "self.layer2 = ")})
+    selected = client.next_message("hotlens/timeline/select", after=seen)
+    assert selected["path"][-1] == "layer2"
+    assert client.request("hotlens/timeline/details", selected)["module"] == "layer2"
+
+
+def test_a_page_in_a_browser_shares_the_session(start: Start, example: Path) -> None:
+    client, uri = opened(start, example)
+    client.answer["window/showDocument"] = lambda params: {"result": {"success": True}}
+    place = client.command(OPEN, {"uri": uri, "position": position(example, "self.layer1 = "), "browser": True})
+    address = Address(place["url"])
+    path = [urllib.parse.unquote(segment) for segment in address.state["path"][0].split("/")]
+    assert path == place["path"]
+    page = Page(address, Origin=f"http://{address.host}")
+    assert page.status == 101
+    assert page.ask("overview") == client.request("hotlens/timeline/overview", {})
+    shown = page.ask("reveal", file=str(example / "model.py"), line=3)
+    assert shown == {"shown": True}
+    asked = client.messages("window/showDocument")[0]
+    assert asked["uri"] == uri
+    assert asked["selection"]["start"] == {"line": 3, "character": 0}
+    client.notify("hotlens/timeline/cursor", {"textDocument": {"uri": uri}, "position": position(example, "self.layer2 = ")})
+    message = json.loads(page.read_message())
+    assert message["method"] == "hotlens/timeline/select"
+    assert message["params"]["path"][-1] == "layer2"
+    assert page.refused("nonsense")["code"] == -32601
+    assert client.command(OPEN, {"browser": True})["url"].split("#")[0] == place["url"].split("#")[0]
+    page.close()
+
+
+def test_a_new_profile_is_announced(start: Start, example: Path) -> None:
+    client, _ = opened(start, example)
+    before = client.request("hotlens/timeline/profiles")
+    bundle = next((example / ".hotlens" / "profiles").iterdir())
+    newer = bundle.with_name("9" + bundle.name[1:])
+    newer.mkdir()
+    for file in bundle.rglob("*"):
+        if file.is_file() and file.name != "manifest.json":
+            copy = newer / file.relative_to(bundle)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(file.read_bytes())
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    manifest["id"] = newer.name
+    manifest["created"] = "2999-01-01T00:00:00Z"
+    (newer / "manifest.json").write_text(json.dumps(manifest))
+    assert client.next_message("hotlens/timeline/changed")["current"] == newer.name
+    after = client.request("hotlens/timeline/profiles")
+    assert [one["id"] for one in after["profiles"]] == [newer.name, before["current"]]
+    assert after["current"] == newer.name
+    rows = client.request("hotlens/timeline/compare", {"before": before["current"]})["rows"]
+    assert {row["change"] for row in rows} == {"same"}
+
+
+def test_without_a_profile_it_says_so(start: Start, unprofiled: Path) -> None:
+    client = start()
+    client.initialize([unprofiled], CAPABLE)
+    with pytest.raises(RequestError) as refused:
+        client.command(OPEN)
+    assert "Profile the script" in str(refused.value)
+    assert client.request("hotlens/timeline/profiles") == {"profiles": []}

@@ -1,0 +1,220 @@
+"""The timeline's requests over a page's own connection."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from page_socket import Json, Page, Server
+from small_trace import HOSTILE, LONG, Trace, small_trace
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("serve")
+    small_trace(folder / "small.json")
+    with Server(folder, "small.json") as running:
+        yield running
+
+
+@pytest.fixture
+def page(server: Server) -> Iterator[Page]:
+    opened = Page(server, Origin=f"http://{server.host}")
+    assert opened.status == 101
+    yield opened
+    opened.close()
+
+
+def labels(level: Json, track: int = 0) -> list[str]:
+    blocks = level["tracks"][track]["blocks"]
+    return [blocks["labels"][at] for at in blocks["label"]]
+
+
+def segment(level: Json, label: str) -> str:
+    for track in level["tracks"]:
+        blocks = track["blocks"]
+        for at, name in enumerate(blocks["label"]):
+            if blocks["labels"][name] == label and blocks["segment"][at]:
+                return str(blocks["segment"][at])
+    raise AssertionError(f"no {label} among {[labels(level, track) for track in range(len(level['tracks']))]}")
+
+
+def test_profiles_and_overview_agree(page: Page) -> None:
+    listed = page.ask("profiles")
+    assert listed["current"] == "small.json"
+    overview = page.ask("overview")
+    assert overview["profile"]["id"] == "small.json"
+    assert [step["wall"] for step in overview["steps"]] == [1_000_000] * 3
+    assert overview["median"] == 1_000_000
+    assert overview["hasDevice"]
+    assert sum(bucket["wall"] for bucket in overview["buckets"]) == 1_000_000
+
+
+def test_levels_lead_from_the_step_to_a_kernel(page: Page) -> None:
+    path: list[str] = []
+    step = page.ask("level", path=path, width=1000)
+    assert step["extent"] == [0, 1_000_000]
+    for label in ("forward", "Net_0", "Linear_0 ×4", "Linear_2", "aten::linear"):
+        path.append(segment(step, label))
+        step = page.ask("level", path=path, width=1000)
+    host, device = step["tracks"]
+    assert labels(step) == ["cudaLaunchKernel"]
+    assert device["blocks"]["kinds"] == ["kernel"]
+    assert device["busy"] == 50_000
+    assert host["busy"] == 4_000
+    assert [crumb["label"] for crumb in step["crumbs"]] == ["step 1", "forward", "Net_0", "Linear_0 ×4", "Linear_2", "aten::linear"]
+    # The fold may be left out of a path, and a level opened by it is the same.
+    short = page.ask("level", path=[*path[:2], *path[3:]], width=1000)
+    assert short["tracks"] == step["tracks"]
+
+
+def test_folds_open_in_place(page: Page) -> None:
+    folded = page.ask("level", path=["forward", "Net_0"], width=1000)
+    assert labels(folded).count("Linear_0 ×4") == 1
+    unfolded = page.ask("level", path=["forward", "Net_0"], width=1000, unfold=True)
+    assert [name for name in labels(unfolded) if name.startswith("Linear")] == ["Linear_0", "Linear_1", "Linear_2", "Linear_3"]
+
+
+def test_details_say_what_ran_and_for_how_long(page: Page) -> None:
+    details = page.ask("details", path=["forward", "Net_0"])
+    assert details["class"] == "Net"
+    assert details["calls"] == 1
+    assert details["times"]["cpuTotal"] == 500_000
+    assert details["times"]["cpuSelf"] == 500_000 - 4 * 90_000
+    assert details["times"]["device"] == 4 * 50_000
+    assert details["kernels"][0]["calls"] == 4
+    assert details["kernels"][0]["family"] == "gemm"
+    assert details["forward"]["device"] == 4 * 50_000
+
+
+def test_arrows_join_launch_and_kernel(page: Page) -> None:
+    found = page.ask("arrows", path=["forward", "Net_0"])
+    assert found["total"] == 4
+    first = found["arrows"][0]
+    assert (first["launchTrack"], first["delay"]) == ("main", 16_000)
+    assert first["end"] - first["start"] == 50_000
+    kernel = page.ask("search", query="sgemm")["matches"][0]["path"]
+    assert page.ask("arrows", path=kernel)["arrows"] == [first]
+
+
+def test_search_looks_at_the_whole_tree(page: Page) -> None:
+    found = page.ask("search", query="LINEAR")
+    assert [match["kind"] for match in found["matches"]] == ["module"] * 4 + ["operator"]
+    operator = found["matches"][-1]
+    assert (operator["count"], operator["time"]) == (4, 4 * 60_000)
+    assert page.ask("details", path=operator["path"])["label"] == "aten::linear"
+    assert page.ask("search", query="")["total"] == 0
+    assert page.ask("search", query="linear", limit=2)["total"] == 5
+
+
+def test_breakdown_adds_up(page: Page) -> None:
+    rows = page.ask("breakdown", metric="time")
+    assert rows["total"] == 1_000_000
+    assert sum(row["value"] for row in rows["rows"]) == 1_000_000
+    net = next(row for row in rows["rows"] if row["kind"] == "module")
+    inside = page.ask("breakdown", metric="time", module=net["module"])
+    assert inside["total"] == net["value"] == 4 * 50_000
+    assert {"device idle"} <= {row["label"] for row in rows["rows"]}
+
+
+def test_export_holds_the_window(page: Page) -> None:
+    exported = page.ask("export", **{"from": 0, "to": 100_000})
+    assert "DataLoader" in exported["text"]
+    assert "aten::linear" not in exported["text"]
+
+
+def test_hostile_names_stay_text_and_long_ones_are_cut(page: Page) -> None:
+    level = page.ask("level", path=[], width=1000)
+    shown = [name for track in range(len(level["tracks"])) for name in labels(level, track)]
+    assert HOSTILE in shown
+    assert all(len(name.encode()) <= 200 for name in shown)
+    found = page.ask("search", query="long_long")["matches"][0]
+    assert len(found["label"]) < 400
+    assert page.ask("details", path=found["path"])["kernels"][0]["name"].startswith(LONG[:900])
+
+
+def test_windows_of_every_width_and_place(page: Page) -> None:
+    for width in (1, 200, 4000, 10**9):
+        for begin, end in ((0, 1_000_000), (-(10**18), 10**18), (999_999, 1_000_000), (5, 5), (10, -10)):
+            level = page.ask("level", path=[], width=width, **{"from": begin, "to": end})
+            assert level["window"][0] < level["window"][1]
+            assert level["window"][0] >= -50_000
+            assert level["window"][1] <= 1_050_000
+    assert page.refused("level", path=[], width=-1)["code"] == -32602
+    assert page.refused("level", path=[])["code"] == -32602
+    assert page.refused("level", path="forward", width=10)["code"] == -32602
+    assert page.refused("level", path=[], width=10, **{"from": "0"})["code"] == -32602
+
+
+def test_what_is_gone_is_said(page: Page) -> None:
+    for error in (
+        page.refused("level", path=["nobody"], width=100),
+        page.refused("level", path=[], width=100, step=99),
+        page.refused("overview", profile="nobody"),
+        page.refused("breakdown", metric="time", module="nobody"),
+    ):
+        assert error["code"] == -32602
+        assert error["data"] == {"gone": True}
+    assert page.refused("nonsense")["code"] == -32601
+    assert page.refused("breakdown", metric="colour")["code"] == -32602
+
+
+def test_a_page_without_an_editor_cannot_reveal(page: Page) -> None:
+    assert page.ask("reveal", file="/nowhere.py", line=1) == {"shown": False}
+
+
+def test_two_profiles_side_by_side(tmp_path: Path) -> None:
+    small_trace(tmp_path / "after.json")
+    faster = Trace()
+    for number in range(3):
+        faster.step(number, number * 1000.0)
+    for event in faster.events:
+        if event["name"].startswith("ampere"):
+            event["dur"] = 10
+    faster.write(tmp_path / "before.json")
+    with Server(tmp_path, "after.json", "before.json") as server:
+        page = Page(server)
+        rows = page.ask("compare", before="before.json")["rows"]
+        assert [(row["change"], row["before"], row["after"]) for row in rows] == [("slower", 40_000, 200_000)]
+        below = page.ask("compare", before="before.json", module="Net_0")["rows"]
+        assert len(below) == 4
+        page.close()
+
+
+def test_a_profile_that_vanishes_stays_open_and_a_new_one_is_read(tmp_path: Path) -> None:
+    trace = small_trace(tmp_path / "x.json")
+    with Server(tmp_path, "x.json") as server:
+        page = Page(server)
+        assert len(page.ask("overview")["steps"]) == 3
+        trace.unlink()
+        assert len(page.ask("overview", profile="x.json")["steps"]) == 3
+        small_trace(trace, steps=5)
+        os.utime(trace, (1, 1))
+        assert len(page.ask("overview", profile="x.json")["steps"]) == 5
+        page.close()
+
+
+@pytest.mark.parametrize("what", ["host", "one", "flat"])
+def test_traces_with_little_in_them(tmp_path: Path, what: str) -> None:
+    trace = Trace()
+    trace.add("cpu_op", "aten::add", 10, 5)
+    if what != "one":
+        for number in range(20):
+            trace.add("cpu_op", f"aten::op{number % 3}", 20 + number * 10, 8)
+    if what == "flat":
+        trace.launch("k", 300, 310, 5)
+    trace.write(tmp_path / "t.json")
+    with Server(tmp_path, "t.json") as server:
+        page = Page(server)
+        level = page.ask("level", path=[], width=500)
+        assert level["tracks"]
+        assert page.ask("overview")["hasDevice"] == (what == "flat")
+        rows = page.ask("breakdown", metric="time")
+        assert sum(row["value"] for row in rows["rows"]) == rows["total"]
+        assert page.ask("breakdown", metric="memory")["rows"] == []
+        page.close()
