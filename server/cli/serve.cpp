@@ -29,13 +29,24 @@ constexpr std::size_t kWorkers = 2;
 // A new profile in the folder is seen after this long at most.
 constexpr std::chrono::seconds kLookEvery{1};
 
-// The profile that was named, then every bundle beside it or found from here.
-std::vector<fs::path> profiles_from(const fs::path& named) {
-  std::vector<fs::path> list = profile::bundles(fs::current_path());
-  if (named.empty()) return list;
-  std::erase(list, named);
-  list.insert(list.begin(), named);
+// What was named, then every bundle found from here.
+std::vector<fs::path> profiles_from(const std::vector<fs::path>& named) {
+  std::vector<fs::path> list = named;
+  for (fs::path& bundle : profile::bundles(fs::current_path())) {
+    if (std::ranges::find(named, bundle) == named.end()) list.push_back(std::move(bundle));
+  }
   return list;
+}
+
+Result<std::vector<fs::path>> named_profiles(const std::vector<std::string>& references) {
+  std::vector<fs::path> named;
+  for (const std::string& reference : references) {
+    auto path = profile::resolve(reference, fs::current_path());
+    if (!path) return std::unexpected(path.error());
+    std::error_code ignored;
+    named.push_back(fs::absolute(*path, ignored).lexically_normal());
+  }
+  return named;
 }
 
 // A bare trace gets its lines guessed from the sources here.
@@ -72,20 +83,15 @@ void wait_for_end(const sigset_t& signals, Library& library, web::Server& server
 }  // namespace
 
 int serve(const ServeOptions& options) {
-  fs::path named;
-  if (!options.profile.empty()) {
-    auto path = profile::resolve(options.profile, fs::current_path());
-    if (!path) return fail(path.error());
-    std::error_code ignored;
-    named = fs::absolute(*path, ignored).lexically_normal();
-  }
+  auto named = named_profiles(options.profiles);
+  if (!named) return fail(named.error());
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
-  Library library({.list = [named] { return profiles_from(named); }, .finish = with_lines});
+  Library library({.list = [named = std::move(*named)] { return profiles_from(named); }, .finish = with_lines});
   boost::asio::thread_pool workers(kWorkers);
   const auto handle = [&](protocol::Request request, protocol::Reply reply) {
     if (request.method == "hotlens/timeline/reveal") return reply(Json{{"shown", false}});

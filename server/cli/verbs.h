@@ -57,7 +57,8 @@ struct ExportOptions {
 int export_profile(const ExportOptions& options);
 
 struct ServeOptions {
-  std::string profile;     // bundle id, bundle folder, trace file or latest; empty: what is found from here, the newest in front
+  std::vector<std::string>
+      profiles;            // bundle ids, bundle folders, trace files or latest; the first is shown, beside what is found from here
   std::uint16_t port = 0;  // 0: any that is free
   bool open = true;        // in the browser of the desktop, where there is one
 };

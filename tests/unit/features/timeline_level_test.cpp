@@ -23,8 +23,15 @@ bool is_work(const Blocks& blocks, const Rectangle& rectangle) {
   return rectangle.block != kNoBlock && blocks.blocks[rectangle.block].kind != Block::Kind::idle;
 }
 
+// The block that holds the operators: the step, or the stage that they are found to be.
+std::uint32_t around_operators(const Blocks& blocks) {
+  const auto op = std::ranges::find(blocks.blocks, Block::Kind::op, &Block::kind);
+  return blocks.blocks[op->parent].kind == Block::Kind::fold ? blocks.blocks[op->parent].parent : op->parent;
+}
+
 Level level_of(const Script& script, Window window) {
-  return level(*blocks_of(annotated_of(script), 0), kStepBlock, window);
+  const auto blocks = blocks_of(annotated_of(script), 0);
+  return level(*blocks, around_operators(*blocks), window);
 }
 
 Script many(int count) {
@@ -115,7 +122,7 @@ TEST_CASE("folds open in place when asked") {
   for (int at = 0; at < 5; ++at) script.op("aten::mul", 10 + at * 20, 15);
   const auto blocks = blocks_of(annotated_of(script), 0);
   const auto works = [&](bool unfold) {
-    const Level level = features::level(*blocks, kStepBlock, {.width = 1000, .unfold = unfold});
+    const Level level = features::level(*blocks, around_operators(*blocks), {.width = 1000, .unfold = unfold});
     return std::ranges::count_if(level.tracks[0].rectangles, [&](const Rectangle& rectangle) { return is_work(*blocks, rectangle); });
   };
   CHECK(works(false) == 1);
