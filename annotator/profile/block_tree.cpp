@@ -159,8 +159,7 @@ class Groups {
     open(parent);
     for (std::size_t at = 0; at < inside.size(); ++at) {
       const std::uint32_t span = inside[at];
-      if (has_folds && swallowed(inside, at)) continue;
-      const std::uint32_t fold = has_folds ? fold_of(span) : kNoBlock;
+      const std::uint32_t fold = !has_folds ? kNoBlock : between_members(inside, at) ? fold_of(inside[at - 1]) : fold_of(span);
       if (fold == kNoBlock) {
         put(spans_.track[span], spans_.block[span], spans_.start[span], spans_.end[span]);
       } else if (!grow(fold, span)) {
@@ -190,7 +189,7 @@ class Groups {
   }
 
   // Time without an operator between two members of one fold is the fold's.
-  bool swallowed(std::span<const std::uint32_t> inside, std::size_t at) const {
+  bool between_members(std::span<const std::uint32_t> inside, std::size_t at) const {
     if (blocks_.blocks[spans_.block[inside[at]]].kind != Kind::idle || at == 0 || at + 1 == inside.size()) return false;
     const std::uint32_t before = inside[at - 1], after = inside[at + 1];
     return fold_of(before) != kNoBlock && fold_of(before) == fold_of(after) && spans_.track[before] == spans_.track[after];
@@ -199,8 +198,7 @@ class Groups {
   bool grow(std::uint32_t fold, std::uint32_t span) {
     if (blocks_.span_block.size() == first_ || blocks_.span_block.back() != fold || groups_.back().track != spans_.track[span])
       return false;
-    const bool host = blocks_.tracks[spans_.track[span]].kind == BlockTrack::Kind::host;
-    if (!host && blocks_.span_end.back() != spans_.start[span]) return false;
+    if (blocks_.span_end.back() != spans_.start[span]) return false;
     blocks_.span_end.back() = spans_.end[span];
     return true;
   }

@@ -98,6 +98,24 @@ TEST_CASE("equal neighbours fold, and their paths may leave the fold out") {
   CHECK(find_block(*blocks, std::vector<std::string>{"forward", segment_of(*blocks, fold)}) == fold);
 }
 
+TEST_CASE("a fold ends where its members do: what runs between them in another stage is not its own") {
+  Script script;
+  script.range("ProfilerStep#0", 0, 1000);
+  for (int at = 0; at < 3; ++at) {
+    script.frame("nn.Module: Net_0", at * 300, 100).op("aten::relu", at * 300 + 10, 80);
+    script.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at * 300 + 150, 100);
+  }
+  const auto blocks = blocks_of(annotated_of(script), 0);
+  const std::uint32_t fold = find(*blocks, Kind::fold, "Net_0");
+  Ns drawn{};
+  for (const BlockGroup& group : blocks->groups_below(blocks->blocks[fold].parent)) {
+    for (std::uint32_t span = group.begin; span < group.end; ++span) {
+      if (blocks->span_block[span] == fold) drawn += blocks->span_end[span] - blocks->span_start[span];
+    }
+  }
+  CHECK(drawn == us(300));
+}
+
 TEST_CASE("work of an earlier step stands apart and does not stretch the step") {
   Script script;
   script.range("ProfilerStep#0", 0, 100).range("ProfilerStep#1", 100, 100);
