@@ -67,7 +67,7 @@ def test_levels_lead_from_the_step_to_a_kernel(page: Page) -> None:
     assert sorted(device["blocks"]["kinds"]) == ["idle", "kernel"]
     assert device["busy"] == 50_000
     assert host["busy"] == 4_000
-    assert [crumb["label"] for crumb in step["crumbs"]] == ["step 1", "forward", "Net_0", "Linear_0 ×4", "Linear_2", "aten::linear"]
+    assert [crumb["label"] for crumb in step["crumbs"]] == ["step 0", "forward", "Net_0", "Linear_0 ×4", "Linear_2", "aten::linear"]
     # The fold may be left out of a path, and a level opened by it is the same.
     short = page.ask("level", path=[*path[:2], *path[3:]], width=1000)
     assert short["tracks"] == step["tracks"]
