@@ -39,7 +39,7 @@ function rowsOf(details: Details): Row[] {
     ["span", time(details.duration), `${exact(details.duration)}, from ${exact(details.start)}`],
     ...rows,
     ...(fold === undefined ? [] : [[`each of ${fold.count}`, `${time(fold.min)} · ${time(fold.median)} · ${time(fold.max)}`, "shortest, median, longest"] as const]),
-    ...(spread === undefined ? [] : [[`over ${spread.steps} steps`, `${time(spread.p10)} to ${time(spread.p90)}`, "10th and 90th percentile"] as const]),
+    ...(spread === undefined || spread.steps < 2 ? [] : [[`over ${spread.steps} steps`, `${time(spread.p10)} to ${time(spread.p90)}`, "10th and 90th percentile"] as const]),
     ...(["parameters", "gradients", "optimizer", "activations", "temporary"] as const).flatMap((what): Row[] => {
       const size = memory?.[what];
       return size === undefined || size === 0 ? [] : [[what === "optimizer" ? "optimizer state" : what, bytes(size), `${size} bytes`]];
@@ -70,13 +70,14 @@ function verdictPart(verdict: Verdict | undefined, store: Store): HTMLElement[] 
 }
 
 function kernelRow(kernel: Kernel, device: boolean): HTMLElement {
-  const type = [kernel.type, kernel.tile].filter((each) => each !== undefined && each !== "").join(" ");
+  const told = kernel.short.split(" ");
+  const type = [kernel.type, kernel.tile].filter((each) => each !== undefined && each !== "" && !told.includes(each)).join(" ");
   const calls = kernel.calls > 1 ? ` ×${kernel.calls}` : "";
   return element(
     "tr",
     { title: `${kernel.name}\n${exact(kernel.time)}` },
     element("td", { text: `${shortName(kernel.short || kernel.name)}${calls}` }),
-    element("td", { class: "dim", text: !device ? "" : type === "" ? kernel.family : type }),
+    element("td", { class: "dim", text: !device ? "" : type !== "" ? type : told.includes(kernel.family) ? "" : kernel.family }),
     element("td", { text: time(kernel.time) }),
   );
 }
@@ -131,7 +132,7 @@ const times = (count: number): string => (count === 1 ? "once" : count === 2 ? "
 function detailsPart(details: Details, store: Store, commands: Commands): HTMLElement[] {
   const calls = details.kind === "step" ? [] : [`called ${times(details.calls)}`];
   const direction = ["", "backward", "recomputed in the backward"][details.direction] ?? "";
-  const dim = [details.class === undefined ? details.kind : "", direction, ...calls, `${percent(details.share)} of the step`];
+  const dim = [details.class === undefined ? details.kind : "", direction, ...calls, ...(details.kind === "step" ? [] : [`${percent(details.share)} of the step`])];
   return [
     ...title(details.label, details.class, dim.filter((each) => each !== "").join(" · "), details.module ?? details.name),
     table(rowsOf(details)),

@@ -34,6 +34,7 @@ const GAP_FROM = 4; // pixels: wider blocks leave a pixel of ground between them
 const LABEL_FROM = 18; // pixels: narrower blocks carry no text
 const WIDE_FROM = 80; // pixels: wider blocks have room for a wider margin
 const MOST_ARROWS = 60;
+const FRAME_FROM = 8; // pixels
 const DASH = 4; // pixels
 const STEP_END_FROM = 12; // pixels before the end of the level: nearer it says nothing
 
@@ -145,8 +146,11 @@ function framesOf(level: LevelLayout, segment: string): { x: number; width: numb
 
 function drawMarks(pen: Pen, level: LevelLayout, marks: Marks, colours: Colours): void {
   const open = marks.path[level.depth];
-  const frame = (each: { x: number; width: number; top: number }, colour: string, thickness: number): void =>
-    pen.frame(each.x - 1, each.top - 1, Math.max(3, each.width + 1), TRACK_HEIGHT + 2, colour, thickness);
+  // A frame around a thin block would hide its colour: it gets a line above and one below.
+  const frame = (each: { x: number; width: number; top: number }, colour: string, thickness: number): void => {
+    if (each.width >= FRAME_FROM) return pen.frame(each.x - 1, each.top - 1, each.width + 1, TRACK_HEIGHT + 2, colour, thickness);
+    for (const y of [each.top - 2, each.top + TRACK_HEIGHT]) pen.rect(each.x - 1, y, Math.max(3, each.width + 1), 2, colour);
+  };
   if (open !== undefined) for (const each of framesOf(level, open)) frame(each, colours.accent, 1.5);
   const { cursor, hover } = marks;
   if (hover?.depth === level.depth) {
