@@ -145,10 +145,10 @@ export function createCommands(store: Store, transport: Transport, environment: 
 
   function reveal({ file, line }: Pick<Place, "file" | "line">): void {
     const { profile } = store.get().view;
-    const place = `${file}:${line + 1}`;
+    const name = file.split(/[\\/]/).at(-1) ?? file;
     transport
       .request("hotlens/timeline/reveal", { file, line, ...(profile === undefined ? {} : { profile }) })
-      .then(({ shown }) => note(shown ? `${place} is shown in the editor.` : `The line is ${place}. Open this profile from an editor to jump there.`))
+      .then(({ shown }) => note(shown ? `${name}:${line + 1} is shown in the editor.` : `The line is ${file}:${line + 1}. Open this profile from an editor to jump there.`))
       .catch((error: Error) => note(error.message));
   }
 

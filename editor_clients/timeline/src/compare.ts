@@ -13,7 +13,8 @@ export function sorted(rows: readonly CompareRow[]): CompareRow[] {
   return [...rows].sort((a, b) => weight(b) - weight(a));
 }
 
-const last = (module: string): string => module.split(".").at(-1) || module;
+// The root has no name but its class.
+const nameOfRow = (row: CompareRow): string => row.module.split(".").at(-1) || row.class || "model";
 
 function changeText(row: CompareRow): string {
   if (row.change === "added") return "added";
@@ -32,11 +33,11 @@ function row(each: CompareRow, depth: number, most: number, state: State, store:
   const open = state.expanded.includes(each.module);
   const toggle = each.children > 0 ? button(open ? "▾" : "▸", open ? "hide its parts" : "show its parts", () => store.dispatch({ type: "expand", module: each.module }), "toggle") : element("span", { class: "toggle" });
   const { path } = each;
-  const name = path === undefined ? element("span", { text: last(each.module) }) : button(last(each.module), "show this module in the levels", () => store.dispatch({ type: "go", path }));
+  const name = path === undefined ? element("span", { text: nameOfRow(each) }) : button(nameOfRow(each), "show this module in the levels", () => store.dispatch({ type: "go", path }));
   const line = element(
     "tr",
     { class: `change ${each.change}`, title: each.noise === undefined ? each.module : `${each.module}: noise ±${time(each.noise)}` },
-    element("td", { style: { "padding-left": `${depth * 14}px` } }, toggle, name, element("span", { class: "dim", text: ` ${each.class}` })),
+    element("td", { style: { "padding-left": `${depth * 14}px` } }, toggle, name, element("span", { class: "dim", text: each.module === "" ? "" : ` ${each.class}` })),
     element("td", { text: each.before === undefined ? "" : time(each.before) }),
     element("td", { text: each.after === undefined ? "" : time(each.after) }),
     element("td", { text: `${SIGNS[each.change] ?? ""} ${changeText(each)}` }),

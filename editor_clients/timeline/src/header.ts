@@ -36,8 +36,12 @@ function verdictChip(overview: Overview, store: Store): HTMLElement[] {
   return [button(`${spoken(verdict.kind)}${share}`, tip, () => store.dispatch({ type: "go", path }), "chip verdict")];
 }
 
+// "2026-11-22T00:43:04Z" as a person reads it.
+const dateOf = (created: string | number | undefined): string =>
+  created === undefined ? "" : String(created).replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d).*$/, "$1 $2");
+
 const optionText = (each: ProfileSummary): string =>
-  [fileName(each.source), each.created === undefined ? "" : String(each.created), each.stepNs === undefined ? "" : time(each.stepNs)].filter((text) => text !== "").join(" · ");
+  [fileName(each.source), dateOf(each.created), each.stepNs === undefined ? "" : time(each.stepNs)].filter((text) => text !== "").join(" · ");
 
 function choice(label: string, options: readonly (readonly [value: string, text: string])[], chosen: string, choose: (value: string) => void): HTMLElement {
   const select = element("select", { title: label, attributes: { "aria-label": label }, on: { change: () => choose(select.value) } });

@@ -165,6 +165,8 @@ export interface Memory {
 }
 
 export interface Details extends Block {
+  readonly profile?: string;
+  readonly step?: number;
   readonly name?: string; // in full
   readonly module?: string;
   readonly calls: number;

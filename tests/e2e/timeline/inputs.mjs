@@ -7,15 +7,20 @@ import { BEFORE, AFTER, open } from "./open.mjs";
 import { eventually, serve, TimelinePage } from "./page.mjs";
 
 export async function compare(world) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "hotlens-compare-"));
-  world.closing(async () => fs.rmSync(folder, { recursive: true, force: true }));
-  for (const file of [BEFORE, AFTER]) fs.copyFileSync(world.trace(file), path.join(folder, file));
-  const { timeline, page } = await open(world, path.join(folder, AFTER), { folder });
-  const { compareWith } = await timeline.ask("overview", {});
-  if (compareWith.length === 0) return; // only bundles are found beside a trace
+  const { timeline, page } = await open(world, [AFTER, BEFORE].map((file) => world.trace(file)));
+  const { compareWith, profile } = await timeline.ask("overview", {});
+  assert.equal(compareWith.length, 1);
   await page.getByLabel("the profile to compare with").selectOption(compareWith[0]);
-  await eventually("no comparison", async () => (await page.locator(".compare tr.change").count()) > 0);
+  const { rows } = await timeline.ask("compare", { before: compareWith[0], after: profile.id });
+  await eventually("no comparison", async () => (await page.locator(".compare tr.change").count()) === rows.length);
+  for (const change of ["faster", "slower", "same", "added", "removed"]) {
+    const shown = await page.locator(`.compare tr.${change}`).count();
+    assert.equal(shown, rows.filter((row) => row.change === change).length, change);
+  }
   await world.shoot(page);
+  await page.reload();
+  await timeline.settled();
+  await eventually("a reload forgets the comparison", async () => (await page.locator(".compare tr.change").count()) === rows.length);
 }
 
 // A trace that somebody made to break the page: names that are markup, control characters, ten thousand letters.

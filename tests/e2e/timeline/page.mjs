@@ -24,10 +24,10 @@ export async function eventually(what, look, ms = WAIT_MS) {
   throw new Error(`${what}; seen: ${JSON.stringify(seen)}`);
 }
 
-// `hotlens serve` in a folder of its own; `address` is the line that it prints.
+// `hotlens serve` on a profile, or several, in a folder of its own; `address` is the line that it prints.
 export async function serve(hotlens, profile, { port = 0, folder } = {}) {
   const cwd = folder ?? fs.mkdtempSync(path.join(os.tmpdir(), "hotlens-timeline-"));
-  const args = ["serve", profile, "--no-open", ...(port === 0 ? [] : ["--port", String(port)])];
+  const args = ["serve", ...[profile].flat(), "--no-open", ...(port === 0 ? [] : ["--port", String(port)])];
   const child = spawn(hotlens, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
   const gone = new Promise((resolve) => child.once("exit", resolve));
   let complaint = "";
