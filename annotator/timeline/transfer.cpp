@@ -5,9 +5,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "annotator/timeline/align.h"
 #include "annotator/timeline/copies.h"
 #include "annotator/timeline/replaceable.h"
+#include "annotator/timeline/twins.h"
 
 namespace hotlens::timeline {
 namespace {
@@ -20,14 +20,27 @@ bool is_aligned(const Recorded& recorded, std::uint32_t node) {
   return !name.starts_with("hotlens.");
 }
 
-std::vector<std::uint32_t> sequence(const Recorded& recorded, const Forest::Thread& thread, const StepSpan& step) {
-  std::vector<std::uint32_t> nodes;
-  const auto first = recorded.forest.start.begin();
-  const auto from = std::lower_bound(first + thread.begin, first + thread.end, step.start);
-  for (auto node = static_cast<std::uint32_t>(from - first); node < thread.end && recorded.forest.start[node] < step.end; ++node) {
-    if (is_aligned(recorded, node)) nodes.push_back(node);
+// `vocabulary`: names of both traces under common numbers.
+Program program_of(const Recorded& recorded, const Forest::Thread& thread, const StepSpan& step, trace::Names& vocabulary) {
+  Program program;
+  std::vector<std::uint32_t> open;
+  const auto close_until = [&](Ns time) {
+    while (!open.empty() && recorded.forest.end[program.nodes[open.back()]] <= time) {
+      program.after[open.back()] = static_cast<std::uint32_t>(program.nodes.size());
+      open.pop_back();
+    }
+  };
+  for (std::uint32_t node = first_from(recorded.forest, thread, step.start); node < thread.end && recorded.forest.start[node] < step.end;
+       ++node) {
+    if (!is_aligned(recorded, node)) continue;
+    close_until(recorded.forest.start[node]);
+    open.push_back(static_cast<std::uint32_t>(program.nodes.size()));
+    program.nodes.push_back(node);
+    program.words.push_back(vocabulary.intern(recorded.trace.names[recorded.trace.events.name[recorded.forest.event[node]]]).index);
+    program.after.push_back(0);
   }
-  return nodes;
+  close_until(Ns::max());
+  return program;
 }
 
 // The threads that play a part in the steps: the main one, then those that run autograd, then others, each in order of first work.
@@ -81,10 +94,10 @@ class Transferrer {
     const std::vector<std::uint32_t> map_roles = roles(map_);
     for (std::size_t role = 0; role < clean_roles.size(); ++role) {
       for (std::size_t step = 0; step < clean_.steps.spans.size(); ++step) {
-        const std::vector<std::uint32_t> nodes = sequence(clean_, clean_.forest.threads[clean_roles[role]], clean_.steps.spans[step]);
-        step_of_.insert(step_of_.end(), nodes.size(), step);
-        aligned_.insert(aligned_.end(), nodes.begin(), nodes.end());
-        if (role < map_roles.size() && !map_.steps.spans.empty()) pair_up(nodes, map_thread(map_roles[role]));
+        const Program program = program_of(clean_, clean_.forest.threads[clean_roles[role]], clean_.steps.spans[step], vocabulary_);
+        step_of_.insert(step_of_.end(), program.nodes.size(), step);
+        aligned_.insert(aligned_.end(), program.nodes.begin(), program.nodes.end());
+        if (role < map_roles.size() && !map_.steps.spans.empty()) pair_up(program, map_program(map_roles[role]));
       }
     }
     settle_replaceable();
@@ -99,45 +112,19 @@ class Transferrer {
  private:
   enum class Twin : std::uint8_t { none, one, several };
 
-  // What one thread of the map step ran.
-  struct MapThread {
-    std::vector<std::uint32_t> nodes;
-    MapSequence sequence;
-  };
-
-  const MapThread& map_thread(std::uint32_t thread) {
-    const auto [known, fresh] = map_threads_.try_emplace(thread);
-    if (!fresh) return known->second;
-    MapThread& made = known->second;
-    made.nodes = sequence(map_, map_.forest.threads[thread], map_.steps.spans.front());
-    made.sequence.words = words(map_, made.nodes);
-    for (std::size_t i = 0; i < made.nodes.size(); ++i) {
-      const std::uint32_t call = call_at(made.nodes, i);
-      made.sequence.opens.push_back(i == 0 || from_.calls.common(call_at(made.nodes, i - 1), call) != call);
-      made.sequence.closes.push_back(i + 1 == made.nodes.size() || from_.calls.common(call, call_at(made.nodes, i + 1)) != call);
-    }
-    return made;
+  const Program& map_program(std::uint32_t thread) {
+    const auto [known, fresh] = map_programs_.try_emplace(thread);
+    if (fresh) known->second = program_of(map_, map_.forest.threads[thread], map_.steps.spans.front(), vocabulary_);
+    return known->second;
   }
 
-  std::uint32_t call_at(const std::vector<std::uint32_t>& map_nodes, std::size_t i) const { return from_.of[map_nodes[i]].call; }
-
-  // Names of both traces under common numbers.
-  std::vector<std::uint32_t> words(const Recorded& recorded, const std::vector<std::uint32_t>& nodes) {
-    std::vector<std::uint32_t> ids;
-    ids.reserve(nodes.size());
-    for (const std::uint32_t node : nodes) {
-      ids.push_back(vocabulary_.intern(recorded.trace.names[recorded.trace.events.name[recorded.forest.event[node]]]).index);
+  void pair_up(const Program& program, const Program& map) {
+    const Alignment found = twins(program, map, from_);
+    for (const TwinRun& run : found.runs) {
+      for (std::uint32_t i = 0; i < run.length; ++i) add_twin(program.nodes[run.clean + i], from_.of[map.nodes[run.map + i]]);
     }
-    return ids;
-  }
-
-  void pair_up(const std::vector<std::uint32_t>& nodes, const MapThread& map) {
-    const Alignment alignment = align(words(clean_, nodes), map.sequence);
-    for (const TwinRun& run : alignment.runs) {
-      for (std::uint32_t i = 0; i < run.length; ++i) add_twin(nodes[run.clean + i], from_.of[map.nodes[run.map + i]]);
-    }
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (alignment.extra[i]) replaceable_.see(from_.calls, result_.owners.of[nodes[i]].call);
+    for (std::size_t i = 0; i < program.nodes.size(); ++i) {
+      if (found.extra[i]) replaceable_.see(from_.calls, result_.owners.of[program.nodes[i]].call);
     }
   }
 
@@ -255,7 +242,7 @@ class Transferrer {
   std::vector<std::size_t> step_of_;    // of these
   Replaceable replaceable_;
   trace::Names vocabulary_;
-  std::unordered_map<std::uint32_t, MapThread> map_threads_;
+  std::unordered_map<std::uint32_t, Program> map_programs_;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // From the map step, of which everything is known, to the clean steps, which are timed: owners for their operators.
 //
-// An operator has the owner of its twin (align.h). Where it may have several, it has what all of them share: the innermost module and line
+// An operator has the owner of its twin (twins.h). Where it may have several, it has what all of them share: the innermost module and line
 // that the chains of all lead through. So of a stack of equal layers of which a step leaves some out, no layer gets time that may be
 // another's; the stack gets it. A map step that left out a layer itself cannot tell it from its equals in other steps: modules of one class
 // beside one another, of which the map step ran some only, count as their parent, once any step shows that what runs among them changes.

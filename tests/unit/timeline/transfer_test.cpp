@@ -193,3 +193,20 @@ TEST_CASE("one module called more often than in the map step keeps its time") {
   const Transferred transferred(clean, map, modules);
   CHECK(modules_of(transferred, ran) == Found{{3, 3, 3, 6}, {3, 6}});
 }
+
+TEST_CASE("what an operator holds may differ from its twin's, and does not mix with what stands beside it") {
+  const Script clean = Script()
+                           .range("ProfilerStep#0", 0, 40)
+                           .op("aten::linear", 2, 9)
+                           .op("aten::copy_", 3, 2)
+                           .op("aten::addmm", 6, 4)
+                           .op("aten::relu", 18, 2)
+                           .op("aten::addmm", 24, 4);
+  const Script map = map_step();
+  const Transferred transferred(clean, map);
+  CHECK(transferred.module("aten::addmm", 0) == 1);
+  CHECK(transferred.module("aten::copy_") == 1);
+  CHECK(transferred.module("aten::relu") == 2);
+  CHECK(transferred.module("aten::addmm", 1) == kNothing);
+  CHECK(transferred.result.steps.at(0).found == 3);
+}
