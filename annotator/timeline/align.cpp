@@ -83,8 +83,8 @@ enum class By : std::uint8_t { pair, insertion, omission };
 using Costs = std::array<std::int32_t, 3>;
 constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max() / 2;
 
-// Best paths through the lattice. A path costs one for every run of insertions and for every end of a run of omissions that lies inside a
-// call.
+// Best paths through the lattice. A path costs one for every run of insertions or omissions, and for every end of a run of omissions that
+// lies inside a call.
 class Paths {
  public:
   Paths(std::span<const std::uint32_t> clean, const MapSequence& map, const Lattice& lattice)
@@ -120,7 +120,7 @@ class Paths {
     std::int32_t sum = 0;
     if (before == By::omission && edge.by != By::omission && !map_.closes[static_cast<std::size_t>(edge.y - 1)]) ++sum;
     if (edge.by == By::omission && before != By::omission && !map_.opens[static_cast<std::size_t>(edge.y)]) ++sum;
-    if (edge.by == By::insertion && before != By::insertion) ++sum;
+    if (edge.by != By::pair && edge.by != before) ++sum;
     return sum;
   }
 

@@ -3,8 +3,8 @@
 // The same program ran a clean step and a map step, so their operator sequences are the same or nearly so. Where they differ, a longest
 // common subsequence (Myers 1986) explains the difference with least change, but seldom a single one: of equal layers of which one did not
 // run, any may be the missing one. Nothing is chosen here: every pair is told that some best explanation holds. The best ones are, among
-// the longest common subsequences, those that leave out of the map what begins and ends with a call, and put in few pieces that it does not
-// have.
+// the longest common subsequences, those that leave out and put in the fewest pieces, and leave out of the map what begins and ends with a
+// call.
 #pragma once
 
 #include <cstdint>

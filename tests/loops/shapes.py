@@ -69,8 +69,11 @@ def growing(loop: Loop, size: int) -> None:
     convolutions = nn.Conv2d(1, 16, 3, padding=1), nn.Conv2d(16, 16, 3, padding=1)
     model = nn.Sequential(nn.Unflatten(1, (1, 16, 16)), *convolutions, nn.AvgPool2d(16), nn.Flatten(), nn.Linear(16, 10))
     x, y = batch(64, 256)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # several threads wait for one another on a busy machine, and a loader does not
     seconds = min(timeit.repeat(lambda: nn.functional.cross_entropy(model(x), y).backward(), number=1, repeat=5))
     train(loop, model, loader=iter(DataLoader(Slow(lambda: batch(size, 256), seconds), batch_size=None)))
+    torch.set_num_threads(threads)
 
 
 def accumulation(loop: Loop) -> None:

@@ -28,7 +28,7 @@ struct Truth {
 };
 
 // Least cost from a point of the whole table to its end after an edge of each kind, by the textbook recursion: differences first, then runs
-// of insertions and ends of omissions inside a call.
+// of insertions and omissions, and ends of omissions inside a call.
 class Best {
  public:
   static constexpr int kDifference = 1000;
@@ -53,7 +53,7 @@ class Best {
     int cost = now == pair ? 0 : kDifference;
     if (before == omission && now != omission && !map_.closes[y - 1]) ++cost;
     if (now == omission && before != omission && !map_.opens[y]) ++cost;
-    if (now == insertion && before != insertion) ++cost;
+    if (now != pair && now != before) ++cost;
     return cost;
   }
 
