@@ -115,30 +115,39 @@ Range Node::range() const {
   return {{begin.row, begin.column}, {end.row, end.column}};
 }
 
-Code::Code(std::filesystem::path path, std::string text) : path_(std::move(path)), tree_(Tree::parse(std::move(text))) {
-  syntax_ = tree_.data().syntax();
+Code::Code(std::filesystem::path path, std::string text) : path_(std::move(path)), tree_(Tree::parse(std::move(text))) {}
+
+const Code::Parsed& Code::parsed() const {
+  if (parsed_) return *parsed_;
+  parsed_ = std::make_unique<Parsed>();
+  parsed_->syntax = tree_.data().syntax();
   for (auto& [name, binding] : bindings_of(root())) {
     if (binding.kind == Binding::Kind::star) {
-      stars_.push_back(binding);
+      parsed_->stars.push_back(binding);
     } else {
-      names_[name].push_back(binding);
+      parsed_->names[name].push_back(binding);
     }
   }
-  collect_functions(root(), functions_);
+  collect_functions(root(), parsed_->functions);
+  return *parsed_;
+}
+
+bool Code::may_bind(std::string_view name) const {
+  return text().find(name) != std::string::npos || text().find("import *") != std::string::npos;
 }
 
 Node Code::root() const {
-  return {this, ts_tree_root_node(syntax_.get())};
+  return {this, ts_tree_root_node(parsed().syntax.get())};
 }
 
 Node Code::function_at(std::uint32_t line) const {
-  const auto found = functions_.find(line);
-  return found != functions_.end() ? found->second : Node{};
+  const auto found = parsed().functions.find(line);
+  return found != parsed().functions.end() ? found->second : Node{};
 }
 
 std::vector<Node> Code::functions_named(std::string_view name) const {
   std::vector<Node> out;
-  for (const auto& [line, node] : functions_) {
+  for (const auto& [line, node] : parsed().functions) {
     const Node own = node.field("name");
     const bool known = std::ranges::any_of(out, [&](const Node& other) { return other.id() == node.id(); });
     if (own && own.text() == name && !known) out.push_back(node);

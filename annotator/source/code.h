@@ -1,6 +1,8 @@
 // One Python file as static resolution reads it: its syntax, the names its top level binds, and which function begins on which line.
 //
-// Nothing is executed. A text with syntax errors gives what tree-sitter could read of it.
+// Nothing is executed. A text with syntax errors gives what tree-sitter could read of it. The syntax is parsed when someone first asks for
+// it: of the many files that an import passes through, most are only asked whether they can bind a name at all. Not safe for several
+// threads.
 #pragma once
 
 #include <tree_sitter/api.h>
@@ -57,8 +59,10 @@ class Code {
   const std::string& text() const { return tree_.text(); }
   Node root() const;
 
-  const Names& names() const { return names_; }                        // of the top level; conditional branches all count
-  const std::vector<Binding>& star_imports() const { return stars_; }  // `from m import *`
+  const Names& names() const { return parsed().names; }                        // of the top level; conditional branches all count
+  const std::vector<Binding>& star_imports() const { return parsed().stars; }  // `from m import *`
+  // False where the text, or what it imports with a star, cannot bind the name. Needs no parse.
+  bool may_bind(std::string_view name) const;
 
   // The function whose definition (or first decorator) begins on this 0-based line; null where none does.
   Node function_at(std::uint32_t line) const;
@@ -66,12 +70,17 @@ class Code {
   std::vector<Node> functions_named(std::string_view name) const;
 
  private:
+  struct Parsed {
+    SyntaxTree syntax;
+    Names names;
+    std::vector<Binding> stars;
+    std::unordered_map<std::uint32_t, Node> functions;
+  };
+  const Parsed& parsed() const;
+
   std::filesystem::path path_;
   Tree tree_;
-  SyntaxTree syntax_;
-  Names names_;
-  std::vector<Binding> stars_;
-  std::unordered_map<std::uint32_t, Node> functions_;
+  mutable std::unique_ptr<Parsed> parsed_;
 };
 
 // The names a block binds, in the order of the text: classes, functions, assignments, imports; conditional branches all count.

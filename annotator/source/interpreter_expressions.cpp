@@ -177,117 +177,6 @@ ValueId Interpreter::held_by_self(const std::string& name) {
   return child ? held : kUnknown;
 }
 
-ValueId Interpreter::subscript(Node node) {
-  const ValueId holder = evaluate(node.field("value"));
-  const Node key = node.field("subscript");
-  const ValueId index = key ? evaluate(key) : kUnknown;
-  const bool slice = key && key.is("slice");
-  std::vector<ValueId> out;
-  for (const ValueId one : e_.alternatives(holder)) {
-    const ValueId id = e_.object(one);
-    e_.construct(id);
-    const Value& value = e_.at(id);
-    if (const ValueId own = value.kind == Kind::instance ? e_.method(value.type, "__getitem__", id) : kUnknown;
-        e_.at(own).kind == Kind::function) {
-      out.push_back(call(own, {{.value = index}}, node));
-      continue;
-    }
-    if (value.entries.empty()) {
-      out.push_back(value.kind == Kind::external ? one : kUnknown);  // Generic[T]
-      continue;
-    }
-    if (slice) {
-      Value part{.kind = Kind::list, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_};
-      part.entries = value.entries;
-      for (Slot& slot : part.entries) slot.optional = true;
-      out.push_back(e_.add(std::move(part)));
-      continue;
-    }
-    const Value& at = e_.at(index);
-    std::vector<ValueId> exact;
-    const bool fixed = std::ranges::none_of(value.entries, [](const Slot& slot) { return !slot.loops.empty() || slot.optional; });
-    for (std::size_t i = 0; i < value.entries.size(); ++i) {
-      const bool by_name = at.kind == Kind::text && value.entries[i].name == at.name;
-      const bool by_place = at.kind == Kind::constant && fixed && std::to_string(i) == at.name;
-      if (by_name || by_place) exact.push_back(value.entries[i].value);
-    }
-    out.push_back(exact.empty() ? e_.add({.kind = Kind::element, .of = id, .ordered = false}) : e_.any(std::move(exact)));
-  }
-  return e_.any(std::move(out));
-}
-
-ValueId Interpreter::literal_list(Node node) {
-  const ValueId list =
-      e_.add({.kind = Kind::list, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_});
-  for (const Node& one : node.children()) {
-    if (one.is("list_splat")) {
-      const std::vector<Node> inner = one.children();
-      if (!inner.empty()) fill_all(list, evaluate(inner.front()), inner.front());
-    } else {
-      fill(list, evaluate(one), "", one);
-    }
-  }
-  return list;
-}
-
-ValueId Interpreter::dictionary(Node node) {
-  const ValueId map =
-      e_.add({.kind = Kind::mapping, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_});
-  for (const Node& pair : node.children()) {
-    const Node key = pair.field("key"), value = pair.field("value");
-    if (key && value) fill(map, evaluate(value), text_value(key), value);
-    if (pair.is("dictionary_splat")) {
-      for (const Node& inner : pair.children()) fill_all(map, evaluate(inner), inner);
-    }
-  }
-  return map;
-}
-
-ValueId Interpreter::comprehension(Node node) {
-  const Node body = node.field("body");
-  const bool pairs = body && body.is("pair");
-  const ValueId list = e_.add({.kind = pairs ? Kind::mapping : Kind::list,
-                               .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()),
-                               .branch_depth = e_.branch_depth_});
-  auto inner = std::make_shared<Scope>();
-  inner->outer = frame_.scope;
-  std::swap(inner, frame_.scope);  // `inner` now holds the names outside
-  bool optional = false;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
-  for (const Node& clause : node.children()) {
-    if (clause.is("for_in_clause")) {
-      const ValueId over = evaluate(clause.field("right"));
-      const std::uint32_t head = state(), end = state();
-      edge(at_, head);
-      edge(head, end);
-      at_ = head;
-      ends.emplace_back(head, end);
-      e_.loops_.push_back(e_.next_loop_++);
-      assign(clause.field("left"), element_of(over), clause);
-    } else if (clause.is("if_clause")) {
-      optional = true;
-      for (const Node& condition : clause.children()) evaluate(condition);
-      if (!ends.empty()) edge(at_, ends.back().first);
-    }
-  }
-  if (optional) ++e_.branch_depth_;
-  if (pairs) {
-    fill(list, evaluate(body.field("value")), text_value(body.field("key")), body.field("value"));
-  } else if (body) {
-    fill(list, evaluate(body), "", body);
-  }
-  if (optional) --e_.branch_depth_;
-  e_.loops_.resize(e_.loops_.size() - ends.size());
-  std::uint32_t after = at_;
-  for (auto one = ends.rbegin(); one != ends.rend(); ++one) {
-    edge(after, one->first);
-    after = one->second;
-  }
-  at_ = after;
-  std::swap(inner, frame_.scope);
-  return list;
-}
-
 // `a if c else b`, `a and b`, `a or b`.
 ValueId Interpreter::conditional(Node node) {
   const std::vector<Node> parts = node.children();
@@ -347,18 +236,6 @@ ValueId Interpreter::operation(Node node) {
 std::string Interpreter::text_value(Node node) {
   const Value& value = e_.at(evaluate(node));
   return value.kind == Kind::text ? value.name : "*";
-}
-
-ValueId Interpreter::element_of(ValueId iterable) {
-  std::vector<ValueId> out;
-  for (const ValueId one : e_.alternatives(iterable)) {
-    const ValueId id = e_.object(one);
-    const Value& value = e_.at(id);
-    const bool list = value.kind == Kind::list || (value.kind == Kind::instance && e_.container(value.type) != Container::none);
-    if (list) e_.construct(id);
-    out.push_back(list ? e_.add({.kind = Kind::element, .of = id}) : kUnknown);
-  }
-  return e_.any(std::move(out));
 }
 
 }  // namespace hotlens::source

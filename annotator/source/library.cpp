@@ -8,7 +8,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostFiles = 300;             // of a model; the largest of the corpus needs 40
+constexpr std::size_t kMostFiles = 300;             // by import, twice that by trace; a model of the corpus needs 40
 constexpr std::uintmax_t kLargestFile = 4'000'000;  // bytes; generated sources beyond that are nobody's model
 constexpr int kParents = 8;                         // folders above a file in which its absolute imports are looked for
 
@@ -26,12 +26,16 @@ bool usable(std::string_view path) {
 
 }  // namespace
 
-const Code* Library::file(const fs::path& named) {
+const Code* Library::file(const fs::path& path) {
+  return open(path, kMostFiles);
+}
+
+const Code* Library::open(const fs::path& named, std::size_t most) {
   std::error_code error;
   const fs::path path = fs::weakly_canonical(named, error);  // one file, one set of classes, by whatever links it is reached
   const auto [known, fresh] = files_.try_emplace(path);
   if (!fresh) return known->second.get();
-  if (files_.size() > kMostFiles || !fs::is_regular_file(path, error) || fs::file_size(path, error) > kLargestFile || error) {
+  if (files_.size() > most || !fs::is_regular_file(path, error) || fs::file_size(path, error) > kLargestFile || error) {
     return nullptr;
   }
   std::ifstream in(path, std::ios::binary);
@@ -84,7 +88,7 @@ const Code* Library::traced(std::string_view path) {
   for (const fs::path& root : roots_) {
     const fs::path wanted = path.starts_with('/') ? fs::path(path) : root / path;
     const bool contained = std::ranges::mismatch(root, wanted).in1 == root.end();
-    if (found == nullptr && contained && fs::is_regular_file(wanted, error)) found = file(wanted);
+    if (found == nullptr && contained && fs::is_regular_file(wanted, error)) found = open(wanted, 2 * kMostFiles);
   }
   return traced_[std::string(path)] = found;
 }

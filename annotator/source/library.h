@@ -31,6 +31,7 @@ class Library {
   const std::map<std::filesystem::path, std::unique_ptr<Code>>& files() const { return files_; }
 
  private:
+  const Code* open(const std::filesystem::path& path, std::size_t most);
   const Code* below(const std::filesystem::path& folder, std::string_view dotted);
 
   std::vector<std::filesystem::path> roots_;

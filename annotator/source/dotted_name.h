@@ -1,0 +1,17 @@
+// Dotted names of modules and what they hold: "torch.nn.Linear".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace hotlens::source {
+
+inline bool is_torch_name(std::string_view dotted) {
+  return dotted == "torch" || dotted.starts_with("torch.");
+}
+
+inline std::string last_part(std::string_view dotted) {
+  return std::string(dotted.substr(dotted.rfind('.') + 1));
+}
+
+}  // namespace hotlens::source
