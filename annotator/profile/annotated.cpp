@@ -76,24 +76,40 @@ Result<void> open_bundle(Annotated& annotated) {
   if (!model) return std::unexpected(model.error());
   annotated.manifest = std::move(*manifest);
   annotated.model = std::move(*model);
-  if (annotated.manifest->traces.size() > 1) {
-    annotated.issues.add("more-ranks", "the bundle holds traces of several ranks; the first is shown",
-                         static_cast<std::int64_t>(annotated.manifest->traces.size()) - 1);
+  return {};
+}
+
+// Takes one rank's trace and step times for those of the run.
+Result<void> choose_rank(Annotated& annotated, std::optional<std::int64_t> wanted) {
+  Manifest& manifest = *annotated.manifest;
+  const auto chosen = wanted ? std::ranges::find(manifest.traces, *wanted, &RankTrace::rank) : manifest.traces.begin();
+  if (chosen == manifest.traces.end()) {
+    std::string known;
+    for (const RankTrace& one : manifest.traces) known += (known.empty() ? "" : ", ") + std::to_string(one.rank);
+    return std::unexpected(
+        Error{ErrorCode::usage, "the bundle has no rank " + std::to_string(*wanted) + "; it holds " + known, annotated.path.string()});
+  }
+  annotated.trace_file = chosen->file;
+  annotated.rank = chosen->rank;
+  if (chosen != manifest.traces.begin()) {
+    manifest.plain_steps = chosen->plain_steps;
+    manifest.profiled_steps = chosen->profiled_steps;
   }
   return {};
 }
 
 }  // namespace
 
-Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace) {
+Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> rank) {
   Annotated annotated;
-  annotated.path = bundle_or_trace;
+  annotated.path = annotated.trace_file = bundle_or_trace;
   std::error_code status;
   const bool is_bundle = std::filesystem::is_directory(bundle_or_trace, status);
   if (is_bundle) {
     if (const Result<void> opened = open_bundle(annotated); !opened) return std::unexpected(opened.error());
+    if (const Result<void> chosen = choose_rank(annotated, rank); !chosen) return std::unexpected(chosen.error());
   }
-  Result<trace::Trace> trace = trace::read_file(is_bundle ? annotated.manifest->traces.front() : bundle_or_trace, annotated.issues);
+  Result<trace::Trace> trace = trace::read_file(annotated.trace_file, annotated.issues);
   if (!trace) return std::unexpected(trace.error());
   annotated.trace = std::move(*trace);
   annotated.forest = timeline::nest(annotated.trace);

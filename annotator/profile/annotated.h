@@ -24,11 +24,14 @@ struct Annotated {
   double alignment = 1.0;
   std::vector<timeline::StepFit> fit;  // by step; empty without a map step
   How how = How::none;
-  std::filesystem::path path;  // bundle folder or trace file
+  std::filesystem::path path;        // bundle folder or trace file
+  std::filesystem::path trace_file;  // what was read: the trace, or that of one rank of the bundle
+  std::int64_t rank = 0;             // of a bundle with several
   Issues issues;
 };
 
-Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace);
+// `rank` of a bundle that holds several; without it the one that wrote the bundle. A rank that is not there is an error.
+Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> rank = std::nullopt);
 
 // The numbers of an annotated trace; of the step at position `only` alone where that is given. Takes what it does not need twice: the
 // chains of a bundle without a map step are emptied.

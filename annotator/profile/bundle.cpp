@@ -224,7 +224,12 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
     manifest.warnings.push_back({text(warning, "code"), text(warning, "message"), whole(warning, "count").value_or(1)});
   }
   for (const Json& trace : objects(*json, "traces")) {
-    if (const auto path = contained(folder, text(trace, "file"))) manifest.traces.push_back(*path);
+    if (const auto path = contained(folder, text(trace, "file"))) {
+      manifest.traces.push_back({.file = *path,
+                                 .rank = whole(trace, "rank").value_or(0),
+                                 .plain_steps = times(trace, "plain_step_ns"),
+                                 .profiled_steps = times(trace, "profiled_step_ns")});
+    }
   }
   manifest.map_trace = contained(folder, text(*json, "map_trace"));
   if (manifest.traces.empty()) {

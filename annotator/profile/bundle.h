@@ -12,6 +12,13 @@
 
 namespace hotlens::profile {
 
+// What one process of the training recorded.
+struct RankTrace {
+  std::filesystem::path file;  // absolute
+  std::int64_t rank = 0;
+  std::vector<Ns> plain_steps, profiled_steps;
+};
+
 struct Manifest {
   std::string id, created, torch;
   std::vector<std::string> argv;
@@ -20,7 +27,7 @@ struct Manifest {
   std::vector<Ns> plain_steps, profiled_steps;
   std::optional<std::int64_t> samples_per_step;
   std::vector<Issue> warnings;
-  std::vector<std::filesystem::path> traces;  // absolute
+  std::vector<RankTrace> traces;  // of every rank, first the one that wrote the bundle
   std::optional<std::filesystem::path> map_trace;
 };
 

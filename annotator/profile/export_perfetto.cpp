@@ -268,7 +268,7 @@ Result<void> copy_with_tracks(const Annotated& annotated, const std::filesystem:
 }  // namespace
 
 Result<void> export_perfetto(const Annotated& annotated, std::ostream& out) {
-  const std::filesystem::path path = annotated.manifest ? annotated.manifest->traces.front() : annotated.path;
+  const std::filesystem::path& path = annotated.trace_file;
   std::error_code status;  // a pipe cannot be read twice
   if (is_whole(annotated.issues) && std::filesystem::is_regular_file(path, status)) return copy_with_tracks(annotated, path, out);
   out << fmt::format(R"({{"schemaVersion":1,"baseTimeNanoseconds":{},"traceEvents":[)", annotated.trace.base.count());

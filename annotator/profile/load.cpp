@@ -256,6 +256,14 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+std::vector<RankTimes> ranks_of(const Manifest& manifest) {
+  std::vector<RankTimes> ranks;
+  if (manifest.traces.size() < 2) return ranks;
+  const auto middle = [](const std::vector<Ns>& steps) { return steps.empty() ? std::nullopt : std::optional(median(steps)); };
+  for (const RankTrace& one : manifest.traces) ranks.push_back({one.rank, middle(one.plain_steps), middle(one.profiled_steps)});
+  return ranks;
+}
+
 void fill_run(const Annotated& annotated, Profile& profile) {
   if (annotated.manifest) {
     const Manifest& manifest = *annotated.manifest;
@@ -270,6 +278,8 @@ void fill_run(const Annotated& annotated, Profile& profile) {
     profile.devices = manifest.devices;
     if (!manifest.plain_steps.empty()) profile.plain_step = median(manifest.plain_steps);
     profile.samples_per_step = manifest.samples_per_step;
+    profile.rank = annotated.rank;
+    profile.ranks = ranks_of(manifest);
     profile.alignment = annotated.alignment;
     profile.warnings = manifest.warnings;
   } else {
@@ -305,8 +315,9 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<st
   return profile;
 }
 
-Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step) {
-  Result<Annotated> annotated = annotate(bundle_or_trace);
+Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step,
+                                            std::optional<std::int64_t> rank) {
+  Result<Annotated> annotated = annotate(bundle_or_trace, rank);
   if (!annotated) return std::unexpected(annotated.error());
   if (!step) return profile_of(*annotated, std::nullopt);
   const std::vector<timeline::StepSpan>& spans = annotated->steps.spans;

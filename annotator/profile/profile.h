@@ -202,6 +202,12 @@ struct Verdict {
   std::vector<Evidence> evidence;
 };
 
+// The step times of one process of a training over several: medians.
+struct RankTimes {
+  std::int64_t rank = 0;
+  std::optional<Ns> plain_step, profiled_step;
+};
+
 struct ModuleCalls;  // module_calls.h
 
 struct Profile {
@@ -216,7 +222,9 @@ struct Profile {
   std::optional<Ns> plain_step;     // median of the steps timed without a profiler
   std::optional<Ns> profiled_step;  // median of the measured steps
   std::optional<std::int64_t> samples_per_step;
-  double alignment = 1.0;  // share of the measured operators that found their twin in the map step
+  std::vector<RankTimes> ranks;  // of a bundle with several, in its order; else empty
+  std::int64_t rank = 0;         // the one that everything else here is of
+  double alignment = 1.0;        // share of the measured operators that found their twin in the map step
   std::vector<Step> steps;
   std::size_t representative = 0;    // the step nearest to the median; slices are on its axis
   std::vector<StageTimes> stages;    // in the order of the step; each stage once
@@ -250,8 +258,10 @@ struct Profile {
 Ns headline(const Times& times, bool has_device);
 
 // Reads a bundle folder or a trace file (.json, .json.gz). Blocks on I/O: call it off the main strand. With `step` (a Step::index) the
-// profile holds that step alone; ErrorCode::usage where there is none of that number.
-Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step = std::nullopt);
+// profile holds that step alone; ErrorCode::usage where there is none of that number. `rank`: of a bundle with several, the one to read;
+// without it the one that wrote the bundle.
+Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step = std::nullopt,
+                                            std::optional<std::int64_t> rank = std::nullopt);
 
 // Turns what a user types (bundle id, bundle folder, "latest", trace file) into a path. Searches `.hotlens/profiles` upward from `from`.
 Result<std::filesystem::path> resolve(std::string_view reference, const std::filesystem::path& from);

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 #include "annotator/profile/profile.h"
@@ -22,7 +23,8 @@ struct TextOptions {
 // Steps, stages, buckets, the module tree, the longest kernels and the verdict for people.
 std::string report_text(const Profile& profile, const TextOptions& options = {});
 
-// One JSON object a line for every complete event of a step, in file order.
-Result<void> report_events(const std::filesystem::path& bundle_or_trace, std::ostream& out);
+// One JSON object a line for every complete event of a step, in file order. `rank` as in annotate().
+Result<void> report_events(const std::filesystem::path& bundle_or_trace, std::ostream& out,
+                           std::optional<std::int64_t> rank = std::nullopt);
 
 }  // namespace hotlens::profile

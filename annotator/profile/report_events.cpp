@@ -82,8 +82,8 @@ class Lines {
 
 }  // namespace
 
-Result<void> report_events(const std::filesystem::path& bundle_or_trace, std::ostream& out) {
-  const Result<Annotated> annotated = annotate(bundle_or_trace);
+Result<void> report_events(const std::filesystem::path& bundle_or_trace, std::ostream& out, std::optional<std::int64_t> rank) {
+  const Result<Annotated> annotated = annotate(bundle_or_trace, rank);
   if (!annotated) return std::unexpected(annotated.error());
   Lines(*annotated).write(out);
   return {};

@@ -24,6 +24,13 @@ Json run_of(const Profile& profile) {
   run["steps"] = profile.steps.size();
   if (profile.plain_step) run["plain_step_ns"] = profile.plain_step->count();
   if (profile.profiled_step) run["profiled_step_ns"] = profile.profiled_step->count();
+  if (!profile.ranks.empty()) run["rank"] = profile.rank;
+  for (const RankTimes& one : profile.ranks) {
+    Json row = {{"rank", one.rank}};
+    if (one.plain_step) row["plain_step_ns"] = one.plain_step->count();
+    if (one.profiled_step) row["profiled_step_ns"] = one.profiled_step->count();
+    run["ranks"].push_back(std::move(row));
+  }
   return run;
 }
 

@@ -63,6 +63,7 @@ void add_report(CLI::App& app, Arguments& to) {
   verb->add_option("profile", to.report.profile, "bundle id, bundle folder, trace file or latest");
   CLI::Option* events = verb->add_flag("--events", to.report.events, "one JSON object a line for every event of a step");
   verb->add_option("--step", to.report.step, "the numbers of this step alone, by the number that the report gives it")->excludes(events);
+  verb->add_option("--rank", to.report.rank, "of a bundle with several ranks, the one to report");
   verb->add_flag("--unfold", to.report.unfold, "every module in a row of its own, equal and small ones too");
   add_format(*verb, to.report.format);
 }

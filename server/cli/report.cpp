@@ -13,10 +13,10 @@ int report(const ReportOptions& options) {
   const auto path = profile::resolve(options.profile, std::filesystem::current_path());
   if (!path) return fail(path.error());
   if (options.events) {
-    const auto written = profile::report_events(*path, std::cout);
+    const auto written = profile::report_events(*path, std::cout, options.rank);
     return written ? kDone : fail(written.error());
   }
-  const auto loaded = profile::load(*path, options.step);
+  const auto loaded = profile::load(*path, options.step, options.rank);
   if (!loaded) return fail(loaded.error());
   if (options.format == OutputFormat::json) {
     std::cout << profile::report_json(**loaded) << '\n';

@@ -17,6 +17,7 @@ struct ReportOptions {
   bool events = false;
   bool unfold = false;
   std::optional<std::int64_t> step;  // the numbers of this step alone
+  std::optional<std::int64_t> rank;  // of a bundle with several
 };
 int report(const ReportOptions& options);
 

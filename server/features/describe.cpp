@@ -168,6 +168,7 @@ std::string guess_note(const LineSummary& summary, const Profile& profile) {
 
 std::string provenance(const Profile& profile) {
   std::string out = "measured";
+  if (!profile.ranks.empty()) out += fmt::format(" on rank {} of {}", profile.rank, profile.ranks.size());
   if (profile.created.size() >= 16) out += " " + profile.created.substr(11, 5) + " UTC";
   for (const profile::Device& device : profile.devices) {
     if (device.kind != "cpu" || profile.devices.size() == 1) out += ", " + device.name;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "annotator/profile/report.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/profile/fixture.h"
 
@@ -144,6 +145,32 @@ TEST_CASE("slices lie on the axis of the representative step, one per run of the
   CHECK(slices[1].start == us(550));
   CHECK(slices[1].duration == us(170));
   CHECK(slices[1].direction == Direction::backward);
+}
+
+TEST_CASE("of several ranks the one asked for is read, and all are known by their step times") {
+  const TemporaryFolder folder;
+  Json manifest = manifest_json();
+  manifest["traces"] = {{{"file", "trace-0.json.gz"}, {"rank", 0}, {"plain_step_ns", {900000}}, {"profiled_step_ns", {1000000}}},
+                        {{"file", "trace-3.json.gz"}, {"rank", 3}, {"plain_step_ns", {1200000}}, {"profiled_step_ns", {1500000}}}};
+  const auto bundle = write_bundle(folder.path() / "b", manifest);
+  TraceWriter slower;
+  write_step(slower, 0, 0, 10, false);
+  write_text(bundle / "trace-3.json.gz", slower.text());
+
+  const auto first = load(bundle), other = load(bundle, std::nullopt, 3), none = load(bundle, std::nullopt, 1);
+  REQUIRE((first && other));
+  CHECK((*first)->rank == 0);
+  CHECK((*first)->steps.size() == 2);
+  CHECK((*other)->rank == 3);
+  CHECK((*other)->steps.size() == 1);
+  CHECK((*other)->plain_step == us(1200));
+  REQUIRE((*first)->ranks.size() == 2);
+  CHECK((*first)->ranks[1].plain_step == us(1200));
+  const std::string text = report_text(**first);
+  CHECK(text.find("rank 0 of 2 is shown; steps of 900 µs (rank 0) to 1.20 ms (rank 3), 25.0 % apart") != std::string::npos);
+  REQUIRE_FALSE(none);
+  CHECK(none.error().message == "the bundle has no rank 1; it holds 0, 3");
+  CHECK(loaded()->ranks.empty());
 }
 
 TEST_CASE("a bundle without a map step still knows modules, steps and stages") {
