@@ -29,7 +29,7 @@ def tokens(length=16):
     return torch.randint(3, 100, (2, length))
 
 
-def images(size=64, channels=3):
+def images(size=32, channels=3):
     return torch.randn(2, channels, size, size)
 
 
@@ -117,10 +117,10 @@ def resnet18():
 
 
 @of("torchvision")
-def densenet121():
+def densenet():
     import torchvision
 
-    return on(torchvision.models.densenet121(weights=None), images())
+    return on(torchvision.models.DenseNet(growth_rate=8, block_config=(2, 2, 2, 2), num_init_features=16, num_classes=4), images())
 
 
 @of("torchvision")
@@ -131,10 +131,11 @@ def mobilenet_v3():
 
 
 @of("torchvision")
-def swin_t():
+def swin():
     import torchvision
 
-    return on(torchvision.models.swin_t(weights=None), images(32))
+    sizes = dict(patch_size=[4, 4], embed_dim=16, depths=[1, 1, 2], num_heads=[2, 2, 2], window_size=[4, 4], num_classes=4)
+    return on(torchvision.models.SwinTransformer(**sizes), images())
 
 
 @of("timm")
@@ -148,7 +149,7 @@ def resnet26d():
 def vit_checkpointed():
     import timm
 
-    model = timm.create_model("vit_tiny_patch16_224", pretrained=False, img_size=64, depth=2)
+    model = timm.create_model("vit_tiny_patch16_224", pretrained=False, img_size=32, depth=2)
     model.set_grad_checkpointing(True)
     return on(model, images())
 
@@ -157,14 +158,7 @@ def vit_checkpointed():
 def convnext_atto():
     import timm
 
-    return on(timm.create_model("convnext_atto", pretrained=False), images())
-
-
-@of("timm")
-def hrnet_small():
-    import timm
-
-    return on(timm.create_model("hrnet_w18_small", pretrained=False), images())
+    return on(timm.create_model("convnext_atto", pretrained=False, depths=(1, 1, 1, 1)), images())
 
 
 @of("segmentation-models-pytorch")
@@ -197,14 +191,16 @@ def autoencoder_checkpointed():
 def monai_unet():
     from monai.networks.nets import UNet
 
-    return on(UNet(spatial_dims=2, in_channels=1, out_channels=2, channels=(8, 16, 32), strides=(2, 2), num_res_units=2), images(32, 1))
+    return on(
+        UNet(spatial_dims=2, in_channels=1, out_channels=2, channels=(8, 16, 32), strides=(2, 2), num_res_units=2), images(channels=1)
+    )
 
 
 @of("monai")
 def monai_segresnet():
     from monai.networks.nets import SegResNet
 
-    return on(SegResNet(spatial_dims=2, init_filters=8, in_channels=1, out_channels=2), images(32, 1))
+    return on(SegResNet(spatial_dims=2, init_filters=8, in_channels=1, out_channels=2), images(channels=1))
 
 
 @of("x-transformers")
@@ -219,7 +215,7 @@ def x_decoder():
 def lucid_vit():
     from vit_pytorch import ViT
 
-    return on(ViT(image_size=32, patch_size=8, num_classes=4, dim=32, depth=2, heads=2, mlp_dim=64), images(32))
+    return on(ViT(image_size=32, patch_size=8, num_classes=4, dim=32, depth=2, heads=2, mlp_dim=64), images())
 
 
 @of("torch-geometric")
@@ -230,26 +226,11 @@ def gat():
     return on(model, torch.randn(20, 16), torch.randint(0, 20, (2, 60)))
 
 
-@of("fastai")
-def xresnet():
-    from fastai.vision.models.xresnet import xresnet18
-
-    return on(xresnet18(n_out=4), images())
-
-
-@of("litgpt")
-def litgpt():
-    from litgpt import GPT, Config
-
-    sizes = dict(n_layer=2, n_embd=32, n_head=2, padded_vocab_size=100, block_size=32, intermediate_size=64)
-    return on(GPT(Config.from_name("pythia-14m", **sizes)), tokens())
-
-
 @of("efficientnet-pytorch")
 def efficientnet_b0():
     from efficientnet_pytorch import EfficientNet
 
-    return on(EfficientNet.from_name("efficientnet-b0"), images())
+    return on(EfficientNet.from_name("efficientnet-b0", width_coefficient=0.3, depth_coefficient=0.3), images())
 
 
 @of("torch")

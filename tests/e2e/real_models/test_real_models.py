@@ -18,6 +18,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 HOTLENS = os.environ["HOTLENS_BIN"]
 PYTHON = os.environ["HOTLENS_TEST_PYTHON"]
+MODELS_PYTHON = os.environ.get("HOTLENS_MODELS_PYTHON", "")
 TORCHVISION = HERE.parents[2] / "build" / "torchvision"
 
 
@@ -97,6 +98,10 @@ def test_transformers_trainer(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def torchvision_path() -> str:
+    """A folder for PYTHONPATH: of the models' environment where there is one, else of one package of its own."""
+    if MODELS_PYTHON:
+        code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        return subprocess.run([MODELS_PYTHON, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     if not (TORCHVISION / "torchvision").is_dir():
         command = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--target", str(TORCHVISION)]
         subprocess.run([*command, "torchvision==0.28.0", "pillow==12.0.0"], check=True, timeout=600)

@@ -29,10 +29,12 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Recorded
 
     def recorded(name: str) -> Recorded:
         if name not in known:
-            folder = tmp_path_factory.mktemp(name)
+            folder = tmp_path_factory.mktemp("recorded") / name
+            folder.mkdir()
             shutil.copy(HERE / "models.py", folder)
             environment = {**os.environ, "PYTHONPATH": str(folder), "HF_HUB_OFFLINE": "1"}
-            subprocess.run([PYTHON, str(HERE / "record.py"), f"models:{name}", str(folder)], cwd=folder, env=environment, check=True)
+            command = [PYTHON, str(HERE / "record.py"), "models", str(folder.parent), name]
+            subprocess.run(command, cwd=folder, env=environment, check=True)
             known[name] = folder, json.loads((folder / "truth.json").read_text())
         return known[name]
 

@@ -1,10 +1,11 @@
 """Records a bare trace of a model and, by other means than Hotlens, the line on which each of its modules was made.
 
-    record.py MODULE:FACTORY OUT      FACTORY() -> (model, run); run(model) is one forward that gives a loss
+    record.py MODULE OUT FACTORY…      MODULE.FACTORY() -> (model, run); run(model) is one forward that gives a loss
 
 Truth: the frames that stood on the stack when a module was given its name (a subclass of nothing of ours: nn.Module's own methods are
 wrapped while the factory runs). A named child belongs to the statement that names it, an entry of a container to the expressions that led
-to its constructor. Writes OUT/trace.json and OUT/truth.json: {frame name: {"path", "leaf", "lines": [[file, line], …]}}, lines 1-based.
+to its constructor. Writes OUT/FACTORY/trace.json and …/truth.json: {frame name: {"path", "leaf", "lines": [[file, line], …]}}, lines
+1-based.
 """
 
 from __future__ import annotations
@@ -78,15 +79,14 @@ class Truth:
         return self.made.get(id(child), named) if name.isdigit() else named
 
 
-def main() -> None:
-    module, factory = sys.argv[1].split(":")
-    out = Path(sys.argv[2])
+def record(factory: Any, out: Path) -> None:
     truth = Truth()
-    model, run = truth.capture(getattr(importlib.import_module(module), factory))
+    model, run = truth.capture(factory)
     run(model)
     with profile(activities=[ProfilerActivity.CPU], with_stack=True) as profiler:
         run(model).backward()
         profiler.step()
+    out.mkdir(parents=True, exist_ok=True)
     profiler.export_chrome_trace(str(out / "trace.json"))
 
     path_of = {id(m): path for path, m in reversed(list(model.named_modules()))}
@@ -108,4 +108,7 @@ def main() -> None:
     (out / "truth.json").write_text(json.dumps(rows))
 
 
-main()
+if __name__ == "__main__":
+    factories = importlib.import_module(sys.argv[1])
+    for name in sys.argv[3:]:
+        record(getattr(factories, name), Path(sys.argv[2]) / name)
