@@ -1,5 +1,7 @@
 #include "annotator/trace/decimal.h"
 
+#include <algorithm>
+
 namespace hotlens::trace {
 namespace {
 
@@ -91,6 +93,19 @@ std::optional<Ns> plain_microseconds(std::string_view text) {
   return Ns{value};
 }
 
+// Digits alone, or with white space behind them. Nothing for what needs the general way.
+std::optional<std::int64_t> plain_integer(std::string_view text) {
+  constexpr std::size_t kSafeDigits = 18;
+  std::int64_t value = 0;
+  std::size_t at = 0;
+  for (; at < text.size() && is_digit(text[at]); ++at) {
+    if (at == kSafeDigits) return std::nullopt;
+    value = value * 10 + (text[at] - '0');
+  }
+  if (at == 0 || std::ranges::any_of(text.substr(at), [](char c) { return c > ' '; })) return std::nullopt;
+  return value;
+}
+
 }  // namespace
 
 std::optional<Ns> microseconds(std::string_view text) {
@@ -101,6 +116,7 @@ std::optional<Ns> microseconds(std::string_view text) {
 }
 
 std::optional<std::int64_t> integer(std::string_view text) {
+  if (const std::optional<std::int64_t> plain = plain_integer(text)) return plain;
   return scaled(text, 0);
 }
 

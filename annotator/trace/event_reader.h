@@ -3,13 +3,28 @@
 
 #include <simdjson.h>
 
-#include <string_view>
-#include <unordered_map>
-#include <vector>
-
+#include "annotator/trace/fields.h"
 #include "annotator/trace/trace.h"
+#include "annotator/trace/vocabulary.h"
 
 namespace hotlens::trace {
+
+// Numbers of one kind that are small enough together for any sum of them to fit, whatever a trace says: 73 years, or 2 exabytes.
+class Total {
+ public:
+  static constexpr std::int64_t kMost = std::int64_t{1} << 61;
+
+  // Takes a number in, whatever its sign; false where the total would be too large.
+  bool add(std::int64_t number) {
+    const auto size = static_cast<std::uint64_t>(number < 0 ? -number : number);
+    if (size > static_cast<std::uint64_t>(kMost) - total_) return false;
+    total_ += size;
+    return true;
+  }
+
+ private:
+  std::uint64_t total_ = 0;
+};
 
 class EventReader {
  public:
@@ -27,35 +42,19 @@ class EventReader {
   void finish();
 
  private:
-  struct Raw;
-  struct Arguments;
-  simdjson::error_code read_fields(simdjson::ondemand::object object, Raw& raw);
-  simdjson::error_code read_arguments(simdjson::ondemand::value value, Arguments& arguments);
-  void keep(const Raw& raw);
+  void keep(const Fields& fields);
   void keep_sides(std::uint32_t event, Category category, const Arguments& arguments);
-  void keep_memory(const Raw& raw);
-  void keep_flow(const Raw& raw);
-  void keep_metadata(const Raw& raw);
-  ThreadId thread_of(std::string_view process, std::string_view thread);
-  ProcessId process_of(std::string_view process);
-  NameId name_of(std::string_view token);
-  Category category_of(const Raw& raw);
-  bool is_range(const Raw& raw, NameId name) const;
+  void keep_memory(const Fields& fields);
+  void keep_flow(const Fields& fields);
+  void keep_metadata(const Fields& fields);
 
   Trace& trace_;
   Issues& issues_;
+  Vocabulary vocabulary_;
   std::uint32_t next_index_ = 0;
+  Total time_, bytes_;
   bool correlated_ = false;  // device work tells its launch
   bool sequenced_ = false;   // backward operators tell their forward
-  Names tokens_;             // pid and tid texts, and categories
-  std::vector<std::optional<Category>> category_by_token_;
-  Names raw_names_;  // names as escaped in the file
-  std::vector<NameId> name_by_raw_;
-  std::vector<bool> annotation_by_name_, free_by_name_;  // by NameId: is_annotation_name, is_free_name
-  std::unordered_map<std::uint32_t, ProcessId> process_by_token_;
-  std::unordered_map<std::uint64_t, ThreadId> thread_by_tokens_;
-  std::string_view last_process_, last_thread_;
-  ThreadId last_;
 };
 
 }  // namespace hotlens::trace

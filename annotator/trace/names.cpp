@@ -2,27 +2,27 @@
 
 #include <cstring>
 
+#include "annotator/common/hash.h"
+
 namespace hotlens::trace {
 namespace {
 
 constexpr std::size_t kFirstSlots = 1024;
 
-// Eight bytes at a time, multiply and fold; quality is enough for a table that compares the text as well.
+// Eight bytes at a time, multiplied and folded.
 std::uint64_t hash_of(std::string_view text) {
-  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15ULL;
-  std::uint64_t hash = kMix ^ text.size();
+  const std::uint64_t key = hash_key();
+  std::uint64_t hash = text.size() ^ key;
   const char* at = text.data();
   std::size_t left = text.size();
-  for (; left >= 8; left -= 8, at += 8) {
+  const auto take = [&](std::size_t bytes) {
     std::uint64_t word = 0;
-    std::memcpy(&word, at, 8);
-    hash = (hash ^ word) * kMix;
-    hash ^= hash >> 32;
-  }
-  std::uint64_t tail = 0;
-  if (left > 0) std::memcpy(&tail, at, left);
-  hash = (hash ^ tail) * kMix;
-  return hash ^ (hash >> 29);
+    std::memcpy(&word, at, bytes);
+    hash = folded_product(hash ^ word, key);
+  };
+  for (; left >= 8; left -= 8, at += 8) take(8);
+  if (left > 0) take(left);
+  return folded_product(hash, key ^ 0x9e3779b97f4a7c15ULL);
 }
 
 }  // namespace

@@ -38,5 +38,7 @@ TEST_CASE("integers drop fractions and accept quotes") {
   CHECK(integer("42.9") == 42);
   CHECK(integer("\"7\"") == 7);
   CHECK(integer("-3") == -3);
+  CHECK(integer("1234567890123456789 \n") == 1234567890123456789);
+  CHECK_FALSE(integer("12 34").has_value());
   CHECK_FALSE(integer("18446744073709551615").has_value());
 }

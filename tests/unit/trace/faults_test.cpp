@@ -201,3 +201,18 @@ TEST_CASE("a repaired event is JSON that says the same") {
   CHECK(repaired("{\"a\": \"\\q\"}") == R"({"a": "\\q"})");
   CHECK(repaired(R"({"a": "b"})") == R"({"a": "b"})");
 }
+
+TEST_CASE("durations and sizes that no sum could hold are left out and counted, so that all others can be added up") {
+  std::string text = R"({"traceEvents":[)";
+  for (int i = 0; i < 6; ++i)
+    text += R"({"ph":"X","name":"a","cat":"cpu_op","pid":1,"tid":1,"ts":)" + std::to_string(i) + R"(,"dur":500000000000000},)";
+  text += R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":4000000000000000,"dur":1},)";
+  for (int i = 0; i < 4; ++i) {
+    text += R"({"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":1,"args":{"Bytes":-1000000000000000000,"Addr":1}},)";
+  }
+  const Read result = read(text + R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":7,"dur":1}]})");
+  CHECK(result.trace.events.size() == 5);
+  CHECK(name_at(result.trace, 4) == "b");
+  CHECK(result.trace.memory.size() == 2);
+  CHECK(result.count_of("unusable-event") == 2 + 1 + 2);
+}
