@@ -22,52 +22,6 @@ std::string microseconds(Ns time) {
   return fmt::format("{}{}.{:03}", time < Ns{} && whole == 0 ? "-" : "", whole, rest);
 }
 
-// Finds where the list of events ends in valid JSON that comes in parts: the root list, or the first one under "traceEvents".
-class ListEnd {
- public:
-  // The position of the closing bracket in `part`, the next of the text; npos where it comes later.
-  std::size_t find(std::string_view part) {
-    for (std::size_t at = 0; at < part.size(); ++at) {
-      const char c = part[at];
-      if (in_string_) {
-        in_string(c);
-      } else if (c == '"') {
-        in_string_ = true;
-        if (depth_ == 1) key_.clear();
-      } else if (c == '{' || c == '[') {
-        if (c == '[' && (depth_ == 0 || (depth_ == 1 && key_ == "traceEvents"))) list_depth_ = std::min(list_depth_, depth_);
-        if (depth_ > list_depth_) empty_ = false;
-        ++depth_;
-      } else if (c == '}' || c == ']') {
-        --depth_;
-        if (depth_ == list_depth_) return at;
-      }
-    }
-    return std::string_view::npos;
-  }
-
-  bool empty() const { return empty_; }
-
- private:
-  static constexpr std::size_t kLongestKey = 16;
-
-  void in_string(char c) {
-    if (depth_ == 1 && key_.size() < kLongestKey && c != '"') key_ += c;
-    if (escaped_) {
-      escaped_ = false;
-    } else if (c == '\\') {
-      escaped_ = true;
-    } else if (c == '"') {
-      in_string_ = false;
-    }
-  }
-
-  bool in_string_ = false, escaped_ = false, empty_ = true;
-  std::int64_t depth_ = 0;
-  std::int64_t list_depth_ = std::numeric_limits<std::int64_t>::max();
-  std::string key_;  // the last string of the root object
-};
-
 std::string_view text_of(trace::Category category) {
   using trace::Category;
   switch (category) {
@@ -240,29 +194,39 @@ bool is_whole(const Issues& issues) {
   return std::ranges::none_of(issues.items(), [&](const Issue& issue) { return std::ranges::find(kDamage, issue.code) != kDamage.end(); });
 }
 
-// The text of the trace as it is, with the tracks at the end of its list of events.
-Result<void> copy_with_tracks(const Annotated& annotated, const std::filesystem::path& path, std::ostream& out) {
+// Copies at most `most` bytes and returns how many there were.
+Result<std::size_t> copy(trace::Source& source, std::size_t most, std::ostream& out) {
   constexpr std::size_t kPart = std::size_t{1} << 20;  // bytes in memory at a time
+  std::string part(std::min(kPart, most), '\0');
+  for (std::size_t copied = 0;;) {
+    const std::size_t wanted = std::min(part.size(), most - copied);
+    const Result<std::size_t> got = source.read({part.data(), wanted});
+    if (!got) return got;
+    out << std::string_view(part).substr(0, *got);
+    copied += *got;
+    if (*got < wanted || copied == most) return copied;
+  }
+}
+
+// The text of the trace as it is, with the tracks at the end of its list of events.
+Result<void> copy_with_tracks(const Annotated& annotated, const trace::ListEnd& list, const std::filesystem::path& path,
+                              std::ostream& out) {
   Result<trace::Source> source = trace::Source::open(path);
   if (!source) return std::unexpected(source.error());
-  std::string part(kPart, '\0');
-  ListEnd list;
-  bool found = false;
-  for (;;) {
-    const Result<std::size_t> got = source->read(part);
-    if (!got) return std::unexpected(got.error());
-    if (*got == 0) break;
-    const std::string_view text = std::string_view(part).substr(0, *got);
-    const std::size_t end = found ? std::string_view::npos : list.find(text);
-    out << text.substr(0, end);
-    if (end == std::string_view::npos) continue;
-    found = true;
-    Events events(out, list.empty());
-    Added(annotated, events).write();
-    out << "\n" << text.substr(end);
+  const Result<std::size_t> front = copy(*source, list.at, out);
+  if (!front) return std::unexpected(front.error());
+  char bracket = '\0';
+  const Result<std::size_t> got = source->read({&bracket, 1});
+  if (!got) return std::unexpected(got.error());
+  if (bracket != ']') {
+    return std::unexpected(Error{ErrorCode::malformed, "the trace was changed while it was read; export it again", path.string()});
   }
-  if (found) return {};
-  return std::unexpected(Error{ErrorCode::malformed, "the list of events ends nowhere; record the trace again", path.string()});
+  Events events(out, list.empty);
+  Added(annotated, events).write();
+  out << "\n]";
+  const Result<std::size_t> rest = copy(*source, std::numeric_limits<std::size_t>::max(), out);
+  if (!rest) return std::unexpected(rest.error());
+  return {};
 }
 
 }  // namespace
@@ -270,7 +234,10 @@ Result<void> copy_with_tracks(const Annotated& annotated, const std::filesystem:
 Result<void> export_perfetto(const Annotated& annotated, std::ostream& out) {
   const std::filesystem::path& path = annotated.trace_file;
   std::error_code status;  // a pipe cannot be read twice
-  if (is_whole(annotated.issues) && std::filesystem::is_regular_file(path, status)) return copy_with_tracks(annotated, path, out);
+  const std::optional<trace::ListEnd>& list = annotated.trace.list_end;
+  if (list && is_whole(annotated.issues) && std::filesystem::is_regular_file(path, status)) {
+    return copy_with_tracks(annotated, *list, path, out);
+  }
   out << fmt::format(R"({{"schemaVersion":1,"baseTimeNanoseconds":{},"traceEvents":[)", annotated.trace.base.count());
   Events events(out, true);
   write_anew(annotated.trace, events);

@@ -13,6 +13,12 @@ namespace ondemand = simdjson::ondemand;
 using simdjson::error_code;
 
 constexpr std::size_t kPart = 32 * 1024;  // bytes parsed at once in a window with a fault: some 80 events
+constexpr std::size_t kLeastPart = 512;   // where every element has one
+constexpr std::size_t kGlance = 512;      // bytes looked at first to find an element's end: most events are shorter
+
+// Bytes looked at to find the ends of damaged elements, for every byte of text. Real faults need two or three; a text made to be slow would
+// need its own length for each element.
+constexpr std::size_t kPatience = 16;
 constexpr std::string_view kSeparators = " \t\r\n,";
 
 // Where the list ends behind an element that begins at the front but never ends, for a quote too many: the bracket behind its last `}`.
@@ -58,12 +64,17 @@ bool EventList::read() {
     const std::size_t seen = reader_.seen();
     if (text.front() == ']') {
       const Bracket found = bracket();
+      if (found == Bracket::closes) end_ = text_.consumed();
       text_.consume(1);
       if (found == Bracket::closes) return true;
       closed = true;
       if (!read_until(text_.consumed() + kPart)) return closed && reader_.seen() == seen;
     } else if (const std::size_t cut = last_boundary(text.substr(0, limit_)); cut == kNowhere) {
       if (limit_ >= text.size() && more()) continue;
+      if (limit_ < kPart) {
+        limit_ *= 2;  // one element is longer than that
+        continue;
+      }
       if (!read_until(text_.consumed() + std::min(limit_, text_.rest().size()))) return closed && reader_.seen() == seen;
     } else {
       const std::size_t end = text_.consumed() + cut;
@@ -72,7 +83,10 @@ bool EventList::read() {
         limit_ = kPart;
         continue;
       }
-      if (parsed == Parsed::until_fault) limit_ = kPart;
+      // The next part is as long as twice what this one gave, so that what is parsed in vain stays in proportion.
+      const std::size_t given = text_.consumed() - (end - cut);
+      if (parsed == Parsed::until_fault) limit_ = std::clamp(2 * given, kLeastPart, kPart);
+      if (parsed == Parsed::whole && limit_ < kPart) limit_ *= 2;
       if (parsed == Parsed::until_fault && !read_one()) return closed && reader_.seen() == seen;
       if (parsed == Parsed::nothing && !read_until(end)) return closed && reader_.seen() == seen;
     }
@@ -165,6 +179,13 @@ void EventList::keep_or_count(std::string_view piece) {
   reader_.skip();
 }
 
+// How far to look for the end of the element at the front.
+std::size_t EventList::patience() const {
+  constexpr std::size_t kAtLeast = std::size_t{1} << 20;
+  const std::size_t budget = kPatience * std::max(text_.total(), kAtLeast);
+  return looked_ < budget ? kNowhere : kGlance;
+}
+
 // Reads the element at the front, whatever is wrong with it, and consumes it. False where the text ends before the element does.
 bool EventList::read_one() {
   const std::size_t open = text_.rest().find_first_of("{]");
@@ -173,12 +194,15 @@ bool EventList::read_one() {
   if (text_.rest().front() == ']') return true;
   std::size_t next = kNowhere;  // start of the event after this one
   std::size_t end = kNowhere;
-  for (;;) {
-    const std::string_view text = text_.rest();
+  for (std::size_t horizon = kGlance;; horizon *= 2) {
+    if (horizon > patience()) return skip_near();
+    while (text_.rest().size() < horizon && more()) continue;  // what is seen must not depend on where a window ends
+    const std::string_view text = text_.rest().substr(0, horizon);
+    looked_ += text.size();
     next = next_event(text, 1, phase_first_);
     end = end_of_brackets(text.substr(0, next), 0);
     if (end != kNowhere || next != kNowhere) break;
-    if (more()) continue;
+    if (text.size() == horizon) continue;
     next = end_of_list(text_.rest());
     if (next == kNowhere) return false;
     break;
@@ -190,6 +214,14 @@ bool EventList::read_one() {
   keep_or_count(text.substr(0, end));
   text_.consume(overran ? next : end);
   return true;
+}
+
+// Leaves out the element at the front without knowing its end: reading goes on at the next bracket that may begin another.
+bool EventList::skip_near() {
+  issues_.add("broken-event", "an event in the trace is damaged and was left out");
+  reader_.skip();
+  text_.consume(std::min(text_.rest().find_first_of("{]", 1), text_.rest().size()));
+  return !text_.rest().empty() || more();
 }
 
 }  // namespace hotlens::trace

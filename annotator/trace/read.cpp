@@ -101,7 +101,10 @@ class Reader {
   // Whether the list ended, so that members may follow.
   bool read_list() {
     listed_ = true;
-    closed_ = EventList(text_, events_, issues_).read();
+    const std::uint32_t before = events_.seen();
+    EventList list(text_, events_, issues_);
+    closed_ = list.read();
+    if (list.end()) trace_.list_end = {*list.end(), events_.seen() == before};
     if (closed_) return true;
     issues_.add("truncated-trace",
                 "the trace breaks off at byte " + std::to_string(text_.total()) + "; every whole event before that was kept");

@@ -135,6 +135,12 @@ struct Recording {
   bool legacy = false;  // the array of the profiler before Kineto: no correlation, no stacks, no shapes
 };
 
+// Where more events could be put into the text as it is.
+struct ListEnd {
+  std::size_t at = 0;  // the bracket that closes the list of events: bytes from the start of the text, inflated
+  bool empty = false;  // the list holds no element
+};
+
 struct Trace {
   Events events;
   Inputs inputs;
@@ -150,6 +156,7 @@ struct Trace {
   Ns base{};         // start of the time axis since the epoch; 0 where times are absolute already
   bool hip = false;  // recorded on ROCm
   std::size_t json_bytes = 0;
+  std::optional<ListEnd> list_end;  // of the last list where a text has several; nothing where it is cut
 };
 
 // Blocks on I/O. The error names the file, the place and what could not be read.
