@@ -1,5 +1,6 @@
 #include "annotator/profile/annotated.h"
 
+#include <algorithm>
 #include <string>
 
 #include "annotator/profile/fit.h"
@@ -65,6 +66,20 @@ void find_owners(Annotated& annotated) {
   annotated.how = how_known(annotated.owners.source);
 }
 
+// Every module has numbers for every step. A recording with very many of both is shown from its beginning, as far as they fit.
+void limit_steps(Annotated& annotated) {
+  constexpr std::size_t kMostNumbers = std::size_t{1} << 22;  // modules by steps: half a gigabyte
+  const std::size_t modules = annotated.model ? annotated.model->modules.size() : annotated.owners.found.size();
+  std::vector<timeline::StepSpan>& steps = annotated.steps.spans;
+  const std::size_t most = std::max<std::size_t>(1, kMostNumbers / std::max<std::size_t>(1, modules));
+  if (steps.size() <= most) return;
+  annotated.issues.add("more-steps",
+                       "the trace holds " + std::to_string(steps.size()) + " steps of " + std::to_string(modules) + " modules; the first " +
+                           std::to_string(most) + " are shown",
+                       static_cast<std::int64_t>(steps.size() - most));
+  steps.resize(most);
+}
+
 Result<void> open_bundle(Annotated& annotated) {
   if (annotated.path.extension() == ".partial") {
     return std::unexpected(
@@ -126,6 +141,7 @@ Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::op
                          static_cast<std::int64_t>(annotated.steps.other_processes));
   }
   find_owners(annotated);
+  limit_steps(annotated);
   annotated.account = timeline::account(annotated.trace, annotated.forest, annotated.steps, annotated.owners);
   return annotated;
 }

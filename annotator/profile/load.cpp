@@ -94,9 +94,10 @@ std::vector<Module> recorded_modules(const Model& model) {
 // The path is the chain of names from the root. In frames "Linear_3" is class and a counter; a range says nothing of the class.
 std::vector<Module> found_modules(const std::vector<timeline::FoundModule>& found, How how) {
   std::vector<Module> modules;
+  std::vector<std::string> paths = timeline::paths_of(found);
   for (const timeline::FoundModule& entry : found) {
     Module module;
-    module.path = entry.parent == kNothing ? entry.name : modules[entry.parent].path + "/" + entry.name;
+    module.path = std::move(paths[modules.size()]);
     if (how == How::frames) module.class_name = entry.name.substr(0, entry.name.rfind('_'));
     if (entry.parent != kNothing) module.parent = ModuleId{entry.parent};
     module.how = how;
@@ -306,8 +307,9 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<st
     profile->module_calls = std::make_shared<const ModuleCalls>(module_calls(annotated.trace, annotated.steps));
   }
   profile->verdict = judge(*profile);
+  Differences differences(*profile);
   for (std::size_t step = 0; step < profile->steps.size(); ++step) {
-    if (profile->steps[step].outlier) profile->steps[step].differences = differences(*profile, step);
+    if (profile->steps[step].outlier) profile->steps[step].differences = differences.of(step);
   }
   const std::vector<Issue>& survived = annotated.issues.items();
   profile->warnings.insert(profile->warnings.end(), survived.begin(), survived.end());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "annotator/common/hash.h"
 #include "annotator/profile/stack.h"
 
 namespace hotlens::profile {
@@ -23,9 +24,7 @@ class Ledger {
  public:
   explicit Ledger(const MemoryInput& input) : input_(input), events_(input.trace.memory), stack_(input.module_parent.size()) {
     result_.modules.resize(input.module_parent.size());
-    for (std::uint32_t thread = 0; thread < input.forest.threads.size(); ++thread) {
-      threads_[input.forest.threads[thread].id.index] = thread;
-    }
+    for (const Forest::Thread& thread : input.forest.threads) threads_.try_emplace(thread.id.index, input.forest, thread, false);
   }
 
   MemoryUse run() && {
@@ -47,11 +46,13 @@ class Ledger {
  private:
   struct Window {
     Ns start{}, end{};
+    std::uint32_t thread = 0;  // trace::ThreadId
   };
   struct Block {
-    std::int64_t bytes = 0;
+    std::int64_t address = 0, bytes = 0;
     Ns time{};
     Owner owner;
+    bool held = true;
   };
   struct Level {
     std::int64_t base = 0, most = 0;
@@ -80,22 +81,17 @@ class Ledger {
       if (owner.stage == Stage::backward) backward_until_ = std::max(backward_until_.value_or(Ns::min()), forest.end[node]);
       const bool call = forest.kind[node] == Kind::call || forest.kind[node] == Kind::frame;
       if (!call || owner.call == kNothing || owner.direction != Direction::forward) continue;
-      if (input_.owners.calls.depth[owner.call] == 1) windows.push_back({forest.start[node], forest.end[node]});
+      if (input_.owners.calls.depth[owner.call] == 1) {
+        windows.push_back({forest.start[node], forest.end[node], input_.trace.events.thread[forest.event[node]].index});
+      }
     }
     std::ranges::stable_sort(windows, {}, &Window::end);
     return windows;
   }
 
-  Owner owner_at(std::uint32_t event) const {
+  Owner owner_at(std::uint32_t event) {
     const auto thread = threads_.find(events_.thread[event].index);
-    if (thread == threads_.end()) return {};
-    const Forest& forest = input_.forest;
-    const auto [id, process, begin, end] = forest.threads[thread->second];
-    const auto first = forest.start.begin();
-    const auto after = std::upper_bound(first + begin, first + end, events_.time[event]) - first;
-    if (after == begin) return {};
-    auto node = static_cast<std::uint32_t>(after - 1);
-    while (node != kNoNode && forest.end[node] <= events_.time[event]) node = forest.parent[node];
+    const std::uint32_t node = thread == threads_.end() ? kNoNode : thread->second.at(events_.time[event]);
     return node == kNoNode ? Owner{} : input_.owners.of[node];
   }
 
@@ -111,11 +107,19 @@ class Ledger {
     if (owner.direction == Direction::forward) raise(owner, running_ - bytes);
     const std::int64_t address = events_.address[event];
     if (address == trace::kNone) return;
-    if (bytes > 0) {
-      live_[address] = {bytes, events_.time[event], owner};
-    } else {
-      live_.erase(address);
-    }
+    release(address);
+    if (bytes <= 0) return;
+    const std::uint32_t thread = events_.thread[event].index;
+    std::vector<Block>& blocks = blocks_[thread];
+    live_[address] = {thread, blocks.size()};
+    blocks.push_back({.address = address, .bytes = bytes, .time = events_.time[event], .owner = owner});
+  }
+
+  void release(std::int64_t address) {
+    const auto found = live_.find(address);
+    if (found == live_.end()) return;
+    blocks_[found->second.first][found->second.second].held = false;
+    live_.erase(found);
   }
 
   // How far each open call has risen above what was held when it made its first allocation.
@@ -134,20 +138,27 @@ class Ledger {
 
   static void add(std::optional<Bytes>& sum, std::int64_t bytes) { sum = sum.value_or(Bytes{}) + Bytes{bytes}; }
 
+  // Calls of one thread do not overlap, so each block is looked at once.
   void hold_activations(const Window& window) {
-    for (const auto& [address, block] : live_) {
-      if (block.time < window.start || block.time >= window.end || block.owner.direction != Direction::forward) continue;
-      for (const std::uint32_t module : modules_of(block.owner)) add(result_.modules[module].activations, block.bytes);
+    const std::vector<Block>& blocks = blocks_[window.thread];
+    for (auto block = std::ranges::lower_bound(blocks, window.start, {}, &Block::time); block != blocks.end(); ++block) {
+      if (block->time >= window.end) break;
+      if (!block->held || block->owner.direction != Direction::forward) continue;
+      for (const std::uint32_t module : modules_of(block->owner)) add(result_.modules[module].activations, block->bytes);
     }
   }
 
   void hold_gradients() {
-    for (const auto& [address, block] : live_) {
-      if (block.owner.stage != Stage::backward || block.owner.direction != Direction::backward) continue;
-      for (const std::uint32_t module : modules_of(block.owner)) add(result_.modules[module].gradients, block.bytes);
+    for (auto& [thread, blocks] : blocks_) {
+      for (Block& block : blocks) {
+        if (!block.held || block.owner.stage != Stage::backward) continue;
+        if (block.owner.direction == Direction::backward) {
+          for (const std::uint32_t module : modules_of(block.owner)) add(result_.modules[module].gradients, block.bytes);
+        }
+        release(block.address);
+      }
     }
     backward_until_ = std::nullopt;
-    std::erase_if(live_, [](const auto& entry) { return entry.second.owner.stage == Stage::backward; });
   }
 
   void settle_temporary() {
@@ -163,10 +174,11 @@ class Ledger {
   const MemoryEvents& events_;
   MemoryUse result_;
   Stack stack_;
-  std::unordered_map<std::uint32_t, std::uint32_t> threads_;  // by thread id: into Forest::threads
-  std::unordered_map<std::int64_t, Block> live_;              // by address
-  std::unordered_map<std::uint32_t, Level> levels_;           // by call
-  std::int64_t running_ = 0;                                  // allocated less freed since the step began
+  std::unordered_map<std::uint32_t, timeline::Innermost> threads_;                            // by thread id
+  std::unordered_map<std::uint32_t, std::vector<Block>> blocks_;                              // by thread id, in order of time
+  std::unordered_map<std::int64_t, std::pair<std::uint32_t, std::size_t>, NumberHash> live_;  // by address: thread id, and which block
+  std::unordered_map<std::uint32_t, Level> levels_;                                           // by call
+  std::int64_t running_ = 0;                                                                  // allocated less freed since the step began
   std::optional<Ns> backward_until_;
 };
 

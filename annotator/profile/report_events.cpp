@@ -22,15 +22,12 @@ std::string_view direction_of(const Owner& owner) {
 
 // Paths as the module table of the profile has them, by module.
 std::vector<std::string> module_paths(const Annotated& annotated) {
-  std::vector<std::string> paths;
   if (annotated.model) {
+    std::vector<std::string> paths;
     for (const ModelModule& module : annotated.model->modules) paths.push_back(module.path);
     return paths;
   }
-  for (const timeline::FoundModule& module : annotated.owners.found) {
-    paths.push_back(module.parent == kNothing ? module.name : paths[module.parent] + "/" + module.name);
-  }
-  return paths;
+  return timeline::paths_of(annotated.owners.found);
 }
 
 class Lines {

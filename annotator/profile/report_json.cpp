@@ -36,6 +36,7 @@ Json run_of(const Profile& profile) {
 
 Json steps_of(const Profile& profile) {
   Json steps = Json::array();
+  const bool device = profile.has_device();
   for (const Step& step : profile.steps) {
     steps.push_back({{"index", step.index},
                      {"start_ns", step.start.count()},
@@ -44,7 +45,7 @@ Json steps_of(const Profile& profile) {
                      {"outlier", step.outlier}});
     Json& row = steps.back();
     if (step.confidence) row["confidence"] = *step.confidence;
-    if (profile.has_device()) {
+    if (device) {
       row["idle_ns"] = (step.wall - step.device).count();
       row["carried_ns"] = step.carried.count();
       row["communication_ns"] = step.communication.count();

@@ -146,10 +146,10 @@ std::vector<ModuleName> names_of_modules(const Annotated& annotated) {
     for (const ModelModule& module : annotated.model->modules) names.push_back({module.path, module.class_name});
     return names;
   }
+  std::vector<std::string> paths = timeline::paths_of(annotated.owners.found);
   for (const timeline::FoundModule& module : annotated.owners.found) {
     const bool frames = annotated.owners.source == timeline::ModuleSource::frames;  // a range says nothing of the class
-    names.push_back({module.parent == kNothing ? module.name : names[module.parent].path + "/" + module.name,
-                     frames ? module.name.substr(0, module.name.rfind('_')) : std::string()});
+    names.push_back({std::move(paths[names.size()]), frames ? module.name.substr(0, module.name.rfind('_')) : std::string()});
   }
   return names;
 }

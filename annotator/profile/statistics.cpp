@@ -20,47 +20,20 @@ Ns median_wall(const std::vector<Step>& steps) {
   return median(std::move(walls));
 }
 
-Ns excess(const std::vector<Ns>& values, std::size_t step) {
-  return step < values.size() ? values[step] - median(values) : Ns{};
-}
-
 // In the direction of the whole: how much of `whole` the part explains; negative where it goes the other way.
 double share(Ns part, Ns whole) {
   return whole == Ns{} ? 0 : static_cast<double>(part.count()) / static_cast<double>(whole.count());
 }
 
 // Host time of a module in both directions: what it added to the wall, waiting included.
-Ns module_excess(const Module& module, std::size_t step) {
+Ns host_time(const Module& module, std::size_t step) {
+  return module.forward[step].cpu_total + module.backward[step].cpu_total;
+}
+
+Ns median_of(const Module& module) {
   std::vector<Ns> values(std::min(module.forward.size(), module.backward.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = module.forward[i].cpu_total + module.backward[i].cpu_total;
-  return excess(values, step);
-}
-
-void add_buckets(const Profile& profile, std::size_t step, Ns whole, std::vector<Difference>& found) {
-  std::vector<Difference> buckets;
-  for (const BucketTimes& bucket : profile.buckets) {
-    const Ns part = excess(bucket.wall, step);
-    if (share(part, whole) > 0) buckets.push_back({"bucket " + std::string(name(bucket.bucket)), part});
-  }
-  std::ranges::stable_sort(buckets, std::ranges::greater{}, [&](const Difference& each) { return share(each.excess, whole); });
-  double explained = 0;
-  for (Difference& each : buckets) {
-    if (explained >= kExplained) break;
-    explained += share(each.excess, whole);
-    found.push_back(std::move(each));
-  }
-}
-
-void add_module(const Profile& profile, std::size_t step, Ns whole, std::vector<Difference>& found) {
-  ModuleId deepest;
-  for (std::uint32_t module = 0; module < profile.modules.size(); ++module) {
-    const ModuleId parent = profile.modules[module].parent;
-    if (parent != deepest) continue;  // parents stand before children: only what is directly inside the last one found can be deeper
-    if (share(module_excess(profile.modules[module], step), whole) >= kHeldByModule) deepest = ModuleId{module};
-  }
-  if (!deepest.valid()) return;
-  const Module& module = profile.at(deepest);
-  found.push_back({"module " + (module.path.empty() ? module.class_name : module.path), module_excess(module, step)});
+  for (std::size_t step = 0; step < values.size(); ++step) values[step] = host_time(module, step);
+  return median(std::move(values));
 }
 
 }  // namespace
@@ -77,13 +50,53 @@ Spread spread(std::vector<Ns> values) {
   return {at(1), median(values), at(9)};
 }
 
-std::vector<Difference> differences(const Profile& profile, std::size_t step) {
+Differences::Differences(const Profile& profile) : profile_(profile), wall_(median_wall(profile.steps)), modules_(profile.modules.size()) {
+  for (const BucketTimes& bucket : profile.buckets) buckets_.push_back(median(bucket.wall));
+}
+
+std::vector<Difference> Differences::of(std::size_t step) {
   std::vector<Difference> found;
-  const Ns whole = profile.steps[step].wall - median_wall(profile.steps);
+  const Ns whole = profile_.steps[step].wall - wall_;
   if (whole == Ns{}) return found;
-  add_buckets(profile, step, whole, found);
-  add_module(profile, step, whole, found);
+  add_buckets(step, whole, found);
+  add_module(step, whole, found);
   return found;
+}
+
+void Differences::add_buckets(std::size_t step, Ns whole, std::vector<Difference>& found) const {
+  std::vector<Difference> buckets;
+  for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
+    const BucketTimes& times = profile_.buckets[bucket];
+    const Ns part = step < times.wall.size() ? times.wall[step] - buckets_[bucket] : Ns{};
+    if (share(part, whole) > 0) buckets.push_back({"bucket " + std::string(name(times.bucket)), part});
+  }
+  std::ranges::stable_sort(buckets, std::ranges::greater{}, [&](const Difference& each) { return share(each.excess, whole); });
+  double explained = 0;
+  for (Difference& each : buckets) {
+    if (explained >= kExplained) break;
+    explained += share(each.excess, whole);
+    found.push_back(std::move(each));
+  }
+}
+
+void Differences::add_module(std::size_t step, Ns whole, std::vector<Difference>& found) {
+  ModuleId deepest;
+  for (std::uint32_t module = 0; module < profile_.modules.size(); ++module) {
+    const ModuleId parent = profile_.modules[module].parent;
+    if (parent != deepest) continue;  // parents stand before children: only what is directly inside the last one found can be deeper
+    if (share(module_excess(module, step), whole) >= kHeldByModule) deepest = ModuleId{module};
+  }
+  if (!deepest.valid()) return;
+  const Module& module = profile_.at(deepest);
+  found.push_back({"module " + (module.path.empty() ? module.class_name : module.path), module_excess(deepest.index, step)});
+}
+
+Ns Differences::module_excess(std::uint32_t module, std::size_t step) {
+  const Module& of = profile_.modules[module];
+  if (step >= std::min(of.forward.size(), of.backward.size())) return Ns{};
+  std::optional<Ns>& usual = modules_[module];
+  if (!usual) usual = median_of(of);
+  return host_time(of, step) - *usual;
 }
 
 void mark_outliers(std::vector<Step>& steps) {

@@ -1,6 +1,7 @@
 // Over steps: medians and spread, the representative step, outliers and what made them differ.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "annotator/profile/profile.h"
@@ -21,7 +22,22 @@ void mark_outliers(std::vector<Step>& steps);
 std::size_t representative(const std::vector<Step>& steps);
 
 // What most of an outlier's excess over the median step consists of: the buckets that make up four fifths of it, then the innermost module
-// that holds half of it.
-std::vector<Difference> differences(const Profile& profile, std::size_t step);
+// that holds half of it. Medians are found once, so that a run with many outliers costs no more than one with many steps.
+class Differences {
+ public:
+  // `profile` must outlive this.
+  explicit Differences(const Profile& profile);
+  std::vector<Difference> of(std::size_t step);
+
+ private:
+  void add_buckets(std::size_t step, Ns whole, std::vector<Difference>& found) const;
+  void add_module(std::size_t step, Ns whole, std::vector<Difference>& found);
+  Ns module_excess(std::uint32_t module, std::size_t step);
+
+  const Profile& profile_;
+  Ns wall_;                                 // median
+  std::vector<Ns> buckets_;                 // medians, as Profile::buckets
+  std::vector<std::optional<Ns>> modules_;  // medians of host time, as Profile::modules, where known
+};
 
 }  // namespace hotlens::profile

@@ -19,6 +19,10 @@ using timeline::Piece;
 using timeline::StepAccount;
 using timeline::Work;
 
+// Names that are told apart. Real recordings have some hundred; a trace in which every name is another would make a table as long as
+// itself.
+constexpr std::size_t kMostKernels = 10'000;
+
 class Collector {
  public:
   explicit Collector(const UsageInput& input)
@@ -60,7 +64,12 @@ class Collector {
 
   const KernelName& parts_of(trace::NameId name) {
     std::optional<KernelName>& parts = parts_[name.index];
-    if (!parts) parts = has_device_ ? kernel_name(input_.trace.names[name]) : operator_name(input_.trace.names[name]);
+    if (parts) return *parts;
+    if (++understood_ > kMostKernels) {
+      parts = rest_;
+    } else {
+      parts = has_device_ ? kernel_name(input_.trace.names[name]) : operator_name(input_.trace.names[name]);
+    }
     return *parts;
   }
 
@@ -103,8 +112,10 @@ class Collector {
   }
 
   void add(const Owner& owner, trace::NameId name, Ns time, std::int64_t calls = 1) {
-    const auto [known, fresh] = kernel_of_.try_emplace(name.index, static_cast<std::uint32_t>(result_.kernels.size()));
-    if (fresh) result_.kernels.push_back({std::string(input_.trace.names[name]), parts_of(name)});
+    const auto next = static_cast<std::uint32_t>(std::min(result_.kernels.size(), kMostKernels));
+    const auto [known, fresh] = kernel_of_.try_emplace(name.index, next);
+    if (fresh && next < kMostKernels) result_.kernels.push_back({std::string(input_.trace.names[name]), parts_of(name)});
+    if (fresh && next == kMostKernels && result_.kernels.size() == kMostKernels) result_.kernels.push_back({rest_.label, rest_});
     add(result_.step, kNothing, known->second, time, calls);
     for (const std::uint32_t module : modules_of(owner)) add(result_.by_module[module], module, known->second, time, calls);
   }
@@ -212,6 +223,8 @@ class Collector {
   Usage result_;
   Stack stack_;
   std::vector<std::optional<KernelName>> parts_;  // by name
+  std::size_t understood_ = 0;                    // of them
+  const KernelName rest_{.label = "(all others)"};
   std::unordered_map<std::uint32_t, std::uint32_t> kernel_of_;
   std::unordered_map<std::uint64_t, std::uint32_t> use_of_;  // by module and kernel: place in its list
   std::vector<bool> delegates_;                              // by node; without device work only

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "annotator/timeline/overlay.h"
+
 namespace hotlens::timeline {
 namespace {
 
@@ -170,41 +172,6 @@ void drop_pauses(std::vector<Piece>& worker, const std::vector<Piece>& wall) {
   std::erase_if(worker, [&](const Piece& piece) { return piece.idle && busy_elsewhere(piece); });
 }
 
-Piece part(Piece piece, Ns start, Ns end) {
-  piece.start = start;
-  piece.end = end;
-  return piece;
-}
-
-// Where the main thread runs no operator, the pieces of a thread that runs backward or forward for it take its place, marked as lent: the
-// worker counts them itself.
-std::vector<Piece> overlaid(const std::vector<Piece>& wall, const std::vector<Piece>& worker) {
-  std::vector<Piece> result;
-  for (const Piece& piece : wall) {
-    if (!piece.idle) {
-      result.push_back(piece);
-      continue;
-    }
-    Ns at = piece.start;
-    auto other = std::ranges::upper_bound(worker, piece.start, {}, &Piece::end);
-    for (; other != worker.end() && other->start < piece.end; ++other) {
-      if (other->owner.stage != Stage::backward && other->owner.stage != Stage::forward) continue;
-      const Ns from = std::max(other->start, at);
-      const Ns to = std::min(other->end, piece.end);
-      if (to <= from) continue;
-      if (from > at) result.push_back(part(piece, at, from));
-      result.push_back(*other);
-      result.back().start = from;
-      result.back().end = to;
-      result.back().idle = false;
-      result.back().lent = true;
-      at = to;
-    }
-    if (piece.end > at) result.push_back(part(piece, at, piece.end));
-  }
-  return result;
-}
-
 // The work that can reach into each step: from the first item that ends after its start to the last that begins before its end.
 void count_device(const Account& account, StepAccount& step) {
   const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, step.span.start) - account.reached.begin());
@@ -271,6 +238,7 @@ Account account(const trace::Trace& trace, const Forest& forest, const Steps& st
   const Waits waits(trace, forest, result.work);
   for (const Work& work : result.work)
     result.reached.push_back(result.reached.empty() ? work.end : std::max(result.reached.back(), work.end));
+  const std::vector<std::vector<std::uint32_t>> threads = threads_by_step(forest, steps);
   for (const StepSpan& span : steps.spans) {
     StepAccount step;
     step.span = span;
@@ -280,15 +248,15 @@ Account account(const trace::Trace& trace, const Forest& forest, const Steps& st
       step.wall = Cutter(forest, owners, waits, span).cut(forest.threads[steps.main], true);
     }
     count_cpu(step.wall, step);
-    for (std::uint32_t thread = 0; thread < forest.threads.size(); ++thread) {
-      if (thread == steps.main || forest.threads[thread].process != forest.threads[steps.main].process) continue;
+    for (const std::uint32_t thread : threads[result.steps.size()]) {
+      if (thread == steps.main) continue;
       std::vector<Piece> worker = Cutter(forest, owners, waits, span).cut(forest.threads[thread], false);
       drop_pauses(worker, step.wall);
       if (worker.empty()) continue;
       count_cpu(worker, step);
-      step.wall = overlaid(step.wall, worker);
       step.workers.push_back(std::move(worker));
     }
+    if (!step.workers.empty()) step.wall = overlaid(step.wall, step.workers);
     count_host(step);
     count_device(result, step);
     result.steps.push_back(std::move(step));

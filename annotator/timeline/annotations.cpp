@@ -48,15 +48,17 @@ class Judge {
 
   std::vector<bool> judge() const {
     std::vector<bool> keep(forest_.size(), true);
-    std::vector<bool> inside(forest_.size());  // of a module or a forward stage
-    std::vector<bool> again(forest_.size());   // inside a backward operator
+    std::vector<bool> inside(forest_.size());   // of a module or a forward stage
+    std::vector<bool> again(forest_.size());    // inside a backward operator
+    std::vector<bool> in_loop(forest_.size());  // the innermost stage around it, or itself, is one of the loop
     std::vector<bool> module_name(trace_.names.size());
     for (std::uint32_t node = 0; node < forest_.size(); ++node) {
       const std::uint32_t parent = forest_.parent[node];
       inside[node] = forest_.is_stage(node, Stage::forward) || (parent != kNoNode && inside[parent] && !belongs_to_loop(forest_, node));
       again[node] = runs_backward(trace_, forest_, node) || (parent != kNoNode && again[parent]);
+      in_loop[node] = forest_.kind[node] == Kind::stage ? belongs_to_loop(forest_, node) : parent != kNoNode && in_loop[parent];
       if (forest_.kind[node] != Kind::range || again[node]) continue;
-      keep[node] = is_module(node, inside[node]);
+      keep[node] = !in_loop[node] && is_module(node, inside[node]);
       if (keep[node]) inside[node] = module_name[forest_.value[node]] = true;
     }
     for (std::uint32_t node = 0; node < forest_.size(); ++node) {
@@ -68,17 +70,10 @@ class Judge {
  private:
   bool is_module(std::uint32_t node, bool inside) const {
     const Contents& contents = contents_[node];
-    if (contents.loop || !contents.op || in_stage_of_loop(node)) return false;
+    if (contents.loop || !contents.op) return false;
     const auto next_backward = std::ranges::lower_bound(backward_, forest_.start[node]);
     if (next_backward != backward_.end() && *next_backward < forest_.end[node]) return false;
     return inside || !has_backward_ || contents.creates;
-  }
-
-  bool in_stage_of_loop(std::uint32_t node) const {
-    for (std::uint32_t up = forest_.parent[node]; up != kNoNode; up = forest_.parent[up]) {
-      if (forest_.kind[up] == Kind::stage) return belongs_to_loop(forest_, up);
-    }
-    return false;
   }
 
   const trace::Trace& trace_;

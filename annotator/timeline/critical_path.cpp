@@ -25,7 +25,7 @@ class Walk {
     std::uint32_t at = last_launched();
     if (at != kNoNode) now_ = work_[at].end;
     // Every round consumes time or moves to earlier work; the bound holds whatever the clocks of a trace say.
-    std::size_t bound = 4 * by_end_.size() + 16;
+    std::size_t bound = 4 * before_.size() + 16;
     for (const StepAccount& step : steps_) bound += 4 * step.wall.size();
     for (std::size_t round = 0; now_ > wanted_.start && round < bound; ++round) at = at == kNoNode ? follow_host() : follow_device(at);
     while (now_ > wanted_.start) take_piece(host_before(now_));
@@ -51,6 +51,8 @@ class Walk {
       const auto [stream, fresh] = on_stream.try_emplace(work_[i].stream.index, i);
       if (!fresh) before_[i - first_] = std::exchange(stream->second, i);
     }
+    std::erase_if(by_end_,
+                  [&](std::uint32_t i) { return work_[i].end <= work_[i].start; });  // work that takes no time is waited for by none
     std::ranges::stable_sort(by_end_, {}, [&](std::uint32_t i) { return work_[i].end; });
   }
 
@@ -63,13 +65,10 @@ class Walk {
     return latest;
   }
 
-  // The work that ends last within (after, until] and began before `until`; kNoNode where there is none.
+  // The work that ends last within (after, until]; kNoNode where there is none.
   std::uint32_t ending_within(Ns after, Ns until) const {
-    auto at = std::ranges::upper_bound(by_end_, until, {}, [&](std::uint32_t i) { return work_[i].end; });
-    while (at != by_end_.begin() && work_[*--at].end > after) {
-      if (work_[*at].start < until) return *at;
-    }
-    return kNoNode;
+    const auto next = std::ranges::upper_bound(by_end_, until, {}, [&](std::uint32_t i) { return work_[i].end; });
+    return next != by_end_.begin() && work_[*(next - 1)].end > after ? *(next - 1) : kNoNode;
   }
 
   // Every part begins where the path goes on; what lies outside the step is walked but not kept.

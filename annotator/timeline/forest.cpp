@@ -154,6 +154,13 @@ std::uint32_t first_from(const Forest& forest, const Forest::Thread& thread, Ns 
   return static_cast<std::uint32_t>(std::lower_bound(first + thread.begin, first + thread.end, when) - first);
 }
 
+std::uint32_t Innermost::at(Ns when) {
+  for (; next_ < end_ && forest_->start[next_] <= when; ++next_) open_ = next_;
+  const auto ended = [&](std::uint32_t node) { return ends_included_ ? forest_->end[node] < when : forest_->end[node] <= when; };
+  while (open_ != kNoNode && ended(open_)) open_ = forest_->parent[open_];
+  return open_;
+}
+
 Forest pruned(const Forest& forest, const std::vector<bool>& keep) {
   Forest result;
   result.traits = forest.traits;

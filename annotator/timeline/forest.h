@@ -51,6 +51,24 @@ std::uint32_t after_descendants(const Forest& forest, std::uint32_t node, std::u
 // The first node of the thread that starts at `when` or later; Thread::end where there is none.
 std::uint32_t first_from(const Forest& forest, const Forest::Thread& thread, Ns when);
 
+// The innermost node of a thread at instants in order of time. A node holds its start and, with `ends_included`, its end. O(1) for an
+// instant, amortised, however deep the nodes lie.
+class Innermost {
+ public:
+  // `forest` must outlive this.
+  Innermost(const Forest& forest, const Forest::Thread& thread, bool ends_included)
+      : forest_(&forest), next_(thread.begin), end_(thread.end), ends_included_(ends_included) {}
+
+  // kNoNode where the thread runs none; `when` is no earlier than at the call before.
+  std::uint32_t at(Ns when);
+
+ private:
+  const Forest* forest_;
+  std::uint32_t next_, end_;
+  bool ends_included_;
+  std::uint32_t open_ = kNoNode;
+};
+
 // The forest without the nodes that `keep` denies, their children handed to the nearest node kept.
 Forest pruned(const Forest& forest, const std::vector<bool>& keep);
 

@@ -3,21 +3,12 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 namespace hotlens::timeline {
 namespace {
 
 constexpr int kMostSame = 64;  // launches with one id; it bounds the work on a hostile file
-
-// The innermost node of a thread at an instant.
-std::uint32_t node_at(const Forest& forest, const Forest::Thread& thread, Ns when) {
-  const auto first = forest.start.begin();
-  const auto after = std::upper_bound(first + thread.begin, first + thread.end, when);
-  if (after == first + thread.begin) return kNoNode;
-  auto node = static_cast<std::uint32_t>(after - first) - 1;
-  while (node != kNoNode && forest.end[node] < when) node = forest.parent[node];
-  return node;
-}
 
 bool copies(std::string_view name) {
   return name.find("emcpy") != std::string_view::npos;
@@ -27,6 +18,7 @@ bool copies(std::string_view name) {
 
 Launches::Launches(const trace::Trace& trace, const Forest& forest) : trace_(trace), forest_(forest), before_(forest.size(), kNoNode) {
   std::set<std::uint32_t> processes;
+  last_.reserve(static_cast<std::size_t>(std::ranges::count(forest.kind, Kind::launch)));
   for (const Forest::Thread& thread : forest.threads) {
     for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
       const std::int64_t correlation = trace.events.correlation[forest.event[node]];
@@ -103,21 +95,29 @@ void Launches::settle_processes() {
 
 void Launches::add_arrows() {
   const trace::Flows& flows = trace_.flows;
-  std::unordered_map<std::int64_t, std::size_t> tails;
+  const auto is = [&](std::size_t flow, trace::Flows::End end) {
+    return flows.kind[flow] == trace::Flows::Kind::launch && flows.end[flow] == end;
+  };
+  std::vector<std::size_t> tails;  // by thread, then by time
   for (std::size_t flow = 0; flow < flows.size(); ++flow) {
-    if (flows.kind[flow] == trace::Flows::Kind::launch && flows.end[flow] == trace::Flows::End::start) tails[flows.id[flow]] = flow;
+    if (is(flow, trace::Flows::End::start)) tails.push_back(flow);
   }
   if (tails.empty()) return;
-  std::unordered_map<std::uint32_t, const Forest::Thread*> threads;
-  for (const Forest::Thread& thread : forest_.threads) threads[thread.id.index] = &thread;
+  std::ranges::sort(tails, {}, [&](std::size_t flow) { return std::tuple(flows.thread[flow].index, flows.time[flow], flow); });
+  std::unordered_map<std::uint32_t, Innermost> threads;
+  for (const Forest::Thread& thread : forest_.threads) threads.try_emplace(thread.id.index, forest_, thread, true);
+  std::unordered_map<std::int64_t, std::pair<std::size_t, std::uint32_t>, NumberHash> launched;  // by id: the last tail and its node
+  for (const std::size_t tail : tails) {
+    const auto thread = threads.find(flows.thread[tail].index);
+    const std::uint32_t node = thread == threads.end() ? kNoNode : thread->second.at(flows.time[tail]);
+    const auto [known, fresh] = launched.try_emplace(flows.id[tail], tail, node);
+    if (!fresh && tail > known->second.first) known->second = {tail, node};
+  }
   for (std::size_t flow = 0; flow < flows.size(); ++flow) {
-    if (flows.kind[flow] != trace::Flows::Kind::launch || flows.end[flow] != trace::Flows::End::finish) continue;
-    const auto tail = tails.find(flows.id[flow]);
-    if (tail == tails.end()) continue;
-    const auto thread = threads.find(flows.thread[tail->second].index);
-    if (thread == threads.end()) continue;
-    const std::uint32_t node = node_at(forest_, *thread->second, flows.time[tail->second]);
-    if (node != kNoNode) by_arrow_[{flows.thread[flow].index, flows.time[flow]}] = node;
+    if (!is(flow, trace::Flows::End::finish)) continue;
+    const auto tail = launched.find(flows.id[flow]);
+    if (tail == launched.end() || tail->second.second == kNoNode) continue;
+    by_arrow_[{flows.thread[flow].index, flows.time[flow]}] = tail->second.second;
   }
 }
 

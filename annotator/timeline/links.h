@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "annotator/common/hash.h"
 #include "annotator/timeline/forest.h"
 
 namespace hotlens::timeline {
@@ -33,11 +34,11 @@ class Launches {
 
   const trace::Trace& trace_;
   const Forest& forest_;
-  std::unordered_map<std::int64_t, std::uint32_t> last_;            // by correlation: the last launch
-  std::vector<std::uint32_t> before_;                               // by node: the launch before it with the same correlation
-  std::vector<std::uint32_t> process_of_;                           // by node, of launches; empty where one process launches all
-  std::map<std::uint32_t, std::uint32_t> driver_;                   // by process of device work: number of the process that launches it
-  std::map<std::pair<std::uint32_t, Ns>, std::uint32_t> by_arrow_;  // thread and start of device work to node
+  std::unordered_map<std::int64_t, std::uint32_t, NumberHash> last_;  // by correlation: the last launch
+  std::vector<std::uint32_t> before_;                                 // by node: the launch before it with the same correlation
+  std::vector<std::uint32_t> process_of_;                             // by node, of launches; empty where one process launches all
+  std::map<std::uint32_t, std::uint32_t> driver_;                     // by process of device work: number of the process that launches it
+  std::map<std::pair<std::uint32_t, Ns>, std::uint32_t> by_arrow_;    // thread and start of device work to node
 };
 
 }  // namespace hotlens::timeline

@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::string_view kModuleFrame = "nn.Module: ";
 
+// The front of a UTF-8 text, at most `most` bytes, no character halved.
+std::string_view cut(std::string_view text, std::size_t most) {
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
 // By node: whether it runs because of a backward operator.
 std::vector<bool> inside_backward(const trace::Trace& trace, const Forest& forest) {
   std::vector<bool> inside(forest.size());
@@ -39,17 +45,34 @@ std::vector<std::uint32_t> around(const Forest& forest, Kind kind) {
   return result;
 }
 
+// Adds modules to a tree that is no deeper than kDeepest: what would be deeper stands beside its parent.
+class Tree {
+ public:
+  explicit Tree(std::vector<FoundModule>& found) : found_(found) {}
+
+  void add(std::string_view name, std::uint32_t parent) {
+    if (parent != kNothing && depth_[parent] >= kDeepest) parent = found_[parent].parent;
+    depth_.push_back(parent == kNothing ? 1 : depth_[parent] + 1);
+    found_.push_back({std::string(name), parent});
+  }
+
+ private:
+  std::vector<FoundModule>& found_;
+  std::vector<std::uint32_t> depth_;
+};
+
 Modules from_frames(const trace::Trace& trace, const Forest& forest, const std::vector<std::uint32_t>& order) {
   Modules modules{.source = ModuleSource::frames, .of = std::vector(forest.size(), kNothing), .found = {}};
   const std::vector<bool> again = inside_backward(trace, forest);
   const std::vector<std::uint32_t> outer = around(forest, Kind::frame);
   std::unordered_map<std::uint32_t, std::uint32_t> by_name;
+  Tree tree(modules.found);
   const auto module_of = [&](std::uint32_t node) {
     const auto [known, fresh] = by_name.try_emplace(forest.value[node], static_cast<std::uint32_t>(modules.found.size()));
     if (fresh) {
       const std::string_view text = trace.names[trace::NameId{forest.value[node]}];
       const std::uint32_t parent = outer[node] == kNoNode ? kNothing : modules.of[outer[node]];
-      modules.found.push_back({std::string(text.substr(kModuleFrame.size())), parent});
+      tree.add(text.substr(kModuleFrame.size()), parent);
     }
     return known->second;
   };
@@ -69,13 +92,14 @@ Modules from_ranges(const trace::Trace& trace, const Forest& forest, const std::
   const std::vector<std::uint32_t> outer = around(forest, Kind::range);
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> by_place;  // parent module and name
   std::unordered_map<std::uint32_t, std::uint32_t> by_name;                   // the first of that name
+  Tree tree(modules.found);
   const auto module_of = [&](std::uint32_t node) {
     const std::uint32_t parent = outer[node] == kNoNode ? kNothing : modules.of[outer[node]];
     const std::uint32_t name = forest.value[node];
     // A recomputation has lost what was around the module.
     if (again[node] && !by_place.contains({parent, name}) && by_name.contains(name)) return by_name[name];
     const auto [known, fresh] = by_place.try_emplace({parent, name}, static_cast<std::uint32_t>(modules.found.size()));
-    if (fresh) modules.found.push_back({std::string(trace.names[trace::NameId{name}]), parent});
+    if (fresh) tree.add(trace.names[trace::NameId{name}], parent);
     by_name.try_emplace(name, known->second);
     return known->second;
   };
@@ -98,6 +122,21 @@ Modules find_modules(const trace::Trace& trace, const Forest& forest, const Step
   if (has(forest, Kind::frame)) return from_frames(trace, forest, reading_order(trace, forest, steps));
   if (has(forest, Kind::range)) return from_ranges(trace, forest, reading_order(trace, forest, steps));
   return {.source = ModuleSource::none, .of = std::vector(forest.size(), kNothing), .found = {}};
+}
+
+std::vector<std::string> paths_of(const std::vector<FoundModule>& found) {
+  constexpr std::size_t kLongest = 1024;  // bytes
+  std::vector<std::string> paths;
+  for (const FoundModule& module : found) {
+    const std::string_view name = module.name.size() <= kLongest ? module.name : cut(module.name, kLongest);
+    if (module.parent == kNothing) {
+      paths.emplace_back(name);
+    } else {
+      const bool fits = paths[module.parent].size() + name.size() < kLongest;
+      paths.push_back((fits ? paths[module.parent] : std::string("\u2026")) + "/" + std::string(name));
+    }
+  }
+  return paths;
 }
 
 std::vector<std::uint32_t> reading_order(const trace::Trace& trace, const Forest& forest, const Steps& steps) {

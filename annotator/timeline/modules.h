@@ -13,6 +13,9 @@ namespace hotlens::timeline {
 
 constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
 
+// Module calls inside each other, and levels of the module tree: three times those of the deepest model we know.
+constexpr std::uint32_t kDeepest = 64;
+
 enum class RootRole : std::uint8_t { model, loss, other };
 
 // What the recorder knows about the ids in its markers.
@@ -29,6 +32,10 @@ struct FoundModule {
   std::string name;
   std::uint32_t parent = kNothing;
 };
+
+// By module: the chain of names from the root, joined by `/`. What is longer than 1,024 bytes begins with "…/" or is cut: a tree may be as
+// deep, and names as long, as somebody wants.
+std::vector<std::string> paths_of(const std::vector<FoundModule>& found);
 
 enum class ModuleSource : std::uint8_t { none, markers, frames, ranges };
 

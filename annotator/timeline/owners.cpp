@@ -10,6 +10,8 @@
 namespace hotlens::timeline {
 namespace {
 
+constexpr std::uint32_t kDeepestLines = 1000;  // where Python stops
+
 // Walks the nodes of a forest, parents first, and gives each what its own kind says on top of what it inherits.
 class Finder {
  public:
@@ -17,6 +19,7 @@ class Finder {
       : trace_(trace), forest_(forest), steps_(steps), map_(map), modules_(find_modules(trace, forest, steps, map)) {
     owners_.of.resize(forest.size());
     owners_.source = modules_.source;
+    owners_.lines.deepest = kDeepestLines;
     if (map_) call_of_module_.assign(map_->module_parent.size(), kNothing);
   }
 
@@ -152,18 +155,26 @@ class Finder {
   void lend_backward_line() {
     if (steps_.main == kNoNode) return;
     const Forest::Thread& main = forest_.threads[steps_.main];
-    for (std::uint32_t stage = main.begin; stage < main.end; ++stage) {
-      if (!forest_.is_stage(stage, Stage::backward)) continue;
-      for (std::uint32_t thread = 0; thread < forest_.threads.size(); ++thread) {
-        if (thread != steps_.main) lend_line(forest_.threads[thread], stage);
-      }
+    std::vector<std::uint32_t> stages;  // backward on a line, the outermost ones, in order of time
+    for (std::uint32_t node = main.begin; node < main.end; ++node) {
+      const bool inside = !stages.empty() && forest_.start[node] < forest_.end[stages.back()];
+      if (!inside && forest_.is_stage(node, Stage::backward) && owners_.of[node].line != kNothing) stages.push_back(node);
+    }
+    for (std::uint32_t thread = 0; thread < forest_.threads.size() && !stages.empty(); ++thread) {
+      if (thread != steps_.main) lend_lines(forest_.threads[thread], stages);
     }
   }
 
-  void lend_line(const Forest::Thread& thread, std::uint32_t stage) {
-    for (std::uint32_t node = first_from(forest_, thread, forest_.start[stage]);
-         node < thread.end && forest_.start[node] < forest_.end[stage]; ++node) {
-      if (owners_.of[node].line == kNothing) owners_.of[node].line = owners_.of[stage].line;
+  void lend_lines(const Forest::Thread& thread, const std::vector<std::uint32_t>& stages) {
+    auto stage = stages.begin();
+    for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
+      if (forest_.start[node] >= forest_.end[*stage]) {
+        const auto ends = [&](std::uint32_t at) { return forest_.end[at]; };
+        stage = std::ranges::upper_bound(stage, stages.end(), forest_.start[node], {}, ends);
+      }
+      if (stage == stages.end()) return;
+      if (forest_.start[node] >= forest_.start[*stage] && owners_.of[node].line == kNothing)
+        owners_.of[node].line = owners_.of[*stage].line;
     }
   }
 
@@ -181,6 +192,7 @@ class Finder {
 }  // namespace
 
 std::uint32_t Chains::add(std::uint32_t parent_link, std::uint32_t of, Ns begin, bool is_again) {
+  if (parent_link != kNothing && depth[parent_link] >= deepest) parent_link = parent[parent_link];
   start.push_back(begin);
   again.push_back(is_again);
   parent.push_back(parent_link);

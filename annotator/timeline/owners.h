@@ -14,11 +14,14 @@
 
 namespace hotlens::timeline {
 
-// A tree of executions (module calls, or source lines), each inside the one that was running when it began.
+// A tree of executions (module calls, or source lines), each inside the one that was running when it began. No deeper than `deepest`: what
+// would be deeper stands beside its parent instead, so that walking outwards is cheap whatever a trace holds.
 struct Chains {
   std::vector<std::uint32_t> parent, value, depth;  // value: module or line
   std::vector<Ns> start;
   std::vector<bool> again;  // a recomputation, or made up for a module that never ran itself
+
+  std::uint32_t deepest = kDeepest;
 
   std::uint32_t add(std::uint32_t parent_link, std::uint32_t of, Ns begin, bool is_again);
   // The innermost execution that both are inside of (or are); kNothing when there is none.

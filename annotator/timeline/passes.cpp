@@ -30,34 +30,60 @@ std::vector<Top> tops(const trace::Trace& trace, const Forest& forest, std::uint
   return result;
 }
 
-std::uint32_t top_operator(const Forest& forest, std::uint32_t node) {
-  std::uint32_t top = node;
-  for (std::uint32_t up = forest.parent[node]; up != kNoNode; up = forest.parent[up]) {
-    if (forest.kind[up] == Kind::op) top = up;
+// By node: the outermost operator around it, or the node itself.
+std::vector<std::uint32_t> top_operators(const Forest& forest) {
+  std::vector<std::uint32_t> top(forest.size());
+  for (std::uint32_t node = 0; node < forest.size(); ++node) {
+    const std::uint32_t parent = forest.parent[node];
+    const bool inside = parent != kNoNode && (forest.kind[parent] == Kind::op || top[parent] != parent);
+    top[node] = inside ? top[parent] : node;
   }
   return top;
 }
 
 // The forward operator that a backward operator comes from in the end: what a backward pass creates (for a second derivative) comes from
-// the operator that its own node came from.
-std::uint32_t origin(const Forest& forest, std::uint32_t node) {
-  std::uint32_t creator = forest.creator[node];
-  while (creator != kNoNode) {
-    std::uint32_t around = creator;
-    while (around != kNoNode && forest.creator[around] == kNoNode) around = forest.parent[around];
-    if (around == kNoNode) return creator;
-    creator = forest.creator[around];
+// the operator that its own node came from. Each step of such a chain is taken once, whoever asks.
+class Origins {
+ public:
+  explicit Origins(const Forest& forest) : forest_(forest), made_around_(forest.size(), kNoNode), known_(forest.size(), kUnknown) {
+    for (std::uint32_t node = 0; node < forest.size(); ++node) {
+      const std::uint32_t parent = forest.parent[node];
+      if (parent != kNoNode) made_around_[node] = made_around_[parent];
+      if (forest.creator[node] != kNoNode) made_around_[node] = node;
+    }
   }
-  return kNoNode;
-}
+
+  std::uint32_t of(std::uint32_t node) {
+    std::vector<std::uint32_t> asked;
+    while (known_[node] == kUnknown) {
+      asked.push_back(node);
+      const std::uint32_t creator = forest_.creator[node];
+      const std::uint32_t around = creator == kNoNode ? kNoNode : made_around_[creator];
+      if (around == kNoNode) {
+        known_[node] = creator;
+      } else {
+        node = around;
+      }
+    }
+    for (const std::uint32_t each : asked) known_[each] = known_[node];
+    return known_[node];
+  }
+
+ private:
+  static constexpr std::uint32_t kUnknown = kNoNode - 1;
+
+  const Forest& forest_;
+  std::vector<std::uint32_t> made_around_;  // by node: the innermost one around it, or itself, that has a creator
+  std::vector<std::uint32_t> known_;
+};
 
 // Threads of the program itself, by what is known: those whose operators backward comes from; without sequence numbers the one that runs
 // most operators outside backward. What a data loader's thread runs says nothing about passes.
-std::vector<bool> program_threads(const Forest& forest, const std::vector<Top>& all) {
+std::vector<bool> program_threads(const Forest& forest, const std::vector<Top>& all, const std::vector<std::uint32_t>& top_operator) {
   std::vector<bool> program(forest.threads.size());
   std::vector<bool> creates(forest.size());
   for (const std::uint32_t creator : forest.creator) {
-    if (creator != kNoNode) creates[top_operator(forest, creator)] = true;
+    if (creator != kNoNode) creates[top_operator[creator]] = true;
   }
   std::vector<std::size_t> forward(forest.threads.size());
   bool any = false;
@@ -81,7 +107,8 @@ struct Draft {
 };
 
 // `used`: collects when operators ended that used a parameter.
-void add(const trace::Trace& trace, const Forest& forest, const Top& top, Draft& draft, std::vector<Ns>& used) {
+void add(const trace::Trace& trace, const Forest& forest, const Top& top, const std::vector<std::uint32_t>& top_operator, Origins& origins,
+         Draft& draft, std::vector<Ns>& used) {
   Pass& pass = draft.pass;
   pass.end = std::max(pass.end, top.end);
   constexpr std::uint64_t kFnvPrime = 1099511628211ULL;
@@ -90,12 +117,12 @@ void add(const trace::Trace& trace, const Forest& forest, const Top& top, Draft&
   for (std::uint32_t node = top.node; node < last; ++node) {
     if (forest.creator[node] == kNoNode) continue;
     if (forest.traits_at(trace, node).accumulates) {
-      if (const std::uint32_t user = origin(forest, node); user != kNoNode) {
-        used.push_back(forest.end[top_operator(forest, user)]);
+      if (const std::uint32_t user = origins.of(node); user != kNoNode) {
+        used.push_back(forest.end[top_operator[user]]);
         draft.reaches_parameters = true;
       }
     }
-    const std::uint32_t made_by = top_operator(forest, forest.creator[node]);
+    const std::uint32_t made_by = top_operator[forest.creator[node]];
     if (forest.start[made_by] >= pass.start || runs_backward(trace, forest, made_by)) continue;
     pass.forward = std::min(pass.forward, forest.start[made_by]);
     const Ns end = std::min(forest.end[made_by], pass.start);
@@ -127,7 +154,9 @@ bool runs_backward(const trace::Trace& trace, const Forest& forest, std::uint32_
 
 std::vector<Pass> backward_passes(const trace::Trace& trace, const Forest& forest, std::uint32_t process) {
   const std::vector<Top> all = tops(trace, forest, process);
-  const std::vector<bool> program = program_threads(forest, all);
+  const std::vector<std::uint32_t> top_operator = top_operators(forest);
+  const std::vector<bool> program = program_threads(forest, all, top_operator);
+  Origins origins(forest);
   std::vector<Draft> drafts;
   std::vector<Ns> losses, used;
   bool open = false;  // the last pass goes on
@@ -135,7 +164,7 @@ std::vector<Pass> backward_passes(const trace::Trace& trace, const Forest& fores
     if (top.backward) {
       if (!open) drafts.push_back({.pass = {top.start, top.end, top.start, top.start, top.start, 0}, .losses = std::exchange(losses, {})});
       open = true;
-      add(trace, forest, top, drafts.back(), used);
+      add(trace, forest, top, top_operator, origins, drafts.back(), used);
     } else if (program[top.thread]) {
       open = false;
       if (forest.kind[top.node] == Kind::op && forest.traits_at(trace, top.node).loss) losses.push_back(top.start);

@@ -42,19 +42,20 @@ class Filler {
       : trace_(trace), forest_(forest), steps_(steps), owners_(owners) {
     creates_.resize(forest.threads.size());
     top_creates_.resize(forest.size());
-    for (std::uint32_t creator : forest.creator) {
-      if (creator == kNoNode) continue;
-      creates_[thread_at(creator)] = true;
-      while (!is_top(forest, creator)) creator = forest.parent[creator];
-      top_creates_[creator] = true;
+    std::vector<bool> creates(forest.size());  // it, or what it holds
+    for (const std::uint32_t creator : forest.creator) {
+      if (creator != kNoNode) creates[creator] = creates_[thread_at(creator)] = true;
+    }
+    for (auto node = static_cast<std::uint32_t>(forest.size()); node-- > 0;) {
+      if (creates[node] && !is_top(forest, node)) creates[forest.parent[node]] = true;
+      top_creates_[node] = creates[node] && is_top(forest, node);
     }
   }
 
-  void fill(const StepSpan& step) {
-    const Known known = look_at(step);
-    const std::uint32_t process = forest_.threads[steps_.main].process;
-    for (std::uint32_t thread = 0; thread < forest_.threads.size(); ++thread) {
-      if (forest_.threads[thread].process != process) continue;
+  // `threads`: those of the main thread's process that run something in the step.
+  void fill(const StepSpan& step, const std::vector<std::uint32_t>& threads) {
+    const Known known = look_at(step, threads);
+    for (const std::uint32_t thread : threads) {
       if (thread == steps_.main || creates_[thread]) fill_thread(forest_.threads[thread], step, known, thread == steps_.main);
     }
   }
@@ -65,15 +66,14 @@ class Filler {
     return static_cast<std::uint32_t>(after - forest_.threads.begin()) - 1;
   }
 
-  Known look_at(const StepSpan& step) const {
+  Known look_at(const StepSpan& step, const std::vector<std::uint32_t>& threads) const {
     Known known;
     const auto first = std::ranges::lower_bound(steps_.passes, step.start, {}, &Pass::start);
     const auto last = std::ranges::lower_bound(steps_.passes, step.end, {}, &Pass::start);
     known.passes = {first, last};
     known.modules = owners_.source != ModuleSource::none;
-    for (std::uint32_t number = 0; number < forest_.threads.size(); ++number) {
+    for (const std::uint32_t number : threads) {
       const Forest::Thread& thread = forest_.threads[number];
-      if (thread.process != forest_.threads[steps_.main].process) continue;
       for (std::uint32_t node = first_from(forest_, thread, step.start); node < thread.end && forest_.start[node] < step.end; ++node) {
         note(node, number == steps_.main, known);
       }
@@ -221,7 +221,8 @@ class Filler {
 void fill_phases(const trace::Trace& trace, const Forest& forest, const Steps& steps, Owners& owners) {
   if (steps.main == kNoNode) return;
   Filler filler(trace, forest, steps, owners);
-  for (const StepSpan& step : steps.spans) filler.fill(step);
+  const std::vector<std::vector<std::uint32_t>> threads = threads_by_step(forest, steps);
+  for (std::size_t step = 0; step < steps.spans.size(); ++step) filler.fill(steps.spans[step], threads[step]);
 }
 
 }  // namespace hotlens::timeline

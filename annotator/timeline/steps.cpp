@@ -139,6 +139,25 @@ void find_by_loop(const trace::Trace& trace, const Forest& forest, Steps& steps)
 
 }  // namespace
 
+std::vector<std::vector<std::uint32_t>> threads_by_step(const Forest& forest, const Steps& steps) {
+  std::vector<std::vector<std::uint32_t>> result(steps.spans.size());
+  for (std::uint32_t number = 0; number < forest.threads.size(); ++number) {
+    const Forest::Thread& thread = forest.threads[number];
+    if (steps.main == kNoNode || thread.process != forest.threads[steps.main].process) continue;
+    auto step = steps.spans.begin();
+    for (std::uint32_t node = thread.begin; node < thread.end;) {
+      step = std::upper_bound(step, steps.spans.end(), forest.start[node], [](Ns when, const StepSpan& span) { return when < span.end; });
+      if (step == steps.spans.end()) break;
+      node = first_from(forest, thread, step->start);
+      if (node == thread.end) break;
+      if (forest.start[node] >= step->end) continue;
+      result[static_cast<std::size_t>(step - steps.spans.begin())].push_back(number);
+      node = first_from(forest, thread, step->end);
+    }
+  }
+  return result;
+}
+
 Steps find_steps(const trace::Trace& trace, const Forest& forest) {
   Steps steps;
   steps.main = main_thread(trace, forest);

@@ -37,4 +37,8 @@ struct Steps {
 // forward operators that run without gradients are evaluation.
 Steps find_steps(const trace::Trace& trace, const Forest& forest);
 
+// By step: the threads of the main thread's process with a node that starts in it, as numbers into Forest::threads, ascending. Most threads
+// of a process with very many run in few steps.
+std::vector<std::vector<std::uint32_t>> threads_by_step(const Forest& forest, const Steps& steps);
+
 }  // namespace hotlens::timeline

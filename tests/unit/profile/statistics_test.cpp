@@ -69,7 +69,7 @@ TEST_CASE("an outlier's excess is explained by buckets, and by the innermost mod
   add("a", ModuleId{0}, 200, 210);
   add("b", ModuleId{0}, 200, 650);
   add("b.c", ModuleId{2}, 50, 60);
-  const std::vector<Difference> found = differences(profile, 3);
+  const std::vector<Difference> found = Differences(profile).of(3);
   REQUIRE(found.size() == 2);
   CHECK(found[0].what == "bucket forward");
   CHECK(found[0].excess == Ns{500});

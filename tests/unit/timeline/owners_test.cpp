@@ -243,3 +243,16 @@ TEST_CASE("gradients zeroed between loss and backward hide neither the loss nor 
                             .backward("MseLossBackward0", 20, 4);
   CHECK(Read(mapped, &map).owner("aten::mse_loss").stage == Stage::loss);
 }
+
+TEST_CASE("paths are chains of names, and stay short however deep a tree and long a name") {
+  std::vector<FoundModule> found = {{"Net_0", kNothing}, {"Linear_1", 0}, {std::string(5000, 'x') + "\xc3\xa9", kNothing}};
+  for (std::uint32_t level = 0; level < 500; ++level)
+    found.push_back({"Block_" + std::to_string(level), static_cast<std::uint32_t>(found.size() - 1)});
+  const std::vector<std::string> paths = paths_of(found);
+  CHECK(paths[0] == "Net_0");
+  CHECK(paths[1] == "Net_0/Linear_1");
+  for (std::size_t module = 2; module < found.size(); ++module) {
+    CHECK(paths[module].size() <= 1030);
+    if (module > 2) CHECK(paths[module].ends_with("/" + found[module].name));
+  }
+}
