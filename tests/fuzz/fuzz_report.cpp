@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::optional<std::string> broken = fuzz::broken_promise(**loaded);
   expect(!broken, broken.value_or(""));
-  expect(!profile::report_text(**loaded, true).empty(), "a report has text");
+  expect(!profile::report_text(**loaded, {.unfold = true}).empty(), "a report has text");
   expect(!profile::report_json(**loaded).empty(), "a report has JSON");
   std::ostringstream events;
   expect(profile::report_events(file.path(), events).has_value(), "what loads has events to report");
