@@ -1,39 +1,44 @@
-// Stages of loading a trace, beside a raw simdjson walk over the same bytes in the same run.
+// From a trace file to a report, stage by stage, and the whole of it beside a raw simdjson walk over the same file.
 //
 //   load_bench TRACE [Google Benchmark's options]
 //
-// TRACE is .json or .json.gz; each stage is timed on what the stage before it gave. The last line is the ratio that counts: everything from
-// a file of plain JSON to a report against reading and walking it. Reading and inflating run beside parsing in the program; the stage
-// "read" is what they cost alone, "parse" is both together.
+// TRACE is .json or .json.gz; each stage is timed alone, on what the stage before it gave, in memory:
+//   read        the file's bytes, as they are on disk
+//   inflate     of a .json.gz: its text, from its bytes in memory
+//   parse       text to columns, through the window, which is copied to beside the parse
+//   link        columns to nested nodes, forward to backward
+//   attribute   steps, and whose each node is
+//   account     every nanosecond of each step
+//   statistics  sums, medians, kernels, verdict
+//   report      to JSON text
+//   raw walk    every key and value of the text, nothing kept
+// The last lines compare whole runs, best of several rounds that take turns, the file warm in the system's cache, both from the same plain
+// file on disk: "file to report" is all the stages above, reading beside parsing as in the program; "file to walk" does once what a program
+// that walks the file would do, reads it into fresh memory and walks it with a fresh parser; "walk" is the walk alone, its text and its
+// parser's memory in use before.
 #include <benchmark/benchmark.h>
 #include <simdjson.h>
-#include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
-#include "annotator/profile/profile.h"
+#include "annotator/profile/annotated.h"
 #include "annotator/profile/report.h"
-#include "annotator/timeline/account.h"
 #include "annotator/trace/source.h"
-#include "annotator/trace/trace.h"
 
 namespace {
 
 using namespace hotlens;
 
-struct Input {
-  std::string path, json;
-};
-
-// All of a file's text; empty where it cannot be read.
-std::string text_of(const std::string& path) {
-  auto source = trace::Source::open(path);
+// All that a source gives; empty where it cannot be read.
+std::string text_of(Result<trace::Source> source) {
   std::string text;
-  std::string piece(std::size_t{4} << 20, '\0');
+  std::string piece(std::size_t{1} << 20, '\0');
   while (source) {
     const auto got = source->read(piece);
     if (!got || *got == 0) break;
@@ -42,9 +47,15 @@ std::string text_of(const std::string& path) {
   return text;
 }
 
+// What each stage works on.
+struct Input {
+  std::string path, bytes, json;  // bytes: as on disk
+  simdjson::padded_string padded;
+  profile::Annotated annotated;
+};
+
 // Visits every key and value of every event and touches nothing else.
-std::size_t walk(const simdjson::padded_string& json) {
-  simdjson::ondemand::parser parser;
+std::size_t walk(simdjson::ondemand::parser& parser, const simdjson::padded_string& json) {
   auto document = parser.iterate(json);
   std::size_t seen = 0;
   for (auto event : document["traceEvents"].get_array()) {
@@ -56,54 +67,68 @@ std::size_t walk(const simdjson::padded_string& json) {
   return seen;
 }
 
-void add_stages(const Input& input) {
-  const auto bytes = static_cast<std::int64_t>(input.json.size());
+void add_stages(Input& input) {
   const auto stage = [&](const char* name, auto run) {
-    benchmark::RegisterBenchmark(name, [=](benchmark::State& state) {
-      for (auto _ : state) run();
-      state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) * bytes);
-    })->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark(name,
+                                 [=, size = input.json.size()](benchmark::State& state) {
+                                   for (auto _ : state) run();
+                                   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
+                                 })
+        ->Unit(benchmark::kMillisecond)
+        ->MeasureProcessCPUTime()
+        ->UseRealTime();
   };
-  static const simdjson::padded_string padded(input.json);
   static Issues issues;
-  static const trace::Trace trace = trace::read_file(input.path, issues).value();
-  static const timeline::Forest forest = timeline::nest(trace);
-  static const timeline::Steps steps = timeline::find_steps(trace, forest);
-  static const timeline::Owners owners = timeline::find_owners(trace, forest, steps, nullptr);
-  stage("raw walk", [] { benchmark::DoNotOptimize(walk(padded)); });
-  stage("read", [&] { benchmark::DoNotOptimize(text_of(input.path)); });
-  stage("parse", [&] { benchmark::DoNotOptimize(trace::read_file(input.path, issues)); });
-  stage("link", [] { benchmark::DoNotOptimize(timeline::nest(trace)); });
-  stage("attribute", [] { benchmark::DoNotOptimize(timeline::find_owners(trace, forest, steps, nullptr)); });
-  stage("account", [] { benchmark::DoNotOptimize(timeline::account(trace, forest, steps, owners)); });
-  stage("whole load", [&] { benchmark::DoNotOptimize(profile::load(input.path)); });
+  const auto read_all = [&] {
+    std::ifstream file(input.path, std::ios::binary);
+    return file.read(input.bytes.data(), static_cast<std::streamsize>(input.bytes.size())).gcount();
+  };
+  stage("read", [=] { benchmark::DoNotOptimize(read_all()); });
+  if (input.bytes.size() != input.json.size()) {
+    stage("inflate", [&] { benchmark::DoNotOptimize(text_of(trace::Source::of(input.bytes, "bytes"))); });
+  }
+  stage("parse", [&] { benchmark::DoNotOptimize(trace::read_bytes(input.json, "text", issues)); });
+  const profile::Annotated& given = input.annotated;
+  stage("link", [&] { benchmark::DoNotOptimize(timeline::nest(given.trace)); });
+  stage("attribute", [&] {
+    const timeline::Steps steps = timeline::find_steps(given.trace, given.forest);
+    benchmark::DoNotOptimize(timeline::find_owners(given.trace, given.forest, steps, nullptr));
+  });
+  stage("account", [&] { benchmark::DoNotOptimize(timeline::account(given.trace, given.forest, given.steps, given.owners)); });
+  stage("statistics", [&] { benchmark::DoNotOptimize(profile::profile_of(input.annotated)); });
+  static const auto profile = profile::profile_of(input.annotated);
+  stage("report", [] { benchmark::DoNotOptimize(profile::report_json(*profile)); });
+  static simdjson::ondemand::parser parser;
+  stage("raw walk", [&] { benchmark::DoNotOptimize(walk(parser, input.padded)); });
 }
 
-// Best of several rounds, the two sides taking turns, so that other load on the machine hits both.
-void print_ratio(const Input& input) {
-  using Clock = std::chrono::steady_clock;
+using Clock = std::chrono::steady_clock;
+
+template <class Run>
+void keep_best(Clock::duration& best, Run run) {
+  const auto start = Clock::now();
+  run();
+  best = std::min(best, Clock::now() - start);
+}
+
+void compare(const Input& input) {
   const std::filesystem::path plain = std::filesystem::temp_directory_path() / "hotlens-load-bench.json";
   std::ofstream(plain, std::ios::binary) << input.json;
-  auto best_walk = Clock::duration::max();
-  auto best_load = Clock::duration::max();
-  for (int round = 0; round < 7; ++round) {
-    const auto start = Clock::now();
-    {
-      const simdjson::padded_string json = simdjson::padded_string::load(plain.string());
-      benchmark::DoNotOptimize(walk(json));
-    }
-    const auto middle = Clock::now();
-    benchmark::DoNotOptimize(profile::report_json(*profile::load(plain).value()));
-    best_walk = std::min(best_walk, middle - start);
-    best_load = std::min(best_load, Clock::now() - middle);
+  simdjson::ondemand::parser used;
+  auto report = Clock::duration::max(), file_walk = report, only_walk = report;
+  for (int round = 0; round < 9; ++round) {
+    keep_best(file_walk, [&] {
+      simdjson::ondemand::parser fresh;
+      benchmark::DoNotOptimize(walk(fresh, simdjson::padded_string::load(plain.string())));
+    });
+    keep_best(only_walk, [&] { benchmark::DoNotOptimize(walk(used, input.padded)); });
+    keep_best(report, [&] { benchmark::DoNotOptimize(profile::report_json(*profile::load(plain).value())); });
   }
   std::filesystem::remove(plain);
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
   const auto ms = [](Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
-  std::printf("file to report %.1f ms, file to raw walk %.1f ms, ratio %.2f; JSON %.1f MB, peak of this process %.1f MB\n", ms(best_load),
-              ms(best_walk), ms(best_load) / ms(best_walk), static_cast<double>(input.json.size()) / 1e6,
-              static_cast<double>(usage.ru_maxrss) / 1e3);
+  std::printf("%.1f MB of JSON: file to report %.1f ms, file to walk %.1f ms, walk %.1f ms\n", static_cast<double>(input.json.size()) / 1e6,
+              ms(report), ms(file_walk), ms(only_walk));
+  std::printf("report over file to walk %.2f, report over walk %.2f\n", ms(report) / ms(file_walk), ms(report) / ms(only_walk));
 }
 
 }  // namespace
@@ -113,17 +138,24 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: load_bench TRACE [--benchmark_…]\n");
     return 2;
   }
-  const Input input{argv[1], text_of(argv[1])};
-  if (input.json.empty()) {
-    std::fprintf(stderr, "%s: cannot be read\n", argv[1]);
+  Input input;
+  input.path = argv[1];
+  std::ifstream file(input.path, std::ios::binary);
+  input.bytes.assign(std::istreambuf_iterator<char>(file), {});
+  input.json = text_of(trace::Source::open(input.path));
+  Result<profile::Annotated> annotated = profile::annotate(input.path);
+  if (!annotated) {
+    std::fprintf(stderr, "%s: %s\n", argv[1], annotated.error().message.c_str());
     return 3;
   }
-  print_ratio(input);
+  input.padded = simdjson::padded_string(input.json);
+  input.annotated = std::move(*annotated);
   argv[1] = argv[0];
   --argc;
   ++argv;
   benchmark::Initialize(&argc, argv);
   add_stages(input);
   benchmark::RunSpecifiedBenchmarks();
+  compare(input);
   return 0;
 }
