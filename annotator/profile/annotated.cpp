@@ -78,6 +78,7 @@ void limit_steps(Annotated& annotated) {
                            std::to_string(most) + " are shown",
                        static_cast<std::int64_t>(steps.size() - most));
   steps.resize(most);
+  annotated.fit.resize(std::min(most, annotated.fit.size()));
 }
 
 Result<void> open_bundle(Annotated& annotated) {
