@@ -59,7 +59,8 @@ class Origins {
       asked.push_back(node);
       const std::uint32_t creator = forest_.creator[node];
       const std::uint32_t around = creator == kNoNode ? kNoNode : made_around_[creator];
-      if (around == kNoNode) {
+      // In a damaged trace an operator may come from what runs inside it; a chain that does not go back in time ends there.
+      if (around == kNoNode || forest_.start[around] >= forest_.start[node]) {
         known_[node] = creator;
       } else {
         node = around;

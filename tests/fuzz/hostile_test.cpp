@@ -211,6 +211,18 @@ TEST_CASE("a trace of any shape is reported in time that grows with its size, an
   }
 }
 
+TEST_CASE("a backward operator that comes from what runs inside it does not lead in a circle") {
+  const fuzz::MemoryFile file;
+  const std::vector<Event> events = {{"cpu_op", kNode, 0, 100},
+                                     {"cpu_op", "aten::mm", 10, 5, 1, 1, R"("Sequence number":5)"},
+                                     {"cpu_op", "AddmmBackward0", 20, 10, 1, 1, backward(5)},
+                                     {"cpu_op", "torch::autograd::AccumulateGrad", 40, 5}};
+  REQUIRE(file.put(trace_of(1, [&](std::int64_t) { return events; })));
+  const auto loaded = profile::load(file.path());
+  REQUIRE(loaded.has_value());
+  CHECK(fuzz::broken_promise(**loaded).value_or("") == "");
+}
+
 TEST_CASE("memory events of a step with as many root calls cost no more than their number") {
   constexpr std::int64_t kCount = 7'500 * kScale;
   std::string text(kHead);
