@@ -4,7 +4,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
-hotlens=$1 nvim=$2
+hotlens=$(realpath "$1") nvim=$(realpath "$2")
 shift 2
 
 packages() { [ -d "$1/node_modules" ] || (cd "$1" && npm ci --ignore-scripts --silent); }
