@@ -32,7 +32,7 @@ Ns sum(const ByDirection& times) {
 struct Shares {
   std::vector<ByDirection> modules;  // by ModuleId
   std::array<Ns, timeline::kStages> stages{};
-  Ns idle{}, waiting{};
+  Ns idle{}, waiting{}, earlier{};  // earlier: of device work whose launch lies before the recording
 };
 
 // From module numbers of the trace to the profile's.
@@ -66,6 +66,7 @@ class Sharing {
   }
   void add_idle(Ns time) { shares_.idle += time; }
   void add_waiting(Ns time) { shares_.waiting += time; }
+  void add_earlier(Ns time) { shares_.earlier += time; }
   Shares take() { return std::move(shares_); }
 
  private:
@@ -82,7 +83,11 @@ void share_device(const timeline::Account& account, const StepAccount& step, Sha
     const Work& work = account.work[at];
     const Ns from = std::max(work.start, covered), to = std::min(work.end, step.span.end);
     if (work.start > covered) sharing.add_idle(work.start - covered);
-    if (to > from) sharing.add(work.owner, to - from);
+    if (to > from && work.bucket == profile::Bucket::earlier_step) {
+      sharing.add_earlier(to - from);
+    } else if (to > from) {
+      sharing.add(work.owner, to - from);
+    }
     covered = std::max({covered, to, work.start});
   }
   if (step.span.end > covered) sharing.add_idle(step.span.end - covered);
@@ -206,9 +211,12 @@ std::vector<BreakdownRow> time_below(const Annotated& annotated, const Profile& 
       rows.push_back(
           {.kind = Kind::stage, .label = std::string(name(what)), .stage = what, .value = value, .parts = {{name(what), value}}});
     }
-    rows.push_back({.kind = Kind::idle, .label = "device idle", .value = shares.idle.count(), .parts = {{"idle", shares.idle.count()}}});
-    rows.push_back(
-        {.kind = Kind::waiting, .label = "waiting", .value = shares.waiting.count(), .parts = {{"waiting", shares.waiting.count()}}});
+    const auto add_rest = [&](Kind kind, std::string label, Ns time) {
+      rows.push_back({.kind = kind, .label = std::move(label), .value = time.count(), .parts = {{name(kind), time.count()}}});
+    };
+    add_rest(Kind::idle, "device idle", shares.idle);
+    add_rest(Kind::waiting, "waiting", shares.waiting);
+    add_rest(Kind::earlier, "earlier step", shares.earlier);
   }
   sort_rows(rows);
   return rows;
@@ -247,6 +255,8 @@ std::string_view name(BreakdownRow::Kind kind) {
       return "idle";
     case Kind::waiting:
       return "waiting";
+    case Kind::earlier:
+      return "earlier_step";
     case Kind::unattributed:
       return "unattributed";
   }

@@ -20,7 +20,7 @@ struct Part {
 };
 
 struct BreakdownRow {
-  enum class Kind : std::uint8_t { module, stage, own, idle, waiting, unattributed };
+  enum class Kind : std::uint8_t { module, stage, own, idle, waiting, earlier, unattributed };
   Kind kind = Kind::module;
   std::string label;
   profile::ModuleId module;  // of a module

@@ -139,7 +139,7 @@ void put_module(Json& details, const Subject& subject, profile::ModuleId id) {
     details["spread"] = spread_json(headlines(module, profile.has_device()));
   }
   put_memory(details, module.memory);
-  details["verdict"] = verdict_json(profile::judge(profile, std::span(&id, 1)));
+  details["verdict"] = verdict_json(profile::judge(profile, std::span(&id, 1)), subject.blocks.get());
 }
 
 void put_stage(Json& details, const Subject& subject, profile::Stage stage) {
@@ -153,7 +153,7 @@ void put_step(Json& details, const Subject& subject) {
   std::vector<Ns> walls;
   for (const profile::Step& step : profile.steps) walls.push_back(step.wall);
   details["spread"] = spread_json(walls);
-  if (subject.step == profile.representative) details["verdict"] = verdict_json(profile.verdict);
+  if (subject.step == profile.representative) details["verdict"] = verdict_json(profile.verdict, subject.blocks.get());
 }
 
 // How often the step runs what has this name.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "annotator/profile/statistics.h"
+#include "server/features/timeline_facts.h"
 #include "server/timeline/requests.h"
 
 namespace hotlens::timeline_requests {
@@ -78,10 +79,13 @@ Json profile_json(const std::string& id, const Profile& profile) {
   return json;
 }
 
-Json verdict_json(const profile::Verdict& verdict) {
+Json verdict_json(const profile::Verdict& verdict, const profile::Blocks* blocks) {
   Json evidence = Json::array();
   for (const profile::Verdict::Evidence& item : verdict.evidence) {
-    evidence.push_back({{"what", item.what}, {"time", item.time.count()}, {"where", item.where}});
+    Json json{{"what", item.what}, {"time", item.time.count()}, {"where", item.where}};
+    const auto block = blocks && !item.where.empty() ? features::first_of_module(*blocks, item.where) : std::nullopt;
+    if (block) json["path"] = profile::path_of(*blocks, *block);
+    evidence.push_back(std::move(json));
   }
   return {{"kind", verdict.kind}, {"evidence", std::move(evidence)}};
 }
@@ -111,6 +115,7 @@ Answer overview(Library& library, const Opened& opened) {
   for (const Entry& entry : library.profiles()) {
     if (entry.id != opened.id()) others.push_back(entry.id);
   }
+  const auto blocks = profile.steps.empty() ? nullptr : opened.blocks(profile.representative);
   Json answer{{"profile", about(opened)},
               {"steps", steps_of(profile)},
               {"representative", profile.representative},
@@ -120,7 +125,7 @@ Answer overview(Library& library, const Opened& opened) {
               {"hasDevice", profile.has_device()},
               {"stages", stages_of(profile)},
               {"buckets", buckets_of(profile)},
-              {"verdict", verdict_json(profile.verdict)},
+              {"verdict", verdict_json(profile.verdict, blocks.get())},
               {"warnings", std::move(warnings)},
               {"compareWith", std::move(others)}};
   if (profile.memory_peak) answer["memoryPeak"] = count(*profile.memory_peak);

@@ -29,7 +29,8 @@ protocol::Answer export_window(const Subject& subject, const protocol::Reader& p
 
 // BLOCK of TIMELINE.md.
 protocol::Json block_json(const profile::Blocks& blocks, std::uint32_t block);
-protocol::Json verdict_json(const profile::Verdict& verdict);
+// `blocks`: those of the step that the verdict is of; evidence then leads to the first block of its module. May be null.
+protocol::Json verdict_json(const profile::Verdict& verdict, const profile::Blocks* blocks);
 // {id, source, created?, torch?}
 protocol::Json profile_json(const std::string& id, const profile::Profile& profile);
 

@@ -122,6 +122,26 @@ def test_breakdown_adds_up(page: Page) -> None:
     assert {"device idle"} <= {row["label"] for row in rows["rows"]}
 
 
+def test_work_without_a_launch_is_told_apart_in_the_breakdown(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.add("kernel", "before_the_recording", 1, 30, thread="7", correlation=77)
+    trace.step(0, 0.0)
+    trace.write(tmp_path / "t.json")
+    with Server(tmp_path, "t.json") as running:
+        page = Page(running, Origin=f"http://{running.host}")
+        rows = page.ask("breakdown", metric="time")["rows"]
+        page.close()
+    assert {row["kind"]: row["value"] for row in rows}["earlier_step"] == 30_000
+    assert sum(row["value"] for row in rows) == 1_000_000
+
+
+def test_evidence_leads_to_the_block_it_names(page: Page) -> None:
+    evidence = [item for item in page.ask("overview")["verdict"]["evidence"] if "Linear" in item["where"] or "Net" in item["where"]]
+    assert evidence
+    for item in evidence:
+        assert page.ask("details", path=item["path"])["module"] == item["where"]
+
+
 def test_export_holds_the_window(page: Page) -> None:
     exported = page.ask("export", **{"from": 0, "to": 100_000})
     assert "DataLoader" in exported["text"]
