@@ -81,7 +81,7 @@ Lattice lattice_of(const Reach& forward, const Reach& backward, std::int64_t n, 
 // How a path came to a point.
 enum class By : std::uint8_t { pair, insertion, omission };
 using Costs = std::array<std::int32_t, 3>;
-constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max() / 2;
+constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max() / 4;  // two of them and a cost still fit
 
 // Best paths through the lattice. A path costs one for every run of insertions or omissions, and for every end of a run of omissions that
 // lies inside a call.
@@ -118,6 +118,7 @@ class Paths {
 
   std::int32_t cost(By before, const Edge& edge) const {
     std::int32_t sum = 0;
+    if (edge.y == 0 && before == By::omission) return 0;  // no path: nothing is left out yet
     if (before == By::omission && edge.by != By::omission && !map_.closes[static_cast<std::size_t>(edge.y - 1)]) ++sum;
     if (edge.by == By::omission && before != By::omission && !map_.opens[static_cast<std::size_t>(edge.y)]) ++sum;
     if (edge.by != By::pair && edge.by != before) ++sum;
