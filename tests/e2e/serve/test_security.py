@@ -5,23 +5,11 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from page_socket import HOTLENS, TEXT, Page, Server
 from small_trace import small_trace
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("security")
-    small_trace(folder / "small.json")
-    with Server(folder, "small.json") as running:
-        yield running
 
 
 def test_the_address_has_a_long_random_token(server: Server) -> None:

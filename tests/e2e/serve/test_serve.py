@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from page_socket import Json, Page, Server
 from small_trace import HOSTILE, LONG, Trace, small_trace
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("serve")
-    small_trace(folder / "small.json")
-    with Server(folder, "small.json") as running:
-        yield running
 
 
 @pytest.fixture
