@@ -74,10 +74,8 @@ class Ways {
     if (owner.stage != Stage::other)
       steps_.push_back({Kind::stage, owner.stage, Direction::forward, static_cast<std::uint32_t>(owner.stage)});
     const std::size_t modules = steps_.size();
-    // Gradient communication hangs on the parameter's module but is no work of it.
-    const bool in_module = !(owner.communicates && owner.direction != Direction::forward);
     const timeline::Chains& calls = annotated_.owners.calls;
-    for (std::uint32_t call = in_module ? owner.call : kNothing; call != kNothing; call = calls.parent[call]) {
+    for (std::uint32_t call = owner.works_for_module() ? owner.call : kNothing; call != kNothing; call = calls.parent[call]) {
       steps_.push_back({Kind::module, owner.stage, owner.direction, call});
     }
     std::reverse(steps_.begin() + static_cast<std::ptrdiff_t>(modules), steps_.end());

@@ -7,6 +7,7 @@
 
 #include "annotator/profile/export.h"
 #include "annotator/profile/json_text.h"
+#include "annotator/profile/module_name.h"
 #include "annotator/profile/spans.h"
 #include "annotator/trace/source.h"
 
@@ -75,8 +76,7 @@ class Added {
  public:
   Added(const Annotated& annotated, Events& events) : annotated_(annotated), events_(events), process_(free_process(annotated.trace)) {
     for (const ModuleName& module : names_of_modules(annotated)) {
-      const std::size_t cut = module.path.find_last_of('/');
-      const std::string_view last = std::string_view(module.path).substr(cut == std::string::npos ? 0 : cut + 1);
+      const std::string_view last = last_name(module.path, annotated.how);
       shown_.push_back(json_string(last.empty() ? module.class_name : last));
       arguments_.push_back(fmt::format(R"("path":{},"class":{})", json_string(module.path), json_string(module.class_name)));
     }

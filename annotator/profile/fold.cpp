@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "annotator/profile/module_name.h"
 #include "annotator/profile/statistics.h"
 
 namespace hotlens::profile {
@@ -18,7 +19,7 @@ std::size_t mixed(std::size_t seed, std::size_t value) {
 // What a module is: its class; of a range that a person named, the name without its numbers ("block 3" is one of the blocks).
 std::string kind_of(const Module& module) {
   if (!module.class_name.empty()) return module.class_name;
-  std::string name = module.path.substr(module.path.find_last_of('/') + 1);
+  std::string name(last_name(module));
   std::erase_if(name, [](char c) { return c >= '0' && c <= '9'; });
   return name;
 }

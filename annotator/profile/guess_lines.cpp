@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "annotator/profile/module_name.h"
 #include "annotator/profile/skeleton_match.h"
 
 namespace hotlens::profile {
@@ -39,10 +40,6 @@ class Sites {
   std::unordered_map<const source::Code*, FileId> files_;
 };
 
-std::string last_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 void count_unknown(Profile& profile) {
   std::int64_t unknown = 0;
   for (const Module& module : profile.modules) unknown += module.parent.valid() && !module.attached;
@@ -62,9 +59,9 @@ std::shared_ptr<const Profile> guess_lines(std::shared_ptr<const Profile> profil
   auto guessed = std::make_shared<Profile>(*profile);
   guessed->guessed = true;
   Sites sites(*guessed);
-  std::unordered_map<std::string, ModuleId> by_name;
+  std::unordered_map<std::string_view, ModuleId> by_name;
   for (std::uint32_t module = 0; module < guessed->modules.size(); ++module) {
-    by_name.emplace(last_name(guessed->modules[module].path), ModuleId{module});
+    by_name.emplace(last_name(guessed->modules[module]), ModuleId{module});
   }
   const auto module_of = [&](std::uint32_t traced) {
     const auto found = by_name.find(profile->module_calls->modules[traced]);

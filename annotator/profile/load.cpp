@@ -7,6 +7,7 @@
 
 #include "annotator/profile/annotated.h"
 #include "annotator/profile/module_calls.h"
+#include "annotator/profile/module_name.h"
 #include "annotator/profile/one_step.h"
 #include "annotator/profile/profile.h"
 #include "annotator/profile/statistics.h"
@@ -98,7 +99,7 @@ std::vector<Module> found_modules(const std::vector<timeline::FoundModule>& foun
   for (const timeline::FoundModule& entry : found) {
     Module module;
     module.path = std::move(paths[modules.size()]);
-    if (how == How::frames) module.class_name = entry.name.substr(0, entry.name.rfind('_'));
+    if (how == How::frames) module.class_name = class_of_instance(entry.name);
     if (entry.parent != kNothing) module.parent = ModuleId{entry.parent};
     module.how = how;
     modules.push_back(std::move(module));

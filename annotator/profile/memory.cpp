@@ -132,7 +132,7 @@ class Ledger {
 
   const std::vector<std::uint32_t>& modules_of(const Owner& owner) {
     stack_.begin();
-    if (belongs_to_module(owner)) stack_.add(input_.owners.calls, owner.call, &input_.module_parent);
+    if (owner.works_for_module()) stack_.add(input_.owners.calls, owner.call, &input_.module_parent);
     return stack_.members();
   }
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "annotator/profile/annotated.h"
+#include "annotator/profile/module_name.h"
 #include "annotator/profile/report.h"
 
 namespace hotlens::profile {
@@ -20,19 +21,9 @@ std::string_view direction_of(const Owner& owner) {
   return owner.stage == Stage::forward || owner.stage == Stage::loss || owner.call != kNothing ? "forward" : "other";
 }
 
-// Paths as the module table of the profile has them, by module.
-std::vector<std::string> module_paths(const Annotated& annotated) {
-  if (annotated.model) {
-    std::vector<std::string> paths;
-    for (const ModelModule& module : annotated.model->modules) paths.push_back(module.path);
-    return paths;
-  }
-  return timeline::paths_of(annotated.owners.found);
-}
-
 class Lines {
  public:
-  explicit Lines(const Annotated& annotated) : annotated_(annotated), paths_(module_paths(annotated)) {
+  explicit Lines(const Annotated& annotated) : annotated_(annotated), names_(names_of_modules(annotated)) {
     for (std::uint32_t work = 0; work < annotated.account.work.size(); ++work) work_of_[annotated.account.work[work].event] = work;
   }
 
@@ -60,20 +51,19 @@ class Lines {
   }
 
   std::string line(std::uint32_t event, const timeline::StepSpan& step, const Owner& owner) const {
-    const bool in_module = owner.call != kNothing && !(owner.communicates && owner.direction != Direction::forward);
-    const std::uint32_t module = in_module ? annotated_.owners.calls.value[owner.call] : kNothing;
+    const std::uint32_t module = owner.works_for_module() ? annotated_.owners.calls.value[owner.call] : kNothing;
     nlohmann::ordered_json json = {{"event", annotated_.trace.events.index[event]},
                                    {"step", step.index},
                                    {"stage", name(owner.stage)},
                                    {"module", nullptr},
                                    {"direction", direction_of(owner)},
-                                   {"how", name(module < paths_.size() ? annotated_.how : How::none)}};
-    if (module < paths_.size()) json["module"] = paths_[module];
+                                   {"how", name(module < names_.size() ? annotated_.how : How::none)}};
+    if (module < names_.size()) json["module"] = names_[module].path;
     return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   }
 
   const Annotated& annotated_;
-  std::vector<std::string> paths_;
+  std::vector<ModuleName> names_;
   std::unordered_map<std::uint32_t, std::uint32_t> work_of_;  // by event
 };
 

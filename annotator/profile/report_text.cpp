@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "annotator/profile/fold.h"
+#include "annotator/profile/module_name.h"
 #include "annotator/profile/report.h"
 #include "annotator/profile/statistics.h"
 #include "annotator/profile/text.h"
@@ -18,13 +19,6 @@ using text::shortened;
 
 constexpr std::size_t kNameColumns = 54;
 constexpr std::size_t kKernels = 8;  // the table's length: the long tail is in the JSON
-
-std::string last_part(const Module& module) {
-  // A dot in a name that a trace gives is part of it ("DistributedDataParallel.forward").
-  const std::size_t cut = module.path.find_last_of(module.how == How::recorded ? '.' : '/');
-  const std::string part = cut == std::string::npos ? module.path : module.path.substr(cut + 1);
-  return part.empty() ? module.class_name : part;
-}
 
 std::vector<Ns> walls(const Profile& profile) {
   std::vector<Ns> times;
@@ -150,12 +144,12 @@ class Writer {
 
   std::string label(const Fold& row) const {
     std::string path;
-    for (const ModuleId wrapper : row.wrappers) path += last_part(profile_.at(wrapper)) + "/";
+    for (const ModuleId wrapper : row.wrappers) path.append(last_name(profile_.at(wrapper))).append("/");
     const Module& module = profile_.at(row.modules.front());
-    path += last_part(module);
-    const std::string last = last_part(profile_.at(row.modules.back()));
-    if (last != last_part(module)) path += "…" + last;
-    if (last_part(module) != module.class_name) path += "  " + module.class_name;
+    const std::string_view first = last_name(module), last = last_name(profile_.at(row.modules.back()));
+    path += first;
+    if (last != first) path.append("…").append(last);
+    if (first != module.class_name) path += "  " + module.class_name;
     return path;
   }
 

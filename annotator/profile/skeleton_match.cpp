@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "annotator/profile/module_name.h"
 #include "annotator/profile/token_match.h"
 
 namespace hotlens::profile {
@@ -22,10 +23,6 @@ using timeline::kNoNode;
 using Kind = source::Value::Kind;
 
 constexpr std::size_t kMostObjects = 4;  // ways to have made one module that are followed; more say nothing any more
-
-std::string class_of_name(const std::string& name) {
-  return name.substr(0, name.rfind('_'));
-}
 
 bool is_torch_frame(const PythonFrame& frame) {
   return frame.path.starts_with("torch/") || frame.path.find("/site-packages/torch/") != std::string::npos || frame.path.starts_with('<');
@@ -102,7 +99,7 @@ class Matcher {
   // The class of the module that a node runs in.
   std::string owner_of(std::uint32_t node) const {
     while (node != kNoNode && calls_.nodes[node].module == kNoNode) node = calls_.nodes[node].parent;
-    return node == kNoNode ? std::string() : class_of_name(calls_.modules[calls_.nodes[node].module]);
+    return std::string(node == kNoNode ? std::string_view() : class_of_instance(calls_.modules[calls_.nodes[node].module]));
   }
 
   // Calls directly inside a node, in order; frames that only pass on (torch's own, a module's own __call__) are looked through.
@@ -110,7 +107,7 @@ class Matcher {
     for (const std::uint32_t child : children_[node]) {
       const CallNode& what = calls_.nodes[child];
       if (what.module != kNoNode) {
-        out.push_back({child, {.type = class_of_name(calls_.modules[what.module]), .module = what.module}});
+        out.push_back({child, {.type = std::string(class_of_instance(calls_.modules[what.module])), .module = what.module}});
         continue;
       }
       const PythonFrame& frame = calls_.frames[what.frame];
@@ -186,7 +183,7 @@ class Matcher {
   // A call of a module that may be any of `places`.
   void enter(std::uint32_t node, const std::vector<ValueId>& given) {
     const std::uint32_t module = calls_.nodes[node].module;
-    const std::string name = class_of_name(calls_.modules[module]);
+    const std::string name(class_of_instance(calls_.modules[module]));
     const std::vector<ValueId> places = holders(node, given);
     note_candidates(module, places);
     std::vector<ValueId> objects;

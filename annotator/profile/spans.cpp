@@ -26,9 +26,7 @@ class Stacks {
     if (owner.stage != Stage::other)
       frames_.push_back({Layer::stage, static_cast<std::uint32_t>(owner.stage), Direction::forward, kNothing});
     const std::size_t modules = frames_.size();
-    // Gradient communication hangs on the parameter's module but is no work of it.
-    const bool in_module = !(owner.communicates && owner.direction != Direction::forward);
-    for (std::uint32_t call = in_module ? owner.call : kNothing; call != kNothing; call = owners_.calls.parent[call]) {
+    for (std::uint32_t call = owner.works_for_module() ? owner.call : kNothing; call != kNothing; call = owners_.calls.parent[call]) {
       frames_.push_back({Layer::module, owners_.calls.value[call], owner.direction, call});
     }
     std::reverse(frames_.begin() + static_cast<std::ptrdiff_t>(modules), frames_.end());
@@ -138,20 +136,6 @@ std::vector<Track> tracks_of(const Annotated& annotated) {
   std::vector<Track> tracks = host_tracks(annotated, stacks);
   for (Track& track : device_tracks(annotated, stacks)) tracks.push_back(std::move(track));
   return tracks;
-}
-
-std::vector<ModuleName> names_of_modules(const Annotated& annotated) {
-  std::vector<ModuleName> names;
-  if (annotated.model && annotated.how == How::recorded) {
-    for (const ModelModule& module : annotated.model->modules) names.push_back({module.path, module.class_name});
-    return names;
-  }
-  std::vector<std::string> paths = timeline::paths_of(annotated.owners.found);
-  for (const timeline::FoundModule& module : annotated.owners.found) {
-    const bool frames = annotated.owners.source == timeline::ModuleSource::frames;  // a range says nothing of the class
-    names.push_back({std::move(paths[names.size()]), frames ? module.name.substr(0, module.name.rfind('_')) : std::string()});
-  }
-  return names;
 }
 
 }  // namespace hotlens::profile

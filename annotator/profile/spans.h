@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "annotator/profile/annotated.h"
+#include "annotator/profile/module_name.h"
 
 namespace hotlens::profile {
 
@@ -37,12 +37,5 @@ struct Track {
 // The main thread first, other threads with work of a step, then streams. Host tracks hold step, stage and modules; device tracks stage,
 // modules and kernel.
 std::vector<Track> tracks_of(const Annotated& annotated);
-
-struct ModuleName {
-  std::string path, class_name;
-};
-
-// By the module numbers of annotated.owners, as Profile::modules has them.
-std::vector<ModuleName> names_of_modules(const Annotated& annotated);
 
 }  // namespace hotlens::profile

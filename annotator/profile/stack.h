@@ -8,12 +8,6 @@
 
 namespace hotlens::profile {
 
-// Time of a module: what its calls ran. Exchanging gradients belongs to them, not to the module whose gradient was accumulated last; what a
-// module itself exchanges in backward (SyncBatchNorm) is its own.
-inline bool belongs_to_module(const timeline::Owner& owner) {
-  return owner.call != timeline::kNothing && !(owner.communicates && owner.accumulates);
-}
-
 // Innermost first. Re-used for every piece: no allocation in the loop.
 class Stack {
  public:

@@ -77,7 +77,7 @@ class Counter {
  private:
   void fill_stacks(const Owner& owner) {
     modules_.stack.begin();
-    if (belongs_to_module(owner)) modules_.stack.add(input_.owners.calls, owner.call, &input_.module_parent);
+    if (owner.works_for_module()) modules_.stack.add(input_.owners.calls, owner.call, &input_.module_parent);
     lines_.stack.begin();
     lines_.stack.add(input_.owners.lines, owner.line, nullptr);
     lines_.stack.add(input_.owners.lines, owner.made_line, nullptr);
@@ -90,7 +90,7 @@ class Counter {
     const Ns waiting = piece.bucket == timeline::Bucket::waiting ? time : Ns{};
     fill_stacks(piece.owner);
     result_.cpu[step_] += time;
-    if (belongs_to_module(piece.owner)) result_.cpu_attributed[step_] += time;
+    if (piece.owner.works_for_module()) result_.cpu_attributed[step_] += time;
     const auto add = [&](Times& times, Extent&, bool innermost) {
       times.cpu_total += time;
       times.waiting += waiting;
@@ -106,7 +106,7 @@ class Counter {
     ++piece_number_;
     const Work& work = input_.account.work[number];
     fill_stacks(work.owner);
-    if (belongs_to_module(work.owner)) {
+    if (work.owner.works_for_module()) {
       const Ns from = std::max(work.start, attributed_until_);
       if (work.end > from) result_.device_attributed[step_] += work.end - from;
       attributed_until_ = std::max(attributed_until_, work.end);

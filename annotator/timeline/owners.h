@@ -41,6 +41,10 @@ struct Owner {
   bool copies = false;  // moves data to the device
   bool known = false;   // something claims it, be it only a stage
 
+  // Whether its time is its module's. Exchanging gradients is work of all that take part, not of the module whose gradient was accumulated
+  // last; what a module itself exchanges in backward (SyncBatchNorm) is its own.
+  bool works_for_module() const { return call != kNothing && !(communicates && accumulates); }
+
   friend bool operator==(const Owner&, const Owner&) = default;
 };
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "annotator/profile/module_name.h"
 #include "annotator/profile/statistics.h"
 #include "annotator/profile/usage.h"
 #include "annotator/profile/verdict.h"
@@ -20,11 +21,6 @@ namespace {
 using profile::Module;
 using profile::ModuleId;
 using profile::Profile;
-
-std::string last_name(const Module& module) {
-  if (module.path.empty()) return module.class_name;
-  return module.path.substr(module.path.rfind('.') + 1);
-}
 
 bool same_class(const Profile& profile, const std::vector<ModuleId>& modules) {
   return std::ranges::all_of(modules, [&](ModuleId id) { return profile.at(id).class_name == profile.at(modules.front()).class_name; });

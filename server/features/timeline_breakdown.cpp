@@ -4,7 +4,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "annotator/profile/spans.h"
+#include "annotator/profile/module_name.h"
 
 namespace hotlens::features {
 namespace {
@@ -57,8 +57,7 @@ class Sharing {
   void add(const Owner& owner, Ns time) {
     const std::uint32_t number = owner.call == kNothing ? kNothing : annotated_.owners.calls.value[owner.call];
     const std::uint32_t module = number < position_.size() ? position_[number] : kNothing;
-    const bool in_module = module != kNothing && !(owner.communicates && owner.direction != Direction::forward);
-    if (in_module) {
+    if (module != kNothing && owner.works_for_module()) {
       shares_.modules[module][static_cast<std::size_t>(owner.direction)] += time;
     } else {
       shares_.stages[static_cast<std::size_t>(owner.stage)] += time;
@@ -122,14 +121,9 @@ std::vector<Part> parts_of(const ByDirection& times) {
   return parts;
 }
 
-std::string last_name(const Module& module) {
-  if (module.path.empty()) return module.class_name;
-  return module.path.substr(module.path.find_last_of("./") + 1);
-}
-
 BreakdownRow module_row(const Profile& profile, ModuleId id) {
   const Module& module = profile.at(id);
-  return {.kind = Kind::module, .label = last_name(module), .module = id, .children = module.children.size()};
+  return {.kind = Kind::module, .label = std::string(last_name(module)), .module = id, .children = module.children.size()};
 }
 
 void sort_rows(std::vector<BreakdownRow>& rows) {
