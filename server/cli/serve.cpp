@@ -68,6 +68,12 @@ void open_in_browser(const std::string& url) {
   }
 }
 
+// What a page asks for first is ready when it asks.
+void prepare(Library& library) {
+  const auto opened = library.open({});
+  if (opened && !(*opened)->profile().steps.empty()) static_cast<void>((*opened)->blocks((*opened)->profile().representative));
+}
+
 // Until SIGINT or SIGTERM, which every thread blocks; looks for new profiles meanwhile.
 void wait_for_end(const sigset_t& signals, Library& library, web::Server& server) {
   const timespec patience{kLookEvery.count(), 0};
@@ -103,7 +109,7 @@ int serve(const ServeOptions& options) {
   if (!server) return fail(server.error());
   std::cout << (*server)->url() << std::endl;
   if (options.open) open_in_browser((*server)->url());
-  boost::asio::post(workers, [&library] { static_cast<void>(library.open({})); });  // ready when the page asks
+  boost::asio::post(workers, [&library] { prepare(library); });
   wait_for_end(signals, library, **server);
   server->reset();
   workers.join();

@@ -1,4 +1,5 @@
 // What the page has to ask for, as a function of its state: a request per slot, gone from the list once its answer is in the state.
+import type { View } from "./address";
 import type { Breakdown, Level, Method, Metric, Params, Result, Span } from "./messages";
 import { breakdownKey, moduleKey, samePath, selectedPath, type Action, type LoadedLevel, type State } from "./state";
 
@@ -7,6 +8,7 @@ export interface Need<M extends Method = Method> {
   readonly method: M;
   readonly params: Params<M>;
   readonly depth?: number; // of a level
+  readonly told?: boolean; // the answer tells what it is about: the state knows by itself whether it still fits
   readonly done: (result: Result<M>) => Action;
 }
 
@@ -48,24 +50,28 @@ export function windowFor(view: Span, extent: Span, width: number): { from: numb
   return { from, to, width: Math.max(1, Math.min(MOST_WIDTH, Math.ceil((width * (to - from)) / span))) };
 }
 
+// What a request is about, as far as it is known: the server takes what it shows now for the rest.
+function about({ profile, step }: View): { profile?: string; step?: number } {
+  return { ...(profile === undefined ? {} : { profile }), ...(step === undefined ? {} : { step }) };
+}
+
 function levelNeeds(state: State, width: number): Need[] {
-  const { profile, step, path, zooms, unfold } = state.view;
-  if (profile === undefined || step === undefined) return [];
+  const { path, zooms, unfold } = state.view;
   const needs: Need[] = [];
   for (let depth = 0; depth <= path.length; depth++) {
     const { whole, part } = state.levels[depth] ?? {};
-    const params = { profile, step, path: path.slice(0, depth), ...(unfold ? { unfold } : {}) };
-    const slot = `level ${depth}`;
+    const params = { ...about(state.view), path: path.slice(0, depth), ...(unfold ? { unfold } : {}) };
+    const [slot, told] = [`level ${depth}`, true];
     if (whole === undefined || (zooms[depth] === undefined && !isFine(whole, whole.level.extent, width))) {
       const done = (level: Level): Action => ({ type: "level", depth, whole: true, loaded: { level, width, unfold } });
-      needs.push(need({ slot, depth, method: "hotlens/timeline/level", params: { ...params, width }, done }));
+      needs.push(need({ slot, depth, told, method: "hotlens/timeline/level", params: { ...params, width }, done }));
       continue;
     }
     const zoom = zooms[depth];
     if (zoom === undefined || isFine(whole, zoom, width) || isFine(part, zoom, width)) continue;
     const window = windowFor(zoom, whole.level.extent, width);
     const done = (level: Level): Action => ({ type: "level", depth, whole: false, loaded: { level, width: window.width, unfold } });
-    needs.push(need({ slot, depth, method: "hotlens/timeline/level", params: { ...params, ...window }, done }));
+    needs.push(need({ slot, depth, told, method: "hotlens/timeline/level", params: { ...params, ...window }, done }));
   }
   return needs;
 }
@@ -130,18 +136,21 @@ function comparisonNeeds(state: State): Need[] {
     });
 }
 
-// `width`: pixels of a track. What failed is not asked for again until the state that asked for it changes.
+// `width`: pixels of a track. A page that opens asks for everything that its first picture needs at once, not knowing yet what is there.
+// What failed is not asked for again until the state that asked for it changes.
 export function needs(state: State, width: number): readonly Need[] {
-  const { profile } = state.view;
   const all: Need[] = [];
   if (state.profiles === undefined) {
     const done = (profiles: Result<"hotlens/timeline/profiles">): Action => ({ type: "profiles", profiles });
     all.push(need({ slot: "profiles", method: "hotlens/timeline/profiles", params: {}, done }));
-  } else if (profile !== undefined && state.overview === undefined) {
-    const done = (overview: Result<"hotlens/timeline/overview">): Action => ({ type: "overview", overview });
-    all.push(need({ slot: "overview", method: "hotlens/timeline/overview", params: { profile }, done }));
-  } else if (state.overview !== undefined) {
-    all.push(...levelNeeds(state, width), ...selectionNeeds(state), ...searchNeeds(state), ...breakdownNeeds(state), ...comparisonNeeds(state));
   }
+  if (state.profiles?.profiles.length === 0) return all;
+  if (state.overview === undefined) {
+    const { profile } = state.view;
+    const done = (overview: Result<"hotlens/timeline/overview">): Action => ({ type: "overview", overview });
+    all.push(need({ slot: "overview", told: true, method: "hotlens/timeline/overview", params: profile === undefined ? {} : { profile }, done }));
+  }
+  all.push(...levelNeeds(state, width));
+  if (state.overview !== undefined) all.push(...selectionNeeds(state), ...searchNeeds(state), ...breakdownNeeds(state), ...comparisonNeeds(state));
   return all.filter((each) => state.failures[each.slot] === undefined);
 }

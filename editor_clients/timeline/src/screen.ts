@@ -102,6 +102,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     spokenLine,
   );
   levels.pane.focus();
+  store.setWidth(Math.floor(levels.trackWidth()));
 
   function renderCrumbs(state: State): void {
     const labels = state.view.path.map((segment, depth) => state.levels[depth + 1]?.whole?.level.crumbs.at(-1)?.label ?? segment);

@@ -181,32 +181,39 @@ function withProfiles(state: State, profiles: Profiles): State {
   const { step, profile: _profile, before, ...view } = state.view;
   const shown: View = { ...view, ...(profile === undefined ? {} : { profile }) };
   const kept = { ...(step === undefined ? {} : { step }), ...(exists(before) ? { before } : {}) };
-  if (asked === undefined) return { ...next, view: { ...shown, ...kept } };
+  if (asked === undefined) return { ...next, failures: {}, view: { ...shown, ...kept } };
   const note = follows ? "A newer profile is here. It is shown now." : "The profile that was shown is gone. This is the current one.";
   return { ...forgetProfile(next), view: { ...shown, zooms: [] }, note };
 }
 
+// The first answers tell which profile and step they are about; later ones about another one come too late.
+const fits = (known: string | number | undefined, told: string | number): boolean => known === undefined || known === told;
+
 function withOverview(state: State, overview: Overview): State {
-  const { step } = state.view;
+  const { profile, step } = state.view;
+  const { id } = overview.profile;
+  if (!fits(profile, id)) return state;
   const known = step !== undefined && step < overview.steps.length;
-  return { ...state, overview, view: { ...state.view, step: known ? step : overview.representative } };
+  return { ...state, overview, view: { ...state.view, profile: id, step: known ? step : overview.representative } };
 }
 
 // An answer that nobody waits for any more (another step, a level that was closed) changes nothing.
 function withLevel(state: State, action: Action & { type: "level" }): State {
   const { depth, whole, loaded } = action;
+  const { profile, step, path } = loaded.level;
   const { view } = state;
-  const wanted = loaded.level.step === view.step && loaded.level.profile === view.profile && loaded.unfold === view.unfold;
-  if (!wanted || !samePath(loaded.level.path, view.path.slice(0, depth)) || depth > view.path.length) return state;
+  const wanted = fits(view.step, step) && fits(view.profile, profile) && loaded.unfold === view.unfold;
+  if (!wanted || !samePath(path, view.path.slice(0, depth)) || depth > view.path.length) return state;
   const levels = state.levels.slice();
   levels[depth] = { ...levels[depth], ...(whole ? { whole: loaded } : { part: loaded }) };
-  return { ...state, levels: Array.from(levels) };
+  const shown = view.profile === profile && view.step === step ? view : { ...view, profile, step };
+  return { ...state, view: shown, levels: Array.from(levels) };
 }
 
-// A path from an old address may lead nowhere: the deepest level that exists is shown.
+// A path from an old address may lead nowhere: the deepest level that exists is shown. Without an overview it is the profile that is gone.
 function withFailure(state: State, action: Action & { type: "failed" }): State {
   const { slot, message, gone, depth } = action;
-  if (gone && depth !== undefined && depth > 0) {
+  if (gone && depth !== undefined && depth > 0 && state.overview !== undefined) {
     const parent = withPath(state, state.view.path.slice(0, depth - 1), undefined);
     return { ...parent, note: "A block of this address does not exist in this step. The level above it is shown." };
   }

@@ -36,8 +36,8 @@ export function createStore(initial: State, transport: Transport): Store {
     });
   }
 
-  // A level says itself whether it still fits; of the rest an answer counts only while it is what the page needs.
-  const isWanted = (asked: Need): boolean => asked.depth !== undefined || needs(state, width).some((each) => same(each, asked));
+  // An answer that does not tell what it is about counts only while it is what the page needs.
+  const isWanted = (asked: Need): boolean => asked.told === true || needs(state, width).some((each) => same(each, asked));
 
   async function send(asked: Need): Promise<void> {
     try {

@@ -14,7 +14,11 @@ const OVERVIEW: Overview = {
 const PROFILES = { profiles: [{ id: "p", source: "train.py" }, { id: "old", source: "old.py" }], current: "p" };
 
 const play = (state: State, ...actions: Action[]): State => actions.reduce(reduce, state);
-const opened = (view: View = START): State => play(initialState(view), { type: "profiles", profiles: PROFILES }, { type: "overview", overview: OVERVIEW });
+const overviewOf = (id: string): Overview => ({ ...OVERVIEW, profile: { ...OVERVIEW.profile, id } });
+function opened(view: View = START): State {
+  const listed = play(initialState(view), { type: "profiles", profiles: PROFILES });
+  return play(listed, { type: "overview", overview: overviewOf(listed.view.profile!) });
+}
 
 function loaded(depth: number, path: readonly string[], width = 1000): Action {
   const track = trackOf("cpu", [{ start: 0, duration: 1000, label: path[0] ?? "forward", open: true }]);
@@ -94,16 +98,47 @@ test("a path from an old address that leads nowhere ends at the level that exist
   assert.match(state.note ?? "", /does not exist/);
 });
 
-test("profiles, overview, then every open level and the details are asked for, each once", () => {
+test("profiles, overview and every open level are asked for at once, then the details, each once", () => {
   const start = initialState({ ...START, path: ["forward"] });
-  assert.deepEqual(needs(start, 800).map(({ slot }) => slot), ["profiles"]);
-  const listed = reduce(start, { type: "profiles", profiles: PROFILES });
-  assert.deepEqual(needs(listed, 800).map(({ slot }) => slot), ["overview"]);
-  const known = reduce(listed, { type: "overview", overview: OVERVIEW });
+  assert.deepEqual(needs(start, 800).map(({ slot }) => slot), ["profiles", "overview", "level 0", "level 1"]);
+  assert.deepEqual(needs(start, 800).at(-1)?.params, { path: ["forward"], width: 800 });
+  assert.deepEqual(needs(initialState({ ...START, profile: "old", step: 2 }), 800).at(-1)?.params, { profile: "old", step: 2, path: [], width: 800 });
+  const known = play(start, { type: "profiles", profiles: PROFILES }, { type: "overview", overview: OVERVIEW });
   assert.deepEqual(needs(known, 800).map(({ slot }) => slot), ["level 0", "level 1"]);
   const drawn = play(known, loaded(0, []), loaded(1, ["forward"]));
   const slots = needs(drawn, 800).map(({ slot }) => slot);
   assert.ok(slots.includes("details") && !slots.some((slot) => slot.startsWith("level")));
+});
+
+test("the first answers are taken in any order, and say what they are about", () => {
+  const answers: Action[] = [{ type: "profiles", profiles: PROFILES }, { type: "overview", overview: OVERVIEW }, loaded(0, [])];
+  for (const [a, b, c] of [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] as const) {
+    const state = play(initialState(START), answers[a]!, answers[b]!, answers[c]!);
+    assert.deepEqual([state.view.profile, state.view.step, state.levels.length, state.overview?.profile.id], ["p", 1, 1, "p"], `${a}${b}${c}`);
+    assert.ok(needs(state, 800).every(({ slot }) => !/profiles|overview|level/.test(slot)), `${a}${b}${c}`);
+  }
+});
+
+test("answers about another profile or step than the one that is wanted come too late", () => {
+  const wanted = initialState({ ...START, profile: "old", step: 2 });
+  assert.equal(play(wanted, loaded(0, [])), wanted);
+  assert.equal(play(wanted, { type: "overview", overview: OVERVIEW }), wanted);
+});
+
+test("where there is no profile nothing else is asked for until there is one", () => {
+  const failed: Action = { type: "failed", slot: "overview", message: "no profile", gone: true };
+  const none = play(initialState(START), failed, { type: "changed" }, { type: "profiles", profiles: { profiles: [] } });
+  assert.deepEqual(needs(none, 800), []);
+  const later = play(none, { type: "changed" }, { type: "profiles", profiles: PROFILES });
+  assert.deepEqual(needs(later, 800).map(({ slot }) => slot), ["overview", "level 0"]);
+});
+
+test("an old address of a profile that is gone keeps its path for the current one", () => {
+  const start = initialState({ ...START, profile: "vanished", path: ["forward"] });
+  const gone = (slot: string, depth?: number): Action => ({ type: "failed", slot, message: "gone", gone: true, ...(depth === undefined ? {} : { depth }) });
+  const state = play(start, gone("overview"), gone("level 1", 1), { type: "profiles", profiles: PROFILES });
+  assert.deepEqual([state.view.profile, state.view.path], ["p", ["forward"]]);
+  assert.deepEqual(needs(state, 800).map(({ slot }) => slot), ["overview", "level 0", "level 1"]);
 });
 
 test("what failed is not asked for again before something changes", () => {
