@@ -52,7 +52,9 @@ std::vector<Lens> code_lenses(const FileView& view, const Options& options) {
   if (view.facts && view.profile) {
     if (const auto line = lens_line(view)) {
       const std::string verb = options.running ? "■ Cancel profiling" : "▸ Profile again";
-      return {{.line = *line, .title = verb + " · " + describe_step(*view.profile) + lost_note(view), .command = command}};
+      std::vector<Lens> lenses{{.line = *line, .title = verb + " · " + describe_step(*view.profile) + lost_note(view), .command = command}};
+      if (options.timeline) lenses.push_back({.line = *line, .title = "Show in timeline", .command = kTimelineCommand});
+      return lenses;
     }
   }
   if (!source::looks_like_training_script(view.tree)) return {};

@@ -5,5 +5,6 @@ namespace hotlens::features {
 
 inline constexpr const char* kProfileCommand = "hotlens.server.profile";
 inline constexpr const char* kCancelCommand = "hotlens.server.cancel";
+inline constexpr const char* kTimelineCommand = "hotlens.server.openTimeline";
 
 }  // namespace hotlens::features

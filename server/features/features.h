@@ -23,6 +23,7 @@ struct Options {
   bool images = true;       // the client renders data-URI images in Markdown
   bool trusted = true;      // profiling may be offered
   bool running = false;     // a run is in progress
+  bool timeline = false;    // the client can show the timeline
   bool tooltips = true;     // fill Hint::tooltip; false for clients that resolve it later (ask again for the one line)
   friend bool operator==(const Options&, const Options&) = default;
 };

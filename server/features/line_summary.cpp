@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -69,6 +70,38 @@ void headline_from_times(LineSummary& summary, const Profile& profile) {
     summary.value += profile::headline(profile::median(*direction), profile.has_device());
     for (std::size_t i = 0; i < direction->size(); ++i) summary.headline[i] += profile::headline((*direction)[i], profile.has_device());
   }
+}
+
+using Placement = source::Anchors::Placement;
+
+bool contains(const source::Range& range, source::Position at) {
+  return range.begin <= at && at <= range.end;
+}
+
+bool is_inside(const source::Range& inner, const source::Range& outer) {
+  return outer.begin <= inner.begin && inner.end <= outer.end;
+}
+
+bool is_line_fact(const FileView& view, std::uint32_t fact) {
+  return view.facts->anchors.facts()[fact].role == source::Role::line;
+}
+
+// The smallest placed expression around `at`, and the facts that stand on exactly that expression.
+std::vector<std::uint32_t> facts_at(const FileView& view, source::Position at) {
+  std::optional<source::Range> focus;
+  for (std::uint32_t fact = 0; fact < view.placements.size(); ++fact) {
+    const Placement& placement = view.placements[fact];
+    if (placement.state == source::State::orphan || is_line_fact(view, fact) || !contains(placement.range, at)) continue;
+    if (!focus || is_inside(placement.range, *focus)) focus = placement.range;
+  }
+  std::vector<std::uint32_t> facts;
+  if (!focus) return facts;
+  for (std::uint32_t fact = 0; fact < view.placements.size(); ++fact) {
+    if (!is_line_fact(view, fact) && view.placements[fact].range == *focus && view.placements[fact].state != source::State::orphan) {
+      facts.push_back(fact);
+    }
+  }
+  return facts;
 }
 
 }  // namespace
@@ -160,6 +193,14 @@ bool has_stage(const LineSummary& summary, profile::Stage stage) {
 double share(const LineSummary& summary, const Profile& profile) {
   const auto step = static_cast<double>(profile.step_wall().count());
   return step > 0 ? static_cast<double>(summary.value.count()) / step : 0.0;
+}
+
+std::optional<LineSummary> summary_at(const FileView& view, source::Position at) {
+  if (!view.facts || !view.profile) return std::nullopt;
+  if (const std::vector<std::uint32_t> facts = facts_at(view, at); !facts.empty()) return summarize_facts(view, facts);
+  std::vector<LineSummary> line = summarize(view, {at.line, at.line + 1});
+  if (line.empty() || line.front().value <= Ns{}) return std::nullopt;
+  return std::move(line.front());
 }
 
 }  // namespace hotlens::features

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "server/features/file_facts.h"
@@ -37,6 +38,9 @@ std::vector<LineSummary> summarize(const FileView& view, LineRange lines);
 
 // The summary of exactly the facts given (indices into view.placements), for a hover on one of several calls of a line.
 LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_t>& facts);
+
+// What a hover at this place is about: the call or definition there, else the whole line; nullopt where nothing was measured.
+std::optional<LineSummary> summary_at(const FileView& view, source::Position at);
 
 // Drops modules that are never called (when others are), those that have an ancestor in the list, and duplicates.
 std::vector<profile::ModuleId> outermost(const profile::Profile& profile, std::vector<profile::ModuleId> modules);

@@ -29,6 +29,11 @@ bool yes(const Json& value, std::string_view path) {
   return found.is_boolean() && found.get<bool>();
 }
 
+std::string text(const Json& value, std::string_view path) {
+  const Json& found = at(value, path);
+  return found.is_string() ? found.get<std::string>() : std::string();
+}
+
 bool lists(const Json& value, std::string_view path, std::string_view item) {
   const Json& found = at(value, path);
   return found.is_array() && std::ranges::any_of(found, [&](const Json& one) { return one == item; });
@@ -62,6 +67,9 @@ ClientCapabilities read_capabilities(const Json& all) {
           .own_messages = own.is_object(),
           .renders_hints = yes(own, "clientRendersHints"),
           .images = yes(own, "images"),
+          .shows_timeline = at(own, "showTimeline").is_object(),
+          .command_links = yes(own, "showTimeline/commandLinks"),
+          .timeline_words = text(own, "showTimeline/words"),
           .show_document = yes(all, "window/showDocument/support")};
 }
 

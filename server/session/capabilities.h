@@ -26,6 +26,9 @@ struct ClientCapabilities {
   bool own_messages = false;  // experimental.hotlens
   bool renders_hints = false;
   bool images = false;
+  bool shows_timeline = false;  // experimental.hotlens.showTimeline: "show in timeline" may be offered
+  bool command_links = false;   // …commandLinks: Markdown may link to its command hotlens.showTimeline
+  std::string timeline_words;   // …words: what a person types there to see the timeline, for a client without links
   bool show_document = false;
 };
 

@@ -128,6 +128,7 @@ class Session {
 
   // The timeline.
   void timeline(std::string_view method, const Json& params, Reply reply);
+  void answer_timeline();
   void timeline_cursor(const Json& params);
   void open_timeline(const Json& argument, Reply reply);
   void timeline_opened(Json place, bool in_browser, Reply& reply);
@@ -136,7 +137,9 @@ class Session {
   void update_timeline();   // what it may show
   void timeline_changed();  // a profile came or went
   void tell_timeline(std::string_view method, const Json& params);
-  std::uint32_t line_at(const Document& document, protocol::Position at) const;
+  source::Position place_in(const Document& document, protocol::Position at) const;
+  std::string timeline_offer(const Document& document,
+                             protocol::Position at) const;  // the last line of a hover; "" where nothing is offered
 
   struct ActiveRun {
     std::int64_t id = 0;

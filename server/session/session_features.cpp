@@ -52,6 +52,7 @@ features::Options Session::options() const {
           .images = client_.can.images,
           .trusted = trusted_,
           .running = run_.has_value(),
+          .timeline = client_.can.shows_timeline,
           .tooltips = true};
 }
 
@@ -76,7 +77,7 @@ Json Session::hints_of(const Document& document, const std::optional<protocol::R
     if (lazy) {
       one["data"] = Json::array({document.serial(), document.version()});
     } else if (!hint.tooltip.empty()) {
-      one["tooltip"] = markup(hint.tooltip, how.markdown);
+      one["tooltip"] = markup(hint.tooltip + timeline_offer(document, {at.line, 0}), how.markdown);
     }
     list.push_back(std::move(one));
   }
@@ -151,7 +152,8 @@ Session::Answer Session::resolve_hint(const Json& params) {
   const std::uint32_t at = places.to_source({line, 0}).line;
   Json resolved = params;
   for (const features::Hint& one : features::inlay_hints(document->view(), {at, at + 1}, options())) {
-    if (places.to_client(one.at).line == line) resolved["tooltip"] = markup(one.tooltip, client_.can.hover_markdown);
+    if (places.to_client(one.at).line == line)
+      resolved["tooltip"] = markup(one.tooltip + timeline_offer(*document, {line, 0}), client_.can.hover_markdown);
   }
   return resolved;
 }
@@ -165,7 +167,8 @@ Session::Answer Session::hover(const Json& params) {
   const Places places(document->text(), document->lines(), client_.can.encoding);
   const auto found = features::hover(document->view(), places.to_source(position), options());
   if (!found) return Json();
-  return Json{{"contents", markup(found->contents, client_.can.hover_markdown)}, {"range", to_json(places.to_client(found->range))}};
+  const std::string contents = found->contents + timeline_offer(*document, position);
+  return Json{{"contents", markup(contents, client_.can.hover_markdown)}, {"range", to_json(places.to_client(found->range))}};
 }
 
 Session::Answer Session::code_lenses(const Json& params) {

@@ -3,6 +3,7 @@
 
 #include "protocol/messages.h"
 #include "protocol/uri.h"
+#include "server/features/format.h"
 #include "server/features/line_summary.h"
 #include "server/features/timeline_facts.h"
 #include "server/runs/packages.h"
@@ -24,26 +25,22 @@ using protocol::RpcError;
 // After this long without a request the traces that the timeline needs are dropped; the next request reads them again.
 constexpr std::chrono::minutes kForgetAfter{10};
 
-// What a line stands for: its first module, else its stage.
+// What a place in the code stands for: its first module, else its stage.
 struct Target {
   std::string profile;  // its id
   std::string module;   // path; of a module
   std::optional<profile::Stage> stage;
 };
 
-std::optional<Target> target_at(const Document& document, std::uint32_t line) {
+std::optional<Target> target_at(const Document& document, source::Position at) {
   const features::FileView& view = document.view();
-  if (!view.facts || !view.profile) return std::nullopt;
-  const std::vector<features::LineSummary> summaries = features::summarize(view, {line, line + 1});
-  if (summaries.empty()) return std::nullopt;
-  const features::LineSummary& summary = summaries.front();
+  const std::optional<features::LineSummary> summary = features::summary_at(view, at);
+  if (!summary || (summary->modules.empty() && summary->stages.empty())) return std::nullopt;
   Target target{.profile = view.profile->id};
-  if (!summary.modules.empty()) {
-    target.module = view.profile->at(summary.modules.front()).path;
-  } else if (!summary.stages.empty()) {
-    target.stage = summary.stages.front();
+  if (!summary->modules.empty()) {
+    target.module = view.profile->at(summary->modules.front()).path;
   } else {
-    return std::nullopt;
+    target.stage = summary->stages.front();
   }
   return target;
 }
@@ -118,10 +115,19 @@ void Session::timeline(std::string_view method, const Json& params, Reply reply)
   if (!std::exchange(timeline_.used, true)) update_timeline();
   timeline_timer_ = loop_.after(kForgetAfter, [library = timeline_.library] { library->drop_all(); });
   if (method == message::kTimelineReveal) return reveal(params, std::move(reply));
-  auto held = std::make_shared<Reply>(std::move(reply));
-  loop_.work([this, held, library = timeline_.library, method = std::string(method), params] {
-    protocol::Answer answer = timeline_requests::answer(*library, method, params);
-    loop_.post([held, answer = std::move(answer)]() mutable { (*held)(std::move(answer)); });
+  timeline_.asked.push_back({std::string(method), params, std::make_shared<Reply>(std::move(reply))});
+  if (timeline_.asked.size() == 1) answer_timeline();
+}
+
+// One after the other: requests that wait for the same profile to be read would take the whole pool from everything else.
+void Session::answer_timeline() {
+  loop_.work([this, asked = timeline_.asked.front(), library = timeline_.library] {
+    protocol::Answer answer = timeline_requests::answer(*library, asked.method, asked.params);
+    loop_.post([this, reply = asked.reply, answer = std::move(answer)]() mutable {
+      (*reply)(std::move(answer));
+      timeline_.asked.pop_front();
+      if (!timeline_.asked.empty()) answer_timeline();
+    });
   });
 }
 
@@ -153,7 +159,7 @@ void Session::timeline_cursor(const Json& params) {
   if (auto error = reader.error()) return reject_params(message::kTimelineCursor, *error);
   const Document* document = documents_.find(uri);
   if (document == nullptr || !document->in_step()) return;
-  const auto target = target_at(*document, line_at(*document, at));
+  const auto target = target_at(*document, place_in(*document, at));
   if (!target) return;
   loop_.work([this, library = timeline_.library, target = *target] {
     Json place = found_place(*library, target);
@@ -162,8 +168,19 @@ void Session::timeline_cursor(const Json& params) {
   });
 }
 
-std::uint32_t Session::line_at(const Document& document, protocol::Position at) const {
-  return Places(document.text(), document.lines(), client_.can.encoding).to_source(at).line;
+source::Position Session::place_in(const Document& document, protocol::Position at) const {
+  return Places(document.text(), document.lines(), client_.can.encoding).to_source(at);
+}
+
+std::string Session::timeline_offer(const Document& document, protocol::Position at) const {
+  const ClientCapabilities& can = client_.can;
+  const bool markdown = can.hover_markdown, links = markdown && can.command_links;
+  if (!can.shows_timeline || (!links && can.timeline_words.empty())) return "";
+  if (!target_at(document, place_in(document, at))) return "";
+  if (!markdown) return "\nShow in timeline: " + features::plain(can.timeline_words);
+  if (!links) return "  \nShow in timeline: " + features::escape_markdown(can.timeline_words);
+  const Json asked = Json::array({{{"uri", document.uri()}, {"position", to_json(at)}}});
+  return "  \n[Show in timeline](command:hotlens.showTimeline?" + escaped(protocol::dump_json(asked)) + ")";
 }
 
 bool Session::start_web(std::string& refused) {
@@ -201,7 +218,11 @@ void Session::open_timeline(const Json& argument, Reply reply) {
   if (const auto uri = reader.maybe("uri")) {
     const Document* document = documents_.find(uri->string());
     const auto position = reader.maybe("position");
-    if (document != nullptr && document->in_step() && position) target = target_at(*document, line_at(*document, read_position(*position)));
+    if (document != nullptr && document->in_step()) {
+      if (position) target = target_at(*document, place_in(*document, read_position(*position)));
+      const auto& shown = document->view().profile;
+      if (shown && !place.contains("profile")) place["profile"] = shown->id;
+    }
   }
   if (auto error = reader.error()) return reply(std::unexpected(*error));
   std::string refused;

@@ -1,6 +1,7 @@
 // The timeline's side of a session: which profiles it may show, and the loopback server for pages in a browser.
 #pragma once
 
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -36,9 +37,16 @@ class TimelineSources {
 };
 
 struct Timeline {
+  struct Asked {
+    std::string method;
+    protocol::Json params;
+    std::shared_ptr<protocol::Reply> reply;
+  };
+
   std::shared_ptr<TimelineSources> sources = std::make_shared<TimelineSources>();
   std::shared_ptr<timeline_requests::Library> library;  // shared with work on the pool
   std::unique_ptr<web::Server> web;                     // once a client asked for a page in a browser
+  std::deque<Asked> asked;                              // requests without an answer, the first one is being worked on
   bool used = false;                                    // somebody asked for the timeline in this session
 
   Timeline();

@@ -11,7 +11,7 @@ return {
   capabilities = {
     -- Neovim 0.11 does not handle this refresh itself; the handler below does.
     workspace = { codeLens = { refreshSupport = true } },
-    experimental = { hotlens = { protocolVersion = 1 } },
+    experimental = { hotlens = { protocolVersion = 1, showTimeline = { words = ':Hotlens timeline' } } },
   },
   handlers = {
     ['workspace/inlayHint/refresh'] = function(_, _, ctx) return require('hotlens.hints').on_refresh(ctx) end,

@@ -37,7 +37,7 @@ interface Position {
 // What this client understands beside LSP, see protocol/MESSAGES.md.
 const OWN_MESSAGES: StaticFeature = {
   fillClientCapabilities(capabilities) {
-    capabilities.experimental = { ...(capabilities.experimental as object), hotlens: { protocolVersion: 1, images: true } };
+    capabilities.experimental = { ...(capabilities.experimental as object), hotlens: { protocolVersion: 1, images: true, showTimeline: { commandLinks: true } } };
   },
   initialize: () => undefined,
   getState: () => ({ kind: "static" }),
@@ -153,7 +153,7 @@ export class Client implements vscode.Disposable, TimelineServer {
       documentSelector: [{ scheme: "file", language: "python" }],
       outputChannel: this.log,
       initializationOptions: () => ({ trusted: vscode.workspace.isTrusted }),
-      // Links in hovers may start these commands: one takes nothing from the link, the other only the block to show.
+      // Links in hovers may start these commands: one takes nothing from the link, the other only the place or block to show.
       markdown: { isTrusted: { enabledCommands: ["hotlens.profile", "hotlens.showTimeline"] } },
       middleware: {
         executeCommand: async (command: string, args: unknown[], next: (command: string, args: unknown[]) => unknown) => {
@@ -212,7 +212,16 @@ async function blockToShow(ask: () => unknown): Promise<unknown> {
   }
 }
 
-// What a lens or a link says about the block to show, if it names one.
+// What a link says about the place whose block shall be shown.
+export function placeOf(asked: unknown): object | undefined {
+  if (typeof asked !== "object" || asked === null || !("uri" in asked) || !("position" in asked)) return undefined;
+  const { uri, position } = asked;
+  if (typeof uri !== "string" || typeof position !== "object" || position === null) return undefined;
+  const { line, character } = position as { line?: unknown; character?: unknown };
+  return typeof line === "number" && typeof character === "number" ? { uri, position: { line, character } } : undefined;
+}
+
+// What the server answers, or a link says, about the block to show, if it names one.
 export function selectionOf(asked: unknown): object | undefined {
   if (typeof asked !== "object" || asked === null || !("path" in asked) || !Array.isArray(asked.path)) return undefined;
   const { profile, step } = asked as { profile?: unknown; step?: unknown };

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import urllib.parse
 from collections.abc import Callable
@@ -20,9 +21,9 @@ OPEN = "hotlens.server.openTimeline"
 CAPABLE: dict[str, Any] = {**RICH, "window": {"workDoneProgress": True, "showDocument": {"support": True}}, "experimental": {"hotlens": {}}}
 
 
-def opened(start: Start, folder: Path) -> tuple[Client, str]:
+def opened(start: Start, folder: Path, capabilities: dict[str, Any] = CAPABLE) -> tuple[Client, str]:
     client = start()
-    client.initialize([folder], CAPABLE)
+    client.initialize([folder], capabilities)
     uri = client.open(folder / "model.py")
     client.hints_when_known(uri)
     return client, uri
@@ -66,6 +67,59 @@ def test_a_line_opens_its_block_and_the_cursor_selects_it(start: Start, example:
     selected = client.next_message("hotlens/timeline/select", after=seen)
     assert selected["path"][-1] == "layer2"
     assert client.request("hotlens/timeline/details", selected)["module"] == "layer2"
+
+
+def linked(contents: dict[str, str]) -> dict[str, Any]:
+    """The argument of the command that the last line links to."""
+    link = re.search(r"\[Show in timeline\]\(command:hotlens\.showTimeline\?([^)]*)\)$", contents["value"])
+    assert link, contents
+    (argument,) = json.loads(urllib.parse.unquote(link[1]))
+    assert set(argument) == {"uri", "position"}
+    return dict(argument)
+
+
+def test_hover_hint_and_lens_lead_to_the_block(start: Start, example: Path) -> None:
+    links = {**CAPABLE, "experimental": {"hotlens": {"showTimeline": {"commandLinks": True}}}}
+    client, uri = opened(start, example, links)
+    at = position(example, "self.layer1 = ")
+    hover = client.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": at})
+    assert client.command(OPEN, linked(hover["contents"]))["path"][-1] == "layer1"
+    (hint,) = client.hints(uri, at["line"], at["line"] + 1)
+    assert client.command(OPEN, linked(hint["tooltip"]))["path"][-1] == "layer1"
+    again, shown = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    assert shown["range"] == again["range"]
+    assert shown["command"] == {"title": "Show in timeline", "command": OPEN, "arguments": [{"uri": uri}]}
+    assert client.command(OPEN, {"uri": uri}) == {"profile": client.request("hotlens/profileState", {})["profile"]["id"]}
+
+
+def test_of_several_calls_on_a_line_the_one_pointed_at_is_shown(start: Start, example: Path) -> None:
+    client, _ = opened(start, example)
+    blocks = example / "blocks.py"
+    uri = client.open(blocks)
+    client.hints_when_known(uri)
+    lines = blocks.read_text().splitlines()
+    number = next(number for number, line in enumerate(lines) if "self.bn1(self.conv1(x))" in line)
+    for name in ("bn1", "conv1"):
+        at = {"line": number, "character": lines[number].index(name) + 1}
+        assert client.command(OPEN, {"uri": uri, "position": at})["path"][-1] == name
+
+
+@pytest.mark.parametrize("markdown", [True, False])
+def test_a_client_without_links_is_told_what_to_type(start: Start, example: Path, markdown: bool) -> None:
+    plain = {**RICH["textDocument"], "hover": {"contentFormat": ["markdown" if markdown else "plaintext"]}}
+    words = {"hotlens": {"showTimeline": {"commandLinks": not markdown, "words": ":Hotlens timeline"}}}
+    client, uri = opened(start, example, {**CAPABLE, "textDocument": plain, "experimental": words})
+    asked = {"textDocument": {"uri": uri}, "position": position(example, "self.layer1 = ")}
+    assert client.request("textDocument/hover", asked)["contents"]["value"].splitlines()[-1] == "Show in timeline: :Hotlens timeline"
+    assert len(client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})) == 2
+
+
+def test_other_clients_are_offered_nothing(start: Start, example: Path) -> None:
+    client, uri = opened(start, example)
+    asked = {"textDocument": {"uri": uri}, "position": position(example, "self.layer1 = ")}
+    assert "timeline]" not in client.request("textDocument/hover", asked)["contents"]["value"]
+    assert all("Show in timeline" not in hint["tooltip"]["value"] for hint in client.hints(uri))
+    assert len(client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})) == 1
 
 
 def test_a_page_in_a_browser_shares_the_session(start: Start, example: Path) -> None:

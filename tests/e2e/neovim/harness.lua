@@ -149,14 +149,14 @@ function steps.hover(text, word, expected)
   local number, line = line_of(text)
   vim.api.nvim_win_set_cursor(0, { number, assert(line:find(word, 1, true)) - 1 })
   vim.cmd.normal('K')
-  local window
+  local shown, window
   eventually('no hover with all texts', function()
-    local shown
     shown, window = floating_text()
     if not shown then return false, 'no window' end
     return vim.iter(expected):all(function(part) return shown:find(part, 1, true) ~= nil end), shown
   end)
   vim.api.nvim_win_close(window, true)
+  return shown
 end
 
 function steps.lens(text)
@@ -169,6 +169,11 @@ end
 function steps.run_lens(text)
   steps.lens(text)
   vim.api.nvim_win_set_cursor(0, { assert(lens_with(text)), 0 })
+  local ask = vim.ui.select
+  vim.ui.select = function(lenses, options, choose) -- the line has several
+    vim.ui.select = ask
+    choose(vim.iter(lenses):find(function(lens) return options.format_item(lens):find(text, 1, true) ~= nil end))
+  end
   vim.lsp.codelens.run()
 end
 
@@ -249,6 +254,13 @@ end
 function steps.timeline()
   vim.cmd('Hotlens timeline text')
   eventually('no timeline', function() return timeline_window() ~= -1 end)
+  vim.cmd.wincmd('p')
+end
+
+-- What the hover says to type, as text.
+function steps.timeline_from_hover(text, word)
+  local shown = steps.hover(text, word, { 'Show in timeline' })
+  vim.cmd(assert(shown:match('Show in timeline: :(%w+ %w+)'), shown) .. ' text')
   vim.cmd.wincmd('p')
 end
 

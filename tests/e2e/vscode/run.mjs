@@ -32,13 +32,16 @@ function flatten(settings, prefix = "hotlens") {
     typeof value === "object" && !Array.isArray(value) ? flatten(value, `${prefix}.${key}`) : { [`${prefix}.${key}`]: value }));
 }
 
+// The program that was built now, also where the Python environment holds an installed one.
+const server = (scenario) => (scenario.server === false ? {} : { "hotlens.server.path": path.join(binDir, "hotlens") });
+
 async function play(scenario, steps) {
   for (const [index, [name, ...args]] of scenario.steps.entries()) {
     try {
       const after = await steps[name](...args);
       if (typeof after === "function") await shootAndGo(scenario, index, after);
     } catch (error) {
-      throw new Error(`step ${index + 1} ${name}: ${String(error.message).split("\n").slice(0, 6).join("\n      ")}`);
+      throw new Error(`step ${index + 1} ${name}: ${String(error.message).split("\n").slice(0, 14).join("\n      ")}`);
     }
   }
 }
@@ -58,7 +61,7 @@ async function runScenario(scenario) {
   prepareWorkspace(scenario, example, workspace, profiles);
   const editor = await startEditor({
     program, folder, environment: environment(scenario.server !== false), trusted: scenario.trusted !== false,
-    user: { ...flatten(settingsOf(scenario)), ...(process.env.THEME ? { "workbench.colorTheme": process.env.THEME } : {}) },
+    user: { ...flatten(settingsOf(scenario)), ...server(scenario), ...(process.env.THEME ? { "workbench.colorTheme": process.env.THEME } : {}) },
     machine: python ? { "hotlens.python": python } : {}, viewport: { width: 1300, height: 1900 },
   });
   page = editor.page;

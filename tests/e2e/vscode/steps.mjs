@@ -193,6 +193,11 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       await runCommand("timeline");
       await timeline().locator("header .chip").first().waitFor({ timeout: WAIT_MS });
     },
+    async timeline_from_hover(text, word) {
+      await hoverShows(text, word, ["Show in timeline"]);
+      await page.locator(".monaco-hover:visible a", { hasText: "Show in timeline" }).first().click();
+      await moveAway();
+    },
     timeline_shows: (texts) =>
       eventually("the timeline's selection is another one", async () => {
         const shown = await timeline().locator("aside").innerText();

@@ -55,6 +55,19 @@ TEST_CASE("Neovim: utf-8, no file watching, no lens refresh") {
   CHECK(registrations(can).empty());
 }
 
+TEST_CASE("show in timeline is offered to clients that say how they show it") {
+  const auto can = [](const char* own) {
+    return read_initialize(Json{{"capabilities", {{"experimental", {{"hotlens", Json::parse(own)}}}}}}).client;
+  };
+  CHECK_FALSE(can("{}").shows_timeline);
+  CHECK_FALSE(can(R"({"showTimeline":true})").shows_timeline);
+  CHECK(
+      (can(R"({"showTimeline":{"commandLinks":true}})").shows_timeline && can(R"({"showTimeline":{"commandLinks":true}})").command_links));
+  CHECK_FALSE(can(R"({"showTimeline":{"commandLinks":1,"words":7}})").command_links);
+  CHECK(can(R"({"showTimeline":{"words":7}})").timeline_words.empty());
+  CHECK(can(R"({"showTimeline":{"words":":T"}})").timeline_words == ":T");
+}
+
 TEST_CASE("Eglot: code points, plain text, no refresh") {
   const Initialize from = read(kEglot);
   CHECK_FALSE(from.process_id);
