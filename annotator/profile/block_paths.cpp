@@ -3,6 +3,7 @@
 #include <charconv>
 #include <functional>
 
+#include "annotator/profile/block_tree.h"
 #include "annotator/profile/blocks.h"
 #include "annotator/profile/kernel_name.h"
 
@@ -82,13 +83,15 @@ std::uint32_t ordinal_in(std::string_view segment) {
 
 std::optional<std::uint32_t> child_named(const Blocks& blocks, std::uint32_t parent, std::string_view segment) {
   const std::uint32_t ordinal = ordinal_in(segment);
-  std::uint32_t wrong_label = kNoBlock;  // thousands of neighbours may share a name
+  std::uint32_t labels = 0;
+  for (const std::uint32_t child : blocks.below(parent)) labels = std::max(labels, blocks.blocks[child].label + 1);
+  std::vector<bool> wrong(labels);  // a million neighbours share a few names: each is spelled once
   for (const std::uint32_t child : blocks.below(parent)) {
     const Block& block = blocks.blocks[child];
-    if (block.kind == Kind::idle || block.label == wrong_label || (block.ordinal != ordinal && block.ordinal != 0)) continue;
+    if (wrong[block.label] || block.kind == Kind::idle || (block.ordinal != ordinal && block.ordinal != 0)) continue;
     const std::string text = segment_name(blocks, child);
     if (!segment.starts_with(text)) {
-      wrong_label = block.label;
+      wrong[block.label] = true;
     } else if (segment == numbered(text, block.ordinal)) {
       return child;
     }
@@ -103,6 +106,25 @@ std::optional<std::uint32_t> fold_named(const Blocks& blocks, std::uint32_t pare
   if (!first) return std::nullopt;
   const std::uint32_t fold = blocks.blocks[*first].parent;
   return blocks.blocks[fold].kind == Kind::fold && segment_of(blocks, fold) == segment ? std::optional(fold) : std::nullopt;
+}
+
+std::optional<std::uint32_t> inside_named(const Blocks& blocks, std::uint32_t parent, std::string_view segment) {
+  const auto child = child_named(blocks, parent, segment);
+  return child ? child : fold_named(blocks, parent, segment);
+}
+
+// The only thing inside a block, when that is a module with modules inside.
+std::uint32_t only_model(const Blocks& blocks, std::uint32_t block) {
+  std::uint32_t only = kNoBlock;
+  for (const std::uint32_t child : blocks.below(block)) {
+    if (blocks.blocks[child].kind == Kind::idle) continue;
+    if (blocks.blocks[child].kind != Kind::module || only != kNoBlock) return kNoBlock;
+    only = child;
+  }
+  if (only == kNoBlock) return kNoBlock;
+  const auto inside = blocks.below(only);
+  const bool holds = std::ranges::any_of(inside, [&](std::uint32_t child) { return blocks.blocks[child].kind == Kind::module; });
+  return holds ? only : kNoBlock;
 }
 
 bool all_digits(std::string_view text) {
@@ -210,10 +232,22 @@ std::string segment_of(const Blocks& blocks, std::uint32_t block) {
   return numbered(segment_name(blocks, block), of.ordinal);
 }
 
+std::vector<std::uint32_t> way_to(const Blocks& blocks, std::uint32_t block) {
+  std::vector<std::uint32_t> way;
+  for (std::uint32_t at = block; at != kNoBlock; at = blocks.blocks[at].parent) way.push_back(at);
+  std::ranges::reverse(way);
+  const auto lifted = way.size() > 2 ? blocks.lifted.find(way[1]) : blocks.lifted.end();
+  if (lifted == blocks.lifted.end()) return way;
+  const auto model = std::ranges::find(way, lifted->second);
+  if (model != way.end() && model + 1 != way.end()) way.erase(way.begin() + 2, model + 1);
+  return way;
+}
+
 std::vector<std::string> path_of(const Blocks& blocks, std::uint32_t block) {
   std::vector<std::string> path;
-  for (; block != kStepBlock && block != kNoBlock; block = blocks.blocks[block].parent) path.push_back(segment_of(blocks, block));
-  std::ranges::reverse(path);
+  for (const std::uint32_t at : way_to(blocks, block)) {
+    if (at != kStepBlock) path.push_back(segment_of(blocks, at));
+  }
   return path;
 }
 
@@ -221,12 +255,26 @@ std::optional<std::uint32_t> find_block(const Blocks& blocks, std::span<const st
   std::uint32_t at = kStepBlock;
   for (const std::string& segment : path) {
     const std::uint32_t parent = blocks.blocks[at].kind == Kind::fold ? blocks.blocks[at].parent : at;
-    std::optional<std::uint32_t> next = child_named(blocks, parent, segment);
-    if (!next) next = fold_named(blocks, parent, segment);
+    std::optional<std::uint32_t> next = inside_named(blocks, parent, segment);
+    const auto lifted = next ? blocks.lifted.end() : blocks.lifted.find(parent);
+    if (lifted != blocks.lifted.end()) next = inside_named(blocks, lifted->second, segment);
     if (!next) return std::nullopt;
     at = *next;
   }
   return at;
+}
+
+void lift_models(Blocks& blocks) {
+  for (const std::uint32_t stage : blocks.below(kStepBlock)) {
+    if (blocks.blocks[stage].kind != Kind::stage) continue;
+    std::uint32_t model = stage, first = kNoBlock;
+    for (std::uint32_t next = only_model(blocks, stage); next != kNoBlock; next = only_model(blocks, next)) {
+      if (first == kNoBlock) first = next;
+      model = next;
+    }
+    // Where the model's own name is that of something inside it, the name would lead to two blocks.
+    if (model != stage && !inside_named(blocks, model, segment_of(blocks, first))) blocks.lifted.emplace(stage, model);
+  }
 }
 
 std::vector<std::uint32_t> folded(const Blocks& blocks, std::uint32_t fold) {

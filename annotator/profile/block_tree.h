@@ -18,4 +18,7 @@ struct BlockSpans {
 // Fills what Blocks holds beside `blocks` and `tracks`: children, ordinals, folds, groups.
 void group_spans(Blocks& blocks, const BlockSpans& spans);
 
+// Fills Blocks::lifted, after group_spans.
+void lift_models(Blocks& blocks);
+
 }  // namespace hotlens::profile

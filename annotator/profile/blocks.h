@@ -67,6 +67,7 @@ struct Blocks {
   std::vector<std::uint32_t> group_of;                          // by block, and one more: its groups
   std::vector<std::uint32_t> child_of, children;                // by block, and one more: what is directly inside it, folds left out
   std::map<std::string, std::vector<timeline::Interval>> gaps;  // by device: when all of it idles, be it of other steps' work
+  std::map<std::uint32_t, std::uint32_t> lifted;                // by stage: the model that is all there is inside it
   std::vector<ModuleName> modules;                              // by module number
 
   std::span<const BlockGroup> groups_below(std::uint32_t block) const;
@@ -86,8 +87,11 @@ std::string_view colour_of(const Block& block);
 std::string_view name(Block::Kind kind);
 
 // Paths: the segments that lead from the step to a block. They are made of names and survive another reading of the trace, and often
-// another step or run; a path that leads through a fold may also leave the fold out.
+// another step or run; a path that leads through a fold may also leave the fold out. What is inside a lifted model follows its stage: a
+// stage that holds one model and nothing else costs no level of its own.
 std::string segment_of(const Blocks& blocks, std::uint32_t block);
+// The step, then the blocks that the path's segments name, `block` last.
+std::vector<std::uint32_t> way_to(const Blocks& blocks, std::uint32_t block);
 std::vector<std::string> path_of(const Blocks& blocks, std::uint32_t block);
 std::optional<std::uint32_t> find_block(const Blocks& blocks, std::span<const std::string> path);
 

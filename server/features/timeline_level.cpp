@@ -71,23 +71,31 @@ BlockGroup visible(const Blocks& blocks, const BlockGroup& group, Ns from, Ns to
   return {group.track, begin, std::max(begin, end)};
 }
 
-void paint(const Blocks& blocks, const BlockGroup& shown, bool unfold, Ns from, Ns to, Painter& painter);
+// What is looked through, down to what is inside it.
+struct Look {
+  bool unfold = false;              // folds
+  std::uint32_t lifted = kNoBlock;  // a model, and what it is wrapped into
+};
 
-// What a fold stands for, where it has the span [from, to).
-void paint_fold(const Blocks& blocks, std::uint32_t fold, std::uint32_t track, Ns from, Ns to, Painter& painter) {
-  for (const BlockGroup& group : blocks.groups_below(fold)) {
-    if (group.track == track) paint(blocks, visible(blocks, group, from, to), false, from, to, painter);
-  }
+bool sees_through(const Blocks& blocks, const Look& look, std::uint32_t block) {
+  if (blocks.blocks[block].kind == Block::Kind::fold) return look.unfold;
+  std::uint32_t at = look.lifted;
+  while (at != kNoBlock && at != block) at = blocks.blocks[at].parent;
+  return at == block;
 }
 
-void paint(const Blocks& blocks, const BlockGroup& shown, bool unfold, Ns from, Ns to, Painter& painter) {
+void paint(const Blocks& blocks, const BlockGroup& shown, const Look& look, Ns from, Ns to, Painter& painter) {
   for (std::uint32_t span = shown.begin; span < shown.end; ++span) {
     const std::uint32_t block = blocks.span_block[span];
     const Block::Kind kind = blocks.blocks[block].kind;
-    if (unfold && kind == Block::Kind::fold) {
-      paint_fold(blocks, block, shown.track, std::max(from, blocks.span_start[span]), std::min(to, blocks.span_end[span]), painter);
-    } else {
+    if (!sees_through(blocks, look, block)) {
       painter.add(block, blocks.span_start[span], blocks.span_end[span], kind == Block::Kind::idle);
+      continue;
+    }
+    const Look inside{.unfold = look.unfold && kind != Block::Kind::fold, .lifted = look.lifted};
+    const Ns first = std::max(from, blocks.span_start[span]), last = std::min(to, blocks.span_end[span]);
+    for (const BlockGroup& group : blocks.groups_below(block)) {
+      if (group.track == shown.track) paint(blocks, visible(blocks, group, first, last), inside, first, last, painter);
     }
   }
 }
@@ -107,7 +115,9 @@ void add_gaps(const std::vector<timeline::Interval>& gaps, Ns from, Ns to, Ns pi
 
 LevelTrack draw(const Blocks& blocks, const BlockGroup& shown, const Window& window, const Level& level, Ns pixel) {
   Painter painter(level.window_from, level.window_to, pixel);
-  paint(blocks, shown, window.unfold, level.window_from, level.window_to, painter);
+  const auto lifted = blocks.lifted.find(level.block);
+  const Look look{.unfold = window.unfold, .lifted = lifted == blocks.lifted.end() ? kNoBlock : lifted->second};
+  paint(blocks, shown, look, level.window_from, level.window_to, painter);
   return {.track = shown.track, .busy = painter.busy(), .rectangles = painter.take()};
 }
 

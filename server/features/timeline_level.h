@@ -5,7 +5,7 @@
 // counts them and keeps the longest one's name; spans of one block less than a pixel apart are one. A track has at most two rectangles per
 // pixel. Where that would still be more than `kMaxRectangles` for the whole answer, the pixel is taken wider until it is not. Nothing is
 // lost: every span in the window is covered by a rectangle that reaches at most a pixel further. Idle time narrower than a pixel is the
-// space between rectangles. Cost: one pass over the window's spans.
+// space between rectangles. A stage that holds one model shows what is inside the model. Cost: one pass over the window's spans.
 #pragma once
 
 #include <cstdint>

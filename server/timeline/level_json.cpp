@@ -93,12 +93,12 @@ std::string_view kind_of(profile::BlockTrack::Kind kind) {
 }
 
 Json crumbs(const Blocks& blocks, std::uint32_t block) {
-  std::vector<std::uint32_t> way;
-  for (std::uint32_t at = block; at != kNoBlock; at = blocks.blocks[at].parent) way.push_back(at);
   Json list = Json::array(), path = Json::array();
-  for (auto at = way.rbegin(); at != way.rend(); ++at) {
-    if (*at != kStepBlock) path.push_back(profile::segment_of(blocks, *at));
-    list.push_back({{"label", profile::label_of(blocks, *at)}, {"path", path}});
+  for (const std::uint32_t at : profile::way_to(blocks, block)) {
+    if (at != kStepBlock) path.push_back(profile::segment_of(blocks, at));
+    const auto lifted = blocks.lifted.find(at);
+    const std::string model = lifted == blocks.lifted.end() ? "" : " › " + profile::label_of(blocks, lifted->second);
+    list.push_back({{"label", profile::label_of(blocks, at) + model}, {"path", path}});
   }
   return list;
 }

@@ -16,12 +16,16 @@ void put_text(Json& object, const char* key, const std::string& text) {
   if (!text.empty()) object[key] = text;
 }
 
+bool has_line(const profile::Module& module) {
+  return module.attached || module.constructed || module.class_site;
+}
+
 Json about(const Opened& opened) {
   const Profile& profile = opened.profile();
   Json json = profile_json(opened.id(), profile);
   json["devices"] = Json::array();
   for (const profile::Device& device : profile.devices) json["devices"].push_back(device.name);
-  json["guessed"] = profile.guessed;
+  json["guessed"] = profile.guessed && std::ranges::any_of(profile.modules, has_line);
   const auto root = std::ranges::find_if(profile.modules, [](const profile::Module& module) { return !module.parent.valid(); });
   if (root != profile.modules.end()) json["model"] = root->class_name.empty() ? root->path : root->class_name;
   const Ns step = profile.plain_step.value_or(profile.step_wall());

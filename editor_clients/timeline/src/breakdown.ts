@@ -84,8 +84,11 @@ function bars(top: Breakdown, look: Look, state: State, store: Store, commands: 
   return [draw(upper), draw(lower)];
 }
 
-function title(metric: Metric, total: number, state: State): string {
-  if (metric === "time") return `Time by module — ${time(total)}`;
+const timeTitle = ({ rows }: Breakdown): string => (rows.some(({ kind }) => kind === "module") ? "Time by module" : "Time by stage");
+
+function title(metric: Metric, breakdown: Breakdown, state: State): string {
+  const { total } = breakdown;
+  if (metric === "time") return `${timeTitle(breakdown)} — ${time(total)}`;
   const peak = state.overview?.memoryPeak;
   const capacity = state.overview?.memoryCapacity;
   const size = state.drill.length === 0 && peak !== undefined ? peak : total;
@@ -110,7 +113,7 @@ function chart(metric: Metric, state: State, store: Store, commands: Commands, c
   const failure = state.failures[`breakdown ${key}`];
   const known = breakdown !== undefined && breakdown.rows.length > 0;
   const total = breakdown?.total ?? 0;
-  const heading = element("h2", {}, known ? title(metric, total, state) : metric === "time" ? "Time by module" : "Memory", ...crumbs(state, store));
+  const heading = element("h2", {}, known ? title(metric, breakdown, state) : metric === "time" ? "Time by module" : "Memory", ...crumbs(state, store));
   if (failure !== undefined) return element("section", {}, heading, element("p", { class: "dim", text: failure }));
   if (breakdown === undefined) return element("section", {}, heading, element("div", { class: "skeleton" }));
   if (!known) {

@@ -9,6 +9,7 @@ import { selectedPath, samePath, type State } from "./state";
 import type { Store } from "./store";
 
 const MOST_KERNELS = 8;
+const NAMES_IN_TIP = 4;
 
 type Row = readonly [name: string, value: string, tip: string];
 
@@ -69,26 +70,47 @@ function verdictPart(verdict: Verdict | undefined, store: Store): HTMLElement[] 
   ];
 }
 
-function kernelRow(kernel: Kernel, device: boolean): HTMLElement {
-  const told = kernel.short.split(" ");
-  const type = [kernel.type, kernel.tile].filter((each) => each !== undefined && each !== "" && !told.includes(each)).join(" ");
-  const calls = kernel.calls > 1 ? ` ×${kernel.calls}` : "";
-  return element(
-    "tr",
-    { title: `${kernel.name}\n${exact(kernel.time)}` },
-    element("td", { text: `${shortName(kernel.short || kernel.name)}${calls}` }),
-    element("td", { class: "dim", text: !device ? "" : type !== "" ? type : told.includes(kernel.family) ? "" : kernel.family }),
-    element("td", { text: time(kernel.time) }),
-  );
+interface KernelKind {
+  readonly label: string;
+  readonly type: string;
+  readonly calls: number;
+  readonly time: number;
+  readonly names: readonly string[];
 }
+
+// What the panel shows of a kernel; kernels that it cannot tell apart are one row.
+function kernelKinds(kernels: readonly Kernel[], device: boolean): KernelKind[] {
+  const kinds = new Map<string, KernelKind>();
+  for (const kernel of kernels) {
+    const told = kernel.short.split(" ");
+    const special = [kernel.type, kernel.tile].filter((each) => each !== undefined && each !== "" && !told.includes(each)).join(" ");
+    const type = !device ? "" : special !== "" ? special : told.includes(kernel.family) ? "" : kernel.family;
+    const label = shortName(kernel.short || kernel.name);
+    const key = JSON.stringify([label, type]);
+    const before = kinds.get(key);
+    const calls = kernel.calls + (before?.calls ?? 0);
+    kinds.set(key, { label, type, calls, time: kernel.time + (before?.time ?? 0), names: [...(before?.names ?? []), kernel.name] });
+  }
+  return [...kinds.values()].sort((a, b) => b.time - a.time);
+}
+
+const kernelRow = ({ label, type, calls, time: ns, names }: KernelKind): HTMLElement =>
+  element(
+    "tr",
+    { title: [...names.slice(0, NAMES_IN_TIP), exact(ns)].join("\n") },
+    element("td", { text: `${label}${calls > 1 ? ` ×${calls}` : ""}` }),
+    element("td", { class: "dim", text: type }),
+    element("td", { text: time(ns) }),
+  );
 
 // Without a device it is the operators that do the work.
 function kernelsPart(kernels: readonly Kernel[], device: boolean): HTMLElement[] {
   if (kernels.length === 0) return [];
-  const rest = kernels.slice(MOST_KERNELS);
+  const kinds = kernelKinds(kernels, device);
+  const rest = kinds.slice(MOST_KERNELS);
   const total = rest.reduce((sum, { time: each }) => sum + each, 0);
   const more = rest.length === 0 ? [] : [element("tr", { class: "dim" }, element("td", { text: `${rest.length} more` }), element("td"), element("td", { text: time(total) }))];
-  return [heading(`${kernels.length} ${device ? "kernel" : "operator"}${kernels.length === 1 ? "" : "s"}`), element("table", { class: "kernels" }, ...kernels.slice(0, MOST_KERNELS).map((each) => kernelRow(each, device)), ...more)];
+  return [heading(device ? "Kernels" : "Operators"), element("table", { class: "kernels" }, ...kinds.slice(0, MOST_KERNELS).map(kernelRow), ...more)];
 }
 
 const fileName = (file: string): string => file.split(/[\\/]/).at(-1) ?? file;
@@ -122,7 +144,7 @@ function placesPart(places: readonly Place[], commands: Commands): HTMLElement[]
 
 function title(label: string, kind: string | undefined, dim: string, full = label): HTMLElement[] {
   return [
-    element("div", { class: "title", title: full }, element("b", { text: label }), element("span", { class: "dim", text: kind === undefined || kind === "" ? "" : ` ${kind}` })),
+    element("div", { class: "title", title: full }, element("b", { text: shortName(label) }), element("span", { class: "dim", text: kind === undefined || kind === "" ? "" : ` ${kind}` })),
     element("div", { class: "dim", text: dim }),
   ];
 }

@@ -33,7 +33,7 @@ const DEVICE_OPACITY = 0.8; // the device's part of a block is paler than the ho
 const GAP_FROM = 4; // pixels: wider blocks leave a pixel of ground between them and their neighbour
 const LABEL_FROM = 18; // pixels: narrower blocks carry no text
 const WIDE_FROM = 80; // pixels: wider blocks have room for a wider margin
-const MOST_ARROWS = 60;
+const CLEAR_ARROWS = 40; // more of them at once are drawn paler, so that the blocks stay readable
 const FRAME_FROM = 8; // pixels
 const DASH = 4; // pixels
 const STEP_END_FROM = 12; // pixels before the end of the level: nearer it says nothing
@@ -173,16 +173,18 @@ function drawArrows(pen: Pen, level: LevelLayout, arrows: readonly Arrow[], colo
   const { left, width } = level.scale;
   const topOf = (id: string): number | undefined => level.tracks.find(({ track }) => track?.id === id)?.top;
   const seen = (x: number): boolean => x >= left && x <= left + width;
-  for (const arrow of arrows.slice(0, MOST_ARROWS)) {
-    const from = topOf(arrow.launchTrack);
-    const to = topOf(arrow.deviceTrack);
+  const drawn = arrows.flatMap((arrow) => {
+    const [from, to] = [topOf(arrow.launchTrack), topOf(arrow.deviceTrack)];
     const [x1, x2] = [toPixel(level.scale, arrow.launch), toPixel(level.scale, arrow.start)];
-    if (from === undefined || to === undefined || !seen(x1) || !seen(x2)) continue;
+    return from === undefined || to === undefined || !seen(x1) || !seen(x2) ? [] : [{ from, to, x1, x2 }];
+  });
+  const opacity = drawn.length > CLEAR_ARROWS ? 0.4 : 0.9;
+  for (const { from, to, x1, x2 } of drawn) {
     const down = to > from;
     const tip = down ? to : to + TRACK_HEIGHT;
-    pen.curve([x1, down ? from + TRACK_HEIGHT : from], [x2, tip], colours.text);
+    pen.curve([x1, down ? from + TRACK_HEIGHT : from], [x2, tip], colours.text, opacity);
     const back = down ? -5 : 5;
-    pen.polygon([[x2, tip], [x2 - 3, tip + back], [x2 + 3, tip + back]], colours.text, 0.9);
+    pen.polygon([[x2, tip], [x2 - 3, tip + back], [x2 + 3, tip + back]], colours.text, opacity);
   }
 }
 
@@ -192,7 +194,7 @@ function drawStepEnd(pen: Pen, level: LevelLayout, end: number, colours: Colours
   const right = level.scale.left + level.scale.width;
   if (x < level.scale.left || x > right - STEP_END_FROM) return;
   for (let y = level.tracksTop - 4; y < level.tracksBottom + 2; y += 2 * DASH) pen.line(x, y, x, y + DASH, colours.text);
-  const words = labelThatFits(["the next step begins on the host", "next step"], right - x - 8, pen.measure);
+  const words = labelThatFits(["the next step begins on the host", "next step", ""], right - x - 8, pen.measure);
   pen.text(x + 4, level.titleTop + 9, words, colours.dim);
   pen.line(x, level.titleTop + 4, x, level.tracksTop - 4, colours.dim);
 }

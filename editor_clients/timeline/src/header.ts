@@ -15,16 +15,16 @@ function facts(overview: Overview): string {
   });
   return [
     profile.model,
-    devices.length === 0 ? "CPU" : devices.join(", "),
+    devices.length > 0 ? devices.join(", ") : overview.hasDevice ? "GPU" : "CPU",
     profile.torch === undefined ? undefined : `torch ${profile.torch}`,
     steps.length === 1 ? "1 step" : `${steps.length} steps`,
-    profile.guessed ? "lines guessed from the source" : undefined,
+    profile.guessed ? "lines guessed" : undefined,
   ]
     .filter((each) => each !== undefined && each !== "")
     .join(" · ");
 }
 
-// The verdict in a few words, with its strongest evidence.
+// The verdict in a few words, with its strongest evidence; what both say is said once.
 function verdictChip(overview: Overview, store: Store): HTMLElement[] {
   const { verdict } = overview;
   if (verdict === undefined) return [];
@@ -33,7 +33,9 @@ function verdictChip(overview: Overview, store: Store): HTMLElement[] {
   const share = first === undefined || step <= 0 || first.time <= 0 ? "" : `: ${first.what} ${percent(first.time / step)}`;
   const tip = verdict.evidence.map(({ what, time: ns, where }) => [what, ns > 0 ? time(ns) : "", where].filter((each) => each !== "").join(" · ")).join("\n");
   const path = first?.path ?? [];
-  return [button(`${spoken(verdict.kind)}${share}`, tip, () => store.dispatch({ type: "go", path }), "chip verdict")];
+  const kind = spoken(verdict.kind);
+  const words = share === "" ? kind : first!.what.startsWith(kind) ? share.slice(2) : `${kind}${share}`;
+  return [button(words, tip, () => store.dispatch({ type: "go", path }), "chip verdict")];
 }
 
 // "2026-11-22T00:43:04Z" as a person reads it.
@@ -65,7 +67,7 @@ export function renderHeader(state: State, store: Store): HTMLElement[] {
   const others = known.filter(({ id }) => overview?.compareWith.includes(id) ?? false);
   const parts: HTMLElement[] = [];
   if (overview !== undefined) {
-    parts.push(profileName(overview, known, store), element("span", { class: "dim facts", text: facts(overview) }));
+    parts.push(profileName(overview, known, store), element("span", { class: "dim facts", text: facts(overview), title: facts(overview) }));
     parts.push(element("span", { class: "chip", text: `${time(overview.median)} / step`, title: overview.steps.length > 1 ? "the median step" : "the step" }));
     const { samplesPerSecond } = overview.profile;
     if (samplesPerSecond !== undefined) parts.push(element("span", { class: "chip", text: `${Math.round(samplesPerSecond)} samples/s` }));

@@ -44,7 +44,8 @@ function arrowNote(state: State): string {
   const names = [...new Set(arrows.map(({ name }) => name))];
   const shown = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
   const delay = delays.length === 1 ? time(delays[0]!) : `${time(delays[0]!)} to ${time(delays.at(-1)!)}`;
-  return `launch to start ${delay} · ${shown}`;
+  const all = state.arrows!.total > arrows.length ? `the first ${arrows.length} of ${state.arrows!.total} launches · ` : "";
+  return `${all}launch to start ${delay} · ${shown}`;
 }
 
 export function createLevels(store: Store): Levels {

@@ -5,7 +5,7 @@ export interface Pen {
   frame(x: number, y: number, width: number, height: number, stroke: string, thickness: number): void;
   hatch(x: number, y: number, width: number, height: number, stroke: string): void;
   polygon(points: readonly (readonly [number, number])[], fill: string, opacity: number): void;
-  curve(from: readonly [number, number], to: readonly [number, number], stroke: string): void;
+  curve(from: readonly [number, number], to: readonly [number, number], stroke: string, opacity: number): void;
   line(x1: number, y1: number, x2: number, y2: number, stroke: string): void;
   text(x: number, y: number, text: string, fill: string, font?: "bold"): void;
   measure(text: string): number;
@@ -94,8 +94,8 @@ export function canvasPen(context: CanvasRenderingContext2D, ratio: number, font
       context.closePath();
       context.fill();
     },
-    curve([x1, y1], [x2, y2], stroke) {
-      context.globalAlpha = 0.9;
+    curve([x1, y1], [x2, y2], stroke, opacity) {
+      context.globalAlpha = opacity;
       context.strokeStyle = stroke;
       context.lineWidth = 1.2;
       context.beginPath();
@@ -149,8 +149,8 @@ export function svgPen(font: string, measure: (text: string) => number): SvgPen 
       mark("rect", { x: x + thickness / 2, y: y + thickness / 2, width: Math.max(0, width - thickness), height: height - thickness, fill: "none", stroke, "stroke-width": thickness }),
     hatch: (x, y, width, height, stroke) => mark("rect", { x, y, width, height, fill: hatchOf(stroke) }),
     polygon: (points, fill, opacity) => mark("polygon", { points: points.map((point) => point.map(number).join(",")).join(" "), fill, "fill-opacity": opacity }),
-    curve: ([x1, y1], [x2, y2], stroke) =>
-      mark("path", { d: `M${[x1, y1].map(number)} C${[x1, (y1 + y2) / 2, x2, (y1 + y2) / 2, x2, y2].map(number)}`, fill: "none", stroke }),
+    curve: ([x1, y1], [x2, y2], stroke, opacity) =>
+      mark("path", { d: `M${[x1, y1].map(number)} C${[x1, (y1 + y2) / 2, x2, (y1 + y2) / 2, x2, y2].map(number)}`, fill: "none", stroke, "stroke-opacity": opacity }),
     line: (x1, y1, x2, y2, stroke) => mark("line", { x1, y1, x2, y2, stroke }),
     text(x, y, text, fill, kind) {
       const values = { x, y, fill, "dominant-baseline": "central", ...(kind === "bold" ? { "font-weight": 600 } : {}) };

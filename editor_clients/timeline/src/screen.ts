@@ -1,5 +1,6 @@
 // The parts of the screen, and which of them a change of the state concerns.
 import { renderBreakdown } from "./breakdown";
+import { shortName } from "./columns";
 import { createCommands, type Commands } from "./commands";
 import { renderCompare } from "./compare";
 import { renderDetails, seenUnderCursor } from "./details";
@@ -108,7 +109,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     const labels = state.view.path.map((segment, depth) => state.levels[depth + 1]?.whole?.level.crumbs.at(-1)?.label ?? segment);
     const names = [`step ${state.overview?.steps[state.view.step ?? 0]?.index ?? ""}`, ...labels];
     crumbs.replaceChildren(
-      ...names.map((name, depth) => button(name, "close the levels below this one", () => depth < state.view.path.length && store.dispatch({ type: "close", depth }))),
+      ...names.map((name, depth) => button(shortName(name), `${name}\nclose the levels below this one`, () => depth < state.view.path.length && store.dispatch({ type: "close", depth }))),
     );
   }
 

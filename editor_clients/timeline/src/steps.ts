@@ -26,7 +26,7 @@ function bar(step: StepSummary, position: number, state: State, top: number, sto
   const shown = position === state.view.step;
   const outlier = step.outlier ? `, an outlier${step.differences.length > 0 ? `: ${differences(step)}` : ""}` : "";
   const label = `step ${step.index}: ${time(step.wall)}${outlier}`;
-  const text = (state.overview?.steps.length ?? 0) <= LABELLED_STEPS ? `${step.index}  ${time(step.wall)}` : "";
+  const text = (state.overview?.steps.length ?? 0) <= LABELLED_STEPS ? `${step.index} · ${time(step.wall)}` : "";
   return element(
     "button",
     {

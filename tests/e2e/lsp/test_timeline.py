@@ -134,7 +134,7 @@ def test_a_page_in_a_browser_shares_the_session(start: Start, example: Path) -> 
     assert page.ask("overview") == client.request("hotlens/timeline/overview", {})
     shown = page.ask("reveal", file=str(example / "model.py"), line=3)
     assert shown == {"shown": True}
-    asked = client.messages("window/showDocument")[0]
+    asked = client.next_message("window/showDocument")
     assert asked["uri"] == uri
     assert asked["selection"]["start"] == {"line": 3, "character": 0}
     client.notify("hotlens/timeline/cursor", {"textDocument": {"uri": uri}, "position": position(example, "self.layer2 = ")})

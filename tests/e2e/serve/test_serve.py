@@ -48,7 +48,7 @@ def test_levels_lead_from_the_step_to_a_kernel(page: Page) -> None:
     path: list[str] = []
     step = page.ask("level", path=path, width=1000)
     assert step["extent"] == [0, 1_000_000]
-    for label in ("forward", "Net_0", "Linear_0 ×4", "Linear_2", "aten::linear"):
+    for label in ("forward", "Linear_0 ×4", "Linear_2", "aten::linear"):
         path.append(segment(step, label))
         step = page.ask("level", path=path, width=1000)
     host, device = step["tracks"]
@@ -56,10 +56,18 @@ def test_levels_lead_from_the_step_to_a_kernel(page: Page) -> None:
     assert sorted(device["blocks"]["kinds"]) == ["idle", "kernel"]
     assert device["busy"] == 50_000
     assert host["busy"] == 4_000
-    assert [crumb["label"] for crumb in step["crumbs"]] == ["step 0", "forward", "Net_0", "Linear_0 ×4", "Linear_2", "aten::linear"]
+    assert [crumb["label"] for crumb in step["crumbs"]] == ["step 0", "forward \u203a Net_0", "Linear_0 ×4", "Linear_2", "aten::linear"]
     # The fold may be left out of a path, and a level opened by it is the same.
-    short = page.ask("level", path=[*path[:2], *path[3:]], width=1000)
+    short = page.ask("level", path=[*path[:1], *path[2:]], width=1000)
     assert short["tracks"] == step["tracks"]
+
+
+def test_the_model_that_fills_its_stage_costs_no_level(page: Page) -> None:
+    stage = page.ask("level", path=["forward"], width=1000)
+    model = page.ask("level", path=["forward", "Net_0"], width=1000)
+    assert labels(stage) == labels(model) == ["no operator", "Linear_0 ×4", "no operator"]
+    named = page.ask("level", path=["forward", "Net_0", segment(stage, "Linear_0 ×4")], width=1000)
+    assert named["path"] == ["forward", segment(stage, "Linear_0 ×4")]
 
 
 def test_folds_open_in_place(page: Page) -> None:

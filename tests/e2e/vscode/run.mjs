@@ -61,8 +61,8 @@ async function runScenario(scenario) {
   prepareWorkspace(scenario, example, workspace, profiles);
   const editor = await startEditor({
     program, folder, environment: environment(scenario.server !== false), trusted: scenario.trusted !== false,
-    user: { ...flatten(settingsOf(scenario)), ...server(scenario), ...(process.env.THEME ? { "workbench.colorTheme": process.env.THEME } : {}) },
-    machine: python ? { "hotlens.python": python } : {}, viewport: { width: 1300, height: 1900 },
+    user: { ...flatten(settingsOf(scenario)), ...(process.env.THEME ? { "workbench.colorTheme": process.env.THEME } : {}) },
+    machine: { ...(python ? { "hotlens.python": python } : {}), ...server(scenario) }, viewport: { width: 1300, height: 1900 },
   });
   page = editor.page;
   try {

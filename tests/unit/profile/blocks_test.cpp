@@ -80,6 +80,35 @@ TEST_CASE("a path leads back to its block, by names") {
   CHECK_FALSE(find_block(*blocks, std::vector<std::string>{"forward", "nobody"}).has_value());
 }
 
+TEST_CASE("a model that is all there is in its stage costs no level") {
+  const auto wrapped = blocks_of(annotated_of(device_script()), 0);
+  const std::uint32_t model = find(*wrapped, Kind::module, "Net_0"), linear = find(*wrapped, Kind::module, "Net_0/Linear_0");
+  const std::uint32_t stage = wrapped->blocks[model].parent;
+  CHECK(wrapped->lifted.at(stage) == model);
+  CHECK(path_of(*wrapped, linear) == std::vector<std::string>{"forward", "Linear_0"});
+  CHECK(find_block(*wrapped, std::vector<std::string>{"forward", "Net_0", "Linear_0"}) == linear);
+  CHECK(path_of(*wrapped, model) == std::vector<std::string>{"forward", "Net_0"});
+  CHECK(way_to(*wrapped, linear) == std::vector<std::uint32_t>{kStepBlock, stage, linear});
+
+  Script two = device_script();
+  two.frame("nn.Module: Other_0", 120, 50).frame("nn.Module: Linear_1", 125, 40).op("aten::linear", 130, 10);
+  CHECK(blocks_of(annotated_of(two), 0)->lifted.empty());
+
+  Script leaf;
+  leaf.range("ProfilerStep#7", 0, 200).frame("nn.Module: Linear_0", 20, 50).op("aten::linear", 25, 40);
+  CHECK(blocks_of(annotated_of(leaf), 0)->lifted.empty());
+}
+
+TEST_CASE("a model whose name something inside it has is not left out of paths") {
+  Script script;
+  script.range("ProfilerStep#7", 0, 200);
+  script.frame("nn.Module: model_0", 10, 100).frame("nn.Module: model_0", 20, 50).op("aten::linear", 25, 40);
+  const auto blocks = blocks_of(annotated_of(script), 0);
+  for (std::uint32_t at = 0; at < blocks->blocks.size(); ++at) {
+    if (blocks->blocks[at].kind != Kind::idle) CHECK(find_block(*blocks, path_of(*blocks, at)) == at);
+  }
+}
+
 TEST_CASE("equal neighbours fold, and their paths may leave the fold out") {
   Script script;
   script.range("ProfilerStep#0", 0, 1000);
