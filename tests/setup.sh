@@ -62,5 +62,7 @@ if [ ! -e "$stamp" ]; then
 fi
 
 if [ "$what" = test ]; then
+  # What first_light.sh installed beside this Python would be found before the build under test.
+  [ ! -e "$python/bin/hotlens" ] || "$python/bin/python" -m pip uninstall -q -y --disable-pip-version-check hotlens
   bash tests/e2e/install_editors.sh build/editors
 fi

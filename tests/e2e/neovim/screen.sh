@@ -45,7 +45,7 @@ cd "$workspace"
 terminal -u new-session -d -x 130 -y 40 "'$nvim' -n -i NONE -u '$scratch/init.lua' blocks.py"
 terminal set -s escape-time 0
 see hints 20 " ms "
-see lens 20 "ms/step"
+see lens 20 "s/step"
 press '/self.conv1 = ' Enter
 press 'fc' K
 see hover 10 "backward"
