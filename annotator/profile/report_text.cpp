@@ -18,7 +18,8 @@ using text::right;
 using text::shortened;
 
 constexpr std::size_t kNameColumns = 54;
-constexpr std::size_t kKernels = 8;  // the table's length: the long tail is in the JSON
+constexpr std::size_t kMostNameColumns = 90;  // deeper ones push their own numbers aside
+constexpr std::size_t kKernels = 8;           // the table's length: the long tail is in the JSON
 
 std::vector<Ns> walls(const Profile& profile) {
   std::vector<Ns> times;
@@ -135,11 +136,19 @@ class Writer {
     dim(total);
   }
 
+  // The names are as wide as the longest asks for, so that the numbers stand in columns.
   void modules() {
     if (profile_.modules.empty()) return;
     title("Modules");
-    line("  " + left("", kNameColumns - 2) + right("forward", 10) + right("backward", 10) + right("share", 9));
-    for (const Fold& row : fold(profile_, options_.unfold ? kUnfolded : FoldOptions{})) branch(row, 0);
+    std::vector<ModuleRow> rows;
+    for (const Fold& row : fold(profile_, options_.unfold ? kUnfolded : FoldOptions{})) branch(row, 0, rows);
+    std::size_t columns = kNameColumns;
+    for (const ModuleRow& row : rows) columns = std::max(columns, std::min(text::width(row.label) + 1, kMostNameColumns));
+    line(left("", columns) + right("forward", 10) + right("backward", 10) + right("share", 9));
+    for (const ModuleRow& row : rows) {
+      const std::string text = left(row.label, columns) + row.numbers;
+      row.small ? dim(text) : line(text);
+    }
   }
 
   std::string label(const Fold& row) const {
@@ -149,27 +158,32 @@ class Writer {
     const std::string_view first = last_name(module), last = last_name(profile_.at(row.modules.back()));
     path += first;
     if (last != first) path.append("…").append(last);
-    if (first != module.class_name) path += "  " + module.class_name;
+    const bool names_its_class = first == module.class_name || class_of_instance(first) == module.class_name;  // "Linear_3"
+    if (!names_its_class && !module.class_name.empty()) path += "  " + module.class_name;
     return path;
   }
 
-  void branch(const Fold& row, std::size_t depth) {
+  struct ModuleRow {
+    std::string label, numbers;
+    bool small = false;
+  };
+
+  void branch(const Fold& row, std::size_t depth, std::vector<ModuleRow>& rows) const {
     const std::string indent(std::min<std::size_t>(depth, 40) * 2 + 2, ' ');
-    const std::string numbers = right(readable(row.forward), 10) + right(readable(row.backward), 10) +
-                                right(percent(row.forward + row.backward, profile_.step_wall()), 9);
+    std::string numbers = right(readable(row.forward), 10) + right(readable(row.backward), 10) +
+                          right(percent(row.forward + row.backward, profile_.step_wall()), 9);
     if (row.kind == Fold::Kind::small) {
-      dim(left(indent + std::to_string(row.modules.size()) + " smaller", kNameColumns) + numbers);
+      rows.push_back({indent + std::to_string(row.modules.size()) + " smaller", std::move(numbers), true});
       return;
     }
     std::string text = indent + shortened(label(row));
     const auto instances = static_cast<std::int64_t>(row.modules.size());
     if (instances > 1) text += " ×" + std::to_string(instances);
     if (row.calls > instances) text += instances > 1 ? ", " + std::to_string(row.calls) + " calls" : " ×" + std::to_string(row.calls);
-    text = left(text, kNameColumns) + numbers;
-    if (instances > 1) text += "   each " + readable(row.least) + " to " + readable(row.most) + ", median " + readable(row.middle);
-    if (const Ns again = recomputed(row); again > Ns{}) text += "   " + readable(again) + " of backward is recomputation";
-    line(text);
-    for (const Fold& child : row.children) branch(child, depth + 1);
+    if (instances > 1) numbers += "   each " + readable(row.least) + " to " + readable(row.most) + ", median " + readable(row.middle);
+    if (const Ns again = recomputed(row); again > Ns{}) numbers += "   " + readable(again) + " of backward is recomputation";
+    rows.push_back({std::move(text), std::move(numbers)});
+    for (const Fold& child : row.children) branch(child, depth + 1, rows);
   }
 
   Ns recomputed(const Fold& row) const {

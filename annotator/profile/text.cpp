@@ -29,12 +29,12 @@ std::string scaled(std::int64_t amount, std::span<const Unit> units) {
   return text.data();
 }
 
-// Columns on the terminal: bytes that do not continue a character.
+}  // namespace
+
+// Bytes that do not continue a character.
 std::size_t width(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
-
-}  // namespace
 
 std::string readable(Ns time) {
   constexpr std::array kUnits = std::to_array<Unit>({{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}});

@@ -20,6 +20,7 @@ struct Style {
 };
 Style style(bool color);
 
+std::size_t width(std::string_view text);  // in terminal columns
 // Padded to a number of terminal columns.
 std::string left(std::string text, std::size_t columns);
 std::string right(std::string text, std::size_t columns);
