@@ -28,6 +28,11 @@ bool is_torch_frame(const PythonFrame& frame) {
   return frame.path.starts_with("torch/") || frame.path.find("/site-packages/torch/") != std::string::npos || frame.path.starts_with('<');
 }
 
+// A comprehension runs in a frame of its own (lists and dicts until Python 3.11), but is written inside the body around it.
+bool is_inline(const PythonFrame& frame) {
+  return frame.function == "<listcomp>" || frame.function == "<setcomp>" || frame.function == "<dictcomp>" || frame.function == "<genexpr>";
+}
+
 class Matcher {
  public:
   Matcher(const ModuleCalls& calls, source::Library& library)
@@ -111,7 +116,7 @@ class Matcher {
         continue;
       }
       const PythonFrame& frame = calls_.frames[what.frame];
-      if (is_torch_frame(frame) || is_own_call(child, frame)) {
+      if (is_torch_frame(frame) || is_inline(frame) || is_own_call(child, frame)) {
         tokens_below(child, out);
       } else {
         out.push_back({child, {.function = frame.function, .definition = function(what.frame, owner_of(child)).node, .frame = what.frame}});
@@ -255,7 +260,8 @@ class Matcher {
   }
 
   // Matches what runs directly below a module or function with what its body can call.
-  void body(std::uint32_t node, const std::vector<ValueId>& objects) {
+  // `given`: what the function is given, one for each call that it can have been; empty where that is not known.
+  void body(std::uint32_t node, const std::vector<ValueId>& objects, std::vector<const std::vector<source::Argument>*> given = {}) {
     std::vector<Token> below;
     tokens_below(node, below);
     if (below.empty()) return;
@@ -263,18 +269,19 @@ class Matcher {
     for (const Token& token : below) tokens.push_back(token.token);
     std::vector<TokenMatch> matches(tokens.size());
     const CallNode& what = calls_.nodes[node];
+    const Node definition = what.module == kNoNode ? function(what.frame, owner_of(node)).node : Node{};
+    if (given.empty()) given.push_back(nullptr);
+    const auto merge_all = [&](const std::vector<TokenMatch>& found) {
+      for (std::size_t i = 0; i < matches.size(); ++i) merge(matches[i], found[i]);
+    };
     for (const ValueId object : objects) {
-      const std::vector<TokenMatch>* found = nullptr;
-      if (what.module == kNoNode) {
-        if (const Node definition = function(what.frame, owner_of(node)).node) found = &tokens_.in_function(definition, object, tokens);
-      } else if (evaluator_.container(evaluator_.at(object).type) != Container::none) {
-        found = &tokens_.in_container(object, tokens);
-      }
-      for (std::size_t i = 0; found != nullptr && i < matches.size(); ++i) merge(matches[i], (*found)[i]);
+      if (what.module != kNoNode && evaluator_.container(evaluator_.at(object).type) != Container::none)
+        merge_all(tokens_.in_container(object, tokens));
+      for (std::size_t i = 0; definition && i < given.size(); ++i) merge_all(tokens_.in_function(definition, object, tokens, given[i]));
     }
     for (std::size_t i = 0; i < below.size(); ++i) {
       if (tokens[i].module == kNoNode) {
-        body(below[i].node, objects);
+        body(below[i].node, holder_of(matches[i], objects), matches[i].arguments);
         continue;
       }
       if (matches[i].spot && matches[i].spot->known()) note_call(*matches[i].spot, tokens[i].module);
@@ -282,8 +289,25 @@ class Matcher {
     }
   }
 
+  // The module whose method a function is, where it is that of another than the one that runs (`self.backbone.features(x)`).
+  std::vector<ValueId> holder_of(const TokenMatch& method, const std::vector<ValueId>& running) const {
+    std::vector<ValueId> holders;
+    for (const ValueId one : method.places) {
+      const Value& value = evaluator_.at(one);
+      const ValueId self = value.kind == Kind::function ? evaluator_.object(value.self) : kUnknown;
+      if (evaluator_.at(self).kind != Kind::instance) return running;
+      if (std::ranges::find(holders, self) == holders.end()) holders.push_back(self);
+    }
+    return holders.empty() || holders.size() > kMostObjects ? running : holders;
+  }
+
   static void merge(TokenMatch& into, const TokenMatch& from) {
     const bool first = into.places.empty() && !into.spot;
+    if (first) {
+      into.arguments = from.arguments;
+    } else if (into.arguments != from.arguments) {
+      into.arguments.clear();
+    }
     for (const ValueId place : from.places) {
       if (std::ranges::find(into.places, place) == into.places.end()) into.places.push_back(place);
     }

@@ -13,6 +13,8 @@ using source::ValueId;
 using timeline::kNoNode;
 using Kind = source::Value::Kind;
 
+constexpr std::size_t kMostCalls = 4;  // that a function's body is followed for, each with its own arguments
+
 // Two sequences with the same signature match alike. Modules count by class and by which of them are the same.
 std::string signature(const std::vector<CallToken>& tokens) {
   std::string text;
@@ -159,9 +161,24 @@ std::vector<TokenMatch> TokenMatcher::match(const Pattern& pattern, const std::v
       return evaluator_.at(one).kind == Kind::place && !is_exact(one, tokens[token]) && std::ranges::any_of(all, better);
     });
     if (calls.size() == 1) match.spot = pattern.calls[calls.front()].spot;
+    if (tokens[token].module == kNoNode) match.arguments = given(pattern, calls, tokens[token]);
   }
   order_elements(pattern, tokens, *found, matches);
   return matches;
+}
+
+// What calls of a function give it. Where it is only passed on, nobody knows what it is called with.
+std::vector<const std::vector<source::Argument>*> TokenMatcher::given(const Pattern& pattern, const std::vector<std::uint32_t>& calls,
+                                                                      const CallToken& token) const {
+  const auto takes = [&](ValueId one) { return accepts(one, token); };
+  std::vector<const std::vector<source::Argument>*> all;
+  for (const std::uint32_t index : calls) {
+    const PatternCall& call = pattern.calls[index];
+    const bool itself = std::ranges::any_of(evaluator_.alternatives(call.callee), takes) && std::ranges::none_of(call.passed, takes);
+    if (!itself || !evaluator_.hold_modules(call.arguments) || calls.size() > kMostCalls) return {};
+    all.push_back(&call.arguments);
+  }
+  return all;
 }
 
 // Calls of a loop's variable go to the entries of the container in their order.
@@ -202,14 +219,15 @@ std::optional<std::vector<std::vector<ValueId>>> TokenMatcher::align_entries(Val
   return places;
 }
 
-const std::vector<TokenMatch>& TokenMatcher::in_function(source::Node function, ValueId self, const std::vector<CallToken>& tokens) {
-  const auto [known, fresh] = known_.try_emplace({function.id(), self, signature(tokens)});
-  if (fresh) known->second = match(evaluator_.calls_of(function, self), tokens);
+const std::vector<TokenMatch>& TokenMatcher::in_function(source::Node function, ValueId self, const std::vector<CallToken>& tokens,
+                                                         const std::vector<source::Argument>* arguments) {
+  const auto [known, fresh] = known_.try_emplace({function.id(), self, arguments, signature(tokens)});
+  if (fresh) known->second = match(evaluator_.calls_of(function, self, arguments), tokens);
   return known->second;
 }
 
 const std::vector<TokenMatch>& TokenMatcher::in_container(ValueId container, const std::vector<CallToken>& tokens) {
-  const auto [known, fresh] = known_.try_emplace({nullptr, container, signature(tokens)});
+  const auto [known, fresh] = known_.try_emplace({nullptr, container, nullptr, signature(tokens)});
   if (!fresh) return known->second;
   known->second.resize(tokens.size());
   if (const auto places = align_entries(container, tokens)) {

@@ -25,6 +25,9 @@ struct CallToken {
 struct TokenMatch {
   std::vector<source::ValueId> places;  // the attributes or entries it can have been
   std::optional<source::Spot> spot;     // the one expression that made the call
+  // Of a function: what each of the calls it can have been gives it; empty where one of them tells nothing. They live as long as the
+  // evaluator.
+  std::vector<const std::vector<source::Argument>*> arguments;
 };
 
 class TokenMatcher {
@@ -32,13 +35,14 @@ class TokenMatcher {
   explicit TokenMatcher(source::Evaluator& evaluator) : evaluator_(evaluator) {}
 
   // One match per token. The same body with the same calls is matched once.
-  const std::vector<TokenMatch>& in_function(source::Node function, source::ValueId self, const std::vector<CallToken>& tokens);
+  const std::vector<TokenMatch>& in_function(source::Node function, source::ValueId self, const std::vector<CallToken>& tokens,
+                                             const std::vector<source::Argument>* arguments = nullptr);
   const std::vector<TokenMatch>& in_container(source::ValueId container, const std::vector<CallToken>& tokens);
   // Whether the entries of a container can have made these calls.
   bool can_hold(source::ValueId container, const std::vector<CallToken>& tokens) { return align_entries(container, tokens).has_value(); }
 
  private:
-  using Key = std::tuple<const void*, source::ValueId, std::string>;
+  using Key = std::tuple<const void*, source::ValueId, const void*, std::string>;
   bool accepts(source::ValueId candidate, const CallToken& token) const;
   bool is_exact(source::ValueId candidate, const CallToken& token) const;
   std::vector<source::ValueId> accepted(const source::PatternCall& call, const CallToken& token) const;
@@ -47,6 +51,8 @@ class TokenMatcher {
   std::optional<std::vector<std::vector<std::uint32_t>>> aligned(const source::Pattern& pattern, const std::vector<CallToken>& tokens,
                                                                  Trust trust) const;
   std::vector<TokenMatch> match(const source::Pattern& pattern, const std::vector<CallToken>& tokens);
+  std::vector<const std::vector<source::Argument>*> given(const source::Pattern& pattern, const std::vector<std::uint32_t>& calls,
+                                                          const CallToken& token) const;
   void order_elements(const source::Pattern& pattern, const std::vector<CallToken>& tokens,
                       const std::vector<std::vector<std::uint32_t>>& calls, std::vector<TokenMatch>& matches);
   std::optional<std::vector<std::vector<source::ValueId>>> align_entries(source::ValueId container, const std::vector<CallToken>& tokens);

@@ -182,8 +182,18 @@ void Evaluator::construct(ValueId instance) {
   if (const Node body = function.node.field("body")) run.run(body);
 }
 
-const Pattern& Evaluator::calls_of(Node function, ValueId self) {
-  const auto [known, fresh] = patterns_.try_emplace({function.id(), self});
+bool Evaluator::hold_modules(const std::vector<Argument>& arguments) const {
+  return std::ranges::any_of(arguments, [&](const Argument& argument) {
+    return std::ranges::any_of(alternatives(argument.value), [&](ValueId one) {
+      const Value& value = at(object(one));
+      if (value.kind == Kind::instance) return value.type == kNoClass ? at(one).kind == Kind::place : is_module(value.type);
+      return (value.kind == Kind::list || value.kind == Kind::mapping) && !value.entries.empty();
+    });
+  });
+}
+
+const Pattern& Evaluator::calls_of(Node function, ValueId self, const std::vector<Argument>* arguments) {
+  const auto [known, fresh] = patterns_.try_emplace({function.id(), self, arguments});
   Pattern& pattern = known->second;
   if (!fresh) return pattern;
   const Allowance allowance(*this, kBodyBudget);
@@ -207,7 +217,7 @@ const Pattern& Evaluator::calls_of(Node function, ValueId self) {
   const ClassId own = at(self).type;
   const bool bound =
       frame.owner != kNoClass && own != kNoClass && std::ranges::find(classes_[own].order, frame.owner) != classes_[own].order.end();
-  bind_parameters(run, function, bound ? self : kUnknown, nullptr, *scope);
+  bind_parameters(run, function, bound ? self : kUnknown, arguments, *scope);
   if (const Node body = function.field("body")) run.run(body);
   run.edge(run.at_, 1);
   return pattern;

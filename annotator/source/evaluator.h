@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "annotator/source/call_pattern.h"
@@ -52,8 +53,11 @@ class Evaluator {
   // The calls on the way to where an object was made, innermost first; only those outside torch.
   std::vector<Spot> made_at(ValueId object) const;
 
-  // What the body of `function` calls when it runs as a method of `self` (or inside one, for a nested function).
-  const Pattern& calls_of(Node function, ValueId self);
+  // What the body of `function` calls when it runs as a method of `self` (or inside one, for a nested function); with the arguments of the
+  // call where that is known.
+  const Pattern& calls_of(Node function, ValueId self, const std::vector<Argument>* arguments = nullptr);
+  // Whether any of them is a module, or holds some: only these tell what a body calls.
+  bool hold_modules(const std::vector<Argument>& arguments) const;
 
  private:
   friend class Interpreter;
@@ -101,7 +105,7 @@ class Evaluator {
   std::map<std::pair<const Code*, std::string>, ValueId> names_;
   std::map<ClassId, ValueId> some_, type_values_;
   std::map<std::pair<ValueId, ClassId>, ValueId> made_as_;
-  std::map<std::pair<const void*, ValueId>, Pattern> patterns_;
+  std::map<std::tuple<const void*, ValueId, const std::vector<Argument>*>, Pattern> patterns_;
   std::uint32_t next_activation_ = 1, next_loop_ = 1, branch_depth_ = 0;
   struct Assigned {
     ValueId holder = kUnknown;

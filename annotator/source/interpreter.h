@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ class Interpreter {
 
   ValueId call(ValueId callee, const std::vector<Argument>& arguments, Node site);
   ValueId evaluate_outside(Node expression);
+  std::vector<Argument> splat_names(const std::vector<Argument>* arguments) const;
   // What `*rest` holds in a call.
   ValueId rest_of(const std::vector<Argument>& positional, std::size_t from, const std::vector<Argument>& arguments);
 
@@ -66,7 +68,7 @@ class Interpreter {
   ValueId call_external(const std::string& name, const std::vector<Argument>& arguments, Node site);
   ValueId call_method(const Value& method, const std::vector<Argument>& arguments, Node site);
   ValueId instantiate(ClassId type, const std::vector<Argument>& arguments, Node site);
-  std::string entry_name(ValueId name, ValueId value) const;
+  std::optional<std::string> entry_name(ValueId name, ValueId value) const;
   void note_call(ValueId callee, const std::vector<Argument>& arguments, Node site);
   TrailId trail_to(Node site);
   Spot spot(Node node) const;

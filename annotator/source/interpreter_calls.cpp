@@ -27,7 +27,7 @@ const Argument* keyword(const std::vector<Argument>& arguments, std::string_view
 void bind_parameters(Interpreter& at, Node function, ValueId self, const std::vector<Argument>* arguments, Scope& scope) {
   const Node list = function.field("parameters");
   if (!list) return;
-  std::vector<Argument> positional;
+  std::vector<Argument> positional, named = at.splat_names(arguments);
   if (self != kUnknown) positional.push_back({.value = self});
   bool loose = arguments == nullptr;  // from here on any argument may be anything
   for (const Argument& one : arguments != nullptr ? *arguments : std::vector<Argument>{}) {
@@ -37,7 +37,7 @@ void bind_parameters(Interpreter& at, Node function, ValueId self, const std::ve
   std::size_t next = 0;
   for (const Node& parameter : list.children()) {
     const std::string_view kind = parameter.kind();
-    const Node named = parameter.field("name");
+    const Node name_field = parameter.field("name");
     const std::vector<Node> inner = parameter.children();
     if (kind == "list_splat_pattern" || kind == "dictionary_splat_pattern" ||
         (kind == "typed_parameter" && !inner.empty() && inner.front().kind().ends_with("splat_pattern"))) {
@@ -50,11 +50,11 @@ void bind_parameters(Interpreter& at, Node function, ValueId self, const std::ve
       next = positional.size();
       continue;
     }
-    const Node name = kind == "identifier" ? parameter : named ? named : !inner.empty() ? inner.front() : Node{};
+    const Node name = kind == "identifier" ? parameter : name_field ? name_field : !inner.empty() ? inner.front() : Node{};
     if (!name || !name.is("identifier")) continue;
     const std::string text(name.text());
     ValueId value = kUnknown;
-    const Argument* given = arguments != nullptr ? keyword(*arguments, text) : nullptr;
+    const Argument* given = keyword(named, text);
     if (given != nullptr) {
       value = given->value;
     } else if (next < positional.size()) {
@@ -64,6 +64,23 @@ void bind_parameters(Interpreter& at, Node function, ValueId self, const std::ve
     }
     scope.names[text] = value;
   }
+}
+
+// The arguments that have a name, those of a `**mapping` among them.
+std::vector<Argument> Interpreter::splat_names(const std::vector<Argument>* arguments) const {
+  std::vector<Argument> named;
+  for (const Argument& one : arguments != nullptr ? *arguments : std::vector<Argument>{}) {
+    if (!one.name.empty() && !one.splat) named.push_back(one);
+    if (one.name != "**") continue;
+    const std::vector<ValueId> given = e_.alternatives(one.value);
+    const Value& mapping = e_.at(e_.object(given.front()));
+    if (given.size() != 1 || mapping.kind != Kind::mapping) continue;
+    for (const Slot& slot : mapping.entries) {
+      const bool sure = !slot.optional && slot.name.find('*') == std::string::npos;
+      if (sure) named.push_back({.name = slot.name, .value = slot.value});
+    }
+  }
+  return named;
 }
 
 // A default belongs to the definition, not to the running body.
@@ -114,13 +131,15 @@ ValueId Interpreter::call_expression(Node node) {
 
 void Interpreter::note_call(ValueId callee, const std::vector<Argument>& arguments, Node site) {
   if (pattern_ == nullptr) return;
-  PatternCall noted{.spot = spot(site), .callee = callee, .passed = {}};
+  PatternCall noted{.spot = spot(site), .callee = callee, .passed = {}, .arguments = arguments};
   bool certain = true, possible = false, likely = true;
+  bool repeats = false;  // map calls what it is given once for each item
   for (const ValueId one : e_.alternatives(callee)) {
     const Value& value = e_.at(e_.object(one));
     const bool silent = value.kind == Kind::constant || value.kind == Kind::type || value.kind == Kind::external ||
                         value.kind == Kind::method || value.kind == Kind::text;
     possible = possible || !silent;
+    repeats = repeats || (value.kind == Kind::external && value.name == "map");
     likely = likely && value.kind == Kind::instance && e_.at(one).kind == Kind::place;
     certain = certain && value.kind == Kind::instance && e_.is_module(value.type);
   }
@@ -140,6 +159,7 @@ void Interpreter::note_call(ValueId callee, const std::vector<Argument>& argumen
   const std::uint32_t next = state();
   edge(at_, next, index);
   if (!certain || silent) pattern_->edges.push_back({.from = at_, .to = next, .skips = index});
+  if (repeats) edge(next, next, index);
   at_ = next;
 }
 

@@ -45,10 +45,13 @@ void Interpreter::fill(ValueId list, ValueId value, const std::string& name, Nod
   slot.optional = e_.branch_depth_ > to.branch_depth;
   if (to.kind == Kind::instance) {
     const bool named = !name.empty() && name != "*" && std::isdigit(static_cast<unsigned char>(name.front())) == 0;
+    const bool undecided = name == "*" && e_.container(to.type) == Container::mapping;  // a word or a number
     std::vector<ValueId> places;
     for (const ValueId one : e_.alternatives(value)) {
       if (e_.at(e_.object(one)).kind == Kind::constant) continue;
-      const Spot where = named ? spot(site ? statement_of(site) : site) : entry_spot(one);
+      const Spot named_at = site ? spot(statement_of(site)) : Spot{}, made_at = entry_spot(one);
+      const bool one_line = named_at.code == made_at.code && named_at.range.begin.line == made_at.range.begin.line;
+      const Spot where = named ? named_at : undecided && !one_line ? Spot{} : made_at;
       places.push_back(e_.add({.kind = Kind::place, .name = name, .of = list, .inner = e_.object(one), .spot = where}));
     }
     slot.value = e_.any(std::move(places));
@@ -83,9 +86,19 @@ void Interpreter::fill_all(ValueId list, ValueId iterable, Node site) {
 }
 
 // The name that add_module gives. One that is not known at all, given to something that this code makes, is a word from a table
-// (`for kind in order: self.add_module(kind, made[kind])`), as "**"; "*" may be a number.
-std::string Interpreter::entry_name(ValueId name, ValueId value) const {
+// (`for kind in order: self.add_module(kind, made[kind])`), as "**"; "*" may be a number; nothing where it is a word on one way and may be
+// a number on another.
+std::optional<std::string> Interpreter::entry_name(ValueId name, ValueId value) const {
   if (e_.at(name).kind == Kind::text) return e_.at(name).name;
+  const std::vector<ValueId> names = e_.alternatives(name);
+  const auto word = [&](ValueId one) {
+    const std::string& text = e_.at(one).name;
+    return e_.at(one).kind == Kind::text && std::ranges::any_of(text, [](unsigned char c) { return std::isalpha(c) != 0 || c == '_'; });
+  };
+  if (std::ranges::any_of(names, word)) {
+    if (!std::ranges::all_of(names, word)) return std::nullopt;
+    return "**";
+  }
   const std::vector<ValueId> values = e_.alternatives(value);
   const bool made = std::ranges::any_of(values, [&](ValueId one) {
     const Value& what = e_.at(e_.object(one));
@@ -172,7 +185,10 @@ ValueId Interpreter::dictionary(Node node) {
       e_.add({.kind = Kind::mapping, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_});
   for (const Node& pair : node.children()) {
     const Node key = pair.field("key"), value = pair.field("value");
-    if (key && value) fill(map, evaluate(value), text_value(key), value);
+    if (key && value) {
+      const ValueId named = evaluate(key), made = evaluate(value);
+      fill(map, made, entry_name(named, made).value_or("*"), value);
+    }
     if (pair.is("dictionary_splat")) {
       for (const Node& inner : pair.children()) fill_all(map, evaluate(inner), inner);
     }
@@ -209,7 +225,8 @@ ValueId Interpreter::comprehension(Node node) {
   }
   if (optional) ++e_.branch_depth_;
   if (pairs) {
-    fill(list, evaluate(body.field("value")), text_value(body.field("key")), body.field("value"));
+    const ValueId named = evaluate(body.field("key")), made = evaluate(body.field("value"));
+    fill(list, made, entry_name(named, made).value_or("*"), body.field("value"));
   } else if (body) {
     fill(list, evaluate(body), "", body);
   }

@@ -120,11 +120,11 @@ ValueId Interpreter::call_method(const Value& method, const std::vector<Argument
     return kUnknown;
   }
   if ((name == "add_module" || name == "register_module") && arguments.size() == 2) {
-    const std::string called = entry_name(first, arguments[1].value);
+    const std::optional<std::string> called = entry_name(first, arguments[1].value);
     if (list || mapping) {
-      fill(of, arguments[1].value, called, site);
+      fill(of, arguments[1].value, called.value_or("**"), called ? site : Node{});
     } else {
-      attach(of, called, arguments[1].value, site);
+      attach(of, called.value_or("*"), arguments[1].value, site);
     }
     return kUnknown;
   }

@@ -205,7 +205,7 @@ void Interpreter::assign(Node target, ValueId value, Node whole) {
   } else if (target.is("subscript")) {
     const ValueId holder = evaluate(target.field("value"));
     const Node key = target.field("subscript");
-    const std::string name = key ? text_value(key) : "*";
+    const std::string name = key ? entry_name(evaluate(key), value).value_or("*") : "*";
     for (const ValueId one : e_.alternatives(holder)) {
       const Kind kind = e_.at(e_.object(one)).kind;
       if (kind == Kind::mapping || kind == Kind::list || kind == Kind::instance) fill(e_.object(one), value, name, whole);

@@ -63,6 +63,59 @@ class Net(Base):
         return self.heads["a"](x) + self.heads["b"](x)
 
 
+class Named(nn.ModuleDict):
+    """Entries get a word or a number: which one, only the caller knows."""
+
+    def append(self, layer: nn.Module, name: str | None = None) -> None:
+        if name is None:
+            name = str(len(self))
+        self.add_module(name, layer)
+
+
+class Scores(nn.Module):
+    """Modules called in comprehensions, through map, and by helpers that are given them."""
+
+    def __init__(self, sizes: dict[str, int], width: int = 8) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.towers = nn.ModuleList([nn.Linear(width, width) for _ in range(3)])
+        self.queries = nn.ModuleList(nn.Sequential(nn.Linear(width, width), nn.ReLU()) for _ in range(2))
+        self.values = nn.ModuleList(nn.Sequential(nn.Linear(width, width), nn.Tanh()) for _ in range(2))
+        self.tables = nn.ModuleDict(
+            {
+                name: nn.Linear(width, size)
+                for name, size in sizes.items()
+            }
+        )  # fmt: skip
+        self.tail = Named()
+        self.tail.append(nn.Linear(width, width))
+        self.tail.append(nn.Sigmoid(), name="squash")
+
+    @property
+    def both(self) -> dict[str, nn.ModuleList]:
+        return {"queries": self.queries, "values": self.values}
+
+    def attend(self, x: torch.Tensor, queries: nn.ModuleList, values: nn.ModuleList) -> torch.Tensor:
+        found = [query(x) for query in queries]
+        return sum(values[i](part) for i, part in enumerate(found))
+
+    def rate(self, x: torch.Tensor, tables: nn.ModuleDict) -> list[torch.Tensor]:
+        return [tables[name](x) for name in tables]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        parts = [tower(x) for tower in self.towers]
+        first, second, third = map(self.norm, parts)
+        x = self.attend(first + second + third, **self.both)
+        for layer in self.tail.values():
+            x = layer(x)
+        return torch.cat(self.rate(x, self.tables), dim=-1)
+
+
+def scores() -> tuple[nn.Module, Any]:
+    x = torch.randn(4, 8)
+    return Scores({"a": 2, "b": 3}), lambda model: model(x).sum()
+
+
 def forms() -> tuple[nn.Module, Any]:
     x = torch.randn(4, 4)
     return Net(), lambda model: model(x).sum()
