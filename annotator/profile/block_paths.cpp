@@ -83,9 +83,7 @@ std::uint32_t ordinal_in(std::string_view segment) {
 
 std::optional<std::uint32_t> child_named(const Blocks& blocks, std::uint32_t parent, std::string_view segment) {
   const std::uint32_t ordinal = ordinal_in(segment);
-  std::uint32_t labels = 0;
-  for (const std::uint32_t child : blocks.below(parent)) labels = std::max(labels, blocks.blocks[child].label + 1);
-  std::vector<bool> wrong(labels);  // a million neighbours share a few names: each is spelled once
+  std::vector<bool> wrong(blocks.labels);  // a million neighbours share a few names: each is spelled once
   for (const std::uint32_t child : blocks.below(parent)) {
     const Block& block = blocks.blocks[child];
     if (wrong[block.label] || block.kind == Kind::idle || (block.ordinal != ordinal && block.ordinal != 0)) continue;

@@ -67,9 +67,8 @@ void number_children(Blocks& blocks) {
   struct Seen {
     std::uint32_t parent = kNoBlock, count = 0;
   };
-  std::uint32_t labels = 0;
-  for (const Block& block : blocks.blocks) labels = std::max(labels, block.label + 1);
-  std::vector<Seen> seen(labels);
+  for (const Block& block : blocks.blocks) blocks.labels = std::max(blocks.labels, block.label + 1);
+  std::vector<Seen> seen(blocks.labels);
   for (const std::uint32_t child : blocks.children) {
     Block& block = blocks.blocks[child];
     Seen& last = seen[block.label];
@@ -149,6 +148,7 @@ class Groups {
  public:
   Groups(Blocks& blocks, const BlockSpans& spans) : blocks_(blocks), spans_(spans), ranges_(blocks.blocks.size()) {
     blocks.span_block.reserve(spans.size());
+    blocks.span_kind.reserve(spans.size());
     blocks.span_start.reserve(spans.size());
     blocks.span_end.reserve(spans.size());
   }
@@ -214,6 +214,7 @@ class Groups {
     if (fresh_ || groups_.back().track != track) groups_.push_back({track, at, at});
     fresh_ = false;
     blocks_.span_block.push_back(block);
+    blocks_.span_kind.push_back(blocks_.blocks[block].kind);
     blocks_.span_start.push_back(start);
     blocks_.span_end.push_back(end);
     groups_.back().end = at + 1;

@@ -61,7 +61,9 @@ struct Blocks {
   Ns start{}, wall{};  // of the step; start after trace.base
   std::vector<BlockTrack> tracks;
   std::vector<Block> blocks;                                    // parents before children, but for folds, which come last
+  std::uint32_t labels = 0;                                     // every Block::label is below it
   std::vector<std::uint32_t> span_block;                        // by span
+  std::vector<Block::Kind> span_kind;                           // of its block: what a pass over all spans reads of them
   std::vector<Ns> span_start, span_end;                         // after the start of the step
   std::vector<BlockGroup> groups;                               // those of one block together
   std::vector<std::uint32_t> group_of;                          // by block, and one more: its groups

@@ -74,15 +74,25 @@ void prepare(Library& library) {
   if (opened && !(*opened)->profile().steps.empty()) static_cast<void>((*opened)->blocks((*opened)->profile().representative));
 }
 
-// Until SIGINT or SIGTERM, which every thread blocks; looks for new profiles meanwhile.
+using Seen = std::vector<std::pair<std::string, fs::file_time_type>>;
+
+// What is there, and when each was written.
+Seen seen(Library& library) {
+  Seen list;
+  for (const timeline_requests::Entry& entry : library.profiles()) list.emplace_back(entry.id, entry.written);
+  return list;
+}
+
+// Until SIGINT or SIGTERM, which every thread blocks; looks for new profiles, and for new ones under an old name, meanwhile.
 void wait_for_end(const sigset_t& signals, Library& library, web::Server& server) {
   const timespec patience{kLookEvery.count(), 0};
-  std::string shown = library.current();
+  Seen known = seen(library);
   while (::sigtimedwait(&signals, nullptr, &patience) < 0) {
-    const std::string now = library.current();
-    if (now == shown) continue;
-    shown = now;
-    server.notify("hotlens/timeline/changed", now.empty() ? Json::object() : Json{{"current", now}});
+    Seen now = seen(library);
+    if (now == known) continue;
+    known = std::move(now);
+    const std::string current = library.current();
+    server.notify("hotlens/timeline/changed", current.empty() ? Json::object() : Json{{"current", current}});
   }
 }
 

@@ -1,7 +1,7 @@
 #include "server/features/timeline_facts.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <utility>
 
 namespace hotlens::features {
 namespace {
@@ -21,6 +21,24 @@ bool is_work(Kind kind) {
 
 bool nests(Kind kind) {
   return kind == Kind::op || kind == Kind::launch || kind == Kind::wait;
+}
+
+// How long the device works on these pieces of work (positions in Account::work, any order): overlaps count once. Work lies in order of
+// time, so marking it sorts it; a subtree may hold a million pieces.
+Ns union_of(const Blocks& blocks, const std::vector<std::uint32_t>& work) {
+  if (work.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(work);
+  std::vector<bool> taken(most - least + 1);
+  for (const std::uint32_t at : work) taken[at - least] = true;
+  Ns busy{}, covered = Ns::min();
+  for (std::uint32_t at = least; at <= most; ++at) {
+    if (!taken[at - least]) continue;
+    const timeline::Work& piece = blocks.annotated->account.work[at];
+    const Ns from = std::max(piece.start, covered);
+    if (piece.end > from) busy += piece.end - from;
+    covered = std::max(covered, piece.end);
+  }
+  return busy;
 }
 
 std::uint32_t outside_folds(const Blocks& blocks, std::uint32_t block) {
@@ -111,13 +129,11 @@ profile::ModuleId module_of(const Blocks& blocks, const Profile& profile, std::u
 BlockTimes times_of(const Blocks& blocks, std::uint32_t block) {
   const Block& of = blocks.blocks[block];
   BlockTimes times{.host = of.host, .host_self = of.host, .waiting = of.waiting, .span = of.last - of.first};
-  std::vector<timeline::Interval> busy;
+  std::vector<std::uint32_t> work;
   for (const std::uint32_t at : subtree(blocks, block)) {
-    const Block& part = blocks.blocks[at];
-    if (is_work(part.kind)) busy.push_back({part.first, part.last});
+    if (is_work(blocks.blocks[at].kind)) work.push_back(blocks.blocks[at].id);
   }
-  std::ranges::sort(busy, {}, &timeline::Interval::start);
-  for (const timeline::Interval& interval : timeline::merged(busy)) times.device += interval.end - interval.start;
+  times.device = union_of(blocks, work);
   for (const std::uint32_t instance : of.kind == Kind::fold ? profile::folded(blocks, block) : std::vector{block}) {
     const bool nested = nests(blocks.blocks[instance].kind);
     for (const std::uint32_t child : blocks.below(instance)) {
@@ -129,22 +145,30 @@ BlockTimes times_of(const Blocks& blocks, std::uint32_t block) {
 }
 
 std::vector<Use> uses_of(const Blocks& blocks, std::uint32_t block) {
-  std::unordered_map<std::uint32_t, Use> device, host;  // by label
+  struct Sum {
+    std::uint32_t first = profile::kNoBlock;  // of the blocks of one label
+    std::int64_t calls = 0;
+    Ns time{};
+  };
+  std::vector<Sum> device(blocks.labels), host(blocks.labels);  // by label
+  bool any_work = false;
   for (const std::uint32_t at : subtree(blocks, block)) {
     const Block& part = blocks.blocks[at];
-    if (!is_work(part.kind) && part.kind != Kind::op) continue;
     const bool work = is_work(part.kind);
-    Use& use = (work ? device : host)[part.label];
-    if (use.calls++ == 0) use = {.name = profile::name_of(blocks, at), .device = work, .calls = 1};
-    use.time += work ? part.device : part.host;
+    if (!work && part.kind != Kind::op) continue;
+    any_work = any_work || work;
+    Sum& sum = (work ? device : host)[part.label];
+    if (sum.calls++ == 0) sum.first = at;
+    sum.time += work ? part.device : part.host;
     const bool outermost = at == block || (part.parent == block && blocks.blocks[block].kind == Kind::fold);
     if (work || outermost) continue;
     const Block& around = blocks.blocks[outside_folds(blocks, part.parent)];
     if (around.kind == Kind::op) host[around.label].time -= part.host;
   }
   std::vector<Use> list;
-  for (auto& [label, use] : device.empty() ? host : device) {
-    if (use.time > Ns{} && use.calls > 0) list.push_back(std::move(use));
+  for (const Sum& sum : any_work ? device : host) {
+    if (sum.time > Ns{} && sum.calls > 0)
+      list.push_back({.name = profile::name_of(blocks, sum.first), .device = any_work, .calls = sum.calls, .time = sum.time});
   }
   std::ranges::sort(list, [](const Use& a, const Use& b) { return a.time != b.time ? a.time > b.time : a.name < b.name; });
   if (list.size() > kMaxKernels) list.resize(kMaxKernels);
@@ -195,9 +219,10 @@ Arrows arrows_of(const Blocks& blocks, std::uint32_t block) {
     const std::uint32_t from = annotated.account.work[blocks.blocks[at].id].launch;
     if (from != kNoNode && (!launch || from == node)) work.push_back(at);
   }
-  std::ranges::sort(work, {}, [&](std::uint32_t at) { return blocks.blocks[at].first; });
   Arrows arrows{.arrows = {}, .total = work.size()};
-  if (work.size() > kMaxArrows) work.resize(kMaxArrows);
+  const auto shown = work.begin() + static_cast<std::ptrdiff_t>(std::min(work.size(), kMaxArrows));
+  std::ranges::partial_sort(work, shown, {}, [&](std::uint32_t at) { return std::pair(blocks.blocks[at].first, at); });
+  work.erase(shown, work.end());
   for (const std::uint32_t at : work) {
     const timeline::Work& item = annotated.account.work[blocks.blocks[at].id];
     arrows.arrows.push_back({.launch_track = track_of_thread(blocks, item.launch),

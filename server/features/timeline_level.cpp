@@ -77,9 +77,9 @@ struct Look {
   std::uint32_t lifted = kNoBlock;  // a model, and what it is wrapped into
 };
 
-bool sees_through(const Blocks& blocks, const Look& look, std::uint32_t block) {
-  if (blocks.blocks[block].kind == Block::Kind::fold) return look.unfold;
-  std::uint32_t at = look.lifted;
+bool sees_through(const Blocks& blocks, const Look& look, std::uint32_t block, Block::Kind kind) {
+  if (kind == Block::Kind::fold) return look.unfold;
+  std::uint32_t at = kind == Block::Kind::module ? look.lifted : kNoBlock;
   while (at != kNoBlock && at != block) at = blocks.blocks[at].parent;
   return at == block;
 }
@@ -87,8 +87,8 @@ bool sees_through(const Blocks& blocks, const Look& look, std::uint32_t block) {
 void paint(const Blocks& blocks, const BlockGroup& shown, const Look& look, Ns from, Ns to, Painter& painter) {
   for (std::uint32_t span = shown.begin; span < shown.end; ++span) {
     const std::uint32_t block = blocks.span_block[span];
-    const Block::Kind kind = blocks.blocks[block].kind;
-    if (!sees_through(blocks, look, block)) {
+    const Block::Kind kind = blocks.span_kind[span];
+    if (!sees_through(blocks, look, block, kind)) {
       painter.add(block, blocks.span_start[span], blocks.span_end[span], kind == Block::Kind::idle);
       continue;
     }
@@ -138,7 +138,7 @@ void draw_gaps(const Blocks& blocks, Level& level, Ns pixel) {
 Ns busy_in(const Blocks& blocks, const BlockGroup& shown) {
   Ns busy{};
   for (std::uint32_t span = shown.begin; span < shown.end; ++span) {
-    if (blocks.blocks[blocks.span_block[span]].kind != Block::Kind::idle) busy += blocks.span_end[span] - blocks.span_start[span];
+    if (blocks.span_kind[span] != Block::Kind::idle) busy += blocks.span_end[span] - blocks.span_start[span];
   }
   return busy;
 }

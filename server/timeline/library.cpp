@@ -68,9 +68,11 @@ std::vector<Entry> Library::entries() {
   std::vector<Entry> list;
   std::map<std::string, Entry> known;
   for (const fs::path& path : sources_.list()) {
-    const std::string key = path.string() + "@" + std::to_string(written(path).time_since_epoch().count());
+    const fs::file_time_type time = written(path);
+    const std::string key = path.string() + "@" + std::to_string(time.time_since_epoch().count());
     const auto before = known_.find(key);
     Entry entry = before != known_.end() ? before->second : entry_of(path);
+    entry.written = time;
     known.emplace(key, entry);
     // Two traces of one name in two folders.
     const std::string plain = entry.id;

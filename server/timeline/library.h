@@ -27,6 +27,8 @@ struct Entry {
   std::filesystem::path path;                  // bundle folder or trace file
   std::string source, created, torch, device;  // empty: not known
   std::optional<Ns> step;                      // median of the steps timed without a profiler
+  // When it was last written; the smallest time where it is gone.
+  std::filesystem::file_time_type written = std::filesystem::file_time_type::min();
 };
 
 class Opened {

@@ -1,5 +1,7 @@
 // `hotlens/timeline/profiles` and `overview`: what is there, and what a step of it is made of.
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 
 #include "annotator/profile/statistics.h"
 #include "server/features/timeline_facts.h"
@@ -102,6 +104,10 @@ Answer profiles(Library& library) {
     put_text(json, "torch", entry.torch);
     put_text(json, "device", entry.device);
     if (entry.step) json["stepNs"] = entry.step->count();
+    using std::chrono::milliseconds;
+    if (entry.written != std::filesystem::file_time_type::min()) {
+      json["written"] = std::chrono::duration_cast<milliseconds>(entry.written.time_since_epoch()).count();
+    }
     list.push_back(std::move(json));
   }
   Json answer{{"profiles", std::move(list)}};

@@ -152,7 +152,7 @@ function title(label: string, kind: string | undefined, dim: string, full = labe
 const times = (count: number): string => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`);
 
 function detailsPart(details: Details, store: Store, commands: Commands): HTMLElement[] {
-  const calls = details.kind === "step" ? [] : [`called ${times(details.calls)}`];
+  const calls = details.kind === "step" || details.kind === "stage" ? [] : [`called ${times(details.calls)}`];
   const direction = ["", "backward", "recomputed in the backward"][details.direction] ?? "";
   const dim = [details.class === undefined ? details.kind : "", direction, ...calls, ...(details.kind === "step" ? [] : [`${percent(details.share)} of the step`])];
   return [

@@ -43,7 +43,7 @@ function arrowNote(state: State): string {
   const delays = arrows.map(({ delay }) => delay).sort((a, b) => a - b);
   const names = [...new Set(arrows.map(({ name }) => name))];
   const shown = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
-  const delay = delays.length === 1 ? time(delays[0]!) : `${time(delays[0]!)} to ${time(delays.at(-1)!)}`;
+  const delay = [...new Set([delays[0]!, delays.at(-1)!].map(time))].join(" to ");
   const all = state.arrows!.total > arrows.length ? `the first ${arrows.length} of ${state.arrows!.total} launches · ` : "";
   return `${all}launch to start ${delay} · ${shown}`;
 }

@@ -10,6 +10,7 @@ export interface ProfileSummary {
   readonly torch?: string;
   readonly device?: string;
   readonly stepNs?: number;
+  readonly written?: number; // ms of any clock; absent where the file is gone
 }
 
 export interface Profiles {

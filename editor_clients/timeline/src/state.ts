@@ -163,7 +163,9 @@ function goAnywhere(state: State, action: Action & { type: "go" }): State {
 // Another run under the same name.
 function isReplaced(before: Profiles | undefined, now: Profiles, id: string | undefined): boolean {
   const [old, fresh] = [before, now].map((each) => each?.profiles.find((profile) => profile.id === id));
-  return old !== undefined && fresh !== undefined && (old.created !== fresh.created || old.stepNs !== fresh.stepNs);
+  if (old === undefined || fresh === undefined) return false;
+  const rewritten = fresh.written !== undefined && old.written !== fresh.written; // what is gone stays as it was read
+  return rewritten || old.created !== fresh.created || old.stepNs !== fresh.stepNs;
 }
 
 // The profile that was asked for if it is still there, else the current one, else the newest.

@@ -43,6 +43,7 @@ function bar(step: StepSummary, position: number, state: State, top: number, sto
 function words(overview: Overview, store: Store): HTMLElement {
   const line = element("span", { class: "dim words" });
   if (overview.steps.length > 1) line.append(`median ${time(overview.median)}, p10 ${time(overview.p10)}, p90 ${time(overview.p90)}`);
+  line.title = line.textContent;
   overview.steps.forEach((step, position) => {
     if (!step.outlier || line.childElementCount > 0) return;
     const what = step.differences[0] === undefined ? "" : `: ${signedTime(step.differences[0].excess)} in ${spoken(step.differences[0].what)}`;

@@ -69,7 +69,7 @@ const ODD = {
   ]).flat(),
   "many-threads": [
     span("ProfilerStep#1", 0, 1e6, "user_annotation"),
-    ...Array.from({ length: 3000 }, (_, thread) => ({ ...span("aten::mm", 10 + thread, 5000), tid: 10 + thread })),
+    ...Array.from({ length: 100_000 }, (_, thread) => ({ ...span("aten::mm", 10 + thread, 5000), tid: 10 + thread })),
   ],
   "tiny-and-long": [span("ProfilerStep#1", 0, 3.6e9, "user_annotation"), span("aten::mm", 5, 0.001), span("aten::add", 3.5e9, 1)],
 };
@@ -90,5 +90,38 @@ export async function odd(world) {
     await timeline.press("ArrowRight", "+", "+", "-", "Enter", "End", "f", "Escape");
     await world.shoot(timeline.page, name);
     assert.deepEqual(timeline.errors, [], name);
+  }
+}
+
+const steps = (count) => ODD["many-steps"].slice(0, 2 * count);
+
+// A profile that vanishes stays as it was read; a new one under its name takes its place, also where a reader found it half written.
+export async function replaced(world) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "hotlens-replaced-"));
+  world.closing(async () => fs.rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, "trace.json");
+  const write = (count) => fs.writeFileSync(file, JSON.stringify({ schemaVersion: 1, traceEvents: steps(count) }));
+  write(3);
+  const { timeline, page } = await open(world, file, { folder });
+  const other = await TimelinePage.open(world.browser, page.url().split("#")[0]); // a second tab
+  world.closing(() => other.page.context().close());
+  await other.settled();
+  assert.equal(await page.locator(".step").count(), 3);
+  fs.rmSync(file);
+  await page.waitForTimeout(1300); // the server looks once a second
+  const before = (await timeline.state()).step;
+  await timeline.press(Number(before) > 0 ? "[" : "]");
+  await eventually("another step of a vanished profile is not shown", async () => (await timeline.state()).step !== before);
+  await timeline.settled();
+  await eventually("nothing of a vanished profile is read any more", async () => /device busy|CPU total/.test(await timeline.details()));
+  assert.equal(await page.locator(".step").count(), 3);
+  fs.writeFileSync(file, "{");
+  await page.waitForTimeout(1300);
+  write(6);
+  for (const each of [timeline, other]) {
+    await eventually("the new profile is not shown", async () => (await each.page.locator(".step").count()) === 6);
+    await each.settled();
+    assert.match(await each.said(), /replaced/);
+    assert.deepEqual(each.errors, []);
   }
 }

@@ -62,6 +62,11 @@ test("a profile that was replaced under its name is read again", () => {
   const replaced = { ...PROFILES, profiles: [{ ...first!, stepNs: 99 }, ...rest] };
   assert.equal(play(opened(), { type: "changed" }, { type: "profiles", profiles: replaced }).overview, undefined);
   assert.ok(play(opened(), { type: "changed" }, { type: "profiles", profiles: PROFILES }).overview !== undefined);
+  const written = (at?: number): Action => ({ type: "profiles", profiles: { ...PROFILES, profiles: [{ ...first!, ...(at === undefined ? {} : { written: at }) }, ...rest] } });
+  const shown = play(opened(), { type: "changed" }, written(5), { type: "overview", overview: OVERVIEW });
+  assert.ok(play(shown, { type: "changed" }, written(5)).overview !== undefined);
+  assert.ok(play(shown, { type: "changed" }, written()).overview !== undefined, "what vanished stays");
+  assert.equal(play(shown, { type: "changed" }, written(6)).overview, undefined);
 });
 
 test("opening a block above drops the levels below it; closing leaves the cursor on what was open", () => {
