@@ -66,6 +66,29 @@ void find_owners(Annotated& annotated) {
   annotated.how = how_known(annotated.owners.source);
 }
 
+// Module calls inside more of them than are told apart.
+std::size_t calls_too_deep(const timeline::Forest& forest, const timeline::Owners& owners) {
+  if (std::ranges::find(owners.calls.depth, owners.calls.deepest) == owners.calls.depth.end()) return 0;
+  std::vector<std::uint32_t> depth(forest.size());
+  std::size_t deeper = 0;
+  for (std::uint32_t node = 0; node < forest.size(); ++node) {
+    using timeline::Kind;
+    const bool call = forest.kind[node] == Kind::frame || forest.kind[node] == Kind::range || forest.kind[node] == Kind::call;
+    depth[node] = (forest.parent[node] == timeline::kNoNode ? 0 : depth[forest.parent[node]]) + (call ? 1 : 0);
+    if (call && depth[node] > owners.calls.deepest) ++deeper;
+  }
+  return deeper;
+}
+
+void report_depth(Annotated& annotated) {
+  const std::size_t deeper = calls_too_deep(annotated.forest, annotated.owners);
+  if (deeper == 0) return;
+  annotated.issues.add("deep-modules",
+                       "modules are nested more than " + std::to_string(timeline::kDeepest) +
+                           " levels deep; what lies deeper is shown beside the module around it",
+                       static_cast<std::int64_t>(deeper));
+}
+
 // Every module has numbers for every step. A recording with very many of both is shown from its beginning, as far as they fit.
 void limit_steps(Annotated& annotated) {
   constexpr std::size_t kMostNumbers = std::size_t{1} << 22;  // modules by steps: half a gigabyte
@@ -142,6 +165,7 @@ Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::op
                          static_cast<std::int64_t>(annotated.steps.other_processes));
   }
   find_owners(annotated);
+  report_depth(annotated);
   limit_steps(annotated);
   annotated.account = timeline::account(annotated.trace, annotated.forest, annotated.steps, annotated.owners);
   return annotated;

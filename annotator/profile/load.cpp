@@ -93,17 +93,20 @@ std::vector<Module> recorded_modules(const Model& model) {
 }
 
 // The path is the chain of names from the root. In frames "Linear_3" is class and a counter; a range says nothing of the class.
-std::vector<Module> found_modules(const std::vector<timeline::FoundModule>& found, How how) {
+std::vector<Module> found_modules(const std::vector<timeline::FoundModule>& found, How how, std::vector<Issue>& warnings) {
   std::vector<Module> modules;
   std::vector<std::string> paths = timeline::paths_of(found);
+  std::int64_t shortened = 0;
   for (const timeline::FoundModule& entry : found) {
     Module module;
     module.path = std::move(paths[modules.size()]);
+    shortened += module.path.starts_with("…/") || !module.path.ends_with(entry.name);
     if (how == How::frames) module.class_name = class_of_instance(entry.name);
     if (entry.parent != kNothing) module.parent = ModuleId{entry.parent};
     module.how = how;
     modules.push_back(std::move(module));
   }
+  if (shortened > 0) warnings.push_back({"long-paths", "the paths of some modules are too long to be shown and were shortened", shortened});
   return modules;
 }
 
@@ -211,7 +214,8 @@ Ns reduced(std::vector<Ns> values, std::optional<std::size_t> only) {
 
 void fill_modules(Annotated& annotated, std::optional<std::size_t> only, Profile& profile) {
   const bool recorded = annotated.how == How::recorded;
-  std::vector<Module> modules = annotated.model ? recorded_modules(*annotated.model) : found_modules(annotated.owners.found, annotated.how);
+  std::vector<Module> modules =
+      annotated.model ? recorded_modules(*annotated.model) : found_modules(annotated.owners.found, annotated.how, profile.warnings);
   std::vector<std::uint32_t> parents;
   for (const Module& module : modules) parents.push_back(module.parent.valid() ? module.parent.index : kNothing);
   Tallies tallies = tally({.account = annotated.account,

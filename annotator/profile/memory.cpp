@@ -22,7 +22,8 @@ constexpr std::int8_t kHost = 0;  // c10::DeviceType::CPU
 
 class Ledger {
  public:
-  explicit Ledger(const MemoryInput& input) : input_(input), events_(input.trace.memory), stack_(input.module_parent.size()) {
+  explicit Ledger(const MemoryInput& input)
+      : input_(input), events_(input.trace.memory), stack_(input.owners.calls, input.module_parent.size(), &input.module_parent) {
     result_.modules.resize(input.module_parent.size());
     for (const Forest::Thread& thread : input.forest.threads) threads_.try_emplace(thread.id.index, input.forest, thread, false);
   }
@@ -130,12 +131,6 @@ class Ledger {
     }
   }
 
-  const std::vector<std::uint32_t>& modules_of(const Owner& owner) {
-    stack_.begin();
-    if (owner.works_for_module()) stack_.add(input_.owners.calls, owner.call, &input_.module_parent);
-    return stack_.members();
-  }
-
   static void add(std::optional<Bytes>& sum, std::int64_t bytes) { sum = sum.value_or(Bytes{}) + Bytes{bytes}; }
 
   // Calls of one thread do not overlap, so each block is looked at once.
@@ -144,7 +139,7 @@ class Ledger {
     for (auto block = std::ranges::lower_bound(blocks, window.start, {}, &Block::time); block != blocks.end(); ++block) {
       if (block->time >= window.end) break;
       if (!block->held || block->owner.direction != Direction::forward) continue;
-      for (const std::uint32_t module : modules_of(block->owner)) add(result_.modules[module].activations, block->bytes);
+      for (const std::uint32_t module : modules_of(block->owner, stack_)) add(result_.modules[module].activations, block->bytes);
     }
   }
 
@@ -153,7 +148,7 @@ class Ledger {
       for (Block& block : blocks) {
         if (!block.held || block.owner.stage != Stage::backward) continue;
         if (block.owner.direction == Direction::backward) {
-          for (const std::uint32_t module : modules_of(block.owner)) add(result_.modules[module].gradients, block.bytes);
+          for (const std::uint32_t module : modules_of(block.owner, stack_)) add(result_.modules[module].gradients, block.bytes);
         }
         release(block.address);
       }

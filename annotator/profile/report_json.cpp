@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "annotator/profile/json_text.h"
 #include "annotator/profile/report.h"
 #include "annotator/profile/statistics.h"
 #include "annotator/profile/verdict.h"
@@ -9,216 +9,259 @@
 namespace hotlens::profile {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // Parts per step, so that shares of a table add up to 1 but for rounding.
 double share(Ns part, Ns whole) {
   return whole > Ns{} ? static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0.0;
 }
 
-Json run_of(const Profile& profile) {
-  Json run = {{"id", profile.id}, {"source", profile.source}};
-  if (!profile.torch.empty()) run["torch"] = profile.torch;
-  run["devices"] = Json::array();
-  for (const Device& device : profile.devices) run["devices"].push_back({{"name", device.name}, {"kind", device.kind}});
-  run["steps"] = profile.steps.size();
-  if (profile.plain_step) run["plain_step_ns"] = profile.plain_step->count();
-  if (profile.profiled_step) run["profiled_step_ns"] = profile.profiled_step->count();
-  if (!profile.ranks.empty()) run["rank"] = profile.rank;
-  for (const RankTimes& one : profile.ranks) {
-    Json row = {{"rank", one.rank}};
-    if (one.plain_step) row["plain_step_ns"] = one.plain_step->count();
-    if (one.profiled_step) row["profiled_step_ns"] = one.profiled_step->count();
-    run["ranks"].push_back(std::move(row));
-  }
-  return run;
-}
+class Writer {
+ public:
+  explicit Writer(const Profile& profile) : profile_(profile), device_(profile.has_device()) {}
 
-Json steps_of(const Profile& profile) {
-  Json steps = Json::array();
-  const bool device = profile.has_device();
-  for (const Step& step : profile.steps) {
-    steps.push_back({{"index", step.index},
-                     {"start_ns", step.start.count()},
-                     {"wall_ns", step.wall.count()},
-                     {"device_ns", step.device.count()},
-                     {"outlier", step.outlier}});
-    Json& row = steps.back();
-    if (step.confidence) row["confidence"] = *step.confidence;
-    if (device) {
-      row["idle_ns"] = (step.wall - step.device).count();
-      row["carried_ns"] = step.carried.count();
-      row["communication_ns"] = step.communication.count();
-      row["exposed_communication_ns"] = step.exposed_communication.count();
+  std::string write() && {
+    json_.object([&] {
+      json_.member("schema", "hotlens.report/1");
+      json_.object("profile", [&] { run(); });
+      json_.array("steps", [&] { steps(); });
+      json_.array("stages", [&] { stages(); });
+      json_.array("buckets", [&] { buckets(); });
+      json_.array("modules", [&] { modules(); });
+      json_.array("kernels", [&] { kernels(); });
+      json_.object("totals", [&] { totals(); });
+      json_.object("spent", [&] { causes(profile_.spent); });
+      json_.object("critical_path", [&] { causes(profile_.critical); });
+      json_.object("verdict", [&] { verdict(profile_.verdict); });
+      json_.array("warnings", [&] { warnings(); });
+    });
+    return std::move(json_).take();
+  }
+
+ private:
+  void time(std::string_view name, Ns value) { json_.member(name, value.count()); }
+  void time(std::string_view name, const std::optional<Ns>& value) {
+    if (value) time(name, *value);
+  }
+  void size(std::string_view name, const std::optional<Bytes>& value) {
+    if (value) json_.member(name, count(*value));
+  }
+
+  void run() {
+    json_.member("id", profile_.id);
+    json_.member("source", profile_.source);
+    if (!profile_.torch.empty()) json_.member("torch", profile_.torch);
+    json_.array("devices", [&] {
+      for (const Device& device : profile_.devices) {
+        json_.object([&] {
+          json_.member("name", device.name);
+          json_.member("kind", device.kind);
+        });
+      }
+    });
+    json_.member("steps", profile_.steps.size());
+    time("plain_step_ns", profile_.plain_step);
+    time("profiled_step_ns", profile_.profiled_step);
+    if (profile_.ranks.empty()) return;
+    json_.member("rank", profile_.rank);
+    json_.array("ranks", [&] {
+      for (const RankTimes& one : profile_.ranks) {
+        json_.object([&] {
+          json_.member("rank", one.rank);
+          time("plain_step_ns", one.plain_step);
+          time("profiled_step_ns", one.profiled_step);
+        });
+      }
+    });
+  }
+
+  void steps() {
+    for (const Step& step : profile_.steps) json_.object([&] { one(step); });
+  }
+
+  void one(const Step& step) {
+    json_.member("index", step.index);
+    time("start_ns", step.start);
+    time("wall_ns", step.wall);
+    time("device_ns", step.device);
+    json_.member("outlier", step.outlier);
+    if (step.confidence) json_.member("confidence", *step.confidence);
+    if (device_) {
+      time("idle_ns", step.wall - step.device);
+      time("carried_ns", step.carried);
+      time("communication_ns", step.communication);
+      time("exposed_communication_ns", step.exposed_communication);
     }
-    for (const Difference& each : step.differences) row["differences"].push_back({{"what", each.what}, {"excess_ns", each.excess.count()}});
+    if (step.differences.empty()) return;
+    json_.array("differences", [&] {
+      for (const Difference& each : step.differences) {
+        json_.object([&] {
+          json_.member("what", each.what);
+          time("excess_ns", each.excess);
+        });
+      }
+    });
   }
-  return steps;
-}
 
-Json stages_of(const Profile& profile) {
-  Json stages = Json::array();
-  for (const StageTimes& stage : profile.stages) {
-    const Spread wall = spread(stage.wall);
-    stages.push_back({{"name", name(stage.stage)},
-                      {"wall_ns", wall.median.count()},
-                      {"p10_ns", wall.p10.count()},
-                      {"p90_ns", wall.p90.count()},
-                      {"waiting_ns", median(stage.waiting).count()},
-                      {"cpu_ns", median(stage.cpu).count()},
-                      {"device_ns", median(stage.device).count()},
-                      {"share", share(wall.median, profile.step_wall())}});
+  void stages() {
+    for (const StageTimes& stage : profile_.stages) {
+      const Spread wall = spread(stage.wall);
+      json_.object([&] {
+        json_.member("name", name(stage.stage));
+        time("wall_ns", wall.median);
+        time("p10_ns", wall.p10);
+        time("p90_ns", wall.p90);
+        time("waiting_ns", median(stage.waiting));
+        time("cpu_ns", median(stage.cpu));
+        time("device_ns", median(stage.device));
+        json_.member("share", share(wall.median, profile_.step_wall()));
+      });
+    }
   }
-  return stages;
-}
 
-// A part of `backward`; nothing where no forward runs again.
-Json recompute_of(const PerStep& backward) {
-  const Times times = median(backward);
-  if (times.recompute_cpu == Ns{} && times.recompute_device == Ns{}) return {};
-  return {{"cpu_total_ns", times.recompute_cpu.count()}, {"device_ns", times.recompute_device.count()}};
-}
-
-// p10 and p90 are of the number that is shown: device time where there is a device, else host time.
-Json times_of(const PerStep& steps, bool has_device) {
-  const Times times = median(steps);
-  std::vector<Ns> shown(steps.size());
-  std::ranges::transform(steps, shown.begin(), [&](const Times& each) { return headline(each, has_device); });
-  const Spread band = spread(std::move(shown));
-  Json json = {{"cpu_total_ns", times.cpu_total.count()},
-               {"cpu_self_ns", times.cpu_self.count()},
-               {"device_ns", times.device.count()},
-               {"span_ns", times.span.count()},
-               {"waiting_ns", times.waiting.count()},
-               {"p10_ns", band.p10.count()},
-               {"p90_ns", band.p90.count()}};
-  if (!has_device) return json;
-  json["idle_before_ns"] = times.idle_before.count();
-  json["idle_inside_ns"] = times.idle_inside.count();
-  json["exposed_communication_ns"] = times.exposed_communication.count();
-  return json;
-}
-
-Json kernels_of(const std::vector<KernelUse>& uses) {
-  Json json = Json::array();
-  for (const KernelUse& use : uses) json.push_back({{"kernel", use.kernel.index}, {"calls", use.calls}, {"ns", use.time.count()}});
-  return json;
-}
-
-// The representative step's kernels, or operators on a run without device work; modules refer to them by position.
-Json kernel_table(const Profile& profile) {
-  Json json = Json::array();
-  for (const Kernel& kernel : profile.kernels) {
-    json.push_back({{"name", kernel.name}, {"family", name(kernel.parts.family)}, {"label", kernel.parts.label}});
-    if (!kernel.parts.type.empty()) json.back()["type"] = kernel.parts.type;
-    if (!kernel.parts.tile.empty()) json.back()["tile"] = kernel.parts.tile;
+  // Medians of buckets need not add up to the median step. Shown are the buckets of one real step, the representative one, where they do.
+  void buckets() {
+    for (const BucketTimes& bucket : profile_.buckets) {
+      json_.object([&] {
+        json_.member("name", name(bucket.bucket));
+        time("wall_ns", bucket.wall.at(profile_.representative));
+        time("device_ns", bucket.device.at(profile_.representative));
+      });
+    }
   }
-  for (const KernelUse& use : profile.kernel_times) {
-    json[use.kernel.index]["calls"] = use.calls;
-    json[use.kernel.index]["ns"] = use.time.count();
+
+  void modules() {
+    for (std::uint32_t at = 0; at < profile_.modules.size(); ++at) {
+      json_.object([&] { one(profile_.modules[at], ModuleId{at}); });
+    }
   }
-  return json;
-}
 
-Json causes_of(const Causes& causes) {
-  Json json = Json::object();
-  for (std::size_t cause = 0; cause < kCauses; ++cause) json[std::string(name(static_cast<Cause>(cause))) + "_ns"] = causes[cause].count();
-  return json;
-}
-
-Json memory_of(const Memory& memory) {
-  Json json = Json::object();
-  const auto add = [&](const char* key, const std::optional<Bytes>& bytes) {
-    if (bytes) json[key] = count(*bytes);
-  };
-  add("parameters_bytes", memory.parameters);
-  add("gradients_bytes", memory.gradients);
-  add("optimizer_bytes", memory.optimizer);
-  add("activations_bytes", memory.activations);
-  add("temporary_bytes", memory.temporary);
-  return json;
-}
-
-Json verdict_of(const Verdict& verdict) {
-  Json json = {{"kind", verdict.kind}, {"evidence", Json::array()}};
-  for (const Verdict::Evidence& evidence : verdict.evidence) {
-    json["evidence"].push_back({{"what", evidence.what}, {"ns", evidence.time.count()}, {"where", evidence.where}});
+  void one(const Module& module, ModuleId id) {
+    const std::array own = {id};
+    json_.member("path", module.path);
+    json_.member("class", module.class_name);
+    json_.member("calls", module.calls);
+    json_.object("forward", [&] { times(module.forward, median(module.forward)); });
+    const Times backward = median(module.backward);
+    json_.object("backward", [&] { times(module.backward, backward); });
+    json_.object("memory", [&] { memory(module.memory); });
+    json_.array("kernels", [&] { uses(module.kernels); });
+    json_.object("verdict", [&] { verdict(judge(profile_, own)); });
+    json_.member("how", name(module.how));
+    if (backward.recompute_cpu == Ns{} && backward.recompute_device == Ns{}) return;
+    json_.object("recompute", [&] {  // a part of `backward`
+      time("cpu_total_ns", backward.recompute_cpu);
+      time("device_ns", backward.recompute_device);
+    });
   }
-  return json;
-}
 
-Json modules_of(const Profile& profile) {
-  Json modules = Json::array();
-  const bool device = profile.has_device();
-  for (std::uint32_t at = 0; at < profile.modules.size(); ++at) {
-    const Module& module = profile.modules[at];
-    const std::array own = {ModuleId{at}};
-    modules.push_back({{"path", module.path},
-                       {"class", module.class_name},
-                       {"calls", module.calls},
-                       {"forward", times_of(module.forward, device)},
-                       {"backward", times_of(module.backward, device)},
-                       {"memory", memory_of(module.memory)},
-                       {"kernels", kernels_of(module.kernels)},
-                       {"verdict", verdict_of(judge(profile, own))},
-                       {"how", name(module.how)}});
-    if (Json again = recompute_of(module.backward); !again.is_null()) modules.back()["recompute"] = std::move(again);
+  // p10 and p90 are of the number that is shown: device time where there is a device, else host time.
+  void times(const PerStep& steps, const Times& middle) {
+    std::vector<Ns> shown(steps.size());
+    std::ranges::transform(steps, shown.begin(), [&](const Times& each) { return headline(each, device_); });
+    const Spread band = spread(std::move(shown));
+    time("cpu_total_ns", middle.cpu_total);
+    time("cpu_self_ns", middle.cpu_self);
+    time("device_ns", middle.device);
+    time("span_ns", middle.span);
+    time("waiting_ns", middle.waiting);
+    time("p10_ns", band.p10);
+    time("p90_ns", band.p90);
+    if (!device_) return;
+    time("idle_before_ns", middle.idle_before);
+    time("idle_inside_ns", middle.idle_inside);
+    time("exposed_communication_ns", middle.exposed_communication);
   }
-  return modules;
-}
 
-Json warnings_of(const Profile& profile) {
-  Json warnings = Json::array();
-  for (const Issue& issue : profile.warnings) {
-    warnings.push_back({{"code", issue.code}, {"message", issue.message}, {"count", issue.count}});
+  void memory(const Memory& memory) {
+    size("parameters_bytes", memory.parameters);
+    size("gradients_bytes", memory.gradients);
+    size("optimizer_bytes", memory.optimizer);
+    size("activations_bytes", memory.activations);
+    size("temporary_bytes", memory.temporary);
   }
-  return warnings;
-}
 
-// Medians of buckets need not add up to the median step. Shown are the buckets of one real step, the representative one, where they do.
-Json buckets_of(const Profile& profile) {
-  Json buckets = Json::array();
-  for (const BucketTimes& bucket : profile.buckets) {
-    buckets.push_back({{"name", name(bucket.bucket)},
-                       {"wall_ns", bucket.wall.at(profile.representative).count()},
-                       {"device_ns", bucket.device.at(profile.representative).count()}});
+  void uses(const std::vector<KernelUse>& uses) {
+    for (const KernelUse& use : uses) {
+      json_.object([&] {
+        json_.member("kernel", use.kernel.index);
+        json_.member("calls", use.calls);
+        time("ns", use.time);
+      });
+    }
   }
-  return buckets;
-}
 
-Json totals_of(const Profile& profile) {
-  const Step& step = profile.steps.at(profile.representative);
-  std::vector<Ns> walls;
-  for (const Step& each : profile.steps) walls.push_back(each.wall);
-  const Spread band = spread(std::move(walls));
-  Json json = {{"wall_ns", step.wall.count()},
-               {"p10_ns", band.p10.count()},
-               {"p90_ns", band.p90.count()},
-               {"cpu_ns", profile.cpu.count()},
-               {"device_ns", step.device.count()},
-               {"device_attributed_ns", profile.device_attributed.count()},
-               {"cpu_attributed_ns", profile.cpu_attributed.count()}};
-  if (profile.memory_peak) json["memory_peak_bytes"] = count(*profile.memory_peak);
-  if (profile.memory_start) json["memory_start_bytes"] = count(*profile.memory_start);
-  return json;
-}
+  // The representative step's kernels, or operators on a run without device work; modules refer to them by position.
+  void kernels() {
+    std::vector<const KernelUse*> used(profile_.kernels.size());
+    for (const KernelUse& use : profile_.kernel_times) used[use.kernel.index] = &use;
+    for (std::size_t at = 0; at < used.size(); ++at) {
+      const Kernel& kernel = profile_.kernels[at];
+      json_.object([&] {
+        json_.member("name", kernel.name);
+        json_.member("family", name(kernel.parts.family));
+        json_.member("label", kernel.parts.label);
+        if (!kernel.parts.type.empty()) json_.member("type", kernel.parts.type);
+        if (!kernel.parts.tile.empty()) json_.member("tile", kernel.parts.tile);
+        if (!used[at]) return;
+        json_.member("calls", used[at]->calls);
+        time("ns", used[at]->time);
+      });
+    }
+  }
+
+  void totals() {
+    const Step& step = profile_.steps.at(profile_.representative);
+    std::vector<Ns> walls;
+    for (const Step& each : profile_.steps) walls.push_back(each.wall);
+    const Spread band = spread(std::move(walls));
+    time("wall_ns", step.wall);
+    time("p10_ns", band.p10);
+    time("p90_ns", band.p90);
+    time("cpu_ns", profile_.cpu);
+    time("device_ns", step.device);
+    time("device_attributed_ns", profile_.device_attributed);
+    time("cpu_attributed_ns", profile_.cpu_attributed);
+    size("memory_peak_bytes", profile_.memory_peak);
+    size("memory_start_bytes", profile_.memory_start);
+  }
+
+  void causes(const Causes& causes) {
+    for (std::size_t cause = 0; cause < kCauses; ++cause) {
+      time(std::string(name(static_cast<Cause>(cause))) + "_ns", causes[cause]);
+    }
+  }
+
+  void verdict(const Verdict& verdict) {
+    json_.member("kind", verdict.kind);
+    json_.array("evidence", [&] {
+      for (const Verdict::Evidence& evidence : verdict.evidence) {
+        json_.object([&] {
+          json_.member("what", evidence.what);
+          time("ns", evidence.time);
+          json_.member("where", evidence.where);
+        });
+      }
+    });
+  }
+
+  void warnings() {
+    for (const Issue& issue : profile_.warnings) {
+      json_.object([&] {
+        json_.member("code", issue.code);
+        json_.member("message", issue.message);
+        json_.member("count", issue.count);
+      });
+    }
+  }
+
+  const Profile& profile_;
+  const bool device_;
+  JsonText json_;
+};
 
 }  // namespace
 
 std::string report_json(const Profile& profile) {
-  const Json report = {{"schema", "hotlens.report/1"},
-                       {"profile", run_of(profile)},
-                       {"steps", steps_of(profile)},
-                       {"stages", stages_of(profile)},
-                       {"buckets", buckets_of(profile)},
-                       {"modules", modules_of(profile)},
-                       {"kernels", kernel_table(profile)},
-                       {"totals", totals_of(profile)},
-                       {"spent", causes_of(profile.spent)},
-                       {"critical_path", causes_of(profile.critical)},
-                       {"verdict", verdict_of(profile.verdict)},
-                       {"warnings", warnings_of(profile)}};
-  return report.dump(2, ' ', false, Json::error_handler_t::replace);
+  return Writer(profile).write();
 }
 
 }  // namespace hotlens::profile

@@ -21,7 +21,8 @@ struct Extent {
 };
 
 struct Table {
-  explicit Table(std::size_t things) : extents(things * 2), last_piece(things * 2), stack(things) {}
+  Table(const Chains& chains, std::size_t things, const std::vector<std::uint32_t>* tree_parent)
+      : extents(things * 2), last_piece(things * 2), stack(chains, things, tree_parent) {}
 
   void begin_step() {
     std::ranges::fill(extents, Extent{});
@@ -35,7 +36,10 @@ struct Table {
 
 class Counter {
  public:
-  explicit Counter(const TallyInput& input) : input_(input), modules_(input.module_parent.size()), lines_(input.lines) {
+  explicit Counter(const TallyInput& input)
+      : input_(input),
+        modules_(input.owners.calls, input.module_parent.size(), &input.module_parent),
+        lines_(input.owners.lines, input.lines, nullptr) {
     const std::size_t steps = input.account.steps.size();
     result_.modules.resize(input.module_parent.size());
     result_.lines.resize(input.lines);
@@ -76,11 +80,8 @@ class Counter {
 
  private:
   void fill_stacks(const Owner& owner) {
-    modules_.stack.begin();
-    if (owner.works_for_module()) modules_.stack.add(input_.owners.calls, owner.call, &input_.module_parent);
-    lines_.stack.begin();
-    lines_.stack.add(input_.owners.lines, owner.line, nullptr);
-    lines_.stack.add(input_.owners.lines, owner.made_line, nullptr);
+    modules_of(owner, modules_.stack);
+    lines_.stack.around(owner.line, owner.made_line);
   }
 
   void count(const Piece& piece) {

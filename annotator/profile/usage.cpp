@@ -1,10 +1,13 @@
 #include "annotator/profile/usage.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <optional>
 #include <unordered_map>
 
 #include "annotator/profile/intensity.h"
+#include "annotator/profile/kernel_uses.h"
 #include "annotator/profile/stack.h"
 #include "annotator/timeline/critical_path.h"
 
@@ -28,9 +31,9 @@ class Collector {
   explicit Collector(const UsageInput& input)
       : input_(input),
         step_(input.account.steps[input.representative]),
-        stack_(input.module_parent.size()),
-        parts_(input.trace.names.size()) {
-    result_.by_module.resize(input.module_parent.size());
+        stack_(input.owners.calls, input.module_parent.size(), &input.module_parent),
+        parts_(input.trace.names.size()),
+        kernel_of_(input.trace.names.size()) {
     result_.spent_by_module.resize(input.module_parent.size());
     result_.critical_by_module.resize(input.module_parent.size());
     has_device_ = !input.account.work.empty();
@@ -52,14 +55,13 @@ class Collector {
       result_.spent = result_.critical;
       result_.spent_by_module = result_.critical_by_module;
     }
-    by_time(result_.step);
-    for (std::vector<KernelUse>& uses : result_.by_module) by_time(uses);
+    KernelRuns::Sums uses = runs_.sums(stack_, input_.module_parent.size());
+    result_.step = std::move(uses.step);
+    result_.by_module = std::move(uses.by_module);
     return std::move(result_);
   }
 
  private:
-  static void by_time(std::vector<KernelUse>& uses) { std::ranges::stable_sort(uses, std::ranges::greater{}, &KernelUse::time); }
-
   trace::NameId name_of(std::uint32_t event) const { return input_.trace.events.name[event]; }
 
   const KernelName& parts_of(trace::NameId name) {
@@ -71,12 +73,6 @@ class Collector {
       parts = has_device_ ? kernel_name(input_.trace.names[name]) : operator_name(input_.trace.names[name]);
     }
     return *parts;
-  }
-
-  const std::vector<std::uint32_t>& modules_of(const Owner& owner) {
-    stack_.begin();
-    if (owner.works_for_module()) stack_.add(input_.owners.calls, owner.call, &input_.module_parent);
-    return stack_.members();
   }
 
   // An operator that leaves most of its time to others which touch elements does its work there; its own code is overhead. Making views is
@@ -112,26 +108,24 @@ class Collector {
   }
 
   void add(const Owner& owner, trace::NameId name, Ns time, std::int64_t calls = 1) {
-    const auto next = static_cast<std::uint32_t>(std::min(result_.kernels.size(), kMostKernels));
-    const auto [known, fresh] = kernel_of_.try_emplace(name.index, next);
-    if (fresh && next < kMostKernels) result_.kernels.push_back({std::string(input_.trace.names[name]), parts_of(name)});
-    if (fresh && next == kMostKernels && result_.kernels.size() == kMostKernels) result_.kernels.push_back({rest_.label, rest_});
-    add(result_.step, kNothing, known->second, time, calls);
-    for (const std::uint32_t module : modules_of(owner)) add(result_.by_module[module], module, known->second, time, calls);
+    KernelId& kernel = kernel_of_[name.index];
+    if (!kernel.valid()) kernel = table_entry(name);
+    runs_.add(kernel, owner, time, calls);
   }
 
-  void add(std::vector<KernelUse>& uses, std::uint32_t module, std::uint32_t kernel, Ns time, std::int64_t calls) {
-    const std::uint64_t key = (static_cast<std::uint64_t>(module) << 32U) | kernel;
-    const auto [at, fresh] = use_of_.try_emplace(key, static_cast<std::uint32_t>(uses.size()));
-    if (fresh) uses.push_back({.kernel = KernelId{kernel}});
-    KernelUse& use = uses[at->second];
-    use.calls += calls;
-    use.time += time;
+  KernelId table_entry(trace::NameId name) {
+    const std::size_t next = std::min(result_.kernels.size(), kMostKernels);
+    if (next < kMostKernels) {
+      result_.kernels.push_back({std::string(input_.trace.names[name]), parts_of(name)});
+    } else if (result_.kernels.size() == kMostKernels) {
+      result_.kernels.push_back({rest_.label, rest_});
+    }
+    return KernelId{static_cast<std::uint32_t>(next)};
   }
 
   void add(Causes& step, std::vector<Causes>& modules, const Owner& owner, Cause cause, Ns time) {
     step[static_cast<std::size_t>(cause)] += time;
-    for (const std::uint32_t module : modules_of(owner)) modules[module][static_cast<std::size_t>(cause)] += time;
+    for (const std::uint32_t module : modules_of(owner, stack_)) modules[module][static_cast<std::size_t>(cause)] += time;
   }
 
   void spend(const Owner& owner, Cause cause, Ns time) { add(result_.spent, result_.spent_by_module, owner, cause, time); }
@@ -190,9 +184,14 @@ class Collector {
     const trace::Inputs& inputs = input_.trace.inputs;
     const auto row = trace::row_of(inputs.event, input_.forest.event[node]);
     if (!row || !inputs.shapes[*row].valid() || !inputs.types[*row].valid()) return false;
-    const std::string_view name = input_.trace.names[name_of(input_.forest.event[node])];
-    const auto known = product(name, input_.trace.inputs_text[inputs.shapes[*row]], input_.trace.inputs_text[inputs.types[*row]]);
-    return known && is_bound_by_memory(*known);
+    const trace::NameId name = name_of(input_.forest.event[node]);
+    const trace::NameId shapes = inputs.shapes[*row], types = inputs.types[*row];
+    const auto [known, fresh] = thin_.try_emplace({name.index, shapes.index, types.index});
+    if (fresh) {
+      const auto of = product(input_.trace.names[name], input_.trace.inputs_text[shapes], input_.trace.inputs_text[types]);
+      known->second = of && is_bound_by_memory(*of);
+    }
+    return known->second;
   }
 
   bool leaves_device(const Work& work) const {
@@ -225,9 +224,10 @@ class Collector {
   std::vector<std::optional<KernelName>> parts_;  // by name
   std::size_t understood_ = 0;                    // of them
   const KernelName rest_{.label = "(all others)"};
-  std::unordered_map<std::uint32_t, std::uint32_t> kernel_of_;
-  std::unordered_map<std::uint64_t, std::uint32_t> use_of_;  // by module and kernel: place in its list
-  std::vector<bool> delegates_;                              // by node; without device work only
+  std::vector<KernelId> kernel_of_;  // by name
+  KernelRuns runs_;
+  std::map<std::array<std::uint32_t, 3>, bool> thin_;  // by operator, shapes and types: is_thin_product
+  std::vector<bool> delegates_;                        // by node; without device work only
   bool has_device_ = false;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 namespace hotlens::timeline {
 namespace {
@@ -15,26 +17,62 @@ struct Closing {
   bool has_pass = false;
 };
 
-std::vector<Closing> by_updates(const std::vector<Mark>& marks, const std::vector<Pass>& passes) {
+void add(Closing& closing, const Pass& pass) {
+  closing.forward = std::min(closing.forward, pass.forward);
+  closing.shape = closing.shape * 31 + pass.shape;
+  closing.has_pass = true;
+}
+
+// An update, and the parts of what leads to it: gradients are zeroed again between two of them, before any update used them.
+struct Update {
+  Closing whole;
+  std::vector<Closing> parts;
+};
+
+// A gradient scaler leaves an update out where gradients are infinite: then a batch ends where its gradients are zeroed unused. That is
+// believed where each part looks like a whole batch of this loop; gradients of several losses may be zeroed in turn as well.
+std::vector<Closing> with_updates_left_out(const std::vector<Update>& updates) {
+  std::set<std::uint64_t> undivided;
+  for (const Update& update : updates) {
+    if (update.parts.size() == 1) undivided.insert(update.whole.shape);
+  }
   std::vector<Closing> closings;
+  for (const Update& update : updates) {
+    const bool whole_batches = std::ranges::all_of(update.parts, [&](const Closing& part) { return undivided.contains(part.shape); });
+    if (update.parts.size() < 2 || !whole_batches) {
+      closings.push_back(update.whole);
+      continue;
+    }
+    closings.insert(closings.end(), update.parts.begin(), update.parts.end());
+    closings.back().end = update.whole.end;
+  }
+  return closings;
+}
+
+std::vector<Closing> by_updates(const std::vector<Mark>& marks, const std::vector<Pass>& passes) {
+  std::vector<Update> updates;
   auto pass = passes.begin();
   for (const Mark& mark : marks) {
     if (mark.what != Mark::What::update) continue;
-    Closing closing{mark.start, mark.end, 0, passes.empty()};
+    Update update{.whole = {mark.start, mark.end, 0, passes.empty()}, .parts = {}};
     for (; pass != passes.end() && pass->start < mark.end; ++pass) {
-      closing.forward = std::min(closing.forward, pass->forward);
-      closing.shape = closing.shape * 31 + pass->shape;
-      closing.has_pass = true;
+      const bool before = pass->start < mark.start;  // not in a closure
+      const bool fresh =
+          update.parts.empty() || (before && first_mark(marks, Mark::What::zero_grad, update.parts.back().end, pass->start).has_value());
+      if (fresh) update.parts.push_back({pass->forward, pass->end, 0, true});
+      update.parts.back().end = pass->end;
+      add(update.parts.back(), *pass);
+      add(update.whole, *pass);
     }
-    if (!closings.empty() && !closing.has_pass) {
-      closings.back().end = mark.end;  // a second optimizer after the same backward
+    if (!updates.empty() && !update.whole.has_pass) {
+      updates.back().whole.end = mark.end;  // a second optimizer after the same backward
     } else {
-      closings.push_back(closing);
+      updates.push_back(std::move(update));
     }
   }
   // A recording that begins between backward and update holds no whole first step.
-  if (closings.size() > 1 && !closings.front().has_pass) closings.erase(closings.begin());
-  return closings;
+  if (updates.size() > 1 && !updates.front().whole.has_pass) updates.erase(updates.begin());
+  return with_updates_left_out(updates);
 }
 
 std::vector<Closing> by_passes(const std::vector<Pass>& passes) {

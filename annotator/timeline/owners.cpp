@@ -1,6 +1,7 @@
 #include "annotator/timeline/owners.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "annotator/timeline/copies.h"
@@ -123,21 +124,32 @@ class Finder {
 
   // A parameter's marker lies inside its AccumulateGrad node: the whole node belongs to the parameter's module.
   void settle_parameters() {
+    if (!map_ || parameters_.empty()) return;
+    const std::vector<std::uint32_t> around = accumulations();
+    std::map<std::uint32_t, std::uint32_t> call_of_accumulation;
     for (const std::uint32_t marker : parameters_) {
       const std::uint32_t id = forest_.value[marker];
-      if (!map_ || id >= map_->module_of_param.size()) continue;
-      std::uint32_t node = forest_.parent[marker];
-      std::uint32_t outermost = kNoNode;
-      for (; node != kNoNode; node = forest_.parent[node]) {
-        if (forest_.kind[node] == Kind::op && forest_.traits_at(trace_, node).accumulates) outermost = node;
-      }
-      if (outermost == kNoNode) continue;
-      const std::uint32_t call = call_of(map_->module_of_param[id]);
-      const std::uint32_t after = after_descendants(forest_, outermost, static_cast<std::uint32_t>(forest_.size()));
-      for (node = outermost; node < after; ++node) {
+      if (id >= map_->module_of_param.size() || around[marker] == kNoNode) continue;
+      call_of_accumulation[around[marker]] = call_of(map_->module_of_param[id]);
+    }
+    for (const auto& [accumulation, call] : call_of_accumulation) {
+      const std::uint32_t after = after_descendants(forest_, accumulation, static_cast<std::uint32_t>(forest_.size()));
+      for (std::uint32_t node = accumulation; node < after; ++node) {
         if (owners_.of[node].accumulates) owners_.of[node].call = call;
       }
     }
+  }
+
+  // By node: the outermost AccumulateGrad around it; kNoNode where there is none.
+  std::vector<std::uint32_t> accumulations() const {
+    std::vector<std::uint32_t> around(forest_.size(), kNoNode);
+    for (std::uint32_t node = 0; node < forest_.size(); ++node) {
+      const std::uint32_t parent = forest_.parent[node];
+      if (parent != kNoNode) around[node] = around[parent];
+      const bool accumulates = forest_.kind[node] == Kind::op && forest_.traits_at(trace_, node).accumulates;
+      if (around[node] == kNoNode && accumulates) around[node] = node;
+    }
+    return around;
   }
 
   // A call of the module in this step; where it never ran itself, one made up from the tree.

@@ -1,6 +1,8 @@
 #include "annotator/trace/decimal.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 namespace hotlens::trace {
 namespace {
@@ -70,16 +72,32 @@ std::optional<std::int64_t> scaled(std::string_view text, int scale) {
   return negative ? -value : value;
 }
 
+// The value of eight digits, found in three multiplications (Lemire, "Quickly parsing eight digits", 2018); nothing where one is none.
+std::optional<std::int64_t> eight_digits(const char* at) {
+  static_assert(std::endian::native == std::endian::little);
+  std::uint64_t text = 0;
+  std::memcpy(&text, at, sizeof text);
+  const std::uint64_t high = text & 0xf0f0f0f0f0f0f0f0;
+  const std::uint64_t carried = (text + 0x0606060606060606) & 0xf0f0f0f0f0f0f0f0;
+  if ((high | carried >> 4) != 0x3333333333333333) return std::nullopt;
+  text = (text & 0x0f0f0f0f0f0f0f0f) * 2561 >> 8;
+  text = (text & 0x00ff00ff00ff00ff) * 6553601 >> 16;
+  return static_cast<std::int64_t>((text & 0x0000ffff0000ffff) * 42949672960001 >> 32);
+}
+
 // Digits with at most one point: what torch writes. Nothing for what needs the general way.
 std::optional<Ns> plain_microseconds(std::string_view text) {
-  constexpr std::size_t kSafeDigits = 15;  // before the point: three more cannot overflow
+  constexpr std::size_t kSafeDigits = 16;  // before the point
   std::int64_t value = 0;
   std::size_t at = 0;
+  if (text.size() >= 8) {
+    if (const std::optional<std::int64_t> front = eight_digits(text.data())) value = *front, at = 8;
+  }
   for (; at < text.size() && is_digit(text[at]); ++at) {
     if (at == kSafeDigits) return std::nullopt;
     value = value * 10 + (text[at] - '0');
   }
-  if (at == 0) return std::nullopt;
+  if (at == 0 || value > kLimit / 1000) return std::nullopt;
   int missing = 3;
   if (at < text.size() && text[at] == '.') {
     for (++at; at < text.size() && is_digit(text[at]); ++at) {

@@ -122,8 +122,10 @@ EventList::Parsed EventList::parse(std::size_t cut) {
   std::size_t at = 0;  // of the last element
   bool taken = false;  // it was read
   const auto fault = [&] {
-    const std::size_t end = taken ? end_of_value(text_.rest(), at) : at;
-    return finish(end == kNowhere ? at : end, Parsed::until_fault);
+    std::size_t end = taken ? end_of_value(text_.rest(), at) : at;
+    // Read although its brackets do not match (what is of no use is not looked at): it must not be read again.
+    if (end == kNowhere) end = next_event(text_.rest(), at + 1, phase_first_);
+    return finish(std::min(end, cut + 1), Parsed::until_fault);
   };
   for (auto element : list) {
     ondemand::value value;

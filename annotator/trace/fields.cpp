@@ -92,6 +92,8 @@ error_code read_fields(simdjson::ondemand::object object, Fields& fields) {
     const simdjson::ondemand::raw_json_string key = field.key();
     simdjson::ondemand::value value = field.value();
     if (is(key, "args")) {
+      // What a Python frame tells beside its name and time is of no use to us, and frames are most of a trace with stacks.
+      if (fields.category == "\"python_function\"") continue;
       if (const error_code error = read_arguments(value, fields.arguments)) return error;
       continue;
     }

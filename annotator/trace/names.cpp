@@ -9,20 +9,31 @@ namespace {
 
 constexpr std::size_t kFirstSlots = 1024;
 
-// Eight bytes at a time, multiplied and folded.
+template <class Word>
+std::uint64_t word(const char* at) {
+  Word bytes;
+  std::memcpy(&bytes, at, sizeof bytes);
+  return bytes;
+}
+
+// All of at most eight bytes as one number; the parts may overlap.
+std::uint64_t short_word(const char* at, std::size_t size) {
+  if (size >= 4) return word<std::uint32_t>(at) << 32 | word<std::uint32_t>(at + size - 4);
+  if (size >= 2) return word<std::uint16_t>(at) << 16 | word<std::uint16_t>(at + size - 2);
+  return size == 1 ? word<std::uint8_t>(at) : 0;
+}
+
+// Sixteen bytes at a time, multiplied and folded as in wyhash (Wang Yi, 2019); the last ones may overlap those before.
 std::uint64_t hash_of(std::string_view text) {
-  const std::uint64_t key = hash_key();
-  std::uint64_t hash = text.size() ^ key;
+  const std::uint64_t key = hash_key(), other = key ^ 0x9e3779b97f4a7c15ULL;
   const char* at = text.data();
-  std::size_t left = text.size();
-  const auto take = [&](std::size_t bytes) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, at, bytes);
-    hash = folded_product(hash ^ word, key);
-  };
-  for (; left >= 8; left -= 8, at += 8) take(8);
-  if (left > 0) take(left);
-  return folded_product(hash, key ^ 0x9e3779b97f4a7c15ULL);
+  const char* const end = at + text.size();
+  std::uint64_t hash = text.size() ^ key;
+  if (text.size() <= 8) return folded_product(folded_product(short_word(at, text.size()) ^ other, hash), key);
+  for (; end - at > 16; at += 16) hash = folded_product(word<std::uint64_t>(at) ^ other, word<std::uint64_t>(at + 8) ^ hash);
+  const char* const front = text.size() >= 16 ? end - 16 : text.data();
+  hash = folded_product(word<std::uint64_t>(front) ^ other, word<std::uint64_t>(end - 8) ^ hash);
+  return folded_product(hash, key);
 }
 
 }  // namespace

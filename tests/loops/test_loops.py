@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 import shapes
+import trainers
 import unusual
 from compare import HOTLENS, module_pairs, operators, report, reported, step_pairs, wrong_stages
 from record import STEPS, Loop, record
@@ -53,10 +54,16 @@ SHAPES: list[Callable[[Loop], None]] = [
     unusual.compiled,
     shapes.loader_with_workers,
     unusual.annotated,
+    trainers.batches_first,
+    trainers.one_batch_ahead,
+    trainers.optimizer_in_optimizer,
+    trainers.skipped_updates,
+    trainers.functional_gradients,
+    trainers.own_call,
 ]
 # The profiler does not record threads that the program starts itself, so nothing is known of modules that run there.
 UNWATCHED = {unusual.double_backward, unusual.scripted, unusual.compiled, unusual.replicas_in_threads, unusual.forward_in_thread}
-MODULES = [shape for shape in SHAPES if shape not in UNWATCHED]
+MODULES = [shape for shape in SHAPES if shape not in UNWATCHED and shape.__module__ != trainers.__name__]
 
 
 def named(shape: Callable[[Loop], None]) -> str:

@@ -217,3 +217,22 @@ TEST_CASE("a bare trace has the steps, and modules only where frames tell them")
   CHECK((*profile)->steps.at(0).index == 3);
   CHECK((*profile)->modules.empty());
 }
+
+TEST_CASE("what is too deep or too long to be shown is said") {
+  const TemporaryFolder folder;
+  Json events = Json::array();
+  const auto add = [&](const std::string& category, const std::string& name, int start, int duration) {
+    events.push_back({{"ph", "X"}, {"cat", category}, {"name", name}, {"pid", 1}, {"tid", 1}, {"ts", start}, {"dur", duration}});
+  };
+  for (int level = 0; level < 70; ++level) add("python_function", "nn.Module: Block_" + std::to_string(level), level, 1000 - 2 * level);
+  add("cpu_op", "aten::add", 100, 5);
+  add("python_function", "nn.Module: " + std::string(2000, 'x') + "_0", 2000, 100);
+  write_text(folder.path() / "x.json", Json{{"traceEvents", events}}.dump());
+  const auto profile = load(folder.path() / "x.json");
+  REQUIRE(profile.has_value());
+  const auto warning = [&](std::string_view code) { return std::ranges::find((*profile)->warnings, code, &Issue::code); };
+  REQUIRE(warning("deep-modules") != (*profile)->warnings.end());
+  CHECK(warning("deep-modules")->count == 6);
+  REQUIRE(warning("long-paths") != (*profile)->warnings.end());
+  CHECK(warning("long-paths")->count == 1);
+}

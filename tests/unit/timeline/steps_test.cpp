@@ -101,6 +101,30 @@ TEST_CASE("several backward passes before an update are one step, and a step beg
   CHECK(read.steps.spans[1].end == us(146));
 }
 
+TEST_CASE("a batch whose gradients are zeroed unused is a step of its own: the scaler left its update out") {
+  Script script;
+  for (std::int64_t step = 0; step < 4; ++step) {
+    script.range("Optimizer.zero_grad#Adam.zero_grad", step * 100, 2);
+    train(script, step * 100 + 3, step * 10);
+    if (step != 1) update(script, step * 100 + 20);
+  }
+  const Read read(script);
+  REQUIRE(read.steps.spans.size() == 4);
+  CHECK(read.steps.spans[1].start == us(100));
+  CHECK(read.steps.spans[2].start == us(200));
+}
+
+TEST_CASE("gradients of two losses that are zeroed in turn lead to one update") {
+  Script script;
+  for (std::int64_t step = 0; step < 3; ++step) {
+    train(script, step * 100, step * 10, "aten::conv2d");
+    script.range("Optimizer.zero_grad#Adam.zero_grad", step * 100 + 20, 2);
+    train(script, step * 100 + 30, step * 10 + 5, "aten::linear");
+    update(update(script, step * 100 + 40), step * 100 + 44);
+  }
+  CHECK(Read(script).steps.spans.size() == 3);
+}
+
 TEST_CASE("evaluation between two steps is in none") {
   Script script;
   update(train(script, 0, 0), 8);

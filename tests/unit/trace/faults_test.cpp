@@ -196,6 +196,15 @@ TEST_CASE("mutated bytes never crash the reader nor add events") {
   }
 }
 
+TEST_CASE("an event whose arguments close with the wrong bracket is kept once") {
+  std::string odd = event("odd", 5);
+  odd.insert(odd.rfind("}\n"), "]");
+  const Read result = read(trace_of({event("first", 1), odd, event("last", 9)}));
+  REQUIRE(result.trace.events.size() == 3);
+  CHECK(name_at(result.trace, 1) == "odd");
+  CHECK(name_at(result.trace, 2) == "last");
+}
+
 TEST_CASE("a repaired event is JSON that says the same") {
   CHECK(repaired(R"({"a": "x"y", "b": [1, 2, ]})") == R"({"a": "x\"y", "b": [1, 2 ]})");
   CHECK(repaired("{\"a\": \"\\q\"}") == R"({"a": "\\q"})");

@@ -1,6 +1,7 @@
 #include "annotator/trace/names.h"
 
 #include <string>
+#include <vector>
 
 #include "tests/unit/catch.h"
 
@@ -24,4 +25,21 @@ TEST_CASE("an empty text and a text with a zero byte are texts like others") {
   const NameId zero = names.intern(std::string_view("\0", 1));
   CHECK(empty != zero);
   CHECK(names[zero].size() == 1);
+}
+
+TEST_CASE("texts of every length are told apart by each of their bytes") {
+  Names names;
+  std::size_t texts = 0;
+  for (std::size_t length = 0; length <= 40; ++length) {
+    const std::vector<char> plain(length, 'a');  // exactly as long: nothing beyond it may be read
+    names.intern({plain.data(), plain.size()});
+    ++texts;
+    for (std::size_t at = 0; at < length; ++at) {
+      std::vector<char> other = plain;
+      other[at] = 'b';
+      names.intern({other.data(), other.size()});
+      ++texts;
+    }
+  }
+  CHECK(names.size() == texts);
 }
