@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "annotator/profile/module_name.h"
 #include "annotator/profile/token_match.h"
+#include "annotator/profile/traced_calls.h"
 
 namespace hotlens::profile {
 namespace {
@@ -24,25 +24,12 @@ using Kind = source::Value::Kind;
 
 constexpr std::size_t kMostObjects = 4;  // ways to have made one module that are followed; more say nothing any more
 
-bool is_torch_frame(const PythonFrame& frame) {
-  return frame.path.starts_with("torch/") || frame.path.find("/site-packages/torch/") != std::string::npos || frame.path.starts_with('<');
-}
-
-// A comprehension runs in a frame of its own (lists and dicts until Python 3.11), but is written inside the body around it.
-bool is_inline(const PythonFrame& frame) {
-  return frame.function == "<listcomp>" || frame.function == "<setcomp>" || frame.function == "<dictcomp>" || frame.function == "<genexpr>";
-}
-
 class Matcher {
  public:
   Matcher(const ModuleCalls& calls, source::Library& library)
-      : calls_(calls), library_(library), evaluator_(library), tokens_(evaluator_), children_(calls.nodes.size()) {
+      : calls_(calls), library_(library), evaluator_(library), traced_(calls, library, evaluator_), tokens_(evaluator_) {
     out_.modules.resize(calls.modules.size());
     candidates_.resize(calls.modules.size());
-    functions_.resize(calls.frames.size());
-    for (std::uint32_t node = 0; node < calls.nodes.size(); ++node) {
-      if (calls.nodes[node].parent != kNoNode) children_[calls.nodes[node].parent].push_back(node);
-    }
   }
 
   Placement run() {
@@ -55,81 +42,11 @@ class Matcher {
   }
 
  private:
-  struct Function {
-    Node node;
-    bool looked = false, by_line = false;
-  };
-  struct Token {
-    std::uint32_t node = 0;
-    CallToken token;
-  };
-
   bool inside_module(std::uint32_t node) const {
     for (std::uint32_t up = calls_.nodes[node].parent; up != kNoNode; up = calls_.nodes[up].parent) {
       if (calls_.nodes[up].module != kNoNode) return true;
     }
     return false;
-  }
-
-  // The definition of a frame's function: on the line that the trace names, else the only one of that name in the file.
-  const Function& function(std::uint32_t frame, const std::string& owner) {
-    Function& known = functions_[frame];
-    if (known.looked) return known;
-    known.looked = true;
-    const PythonFrame& what = calls_.frames[frame];
-    const source::Code* code = library_.traced(what.path);
-    if (code == nullptr) return known;
-    const Node exact = code->function_at(what.line);
-    if (exact && exact.field("name").text() == what.function) {
-      known = {exact, true, true};
-      return known;
-    }
-    // Another version of the file: the names decide, where they can.
-    std::vector<Node> named = code->functions_named(what.function);
-    if (named.size() > 1) {
-      const ClassId type = evaluator_.class_named(*code, owner);
-      std::erase_if(named, [&](const Node& one) {
-        const Node holder = enclosing(one, "class_definition");
-        const Node name = holder ? holder.field("name") : Node{};
-        return !name || !(name.text() == owner || evaluator_.derives(type, name.text()));
-      });
-      // A method and the one it overrides: the class's own runs.
-      if (named.size() > 1)
-        std::erase_if(named, [&](const Node& one) { return enclosing(one, "class_definition").field("name").text() != owner; });
-    }
-    if (named.size() == 1) known.node = named.front();
-    return known;
-  }
-
-  // The class of the module that a node runs in.
-  std::string owner_of(std::uint32_t node) const {
-    while (node != kNoNode && calls_.nodes[node].module == kNoNode) node = calls_.nodes[node].parent;
-    return std::string(node == kNoNode ? std::string_view() : class_of_instance(calls_.modules[calls_.nodes[node].module]));
-  }
-
-  // Calls directly inside a node, in order; frames that only pass on (torch's own, a module's own __call__) are looked through.
-  void tokens_below(std::uint32_t node, std::vector<Token>& out) {
-    for (const std::uint32_t child : children_[node]) {
-      const CallNode& what = calls_.nodes[child];
-      if (what.module != kNoNode) {
-        out.push_back({child, {.type = std::string(class_of_instance(calls_.modules[what.module])), .module = what.module}});
-        continue;
-      }
-      const PythonFrame& frame = calls_.frames[what.frame];
-      if (is_torch_frame(frame) || is_inline(frame) || is_own_call(child, frame)) {
-        tokens_below(child, out);
-      } else {
-        out.push_back({child, {.function = frame.function, .definition = function(what.frame, owner_of(child)).node, .frame = what.frame}});
-      }
-    }
-  }
-
-  // `__call__` of a module's class runs before the module's own frame.
-  bool is_own_call(std::uint32_t node, const PythonFrame& frame) {
-    if (frame.function != "__call__") return false;
-    const Node definition = function(calls_.nodes[node].frame, owner_of(node)).node;
-    const Node type = definition ? enclosing(definition, "class_definition") : Node{};
-    return !type || evaluator_.is_module(evaluator_.class_of(type));
   }
 
   // The class of a running module: where its forward is defined, or by name where it inherits that.
@@ -139,8 +56,8 @@ class Matcher {
       if (type != kNoClass && evaluator_.type(type).name == name && !evaluator_.is_torch(type)) return type;
     }
     ClassId nearest = kNoClass;
-    for (const std::uint32_t frame : first_frames(node)) {
-      const Function& found = function(frame, name);
+    for (const std::uint32_t frame : traced_.first_frames(node)) {
+      const TracedCalls::Function& found = traced_.function(frame, name);
       const Node definition = found.node ? enclosing(found.node, "class_definition") : Node{};
       if (!definition) continue;
       const ClassId type = evaluator_.class_of(definition);
@@ -168,21 +85,6 @@ class Matcher {
       found = type;
     }
     return found;
-  }
-
-  // The user's functions that a module's call enters first: forward, or what wraps it.
-  std::vector<std::uint32_t> first_frames(std::uint32_t node) {
-    std::vector<std::uint32_t> frames;
-    for (std::uint32_t at = node; frames.size() < 4;) {
-      std::uint32_t next = kNoNode;
-      for (const std::uint32_t child : children_[at]) {
-        if (next == kNoNode && calls_.nodes[child].frame != kNoNode) next = child;
-      }
-      if (next == kNoNode) break;
-      if (!is_torch_frame(calls_.frames[calls_.nodes[next].frame])) frames.push_back(calls_.nodes[next].frame);
-      at = next;
-    }
-    return frames;
   }
 
   // A call of a module that may be any of `places`.
@@ -215,15 +117,15 @@ class Matcher {
     if (objects.empty() && type != kNoClass) objects.push_back(evaluator_.some(type));
     if (objects.size() > kMostObjects) objects.resize(kMostObjects);
     const ClassId made = objects.empty() ? kNoClass : evaluator_.at(objects.front()).type;
-    const bool composite = evaluator_.is_torch(made) && evaluator_.container(made) == Container::none && first_frames(node).empty();
+    const bool composite = evaluator_.is_torch(made) && evaluator_.container(made) == Container::none && traced_.first_frames(node).empty();
     if (composite) return enter_composite(node, places);
     body(node, objects);
   }
 
   // Whether the lines that the trace gives for a module's functions, or for those around one of torch's own, fit the source.
   bool fits_by_line(std::uint32_t node, const std::string& name) {
-    const std::vector<std::uint32_t> frames = first_frames(node);
-    if (!frames.empty()) return function(frames.front(), name).by_line;
+    const std::vector<std::uint32_t> frames = traced_.first_frames(node);
+    if (!frames.empty()) return traced_.function(frames.front(), name).by_line;
     for (std::uint32_t up = calls_.nodes[node].parent; up != kNoNode; up = calls_.nodes[up].parent) {
       if (calls_.nodes[up].module != kNoNode) return out_.modules[calls_.nodes[up].module].by_line;
     }
@@ -233,10 +135,9 @@ class Matcher {
   // Of several containers that a module may be, those that can hold what it called.
   std::vector<ValueId> holders(std::uint32_t node, const std::vector<ValueId>& places) {
     if (places.size() < 2) return places;
-    std::vector<Token> below;
-    tokens_below(node, below);
+    const std::vector<TracedCalls::Token> below = traced_.below(node);
     std::vector<CallToken> tokens;
-    for (const Token& token : below) {
+    for (const TracedCalls::Token& token : below) {
       if (token.token.module == kNoNode) return places;  // it has a forward of its own
       tokens.push_back(token.token);
     }
@@ -250,9 +151,8 @@ class Matcher {
 
   // What a module of torch makes inside itself stands on the line that makes that module.
   void enter_composite(std::uint32_t node, const std::vector<ValueId>& places) {
-    std::vector<Token> below;
-    tokens_below(node, below);
-    for (const Token& token : below) {
+    const std::vector<TracedCalls::Token> below = traced_.below(node);
+    for (const TracedCalls::Token& token : below) {
       if (token.token.module == kNoNode) continue;
       note_candidates(token.token.module, places);
       enter_composite(token.node, places);
@@ -262,14 +162,13 @@ class Matcher {
   // Matches what runs directly below a module or function with what its body can call.
   // `given`: what the function is given, one for each call that it can have been; empty where that is not known.
   void body(std::uint32_t node, const std::vector<ValueId>& objects, std::vector<const std::vector<source::Argument>*> given = {}) {
-    std::vector<Token> below;
-    tokens_below(node, below);
+    const std::vector<TracedCalls::Token> below = traced_.below(node);
     if (below.empty()) return;
     std::vector<CallToken> tokens;
-    for (const Token& token : below) tokens.push_back(token.token);
+    for (const TracedCalls::Token& token : below) tokens.push_back(token.token);
     std::vector<TokenMatch> matches(tokens.size());
     const CallNode& what = calls_.nodes[node];
-    const Node definition = what.module == kNoNode ? function(what.frame, owner_of(node)).node : Node{};
+    const Node definition = what.module == kNoNode ? traced_.function(what.frame, traced_.owner_of(node)).node : Node{};
     if (given.empty()) given.push_back(nullptr);
     const auto merge_all = [&](const std::vector<TokenMatch>& found) {
       for (std::size_t i = 0; i < matches.size(); ++i) merge(matches[i], found[i]);
@@ -379,9 +278,8 @@ class Matcher {
   const ModuleCalls& calls_;
   source::Library& library_;
   source::Evaluator evaluator_;
+  TracedCalls traced_;
   TokenMatcher tokens_;
-  std::vector<std::vector<std::uint32_t>> children_;
-  std::vector<Function> functions_;
   std::vector<std::optional<std::vector<ValueId>>> candidates_;
   std::map<std::tuple<const source::Code*, source::Position, source::Position>, PlacedCall> sites_;
   Placement out_;

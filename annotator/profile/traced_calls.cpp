@@ -1,0 +1,110 @@
+#include "annotator/profile/traced_calls.h"
+
+#include <algorithm>
+
+#include "annotator/profile/module_name.h"
+
+namespace hotlens::profile {
+namespace {
+
+using source::ClassId;
+using source::Node;
+using timeline::kNoNode;
+
+bool is_torch_frame(const PythonFrame& frame) {
+  return frame.path.starts_with("torch/") || frame.path.find("/site-packages/torch/") != std::string::npos || frame.path.starts_with('<');
+}
+
+// A comprehension runs in a frame of its own (lists and dicts until Python 3.11), but is written inside the body around it.
+bool is_inline(const PythonFrame& frame) {
+  return frame.function == "<listcomp>" || frame.function == "<setcomp>" || frame.function == "<dictcomp>" || frame.function == "<genexpr>";
+}
+
+}  // namespace
+
+TracedCalls::TracedCalls(const ModuleCalls& calls, source::Library& library, source::Evaluator& evaluator)
+    : calls_(calls), library_(library), evaluator_(evaluator), children_(calls.nodes.size()), functions_(calls.frames.size()) {
+  for (std::uint32_t node = 0; node < calls.nodes.size(); ++node) {
+    if (calls.nodes[node].parent != kNoNode) children_[calls.nodes[node].parent].push_back(node);
+  }
+}
+
+const TracedCalls::Function& TracedCalls::function(std::uint32_t frame, const std::string& owner) {
+  Function& known = functions_[frame];
+  if (known.looked) return known;
+  known.looked = true;
+  const PythonFrame& what = calls_.frames[frame];
+  const source::Code* code = library_.traced(what.path);
+  if (code == nullptr) return known;
+  const Node exact = code->function_at(what.line);
+  if (exact && exact.field("name").text() == what.function) {
+    known = {exact, true, true};
+    return known;
+  }
+  // Another version of the file: the names decide, where they can.
+  std::vector<Node> named = code->functions_named(what.function);
+  if (named.size() > 1) {
+    const ClassId type = evaluator_.class_named(*code, owner);
+    std::erase_if(named, [&](const Node& one) {
+      const Node holder = enclosing(one, "class_definition");
+      const Node name = holder ? holder.field("name") : Node{};
+      return !name || !(name.text() == owner || evaluator_.derives(type, name.text()));
+    });
+    // A method and the one it overrides: the class's own runs.
+    if (named.size() > 1)
+      std::erase_if(named, [&](const Node& one) { return enclosing(one, "class_definition").field("name").text() != owner; });
+  }
+  if (named.size() == 1) known.node = named.front();
+  return known;
+}
+
+std::string TracedCalls::owner_of(std::uint32_t node) const {
+  while (node != kNoNode && calls_.nodes[node].module == kNoNode) node = calls_.nodes[node].parent;
+  return std::string(node == kNoNode ? std::string_view() : class_of_instance(calls_.modules[calls_.nodes[node].module]));
+}
+
+std::vector<TracedCalls::Token> TracedCalls::below(std::uint32_t node) {
+  std::vector<Token> out;
+  collect_below(node, out);
+  return out;
+}
+
+void TracedCalls::collect_below(std::uint32_t node, std::vector<Token>& out) {
+  for (const std::uint32_t child : children_[node]) {
+    const CallNode& what = calls_.nodes[child];
+    if (what.module != kNoNode) {
+      out.push_back({child, {.type = std::string(class_of_instance(calls_.modules[what.module])), .module = what.module}});
+      continue;
+    }
+    const PythonFrame& frame = calls_.frames[what.frame];
+    if (is_torch_frame(frame) || is_inline(frame) || is_own_call(child, frame)) {
+      collect_below(child, out);
+    } else {
+      out.push_back({child, {.function = frame.function, .definition = function(what.frame, owner_of(child)).node, .frame = what.frame}});
+    }
+  }
+}
+
+// `__call__` of a module's class runs before the module's own frame.
+bool TracedCalls::is_own_call(std::uint32_t node, const PythonFrame& frame) {
+  if (frame.function != "__call__") return false;
+  const Node definition = function(calls_.nodes[node].frame, owner_of(node)).node;
+  const Node type = definition ? enclosing(definition, "class_definition") : Node{};
+  return !type || evaluator_.is_module(evaluator_.class_of(type));
+}
+
+std::vector<std::uint32_t> TracedCalls::first_frames(std::uint32_t node) const {
+  std::vector<std::uint32_t> frames;
+  for (std::uint32_t at = node; frames.size() < 4;) {
+    std::uint32_t next = kNoNode;
+    for (const std::uint32_t child : children_[at]) {
+      if (next == kNoNode && calls_.nodes[child].frame != kNoNode) next = child;
+    }
+    if (next == kNoNode) break;
+    if (!is_torch_frame(calls_.frames[calls_.nodes[next].frame])) frames.push_back(calls_.nodes[next].frame);
+    at = next;
+  }
+  return frames;
+}
+
+}  // namespace hotlens::profile

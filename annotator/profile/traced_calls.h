@@ -1,0 +1,52 @@
+// What a bare trace recorded of a forward, as the source sees it: which calls ran directly inside a module or function, and which
+// definition each frame belongs to.
+//
+// Frames that only pass on (torch's own, comprehensions, a module's own __call__) are looked through. A definition is found on the line
+// that the trace names, else by name where the file has only one that fits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "annotator/profile/module_calls.h"
+#include "annotator/profile/token_match.h"
+#include "annotator/source/evaluator.h"
+
+namespace hotlens::profile {
+
+class TracedCalls {
+ public:
+  struct Function {
+    source::Node node;  // null where it was not found
+    bool looked = false, by_line = false;
+  };
+  struct Token {
+    std::uint32_t node = 0;
+    CallToken token;
+  };
+
+  // All three must outlive it.
+  TracedCalls(const ModuleCalls& calls, source::Library& library, source::Evaluator& evaluator);
+
+  // The definition of a frame's function, for a module of class `owner`.
+  const Function& function(std::uint32_t frame, const std::string& owner);
+  // The class of the module that a node runs in; empty outside of modules.
+  std::string owner_of(std::uint32_t node) const;
+  // Calls directly inside a node, in order.
+  std::vector<Token> below(std::uint32_t node);
+  // The user's functions that a module's call enters first: forward, or what wraps it.
+  std::vector<std::uint32_t> first_frames(std::uint32_t node) const;
+
+ private:
+  void collect_below(std::uint32_t node, std::vector<Token>& out);
+  bool is_own_call(std::uint32_t node, const PythonFrame& frame);
+
+  const ModuleCalls& calls_;
+  source::Library& library_;
+  source::Evaluator& evaluator_;
+  std::vector<std::vector<std::uint32_t>> children_;  // per node
+  std::vector<Function> functions_;                   // per frame
+};
+
+}  // namespace hotlens::profile
