@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "annotator/source/normal_form.h"
@@ -55,6 +56,11 @@ struct Tally {
   std::size_t intact = 0, found = 0, claimed = 0, placed_right = 0;
 };
 
+std::string_view text_of(const Tree& tree, std::uint32_t statement) {
+  const Statement& one = tree.data().outline.statements[statement];
+  return std::string_view(tree.text()).substr(one.head, one.end - one.head);
+}
+
 std::string describe(const Anchors::Placement& placed, const std::string& history, const Tree& before, const Subject& subject,
                      std::uint32_t origin) {
   const Outline& outline = before.data().outline;
@@ -90,7 +96,10 @@ std::vector<std::string> wrong_claims(const EditScript& script, const Tree& befo
         position_of(outline, outline.statements[statement_at(outline, byte)].begin).line;  // decorators are its first lines
     const Chunk* chunk = script.chunk_of_line(head);
     std::uint32_t origin = chunk ? chunk->origin : kNoStatement;
-    bool right = origin == statement && !chunk->changed && (!chunk->copy || !in_place[statement]);
+    // An equal statement that was moved, where this one is gone: the text is the same as if this one had been moved and that one deleted.
+    bool twin =
+        chunk && chunk->moved && origin != kNoStatement && origin != statement && text_of(before, origin) == text_of(before, statement);
+    bool right = (origin == statement || twin) && !chunk->changed && (!(chunk->copy || twin) || !in_place[statement]);
     tally.found += there;
     tally.placed_right += there && right;
     if (placed.state != State::fresh && placed.state != State::moved) continue;
