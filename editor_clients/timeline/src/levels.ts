@@ -84,10 +84,13 @@ export function createLevels(store: Store): Levels {
     return ratio;
   }
 
+  // ns; the device may work on a step for longer than the host takes for it
+  const stepWall = (): number | undefined => store.get().overview?.steps[store.get().view.step ?? -1]?.wall;
+
   function marks(): Marks {
     const state = store.get();
-    const { cursor, step } = state.view;
-    const stepEnd = state.overview?.steps[step ?? -1]?.wall;
+    const { cursor } = state.view;
+    const stepEnd = stepWall();
     return {
       ...(stepEnd === undefined ? {} : { stepEnd }),
       path: state.view.path,
@@ -136,7 +139,7 @@ export function createLevels(store: Store): Levels {
 
   function showTip(event: MouseEvent): void {
     const seen = hover?.seen;
-    const step = store.get().levels[0]?.whole?.level.block.duration;
+    const step = stepWall();
     tip.classList.toggle("shown", seen !== undefined && drag?.moved !== true);
     if (seen === undefined) return;
     const share = step === undefined || step === 0 ? "" : ` · ${percent(seen.duration / step)} of the step`;
