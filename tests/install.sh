@@ -5,6 +5,8 @@ cd "$(dirname "$0")/.."
 python=$PWD/build/python
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
+# The names that CMake finds by itself: the objects of the release build are then found in the compiler cache.
+export CC=cc CXX=c++
 "$python/bin/python" -m venv "$place/env"
 "$python/bin/python" -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w "$place" . 2>&1 | grep -v '^WARNING: Location' || true
 "$place/env/bin/pip" install -q --disable-pip-version-check --no-index --no-deps "$place"/hotlens-*.whl
