@@ -153,18 +153,22 @@ class Writer {
     });
   }
 
+  void band(std::vector<Ns> times) {
+    const Spread of = spread(std::move(times));
+    time("p10_ns", of.p10);
+    time("p90_ns", of.p90);
+  }
+
   // p10 and p90 are of the number that is shown: device time where there is a device, else host time.
   void times(const PerStep& steps, const Times& middle) {
     std::vector<Ns> shown(steps.size());
     std::ranges::transform(steps, shown.begin(), [&](const Times& each) { return headline(each, device_); });
-    const Spread band = spread(std::move(shown));
     time("cpu_total_ns", middle.cpu_total);
     time("cpu_self_ns", middle.cpu_self);
     time("device_ns", middle.device);
     time("span_ns", middle.span);
     time("waiting_ns", middle.waiting);
-    time("p10_ns", band.p10);
-    time("p90_ns", band.p90);
+    band(std::move(shown));
     if (!device_) return;
     time("idle_before_ns", middle.idle_before);
     time("idle_inside_ns", middle.idle_inside);
@@ -212,10 +216,8 @@ class Writer {
     const Step& step = profile_.steps.at(profile_.representative);
     std::vector<Ns> walls;
     for (const Step& each : profile_.steps) walls.push_back(each.wall);
-    const Spread band = spread(std::move(walls));
     time("wall_ns", step.wall);
-    time("p10_ns", band.p10);
-    time("p90_ns", band.p90);
+    band(std::move(walls));
     time("cpu_ns", profile_.cpu);
     time("device_ns", step.device);
     time("device_attributed_ns", profile_.device_attributed);
