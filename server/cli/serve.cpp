@@ -115,7 +115,9 @@ int serve(const ServeOptions& options) {
       reply(timeline_requests::answer(library, request.method, request.params));
     });
   };
-  auto server = web::Server::start({.port = options.port, .pages = web::find_pages()}, {.handle = handle, .connections = nullptr});
+  const auto first = [&library] { return timeline_requests::first_answers(library); };
+  auto server =
+      web::Server::start({.port = options.port, .pages = web::find_pages()}, {.handle = handle, .connections = nullptr, .first = first});
   if (!server) return fail(server.error());
   std::cout << (*server)->url() << std::endl;
   if (options.open) open_in_browser((*server)->url());

@@ -195,7 +195,8 @@ bool Session::start_web(std::string& refused) {
       (*held)(std::unexpected(RpcError{Code::method_not_found, "no such method: " + request.method}));
     });
   };
-  auto server = web::Server::start({.port = 0, .pages = web::find_pages()}, {.handle = handle, .connections = nullptr});
+  const auto first = [library = timeline_.library] { return timeline_requests::first_answers(*library); };
+  auto server = web::Server::start({.port = 0, .pages = web::find_pages()}, {.handle = handle, .connections = nullptr, .first = first});
   if (!server) {
     refused = server.error().message;
     return false;

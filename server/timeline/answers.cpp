@@ -15,6 +15,9 @@ using protocol::RpcError;
 
 using Handler = Answer (*)(Library&, const Reader&);
 
+// Pixels of the level that travels with the page: finer than most windows, and a few kilobytes. A wider page asks again.
+constexpr std::uint32_t kFirstWidth = 2048;
+
 std::expected<Library::Shared, RpcError> opened_for(Library& library, const Reader& params) {
   const auto id = params.maybe("profile");
   const std::string name = id ? id->string() : std::string();
@@ -93,6 +96,18 @@ Answer answer(Library& library, std::string_view method, const Json& params) {
   if (handler == handlers().end()) return std::unexpected(RpcError{Code::method_not_found, "no such method: " + std::string(method)});
   const Json none = Json::object();
   return handler->second(library, Reader(params.is_null() ? none : params));
+}
+
+std::string first_answers(Library& library) {
+  const Library::Shared opened = library.ready();
+  if (!opened) return {};
+  const Json none = Json::object(), of_level{{"width", kFirstWidth}};
+  const std::size_t step = opened->profile().representative;
+  const Subject subject{.opened = opened, .blocks = opened->blocks(step), .step = step};
+  const Answer profiles = list(library, Reader(none)), overview = timeline_requests::overview(library, *opened);
+  const Answer level = timeline_requests::level(subject, Reader(of_level));
+  if (!profiles || !overview || !level) return {};
+  return protocol::dump_json({{"profiles", *profiles}, {"overview", *overview}, {"level", *level}, {"width", kFirstWidth}});
 }
 
 }  // namespace hotlens::timeline_requests

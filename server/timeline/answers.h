@@ -4,6 +4,7 @@
 // between two requests but what the library holds.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "protocol/rpc.h"
@@ -15,5 +16,9 @@ namespace hotlens::timeline_requests {
 bool answers(std::string_view method);
 
 protocol::Answer answer(Library& library, std::string_view method, const protocol::Json& params);
+
+// What a page asks for first, as JSON text: {profiles, overview, level, width}, the level of the step that the overview calls
+// representative, for `width` pixels. Empty where the current profile is not open yet. Reads no trace and waits for none.
+std::string first_answers(Library& library);
 
 }  // namespace hotlens::timeline_requests

@@ -63,6 +63,17 @@ std::shared_ptr<const profile::Blocks> Opened::blocks(std::size_t step) const {
   return blocks_.front().second;
 }
 
+bool Opened::built(std::size_t step) const {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  return lock && std::ranges::any_of(blocks_, [step](const auto& entry) { return entry.first == step; });
+}
+
+// What is gone stays as it was read.
+bool Library::is_current(const Slot& slot, const Entry& entry) {
+  const fs::file_time_type now = written(entry.path);
+  return slot.opened && (now == fs::file_time_type::min() || (slot.path == entry.path && slot.written == now));
+}
+
 // Under the lock.
 std::vector<Entry> Library::entries() {
   std::vector<Entry> list;
@@ -113,10 +124,7 @@ Result<Library::Shared> Library::open(const std::string& asked) {
   used_.remove(id);
   used_.push_front(id);
   const auto slot = slots_.find(id);
-  if (slot != slots_.end()) {
-    const bool same = entry == list.end() || (slot->second.path == entry->path && slot->second.written == written(entry->path));
-    if (same || written(entry->path) == fs::file_time_type::min()) return slot->second.opened;
-  }
+  if (slot != slots_.end() && (entry == list.end() || is_current(slot->second, *entry))) return slot->second.opened;
   if (entry == list.end()) return std::unexpected(gone(id));
 
   slots_[id] = {entry->path, written(entry->path), nullptr};
@@ -139,6 +147,15 @@ Result<Library::Shared> Library::open(const std::string& asked) {
   read_.notify_all();
   if (!opened) return std::unexpected(annotated.error());
   return opened;
+}
+
+Library::Shared Library::ready() {
+  const std::lock_guard lock(mutex_);
+  const std::vector<Entry> list = entries();
+  const auto slot = list.empty() ? slots_.end() : slots_.find(list.front().id);
+  if (slot == slots_.end() || !is_current(slot->second, list.front())) return nullptr;
+  const Shared& opened = slot->second.opened;
+  return !opened->profile().steps.empty() && opened->built(opened->profile().representative) ? opened : nullptr;
 }
 
 void Library::drop_all() {

@@ -43,6 +43,7 @@ class Opened {
 
   // Built on the first call for each step, which takes a while for a large trace.
   std::shared_ptr<const profile::Blocks> blocks(std::size_t step) const;
+  bool built(std::size_t step) const;  // whether blocks() answers at once
 
  private:
   std::string id_;
@@ -69,6 +70,8 @@ class Library {
   std::string current();
   // Blocks on I/O: one thread reads, others that ask for the same profile wait for it. `id` empty: the current one.
   Result<Shared> open(const std::string& id);
+  // The current profile where nothing has to be read for its first picture; null otherwise.
+  Shared ready();
   void drop_all();  // nobody looks any more
 
  private:
@@ -77,6 +80,7 @@ class Library {
     std::filesystem::file_time_type written;
     Shared opened;  // null while it is read
   };
+  static bool is_current(const Slot& slot, const Entry& entry);  // read, and not written since
   std::vector<Entry> entries();
 
   Sources sources_;

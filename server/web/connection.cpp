@@ -162,7 +162,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     const bool wanted = request.method() == http::verb::get || request.method() == http::verb::head;
     if (!wanted || admission == Admission::socket) return answer(request, http::status::bad_request, {"Only GET is answered here.", kText});
     if (admission == Admission::page) {
-      return answer(request, http::status::ok, read_page(shared_->pages, "/").value_or(missing_page()));
+      Page page = read_page(shared_->pages, "/").value_or(missing_page());
+      if (shared_->events.first) page.body = with_first_answers(std::move(page.body), shared_->events.first());
+      return answer(request, http::status::ok, std::move(page));
     }
     if (admission != Admission::file) return answer(request, http::status::forbidden, {std::string(refusal(admission)), kText});
     const std::string_view path = path_of(asked.target);

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uintmax_t kMaxFile = 16 << 20;
 constexpr std::size_t kMaxPath = 200;
+constexpr std::string_view kFirstAnswers = R"(<script type="application/json" id="first">)";
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kTypes{{
     {".html", "text/html; charset=utf-8"},
@@ -59,6 +60,16 @@ std::optional<Page> read_page(const fs::path& folder, std::string_view path) {
   std::ifstream in(file, std::ios::binary);
   if (!in) return std::nullopt;
   return Page{std::string(std::istreambuf_iterator<char>(in), {}), type};
+}
+
+std::string with_first_answers(std::string page, std::string_view json) {
+  const std::size_t element = page.find(kFirstAnswers);
+  if (json.empty() || element == std::string::npos) return page;
+  std::string text;
+  text.reserve(json.size());
+  // In JSON this letter stands in strings only, where it may be escaped.
+  for (const char c : json) c == '<' ? text += "\\u003c" : text += c;
+  return page.insert(element + kFirstAnswers.size(), text);
 }
 
 Page missing_page() {

@@ -17,6 +17,10 @@ struct Page {
 // folders, no hidden names, no links out of it, nothing of a type that the page does not use.
 std::optional<Page> read_page(const std::filesystem::path& folder, std::string_view path);
 
+// The page with `json` as the content of its element for first answers; unchanged where the page has none or `json` is empty. No text in
+// `json` can end the element.
+std::string with_first_answers(std::string page, std::string_view json);
+
 // What is shown while the page is not built.
 Page missing_page();
 

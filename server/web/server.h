@@ -26,6 +26,9 @@ struct Events {
   // On the server's thread, so it must not block.
   std::function<void(protocol::Request, protocol::Reply)> handle;
   std::function<void(std::size_t open)> connections;  // how many pages are open now; may be null
+  // JSON that travels inside the page, so that its first picture waits for no socket; empty: nothing is ready. On the server's thread, so
+  // it must not block; may be null.
+  std::function<std::string()> first = nullptr;
 };
 
 class Server {

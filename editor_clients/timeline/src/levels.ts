@@ -21,7 +21,7 @@ const TIP_DISTANCE = 14;
 export interface Levels {
   readonly pane: HTMLElement;
   readonly trackWidth: () => number;
-  readonly redraw: () => void;
+  readonly begin: () => void; // once the pane is in the page
   readonly recolour: () => void;
   readonly colours: () => Colours;
   readonly picture: () => Picture;
@@ -69,11 +69,18 @@ export function createLevels(store: Store): Levels {
   let frame = 0;
   let pictured = false;
 
-  const width = (): number => Math.max(1, pane.clientWidth);
+  let size = { width: 1, height: 1 }; // of the pane: asking the page for it in the middle of a change makes it lay out twice
+
+  const width = (): number => size.width;
+
+  function measure(): void {
+    size = { width: Math.max(1, pane.clientWidth), height: Math.max(1, pane.clientHeight) };
+    store.setWidth(Math.floor(trackWidth(width())));
+  }
 
   function resizeCanvas(): number {
     const ratio = window.devicePixelRatio || 1;
-    const [w, h] = [Math.round(width() * ratio), Math.round(Math.max(1, pane.clientHeight) * ratio)];
+    const [w, h] = [Math.round(width() * ratio), Math.round(size.height * ratio)];
     if (canvas.width !== w || canvas.height !== h || pen === undefined) {
       canvas.width = w;
       canvas.height = h;
@@ -107,15 +114,15 @@ export function createLevels(store: Store): Levels {
     colours ??= readColours(document.body);
     pen ??= canvasPen(context, ratio, colours.font);
     picture = layoutPicture(shownLevels(store.get(), trackWidth(width())), width());
-    const rest = `${Math.max(0, picture.height - pane.clientHeight)}px`;
+    const rest = `${Math.max(0, picture.height - size.height)}px`;
     if (spacer.style.height !== rest) spacer.style.setProperty("height", rest);
     const top = pane.scrollTop;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.globalAlpha = 1;
     context.fillStyle = colours.ground;
-    context.fillRect(0, 0, width(), pane.clientHeight);
+    context.fillRect(0, 0, width(), size.height);
     context.setTransform(ratio, 0, 0, ratio, 0, -Math.round(top * ratio));
-    drawPicture(pen, picture, marks(), colours, [top, top + pane.clientHeight]);
+    drawPicture(pen, picture, marks(), colours, [top, top + size.height]);
     if (!pictured && picture.levels[0]?.level !== undefined) {
       pictured = true;
       performance.mark("hotlens first picture");
@@ -231,7 +238,7 @@ export function createLevels(store: Store): Levels {
   );
   pane.addEventListener("scroll", redraw);
   new ResizeObserver(() => {
-    store.setWidth(Math.floor(trackWidth(width())));
+    measure();
     redraw();
   }).observe(pane);
 
@@ -241,9 +248,9 @@ export function createLevels(store: Store): Levels {
     const opened = state.view.path.length;
     const level = shown.levels[opened > (state.view.cursor?.depth ?? 0) ? opened : (state.view.cursor?.depth ?? 0)];
     if (level === undefined) return;
-    spacer.style.setProperty("height", `${Math.max(0, shown.height - pane.clientHeight)}px`);
+    spacer.style.setProperty("height", `${Math.max(0, shown.height - size.height)}px`);
     const [top, bottom] = [level.titleTop - 8, level.bottom + 8];
-    if (bottom > pane.scrollTop + pane.clientHeight) pane.scrollTop = bottom - pane.clientHeight;
+    if (bottom > pane.scrollTop + size.height) pane.scrollTop = bottom - size.height;
     if (top < pane.scrollTop) pane.scrollTop = top;
   }
 
@@ -257,7 +264,10 @@ export function createLevels(store: Store): Levels {
   return {
     pane,
     trackWidth: () => trackWidth(width()),
-    redraw,
+    begin() {
+      measure();
+      redraw();
+    },
     recolour() {
       colours = undefined;
       pen = undefined;

@@ -1,6 +1,7 @@
 // The page: connects to the server, keeps the address, and starts the screen.
 import { readAddress, writeAddress, type View } from "./address";
 import { download } from "./export_picture";
+import { readFirst, withFirst } from "./first";
 import { createScreen } from "./screen";
 import { initialState } from "./state";
 import { createStore } from "./store";
@@ -12,13 +13,21 @@ declare global {
   }
 }
 
+const FRAME_PATIENCE_MS = 200;
 const ADDRESS_MS = 250; // browsers allow few changes of the address per second
 
 // The token stays in the query: a reload asks for the same page again. What is shown is the fragment.
-function browserWire(): Wire {
+function browserWire(begin: Promise<void>): Wire {
   const page = `${location.origin}/${location.search}`;
-  return socketWire(page.replace(/^http/, "ws").replace("/?", "/ws?"), page);
+  return socketWire(page.replace(/^http/, "ws").replace("/?", "/ws?"), page, begin);
 }
+
+// A page that has its first picture draws it before it does anything else. No frame comes in a hidden tab.
+const drawn = (): Promise<void> =>
+  new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+    setTimeout(resolve, FRAME_PATIENCE_MS);
+  });
 
 const webview = window.acquireVsCodeApi?.();
 
@@ -31,8 +40,10 @@ function saveInEditor(name: string, file: Blob): void {
   void file.arrayBuffer().then((data) => webview?.postMessage({ save: { name, data: new Uint8Array(data) } }));
 }
 
-const transport = connect(webview === undefined ? browserWire() : webviewWire(webview));
-const store = createStore(initialState(storedView()), transport);
+const first = readFirst(document.getElementById("first")?.textContent);
+const begin = first === undefined ? Promise.resolve() : drawn();
+const transport = connect(webview === undefined ? browserWire(begin) : webviewWire(webview));
+const store = createStore(withFirst(initialState(storedView()), first), transport);
 createScreen(store, transport, webview === undefined ? download : saveInEditor);
 
 let waiting = 0;

@@ -51,7 +51,8 @@ const CONNECTION_WORDS: Readonly<Record<State["connection"], string>> = {
 
 // The one sentence above the levels, most urgent first.
 export function sentence(state: State): { readonly text: string; readonly error: boolean } {
-  if (state.connection !== "open") return { text: CONNECTION_WORDS[state.connection], error: state.connection !== "connecting" };
+  const unconnected = state.connection === "connecting" && state.overview !== undefined ? "" : CONNECTION_WORDS[state.connection];
+  if (unconnected !== "") return { text: unconnected, error: state.connection !== "connecting" };
   const failed = ["profiles", "overview"].find((slot) => state.failures[slot] !== undefined) ?? Object.keys(state.failures).find((slot) => slot.startsWith("level"));
   if (failed !== undefined) return { text: state.failures[failed]!, error: true };
   if (state.profiles?.profiles.length === 0) return { text: "There is no profile yet. Run hotlens run train.py, or choose Profile in the editor.", error: false };
@@ -79,7 +80,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   const breakdown = element("section", { class: "breakdown", attributes: { "aria-label": "breakdown" } });
   // The bars of throughput and memory by batch size stand here once there is a model of them.
   const bars = element("section", { class: "batch", attributes: { hidden: "" } });
-  const help = element("div", { class: "help", attributes: { role: "dialog", "aria-label": "keys" } }, element("h2", { text: "Keys" }), helpTable());
+  const help = element("div", { class: "help", attributes: { role: "dialog", "aria-label": "keys" } });
   let commands: Commands;
   const search = createSearch(store, () => commands, () => levels.pane.focus());
 
@@ -102,9 +103,6 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     help,
     spokenLine,
   );
-  levels.pane.focus();
-  store.setWidth(Math.floor(levels.trackWidth()));
-
   function renderCrumbs(state: State): void {
     const labels = state.view.path.map((segment, depth) => state.levels[depth + 1]?.whole?.level.crumbs.at(-1)?.label ?? segment);
     const names = [`step ${state.overview?.steps[state.view.step ?? 0]?.index ?? ""}`, ...labels];
@@ -139,11 +137,14 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
       breakdown.replaceChildren(...(state.view.before === undefined ? renderBreakdown(state, store, commands, levels.colours()) : renderCompare(state, store)));
     }
     if (changed("search")) search.render(state);
+    if (changed("help") && state.help && help.childElementCount === 0) help.append(element("h2", { text: "Keys" }), helpTable());
     if (changed("help")) help.classList.toggle("open", state.help);
   }
 
   store.subscribe(render);
   render(store.get(), undefined);
+  levels.begin();
+  levels.pane.focus({ preventScroll: true });
 
   document.addEventListener("keydown", (event) => {
     if (isTyping(event.target)) return;

@@ -69,7 +69,11 @@ export function createStore(initial: State, transport: Transport): Store {
     if (notification.method === "hotlens/timeline/changed") dispatch({ type: "changed" });
     else dispatch({ type: "go", ...notification.params });
   };
-  transport.onConnection = (connection) => dispatch({ type: "connection", connection });
+  // What changed while nobody listened was not told: the list is asked for again, and what is shown stays until it is known to be old.
+  transport.onConnection = (connection) => {
+    dispatch({ type: "connection", connection });
+    if (connection === "open" && state.profiles !== undefined) dispatch({ type: "changed" });
+  };
 
   return {
     get: () => state,

@@ -145,7 +145,8 @@ async function isRefused(page: string): Promise<boolean> {
   }
 }
 
-export function socketWire(address: string, page: string): Wire {
+// `begin`: when to dial first.
+export function socketWire(address: string, page: string, begin: Promise<void>): Wire {
   let socket: WebSocket | undefined;
   let attempt = 0;
   const wire: Wire = { send: (text) => socket?.send(text), events: noEvents() };
@@ -167,6 +168,6 @@ export function socketWire(address: string, page: string): Wire {
       });
     };
   };
-  dial();
+  void begin.then(dial);
   return wire;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +43,17 @@ def test_profiles_and_overview_agree(page: Page) -> None:
     assert overview["median"] == 1_000_000
     assert overview["hasDevice"]
     assert sum(bucket["wall"] for bucket in overview["buckets"]) == 1_000_000
+
+
+def test_a_page_brings_its_first_answers(server: Server, page: Page) -> None:
+    overview = page.ask("overview")  # the profile is open from now on
+    body = server.get(f"/?token={server.token}")[2].decode()
+    text = body.split('<script type="application/json" id="first">')[1].split("</script>")[0]
+    assert "<" not in text
+    first = json.loads(text)
+    level = page.ask("level", path=[], width=first["width"])
+    assert (first["profiles"], first["overview"], first["level"]) == (page.ask("profiles"), overview, level)
+    assert HOSTILE in labels(first["level"])
 
 
 def test_levels_lead_from_the_step_to_a_kernel(page: Page) -> None:

@@ -36,6 +36,14 @@ struct Folder {
 
 }  // namespace
 
+TEST_CASE("first answers travel as text that cannot leave their element") {
+  const std::string page = R"(<body><script type="application/json" id="first"></script></body>)";
+  CHECK(with_first_answers(page, R"({"a":"</script><!--<script>"})") ==
+        R"(<body><script type="application/json" id="first">{"a":"\u003c/script>\u003c!--\u003cscript>"}</script></body>)");
+  CHECK(with_first_answers(page, "") == page);
+  CHECK(with_first_answers("<p>no such element</p>", "{}") == "<p>no such element</p>");
+}
+
 TEST_CASE("only files of the page are read, each with its type") {
   const Folder folder;
   const auto script = read_page(folder.pages, "/timeline.js");
