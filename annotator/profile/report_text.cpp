@@ -151,13 +151,20 @@ class Writer {
     }
   }
 
+  // "20" of "Linear_20" after "Linear_3": what a range of numbered names needs not say twice.
+  static std::string_view beyond_stem(std::string_view first, std::string_view last) {
+    constexpr std::string_view kDigits = "0123456789";
+    const std::size_t stem = last.find_last_not_of(kDigits) + 1;
+    return first.find_last_not_of(kDigits) + 1 == stem && first.starts_with(last.substr(0, stem)) ? last.substr(stem) : last;
+  }
+
   std::string label(const Fold& row) const {
     std::string path;
     for (const ModuleId wrapper : row.wrappers) path.append(last_name(profile_.at(wrapper))).append("/");
     const Module& module = profile_.at(row.modules.front());
     const std::string_view first = last_name(module), last = last_name(profile_.at(row.modules.back()));
     path += first;
-    if (last != first) path.append("…").append(last);
+    if (last != first) path.append("…").append(beyond_stem(first, last));
     const bool names_its_class = first == module.class_name || class_of_instance(first) == module.class_name;  // "Linear_3"
     if (!names_its_class && !module.class_name.empty()) path += "  " + module.class_name;
     return path;

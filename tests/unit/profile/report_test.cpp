@@ -98,6 +98,11 @@ TEST_CASE("equal blocks are one row of the text unless it is unfolded") {
   const std::string unfolded = report_text(profile, {.unfold = true});
   CHECK(unfolded.find("×2") == std::string::npos);
   CHECK(unfolded.find("1  Layer") != std::string::npos);
+  // Instances of module frames: the stem of a range is said once.
+  profile.modules[1].path = "Net_0/Layer_1";
+  profile.modules[2].path = "Net_0/Layer_12";
+  profile.modules[1].how = profile.modules[2].how = How::frames;
+  CHECK(report_text(profile).find("    Layer_1…12 ×2 ") != std::string::npos);
 }
 
 TEST_CASE("an outlier says what differed") {
