@@ -63,11 +63,13 @@ class Cutter {
       : forest_(forest), owners_(owners), waits_(waits), span_(span) {}
 
   std::vector<Piece> cut(const Forest::Thread& thread, bool fill) {
-    const auto first = forest_.start.begin();
-    auto node = static_cast<std::uint32_t>(std::lower_bound(first + thread.begin, first + thread.end, span_.start) - first);
+    std::uint32_t node = first_from(forest_, thread, span_.start);
     const Level outside{kNoNode, span_.end, span_.start, kNoNode};
     levels_.assign(1, outside);
-    for (; node < thread.end && forest_.start[node] < span_.end; ++node) {
+    const std::uint32_t end = first_from(forest_, thread, span_.end);
+    // Before each node and behind it. What stays unused is never touched and costs nothing; growing copies it all.
+    pieces_.reserve(2 * (std::max(end, node) - node) + std::size_t{1});
+    for (; node < end; ++node) {
       if (forest_.kind[node] == Kind::step) continue;
       close_until(forest_.start[node]);
       Level& around = levels_.back();

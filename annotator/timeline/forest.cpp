@@ -83,14 +83,43 @@ class Lexicon {
   std::vector<std::int8_t> frame_;
 };
 
-// Sorts a thread's nodes so that a parent stands before its children. Events mostly come sorted already.
+// Sorts what mostly is sorted already: torch writes a thread's events as a few sorted lists. Merges neighbouring runs until one is left.
+template <class Before>
+void sort_runs(std::vector<std::uint32_t>& items, Before before) {
+  std::vector<std::size_t> ends;  // of runs
+  for (std::size_t at = 1; at <= items.size(); ++at) {
+    if (at == items.size() || before(items[at], items[at - 1])) ends.push_back(at);
+  }
+  while (ends.size() > 1) {
+    std::size_t begin = 0, kept = 0;
+    for (std::size_t run = 0; run < ends.size(); run += 2) {
+      const std::size_t end = ends[std::min(run + 1, ends.size() - 1)];
+      const auto first = items.begin();
+      const auto at = [&](std::size_t position) { return first + static_cast<std::ptrdiff_t>(position); };
+      std::inplace_merge(at(begin), at(ends[run]), at(end), before);
+      begin = ends[kept++] = end;
+    }
+    ends.resize(kept);
+  }
+}
+
+// Sorts a thread's nodes so that a parent stands before its children.
 void sort_nodes(std::vector<std::uint32_t>& nodes, const trace::Events& events) {
   const auto before = [&](std::uint32_t a, std::uint32_t b) {
     if (events.start[a] != events.start[b]) return events.start[a] < events.start[b];
     if (events.duration[a] != events.duration[b]) return events.duration[a] > events.duration[b];
     return a < b;
   };
-  if (!std::ranges::is_sorted(nodes, before)) std::ranges::sort(nodes, before);
+  sort_runs(nodes, before);
+}
+
+void reserve(Forest& forest, std::size_t nodes) {
+  forest.event.reserve(nodes);
+  forest.parent.reserve(nodes);
+  forest.kind.reserve(nodes);
+  forest.value.reserve(nodes);
+  forest.start.reserve(nodes);
+  forest.end.reserve(nodes);
 }
 
 void append_thread(Forest& forest, const trace::Trace& trace, trace::ThreadId id, const std::vector<std::uint32_t>& events,
@@ -131,6 +160,9 @@ Forest nest(const trace::Trace& trace) {
   }
   forest.traits = std::move(lexicon).traits();
   forest.node_of.assign(events.size(), kNoNode);
+  std::size_t nodes = 0;
+  for (const auto& thread : by_thread) nodes += thread.size();
+  reserve(forest, nodes);
   std::map<std::string_view, std::uint32_t> processes;
   for (std::uint32_t thread = 0; thread < by_thread.size(); ++thread) {
     if (by_thread[thread].empty()) continue;

@@ -1,6 +1,7 @@
 #include "annotator/trace/event_list.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "annotator/trace/repair.h"
@@ -117,6 +118,8 @@ EventList::Parsed EventList::parse(std::size_t cut) {
   };
   ondemand::document document;
   ondemand::array list;
+  // Windows differ a little in length: room for the longest at once, not for each that is longer than those before.
+  if (many_.capacity() < cut + 2 && many_.allocate(std::bit_ceil(cut + 2))) return finish(0, Parsed::nothing);
   if (many_.iterate(simdjson::padded_string_view(front, cut + 2, text_.capacity() + 1)).get(document)) return finish(0, Parsed::nothing);
   if (document.get_array().get(list)) return finish(0, Parsed::nothing);
   std::size_t at = 0;  // of the last element

@@ -46,11 +46,15 @@ ThreadId Vocabulary::thread_of(std::string_view process, std::string_view thread
 Category Vocabulary::category_of(std::string_view category, std::string_view process, NameId name, bool numbered) {
   const std::string_view text = bare(category);
   const std::string_view place = text.empty() ? bare(process) : text;
-  const NameId token = tokens_.intern(place);
-  if (token.index >= category_by_token_.size()) category_by_token_.resize(token.index + 1);
-  std::optional<Category>& known = category_by_token_[token.index];
-  if (!known) known = category_named(place);
-  if (*known != Category::cpu_op) return *known;
+  if (place != last_place_ || place.empty()) {
+    const NameId token = tokens_.intern(place);
+    if (token.index >= category_by_token_.size()) category_by_token_.resize(token.index + 1);
+    std::optional<Category>& known = category_by_token_[token.index];
+    if (!known) known = category_named(place);
+    last_place_ = tokens_[token];
+    last_category_ = *known;
+  }
+  if (last_category_ != Category::cpu_op) return last_category_;
   const bool range = annotation_by_name_[name.index] || (free_by_name_[name.index] && !numbered && text == "Operator");
   return range ? Category::annotation : Category::cpu_op;
 }

@@ -35,6 +35,8 @@ class Vocabulary {
   std::unordered_map<std::uint64_t, ThreadId, NumberHash> thread_by_tokens_;
   std::string_view last_process_, last_thread_;
   ThreadId last_;
+  std::string_view last_place_;  // of the event before: its category, or the process that stands for it
+  Category last_category_ = Category::cpu_op;
 };
 
 }  // namespace hotlens::trace

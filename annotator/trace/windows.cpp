@@ -14,7 +14,11 @@ constexpr std::size_t kFront = 64 * 1024;  // bytes: room for what moves over fr
 Windows::Windows(Source& source, std::size_t size) : source_(source), usual_(size), begin_(0), end_(0) {}
 
 Windows::~Windows() {
+  if (!reader_.joinable()) return;
   if (next_.valid()) next_.wait();
+  task_ = {};
+  given_.release();
+  reader_.join();
 }
 
 Windows::Read Windows::read(PaddedBytes buffer, std::size_t size) {
@@ -24,7 +28,20 @@ Windows::Read Windows::read(PaddedBytes buffer, std::size_t size) {
 }
 
 void Windows::prefetch(std::size_t size) {
-  next_ = std::async(std::launch::async, [this, size, buffer = std::move(spare_)]() mutable { return read(std::move(buffer), size); });
+  task_ = std::packaged_task<Read()>([this, size, buffer = std::move(spare_)]() mutable { return read(std::move(buffer), size); });
+  next_ = task_.get_future();
+  given_.release();
+  if (!reader_.joinable()) reader_ = std::thread([this] { run_tasks(); });
+}
+
+// On the other thread. The task is moved out first: as soon as it has its result, the next may be given.
+void Windows::run_tasks() {
+  for (;;) {
+    given_.acquire();
+    std::packaged_task<Read()> task = std::move(task_);
+    if (!task.valid()) return;
+    task();
+  }
 }
 
 bool Windows::more() {
