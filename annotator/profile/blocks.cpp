@@ -341,6 +341,7 @@ std::shared_ptr<const Blocks> blocks_of(std::shared_ptr<const Annotated> annotat
   add_host(*blocks, builder, ways);
   add_device(*blocks, builder, ways);
   group_spans(*blocks, spans);
+  index_blocks(*blocks);
   lift_models(*blocks);
   return blocks;
 }

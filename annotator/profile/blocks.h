@@ -7,7 +7,7 @@
 // that overlap on one stream lie on lanes of their own.
 //
 // Beside the step's own work, device work of earlier steps that reaches into it hangs below one block of kind `earlier`. Built once,
-// immutable. Cost: a few linear passes over the step's events times their depth; about 100 bytes per event.
+// immutable. Cost: a few linear passes over the step's events times their depth; about 130 bytes per event.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +55,40 @@ struct BlockGroup {
   std::uint32_t begin = 0, end = 0;
 };
 
+// What is asked about everything below a block, answered without walking there. What is below a block has ranks one after the other, the
+// block itself first; work of earlier steps ranks last and is below nothing but its own block.
+struct BlockIndex {
+  struct Ranks {
+    std::uint32_t begin = 0, end = 0;
+
+    bool hold(std::uint32_t rank) const { return rank >= begin && rank < end; }
+  };
+  // The blocks of one kind and label.
+  struct Name {
+    Block::Kind kind = Block::Kind::step;
+    std::uint32_t label = 0;
+    std::uint32_t begin = 0, end = 0;  // into name_rank
+    Ns host{}, device{};               // sums
+  };
+  struct Sum {
+    std::uint32_t first = kNoBlock;  // by rank; kNoBlock where there is none
+    std::int64_t calls = 0;
+    Ns own{};  // of operators without the operators inside; of device work its time
+  };
+
+  std::vector<Ranks> ranks;               // by block; a fold's are its members'
+  std::vector<std::uint32_t> by_rank;     // folds have no rank of their own
+  std::vector<Name> names;                // by label, then kind; folds left out
+  std::vector<std::uint32_t> name_rank;   // by name, ascending
+  std::vector<Ns> name_own;               // sums of own time up to an entry of name_rank, and one more
+  std::vector<Ns> device;                 // by block: how long the device works on what is below; work that overlaps counts once
+  std::uint32_t first_work = 0;           // position in Account::work
+  std::vector<std::uint32_t> work_block;  // by position from there on; kNoBlock for work that is not in this tree
+
+  const Name* named(Block::Kind kind, std::uint32_t label) const;  // null where there is none
+  Sum sum(const Name& name, Ranks below) const;                    // O(log of the name's blocks)
+};
+
 struct Blocks {
   std::shared_ptr<const Annotated> annotated;
   std::size_t step = 0;
@@ -71,6 +105,7 @@ struct Blocks {
   std::map<std::string, std::vector<timeline::Interval>> gaps;  // by device: when all of it idles, be it of other steps' work
   std::map<std::uint32_t, std::uint32_t> lifted;                // by stage: the model that is all there is inside it
   std::vector<ModuleName> modules;                              // by module number
+  BlockIndex index;
 
   std::span<const BlockGroup> groups_below(std::uint32_t block) const;
   std::span<const std::uint32_t> below(std::uint32_t block) const;  // folds left out; of a fold what it stands for is below its parent

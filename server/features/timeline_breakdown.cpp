@@ -210,7 +210,7 @@ std::vector<BreakdownRow> time_below(const Annotated& annotated, const Profile& 
     };
     add_rest(Kind::idle, "device idle", shares.idle);
     add_rest(Kind::waiting, "waiting", shares.waiting);
-    add_rest(Kind::earlier, "earlier step", shares.earlier);
+    add_rest(Kind::earlier, "launched before the recording", shares.earlier);
   }
   sort_rows(rows);
   return rows;

@@ -23,28 +23,6 @@ bool nests(Kind kind) {
   return kind == Kind::op || kind == Kind::launch || kind == Kind::wait;
 }
 
-// How long the device works on these pieces of work (positions in Account::work, any order): overlaps count once. Work lies in order of
-// time, so marking it sorts it; a subtree may hold a million pieces.
-Ns union_of(const Blocks& blocks, const std::vector<std::uint32_t>& work) {
-  if (work.empty()) return {};
-  const auto [least, most] = std::ranges::minmax(work);
-  std::vector<bool> taken(most - least + 1);
-  for (const std::uint32_t at : work) taken[at - least] = true;
-  Ns busy{}, covered = Ns::min();
-  for (std::uint32_t at = least; at <= most; ++at) {
-    if (!taken[at - least]) continue;
-    const timeline::Work& piece = blocks.annotated->account.work[at];
-    const Ns from = std::max(piece.start, covered);
-    if (piece.end > from) busy += piece.end - from;
-    covered = std::max(covered, piece.end);
-  }
-  return busy;
-}
-
-std::uint32_t outside_folds(const Blocks& blocks, std::uint32_t block) {
-  return blocks.blocks[block].kind == Kind::fold ? blocks.blocks[block].parent : block;
-}
-
 void add_sites(const Profile& profile, profile::ModuleId id, std::vector<Place>& places) {
   const profile::Module& module = profile.at(id);
   if (module.attached) places.push_back({Place::What::definition, *module.attached});
@@ -71,6 +49,10 @@ const timeline::Owner* owner_of(const Blocks& blocks, const Block& block) {
   return nullptr;
 }
 
+std::uint32_t number_of_module(const Blocks& blocks, std::uint32_t block) {
+  return blocks.annotated->owners.calls.value[blocks.blocks[block].id];
+}
+
 std::string track_of_thread(const Blocks& blocks, std::uint32_t node) {
   const profile::Annotated& annotated = *blocks.annotated;
   const trace::ThreadId thread = annotated.trace.events.thread[annotated.forest.event[node]];
@@ -91,36 +73,26 @@ std::uint32_t track_of_work(const Blocks& blocks, std::uint32_t block) {
 
 }  // namespace
 
-std::vector<std::uint32_t> subtree(const Blocks& blocks, std::uint32_t block) {
-  std::vector<std::uint32_t> todo = blocks.blocks[block].kind == Kind::fold ? profile::folded(blocks, block) : std::vector{block};
-  for (std::size_t at = 0; at < todo.size(); ++at) {
-    for (const std::uint32_t child : blocks.below(todo[at])) {
-      if (blocks.blocks[child].kind != Kind::earlier) todo.push_back(child);
-    }
-  }
-  return todo;
-}
-
 std::optional<std::uint32_t> first_of_module(const Blocks& blocks, std::string_view path) {
-  for (std::uint32_t at = 0; at < blocks.blocks.size(); ++at) {
-    const Block& block = blocks.blocks[at];
-    if (block.kind == Kind::module && blocks.modules[blocks.annotated->owners.calls.value[block.id]].path == path) return at;
+  for (const profile::BlockIndex::Name& name : blocks.index.names) {
+    const std::uint32_t first = blocks.index.by_rank[blocks.index.name_rank[name.begin]];
+    if (name.kind == Kind::module && blocks.modules[number_of_module(blocks, first)].path == path) return first;
   }
   return std::nullopt;
 }
 
 std::optional<std::uint32_t> first_of_stage(const Blocks& blocks, profile::Stage stage) {
-  const auto at =
-      std::ranges::find_if(blocks.blocks, [&](const Block& block) { return block.kind == Kind::stage && block.stage == stage; });
-  if (at == blocks.blocks.end()) return std::nullopt;
-  return static_cast<std::uint32_t>(at - blocks.blocks.begin());
+  for (const std::uint32_t child : blocks.below(profile::kStepBlock)) {
+    if (blocks.blocks[child].kind == Kind::stage && blocks.blocks[child].stage == stage) return child;
+  }
+  return std::nullopt;
 }
 
 profile::ModuleId module_of(const Blocks& blocks, const Profile& profile, std::uint32_t block) {
   const Block& of = blocks.blocks[block];
   if (of.kind == Kind::fold) return module_of(blocks, profile, of.id);
   if (of.kind != Kind::module) return {};
-  const std::string& path = blocks.modules[blocks.annotated->owners.calls.value[of.id]].path;
+  const std::string& path = blocks.modules[number_of_module(blocks, block)].path;
   const auto module = std::ranges::find(profile.modules, path, &profile::Module::path);
   if (module == profile.modules.end()) return {};
   return profile::ModuleId{static_cast<std::uint32_t>(module - profile.modules.begin())};
@@ -128,12 +100,8 @@ profile::ModuleId module_of(const Blocks& blocks, const Profile& profile, std::u
 
 BlockTimes times_of(const Blocks& blocks, std::uint32_t block) {
   const Block& of = blocks.blocks[block];
-  BlockTimes times{.host = of.host, .host_self = of.host, .waiting = of.waiting, .span = of.last - of.first};
-  std::vector<std::uint32_t> work;
-  for (const std::uint32_t at : subtree(blocks, block)) {
-    if (is_work(blocks.blocks[at].kind)) work.push_back(blocks.blocks[at].id);
-  }
-  times.device = union_of(blocks, work);
+  BlockTimes times{
+      .host = of.host, .host_self = of.host, .device = blocks.index.device[block], .waiting = of.waiting, .span = of.last - of.first};
   for (const std::uint32_t instance : of.kind == Kind::fold ? profile::folded(blocks, block) : std::vector{block}) {
     const bool nested = nests(blocks.blocks[instance].kind);
     for (const std::uint32_t child : blocks.below(instance)) {
@@ -144,31 +112,25 @@ BlockTimes times_of(const Blocks& blocks, std::uint32_t block) {
   return times;
 }
 
+std::int64_t calls_of(const Blocks& blocks, std::uint32_t block) {
+  const Block& of = blocks.blocks[blocks.blocks[block].kind == Kind::fold ? blocks.blocks[block].id : block];
+  const profile::BlockIndex::Name* name = blocks.index.named(of.kind, of.label);
+  return name == nullptr ? 0 : name->end - name->begin;
+}
+
 std::vector<Use> uses_of(const Blocks& blocks, std::uint32_t block) {
-  struct Sum {
-    std::uint32_t first = profile::kNoBlock;  // of the blocks of one label
-    std::int64_t calls = 0;
-    Ns time{};
-  };
-  std::vector<Sum> device(blocks.labels), host(blocks.labels);  // by label
-  bool any_work = false;
-  for (const std::uint32_t at : subtree(blocks, block)) {
-    const Block& part = blocks.blocks[at];
-    const bool work = is_work(part.kind);
-    if (!work && part.kind != Kind::op) continue;
-    any_work = any_work || work;
-    Sum& sum = (work ? device : host)[part.label];
-    if (sum.calls++ == 0) sum.first = at;
-    sum.time += work ? part.device : part.host;
-    const bool outermost = at == block || (part.parent == block && blocks.blocks[block].kind == Kind::fold);
-    if (work || outermost) continue;
-    const Block& around = blocks.blocks[outside_folds(blocks, part.parent)];
-    if (around.kind == Kind::op) host[around.label].time -= part.host;
+  const profile::BlockIndex& index = blocks.index;
+  std::vector<profile::BlockIndex::Sum> device, host;
+  for (const profile::BlockIndex::Name& name : index.names) {
+    if (!is_work(name.kind) && name.kind != Kind::op) continue;
+    const profile::BlockIndex::Sum sum = index.sum(name, index.ranks[block]);
+    if (sum.calls > 0) (is_work(name.kind) ? device : host).push_back(sum);
   }
+  const bool any_work = !device.empty();
   std::vector<Use> list;
-  for (const Sum& sum : any_work ? device : host) {
-    if (sum.time > Ns{} && sum.calls > 0)
-      list.push_back({.name = profile::name_of(blocks, sum.first), .device = any_work, .calls = sum.calls, .time = sum.time});
+  for (const profile::BlockIndex::Sum& sum : any_work ? device : host) {
+    if (sum.own > Ns{})
+      list.push_back({.name = profile::name_of(blocks, sum.first), .device = any_work, .calls = sum.calls, .time = sum.own});
   }
   std::ranges::sort(list, [](const Use& a, const Use& b) { return a.time != b.time ? a.time > b.time : a.name < b.name; });
   if (list.size() > kMaxKernels) list.resize(kMaxKernels);
@@ -207,23 +169,27 @@ std::string_view name(Place::What what) {
   return "";
 }
 
-Arrows arrows_of(const Blocks& blocks, std::uint32_t block) {
+Arrows arrows_of(const Blocks& blocks, std::uint32_t block, Ns from, Ns to) {
   const profile::Annotated& annotated = *blocks.annotated;
-  const Kind kind = blocks.blocks[block].kind;
+  const profile::BlockIndex& index = blocks.index;
+  const Block& of = blocks.blocks[block];
   // A launch's work hangs beside it.
-  const bool launch = kind == Kind::launch || kind == Kind::wait;
-  const std::uint32_t node = launch ? blocks.blocks[block].id : kNoNode;
-  std::vector<std::uint32_t> work;
-  for (const std::uint32_t at : subtree(blocks, launch ? blocks.blocks[block].parent : block)) {
-    if (!is_work(blocks.blocks[at].kind)) continue;
-    const std::uint32_t from = annotated.account.work[blocks.blocks[at].id].launch;
-    if (from != kNoNode && (!launch || from == node)) work.push_back(at);
+  const bool launch = of.kind == Kind::launch || of.kind == Kind::wait;
+  const std::uint32_t node = launch ? of.id : kNoNode;
+  const profile::BlockIndex::Ranks below = index.ranks[launch ? of.parent : block];
+  const bool all = from <= of.first && to >= of.last;
+  const auto seen = [&](Ns at) { return at >= from && at <= to; };
+  std::vector<std::uint32_t> found;
+  for (const std::uint32_t at : index.work_block) {
+    if (at == profile::kNoBlock || !below.hold(index.ranks[at].begin)) continue;
+    const timeline::Work& work = annotated.account.work[blocks.blocks[at].id];
+    if (work.launch == kNoNode || (launch && work.launch != node)) continue;
+    if (all || seen(work.start - blocks.start) || seen(annotated.forest.start[work.launch] - blocks.start)) found.push_back(at);
   }
-  Arrows arrows{.arrows = {}, .total = work.size()};
-  const auto shown = work.begin() + static_cast<std::ptrdiff_t>(std::min(work.size(), kMaxArrows));
-  std::ranges::partial_sort(work, shown, {}, [&](std::uint32_t at) { return std::pair(blocks.blocks[at].first, at); });
-  work.erase(shown, work.end());
-  for (const std::uint32_t at : work) {
+  Arrows arrows{.arrows = {}, .total = found.size()};
+  const std::size_t every = std::max<std::size_t>(1, (found.size() + kMaxArrows - 1) / kMaxArrows);
+  for (std::size_t position = 0; position < found.size(); position += every) {
+    const std::uint32_t at = found[position];
     const timeline::Work& item = annotated.account.work[blocks.blocks[at].id];
     arrows.arrows.push_back({.launch_track = track_of_thread(blocks, item.launch),
                              .device_track = blocks.tracks[track_of_work(blocks, at)].id,

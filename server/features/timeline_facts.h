@@ -46,6 +46,9 @@ struct Place {
 std::vector<Place> places_of(const profile::Blocks& blocks, const profile::Profile& profile, std::uint32_t block);
 std::string_view name(Place::What what);
 
+// How often the step runs what has this block's name.
+std::int64_t calls_of(const profile::Blocks& blocks, std::uint32_t block);
+
 // From a launch to its work, in order of the work.
 struct Arrow {
   std::string launch_track, device_track;  // ids of tracks
@@ -55,10 +58,11 @@ struct Arrow {
   std::uint32_t work = 0;                  // its block
 };
 struct Arrows {
-  std::vector<Arrow> arrows;  // the first kMaxArrows
+  std::vector<Arrow> arrows;  // at most kMaxArrows, of more of them every second, third, …
   std::size_t total = 0;
 };
-Arrows arrows_of(const profile::Blocks& blocks, std::uint32_t block);
+// Those with an end within the window, after the start of the step.
+Arrows arrows_of(const profile::Blocks& blocks, std::uint32_t block, Ns from, Ns to);
 
 // The input shapes of an operator, as the trace has them; empty where it does not tell.
 std::string_view shapes_of(const profile::Blocks& blocks, std::uint32_t block);
@@ -66,8 +70,5 @@ std::string_view shapes_of(const profile::Blocks& blocks, std::uint32_t block);
 // The first block of a module (by path) or of a stage, what the cursor in an editor stands for.
 std::optional<std::uint32_t> first_of_module(const profile::Blocks& blocks, std::string_view path);
 std::optional<std::uint32_t> first_of_stage(const profile::Blocks& blocks, profile::Stage stage);
-
-// Everything below the block, itself included, folds and work of earlier steps left out.
-std::vector<std::uint32_t> subtree(const profile::Blocks& blocks, std::uint32_t block);
 
 }  // namespace hotlens::features

@@ -1,7 +1,6 @@
 #include "server/features/timeline_search.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace hotlens::features {
 namespace {
@@ -60,21 +59,15 @@ Match match_of(const Blocks& blocks, std::uint32_t block, Match::Kind kind) {
 Matches search(const Blocks& blocks, const profile::Profile& profile, std::string_view query, std::size_t limit) {
   Matches result;
   if (query.empty()) return result;
-  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  std::unordered_map<std::uint32_t, std::size_t> by_label;  // into the matches; kNone where the name does not hold it
-  for (std::uint32_t at = 1; at < blocks.blocks.size(); ++at) {
-    const Block& block = blocks.blocks[at];
-    const auto kind = kind_of(block.kind);
-    if (!kind) continue;
-    const auto [entry, fresh] = by_label.try_emplace(block.label, kNone);
-    if (fresh && answers(blocks, at, query)) {
-      entry->second = result.matches.size();
-      result.matches.push_back(match_of(blocks, at, *kind));
-    }
-    if (entry->second == kNone) continue;
-    Match& match = result.matches[entry->second];
-    match.time += match.kind == Match::Kind::kernel || block.host == Ns{} ? block.device : block.host;
-    ++match.count;
+  const profile::BlockIndex& index = blocks.index;
+  for (const profile::BlockIndex::Name& name : index.names) {
+    const auto kind = kind_of(name.kind);
+    const std::uint32_t first = index.by_rank[index.name_rank[name.begin]];
+    if (!kind || !answers(blocks, first, query)) continue;
+    Match match = match_of(blocks, first, *kind);
+    match.time = *kind == Match::Kind::kernel || name.host == Ns{} ? name.device : name.host;
+    match.count = name.end - name.begin;
+    result.matches.push_back(std::move(match));
   }
   for (std::uint32_t file = 0; file < profile.files.size(); ++file) {
     const std::string path = profile.files[file].path.string();

@@ -26,8 +26,7 @@ struct Matches {
   std::size_t total = 0;
 };
 
-// Names that hold `query`, ASCII letters compared without case; none for an empty query. Cost: one look at each different name, one pass
-// over the blocks.
+// Names that hold `query`, ASCII letters compared without case; none for an empty query. Cost: one look at each different name.
 Matches search(const profile::Blocks& blocks, const profile::Profile& profile, std::string_view query, std::size_t limit);
 
 }  // namespace hotlens::features

@@ -156,12 +156,6 @@ void put_step(Json& details, const Subject& subject) {
   if (subject.step == profile.representative) details["verdict"] = verdict_json(profile.verdict, subject.blocks.get());
 }
 
-// How often the step runs what has this name.
-std::int64_t calls_of(const Blocks& blocks, std::uint32_t block) {
-  const Block& of = blocks.blocks[blocks.blocks[block].kind == Kind::fold ? blocks.blocks[block].id : block];
-  return std::ranges::count_if(blocks.blocks, [&](const Block& other) { return other.kind == of.kind && other.label == of.label; });
-}
-
 }  // namespace
 
 Answer details(const Subject& subject, const protocol::Reader&) {
@@ -173,7 +167,7 @@ Answer details(const Subject& subject, const protocol::Reader&) {
   answer["profile"] = subject.opened->id();
   answer["step"] = subject.step;
   answer["name"] = cut(profile::name_of(blocks, subject.block), kMaxName);
-  answer["calls"] = calls_of(blocks, subject.block);
+  answer["calls"] = features::calls_of(blocks, subject.block);
   const Ns shown = profile.has_device() && times.device > Ns{} ? times.device : times.host;
   answer["share"] = blocks.wall > Ns{} ? static_cast<double>(shown.count()) / static_cast<double>(blocks.wall.count()) : 0.0;
   answer["times"] = times_json(times);
@@ -189,8 +183,11 @@ Answer details(const Subject& subject, const protocol::Reader&) {
   return answer;
 }
 
-Answer arrows(const Subject& subject, const protocol::Reader&) {
-  const features::Arrows found = features::arrows_of(*subject.blocks, subject.block);
+Answer arrows(const Subject& subject, const protocol::Reader& params) {
+  const auto from = params.maybe("from"), to = params.maybe("to");
+  const Ns begin = from ? Ns(from->integer()) : Ns::min(), end = to ? Ns(to->integer()) : Ns::max();
+  if (auto error = params.error()) return std::unexpected(*error);
+  const features::Arrows found = features::arrows_of(*subject.blocks, subject.block, begin, end);
   Json list = Json::array();
   for (const features::Arrow& arrow : found.arrows) {
     list.push_back({{"launchTrack", arrow.launch_track},

@@ -67,10 +67,11 @@ struct FirstBlocks {
 
 FirstBlocks first_blocks(const Blocks& blocks) {
   FirstBlocks first;
-  for (std::uint32_t at = 0; at < blocks.blocks.size(); ++at) {
+  for (const profile::BlockIndex::Name& name : blocks.index.names) {
+    const std::uint32_t at = blocks.index.by_rank[blocks.index.name_rank[name.begin]];
     const Block& block = blocks.blocks[at];
-    if (block.kind == Block::Kind::module) first.modules.try_emplace(blocks.annotated->owners.calls.value[block.id], at);
-    if (block.kind == Block::Kind::stage) first.stages.try_emplace(block.stage, at);
+    if (name.kind == Block::Kind::module) first.modules.try_emplace(blocks.annotated->owners.calls.value[block.id], at);
+    if (name.kind == Block::Kind::stage) first.stages.try_emplace(block.stage, at);
   }
   return first;
 }

@@ -1,9 +1,9 @@
-"""How fast `hotlens serve` answers a page: the first picture, then windows at random places, depths and zooms.
+"""How fast `hotlens serve` answers a page: the first picture, then every message at random places, depths and zooms.
 
-    HOTLENS_BIN=... python tests/bench/timeline_latency.py TRACE [--events 1000000] [--asked 500] [--width 1400] [--seed 1]
+    HOTLENS_BIN=... python tests/bench/timeline_latency.py TRACE [--events 1000000 [--one-step]] [--asked 500] [--width 1400] [--seed 1]
 
-With --events the trace is repeated until it has that many; otherwise it is served as it is. Times are of the client: request sent to
-whole answer read and not yet parsed. Prints p50, p99 and the largest answer.
+With --events the trace is repeated until it has that many, with --one-step all of them in one step; otherwise it is served as it is. Times
+are of the client: request sent to whole answer read and not yet parsed. Prints p50, p99 and the largest answer of each message.
 """
 
 from __future__ import annotations
@@ -22,19 +22,26 @@ from large_trace import copies, read
 from page_socket import Json, Page, Server
 
 
-def write_repeated(trace: Path, out: Path, events: int) -> int:
+def write_repeated(trace: Path, out: Path, events: int, one_step: bool) -> int:
     """The trace repeated until it has that many complete events; how many it has."""
     loaded = read(trace)
-    written = 0
+    source = [event for event in loaded["traceEvents"] if not (one_step and str(event.get("name", "")).startswith("ProfilerStep#"))]
+    steps = [event for event in loaded["traceEvents"] if str(event.get("name", "")).startswith("ProfilerStep#")]
+    written, last = 0, 0.0
+    first = min(event["ts"] for event in source if event.get("ph") == "X")
     with out.open("w") as file:
         file.write('{"schemaVersion": 1, "traceEvents": [')
-        first = True
-        for text in copies(loaded["traceEvents"], 1 << 20):
-            file.write(("" if first else ",\n") + text)
-            first = False
-            written += '"ph": "X"' in text
+        for number, text in enumerate(copies(source, 1 << 20)):
+            file.write((",\n" if number else "") + text)
+            if '"ph": "X"' not in text:
+                continue
+            written += 1
+            event = json.loads(text)
+            last = max(last, event["ts"] + event.get("dur", 0))
             if written >= events:
                 break
+        if one_step:
+            file.write(",\n" + json.dumps({**steps[0], "ts": first - 1, "dur": last - first + 2}))
         file.write("]}")
     return written
 
@@ -70,26 +77,41 @@ def descend(random_: random.Random, level: Json) -> str | None:
     return random_.choice(open_segments) if open_segments else None
 
 
-def measure(page: Page, asked: int, width: int, random_: random.Random) -> tuple[list[float], int]:
-    times: list[float] = []
-    largest = 0
+WORDS = ("linear", "a", "gemm", "nothing that is there")
+
+
+def measure(page: Page, asked: int, width: int, random_: random.Random) -> dict[str, list[tuple[float, int]]]:
+    """Seconds and bytes of each answer, by message."""
+    taken: dict[str, list[tuple[float, int]]] = {}
+
+    def ask(method: str, **params: Json) -> Json:
+        took, size, result = timed(page, method, **params)
+        taken.setdefault(method, []).append((took, size))
+        return result
+
     path: list[str] = []
     extent = page.ask("level", path=[], width=width)["extent"]
     for _ in range(asked):
         begin, end = random_window(random_, extent)
-        took, size, level = timed(page, "level", path=path, width=width, **{"from": begin, "to": end})
-        times.append(took)
-        largest = max(largest, size)
+        window = {"from": begin, "to": end}
+        level = ask("level", path=path, width=width, unfold=random_.random() < 0.2, **window)
+        ask("details", path=path)
+        ask("arrows", path=path, **(window if random_.random() < 0.5 else {}))
+        if random_.random() < 0.2:
+            ask("search", query=random_.choice(WORDS), limit=50)
+            ask("breakdown", metric=random_.choice(("time", "memory")))
+            ask("overview")
         segment = descend(random_, level)
         path = [*path, segment] if segment and random_.random() < 0.4 and len(path) < 12 else path if random_.random() < 0.7 else []
         extent = page.ask("level", path=path, width=1)["extent"]
-    return times, largest
+    return taken
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("trace", type=Path)
     arguments.add_argument("--events", type=int)
+    arguments.add_argument("--one-step", action="store_true")
     arguments.add_argument("--asked", type=int, default=500)
     arguments.add_argument("--width", type=int, default=1400)
     arguments.add_argument("--seed", type=int, default=1)
@@ -98,7 +120,7 @@ def main() -> None:
         trace = options.trace.resolve()
         if options.events:
             trace = Path(folder) / "large.json"
-            print(f"{write_repeated(options.trace, trace, options.events):,} events, {trace.stat().st_size / 1e6:.0f} MB")
+            print(f"{write_repeated(options.trace, trace, options.events, options.one_step):,} events, {trace.stat().st_size / 1e6:.0f} MB")
         with Server(Path(folder), str(trace)) as server:
             page = Page(server)
             begin = time.perf_counter()
@@ -106,11 +128,11 @@ def main() -> None:
             print(f"profile open {time.perf_counter() - begin:.2f} s after the page connected, {len(overview['steps'])} steps")
             first, size, level = timed(page, "level", path=[], width=options.width)
             print(f"first picture {first * 1000:.1f} ms, {size / 1000:.1f} kB, {len(level['tracks'])} tracks")
-            times, largest = measure(page, options.asked, options.width, random.Random(options.seed))
-            cuts = statistics.quantiles(times, n=100)
-            print(
-                f"{len(times)} windows: p50 {cuts[49] * 1000:.2f} ms, p99 {cuts[98] * 1000:.2f} ms, largest answer {largest / 1000:.1f} kB"
-            )
+            for method, answers in measure(page, options.asked, options.width, random.Random(options.seed)).items():
+                cuts = statistics.quantiles([took for took, _ in answers], n=100)
+                largest = max(size for _, size in answers)
+                p50, p99 = cuts[49] * 1000, cuts[98] * 1000
+                print(f"{method:10} {len(answers):5} asked: p50 {p50:.2f} ms, p99 {p99:.2f} ms, largest answer {largest / 1000:.1f} kB")
             page.close()
 
 

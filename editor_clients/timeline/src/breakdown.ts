@@ -89,10 +89,12 @@ const timeTitle = ({ rows }: Breakdown): string => (rows.some(({ kind }) => kind
 function title(metric: Metric, breakdown: Breakdown, state: State): string {
   const { total } = breakdown;
   if (metric === "time") return `${timeTitle(breakdown)} — ${time(total)}`;
-  const peak = state.overview?.memoryPeak;
-  const capacity = state.overview?.memoryCapacity;
-  const size = state.drill.length === 0 && peak !== undefined ? peak : total;
-  return `Memory${state.drill.length === 0 ? " at the peak" : ""} — ${bytes(size)}${capacity === undefined ? "" : ` of ${bytes(capacity)}`}`;
+  const { memoryPeak: peak, memoryCapacity: capacity } = state.overview ?? {};
+  const room = capacity === undefined ? "" : ` of ${bytes(capacity)}`;
+  if (state.drill.length > 0 || peak === undefined) return `Memory — ${bytes(total)}${room}`;
+  // What modules hold they need not hold at the same moment.
+  if (total > peak) return `Memory by module — ${bytes(total)}, at most ${bytes(peak)}${room} at once`;
+  return `Memory at the peak — ${bytes(peak)}${room}`;
 }
 
 function crumbs(state: State, store: Store): HTMLElement[] {

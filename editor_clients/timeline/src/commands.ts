@@ -1,10 +1,10 @@
 // What each command does: on the state, or by asking the server once (a line to show, a window to save).
 import { exact, time } from "./format";
 import type { Command } from "./keys";
-import { panned, zoomed } from "./layout";
 import type { Details, Match, Place, Span } from "./messages";
 import { viewOf } from "./needs";
 import { navigate, type Direction } from "./navigate";
+import { panned, scaleOf, zoomed } from "./scale";
 import { cursorOn, levelFor, nowUnder, shownLevels, underCursor, type Seen } from "./shown";
 import type { State } from "./state";
 import type { Store } from "./store";
@@ -85,7 +85,11 @@ export function createCommands(store: Store, transport: Transport, environment: 
   function zoomAt(depth: number, at: number, factor: number): void {
     const state = store.get();
     const level = levelAt(state, depth);
-    if (level !== undefined) setZoom(depth, zoomed(viewOf(level, state.view.zooms[depth]), level.extent, at, factor));
+    if (level === undefined) return;
+    const view = viewOf(level, state.view.zooms[depth]);
+    const gap = state.levels[depth]?.gap;
+    const isShort = scaleOf(view, 0, environment.width(), gap).gap !== undefined;
+    setZoom(depth, zoomed(view, level.extent, at, factor, isShort ? gap : undefined));
   }
 
   function panBy(depth: number, ns: number): void {

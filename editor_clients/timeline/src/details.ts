@@ -2,7 +2,7 @@
 import type { Commands } from "./commands";
 import { shortName } from "./columns";
 import { button, element } from "./dom";
-import { bytes, exact, percent, spoken, time } from "./format";
+import { bytes, exact, ofStep, spoken, time } from "./format";
 import type { Details, Evidence, Kernel, Place, Times, Verdict } from "./messages";
 import { blockWords, levelFor, underCursor, type Seen } from "./shown";
 import { selectedPath, samePath, type State } from "./state";
@@ -39,7 +39,10 @@ function rowsOf(details: Details): Row[] {
   return [
     ["span", time(details.duration), `${exact(details.duration)}, from ${exact(details.start)}`],
     ...rows,
-    ...(fold === undefined ? [] : [[`each of ${fold.count}`, `${time(fold.min)} · ${time(fold.median)} · ${time(fold.max)}`, "shortest, median, longest"] as const]),
+    ...(fold === undefined ? [] : [
+          [`each of ${fold.count}`, `${time(fold.min)} to ${time(fold.max)}`, "shortest and longest"] as const,
+          ["median of them", time(fold.median), exact(fold.median)] as const,
+        ]),
     ...(spread === undefined || spread.steps < 2 ? [] : [[`over ${spread.steps} steps`, `${time(spread.p10)} to ${time(spread.p90)}`, "10th and 90th percentile"] as const]),
     ...(["parameters", "gradients", "optimizer", "activations", "temporary"] as const).flatMap((what): Row[] => {
       const size = memory?.[what];
@@ -154,7 +157,7 @@ const times = (count: number): string => (count === 1 ? "once" : count === 2 ? "
 function detailsPart(details: Details, store: Store, commands: Commands): HTMLElement[] {
   const calls = details.kind === "step" || details.kind === "stage" ? [] : [`called ${times(details.calls)}`];
   const direction = ["", "backward", "recomputed in the backward"][details.direction] ?? "";
-  const dim = [details.class === undefined ? details.kind : "", direction, ...calls, ...(details.kind === "step" ? [] : [`${percent(details.share)} of the step`])];
+  const dim = [details.class === undefined ? details.kind : "", direction, ...calls, ...(details.kind === "step" ? [] : [ofStep(details.share)])];
   return [
     ...title(details.label, details.class, dim.filter((each) => each !== "").join(" · "), details.module ?? details.name),
     table(rowsOf(details)),

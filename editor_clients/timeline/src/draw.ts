@@ -1,7 +1,7 @@
 // Draws the levels with a pen: what stands where comes from layout.ts, colours from palette.ts.
 import type { Cursor } from "./address";
 import { kindOf, stageOf, wordings } from "./columns";
-import { axisUnit } from "./format";
+import { axisUnit, time } from "./format";
 import {
   AXIS_HEIGHT,
   connectorBetween,
@@ -11,7 +11,6 @@ import {
   PADDING,
   TEXT_PADDING,
   TRACK_HEIGHT,
-  toPixel,
   type LevelLayout,
   type Picture,
   type Rect,
@@ -19,6 +18,7 @@ import {
 import type { Arrow, BlockColumns, Path, Track } from "./messages";
 import { blend, isHatched, parseColour, stageColour, textOn, type Colours } from "./palette";
 import type { Pen } from "./pen";
+import { GAP_WIDTH, toPixel } from "./scale";
 
 export interface Marks {
   readonly path: Path; // the open blocks
@@ -116,6 +116,19 @@ function drawAxis(pen: Pen, level: LevelLayout, colours: Colours): void {
   });
 }
 
+// A gap that is shortened: a pale band with the time that it stands for.
+function drawGap(pen: Pen, level: LevelLayout, colours: Colours): void {
+  const { gap } = level.scale;
+  if (gap === undefined) return;
+  const x = toPixel(level.scale, gap[0]);
+  pen.rect(x, level.tracksTop - 3, GAP_WIDTH, level.tracksBottom - level.tracksTop + 5, colours.line, 0.35);
+  for (const edge of [x, x + GAP_WIDTH]) {
+    for (let y = level.tracksTop - 3; y < level.tracksBottom + 2; y += 2 * DASH) pen.line(edge, y, edge, y + DASH, colours.dim);
+  }
+  const text = labelThatFits([time(gap[1] - gap[0])], GAP_WIDTH - 4, pen.measure);
+  pen.text(x + (GAP_WIDTH - pen.measure(text)) / 2, level.axisTop + AXIS_HEIGHT / 2, text, colours.text);
+}
+
 function drawNames(pen: Pen, level: LevelLayout, picture: Picture, colours: Colours): void {
   const title = labelThatFits([level.title], picture.width - 2 * PADDING, pen.measure);
   pen.text(PADDING, level.titleTop + 9, title, colours.text, "bold");
@@ -209,6 +222,7 @@ function drawConnector(pen: Pen, above: LevelLayout, below: LevelLayout, colours
 function drawNote(pen: Pen, level: LevelLayout, marks: Marks, picture: Picture, colours: Colours): void {
   const more = level.level?.moreTracks ?? 0;
   const parts = [
+    ...(level.scale.gap === undefined ? [] : [`${time(level.scale.gap[1] - level.scale.gap[0])} without work of this block, drawn short`]),
     ...(more > 0 ? [`${more} more tracks, less busy than these`] : []),
     ...(marks.cursor?.depth === level.depth && marks.note !== "" ? [marks.note] : []),
   ];
@@ -230,6 +244,7 @@ export function drawPicture(pen: Pen, picture: Picture, marks: Marks, colours: C
     for (const { track, top } of level.tracks) {
       if (track !== undefined && top < seen[1] && top + TRACK_HEIGHT > seen[0]) drawTrack(pen, track, top, level, colours, ink);
     }
+    drawGap(pen, level, colours);
     drawNames(pen, level, picture, colours);
     if (depth === 0 && level.level !== undefined && marks.stepEnd !== undefined) drawStepEnd(pen, level, marks.stepEnd, colours);
     drawMarks(pen, level, marks, colours);

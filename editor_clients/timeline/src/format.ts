@@ -37,6 +37,9 @@ export function percent(share: number): string {
   return `${value >= 10 || value === 0 ? Math.round(value) : value.toFixed(1)} %`;
 }
 
+// A part of the step's wall time. The device may be busy for longer than the host takes: nobody believes 103 %.
+export const ofStep = (share: number): string => (share > 1.005 ? `as long as ${digits(share)} steps` : `${percent(share)} of the step`);
+
 // The numbers of an axis share one unit, told once, and as many decimals as tell neighbouring ticks apart.
 export interface AxisUnit {
   readonly unit: string;

@@ -1,7 +1,8 @@
 // Where everything on the canvas stands: levels one below the other, their axes, tracks, rectangles, labels that fit, connectors. Pure; in
 // CSS pixels of the whole picture, of which the screen may show a part.
-import { bisectRight, ticks, tickStep } from "d3-array";
+import { bisectRight, range, tickStep } from "d3-array";
 import type { BlockColumns, Level, Span, Track } from "./messages";
+import { nsPerPixel, scaleOf, toPixel, toTime, type Scale } from "./scale";
 
 export const TRACK_HEIGHT = 28;
 export const TRACK_GAP = 6;
@@ -18,6 +19,7 @@ export interface ShownLevel {
   readonly title: string;
   readonly level: Level | undefined; // undefined: still loading
   readonly view: Span; // what the width stands for; [0, 1] while loading
+  readonly gap?: Span | undefined; // of the level: time in which nothing of it happens
 }
 
 export interface TrackLayout {
@@ -46,16 +48,6 @@ export interface Picture {
   readonly levels: readonly LevelLayout[];
 }
 
-// Nanoseconds to pixels and back, on one axis.
-export interface Scale {
-  readonly view: Span;
-  readonly left: number;
-  readonly width: number;
-}
-
-export const toPixel = ({ view, left, width }: Scale, ns: number): number => left + ((ns - view[0]) / (view[1] - view[0])) * width;
-export const toTime = ({ view, left, width }: Scale, x: number): number => view[0] + ((x - left) / width) * (view[1] - view[0]);
-
 // Room for the names of tracks: a part of a narrow page, enough for "GPU 0 stream 7" on a wide one.
 export const nameWidth = (width: number): number => Math.round(Math.min(136, Math.max(24, width * 0.14)));
 
@@ -65,14 +57,14 @@ export function layoutPicture(shown: readonly ShownLevel[], width: number): Pict
   const left = PADDING + nameWidth(width);
   const levels: LevelLayout[] = [];
   let top = PADDING;
-  for (const [depth, { title, level, view }] of shown.entries()) {
+  for (const [depth, { title, level, view, gap }] of shown.entries()) {
     const axisTop = top + TITLE_HEIGHT;
     const tracksTop = axisTop + AXIS_HEIGHT;
     const rows = level === undefined ? Array.from({ length: SKELETON_TRACKS }, () => undefined) : level.tracks;
     const tracks = rows.map((track, row) => ({ track, top: tracksTop + row * (TRACK_HEIGHT + TRACK_GAP) }));
     const tracksBottom = tracksTop + Math.max(1, rows.length) * (TRACK_HEIGHT + TRACK_GAP) - TRACK_GAP;
     const bottom = tracksBottom + NOTE_HEIGHT;
-    const scale = { view, left, width: trackWidth(width) };
+    const scale = scaleOf(view, left, trackWidth(width), gap);
     levels.push({ depth, title, titleTop: top, axisTop, tracksTop, tracks, tracksBottom, bottom, scale, level });
     top = bottom + CONNECTOR_HEIGHT - NOTE_HEIGHT;
   }
@@ -97,12 +89,12 @@ export function firstSeen(blocks: BlockColumns, from: number): number {
 // The seen blocks as rectangles, cut at the edges of the view, exact to a fraction of a pixel.
 export function layoutTrack(blocks: BlockColumns, scale: Scale): Rect[] {
   const [from, to] = scale.view;
-  const perNs = scale.width / (to - from);
   const rects: Rect[] = [];
   for (let index = firstSeen(blocks, from); index < blocks.start.length && blocks.start[index]! < to; index++) {
     const start = Math.max(from, blocks.start[index]!);
     const until = Math.min(to, end(blocks, index));
-    rects.push({ index, x: scale.left + (start - from) * perNs, width: Math.max(0, until - start) * perNs });
+    const x = toPixel(scale, start);
+    rects.push({ index, x, width: Math.max(0, toPixel(scale, until) - x) });
   }
   return rects;
 }
@@ -127,11 +119,14 @@ export interface Tick {
   readonly ns: number;
 }
 
-// Round times about TICK_DISTANCE apart, and the distance between two of them.
+// Round times about TICK_DISTANCE apart, and the distance between two of them; none in a shortened gap.
 export function layoutAxis(scale: Scale): { ticks: readonly Tick[]; step: number } {
-  const count = Math.max(1, Math.round(scale.width / TICK_DISTANCE));
-  const times = ticks(scale.view[0], scale.view[1], count);
-  return { step: tickStep(scale.view[0], scale.view[1], count), ticks: times.map((ns) => ({ ns, x: toPixel(scale, ns) })) };
+  const { view, gap } = scale;
+  const seen = nsPerPixel(scale) * scale.width;
+  const step = tickStep(0, seen, Math.max(1, Math.round(scale.width / TICK_DISTANCE)));
+  const sides: readonly Span[] = gap === undefined ? [view] : [[view[0], gap[0]], [gap[1], view[1]]];
+  const times = sides.flatMap(([from, to]) => range(Math.ceil(from / step), Math.floor(to / step) + 1).map((tick) => tick * step));
+  return { step, ticks: times.map((ns) => ({ ns, x: toPixel(scale, ns) })) };
 }
 
 export interface Connector {
@@ -164,23 +159,4 @@ export function labelThatFits(wordings: readonly string[], room: number, measure
   const shortest = wordings.at(-1) ?? "";
   const most = Math.floor((room / measure(shortest)) * shortest.length) - 1;
   return most >= 3 ? `${shortest.slice(0, most)}…` : "";
-}
-
-// A view that keeps the time at `at` where it is while the span changes by `factor`; never finer than a nanosecond, never wider than the extent.
-export function zoomed(view: Span, extent: Span, at: number, factor: number): Span {
-  const whole = extent[1] - extent[0];
-  const span = Math.min(whole, Math.max(Math.min(whole, MIN_SPAN), (view[1] - view[0]) * factor));
-  const share = (at - view[0]) / (view[1] - view[0]);
-  return within([at - share * span, at - share * span + span], extent);
-}
-
-const MIN_SPAN = 20; // ns: finer than any clock of a trace
-
-export const panned = (view: Span, extent: Span, by: number): Span => within([view[0] + by, view[1] + by], extent);
-
-// Moved into the extent, the span kept.
-function within([from, to]: Span, extent: Span): Span {
-  const span = Math.min(to - from, extent[1] - extent[0]);
-  const start = Math.min(Math.max(from, extent[0]), extent[1] - span);
-  return [start, start + span];
 }

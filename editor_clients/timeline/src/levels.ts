@@ -4,10 +4,11 @@
 import type { Commands } from "./commands";
 import { drawPicture, type Marks } from "./draw";
 import { element } from "./dom";
-import { exact, percent, time } from "./format";
-import { AXIS_HEIGHT, hitBlock, layoutPicture, toTime, trackWidth, TRACK_HEIGHT, type LevelLayout, type Picture } from "./layout";
+import { exact, ofStep, time } from "./format";
+import { AXIS_HEIGHT, hitBlock, layoutPicture, trackWidth, TRACK_HEIGHT, type LevelLayout, type Picture } from "./layout";
 import { readColours, type Colours } from "./palette";
 import { canvasPen } from "./pen";
+import { nsPerPixel, toTime } from "./scale";
 import { blockWords, seenBlock, shownLevels, type Seen } from "./shown";
 import type { State } from "./state";
 import type { Store } from "./store";
@@ -44,7 +45,7 @@ function arrowNote(state: State): string {
   const names = [...new Set(arrows.map(({ name }) => name))];
   const shown = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
   const delay = [...new Set([delays[0]!, delays.at(-1)!].map(time))].join(" to ");
-  const all = state.arrows!.total > arrows.length ? `the first ${arrows.length} of ${state.arrows!.total} launches · ` : "";
+  const all = state.arrows!.total > arrows.length ? `${arrows.length} of ${state.arrows!.total} launches · ` : "";
   return `${all}launch to start ${delay} · ${shown}`;
 }
 
@@ -149,7 +150,7 @@ export function createLevels(store: Store): Levels {
     const step = stepWall();
     tip.classList.toggle("shown", seen !== undefined && drag?.moved !== true);
     if (seen === undefined) return;
-    const share = step === undefined || step === 0 ? "" : ` · ${percent(seen.duration / step)} of the step`;
+    const share = step === undefined || step === 0 ? "" : ` · ${ofStep(seen.duration / step)}`;
     const what = [seen.kind, seen.kind === "idle" ? "" : seen.stage.replaceAll("_", " "), ["", "backward", "recomputed"][seen.direction] ?? ""];
     tip.replaceChildren(
       element("b", { text: blockWords(seen) }),
@@ -183,10 +184,7 @@ export function createLevels(store: Store): Levels {
       tip.classList.remove("shown");
     }
     const level = drag.depth === undefined ? undefined : picture.levels[drag.depth];
-    if (level !== undefined) {
-      const { view, width: pixels } = level.scale;
-      commands?.panBy(level.depth, ((drag.lastX - event.clientX) / pixels) * (view[1] - view[0]));
-    }
+    if (level !== undefined) commands?.panBy(level.depth, (drag.lastX - event.clientX) * nsPerPixel(level.scale));
     drag.lastX = event.clientX;
     pane.scrollTop = drag.scroll - (event.clientY - drag.y);
   }
@@ -226,11 +224,10 @@ export function createLevels(store: Store): Levels {
       if (hit === undefined) return; // beside the tracks the wheel scrolls
       const unit = event.deltaMode === 0 ? 1 : WHEEL_LINE;
       const [dx, dy] = event.shiftKey ? [event.deltaY + event.deltaX, 0] : [event.deltaX, event.deltaY];
-      const { view, width: pixels } = hit.level.scale;
       const whole = store.get().view.zooms[hit.depth] === undefined;
       if (whole && dy > 0 && !event.ctrlKey) return; // nothing left to zoom out of: scrolls
       event.preventDefault();
-      if (Math.abs(dx) > Math.abs(dy)) commands?.panBy(hit.depth, ((dx * unit) / pixels) * (view[1] - view[0]));
+      if (Math.abs(dx) > Math.abs(dy)) commands?.panBy(hit.depth, dx * unit * nsPerPixel(hit.level.scale));
       else commands?.zoomAt(hit.depth, hit.at, Math.exp(dy * unit * WHEEL_ZOOM));
       hovered(event);
     },

@@ -267,7 +267,7 @@ export interface Requests {
     result: Level;
   };
   "hotlens/timeline/details": { params: Where & { readonly path: Path }; result: Details };
-  "hotlens/timeline/arrows": { params: Where & { readonly path: Path }; result: Arrows };
+  "hotlens/timeline/arrows": { params: Where & { readonly path: Path; readonly from?: number; readonly to?: number }; result: Arrows };
   "hotlens/timeline/search": { params: Where & { readonly query: string; readonly limit?: number }; result: Matches };
   "hotlens/timeline/breakdown": {
     params: Where & { readonly metric: Metric; readonly module?: string; readonly limit?: number };

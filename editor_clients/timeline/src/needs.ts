@@ -1,6 +1,7 @@
 // What the page has to ask for, as a function of its state: a request per slot, gone from the list once its answer is in the state.
 import type { View } from "./address";
-import type { Breakdown, Level, Method, Metric, Params, Result, Span } from "./messages";
+import type { Breakdown, Level, Method, Metric, Params, Path, Result, Span } from "./messages";
+import { finePixels, scaleOf } from "./scale";
 import { breakdownKey, moduleKey, samePath, selectedPath, type Action, type LoadedLevel, type State } from "./state";
 
 export interface Need<M extends Method = Method> {
@@ -19,6 +20,7 @@ const MOST_WIDTH = 8192; // pixels, of the protocol
 const ROWS = 40; // of a breakdown: more are below a pixel
 const PARTS_SHOWN = 12; // rows of a breakdown whose own rows are shown below them
 const SEARCH_LIMIT = 50;
+const FEWER_ARROWS = 3; // times the view: a window so much wider spends too many of its arrows outside
 const COARSER = 0.99; // a level this much coarser than the screen still counts as fine
 
 export const viewOf = (level: Level, zoom: Span | undefined): Span => zoom ?? level.extent;
@@ -59,17 +61,18 @@ function levelNeeds(state: State, width: number): Need[] {
   const { path, zooms, unfold } = state.view;
   const needs: Need[] = [];
   for (let depth = 0; depth <= path.length; depth++) {
-    const { whole, part } = state.levels[depth] ?? {};
+    const { whole, part, gap } = state.levels[depth] ?? {};
     const params = { ...about(state.view), path: path.slice(0, depth), ...(unfold ? { unfold } : {}) };
     const [slot, told] = [`level ${depth}`, true];
-    if (whole === undefined || (zooms[depth] === undefined && !isFine(whole, whole.level.extent, width))) {
-      const done = (level: Level): Action => ({ type: "level", depth, whole: true, loaded: { level, width, unfold } });
-      needs.push(need({ slot, depth, told, method: "hotlens/timeline/level", params: { ...params, width }, done }));
+    const zoom = zooms[depth];
+    const pixels = whole === undefined ? width : Math.min(MOST_WIDTH, finePixels(scaleOf(zoom ?? whole.level.extent, 0, width, gap)));
+    if (whole === undefined || (zoom === undefined && !isFine(whole, whole.level.extent, pixels))) {
+      const done = (level: Level): Action => ({ type: "level", depth, whole: true, loaded: { level, width: pixels, unfold } });
+      needs.push(need({ slot, depth, told, method: "hotlens/timeline/level", params: { ...params, width: pixels }, done }));
       continue;
     }
-    const zoom = zooms[depth];
-    if (zoom === undefined || isFine(whole, zoom, width) || isFine(part, zoom, width)) continue;
-    const window = windowFor(zoom, whole.level.extent, width);
+    if (zoom === undefined || isFine(whole, zoom, pixels) || isFine(part, zoom, pixels)) continue;
+    const window = windowFor(zoom, whole.level.extent, pixels);
     const done = (level: Level): Action => ({ type: "level", depth, whole: false, loaded: { level, width: window.width, unfold } });
     needs.push(need({ slot, depth, told, method: "hotlens/timeline/level", params: { ...params, ...window }, done }));
   }
@@ -85,12 +88,36 @@ function selectionNeeds(state: State): Need[] {
     const done = (details: Result<"hotlens/timeline/details">): Action => ({ type: "details", details: { ...details, path } });
     needs.push(need({ slot: "details", method: "hotlens/timeline/details", params: { profile, step, path }, done }));
   }
-  const wantsArrows = state.overview?.hasDevice === true && path.length > 0;
-  if (wantsArrows && (state.arrows === undefined || !samePath(state.arrows.path, path))) {
-    const done = (arrows: Result<"hotlens/timeline/arrows">): Action => ({ type: "arrows", path, arrows });
-    needs.push(need({ slot: "arrows", method: "hotlens/timeline/arrows", params: { profile, step, path }, done }));
-  }
+  if (state.overview?.hasDevice === true && path.length > 0) needs.push(...arrowNeeds(state, { profile, step, path }));
   return needs;
+}
+
+// The part of a view that lies within the extent: an address may say anything.
+function inside(view: Span | undefined, extent: Span): Span | undefined {
+  if (view === undefined) return undefined;
+  const part: Span = [Math.max(view[0], extent[0]), Math.min(view[1], extent[1])];
+  return part[0] < part[1] ? part : undefined;
+}
+
+// Whether the arrows at hand are those of the view: all of them, or as many of it as an answer holds.
+export function showsArrows({ arrows, total, window }: NonNullable<State["arrows"]>, view: Span | undefined): boolean {
+  const all = total === arrows.length;
+  if (view === undefined) return window === undefined;
+  if (window === undefined) return all;
+  return covers(window, view) && (all || window[1] - window[0] <= FEWER_ARROWS * (view[1] - view[0]));
+}
+
+function arrowNeeds(state: State, about: { readonly profile: string; readonly step: number; readonly path: Path }): Need[] {
+  const depth = state.view.cursor?.depth ?? 0;
+  const { arrows } = state;
+  const extent = state.levels[depth]?.whole?.level.extent;
+  const zoom = extent === undefined ? undefined : inside(state.view.zooms[depth], extent);
+  if (arrows !== undefined && samePath(arrows.path, about.path) && showsArrows(arrows, zoom)) return [];
+  const window = zoom === undefined ? undefined : windowFor(zoom, extent!, 1);
+  const seen: { window?: Span } = window === undefined ? {} : { window: [window.from, window.to] };
+  const done = (arrows: Result<"hotlens/timeline/arrows">): Action => ({ type: "arrows", path: about.path, ...seen, arrows });
+  const params = { ...about, ...(window === undefined ? {} : { from: window.from, to: window.to }) };
+  return [need({ slot: "arrows", method: "hotlens/timeline/arrows", params, done })];
 }
 
 function searchNeeds(state: State): Need[] {

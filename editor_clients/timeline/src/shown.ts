@@ -25,7 +25,8 @@ export function shownLevels(state: State, width: number): ShownLevel[] {
   const index = state.overview?.steps[step ?? 0]?.index ?? step ?? 0;
   return Array.from({ length: path.length + 1 }, (_, depth) => {
     const level = levelFor(state.levels[depth], zooms[depth], width);
-    return { title: titleOf(level, depth, index), level, view: level === undefined ? [0, 1] : viewOf(level, zooms[depth]) };
+    const view: Span = level === undefined ? [0, 1] : viewOf(level, zooms[depth]);
+    return { title: titleOf(level, depth, index), level, view, gap: state.levels[depth]?.gap };
   });
 }
 

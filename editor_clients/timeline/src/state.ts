@@ -13,6 +13,7 @@ import type {
   Profiles,
   Span,
 } from "./messages";
+import { gapOf } from "./scale";
 import type { Connection } from "./transport";
 
 // A level as it arrived, with the width in pixels it was asked for: how fine it is.
@@ -26,6 +27,7 @@ export interface LoadedLevel {
 export interface LevelData {
   readonly whole?: LoadedLevel;
   readonly part?: LoadedLevel;
+  readonly gap?: Span | undefined; // of the whole level: what the axis shortens
 }
 
 export interface Search {
@@ -48,7 +50,7 @@ export interface State {
   readonly overview?: Overview;
   readonly levels: readonly (LevelData | undefined)[];
   readonly details?: Details;
-  readonly arrows?: Arrows & { readonly path: Path };
+  readonly arrows?: Arrows & { readonly path: Path; readonly window?: Span }; // no window: of the whole block
   readonly search: Search;
   readonly drill: readonly Drill[]; // the opened rows of the breakdown, from the root
   readonly breakdowns: Readonly<Record<string, Breakdown>>; // by breakdownKey
@@ -85,7 +87,7 @@ export type Action =
   | { readonly type: "overview"; readonly overview: Overview }
   | { readonly type: "level"; readonly depth: number; readonly whole: boolean; readonly loaded: LoadedLevel }
   | { readonly type: "details"; readonly details: Details }
-  | { readonly type: "arrows"; readonly path: Path; readonly arrows: Arrows }
+  | { readonly type: "arrows"; readonly path: Path; readonly window?: Span; readonly arrows: Arrows }
   | { readonly type: "matches"; readonly query: string; readonly matches: Matches }
   | { readonly type: "breakdown"; readonly key: string; readonly breakdown: Breakdown }
   | { readonly type: "comparison"; readonly key: string; readonly comparison: Comparison }
@@ -207,7 +209,7 @@ function withLevel(state: State, action: Action & { type: "level" }): State {
   const wanted = fits(view.step, step) && fits(view.profile, profile) && loaded.unfold === view.unfold;
   if (!wanted || !samePath(path, view.path.slice(0, depth)) || depth > view.path.length) return state;
   const levels = state.levels.slice();
-  levels[depth] = { ...levels[depth], ...(whole ? { whole: loaded } : { part: loaded }) };
+  levels[depth] = { ...levels[depth], ...(whole ? { whole: loaded, gap: gapOf(loaded.level) } : { part: loaded }) };
   const shown = view.profile === profile && view.step === step ? view : { ...view, profile, step };
   return { ...state, view: shown, levels: Array.from(levels) };
 }
@@ -239,7 +241,7 @@ export function reduce(state: State, action: Action): State {
     case "details":
       return { ...state, details: action.details };
     case "arrows":
-      return { ...state, arrows: { ...action.arrows, path: action.path } };
+      return { ...state, arrows: { ...action.arrows, path: action.path, ...(action.window === undefined ? {} : { window: action.window }) } };
     case "matches":
       return { ...state, search: { ...state.search, answer: { ...action.matches, query: action.query }, at: -1 } };
     case "breakdown":

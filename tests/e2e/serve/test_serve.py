@@ -111,6 +111,30 @@ def test_arrows_join_launch_and_kernel(page: Page) -> None:
     assert page.ask("arrows", path=kernel)["arrows"] == [first]
 
 
+def test_arrows_are_those_of_the_window(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.add("user_annotation", "ProfilerStep#0", 0, 10_000)
+    for number in range(450):
+        trace.add("cpu_op", "aten::mm", 10 + number * 20, 10)
+        trace.launch("gemm", 12 + number * 20, 25 + number * 20, 5)
+    trace.write(tmp_path / "t.json")
+    with Server(tmp_path, "t.json") as running:
+        page = Page(running, Origin=f"http://{running.host}")
+        whole = page.ask("arrows", path=["forward"])
+        part = page.ask("arrows", path=["forward"], **{"from": 5_000_000, "to": 5_400_000})
+        nothing = page.ask("arrows", path=["forward"], **{"from": 9_900_000, "to": 9_990_000})
+        page.close()
+    starts = [arrow["start"] for arrow in whole["arrows"]]
+    assert whole["total"] == 450
+    assert 100 < len(starts) <= 200
+    assert starts == sorted(starts)
+    assert starts[-1] > 8_000_000  # of the whole block, not its beginning
+    seen = [n for n in range(450) if 5000 <= 25 + 20 * n <= 5400 or 5000 <= 12 + 20 * n <= 5400]
+    assert part["total"] == len(part["arrows"]) == len(seen)
+    assert [arrow["start"] for arrow in part["arrows"]] == [25_000 + 20_000 * n for n in seen]
+    assert nothing == {"arrows": [], "total": 0}
+
+
 def test_search_looks_at_the_whole_tree(page: Page) -> None:
     found = page.ask("search", query="LINEAR")
     assert [match["kind"] for match in found["matches"]] == ["module"] * 4 + ["operator"]

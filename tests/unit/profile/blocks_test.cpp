@@ -1,6 +1,7 @@
 #include "annotator/profile/blocks.h"
 
 #include <map>
+#include <set>
 
 #include "tests/unit/catch.h"
 #include "tests/unit/profile/fixture.h"
@@ -172,6 +173,65 @@ TEST_CASE("names of 10 kB are cut between characters, in labels and in paths") {
     CHECK(segment_of(*blocks, child).size() <= 100);
     CHECK(find_block(*blocks, path_of(*blocks, child)) == child);
   }
+}
+
+// Everything below the block, folds left out, by walking there.
+std::vector<std::uint32_t> walked(const Blocks& blocks, std::uint32_t block) {
+  std::vector<std::uint32_t> found = blocks.blocks[block].kind == Kind::fold ? folded(blocks, block) : std::vector{block};
+  for (std::size_t at = 0; at < found.size(); ++at) {
+    for (const std::uint32_t child : blocks.below(found[at])) {
+      if (blocks.blocks[child].kind != Kind::earlier) found.push_back(child);
+    }
+  }
+  return found;
+}
+
+bool is_work(Kind kind) {
+  return kind == Kind::kernel || kind == Kind::copy || kind == Kind::communication;
+}
+
+// Microseconds in which any of the work runs.
+Ns union_of(const Blocks& blocks, const std::vector<std::uint32_t>& below) {
+  std::set<std::int64_t> busy;
+  for (const std::uint32_t at : below) {
+    if (!is_work(blocks.blocks[at].kind)) continue;
+    const timeline::Work& work = blocks.annotated->account.work[blocks.blocks[at].id];
+    for (Ns now = work.start; now < work.end; now += us(1)) busy.insert(now.count());
+  }
+  return us(static_cast<std::int64_t>(busy.size()));
+}
+
+TEST_CASE("what the index says of a subtree is what a walk through it finds") {
+  const auto seed = static_cast<unsigned>(GENERATE(range(1, 30)));
+  CAPTURE(seed);
+  const auto annotated = annotated_of(RandomTrace(seed).draw());
+  const auto blocks = blocks_of(annotated, 1);
+  const BlockIndex& index = blocks->index;
+  for (std::uint32_t block = 0; block < blocks->blocks.size(); ++block) {
+    CAPTURE(block);
+    const std::vector<std::uint32_t> below = walked(*blocks, block);
+    CHECK(index.device[block] == union_of(*blocks, below));
+    std::map<std::pair<std::uint32_t, Kind>, std::int64_t> calls;
+    Ns host{}, own{};
+    for (const std::uint32_t at : below) {
+      const Block& of = blocks->blocks[at];
+      CHECK(index.ranks[block].hold(index.ranks[at].begin));
+      ++calls[{of.label, of.kind}];
+      const std::uint32_t parent = of.parent == kNoBlock ? kStepBlock : of.parent;
+      const Block& around = blocks->blocks[blocks->blocks[parent].kind == Kind::fold ? blocks->blocks[parent].parent : parent];
+      if (of.kind == Kind::op && (around.kind != Kind::op || at == block)) host += of.host;
+    }
+    for (const BlockIndex::Name& name : index.names) {
+      const BlockIndex::Sum sum = index.sum(name, index.ranks[block]);
+      const bool between = name.kind == Kind::idle;  // the time between the members of a fold is the fold's
+      if (!between) CHECK(sum.calls == calls[{name.label, name.kind}]);
+      if (name.kind == Kind::op) own += sum.own;
+      CHECK(index.named(name.kind, name.label) == &name);
+    }
+    // Own times of operators add up to the time of the outermost ones.
+    if (blocks->blocks[block].kind == Kind::step || blocks->blocks[block].kind == Kind::module) CHECK(own == host);
+  }
+  CHECK(index.named(Kind::step, blocks->labels) == nullptr);
 }
 
 TEST_CASE("in random traces every block is as wide as its events") {

@@ -60,6 +60,12 @@ function M.time(ns)
   return ('%d ns'):format(ns)
 end
 
+--- A part of the step's time. The device may be busy for longer than the host takes: nobody believes 103 %.
+---@param share number
+function M.of_step(share)
+  return share > 1.005 and ('as long as %.2f steps'):format(share) or ('%.1f %% of the step'):format(100 * share)
+end
+
 --- Text without control characters, line ends or tabs.
 ---@param text string
 function M.clean(text)

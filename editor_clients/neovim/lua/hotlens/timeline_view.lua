@@ -63,7 +63,7 @@ local function foot()
   local block, track = block_at(state.cursor)
   if block then
     local step = state.levels[1].block.duration
-    local share = step > 0 and (' · %.1f %% of the step'):format(100 * block.duration / step) or ''
+    local share = step > 0 and ' · ' .. text.of_step(block.duration / step) or ''
     table.insert(lines, ('▸ %s · %s · %s%s · %s'):format(text.name(block), block.kind, text.time(block.duration), share, track.name))
     if state.details then vim.list_extend(lines, details_lines(state.details)) end
   elseif state.overview and state.overview.verdict then

@@ -4,6 +4,8 @@ import { START } from "../address";
 import { readFirst, withFirst, type FirstAnswers } from "../first";
 import { needs } from "../needs";
 import { initialState } from "../state";
+import { createStore } from "../store";
+import type { Transport } from "../transport";
 import { levelOf, trackOf } from "./fixtures";
 
 const FIRST: FirstAnswers = {
@@ -33,4 +35,29 @@ test("an address that names something else is followed, and only what is missing
 test("a page without first answers asks for everything", () => {
   assert.deepEqual([readFirst(""), readFirst(null), readFirst(undefined)], [undefined, undefined, undefined]);
   assert.deepEqual(needs(withFirst(initialState(START), undefined), 1000).map(({ slot }) => slot), ["profiles", "overview", "level 0"]);
+});
+
+test("whenever the connection opens, the profiles are asked for again: what changed meanwhile was not told", async () => {
+  const asked: string[] = [];
+  const transport: Transport = {
+    request: (method) => {
+      asked.push(method);
+      return method === "hotlens/timeline/profiles" ? Promise.resolve(FIRST.profiles as never) : new Promise(() => undefined);
+    },
+    onNotification: () => undefined,
+    onConnection: () => undefined,
+  };
+  const store = createStore(withFirst(initialState(START), FIRST), transport);
+  store.setWidth(1000);
+  const lists = async (): Promise<number> => {
+    await new Promise((resolve) => setTimeout(resolve));
+    return asked.filter((method) => method.endsWith("profiles")).length;
+  };
+  assert.equal(await lists(), 0);
+  transport.onConnection("open");
+  assert.equal(await lists(), 1);
+  transport.onConnection("lost");
+  transport.onConnection("open");
+  assert.equal(await lists(), 2);
+  assert.equal(store.get().overview, FIRST.overview, "what is shown stays");
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { connectorBetween, firstSeen, hitBlock, labelThatFits, layoutAxis, layoutPicture, layoutTrack, panned, toPixel, toTime, zoomed } from "../layout";
+import { connectorBetween, firstSeen, hitBlock, labelThatFits, layoutAxis, layoutPicture, layoutTrack } from "../layout";
+import { panned, toPixel, toTime, zoomed } from "../scale";
 import type { Span } from "../messages";
 import { columns, levelOf, random, trackOf, type SimpleBlock } from "./fixtures";
 

@@ -219,3 +219,31 @@ test("random actions leave a state that the page can draw", () => {
     }
   }
 });
+
+test("arrows are asked for by window where a block has more than an answer holds", () => {
+  const device: Overview = { ...OVERVIEW, hasDevice: true };
+  const at = (zooms: readonly (Span | undefined)[]): View => ({ ...START, zooms, cursor: { depth: 0, segment: "forward" } });
+  const listed = (view: View): State => play(initialState(view), { type: "profiles", profiles: PROFILES }, { type: "overview", overview: device }, loaded(0, []));
+  const asked = (state: State) => needs(state, 1000).find(({ slot }) => slot === "arrows")?.params as { from?: number; to?: number } | undefined;
+  const answer = (total: number, window?: Span): Action => ({
+    type: "arrows", path: ["forward"], ...(window === undefined ? {} : { window }),
+    arrows: { total, arrows: Array.from({ length: Math.min(total, 2) }, () => ({ launchTrack: "a", launch: 1, deviceTrack: "b", start: 2, end: 3, name: "k", delay: 1 })) },
+  });
+  assert.equal(asked(listed(at([])))?.from, undefined);
+  const [few, many] = [play(listed(at([])), answer(2)), play(listed(at([])), answer(50))];
+  assert.equal(asked(few) ?? asked(many), undefined);
+  const zoom: Action = { type: "zoom", depth: 0, span: [400, 500] };
+  assert.equal(asked(play(few, zoom)), undefined, "all of them are known");
+  const inside = asked(play(many, zoom))!;
+  assert.deepEqual([inside.from, inside.to], [350, 550]);
+  const zoomed = play(many, zoom, answer(50, [350, 550]));
+  assert.equal(asked(zoomed), undefined);
+  assert.ok(asked(play(zoomed, { type: "zoom", depth: 0, span: [540, 600] })) !== undefined, "panned out of the window");
+  assert.ok(asked(play(zoomed, { type: "zoom", depth: 0 })) !== undefined, "the whole block again");
+  for (const odd of [[-1e9, 1e9], [5000, 6000], [-5, 20]] as Span[]) {
+    const state = listed(at([odd]));
+    const params = asked(state);
+    const window: Span | undefined = params?.from === undefined ? undefined : [params.from, params.to!];
+    assert.equal(asked(play(state, answer(50, window))), undefined, `asks for ever at ${odd}`);
+  }
+});
