@@ -179,8 +179,13 @@ Arrows arrows_of(const Blocks& blocks, std::uint32_t block, Ns from, Ns to) {
   const profile::BlockIndex::Ranks below = index.ranks[launch ? of.parent : block];
   const bool all = from <= of.first && to >= of.last;
   const auto seen = [&](Ns at) { return at >= from && at <= to; };
+  // Work begins after its launch, so what began before the window was launched before it.
+  const auto work_from = annotated.account.work.begin() + index.first_work;
+  const auto first = all ? work_from
+                         : std::lower_bound(work_from, work_from + static_cast<std::ptrdiff_t>(index.work_block.size()), from,
+                                            [&](const timeline::Work& work, Ns time) { return work.start - blocks.start < time; });
   std::vector<std::uint32_t> found;
-  for (const std::uint32_t at : index.work_block) {
+  for (const std::uint32_t at : std::span(index.work_block).subspan(static_cast<std::size_t>(first - work_from))) {
     if (at == profile::kNoBlock || !below.hold(index.ranks[at].begin)) continue;
     const timeline::Work& work = annotated.account.work[blocks.blocks[at].id];
     if (work.launch == kNoNode || (launch && work.launch != node)) continue;

@@ -1,7 +1,7 @@
 // Two profiles side by side, aligned by module: what became faster, slower, new or gone, beyond the noise of the steps.
 import { button, element } from "./dom";
 import { percent, signedTime, time } from "./format";
-import type { Change, CompareRow, ProfileSummary } from "./messages";
+import type { Change, CompareRow, Comparison, ProfileSummary } from "./messages";
 import { moduleKey, type State } from "./state";
 import type { Store } from "./store";
 
@@ -47,6 +47,15 @@ function row(each: CompareRow, depth: number, most: number, state: State, store:
   return [line, ...parts.flatMap((part) => row(part, depth + 1, most, state, store))];
 }
 
+// What all of it comes to: the first question of who compares.
+function wholeStep({ before: { stepNs: before }, after: { stepNs: after } }: Comparison): HTMLElement[] {
+  if (before === undefined || after === undefined || before === 0) return [];
+  const by = after - before;
+  const change = by === 0 ? "= same" : `${by < 0 ? SIGNS.faster : SIGNS.slower} ${signedTime(by)} (${by < 0 ? "−" : "+"}${percent(Math.abs(by) / before)})`;
+  const texts = ["the step", time(before), time(after), change, ""];
+  return [element("tr", { class: "whole", title: "medians of the steps, idle time included" }, ...texts.map((text) => element("td", { text })))];
+}
+
 const nameOf = (profile: ProfileSummary): string => profile.source.split(/[\\/]/).at(-1) || profile.id;
 
 export function renderCompare(state: State, store: Store): HTMLElement[] {
@@ -59,6 +68,6 @@ export function renderCompare(state: State, store: Store): HTMLElement[] {
   const head = ["module", "before", "after", "change", ""].map((each) => element("th", { text: each }));
   return [
     element("h2", {}, `Before: ${nameOf(top.before)} · after: ${nameOf(top.after)} `, close),
-    element("div", { class: "scroll" }, element("table", { class: "compare" }, element("tr", {}, ...head), ...sorted(top.rows).flatMap((each) => row(each, 0, most, state, store)))),
+    element("div", { class: "scroll" }, element("table", { class: "compare" }, element("tr", {}, ...head), ...wholeStep(top), ...sorted(top.rows).flatMap((each) => row(each, 0, most, state, store)))),
   ];
 }

@@ -101,8 +101,8 @@ const kernelRow = ({ label, type, calls, time: ns, names }: KernelKind): HTMLEle
   element(
     "tr",
     { title: [...names.slice(0, NAMES_IN_TIP), exact(ns)].join("\n") },
-    element("td", { text: `${label}${calls > 1 ? ` ×${calls}` : ""}` }),
-    element("td", { class: "dim", text: type }),
+    element("td", { text: `${label}${calls > 1 ? ` ×${calls}` : ""}`, attributes: type === "" ? { colspan: "2" } : {} }),
+    ...(type === "" ? [] : [element("td", { class: "dim", text: type })]),
     element("td", { text: time(ns) }),
   );
 

@@ -6,6 +6,7 @@ import * as acting from "./acting.mjs";
 import * as inputs from "./inputs.mjs";
 import * as results from "./results.mjs";
 import { launch } from "./page.mjs";
+import * as questions from "./questions.mjs";
 import * as surroundings from "./surroundings.mjs";
 
 const [hotlens, traces, shots, ...names] = process.argv.slice(2);
@@ -14,7 +15,7 @@ if (shots) fs.mkdirSync(shots, { recursive: true });
 const browser = await launch();
 let passed = 0;
 let failed = 0;
-for (const [name, play] of Object.entries({ ...acting, ...surroundings, ...inputs, ...results })) {
+for (const [name, play] of Object.entries({ ...acting, ...surroundings, ...inputs, ...questions, ...results })) {
   if (names.length > 0 && !names.includes(name)) continue;
   const begun = Date.now();
   const opened = []; // what is to be closed, last first
