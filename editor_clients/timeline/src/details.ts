@@ -156,10 +156,11 @@ const times = (count: number): string => (count === 1 ? "once" : count === 2 ? "
 
 function detailsPart(details: Details, store: Store, commands: Commands): HTMLElement[] {
   const calls = details.kind === "step" || details.kind === "stage" ? [] : [`called ${times(details.calls)}`];
+  const saysClass = details.label.split(" ").at(-1) === details.class;
   const direction = ["", "backward", "recomputed in the backward"][details.direction] ?? "";
   const dim = [details.class === undefined ? details.kind : "", direction, ...calls, ...(details.kind === "step" ? [] : [ofStep(details.share)])];
   return [
-    ...title(details.label, details.class, dim.filter((each) => each !== "").join(" · "), details.module ?? details.name),
+    ...title(details.label, saysClass ? undefined : details.class, dim.filter((each) => each !== "").join(" · "), details.module ?? details.name),
     table(rowsOf(details)),
     ...verdictPart(details.verdict, store),
     ...kernelsPart(details.kernels, (details.times.device ?? 0) > 0),

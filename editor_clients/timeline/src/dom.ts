@@ -25,6 +25,6 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-export const button = (text: string, title: string, press: () => void, kind = "link"): HTMLButtonElement =>
-  element("button", { class: kind, text, title, attributes: { type: "button" }, on: { click: press } });
+export const button = (text: string, title: string, press: () => void, kind = "link", spoken?: string): HTMLButtonElement =>
+  element("button", { class: kind, text, title, attributes: { type: "button", ...(spoken === undefined ? {} : { "aria-label": spoken }) }, on: { click: press } });
 

@@ -34,6 +34,7 @@ const GAP_FROM = 4; // pixels: wider blocks leave a pixel of ground between them
 const LABEL_FROM = 18; // pixels: narrower blocks carry no text
 const WIDE_FROM = 80; // pixels: wider blocks have room for a wider margin
 const CLEAR_ARROWS = 40; // more of them at once are drawn paler, so that the blocks stay readable
+const ARROW_DISTANCE = 7; // pixels: of arrows that run side by side nearer than this one is drawn
 const FRAME_FROM = 8; // pixels
 const DASH = 4; // pixels
 const STEP_END_FROM = 12; // pixels before the end of the level: nearer it says nothing
@@ -121,7 +122,7 @@ function drawGap(pen: Pen, level: LevelLayout, colours: Colours): void {
   const { gap } = level.scale;
   if (gap === undefined) return;
   const x = toPixel(level.scale, gap[0]);
-  pen.rect(x, level.tracksTop - 3, GAP_WIDTH, level.tracksBottom - level.tracksTop + 5, colours.line, 0.35);
+  if (colours.theme !== "contrast") pen.rect(x, level.tracksTop - 3, GAP_WIDTH, level.tracksBottom - level.tracksTop + 5, colours.line, 0.35);
   for (const edge of [x, x + GAP_WIDTH]) {
     for (let y = level.tracksTop - 3; y < level.tracksBottom + 2; y += 2 * DASH) pen.line(edge, y, edge, y + DASH, colours.dim);
   }
@@ -192,7 +193,11 @@ function drawArrows(pen: Pen, level: LevelLayout, arrows: readonly Arrow[], colo
     return from === undefined || to === undefined || !seen(x1) || !seen(x2) ? [] : [{ from, to, x1, x2 }];
   });
   const opacity = drawn.length > CLEAR_ARROWS ? 0.4 : 0.9;
+  const last = new Map<string, { readonly x1: number; readonly x2: number }>();
   for (const { from, to, x1, x2 } of drawn) {
+    const before = last.get(`${from} ${to}`);
+    if (before !== undefined && Math.max(Math.abs(x1 - before.x1), Math.abs(x2 - before.x2)) < ARROW_DISTANCE) continue;
+    last.set(`${from} ${to}`, { x1, x2 });
     const down = to > from;
     const tip = down ? to : to + TRACK_HEIGHT;
     pen.curve([x1, down ? from + TRACK_HEIGHT : from], [x2, tip], colours.text, opacity);

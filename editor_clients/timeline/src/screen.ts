@@ -92,7 +92,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   });
   levels.bindCommands(commands);
 
-  const tools = element("div", { class: "tools" }, ...BUTTONS.map(([command, text]) => button(text, wordsOf(command), () => commands.run(command), "tool")));
+  const tools = element("div", { class: "tools" }, ...BUTTONS.map(([command, text]) => button(text, wordsOf(command), () => commands.run(command), "tool", wordsOf(command))));
   document.body.append(
     element("div", { class: "top" }, header, search.root),
     element("div", { class: "strip" }, steps, legend),
