@@ -22,7 +22,6 @@ const TIP_DISTANCE = 14;
 export interface Levels {
   readonly pane: HTMLElement;
   readonly trackWidth: () => number;
-  readonly begin: () => void; // once the pane is in the page
   readonly recolour: () => void;
   readonly colours: () => Colours;
   readonly picture: () => Picture;
@@ -234,9 +233,13 @@ export function createLevels(store: Store): Levels {
     { passive: false },
   );
   pane.addEventListener("scroll", redraw);
+  // Called between the page's layout and its paint, first of all in the first frame: what is drawn here is in this frame's picture, and what
+  // is measured costs no layout.
   new ResizeObserver(() => {
     measure();
-    redraw();
+    cancelAnimationFrame(frame);
+    draw();
+    if (document.activeElement === document.body) pane.focus({ preventScroll: true });
   }).observe(pane);
 
   // The level of the cursor, and the one that it opened, are scrolled into the pane.
@@ -261,10 +264,6 @@ export function createLevels(store: Store): Levels {
   return {
     pane,
     trackWidth: () => trackWidth(width()),
-    begin() {
-      measure();
-      redraw();
-    },
     recolour() {
       colours = undefined;
       pen = undefined;

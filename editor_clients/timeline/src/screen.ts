@@ -118,7 +118,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     if (changed("overview", "profiles") || viewChanged("profile") || viewChanged("before")) header.replaceChildren(...renderHeader(state, store));
     if (changed("overview") || viewChanged("step")) {
       steps.replaceChildren(...renderSteps(state, store));
-      steps.querySelector(".step.shown")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+      setTimeout(() => steps.querySelector(".step.shown")?.scrollIntoView({ block: "nearest", inline: "nearest" })); // after the picture
     }
     if (changed("overview", "levels")) legend.replaceChildren(...renderLegend(stagesShown(state), levels.colours().theme));
     if (changed("overview", "levels") || viewChanged("path") || viewChanged("step")) renderCrumbs(state);
@@ -143,8 +143,6 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
 
   store.subscribe(render);
   render(store.get(), undefined);
-  levels.begin();
-  levels.pane.focus({ preventScroll: true });
 
   document.addEventListener("keydown", (event) => {
     if (isTyping(event.target)) return;
