@@ -35,10 +35,11 @@ class Folder {
     }
     const bool device = profile.has_device();
     for (const Module& row : profile.modules) {
-      forward_.push_back(headline(median(row.forward), device));
-      backward_.push_back(headline(median(row.backward), device));
+      forward_.push_back(headline(shown(row.forward, profile), device));
+      backward_.push_back(headline(shown(row.backward, profile), device));
     }
-    smallest_ = Ns{static_cast<std::int64_t>(options.min_share * static_cast<double>(profile.step_wall().count()))};
+    const Ns step = profile.steps.empty() ? Ns{} : profile.steps[profile.representative].wall;
+    smallest_ = Ns{static_cast<std::int64_t>(options.min_share * static_cast<double>(step.count()))};
   }
 
   std::vector<Fold> roots() const {
@@ -138,6 +139,10 @@ class Folder {
 };
 
 }  // namespace
+
+Times shown(const PerStep& steps, const Profile& profile) {
+  return profile.representative < steps.size() ? steps[profile.representative] : Times{};
+}
 
 std::vector<Fold> fold(const Profile& profile, const FoldOptions& options) {
   return Folder(profile, options).roots();

@@ -35,7 +35,10 @@ struct Fold {
   std::vector<Fold> children;
 };
 
-// Roots first to last. Cost: O(modules · depth).
+// What of a module or line is shown where rows should add up: the times of the representative step. Medians do not add.
+Times shown(const PerStep& steps, const Profile& profile);
+
+// Roots first to last, with the times of the representative step. Cost: O(modules · depth).
 std::vector<Fold> fold(const Profile& profile, const FoldOptions& options);
 
 }  // namespace hotlens::profile

@@ -29,7 +29,8 @@ void fill_steps(const Annotated& annotated, Profile& profile) {
                              .device = step.device,
                              .carried = step.carried,
                              .communication = step.communication,
-                             .exposed_communication = step.exposed_communication});
+                             .exposed_communication = step.exposed_communication,
+                             .earlier_communication = step.earlier_communication});
   }
   for (std::size_t step = 0; step < annotated.fit.size(); ++step) {
     const timeline::StepFit& fit = annotated.fit[step];

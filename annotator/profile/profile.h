@@ -183,6 +183,7 @@ struct Step {
   Ns device{};                                  // device busy; wall - device is idle
   Ns carried{};                                 // of it with work that earlier steps launched
   Ns communication{}, exposed_communication{};  // on the device; exposed: nothing else ran beside it
+  Ns earlier_communication{};                   // part of the bucket earlier_step
   std::optional<double> confidence;             // share of its operators with one possible owner; absent without a map step
   bool outlier = false;
   std::vector<Difference> differences;  // of an outlier, the largest first

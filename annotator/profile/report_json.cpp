@@ -89,6 +89,7 @@ class Writer {
       time("carried_ns", step.carried);
       time("communication_ns", step.communication);
       time("exposed_communication_ns", step.exposed_communication);
+      if (step.earlier_communication > Ns{}) time("earlier_communication_ns", step.earlier_communication);
     }
     if (step.differences.empty()) return;
     json_.array("differences", [&] {

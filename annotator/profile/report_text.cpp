@@ -121,6 +121,9 @@ class Writer {
       if (wall == Ns{} && device == Ns{}) continue;
       std::string row = "  " + left(std::string(name(bucket.bucket)), 22) + right(readable(wall), 10) + right(percent(wall, step.wall), 9);
       if (device_) row += right(readable(device), 10) + " device";
+      if (bucket.bucket == Bucket::earlier_step && step.earlier_communication > Ns{}) {
+        row += ", " + readable(step.earlier_communication) + " of it communication";
+      }
       line(row);
     }
     std::string total = "  " + left("step", 22) + right(readable(step.wall), 10);
@@ -136,10 +139,11 @@ class Writer {
     dim(total);
   }
 
-  // The names are as wide as the longest asks for, so that the numbers stand in columns.
+  // Of the representative step too: a part never takes longer than its whole. The names are as wide as the longest asks for, so that the
+  // numbers stand in columns.
   void modules() {
     if (profile_.modules.empty()) return;
-    title("Modules");
+    title("Modules in step " + std::to_string(shown_step().index));
     std::vector<ModuleRow> rows;
     for (const Fold& row : fold(profile_, options_.unfold ? kUnfolded : FoldOptions{})) branch(row, 0, rows);
     std::size_t columns = kNameColumns;
@@ -178,7 +182,7 @@ class Writer {
   void branch(const Fold& row, std::size_t depth, std::vector<ModuleRow>& rows) const {
     const std::string indent(std::min<std::size_t>(depth, 40) * 2 + 2, ' ');
     std::string numbers = right(readable(row.forward), 10) + right(readable(row.backward), 10) +
-                          right(percent(row.forward + row.backward, profile_.step_wall()), 9);
+                          right(percent(row.forward + row.backward, shown_step().wall), 9);
     if (row.kind == Fold::Kind::small) {
       rows.push_back({indent + std::to_string(row.modules.size()) + " smaller", std::move(numbers), true});
       return;
@@ -196,7 +200,7 @@ class Writer {
   Ns recomputed(const Fold& row) const {
     Ns sum{};
     for (const ModuleId id : row.modules) {
-      const Times times = median(profile_.at(id).backward);
+      const Times times = shown(profile_.at(id).backward, profile_);
       sum += device_ ? times.recompute_device : times.recompute_cpu;
     }
     return sum;

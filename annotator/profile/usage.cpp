@@ -154,7 +154,8 @@ class Collector {
   }
 
   // Until the work that ends the gap was launched the host was late, doing what it did; then the launch itself took its time, which is long
-  // where it loads the kernel first. Work whose launch was done before the gap began waits for something that the trace does not tell.
+  // where it loads the kernel first. Work whose launch was done before the gap began, or long before its end, waits for something that the
+  // trace does not tell.
   void count(const timeline::Gap& gap) {
     const Work* ended_by = gap.ended_by == kNoNode ? nullptr : &input_.account.work[gap.ended_by];
     const Ns launched = ended_by ? std::clamp(ended_by->launched, gap.start, gap.end) : gap.end;
@@ -164,8 +165,10 @@ class Collector {
       spend(piece->owner, cause_of_piece(*piece), time);
     }
     if (launched == gap.end) return;
-    const Ns done = ended_by->launch == kNoNode ? launched : input_.forest.end[ended_by->launch];
-    spend(ended_by->owner, done <= gap.start ? Cause::other : Cause::launch, gap.end - launched);
+    Ns done = std::clamp(ended_by->queued, launched, gap.end);
+    if (done > gap.start && gap.end - done <= timeline::kLaunchLatency) done = gap.end;
+    spend(ended_by->owner, Cause::launch, done - launched);
+    spend(ended_by->owner, Cause::other, gap.end - done);
   }
 
   Cause cause_of_work(const Work& work) {

@@ -187,6 +187,7 @@ void count_device(const Account& account, StepAccount& step) {
       step.device_by_bucket[static_cast<std::size_t>(work.bucket)] += to - from;
       step.device += to - from;
       if (work.launched < step.span.start || work.launch == kNoNode) step.carried += to - from;
+      if (work.bucket == Bucket::earlier_step && work.owner.communicates) step.earlier_communication += to - from;
     }
     covered = std::max(covered, to);
     if (const Ns from = std::max(work.start, communicated); work.owner.communicates && to > from) {

@@ -42,6 +42,7 @@ struct StepAccount {
   Ns device{};                                  // busy within the span
   Ns carried{};                                 // of it with work launched before the step began, or before the recording
   Ns communication{}, exposed_communication{};  // on the device, within the span; exposed: no other device work runs beside it
+  Ns earlier_communication{};                   // part of bucket earlier_step: communication, by the kernels' names
   std::vector<Gap> gaps;                        // idle device time of the span, in order; empty for a trace without device work
 };
 

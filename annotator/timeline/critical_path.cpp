@@ -1,7 +1,6 @@
 #include "annotator/timeline/critical_path.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
@@ -10,9 +9,6 @@ namespace hotlens::timeline {
 namespace {
 
 using On = PathPart::On;
-
-// Work that starts later than this after its launch on a free stream waited for something else than the launch, which takes some 10 µs.
-constexpr Ns kLaunchLatency = std::chrono::microseconds(50);
 
 class Walk {
  public:
@@ -96,6 +92,7 @@ class Walk {
       take(free, On::queue, at);
       return before;
     }
+    if (known && work.start - work.queued > kLaunchLatency) take(std::max(work.queued, launched), On::queue, at);
     take(launched, known ? On::latency : On::queue, at);
     return kNoNode;
   }

@@ -18,7 +18,7 @@ struct PathPart {
   enum class On : std::uint8_t {
     host,     // `at`: piece of StepAccount::wall
     device,   // `at`: Account::work
-    latency,  // between a launch and the start of its work on a free stream; `at`: the work
+    latency,  // the launch, and until its work starts where that is soon and its stream is free; `at`: the work
     queue,    // the work was launched, nothing ran, and it did not begin yet; `at`: the work
   };
   Ns start{}, end{};

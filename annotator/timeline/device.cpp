@@ -11,7 +11,7 @@ void link(Work& item, const trace::Trace& trace, const Forest& forest, const Own
   const trace::NameId name_id = trace.events.name[item.event];
   const std::string_view name = trace.names[name_id];
   const std::uint32_t launch = launches.of(item.event);
-  item.launched = item.start;
+  item.launched = item.queued = item.start;
   item.owner.communicates = forest.traits[name_id.index].communicates;
   if (launch == kNoNode) {
     item.bucket = Bucket::earlier_step;
@@ -20,6 +20,7 @@ void link(Work& item, const trace::Trace& trace, const Forest& forest, const Own
   const bool communicates = item.owner.communicates;
   item.launch = launch;
   item.launched = forest.start[item.launch];
+  item.queued = forest.end[item.launch];
   item.owner = owners.of[item.launch];
   item.owner.communicates |= communicates;
   item.bucket = bucket_of(item.owner);

@@ -4,6 +4,7 @@
 // events and one sort.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -19,11 +20,16 @@ struct Work {
   std::uint32_t launch = kNoNode;  // node; kNoNode when the launch lies outside the recording
   Ns start{}, end{};
   Ns launched{};  // start of the launch, or of the work itself where that is not known
+  Ns queued{};    // end of the launch; likewise
   Ns exposed{};   // of communication: time in which no other device work runs, and no communication that began earlier
   trace::ThreadId stream;
   Owner owner;
   Bucket bucket = Bucket::unattributed;
 };
+
+// From the end of a launch to the start of its work on a device that is free: some 10 µs. Work that starts later than this waited for
+// something that the trace may not tell: other streams, other processes on the device, another node of its collective.
+constexpr Ns kLaunchLatency = std::chrono::microseconds(50);
 
 // By start. Of several processes in one file only what the main thread's process launches.
 std::vector<Work> device_work(const trace::Trace& trace, const Forest& forest, const Steps& steps, const Owners& owners);

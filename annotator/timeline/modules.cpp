@@ -151,7 +151,7 @@ std::vector<std::uint32_t> reading_order(const trace::Trace& trace, const Forest
   for (std::uint32_t thread = 0; thread < forest.threads.size(); ++thread) {
     if (thread == steps.main) {
       order.push_back(thread);
-    } else {
+    } else if (steps.main == kNoNode || forest.threads[thread].process == forest.threads[steps.main].process) {
       others.emplace_back(first_backward(thread), thread);
     }
   }

@@ -49,8 +49,8 @@ struct Modules {
 // backward. A module found in ranges is a name within the module around it.
 Modules find_modules(const trace::Trace& trace, const Forest& forest, const Steps& steps, const ModuleMap* map);
 
-// Numbers into Forest::threads in the order in which to read them: the main thread, the others, those that run backward last, so that what
-// created a backward operator is read before it.
+// Numbers into Forest::threads in the order in which to read them: the main thread, the others of its process, those that run backward
+// last, so that what created a backward operator is read before it.
 std::vector<std::uint32_t> reading_order(const trace::Trace& trace, const Forest& forest, const Steps& steps);
 
 }  // namespace hotlens::timeline

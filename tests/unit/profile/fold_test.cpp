@@ -138,3 +138,24 @@ TEST_CASE("folding loses no module, and unfolded is the tree itself") {
     CHECK(covered.size() == tree.profile.modules.size());
   }
 }
+
+TEST_CASE("rows are of one step and add up, as medians over the steps do not") {
+  Tree tree;
+  tree.profile.steps = {{.wall = Ns{200}}, {.wall = Ns{210}}, {.wall = Ns{220}}};
+  tree.profile.representative = 1;
+  const auto take = [&](ModuleId module, std::initializer_list<std::int64_t> times) {
+    PerStep& steps = tree.profile.modules[module.index].forward;
+    steps.clear();
+    for (const std::int64_t time : times) steps.push_back({.cpu_total = Ns{time}});
+  };
+  const ModuleId root = tree.add({}, "", "Net", 0);
+  take(root, {100, 110, 120});
+  take(tree.add(root, "a", "Linear", 0), {90, 20, 60});
+  take(tree.add(root, "b", "Norm", 0), {5, 85, 58});
+  const std::vector<Fold> rows = fold(tree.profile, kUnfolded);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].forward == Ns{110});
+  REQUIRE(rows[0].children.size() == 2);
+  CHECK(rows[0].children[0].forward == Ns{20});
+  CHECK(rows[0].children[1].forward == Ns{85});
+}

@@ -70,3 +70,22 @@ TEST_CASE("with a device, idle time is told by what the host does meanwhile and 
   for (const Ns time : usage.spent) sum += time;
   CHECK(sum == us(200));
 }
+
+TEST_CASE("work that begins long after its launch has returned waits for something that the trace does not tell") {
+  const Usage usage =
+      used(Script().range("ProfilerStep#0", 0, 900).op("aten::mm", 10, 30).launch(1, 15, 10).kernel("ampere_sgemm_128x64_tn", 1, 700, 300));
+  for (const Causes& causes : {usage.spent, usage.critical}) {
+    CHECK(of(causes, Cause::other) == us(700 - 25));
+    CHECK(of(causes, Cause::launch) == us(5 + 10));
+    CHECK(of(causes, Cause::compute) == us(200));
+  }
+}
+
+TEST_CASE("work that begins soon after its launch has returned is late by the launch") {
+  const Usage usage =
+      used(Script().range("ProfilerStep#0", 0, 150).op("aten::mm", 0, 30).launch(1, 15, 10).kernel("ampere_sgemm_128x64_tn", 1, 70, 130));
+  for (const Causes& causes : {usage.spent, usage.critical}) {
+    CHECK(of(causes, Cause::launch) == us(70));
+    CHECK(of(causes, Cause::other) == us(0));
+  }
+}

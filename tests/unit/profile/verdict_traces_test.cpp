@@ -27,6 +27,15 @@ constexpr Known kKnown[] = {
     {"nccl_parser_config", "launch", "the device is busy for 22 to 26 %, communication for 5 %, and nothing blocks"},
     {"mi300_resnet", "communication", "the device is busy for 99.5 %; collectives run alone for 70 %"},
     {"worker1_step_12", "communication", "collectives run alone for 56 %; the host waits for them for 33 %"},
+    {"v2021-01_profiler_api", "launch",
+     "the host never waits (2.2 of 159 ms in blocking calls, the longest launch 0.17 ms); each of 1,713 gaps but the last is ended by a "
+     "launch that came after it began; the loader takes 29 % of the host's time, operators the rest"},
+    {"trace_diff_control", "sync",
+     "four copies to the host block for 13.3 of 77 ms while the device works; behind them its 1,171 gaps, 14.5 ms, wait for launches"},
+    {"trace_diff_test", "memory", "the device is busy for 96 %; of its arithmetic 63 % is no product"},
+    {"ns_resolution", "compute", "the device is busy for 99 %, products and convolutions for 62 %"},
+    {"negative_queue", "unclear",
+     "one copy to the host blocks for 145 of 216 ms; meanwhile the kernels of a graph launched before stand apart"},
     {"v2021-06_resnet50", "data", "the device idles for 44 %; the loader runs for 40 % and nothing blocks"},
     {"cpu_only", "unclear", "no operator at all in the step"},
 };

@@ -184,7 +184,8 @@ TEST_CASE("device work keeps the bucket of its launch in an earlier step, and wh
                                          .op("aten::linear", 5, 10)
                                          .launch(7, 6, 2)
                                          .kernel("gemm", 7, 30, 40)
-                                         .kernel("unknown", 99, 75, 10)
+                                         .kernel("unknown", 99, 75, 6)
+                                         .kernel("ncclDevKernel_AllGather", 98, 81, 4)
                                          .kernel("ncclDevKernel_AllReduce", 8, 90, 5)
                                          .op("aten::relu", 60, 10)
                                          .launch(8, 62, 2));
@@ -193,6 +194,8 @@ TEST_CASE("device work keeps the bucket of its launch in an earlier step, and wh
   CHECK(device(first, Bucket::forward) == us(20));
   CHECK(device(second, Bucket::forward) == us(20));
   CHECK(device(second, Bucket::earlier_step) == us(10));
+  CHECK(second.earlier_communication == us(4));
+  CHECK(second.communication == us(9));
   CHECK(second.carried == us(30));
   CHECK(first.carried == us(0));
   CHECK(device(second, Bucket::communication) == us(5));
