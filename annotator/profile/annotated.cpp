@@ -155,8 +155,8 @@ Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::op
   annotated.steps = timeline::find_steps(annotated.trace, annotated.forest);
   if (annotated.steps.spans.empty()) {
     return std::unexpected(Error{ErrorCode::malformed,
-                                 "the trace holds " + std::to_string(annotated.trace.events.size()) +
-                                     " events but no operator, launch or kernel; record it with torch.profiler",
+                                 "the trace holds no operator, launch or kernel (events read: " +
+                                     std::to_string(annotated.trace.events.size()) + "); record it with torch.profiler",
                                  bundle_or_trace.string()});
   }
   if (annotated.steps.other_processes > 0) {
