@@ -109,11 +109,13 @@ function drawLabel(pen: Pen, blocks: BlockColumns, rect: Rect, top: number, colo
 function drawAxis(pen: Pen, level: LevelLayout, colours: Colours): void {
   const { ticks, step } = layoutAxis(level.scale);
   const unit = axisUnit(Math.max(Math.abs(level.scale.view[0]), Math.abs(level.scale.view[1])), step);
-  const right = level.scale.left + level.scale.width;
+  const { gap, left, width } = level.scale;
+  const right = left + width + PADDING;
+  const room = (ns: number): number => (gap !== undefined && ns <= gap[0] ? toPixel(level.scale, gap[0]) : right); // the gap's time stands there
   ticks.forEach(({ x, ns }, position) => {
     pen.line(x, level.tracksTop - 3, x, level.tracksBottom + 2, colours.line);
     const text = position === 0 ? `${unit.text(ns)} ${unit.unit}` : unit.text(ns);
-    if (x + 3 + pen.measure(text) <= right + PADDING) pen.text(x + 3, level.axisTop + AXIS_HEIGHT / 2, text, colours.dim);
+    if (x + 3 + pen.measure(text) <= room(ns)) pen.text(x + 3, level.axisTop + AXIS_HEIGHT / 2, text, colours.dim);
   });
 }
 
