@@ -46,6 +46,8 @@ Result<std::vector<fs::path>> named_profiles(const std::vector<std::string>& ref
     std::error_code ignored;
     named.push_back(fs::absolute(*path, ignored).lexically_normal());
   }
+  // The latest is whichever is the latest when somebody looks.
+  if (references == std::vector<std::string>{"latest"}) named.clear();
   return named;
 }
 

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { BEFORE, AFTER, open } from "./open.mjs";
 import { eventually, serve, TimelinePage } from "./page.mjs";
 
@@ -124,4 +126,48 @@ export async function replaced(world) {
     assert.match(await each.said(), /replaced/);
     assert.deepEqual(each.errors, []);
   }
+}
+
+const EXAMPLE = fileURLToPath(new URL("../../../examples/resnet_digits", import.meta.url));
+
+// The newest bundle once more, as a run a minute later would leave it: what it says last is its manifest.
+function recordAgain(folder) {
+  const profiles = path.join(folder, ".hotlens", "profiles");
+  const [newest] = fs.readdirSync(profiles).filter((name) => fs.existsSync(path.join(profiles, name, "manifest.json"))).sort().reverse();
+  const manifest = JSON.parse(fs.readFileSync(path.join(profiles, newest, "manifest.json"), "utf8"));
+  const created = new Date(Date.parse(manifest.created) + 60000).toISOString().replace(/\.\d+Z$/, "Z");
+  const id = `${created.replace(/[-:]/g, "")}-abcdef`;
+  const target = path.join(profiles, id);
+  fs.mkdirSync(target);
+  for (const name of fs.readdirSync(path.join(profiles, newest)).filter((each) => each !== "manifest.json")) fs.cpSync(path.join(profiles, newest, name), path.join(target, name), { recursive: true });
+  fs.writeFileSync(path.join(target, "manifest.json"), JSON.stringify({ ...manifest, id, created }));
+}
+
+// Records a bundle of two steps in the folder.
+function record(world, folder) {
+  const python = process.env.HOTLENS_TEST_PYTHON;
+  const words = ["run", "--steps", "2", ...(python === undefined ? [] : ["--python", path.resolve(python)]), "train.py", "--epochs", "1"];
+  return new Promise((resolve, reject) => {
+    execFile(world.hotlens, words, { cwd: folder }, (error, _out, complaint) => (error === null ? resolve() : reject(new Error(complaint))));
+  });
+}
+
+// A run that is recorded anew while its timeline is open: the page goes on to the new one, at the same place, and the old one can be chosen.
+export async function recordedAnew(world) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "hotlens-anew-"));
+  world.closing(async () => fs.rmSync(folder, { recursive: true, force: true }));
+  fs.cpSync(EXAMPLE, folder, { recursive: true });
+  await record(world, folder);
+  const { timeline, page } = await open(world, "latest", { folder });
+  await timeline.press("ArrowRight", "Enter");
+  await eventually("nothing opened", async () => (await timeline.crumbs()).length === 2);
+  const [first, crumbs] = [(await eventually("no profile in the address", async () => (await timeline.state()).profile)), await timeline.crumbs()];
+  recordAgain(folder);
+  await eventually("the new profile is not shown", async () => (await timeline.said()).includes("newer profile"));
+  await timeline.settled();
+  await eventually("the address keeps the old profile", async () => ![undefined, first].includes((await timeline.state()).profile));
+  assert.deepEqual((await timeline.crumbs()).slice(1), crumbs.slice(1), "the level is closed");
+  await world.shoot(page);
+  await page.getByLabel("the profile that is shown").selectOption(first);
+  await eventually("the older profile cannot be chosen", async () => (await timeline.state()).profile === first);
 }
