@@ -3,7 +3,8 @@
     HOTLENS_BIN=... python tests/bench/timeline_latency.py TRACE [--events 1000000 [--one-step]] [--asked 500] [--width 1400] [--seed 1]
 
 With --events the trace is repeated until it has that many, with --one-step all of them in one step; otherwise it is served as it is. Times
-are of the client: request sent to whole answer read and not yet parsed. Prints p50, p99 and the largest answer of each message.
+are of the client: request sent to whole answer read and not yet parsed; processor times are of the server. Prints p50, p99 and the largest
+answer of each message.
 """
 
 from __future__ import annotations
@@ -46,6 +47,14 @@ def write_repeated(trace: Path, out: Path, events: int, one_step: bool) -> int:
     return written
 
 
+def processor_seconds(process: int) -> float:
+    """What all threads of a process have used of the processors: what is left of a time when others wait for them as well."""
+    used = 0
+    for thread in Path(f"/proc/{process}/task").iterdir():
+        used += int((thread / "schedstat").read_text().split()[0])
+    return used / 1e9
+
+
 def timed(page: Page, method: str, **params: Json) -> tuple[float, int, Json]:
     """Seconds, bytes and the result of one request."""
     begin = time.perf_counter()
@@ -80,13 +89,14 @@ def descend(random_: random.Random, level: Json) -> str | None:
 WORDS = ("linear", "a", "gemm", "nothing that is there")
 
 
-def measure(page: Page, asked: int, width: int, random_: random.Random) -> dict[str, list[tuple[float, int]]]:
-    """Seconds and bytes of each answer, by message."""
-    taken: dict[str, list[tuple[float, int]]] = {}
+def measure(page: Page, process: int, asked: int, width: int, random_: random.Random) -> dict[str, list[tuple[float, float, int]]]:
+    """Seconds, seconds of the server's processors and bytes of each answer, by message."""
+    taken: dict[str, list[tuple[float, float, int]]] = {}
 
     def ask(method: str, **params: Json) -> Json:
+        before = processor_seconds(process)
         took, size, result = timed(page, method, **params)
-        taken.setdefault(method, []).append((took, size))
+        taken.setdefault(method, []).append((took, processor_seconds(process) - before, size))
         return result
 
     path: list[str] = []
@@ -128,11 +138,12 @@ def main() -> None:
             print(f"profile open {time.perf_counter() - begin:.2f} s after the page connected, {len(overview['steps'])} steps")
             first, size, level = timed(page, "level", path=[], width=options.width)
             print(f"first picture {first * 1000:.1f} ms, {size / 1000:.1f} kB, {len(level['tracks'])} tracks")
-            for method, answers in measure(page, options.asked, options.width, random.Random(options.seed)).items():
-                cuts = statistics.quantiles([took for took, _ in answers], n=100)
-                largest = max(size for _, size in answers)
-                p50, p99 = cuts[49] * 1000, cuts[98] * 1000
-                print(f"{method:10} {len(answers):5} asked: p50 {p50:.2f} ms, p99 {p99:.2f} ms, largest answer {largest / 1000:.1f} kB")
+            taken = measure(page, server.process.pid, options.asked, options.width, random.Random(options.seed))
+            for method, answers in taken.items():
+                wall, processor = (statistics.quantiles([answer[of] for answer in answers], n=100) for of in (0, 1))
+                told = [f"p50 {cuts[49] * 1000:.2f}, p99 {cuts[98] * 1000:.2f} ms" for cuts in (wall, processor)]
+                largest = max(size for _, _, size in answers)
+                print(f"{method:10} {len(answers):5} asked: {told[0]}; processor {told[1]}; largest answer {largest / 1000:.1f} kB")
             page.close()
 
 
