@@ -167,7 +167,8 @@ Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::op
   find_owners(annotated);
   report_depth(annotated);
   limit_steps(annotated);
-  annotated.account = timeline::account(annotated.trace, annotated.forest, annotated.steps, annotated.owners);
+  if (annotated.model) annotated.stage_lines = stage_lines(*annotated.model);
+  annotated.account = timeline::account(annotated.trace, annotated.forest, annotated.steps, annotated.owners, annotated.stage_lines.places);
   return annotated;
 }
 

@@ -7,6 +7,7 @@
 
 #include "annotator/profile/bundle.h"
 #include "annotator/profile/memory.h"
+#include "annotator/profile/stage_lines.h"
 #include "annotator/timeline/account.h"
 #include "annotator/timeline/transfer.h"
 
@@ -20,6 +21,7 @@ struct Annotated {
   timeline::Account account;
   std::optional<Manifest> manifest;  // of a bundle
   std::optional<Model> model;
+  StageLines stage_lines;               // of a bundle
   std::optional<MemoryUse> map_memory;  // of a bundle's map step
   double alignment = 1.0;
   std::vector<timeline::StepFit> fit;  // by step; empty without a map step

@@ -155,7 +155,15 @@ void read_roles(const Json& json, Model& model) {
   }
 }
 
+// Places in source by their order: calls at the same expression have one site.
+std::uint32_t number_of(const Site& site, std::map<std::array<std::uint32_t, 5>, std::uint32_t>& known) {
+  const std::array<std::uint32_t, 5> key = {site.file.index, site.line, site.end_line, site.column.value_or(kNothing),
+                                            site.end_column.value_or(kNothing)};
+  return known.try_emplace(key, static_cast<std::uint32_t>(known.size())).first->second;
+}
+
 void read_calls(const Json& json, Model& model) {
+  std::map<std::array<std::uint32_t, 5>, std::uint32_t> sites;
   for (const Json& entry : objects(json, "calls")) {
     ModelCall call;
     call.module = small(entry, "module").value_or(kNothing);
@@ -164,8 +172,10 @@ void read_calls(const Json& json, Model& model) {
     if (call.parent >= model.calls.size()) call.parent = kNothing;
     call.site = site(entry, "site", model.files.size());
     model.map.module_of_call.push_back(call.module);
+    model.map.site_of_call.push_back(call.site && call.module != kNothing ? number_of(*call.site, sites) : kNothing);
     model.calls.push_back(std::move(call));
   }
+  model.call_sites = static_cast<std::uint32_t>(sites.size());
 }
 
 void read_lines(const Json& json, Model& model) {
@@ -190,7 +200,7 @@ void read_stages(const Json& json, Model& model) {
   for (const Json& entry : objects(json, "stages")) {
     const auto stage = std::ranges::find(kStages, text(entry, "stage"), [](Stage known) { return std::string(name(known)); });
     const std::optional<Site> place = site(entry, "site", model.files.size());
-    if (stage != kStages.end() && place) model.stages.push_back({*place, *stage});
+    if (stage != kStages.end() && place) model.stages.push_back({.site = *place, .stage = *stage});
   }
 }
 

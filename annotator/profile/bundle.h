@@ -53,6 +53,7 @@ struct Model {
   std::vector<SourceFile> files;
   std::vector<ModelModule> modules;
   std::vector<ModelCall> calls;
+  std::uint32_t call_sites = 0;  // the numbers in map.site_of_call are below it
   std::vector<ModelLine> lines;
   std::vector<StageSite> stages;
   timeline::ModuleMap map;

@@ -170,25 +170,23 @@ void fill_lines(const Model& model, std::vector<Tally>& tallies, Profile& profil
   }
 }
 
-using PlaceKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
-
-PlaceKey key_of(const Site& site) {
-  return {site.file.index, site.line, site.end_line, site.column.value_or(kNothing), site.end_column.value_or(kNothing)};
-}
-
-// Calls that start at the same expression. What a container calls belongs to the container's call: listed there, not counted again.
-void fill_call_sites(const Model& model, const std::vector<std::uint32_t>& position, Profile& profile) {
-  std::map<PlaceKey, std::size_t> known;
-  std::set<std::pair<std::size_t, std::uint32_t>> listed;
-  for (const ModelCall& call : model.calls) {
-    if (!call.site || call.module == kNothing) continue;
-    const PlaceKey key = key_of(*call.site);
-    const auto [at, fresh] = known.try_emplace(key, profile.call_sites.size());
-    if (fresh) profile.call_sites.push_back({.site = *call.site, .modules = {}, .calls = 0});
-    CallSite& place = profile.call_sites[at->second];
-    if (listed.emplace(at->second, call.module).second) place.modules.push_back(ModuleId{position[call.module]});
-    const bool inner = call.parent != kNothing && model.calls[call.parent].site && key_of(*model.calls[call.parent].site) == key;
+// What a container calls belongs to the container's call: listed there, not counted again.
+void fill_call_sites(const Model& model, const std::vector<std::uint32_t>& position, std::vector<Tally>& tallies, Profile& profile) {
+  profile.call_sites.resize(model.call_sites);
+  std::set<std::pair<std::uint32_t, std::uint32_t>> listed;
+  for (std::size_t at = 0; at < model.calls.size(); ++at) {
+    const ModelCall& call = model.calls[at];
+    const std::uint32_t number = model.map.site_of_call[at];
+    if (number == kNothing) continue;
+    CallSite& place = profile.call_sites[number];
+    if (place.modules.empty()) place.site = *call.site;
+    if (listed.emplace(number, call.module).second) place.modules.push_back(ModuleId{position[call.module]});
+    const bool inner = call.parent != kNothing && model.map.site_of_call[call.parent] == number;
     if (!inner) ++place.calls;
+  }
+  for (std::size_t number = 0; number < tallies.size(); ++number) {
+    profile.call_sites[number].forward = std::move(tallies[number].forward);
+    profile.call_sites[number].backward = std::move(tallies[number].backward);
   }
 }
 
@@ -223,6 +221,7 @@ void fill_modules(Annotated& annotated, std::optional<std::size_t> only, Profile
                            .owners = annotated.owners,
                            .module_parent = parents,
                            .lines = annotated.model ? annotated.model->lines.size() : 0,
+                           .sites = recorded ? annotated.model->call_sites : 0,
                            .representative = profile.representative,
                            .calls_of_one_step = recorded});
   Usage used = usage({.trace = annotated.trace,
@@ -252,8 +251,8 @@ void fill_modules(Annotated& annotated, std::optional<std::size_t> only, Profile
   profile.device_attributed = reduced(std::move(tallies.device_attributed), only);
   if (!annotated.model) return;
   fill_lines(*annotated.model, tallies.lines, profile);
-  fill_call_sites(*annotated.model, position, profile);
-  profile.stage_sites = annotated.model->stages;
+  fill_call_sites(*annotated.model, position, tallies.sites, profile);
+  profile.stage_sites = stage_sites(*annotated.model, annotated.stage_lines, annotated.account.steps);
   profile.files = annotated.model->files;
 }
 

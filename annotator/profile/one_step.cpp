@@ -29,6 +29,12 @@ void keep_step(Profile& profile, std::size_t position) {
   for (Line& line : profile.lines) {
     for (auto* times : {&line.forward, &line.backward}) keep(*times, position);
   }
+  for (CallSite& call : profile.call_sites) {
+    for (auto* times : {&call.forward, &call.backward}) keep(*times, position);
+  }
+  for (StageSite& stage : profile.stage_sites) {
+    for (auto* values : {&stage.wall, &stage.cpu, &stage.device, &stage.waiting}) keep(*values, position);
+  }
   profile.representative = 0;
   profile.profiled_step = profile.step_wall();
 }

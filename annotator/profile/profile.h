@@ -143,12 +143,19 @@ struct Line {
 struct CallSite {
   Site site;
   std::vector<ModuleId> modules;
-  std::int64_t calls = 0;  // direct ones, in one step
+  std::int64_t calls = 0;     // direct ones, in one step
+  PerStep forward, backward;  // of the calls from here alone; empty where lines were guessed. What accumulates a parameter's gradient
+                              // counts with the first call of its module
 };
 
-struct StageSite {  // where the training loop enters a stage
+// Where the training loop enters a stage. A stage that several lines enter has its time divided among them; where a step's operators do not
+// tell which line they are of, the first line has the whole.
+struct StageSite {
   Site site;
   Stage stage = Stage::other;
+  std::vector<Ns> wall = {}, cpu = {}, device = {};  // per measured step, of this line alone; empty where they are counted elsewhere
+  std::vector<Ns> waiting = {};                      // part of wall in which the host waits for the device
+  std::optional<std::uint32_t> counted_at = {};      // the site (of Profile::stage_sites) that has the time of this one
 };
 
 struct SourceFile {

@@ -39,11 +39,13 @@ class Counter {
   explicit Counter(const TallyInput& input)
       : input_(input),
         modules_(input.owners.calls, input.module_parent.size(), &input.module_parent),
-        lines_(input.owners.lines, input.lines, nullptr) {
+        lines_(input.owners.lines, input.lines, nullptr),
+        sites_(input.owners.sites, input.sites, nullptr) {
     const std::size_t steps = input.account.steps.size();
     result_.modules.resize(input.module_parent.size());
     result_.lines.resize(input.lines);
-    for (auto* table : {&result_.modules, &result_.lines}) {
+    result_.sites.resize(input.sites);
+    for (auto* table : {&result_.modules, &result_.lines, &result_.sites}) {
       for (Tally& item : *table) {
         item.forward.resize(steps);
         item.backward.resize(steps);
@@ -59,6 +61,7 @@ class Counter {
     for (step_ = 0; step_ < input_.account.steps.size(); ++step_) {
       modules_.begin_step();
       lines_.begin_step();
+      sites_.begin_step();
       const StepAccount& step = input_.account.steps[step_];
       for (const Piece& piece : step.wall) count(piece);
       for (const std::vector<Piece>& worker : step.workers) {
@@ -69,6 +72,7 @@ class Counter {
       count_device(step);
       finish_spans(modules_, result_.modules);
       finish_spans(lines_, result_.lines);
+      finish_spans(sites_, result_.sites);
     }
     count_calls(input_.owners.calls, result_.modules);
     count_calls(input_.owners.lines, result_.lines);
@@ -82,6 +86,7 @@ class Counter {
   void fill_stacks(const Owner& owner) {
     modules_of(owner, modules_.stack);
     lines_.stack.around(owner.line, owner.made_line);
+    sites_.stack.around(owner.works_for_module() ? owner.site : timeline::kNothing);
   }
 
   void count(const Piece& piece) {
@@ -100,6 +105,7 @@ class Counter {
     };
     each(modules_, result_.modules, piece.owner.direction, piece.start, piece.end, !has_device_, add);
     each(lines_, result_.lines, piece.owner.direction, piece.start, piece.end, !has_device_, add);
+    each(sites_, result_.sites, piece.owner.direction, piece.start, piece.end, false, add);
   }
 
   // `idle`: how long the device had idled when this work, launched late, began.
@@ -125,6 +131,7 @@ class Counter {
     };
     each(modules_, result_.modules, work.owner.direction, work.start, work.end, true, add);
     each(lines_, result_.lines, work.owner.direction, work.start, work.end, true, add);
+    each(sites_, result_.sites, work.owner.direction, work.start, work.end, false, add);
   }
 
   // The step's own work in order, with the gap that each item ended because it was launched after the gap began.
@@ -187,7 +194,7 @@ class Counter {
 
   const TallyInput& input_;
   Tallies result_;
-  Table modules_, lines_;
+  Table modules_, lines_, sites_;
   std::size_t step_ = 0;
   std::size_t piece_number_ = 0;
   Ns attributed_until_ = Ns::min();

@@ -19,7 +19,7 @@ struct Tally {
 };
 
 struct Tallies {
-  std::vector<Tally> modules, lines;
+  std::vector<Tally> modules, lines, sites;
   std::vector<Ns> cpu, cpu_attributed, device_attributed;  // per step
 };
 
@@ -28,6 +28,7 @@ struct TallyInput {
   const timeline::Owners& owners;
   const std::vector<std::uint32_t>& module_parent;
   std::size_t lines = 0;
+  std::size_t sites = 0;  // expressions that call modules
   std::size_t representative = 0;
   bool calls_of_one_step = false;  // the chains hold exactly one step's calls (the map step's)
 };

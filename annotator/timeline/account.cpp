@@ -143,6 +143,7 @@ class Cutter {
     owner.accumulates = parent.accumulates;
     owner.direction = parent.direction == Direction::forward ? owner.direction : parent.direction;
     if (owners_.calls.common(owner.call, parent.call) != parent.call) owner.call = parent.call;
+    if (owners_.sites.common(owner.site, parent.site) != parent.site) owner.site = parent.site;
     if (owners_.lines.common(owner.line, parent.line) != parent.line) owner.line = parent.line;
     if (owners_.lines.common(owner.made_line, parent.made_line) != parent.made_line) owner.made_line = parent.made_line;
     return owner;
@@ -200,9 +201,10 @@ void count_device(const Account& account, StepAccount& step) {
 }
 
 // Every piece of work to the step that launched it.
-void count_launched(Account& account) {
+void count_launched(Account& account, PlaceFinder& places) {
   std::vector<std::array<Ns, kStages>> reached(account.steps.size());
   for (auto& stages : reached) stages.fill(Ns::min());
+  places.begin_thread();
   for (std::uint32_t i = 0; i < account.work.size(); ++i) {
     const Work& work = account.work[i];
     if (work.launch == kNoNode) continue;
@@ -214,18 +216,34 @@ void count_launched(Account& account) {
     const Ns begin = std::max(work.start, covered);
     if (work.end > begin) {
       at->device_by_stage[stage] += work.end - begin;
+      if (const std::uint32_t place = places.of(work.owner, false); place != kNothing) at->by_place[place].device += work.end - begin;
       covered = work.end;
     }
   }
 }
 
-void count_cpu(const std::vector<Piece>& pieces, StepAccount& step) {
-  for (const Piece& piece : pieces) step.cpu_by_stage[static_cast<std::size_t>(piece.owner.stage)] += piece.end - piece.start;
+bool is_gap(const Forest& forest, const Piece& piece) {
+  return piece.node == kNoNode || (forest.kind[piece.node] != Kind::op && forest.kind[piece.node] != Kind::launch);
 }
 
-void count_host(StepAccount& step) {
+void count_cpu(const Forest& forest, const std::vector<Piece>& pieces, PlaceFinder& places, StepAccount& step) {
+  places.begin_thread();
+  for (const Piece& piece : pieces) {
+    const Ns time = piece.end - piece.start;
+    step.cpu_by_stage[static_cast<std::size_t>(piece.owner.stage)] += time;
+    if (const std::uint32_t place = places.of(piece.owner, is_gap(forest, piece)); place != kNothing) step.by_place[place].cpu += time;
+  }
+}
+
+void count_host(const Forest& forest, PlaceFinder& places, StepAccount& step) {
+  places.begin_thread();
   for (const Piece& piece : step.wall) {
     const Ns time = piece.end - piece.start;
+    if (const std::uint32_t place = places.of(piece.owner, is_gap(forest, piece)); place != kNothing) {
+      step.by_place[place].wall += time;
+      if (piece.bucket == Bucket::waiting) step.by_place[place].waiting += time;
+    }
+    if (places.guessed()) step.guessed_by_stage[static_cast<std::size_t>(piece.owner.stage)] += time;
     step.wall_by_bucket[static_cast<std::size_t>(piece.bucket)] += time;
     step.wall_by_stage[static_cast<std::size_t>(piece.owner.stage)] += time;
     if (piece.bucket == Bucket::waiting) step.waiting_by_stage[static_cast<std::size_t>(piece.owner.stage)] += time;
@@ -234,7 +252,7 @@ void count_host(StepAccount& step) {
 
 }  // namespace
 
-Account account(const trace::Trace& trace, const Forest& forest, const Steps& steps, const Owners& owners) {
+Account account(const trace::Trace& trace, const Forest& forest, const Steps& steps, const Owners& owners, const Places& places) {
   Account result;
   result.work = device_work(trace, forest, steps, owners);
   result.computing = computing_intervals(result.work);
@@ -242,29 +260,31 @@ Account account(const trace::Trace& trace, const Forest& forest, const Steps& st
   for (const Work& work : result.work)
     result.reached.push_back(result.reached.empty() ? work.end : std::max(result.reached.back(), work.end));
   const std::vector<std::vector<std::uint32_t>> threads = threads_by_step(forest, steps);
+  PlaceFinder finder(places, owners.lines);
   for (const StepSpan& span : steps.spans) {
     StepAccount step;
+    step.by_place.resize(places.size());
     step.span = span;
     if (steps.main == kNoNode) {
       step.wall = {{span.start, span.end, Owner{}, Bucket::host}};
     } else {
       step.wall = Cutter(forest, owners, waits, span).cut(forest.threads[steps.main], true);
     }
-    count_cpu(step.wall, step);
+    count_cpu(forest, step.wall, finder, step);
     for (const std::uint32_t thread : threads[result.steps.size()]) {
       if (thread == steps.main) continue;
       std::vector<Piece> worker = Cutter(forest, owners, waits, span).cut(forest.threads[thread], false);
       drop_pauses(worker, step.wall);
       if (worker.empty()) continue;
-      count_cpu(worker, step);
+      count_cpu(forest, worker, finder, step);
       step.workers.push_back(std::move(worker));
     }
     if (!step.workers.empty()) step.wall = overlaid(step.wall, step.workers);
-    count_host(step);
+    count_host(forest, finder, step);
     count_device(result, step);
     result.steps.push_back(std::move(step));
   }
-  count_launched(result);
+  count_launched(result, finder);
   return result;
 }
 

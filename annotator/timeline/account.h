@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "annotator/timeline/device.h"
+#include "annotator/timeline/places.h"
 
 namespace hotlens::timeline {
 
@@ -32,6 +33,12 @@ struct Piece {
   bool lent = false;             // of a backward thread, standing for the main thread that waits for it
 };
 
+// A stage's time that belongs to one place.
+struct PlaceTimes {
+  Ns wall{}, cpu{}, device{};
+  Ns waiting{};  // part of wall
+};
+
 struct StepAccount {
   StepSpan span;
   std::vector<Piece> wall;                  // the main thread's time, partitioned, in order
@@ -39,6 +46,8 @@ struct StepAccount {
   std::vector<std::uint32_t> launched;      // into Account::work: launched in this step, by start
   std::array<Ns, kBuckets> wall_by_bucket{}, device_by_bucket{};
   std::array<Ns, kStages> wall_by_stage{}, cpu_by_stage{}, device_by_stage{}, waiting_by_stage{};
+  std::array<Ns, kStages> guessed_by_stage{};   // part of wall that has a place only because of what ran before (places.h)
+  std::vector<PlaceTimes> by_place;             // as the places given
   Ns device{};                                  // busy within the span
   Ns carried{};                                 // of it with work launched before the step began, or before the recording
   Ns communication{}, exposed_communication{};  // on the device, within the span; exposed: no other device work runs beside it
@@ -53,6 +62,7 @@ struct Account {
   std::vector<Interval> computing;  // when any work but communication ran, anywhere in the trace
 };
 
-Account account(const trace::Trace& trace, const Forest& forest, const Steps& steps, const Owners& owners);
+// `places`: what to count the stages' times by.
+Account account(const trace::Trace& trace, const Forest& forest, const Steps& steps, const Owners& owners, const Places& places = {});
 
 }  // namespace hotlens::timeline

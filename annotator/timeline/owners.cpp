@@ -70,7 +70,7 @@ class Finder {
     const bool leaves_backward =
         owner.direction != Direction::forward && stage != Stage::backward && stage != Stage::loss && stage != Stage::forward;
     if (leaves_backward) {
-      owner.call = owner.made_line = kNothing;
+      owner.call = owner.site = owner.made_line = kNothing;
       owner.direction = Direction::forward;
       owner.accumulates = false;
     }
@@ -80,8 +80,11 @@ class Finder {
 
   void enter_module(Owner& owner, std::uint32_t node, std::uint32_t module) {
     const bool root = owner.call == kNothing || owner.direction == Direction::backward;
-    if (owner.direction == Direction::backward) {
-      owner.made_line = made_again_by(owner, module);
+    const bool again = owner.direction == Direction::backward;
+    if (again) {
+      const std::uint32_t first = made_again(owner, module);
+      owner.made_line = first == kNothing ? owner.made_line : line_of_call_[first];
+      owner.site = first == kNothing ? kNothing : site_of_call_[first];
       owner.direction = Direction::recompute;
       owner.call = kNothing;
     } else if (root && owner.direction == Direction::forward && owner.stage != Stage::data) {
@@ -89,17 +92,27 @@ class Finder {
       enter_stage(owner, loss ? Stage::loss : Stage::forward);
     }
     owner.call = owners_.calls.add(owner.call, module, forest_.start[node], owner.direction != Direction::forward);
+    if (!again || owner.site == kNothing) enter_site(owner, node);
     line_of_call_.resize(owner.call + std::size_t{1}, kNothing);
     line_of_call_[owner.call] = owner.line;
+    site_of_call_.resize(owner.call + std::size_t{1}, kNothing);
+    site_of_call_[owner.call] = owner.site;
     if (map_ && owner.direction == Direction::forward && call_of_module_[module] == kNothing) call_of_module_[module] = owner.call;
   }
 
-  // What runs again is due to the line that called the module, not to the line inside it whose node happens to need a result first.
-  std::uint32_t made_again_by(const Owner& node, std::uint32_t module) const {
+  void enter_site(Owner& owner, std::uint32_t node) {
+    if (!map_ || forest_.value[node] >= map_->site_of_call.size()) return;
+    const std::uint32_t site = map_->site_of_call[forest_.value[node]];
+    if (site != kNothing) owner.site = owners_.sites.add(owner.site, site, forest_.start[node], owner.direction != Direction::forward);
+  }
+
+  // The call of the module that runs again; kNothing where that is not known. What runs again is due to the line that made this call, not
+  // to the line inside it whose node happens to need a result first.
+  std::uint32_t made_again(const Owner& node, std::uint32_t module) const {
     for (std::uint32_t call = node.call; call != kNothing; call = owners_.calls.parent[call]) {
-      if (owners_.calls.value[call] == module && call < line_of_call_.size()) return line_of_call_[call];
+      if (owners_.calls.value[call] == module && call < line_of_call_.size()) return call;
     }
-    return node.made_line;
+    return kNothing;
   }
 
   void enter_op(Owner& owner, std::uint32_t node) {
@@ -113,10 +126,10 @@ class Finder {
     const std::uint32_t creator = forest_.creator[node];
     if (creator != kNoNode) {
       owner.call = owners_.of[creator].call;
+      owner.site = owners_.of[creator].site;
       owner.made_line = accumulates ? kNothing : owners_.of[creator].line;
     } else if (owner.direction != Direction::backward || accumulates) {
-      owner.call = kNothing;
-      owner.made_line = kNothing;
+      owner.call = owner.site = owner.made_line = kNothing;
     }
     owner.direction = Direction::backward;
     owner.accumulates |= accumulates;
@@ -135,7 +148,9 @@ class Finder {
     for (const auto& [accumulation, call] : call_of_accumulation) {
       const std::uint32_t after = after_descendants(forest_, accumulation, static_cast<std::uint32_t>(forest_.size()));
       for (std::uint32_t node = accumulation; node < after; ++node) {
-        if (owners_.of[node].accumulates) owners_.of[node].call = call;
+        if (!owners_.of[node].accumulates) continue;
+        owners_.of[node].call = call;
+        owners_.of[node].site = call < site_of_call_.size() ? site_of_call_[call] : kNothing;
       }
     }
   }
@@ -197,7 +212,7 @@ class Finder {
   Modules modules_;
   Owners owners_;
   std::vector<std::uint32_t> call_of_module_;
-  std::vector<std::uint32_t> line_of_call_;  // by call: the line that called
+  std::vector<std::uint32_t> line_of_call_, site_of_call_;  // by call: the line, the expression that called
   std::vector<std::uint32_t> parameters_;
 };
 
@@ -250,11 +265,13 @@ Owner between(const Owners& owners, const Owner& parent, const Owner* a, const O
   shared.call = owners.calls.common(a->call, b->call);
   shared.line = owners.lines.common(a->line, b->line);
   shared.made_line = owners.lines.common(a->made_line, b->made_line);
+  shared.site = owners.sites.common(a->site, b->site);
   shared.stage = a->stage;
   shared.direction = a->direction == b->direction ? a->direction : parent.direction;
   shared.accumulates = a->accumulates && b->accumulates;
   shared.known = a->known && b->known;
   if (shared.call == kNothing) shared.call = parent.call;
+  if (shared.site == kNothing) shared.site = parent.site;
   if (shared.line == kNothing) shared.line = parent.line;
   return shared;
 }

@@ -14,10 +14,11 @@
 
 namespace hotlens::timeline {
 
-// A tree of executions (module calls, or source lines), each inside the one that was running when it began. No deeper than `deepest`: what
-// would be deeper stands beside its parent instead, so that walking outwards is cheap whatever a trace holds.
+// A tree of executions (module calls, source lines, or expressions that call modules), each inside the one that was running when it began.
+// No deeper than `deepest`: what would be deeper stands beside its parent instead, so that walking outwards is cheap whatever a trace
+// holds.
 struct Chains {
-  std::vector<std::uint32_t> parent, value, depth;  // value: module or line
+  std::vector<std::uint32_t> parent, value, depth;  // value: module, line or calling expression
   std::vector<Ns> start;
   std::vector<bool> again;  // a recomputation, or made up for a module that never ran itself
 
@@ -34,6 +35,7 @@ struct Owner {
   std::uint32_t call = kNothing;       // into Owners::calls
   std::uint32_t line = kNothing;       // into Owners::lines: the line that ran
   std::uint32_t made_line = kNothing;  // of a backward operator: the line whose forward created it
+  std::uint32_t site = kNothing;       // into Owners::sites: the expression that called the module
   Stage stage = Stage::other;
   Direction direction = Direction::forward;
   bool accumulates = false;  // gradient accumulation
@@ -50,7 +52,7 @@ struct Owner {
 
 struct Owners {
   std::vector<Owner> of;  // by node
-  Chains calls, lines;
+  Chains calls, lines, sites;
   ModuleSource source = ModuleSource::none;
   std::vector<FoundModule> found;  // modules of a trace without a map, parents first; empty with a map
 };

@@ -72,6 +72,7 @@ Owner shared(const Owners& owners, const Owner& a, const Owner& b) {
   both.call = owners.calls.alike(a.call, b.call);
   both.line = owners.lines.alike(a.line, b.line);
   both.made_line = owners.lines.alike(a.made_line, b.made_line);
+  both.site = owners.sites.alike(a.site, b.site);
   if (a.stage != b.stage) both.stage = Stage::other;
   both.accumulates &= b.accumulates;
   both.communicates &= b.communicates;
@@ -105,6 +106,7 @@ class Transferrer {
     for (const std::uint32_t role : clean_roles) inherit(clean_.forest.threads[role]);
     result_.owners.calls = std::move(from_.calls);
     result_.owners.lines = std::move(from_.lines);
+    result_.owners.sites = std::move(from_.sites);
     mark_copies(clean_.trace, clean_.forest, result_.owners);
     return std::move(result_);
   }
@@ -223,6 +225,7 @@ class Transferrer {
     owner.call = from_.calls.alike(a.call, b.call);
     owner.line = from_.lines.alike(a.line, b.line);
     owner.made_line = from_.lines.alike(a.made_line, b.made_line);
+    owner.site = from_.sites.alike(a.site, b.site);
     descend(node);
   }
 

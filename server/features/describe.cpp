@@ -28,8 +28,8 @@ bool same_class(const Profile& profile, const std::vector<ModuleId>& modules) {
 
 std::string stage_names(const LineSummary& summary) {
   std::string out;
-  for (profile::Stage stage : summary.stages) {
-    const std::string_view next = profile::name(stage);
+  for (const StagePart& part : summary.stages) {
+    const std::string_view next = profile::name(part.stage);
     if (out.contains(next)) continue;
     out += (out.empty() ? "" : " + ") + std::string(next);
   }
@@ -74,18 +74,53 @@ std::string table(const LineSummary& summary, const Profile& profile) {
   return out;
 }
 
+// A difference that is more than rounding.
+bool is_part(Ns part, Ns whole) {
+  constexpr int kTelling = 50;
+  return std::chrono::abs(whole - part) * kTelling > whole;
+}
+
 std::string stage_table(const LineSummary& summary, const Profile& profile) {
   std::string out;
-  for (const profile::StageTimes& stage : profile.stages) {
-    if (!has_stage(summary, stage.stage)) continue;
-    std::string title(profile::name(stage.stage));
-    std::ranges::replace(title, '_', ' ');
-    out += fmt::format("{:<11}", title) + padded(format_time(profile::median(stage.wall)), 9) + " wall" +
-           padded(format_time(profile::median(stage.cpu)), 10) + " CPU";
-    if (profile.has_device()) out += padded(format_time(profile::median(stage.device)), 10) + " device";
+  const auto row = [&](std::string_view title, Ns wall, Ns cpu, Ns device) {
+    out += fmt::format("{:<11}", title) + padded(format_time(wall), 9) + " wall" + padded(format_time(cpu), 10) + " CPU";
+    if (profile.has_device()) out += padded(format_time(device), 10) + " device";
     out += '\n';
+  };
+  for (const StagePart& part : summary.stages) {
+    std::string title(profile::name(part.stage));
+    std::ranges::replace(title, '_', ' ');
+    if (!part.counted_at.empty()) {
+      out += fmt::format("{:<11}", title) + " not told apart: counted at " + plain(part.counted_at) + "\n";
+      continue;
+    }
+    row(title, part.wall, part.cpu, part.device);
+    const auto whole = std::ranges::find(profile.stages, part.stage, &profile::StageTimes::stage);
+    if (whole == profile.stages.end()) continue;
+    const Ns wall = profile::median(whole->wall);
+    if (is_part(part.wall, wall)) row("  of", wall, profile::median(whole->cpu), profile::median(whole->device));
   }
   return out;
+}
+
+// Of a call that is not the only one of its modules: how much of their time it has.
+std::string call_note(const LineSummary& summary, const Profile& profile) {
+  if (summary.subject != Subject::execution || summary.modules.empty()) return "";
+  const auto calls_it = [&](const profile::CallSite& call) {
+    return std::ranges::any_of(summary.modules, [&](ModuleId id) { return std::ranges::find(call.modules, id) != call.modules.end(); });
+  };
+  const auto places = std::ranges::count_if(profile.call_sites, calls_it);
+  if (places <= std::max<std::ptrdiff_t>(1, std::ssize(summary.call_sites))) return "";
+  Ns whole{};
+  for (const ModuleId id : summary.modules) {
+    whole += profile::headline(profile::median(profile.at(id).forward), profile.has_device()) +
+             profile::headline(profile::median(profile.at(id).backward), profile.has_device());
+  }
+  const std::string modules = summary.modules.size() == 1 ? "the module is" : "the modules are";
+  if (summary.call_sites.empty()) {
+    return fmt::format("{} called from {} places; this is the time of all, they are not told apart", modules, places);
+  }
+  return fmt::format("{} called from {} places, {} in all", modules, places, format_time(whole));
 }
 
 // Half the distance between the 10th and the 90th percentile, relative to the median.
@@ -197,6 +232,7 @@ std::string describe(const LineSummary& summary, const Profile& profile, const O
   }
   out += instances(summary, profile, options.markdown) + spread_note(summary) + (options.markdown ? "  \n" : "\n");
   out += options.markdown ? escape_markdown(provenance(profile)) : plain(provenance(profile));
+  if (const std::string note = call_note(summary, profile); !note.empty()) out += (options.markdown ? "  \n" : "\n") + note;
   if (const std::string note = guess_note(summary, profile); !note.empty()) out += (options.markdown ? "  \n" : "\n") + note;
   if (const std::string note = state_note(summary.state); !note.empty()) {
     out += breaks + note;

@@ -104,8 +104,9 @@ Collected collect(const Profile& profile, FileId file) {
     if (module.constructed && module.constructed->file == file) table.add(Role::constructor, *module.constructed, id);
     if (module.class_site && module.class_site->file == file) table.add(Role::class_line, *module.class_site, id);
   }
-  for (const profile::CallSite& call : profile.call_sites) {
-    if (call.site.file == file) table.add(fact_at(Role::call, call.site), {.modules = call.modules, .calls = call.calls});
+  for (std::uint32_t i = 0; i < profile.call_sites.size(); ++i) {
+    const profile::CallSite& call = profile.call_sites[i];
+    if (call.site.file == file) table.add(fact_at(Role::call, call.site), {.modules = call.modules, .calls = call.calls, .row = i});
   }
   for (std::uint32_t i = 0; i < profile.stage_sites.size(); ++i) {
     const profile::StageSite& stage = profile.stage_sites[i];

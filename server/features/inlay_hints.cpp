@@ -38,6 +38,13 @@ std::string label(const LineSummary& summary, double share) {
   return time;
 }
 
+// "→ line 43": the time of this line is counted there.
+std::string elsewhere_label(const LineSummary& summary) {
+  const auto part = std::ranges::find_if(summary.stages, [](const StagePart& each) { return !each.counted_at.empty(); });
+  const std::string text = mark(summary.state) + "→ " + plain(part->counted_at);
+  return characters(text) <= kLabelLimit ? text : mark(summary.state) + "→";
+}
+
 struct Unit {
   double ns;
   std::string_view name;
@@ -121,9 +128,11 @@ std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Optio
   std::vector<Hint> hints;
   for (const LineSummary& summary : summaries) {
     const double part = share(summary, *view.profile);
-    if (part < options.min_share || summary.value <= Ns{} || summary.line >= lengths.size()) continue;
+    if (summary.line >= lengths.size()) continue;
+    const bool shown = part >= options.min_share && summary.value > Ns{};
+    if (!shown && !is_counted_elsewhere(summary)) continue;
     Hint hint{.at = {summary.line, lengths[summary.line]},
-              .label = label(summary, part),
+              .label = shown ? label(summary, part) : elsewhere_label(summary),
               .tooltip = options.tooltips ? describe(summary, *view.profile, options) : "",
               .parts = parted_label(view, summary, part, options)};
     if (!hint.parts.empty()) {

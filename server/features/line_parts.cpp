@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace hotlens::features {
@@ -40,13 +41,15 @@ std::vector<LinePart> parts_of(const FileView& view, const LineSummary& summary,
   std::vector<ModuleId> all;
   for (std::uint32_t fact : calls) {
     const LineSummary call = summarize_facts(view, {fact});
-    const bool known = std::ranges::all_of(call.modules, [&](ModuleId id) { return is_called_only_here(view, id); });
+    const bool known =
+        !call.call_sites.empty() || std::ranges::all_of(call.modules, [&](ModuleId id) { return is_called_only_here(view, id); });
     if (!known || call.modules.empty() || call.value <= Ns{}) continue;
     parts.push_back({.range = call.range, .modules = call.modules, .value = call.value});
     all.insert(all.end(), call.modules.begin(), call.modules.end());
   }
   // A module inside another one of the line would be counted twice.
-  if (outermost(*view.profile, all).size() != all.size()) return {};
+  const std::set<ModuleId> distinct(all.begin(), all.end());
+  if (outermost(*view.profile, all).size() != distinct.size()) return {};
   const Ns sum = std::accumulate(parts.begin(), parts.end(), Ns{}, [](Ns total, const LinePart& part) { return total + part.value; });
   const auto whole = static_cast<double>(summary.value.count());
   const auto rest = static_cast<double>((summary.value - sum).count());

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "annotator/profile/statistics.h"
 
 namespace hotlens::features {
@@ -48,19 +50,57 @@ void add_modules(LineSummary& summary, const Profile& profile, std::vector<Modul
   }
 }
 
-void add_stages(LineSummary& summary, const Profile& profile) {
-  for (const profile::StageTimes& stage : profile.stages) {
-    if (!has_stage(summary, stage.stage)) continue;
-    summary.value += profile::median(stage.wall);
-    summary.headline.resize(std::max(summary.headline.size(), stage.wall.size()));
-    for (std::size_t i = 0; i < stage.wall.size(); ++i) summary.headline[i] += stage.wall[i];
-    PerStep times(stage.cpu.size());
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      times[i].cpu_total = stage.cpu[i];
-      if (i < stage.device.size()) times[i].device = stage.device[i];
-      if (i < stage.waiting.size()) times[i].waiting = stage.waiting[i];
+// Where a stage's time is shown instead: the line as it is now, of another file as it was executed.
+std::string shown_at(const FileView& view, std::uint32_t row) {
+  const profile::StageSite& site = view.profile->stage_sites.at(row);
+  if (site.site.file != view.facts->file) {
+    return fmt::format("{}:{}", view.profile->files.at(site.site.file.index).path.filename().string(), site.site.line + 1);
+  }
+  std::uint32_t line = site.site.line;
+  for (std::uint32_t fact = 0; fact < view.placements.size(); ++fact) {
+    const bool same = view.facts->anchors.facts()[fact].role == Role::stage && view.facts->meanings[fact].row == row;
+    if (same && view.placements[fact].state != source::State::orphan) line = view.placements[fact].range.begin.line;
+  }
+  return fmt::format("line {}", line + 1);
+}
+
+// The stages that these rows of Profile::stage_sites enter, in the order of the step.
+void add_stages(LineSummary& summary, const FileView& view, const std::vector<std::uint32_t>& rows) {
+  const Profile& profile = *view.profile;
+  for (const std::uint32_t row : rows) {
+    const profile::StageSite& site = profile.stage_sites.at(row);
+    if (site.counted_at) {
+      const bool here = std::ranges::find(rows, *site.counted_at) != rows.end();
+      if (!here) summary.stages.push_back({.stage = site.stage, .counted_at = shown_at(view, *site.counted_at)});
+      continue;
     }
-    add(stage.stage == profile::Stage::backward ? summary.backward : summary.forward, times);
+    summary.stages.push_back({site.stage, profile::median(site.wall), profile::median(site.cpu), profile::median(site.device), ""});
+    summary.value += summary.stages.back().wall;
+    summary.headline.resize(std::max(summary.headline.size(), site.wall.size()));
+    for (std::size_t i = 0; i < site.wall.size(); ++i) summary.headline[i] += site.wall[i];
+    PerStep times(site.cpu.size());
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      times[i].cpu_total = site.cpu[i];
+      if (i < site.device.size()) times[i].device = site.device[i];
+      if (i < site.waiting.size()) times[i].waiting = site.waiting[i];
+    }
+    add(site.stage == profile::Stage::backward ? summary.backward : summary.forward, times);
+  }
+  const auto position = [&](const StagePart& part) {
+    return std::ranges::find(profile.stages, part.stage, &profile::StageTimes::stage) - profile.stages.begin();
+  };
+  std::ranges::stable_sort(summary.stages, {}, position);
+}
+
+void add_calls(LineSummary& summary, const Profile& profile, const std::vector<std::uint32_t>& rows) {
+  for (const std::uint32_t row : rows) {
+    const profile::CallSite& call = profile.call_sites.at(row);
+    add(summary.forward, call.forward);
+    add(summary.backward, call.backward);
+  }
+  for (const ModuleId id : summary.modules) {
+    const profile::Module& module = profile.at(id);
+    summary.slices.insert(summary.slices.end(), module.slices.begin(), module.slices.end());
   }
 }
 
@@ -129,6 +169,8 @@ LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_
   for (std::uint32_t fact : facts) summary.subject = std::min(summary.subject, subject_of(role_of(fact)));
 
   std::vector<ModuleId> modules;
+  std::vector<std::uint32_t> stage_rows;
+  bool calls_are_known = true;
   std::int64_t calls = 0;
   bool has_line_row = false;
   bool first = true;
@@ -142,7 +184,11 @@ LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_
     summary.state = std::max(summary.state, placement.state);
     const Meaning& meaning = meaning_of(fact);
     modules.insert(modules.end(), meaning.modules.begin(), meaning.modules.end());
-    if (role_of(fact) == Role::stage) summary.stages.push_back(profile.stage_sites[meaning.row].stage);
+    if (role_of(fact) == Role::stage) stage_rows.push_back(meaning.row);
+    if (role_of(fact) == Role::call) {
+      summary.call_sites.push_back(meaning.row);
+      calls_are_known &= !profile.call_sites.at(meaning.row).forward.empty();
+    }
     calls = std::max(calls, meaning.calls);
     if (role_of(fact) == Role::line) {
       const profile::Line& row = profile.lines[meaning.row];
@@ -153,12 +199,16 @@ LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_
     }
   }
   if (summary.subject == Subject::stage) {
-    add_stages(summary, profile);
+    add_stages(summary, view, stage_rows);
     return summary;
   }
+  if (!calls_are_known) summary.call_sites.clear();
   // A line's own row already holds its calls: their modules are listed, not added again.
   if (has_line_row) {
     summary.modules = outermost(profile, std::move(modules));
+  } else if (!summary.call_sites.empty()) {
+    summary.modules = outermost(profile, std::move(modules));
+    add_calls(summary, profile, summary.call_sites);
   } else {
     add_modules(summary, profile, std::move(modules));
   }
@@ -186,8 +236,8 @@ std::vector<LineSummary> summarize(const FileView& view, LineRange lines) {
   return out;
 }
 
-bool has_stage(const LineSummary& summary, profile::Stage stage) {
-  return std::ranges::find(summary.stages, stage) != summary.stages.end();
+bool is_counted_elsewhere(const LineSummary& summary) {
+  return std::ranges::any_of(summary.stages, [](const StagePart& part) { return !part.counted_at.empty(); });
 }
 
 double share(const LineSummary& summary, const Profile& profile) {
@@ -199,7 +249,7 @@ std::optional<LineSummary> summary_at(const FileView& view, source::Position at)
   if (!view.facts || !view.profile) return std::nullopt;
   if (const std::vector<std::uint32_t> facts = facts_at(view, at); !facts.empty()) return summarize_facts(view, facts);
   std::vector<LineSummary> line = summarize(view, {at.line, at.line + 1});
-  if (line.empty() || line.front().value <= Ns{}) return std::nullopt;
+  if (line.empty() || (line.front().value <= Ns{} && !is_counted_elsewhere(line.front()))) return std::nullopt;
   return std::move(line.front());
 }
 

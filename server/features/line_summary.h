@@ -2,16 +2,24 @@
 //
 // A line shows one thing. In this order: a class (all its instances), a definition, a stage of the training loop, what the line ran
 // (calls and plain operators alike), a constructor in a helper. Modules are summed per measured step, outermost instances only, then
-// reduced to the median; a stage shows its wall time.
+// reduced to the median; a stage shows the wall time that it spends on this line, a call what was called from there.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "server/features/file_facts.h"
 
 namespace hotlens::features {
+
+// A stage that the line enters.
+struct StagePart {
+  profile::Stage stage = profile::Stage::other;
+  Ns wall{}, cpu{}, device{};  // medians, of this line alone
+  std::string counted_at;      // "line 43", "train.py:43": where its time is shown instead of here; empty where it is shown here
+};
 
 enum class Subject : std::uint8_t { class_line, definition, stage, execution, constructor };
 
@@ -25,12 +33,14 @@ struct LineSummary {
   Ns value{};                              // the shown number: the sum of the medians that a hover lists, so that they add up
   std::int64_t times = 1;                  // instances, or executions in one step
   std::vector<profile::ModuleId> modules;  // outermost ones; empty for a line without modules
-  std::vector<profile::Stage> stages;      // for a stage
+  std::vector<StagePart> stages;           // for a stage
+  std::vector<std::uint32_t> call_sites;   // for a call whose own time is known: into Profile::call_sites
   std::vector<profile::Slice> slices;
   std::vector<std::uint32_t> facts;  // what it was made from: indices into view.placements
 };
 
-bool has_stage(const LineSummary& summary, profile::Stage stage);
+// Whether time of the line is shown on another one.
+bool is_counted_elsewhere(const LineSummary& summary);
 double share(const LineSummary& summary, const profile::Profile& profile);  // of the step's wall time
 
 // Sorted by line, one per line; only lines in `lines`. Orphans are left out.

@@ -40,7 +40,7 @@ std::optional<Target> target_at(const Document& document, source::Position at) {
   if (!summary->modules.empty()) {
     target.module = view.profile->at(summary->modules.front()).path;
   } else {
-    target.stage = summary->stages.front();
+    target.stage = summary->stages.front().stage;
   }
   return target;
 }

@@ -9,6 +9,7 @@
 
 using namespace hotlens;
 using namespace hotlens::features;
+using test::cpu;
 
 namespace {
 
@@ -51,6 +52,54 @@ TEST_CASE("a class line shows all instances, a stage line its wall time") {
   CHECK(label_at(hints, 2) == "8.00 ms 73%");
   CHECK(label_at(hints, 15) == "5.00 ms 45%");
   CHECK(label_at(hints, 16) == "2.00 ms 18%");
+}
+
+TEST_CASE("a line of a stage that others enter too shows its own part, and the hover says of how much") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->stage_sites[0].wall = profile->stage_sites[0].cpu = {Ns{1'000'000}, Ns{3'000'000}};
+  const FileView view = test::open(profile);
+  CHECK(label_at(inlay_hints(view, {}, {}), 15) == "2.00 ms 18%");
+  const auto part = hover(view, {15, 20}, {.markdown = false});
+  REQUIRE(part);
+  CHECK_THAT(part->contents, Catch::Contains("backward     2.00 ms wall   2.00 ms CPU") && Catch::Contains("  of         5.00 ms wall"));
+  const auto whole = hover(view, {16, 10}, {.markdown = false});
+  REQUIRE(whole);
+  CHECK_THAT(whole->contents, !Catch::Contains("  of  "));
+}
+
+TEST_CASE("where the lines of a stage are not told apart one has the whole and the others name it, wherever it is now") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->stages[1].stage = profile::Stage::backward;
+  profile->stage_sites[1] = {.site = profile->stage_sites[1].site, .stage = profile::Stage::backward, .counted_at = 0};
+  const FileView view = test::open(profile);
+  CHECK(label_at(inlay_hints(view, {}, {}), 15) == "5.00 ms 45%");
+  CHECK(label_at(inlay_hints(view, {}, {}), 16) == "→ line 16");
+  const auto other = hover(view, {16, 10}, {.markdown = false});
+  REQUIRE(other);
+  CHECK_THAT(other->contents, Catch::Contains("counted at line 16"));
+  const FileView moved = test::open(profile, "# one more\n" + std::string(test::kModelText));
+  CHECK(label_at(inlay_hints(moved, {}, {}), 17) == "→ line 17");
+}
+
+TEST_CASE("a call that is not the only one of its module says how much of the module's time it has") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->lines.clear();
+  profile->call_sites[0].modules = {{4}};
+  CHECK_THAT(hover(test::open(profile), {11, 20}, {.markdown = false})->contents,
+             Catch::Contains("called from 2 places; this is the time of all"));
+  profile->call_sites[0].forward = {cpu(400), cpu(400)};
+  profile->call_sites[0].backward = {cpu(300), cpu(300)};
+  profile->call_sites[1].forward = {cpu(600), cpu(600)};
+  profile->call_sites[1].backward = {cpu(700), cpu(700)};
+  const FileView view = test::open(profile);
+  const auto hints = inlay_hints(view, {}, {});
+  CHECK(label_at(hints, 6) == "2.00 ms 18%");
+  CHECK_THAT(label_at(hints, 10), Catch::StartsWith("700 µs"));
+  CHECK_THAT(label_at(hints, 11), Catch::StartsWith("1.30 ms"));
+  CHECK_THAT(hover(view, {11, 20}, {.markdown = false})->contents, Catch::Contains("called from 2 places, 2.00 ms in all"));
 }
 
 TEST_CASE("hints are sorted, one per line, short, inside the asked range, at the line's end") {
@@ -120,7 +169,7 @@ TEST_CASE("a hover says why a layer takes its time, within ten lines, and nothin
 TEST_CASE("a stage that merely waits for the device says so") {
   const Opened opened;
   auto profile = std::make_shared<profile::Profile>(*opened.profile);
-  profile->stages[1].waiting = {Ns{1'800'000}, Ns{1'800'000}};
+  profile->stage_sites[1].waiting = {Ns{1'800'000}, Ns{1'800'000}};
   const auto optimizer = hover(test::open(profile), {16, 10}, {.markdown = false});
   REQUIRE(optimizer);
   CHECK_THAT(optimizer->contents, Catch::Contains("waits 1.80 ms for the device"));

@@ -122,7 +122,16 @@ inline std::shared_ptr<const profile::Profile> small_profile(const std::filesyst
                       .wall = {Ns{2'000'000}, Ns{2'000'000}},
                       .cpu = {Ns{2'000'000}, Ns{2'000'000}},
                       .device = {Ns{}, Ns{}}}};
-  profile->stage_sites = {{site(15, 8, 33, "train"), profile::Stage::backward}, {site(16, 8, 24, "train"), profile::Stage::optimizer}};
+  profile->stage_sites = {{.site = site(15, 8, 33, "train"),
+                           .stage = profile::Stage::backward,
+                           .wall = profile->stages[0].wall,
+                           .cpu = profile->stages[0].cpu,
+                           .device = profile->stages[0].device},
+                          {.site = site(16, 8, 24, "train"),
+                           .stage = profile::Stage::optimizer,
+                           .wall = profile->stages[1].wall,
+                           .cpu = profile->stages[1].cpu,
+                           .device = profile->stages[1].device}};
   return profile;
 }
 

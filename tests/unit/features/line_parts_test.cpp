@@ -96,6 +96,22 @@ TEST_CASE("a module that other lines call as well has no number of its own") {
   CHECK(line.hint().label == "2.0+4.1 ms 61%");
 }
 
+TEST_CASE("a call has its own part of a module that other lines call as well, where that is known") {
+  Line line(2500, 2600);
+  line.profile->call_sites.push_back({.site = site(7, 15, 24, "Net.forward"), .modules = {{2}}, .calls = 1});
+  line.profile->call_sites[0].forward = line.profile->call_sites[0].backward = {cpu(1500)};
+  line.profile->call_sites[1].forward = line.profile->call_sites[1].backward = {cpu(1000)};
+  line.profile->call_sites[2].forward = line.profile->call_sites[2].backward = {cpu(500)};
+  CHECK(line.hint().label == "2.0+3.0 ms 51%");
+}
+
+TEST_CASE("a module that is called twice on a line has a part for each call") {
+  Line line(2000, 2000);
+  line.profile->call_sites[1].modules = {{2}};
+  for (auto& call : line.profile->call_sites) call.forward = call.backward = {cpu(1000)};
+  CHECK(line.hint().label == "2.0+2.0 ms 40%");
+}
+
 TEST_CASE("parts add up to the line, or there are none") {
   const Line line(500, 500);  // less than its calls: another step's numbers
   const FileView view = test::open(line.profile, kText);

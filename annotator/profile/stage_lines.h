@@ -1,0 +1,24 @@
+// The lines that enter a stage, and the part of the stage's time that is of each.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "annotator/profile/bundle.h"
+#include "annotator/timeline/account.h"
+
+namespace hotlens::profile {
+
+struct StageLines {
+  timeline::Places places;             // to count by
+  std::vector<std::uint32_t> of_site;  // by Model::stages: into places; kNothing where the site's line was not recorded
+};
+
+// Sites on one line are one place.
+StageLines stage_lines(const Model& model);
+
+// Model::stages with their times. Where more than a twentieth of a stage's time would be a guess, or a site of it has no line, the first
+// site has the stage's time and the others say so.
+std::vector<StageSite> stage_sites(const Model& model, const StageLines& lines, const std::vector<timeline::StepAccount>& steps);
+
+}  // namespace hotlens::profile
