@@ -92,7 +92,7 @@ class Finder {
       enter_stage(owner, loss ? Stage::loss : Stage::forward);
     }
     owner.call = owners_.calls.add(owner.call, module, forest_.start[node], owner.direction != Direction::forward);
-    if (!again || owner.site == kNothing) enter_site(owner, node);
+    enter_site(owner, node, again);
     line_of_call_.resize(owner.call + std::size_t{1}, kNothing);
     line_of_call_[owner.call] = owner.line;
     site_of_call_.resize(owner.call + std::size_t{1}, kNothing);
@@ -100,10 +100,13 @@ class Finder {
     if (map_ && owner.direction == Direction::forward && call_of_module_[module] == kNothing) call_of_module_[module] = owner.call;
   }
 
-  void enter_site(Owner& owner, std::uint32_t node) {
+  // What is computed again counts for the call that asked for it first, unless somebody wrote another one (a custom backward).
+  void enter_site(Owner& owner, std::uint32_t node, bool again) {
     if (!map_ || forest_.value[node] >= map_->site_of_call.size()) return;
     const std::uint32_t site = map_->site_of_call[forest_.value[node]];
-    if (site != kNothing) owner.site = owners_.sites.add(owner.site, site, forest_.start[node], owner.direction != Direction::forward);
+    if (site == kNothing || (again && owner.site != kNothing && owners_.sites.value[owner.site] == site)) return;
+    const std::uint32_t around = again ? kNothing : owner.site;
+    owner.site = owners_.sites.add(around, site, forest_.start[node], owner.direction != Direction::forward);
   }
 
   // The call of the module that runs again; kNothing where that is not known. What runs again is due to the line that made this call, not

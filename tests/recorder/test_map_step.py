@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Bundle, Run
+from conftest import Bundle, Run, record
 
 Event = dict[str, Any]
 MARKER = re.compile(r"hotlens\.(call|line|param|stage)#(\w+)$")
@@ -128,3 +129,44 @@ def line_executions(bundle: Bundle, text: str) -> int:
     texts = [(bundle.path / f["copy"]).read_text().splitlines() for f in model["files"]]
     ids = {r["id"] for r in model["lines"] if texts[r["file"]][r["line"]].strip() == text and r["function"] != "evaluate"}
     return sum(int(e["name"].split("#")[1]) in ids for e in markers(bundle) if ".line#" in e["name"])
+
+
+LAYER_DROP = """
+import sys
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(6))
+        self.spare = nn.ModuleList(nn.Linear(8, 8) for _ in range(6))
+        self.seen = 0
+
+    def forward(self, x):
+        self.seen += 1
+        few = self.seen % 3 != int(sys.argv[1])
+        for number, layer in enumerate(self.layers):
+            if not few or number == self.seen % 6:
+                x = layer(x)
+        return self.spare[0](x)
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for x in torch.utils.data.DataLoader(torch.randn(40, 8), batch_size=1):
+    optimizer.zero_grad()
+    net(x).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("full", [0, 1, 2])
+def test_a_map_step_that_dropped_most_layers_is_taken_again(tmp_path: Path, full: int) -> None:
+    (tmp_path / "train.py").write_text(LAYER_DROP)
+    run = record(tmp_path, ["train.py", str(full)])
+    assert run.code == 0, run.err
+    model = run.bundle.model
+    called = {model["modules"][call["module"]]["path"] for call in model["calls"]}
+    assert {f"layers.{i}" for i in range(6)} <= called  # in two steps of three it is a single one
+    assert "spare.0" in called and "spare.1" not in called  # a list that is never used whole does not keep the recorder waiting
+    assert len([e for e in run.bundle.trace("trace-map.json.gz") if e["name"].startswith("ProfilerStep#")]) == 1

@@ -18,12 +18,14 @@ from .steps import Boundary
 
 # So many steps in a row with something unusual in them are the loop's own way.
 UNUSUAL_IN_A_ROW = 12
+# Where layers are dropped at random, so many more map steps are tried for one that runs at least half of them.
+MAP_TRIES = 4
 LEFT_OUT = "steps with an evaluation or the end of an epoch in them are not steps of training; left out"
 
 
 def plan(steps: int, left: int | None, boundary: Boundary, map_step: Callable[[], MapStep] | None, farewell: bool) -> list[Phase]:
     """The phases for `steps` measured steps. `left`: steps the script is known to have; without `map_step` a plain step stands for it."""
-    mapped: Phase = Mapped(map_step, boundary.by) if map_step is not None else Plain(1)
+    mapped: Phase = Mapped(map_step, boundary.by, MAP_TRIES) if map_step is not None else Plain(1)
     # A range of the script's that was opened under one profiler must not be closed under the next one (torch writes to freed memory
     # then): a step without a profiler lies between two.
     if left is not None and left >= 2 * steps + 1:
@@ -64,13 +66,23 @@ class Course:
             self._close_step(self.phases[0])
         self._unusual = self._trained = False
         while self.phases and self.phases[0].done >= self.phases[0].steps:
-            self._finish(self.phases.pop(0))
+            phase = self.phases.pop(0)
+            self._finish(phase)
+            if isinstance(phase, Mapped):
+                self._map_again(phase)
         if self.phases:
             phase = self.phases[0]
             if phase.clock is None:
                 phase.start()
                 starts(phase)
             phase.begin_step()
+
+    def _map_again(self, mapped: Mapped) -> None:
+        """Another map step, where this one says too little: last, and with a plain step between two profilers."""
+        another = mapped.another()
+        if another is not None:
+            last = len(self.phases) - sum(isinstance(phase, Farewell) for phase in self.phases)
+            self.phases[last:last] = [Plain(1), another]
 
     def _close_step(self, phase: Phase) -> None:
         if self._is_step() or isinstance(phase, Farewell):

@@ -107,6 +107,23 @@ class MapStep:
         self._threads.clear()
         self._deferred = None
 
+    def modules_called(self) -> int:
+        return len({id(call.module) for call in self.calls})
+
+    def mostly_left_out(self) -> frozenset[int]:
+        """Modules (by identity) that were not called although their list has more such than called ones: layers dropped at random."""
+        from torch.nn import ModuleDict, ModuleList
+
+        called = {id(call.module) for call in self.calls}
+        left_out: set[int] = set()
+        for container in self.modules:
+            if isinstance(container, (ModuleList, ModuleDict)):
+                layers = [m for m in container.children() if next(m.parameters(), None) is not None]
+                idle = {id(m) for m in layers if id(m) not in called}
+                if 2 * len(idle) > len(layers) > len(idle):
+                    left_out |= idle
+        return frozenset(left_out)
+
     def abandon(self) -> None:
         """In a forked worker: nothing is marked, and nothing that belongs to the parent's profiler is touched."""
         self._active = False
@@ -220,13 +237,14 @@ class MapStep:
         top = self._innermost_call(thread)
         number = len(self.calls)
         depth = sum(r.kind == "call" for r in thread.stack)
-        backward = any(r.stage == "backward" for r in thread.stack)
+        backward = next((r.frame for r in thread.stack if r.stage == "backward"), None)
         first = self._first_call.setdefault(id(module), number)
-        # Computed again during backward, it is still the call that the forward pass made.
-        again = backward and top is None and first != number
-        site = self.calls[first].site if again else self._site(frame.f_back, module)
-        loop_site = self._loop_site(frame.f_back) if top is None and not backward else None
-        self.calls.append(ModuleCall(module, top.call if top else -1, site, depth, backward, loop_site))
+        site = self._site(frame.f_back, module, backward)
+        if site is None and backward is not None:
+            # Computed again by torch during backward (checkpointing), it is still the call that the forward pass made.
+            site = self.calls[first].site if first != number else self._site(frame.f_back, module)
+        loop_site = self._loop_site(frame.f_back) if top is None and backward is None else None
+        self.calls.append(ModuleCall(module, top.call if top else -1, site, depth, backward is not None, loop_site))
         self._push(thread, _Range(frame, "call", None, call=number, module=module, forward_entered=forward), f"hotlens.call#{number}")
 
     def _innermost_call(self, thread: _Thread) -> _Range | None:
@@ -235,9 +253,9 @@ class MapStep:
                 return r
         return None
 
-    def _site(self, frame: FrameType | None, module: Any = None) -> Point | None:
-        """The nearest user frame that is not the module's own wrapper."""
-        while frame is not None:
+    def _site(self, frame: FrameType | None, module: Any = None, outermost: FrameType | None = None) -> Point | None:
+        """The nearest user frame that is not the module's own wrapper; with `outermost` only inside of that frame."""
+        while frame is not None and frame is not outermost:
             if not self.files.is_library(frame.f_code.co_filename) and not (module is not None and _is_wrapper(frame, module)):
                 return point(frame)
             frame = frame.f_back

@@ -60,6 +60,7 @@ class Measured(Phase):
     def __init__(self, steps: int, details: bool = False) -> None:
         super().__init__(steps)
         self.details = details
+        self.trace_name = f"{self.name}-{steps}"
         self.profile: ProfiledSteps | None = None
 
     def trace(self) -> ExportedTrace:
@@ -92,17 +93,31 @@ class Measured(Phase):
         if self.profile is not None:
             self.profile.stop()
             if self.done:
-                self.profile.export(draft.path(f"{self.name}-{self.steps}{bundle.EXPORTED}"))
+                self.profile.export(draft.path(self.trace_name + bundle.EXPORTED))
 
 
 class Mapped(Measured):
-    name = "map"
+    """The map step. `tries`: how many more may follow where it left out most layers of a list."""
 
-    def __init__(self, make: Callable[[], MapStep], boundary: str) -> None:
+    def __init__(self, make: Callable[[], MapStep], boundary: str, tries: int = 0, left_out_before: frozenset[int] = frozenset()) -> None:
         super().__init__(1, details=True)
+        self.trace_name = f"map-{tries}"
         self.make = make
         self.boundary = boundary
         self.map: MapStep | None = None
+        self._tries = tries
+        self._left_out_before = left_out_before
+
+    def another(self) -> Mapped | None:
+        """The map step to take as well. Layers that were left out before, too, are layers that nobody calls."""
+        left_out = self.map.mostly_left_out() if self.map is not None and self.done and self._tries > 0 else frozenset()
+        if not left_out or left_out == self._left_out_before:
+            return None
+        return Mapped(self.make, self.boundary, self._tries - 1, left_out)
+
+    def reach(self) -> int:
+        """How many modules it called."""
+        return self.map.modules_called() if self.map is not None and self.map.fault is None else 0
 
     def begin_step(self) -> None:
         super().begin_step()

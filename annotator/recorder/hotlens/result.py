@@ -84,7 +84,7 @@ def recording(
     measured = longest(past)
     assert measured is not None
     plain = plain_steps(past)
-    mapped = next((p for p in past if isinstance(p, Mapped) and p.done), None)
+    mapped = max((p for p in past if isinstance(p, Mapped) and p.done), key=Mapped.reach, default=None)
     fault = mapped.map.fault if mapped is not None and mapped.map is not None else None
     if fault is not None:
         warnings.add("map_step_failed", f"the map step failed ({fault}); times cannot be given to modules. Please report this")

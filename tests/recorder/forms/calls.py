@@ -7,7 +7,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 W = 8
-NAMES = "direct a b c twice processed reused functional checkpointed reentrant by_name chosen forwarded multi never kept"
+NAMES = "direct a b c twice processed reused functional checkpointed reentrant by_name chosen forwarded multi never kept again"
 
 
 def loud(forward):
@@ -47,6 +47,24 @@ class Processor:
         return net.processed(x)  # call: processed
 
 
+class Again(torch.autograd.Function):
+    """Forgets what its module computed and calls it again for the gradient, as reversible networks do."""
+
+    @staticmethod
+    def forward(ctx, x, module, *parameters):
+        ctx.module, ctx.parameters = module, parameters
+        ctx.save_for_backward(x)
+        return module(x)  # call: again
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.module(x)  # call: again
+        into_x, *others = torch.autograd.grad(y, [x, *ctx.parameters], gradient)
+        return into_x, None, *others
+
+
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -57,6 +75,7 @@ class Net(nn.Module):
         self.subscripted = nn.ModuleList(nn.Linear(W, W) for _ in range(2))
         self.dictionary = nn.ModuleDict({"key": nn.Linear(W, W)})
         self.sequence = nn.Sequential(nn.Linear(W, W), nn.Sequential(nn.Linear(W, W), nn.Tanh()))
+        self.stack = nn.Sequential(nn.Linear(W, W), nn.Linear(W, W))
         self.decorated = Decorated()
         self.own = Own()
         self.processor = Processor()
@@ -92,6 +111,8 @@ class Net(nn.Module):
         x = keep(x)  # call: kept
         x = (lambda y: self.reused(y))(x)  # call: reused
         x = self.helper(x)
+        x = Again.apply(x, self.again, *self.again.parameters())
+        x = checkpoint(self.stack, x, use_reentrant=False)  # call: stack stack.0 stack.1
         x, _ = self.attention(x[None], x[None], x[None])  # call: attention
         return self.encoder(x)[0]  # call: encoder encoder.self_attn encoder.linear1 encoder.dropout1 encoder.norm1
 
