@@ -1,33 +1,65 @@
 #include "annotator/profile/annotated.h"
 
 #include <algorithm>
+#include <future>
 #include <string>
+#include <utility>
 
 #include "annotator/profile/fit.h"
 
 namespace hotlens::profile {
 namespace {
 
+// All that the map step says by itself.
+struct MapStep {
+  trace::Trace trace;
+  timeline::Forest forest;
+  timeline::Steps steps;
+  timeline::Owners owners;
+  std::optional<MemoryUse> memory;
+};
+
+Result<MapStep> read_map_step(const std::filesystem::path& file, const timeline::ModuleMap& modules, Issues& issues) {
+  Result<trace::Trace> trace = trace::read_file(file, issues);
+  if (!trace) return std::unexpected(trace.error());
+  MapStep map{.trace = std::move(*trace), .forest = {}, .steps = {}, .owners = {}, .memory = std::nullopt};
+  map.forest = timeline::nest(map.trace);
+  map.steps = timeline::find_steps(map.trace, map.forest);
+  map.owners = timeline::find_owners(map.trace, map.forest, map.steps, &modules);
+  if (!map.steps.spans.empty()) {
+    map.memory = memory_use({.trace = map.trace,
+                             .forest = map.forest,
+                             .owners = map.owners,
+                             .module_parent = modules.module_parent,
+                             .step = map.steps.spans.front()});
+  }
+  return map;
+}
+
+// The map step of a bundle, read on a thread of its own beside the measured steps.
+struct MapReading {
+  Issues issues;
+  std::future<Result<MapStep>> done;  // not valid where the bundle recorded none; waits for the thread when it goes
+};
+
+void start_reading(const Annotated& annotated, MapReading& reading) {
+  if (!annotated.manifest || !annotated.manifest->map_trace || !annotated.model) return;
+  reading.done =
+      std::async(std::launch::async, [&] { return read_map_step(*annotated.manifest->map_trace, annotated.model->map, reading.issues); });
+}
+
 // Owners from the bundle's map step; nothing where it recorded none or it cannot be read.
-std::optional<timeline::Transfer> from_map_step(Annotated& annotated) {
-  if (!annotated.manifest || !annotated.manifest->map_trace || !annotated.model) return std::nullopt;
-  const Result<trace::Trace> trace = trace::read_file(*annotated.manifest->map_trace, annotated.issues);
-  if (!trace) {
-    annotated.issues.add("no-map-trace", "the bundle's map step cannot be read, so nothing is known of modules: " + trace.error().message);
+std::optional<timeline::Transfer> from_map_step(Annotated& annotated, MapReading& reading) {
+  if (!reading.done.valid()) return std::nullopt;
+  Result<MapStep> map = reading.done.get();
+  for (const Issue& issue : reading.issues.items()) annotated.issues.add(issue.code, issue.message, issue.count);
+  if (!map) {
+    annotated.issues.add("no-map-trace", "the bundle's map step cannot be read, so nothing is known of modules: " + map.error().message);
     return std::nullopt;
   }
-  const timeline::Forest forest = timeline::nest(*trace);
-  const timeline::Steps steps = timeline::find_steps(*trace, forest);
-  timeline::Owners owners = timeline::find_owners(*trace, forest, steps, &annotated.model->map);
-  if (!steps.spans.empty()) {
-    annotated.map_memory = memory_use({.trace = *trace,
-                                       .forest = forest,
-                                       .owners = owners,
-                                       .module_parent = annotated.model->map.module_parent,
-                                       .step = steps.spans.front()});
-  }
-  return timeline::transfer({annotated.trace, annotated.forest, annotated.steps}, {*trace, forest, steps}, std::move(owners),
-                            annotated.model->map);
+  annotated.map_memory = std::move(map->memory);
+  return timeline::transfer({annotated.trace, annotated.forest, annotated.steps}, {map->trace, map->forest, map->steps},
+                            std::move(map->owners), annotated.model->map);
 }
 
 How how_known(timeline::ModuleSource source) {
@@ -52,8 +84,8 @@ void forget_modules(timeline::Owners& owners) {
   owners.source = timeline::ModuleSource::none;
 }
 
-void find_owners(Annotated& annotated) {
-  if (std::optional<timeline::Transfer> transfer = from_map_step(annotated)) {
+void find_owners(Annotated& annotated, MapReading& reading) {
+  if (std::optional<timeline::Transfer> transfer = from_map_step(annotated, reading)) {
     annotated.owners = std::move(transfer->owners);
     annotated.alignment = found(*transfer);
     annotated.how = How::recorded;
@@ -148,6 +180,8 @@ Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::op
     if (const Result<void> opened = open_bundle(annotated); !opened) return std::unexpected(opened.error());
     if (const Result<void> chosen = choose_rank(annotated, rank); !chosen) return std::unexpected(chosen.error());
   }
+  MapReading map;
+  start_reading(annotated, map);
   Result<trace::Trace> trace = trace::read_file(annotated.trace_file, annotated.issues);
   if (!trace) return std::unexpected(trace.error());
   annotated.trace = std::move(*trace);
@@ -164,7 +198,7 @@ Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::op
     annotated.issues.add("more-processes", "the trace holds several processes; process " + main.process + " is shown",
                          static_cast<std::int64_t>(annotated.steps.other_processes));
   }
-  find_owners(annotated);
+  find_owners(annotated, map);
   report_depth(annotated);
   limit_steps(annotated);
   if (annotated.model) annotated.stage_lines = stage_lines(*annotated.model);
