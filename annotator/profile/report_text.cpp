@@ -57,7 +57,7 @@ class Writer {
     if (profile_.steps.size() > 2) facts += " (p10 " + readable(times.p10) + ", p90 " + readable(times.p90) + ")";
     if (profile_.plain_step) facts += ", " + readable(*profile_.plain_step) + " without the profiler";
     if (!profile_.torch.empty()) facts += ", torch " + harmless(profile_.torch);
-    if (!profile_.devices.empty()) facts += ", " + harmless(profile_.devices.back().name);
+    if (!profile_.devices.empty() && !profile_.devices.back().name.empty()) facts += ", " + harmless(profile_.devices.back().name);
     line(facts);
     if (!profile_.ranks.empty()) ranks();
     for (const Step& step : profile_.steps) {

@@ -43,16 +43,21 @@ std::string subject(const LineSummary& summary, const Profile& profile, bool mar
   if (summary.subject == Subject::stage) return bold(stage_names(summary));
   if (summary.subject == Subject::execution && summary.modules.size() != 1) return bold("this line");
   if (summary.modules.empty()) return bold("this line");
-  const Module& first = profile.at(summary.modules.front());
+  const Module& first = profile.at(summary.container.valid() ? summary.container : summary.modules.front());
   const std::string class_name = markdown ? " " + escape_markdown(first.class_name) : " " + plain(first.class_name);
   if (summary.subject == Subject::class_line) return bold(first.class_name);
-  if (summary.modules.size() == 1) return bold(first.path.empty() ? first.class_name : first.path) + (first.path.empty() ? "" : class_name);
-  return bold(last_name(first)) + (same_class(profile, summary.modules) ? class_name : "");
+  if (summary.modules.size() == 1 || summary.container.valid())
+    return bold(first.path.empty() ? first.class_name : first.path) + (first.path.empty() ? "" : class_name);
+  // Entries of a list are numbered: their class says more than "0".
+  const auto has_this_name = [&](ModuleId id) { return last_name(profile.at(id)) == last_name(first); };
+  const bool one_class = same_class(profile, summary.modules);
+  if (std::ranges::all_of(summary.modules, has_this_name)) return bold(last_name(first)) + (one_class ? class_name : "");
+  return bold(one_class ? std::string_view(first.class_name) : "this line");
 }
 
 std::string counted(const LineSummary& summary) {
   if (summary.times <= 1) return "";
-  const char* what = summary.subject == Subject::execution ? "times a step" : "instances";
+  const char* what = summary.subject == Subject::execution ? "times a step" : summary.container.valid() ? "modules" : "instances";
   return fmt::format(", {} {}", summary.times, what);
 }
 

@@ -1,6 +1,7 @@
 #include "server/features/line_summary.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,8 +41,33 @@ void add(PerStep& sum, const PerStep& part) {
   for (std::size_t i = 0; i < part.size(); ++i) sum[i] = sum[i] + part[i];
 }
 
+bool has_ancestor_in(const Profile& profile, ModuleId id, const std::set<ModuleId>& members) {
+  for (ModuleId up = profile.at(id).parent; up.valid(); up = profile.at(up).parent) {
+    if (members.contains(up)) return true;
+  }
+  return false;
+}
+
+std::vector<ModuleId> topmost(const Profile& profile, const std::vector<ModuleId>& modules) {
+  const std::set<ModuleId> members(modules.begin(), modules.end());
+  std::vector<ModuleId> out;
+  std::ranges::copy_if(members, std::back_inserter(out), [&](ModuleId id) { return !has_ancestor_in(profile, id, members); });
+  return out;
+}
+
+// The called modules that a container holds, itself where it is called.
+void add_called(const Profile& profile, ModuleId id, std::vector<ModuleId>& out) {
+  if (profile.at(id).calls > 0) {
+    out.push_back(id);
+    return;
+  }
+  for (const ModuleId child : profile.at(id).children) add_called(profile, child, out);
+}
+
 void add_modules(LineSummary& summary, const Profile& profile, std::vector<ModuleId> modules) {
+  const std::vector<ModuleId> top = topmost(profile, modules);
   summary.modules = outermost(profile, std::move(modules));
+  if (top.size() == 1 && summary.modules != top) summary.container = top.front();
   for (ModuleId id : summary.modules) {
     const profile::Module& module = profile.at(id);
     add(summary.forward, module.forward);
@@ -147,17 +173,12 @@ std::vector<std::uint32_t> facts_at(const FileView& view, source::Position at) {
 }  // namespace
 
 std::vector<ModuleId> outermost(const Profile& profile, std::vector<ModuleId> modules) {
-  // A container that is never called (ModuleList) has no time of its own: its entries stand for it.
-  const auto is_called = [&](ModuleId id) { return profile.at(id).calls > 0; };
-  if (std::ranges::any_of(modules, is_called)) std::erase_if(modules, [&](ModuleId id) { return !is_called(id); });
-  const std::set<ModuleId> members(modules.begin(), modules.end());
-  std::vector<ModuleId> out;
-  for (ModuleId id : members) {
-    bool inner = false;
-    for (ModuleId up = profile.at(id).parent; up.valid() && !inner; up = profile.at(up).parent) inner = members.contains(up);
-    if (!inner) out.push_back(id);
+  if (std::ranges::any_of(modules, [&](ModuleId id) { return profile.at(id).calls > 0; })) {
+    std::vector<ModuleId> called;
+    for (const ModuleId id : modules) add_called(profile, id, called);
+    modules = std::move(called);
   }
-  return out;
+  return topmost(profile, modules);
 }
 
 LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_t>& facts) {

@@ -33,6 +33,7 @@ struct LineSummary {
   Ns value{};                              // the shown number: the sum of the medians that a hover lists, so that they add up
   std::int64_t times = 1;                  // instances, or executions in one step
   std::vector<profile::ModuleId> modules;  // outermost ones; empty for a line without modules
+  profile::ModuleId container;             // the line's one module that holds them all and is never called itself (ModuleList)
   std::vector<StagePart> stages;           // for a stage
   std::vector<std::uint32_t> call_sites;   // for a call whose own time is known: into Profile::call_sites
   std::vector<profile::Slice> slices;
@@ -52,7 +53,8 @@ LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_
 // What a hover at this place is about: the call or definition there, else the whole line; nullopt where nothing was measured.
 std::optional<LineSummary> summary_at(const FileView& view, source::Position at);
 
-// Drops modules that are never called (when others are), those that have an ancestor in the list, and duplicates.
+// Drops duplicates and modules that have an ancestor in the list. Where some are called, those that are not (ModuleList) are replaced by
+// the called ones that they hold, so that no part of what the line made is left out.
 std::vector<profile::ModuleId> outermost(const profile::Profile& profile, std::vector<profile::ModuleId> modules);
 
 }  // namespace hotlens::features

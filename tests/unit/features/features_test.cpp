@@ -39,6 +39,25 @@ TEST_CASE("a line made by several instances shows their sum once, with their num
   CHECK(label_at(hints, 6) == "2.00 ms 18%");
 }
 
+TEST_CASE("a container that is never called has the time of all that it holds, and its name") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  const auto tooltip = [&] {
+    const auto hints = inlay_hints(test::open(profile), {}, {});
+    return std::ranges::find(hints, 5U, [](const Hint& hint) { return hint.at.line; })->tooltip;
+  };
+  CHECK_THAT(tooltip(), Catch::Contains("**layers** ModuleList") && Catch::Contains("6.00 ms") && Catch::Contains("2 modules"));
+
+  // A ModuleDict whose statement makes the list and another entry: the list's modules are part of it.
+  profile->modules[1].class_name = "ModuleDict";
+  profile->modules[1].children = {{2}, {5}};
+  profile->modules[3].parent = {5};
+  profile->modules.push_back(
+      {.path = "layers.more", .class_name = "ModuleList", .parent = {1}, .children = {{3}}, .attached = profile->modules[1].attached});
+  profile->modules[3].attached.reset();
+  CHECK_THAT(tooltip(), Catch::Contains("**layers** ModuleDict") && Catch::Contains("6.00 ms") && Catch::Contains("2 modules"));
+}
+
 TEST_CASE("a call line shows what ran on it, forward and backward, with its executions") {
   const Opened opened;
   const auto hints = inlay_hints(test::open(opened.profile), {}, {});
