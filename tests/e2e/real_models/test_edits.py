@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,89 @@ def test_another_branch_and_back(project: Path) -> None:
         if new["state"] in ("fresh", "moved"):
             assert code_at(now, new) == code_at(original, old)
             assert enclosing(now, new) == enclosing(original, old)
+
+
+def with_text(folder: Path, text: str) -> list[dict[str, Any]]:
+    """The anchors while model.py holds this text."""
+    file = folder / "model.py"
+    original = file.read_bytes()
+    try:
+        file.write_text(text)
+        return anchors(folder)
+    finally:
+        file.write_bytes(original)
+
+
+def test_a_renamed_class_keeps_its_layers(project: Path) -> None:
+    original = (project / "model.py").read_text()
+    before = anchors(project)
+    for name in ("FeedForward", "Attention", "TransformerWrapper"):
+        renamed = re.sub(rf"\b{name}\b", f"{name}Renamed", original)
+        after = with_text(project, renamed)
+        for old, new in zip(before, after, strict=True):
+            then, now = code_at(original.encode(), old), code_at(renamed.encode(), new)
+            assert new["state"] != "orphan", (name, then)
+            # An edited statement is marked as a whole, also where the layer was only a part of it.
+            assert re.sub(rf"\b{name}\b", f"{name}Renamed", then) in now, (name, then, now)
+            if now == then:
+                assert new["state"] in ("fresh", "moved", "context"), (name, then, new["state"])
+            else:
+                assert new["state"] in ("edited", "context"), (name, then, new["state"])
+    assert anchors(project) == before
+
+
+def single_line_statements(text: str, found: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
+    """Definitions that have their line to themselves: (index into `found`, anchor)."""
+    lines = text.splitlines()
+    whole = [
+        (i, a)
+        for i, a in enumerate(found)
+        if a["role"] == "definition" and a["line"] == a["end_line"] and lines[a["line"]].strip() == code_at(text.encode(), a)
+    ]
+    return whole[:: max(1, len(whole) // 8)]
+
+
+def test_a_layer_wrapped_in_a_condition_is_still_that_layer(project: Path) -> None:
+    original = (project / "model.py").read_text()
+    chosen = single_line_statements(original, anchors(project))
+    assert len(chosen) >= 6
+    for index, anchor in chosen:
+        lines = original.splitlines(keepends=True)
+        statement = lines[anchor["line"]]
+        indent = statement[: len(statement) - len(statement.lstrip())]
+        lines[anchor["line"]] = f"{indent}if use_this_layer:\n    {statement}"
+        now = with_text(project, "".join(lines))[index]
+        assert now["state"] in ("moved", "context")
+        assert now["line"] == anchor["line"] + 1 and code_at("".join(lines).encode(), now) == statement.strip()
+
+
+def test_a_changed_layer_is_stale_at_once_and_fresh_again_when_undone(project: Path) -> None:
+    original = (project / "model.py").read_text()
+    before = anchors(project)
+    for index, anchor in single_line_statements(original, before):
+        lines = original.splitlines(keepends=True)
+        code = lines[anchor["line"]]
+        lines[anchor["line"]] = code.replace(")", ", dtype = None)", 1) if ")" in code else code.replace(" = ", " = not ", 1)
+        assert lines[anchor["line"]] != code
+        after = with_text(project, "".join(lines))
+        assert (after[index]["state"], after[index]["line"]) == ("edited", anchor["line"])
+        others = [a["state"] for a in after if a["line"] != anchor["line"]]
+        assert set(others) <= {"fresh", "moved"}
+    assert anchors(project) == before
+
+
+def test_a_class_that_moved_to_another_file_is_gone_and_nothing_else(project: Path) -> None:
+    original = (project / "model.py").read_text()
+    before = anchors(project)
+    begin = original.index("class FeedForward(")
+    end = original.index("\nclass ", begin)
+    text = "from parts import FeedForward\n" + original[:begin] + original[end:]
+    after = with_text(project, text)
+    for old, new in zip(before, after, strict=True):
+        moved_out = "class FeedForward(" in enclosing(original.encode(), old)
+        assert (new["state"] == "orphan") == moved_out
+        if not moved_out:
+            assert code_at(text.encode(), new) == code_at(original.encode(), old)
 
 
 def enclosing(text: bytes, anchor: dict[str, Any]) -> str:
