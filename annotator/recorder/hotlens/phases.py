@@ -99,6 +99,8 @@ class Measured(Phase):
 class Mapped(Measured):
     """The map step. `tries`: how many more may follow where it left out most layers of a list."""
 
+    name = "map"
+
     def __init__(self, make: Callable[[], MapStep], boundary: str, tries: int = 0, left_out_before: frozenset[int] = frozenset()) -> None:
         super().__init__(1, details=True)
         self.trace_name = f"map-{tries}"
