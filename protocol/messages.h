@@ -70,7 +70,7 @@ inline constexpr std::array<MessageSpec, 13> kTimelineMessages{{
     {message::kTimelineOverview, Sender::client, Kind::request, "profile?", "profile steps representative …"},
     {message::kTimelineLevel, Sender::client, Kind::request, "profile? step? path? from? to? width unfold?", "block crumbs tracks …"},
     {message::kTimelineDetails, Sender::client, Kind::request, "profile? step? path?", "calls share times places …"},
-    {message::kTimelineArrows, Sender::client, Kind::request, "profile? step? path?", "arrows total"},
+    {message::kTimelineArrows, Sender::client, Kind::request, "profile? step? path? from? to?", "arrows total"},
     {message::kTimelineSearch, Sender::client, Kind::request, "profile? step? query limit?", "matches total"},
     {message::kTimelineBreakdown, Sender::client, Kind::request, "profile? step? metric module? limit?", "rows total"},
     {message::kTimelineCompare, Sender::client, Kind::request, "before after? module?", "rows before after"},
