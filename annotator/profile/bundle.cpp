@@ -20,8 +20,21 @@ Error broken(const std::filesystem::path& file, std::string message) {
   return {ErrorCode::malformed, std::move(message), file.string()};
 }
 
+bool has_a_part_of_a_bundle(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "manifest.json" || name == "model.json" || name.starts_with("trace-")) return true;
+  }
+  return false;
+}
+
 Result<Json> read_json(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
+  if (!stream && !has_a_part_of_a_bundle(file.parent_path())) {
+    return std::unexpected(Error{ErrorCode::not_found, "this folder is no bundle of Hotlens; name a bundle, a trace file, or `latest`",
+                                 file.parent_path().string()});
+  }
   if (!stream) {
     return std::unexpected(
         Error{ErrorCode::not_found, "the bundle lacks this file: it is half written; run `hotlens run` again", file.string()});

@@ -51,6 +51,14 @@ TEST_CASE("half-written bundles are named as such") {
   }
 }
 
+TEST_CASE("a folder without any part of a bundle is not called half written") {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "train.py", "import torch");
+  const Error error = refused(folder.path());
+  CHECK(error.message.find("no bundle") != std::string::npos);
+  CHECK(error.where == folder.path().string());
+}
+
 TEST_CASE("a manifest cannot lead out of its folder") {
   const TemporaryFolder folder;
   for (const char* name : {"../secret.json", "/etc/passwd", "a/../../secret.json", ""}) {
