@@ -46,15 +46,18 @@ const transport = connect(webview === undefined ? browserWire(begin) : webviewWi
 const store = createStore(withFirst(initialState(storedView()), first), transport);
 createScreen(store, transport, webview === undefined ? download : saveInEditor);
 
+// A single change is written at once, so that a reload right after it shows the same.
 let waiting = 0;
+let writtenAt = -ADDRESS_MS;
 store.subscribe((state, before) => {
   if (state.view === before.view) return;
   clearTimeout(waiting);
   waiting = window.setTimeout(() => {
+    writtenAt = performance.now();
     const address = writeAddress(store.get().view);
     if (webview === undefined) history.replaceState(null, "", `#${address}`);
     else webview.setState(address);
-  }, ADDRESS_MS);
+  }, writtenAt + ADDRESS_MS - performance.now());
 });
 
 // An address that somebody typed or followed while the page is open.

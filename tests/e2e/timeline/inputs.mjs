@@ -20,6 +20,7 @@ export async function compare(world) {
     assert.equal(shown, rows.filter((row) => row.change === change).length, change);
   }
   await world.shoot(page);
+  await eventually("the address does not say the comparison", () => new URLSearchParams(new URL(page.url()).hash.slice(1)).get("before") === compareWith[0]);
   await page.reload();
   await timeline.settled();
   await eventually("a reload forgets the comparison", async () => (await page.locator(".compare tr.change").count()) === rows.length);
