@@ -1,6 +1,8 @@
 -- nvim --headless -l text_view.lua PLUGIN: the text view's drawing, without a server. Prints "N passed, N failed".
 vim.opt.rtp:append(_G.arg[1])
+local axis = require('hotlens.timeline_axis')
 local text = require('hotlens.timeline_text')
+local walk = require('hotlens.timeline_walk')
 local passed, failed = 0, 0
 
 local function test(name, run)
@@ -72,6 +74,56 @@ test('idle time and waiting are drawn as what they are', function()
   local line = text.track(track('gpu', { { 0, 50, '', 'idle', 'idle' }, { 50, 50, 'sync', 'wait', 'waiting' } }), { 0, 100 }, 40)
   same(('·'):rep(20), vim.fn.strcharpart(line, 16, 20))
   same('▒', vim.fn.strcharpart(line, 36, 1))
+end)
+
+-- A device that works on a block long after its host.
+local function late_level()
+  local device = track('gpu', { { 0, 100, '', 'idle', 'idle' }, { 900000, 100000, 'gemm' } })
+  device.kind = 'device'
+  return {
+    block = { duration = 1000000 }, crumbs = {}, window = { 0, 1000000 }, extent = { 0, 1000000 }, moreTracks = 0,
+    tracks = { track('cpu', { { 0, 100000, 'conv1' } }), device },
+  }
+end
+
+test('a long gap before a late device is drawn short, with its time', function()
+  local picture = text.picture({ levels = { late_level() }, step = 0, columns = 107, foot = {} }) -- 90 cells for tracks
+  local window = axis.window(late_level(), 90)
+  same({ 100000, 900000 }, window.gap)
+  same(true, picture.lines[2]:find('⟨800 µs⟩', 1, true) ~= nil)
+  same(('┈'):rep(10), vim.fn.strcharpart(picture.lines[3], 16 + 40, 10))
+  same({ 1, 40 }, { text.span({ start = 0, duration = 100000 }, window, 90) })
+  same({ 51, 90 }, { text.span({ start = 900000, duration = 100000 }, window, 90) })
+  same(true, picture.lines[5]:find('800 µs without work of this block, drawn short', 1, true) ~= nil)
+end)
+
+test('time and cells lead to one another, in windows with and without a gap', function()
+  for _, gap in ipairs({ {}, { 100000, 900000 } }) do
+    local window = { 0, 1000000, gap = gap[1] and gap or nil }
+    local before = -1
+    for cell = 0, 90, 0.5 do
+      local at = axis.time_at(cell, window, 90)
+      if math.abs(axis.position(at, window, 90) - cell) > 1e-6 then error(('cell %f is %f'):format(cell, axis.position(at, window, 90))) end
+      if at <= before then error('time runs backwards') end
+      before = at
+    end
+  end
+  same(nil, axis.window({ window = { 0, 100 }, extent = { 0, 100 }, tracks = { track('cpu', { { 0, 40, 'a' }, { 60, 40, 'b' } }) } }, 90).gap)
+end)
+
+test('keys lead over idle time, to the nearest block of the next track, into the next level and no further', function()
+  local levels = { late_level(), { window = { 0, 100 }, extent = { 0, 100 }, tracks = { track('cpu', { { 0, 10, 'op' }, { 50, 50, 'late' } }) } } }
+  local first = walk.first_in(levels, 0)
+  same({ depth = 0, track = 1, index = 1 }, first)
+  same(nil, walk.sideways(levels, first, 1))
+  local device = walk.updown(levels, first, 1)
+  same({ depth = 0, track = 2, index = 2 }, device)
+  same(nil, walk.sideways(levels, device, -1))
+  same({ depth = 1, track = 1, index = 2 }, walk.updown(levels, device, 1))
+  same(nil, walk.updown(levels, { depth = 1, track = 1, index = 1 }, 1))
+  same({ depth = 1, track = 1, index = 2 }, walk.first_in(levels, 1, 'late'))
+  same({ 62, 88 }, walk.zoomed(levels[2], { start = 70, duration = 10 }, 0.25))
+  same(nil, walk.zoomed(levels[2], nil, 2))
 end)
 
 test('the chosen block is marked, levels follow one another, the foot says the rest', function()

@@ -2,10 +2,12 @@
 -- highlights out. Every name comes out of a trace and may hold anything; what is drawn has no control characters and one cell per column.
 local M = {}
 
+local time_axis = require('hotlens.timeline_axis')
+
 local NAME_WIDTH = 16 -- cells for a track's name
 M.NAME_WIDTH = NAME_WIDTH
 local MIN_WIDTH = 20
-local IDLE, WAIT, EDGE = '·', '▒', '▏'
+local IDLE, WAIT, EDGE, GAP = '·', '▒', '▏', '┈'
 
 M.GROUPS = {
   data = 'HotlensData',
@@ -137,10 +139,10 @@ function M.name(block)
 end
 
 --- The first and the last cell (1-based) of a stretch of time, at least one cell wide.
+---@param window hotlens.Window
 function M.span(block, window, width)
-  local scale = width / math.max(1, window[2] - window[1])
-  local first = math.floor((block.start - window[1]) * scale + 0.5) + 1
-  local last = math.floor((block.start + block.duration - window[1]) * scale + 0.5)
+  local first = math.floor(time_axis.position(block.start, window, width) + 0.5) + 1
+  local last = math.floor(time_axis.position(block.start + block.duration, window, width) + 0.5)
   first = math.min(math.max(first, 1), width)
   return first, math.min(math.max(last, first), width)
 end
@@ -193,6 +195,12 @@ function M.track(track, window, width, selected)
   for column = 1, width do
     row.cells[column] = ' '
   end
+  if window.gap then
+    local first, last = M.span({ start = window.gap[1], duration = window.gap[2] - window.gap[1] }, window, width)
+    for column = first, last do
+      row.cells[column], row.groups[column] = GAP, 'HotlensDim'
+    end
+  end
   for index = 1, #track.blocks.start do
     local block = M.block(track.blocks, index)
     local first, last = M.span(block, window, width)
@@ -226,13 +234,22 @@ local function axis(window, width)
     cells[column] = ' '
   end
   local count = math.max(1, math.floor(width / 16))
-  for tick = 0, count - 1 do
-    local at = math.floor(tick * width / count)
-    for offset, cell in ipairs(M.cells('╷' .. M.time(window[1] + (window[2] - window[1]) * tick / count), 15)) do
+  local function put(at, text, group)
+    for offset, cell in ipairs(M.cells(text, 15)) do
       if at + offset <= width then
-        cells[at + offset], groups[at + offset] = cell, 'HotlensDim'
+        cells[at + offset], groups[at + offset] = cell, group
       end
     end
+  end
+  for tick = 0, count - 1 do
+    local at = math.floor(tick * width / count)
+    put(at, '╷' .. M.time(time_axis.time_at(at, window, width)), 'HotlensDim')
+  end
+  if window.gap then
+    -- The time that was left out stands in the middle of the gap, over the ticks.
+    local text = '⟨' .. M.time(window.gap[2] - window.gap[1]) .. '⟩'
+    local middle = time_axis.position((window.gap[1] + window.gap[2]) / 2, window, width)
+    put(math.max(0, math.floor(middle - vim.api.nvim_strwidth(text) / 2)), text, 'HotlensTitle')
   end
   return finish((' '):rep(NAME_WIDTH), { cells = cells, groups = groups })
 end
@@ -264,13 +281,17 @@ function M.picture(shown)
     local depth = position - 1
     local text = title(level, depth, shown.step)
     add(text, { { 'HotlensTitle', 0, #text } })
-    add(axis(level.window, width))
+    local window = time_axis.window(level, width)
+    add(axis(window, width))
     for index, track in ipairs(level.tracks) do
       local here = shown.cursor and shown.cursor.depth == depth and shown.cursor.track == index
-      add(M.track(track, level.window, width, here and shown.cursor.index or nil))
+      add(M.track(track, window, width, here and shown.cursor.index or nil))
       rows[#lines] = { depth = depth, track = index }
     end
     if level.moreTracks > 0 then add(('%s%d more tracks, less busy than these'):format((' '):rep(NAME_WIDTH), level.moreTracks)) end
+    if window.gap then
+      add(('%s%s without work of this block, drawn short'):format((' '):rep(NAME_WIDTH), M.time(window.gap[2] - window.gap[1])))
+    end
     add('')
   end
   for _, line in ipairs(shown.foot) do

@@ -1,11 +1,14 @@
 -- The buffer that shows the timeline as text, its keys, and what it asks the server for (protocol/TIMELINE.md).
 local M = {}
 
+local axis = require('hotlens.timeline_axis')
+local foot = require('hotlens.timeline_foot')
 local text = require('hotlens.timeline_text')
+local walk = require('hotlens.timeline_walk')
 local namespace = vim.api.nvim_create_namespace('hotlens.timeline')
 
 local NAME = 'hotlens://timeline'
-local HELP = 'Enter open · Backspace up · h l block · j k track · + - f zoom · [ ] step · u unfold · / n N search · gd line · q close'
+local MOST_WIDTH = 8192 -- of the protocol
 
 ---@class hotlens.TimelineState
 ---@field client vim.lsp.Client
@@ -29,51 +32,6 @@ local asked = 0 -- the latest request for levels: an earlier answer is not drawn
 
 local function window() return state and vim.fn.bufwinid(state.buffer) or -1 end
 
-local function block_at(cursor)
-  local level = state and cursor and state.levels[cursor.depth + 1]
-  local track = level and level.tracks[cursor.track]
-  return track and text.block(track.blocks, cursor.index), track
-end
-
-local function details_lines(details)
-  local lines = {}
-  local times = details.times or {}
-  local known = {}
-  for _, each in ipairs({ { 'CPU', times.cpuTotal }, { 'device', times.device }, { 'waiting', times.waiting }, { 'device idle before', times.idleBefore } }) do
-    if each[2] and each[2] > 0 then table.insert(known, ('%s %s'):format(each[1], text.time(each[2]))) end
-  end
-  if #known > 0 then table.insert(lines, '  ' .. table.concat(known, ' · ')) end
-  local verdict = details.verdict
-  if verdict then
-    local evidence = vim.tbl_map(function(each) return each.what end, verdict.evidence or {})
-    table.insert(lines, '  ' .. verdict.kind:gsub('_', ' ') .. (#evidence > 0 and ': ' .. table.concat(evidence, ', ') or ''))
-  end
-  for index, kernel in ipairs(details.kernels or {}) do
-    if index > 4 then break end
-    table.insert(lines, ('  %s  %s ×%d'):format(text.time(kernel.time), kernel.short, kernel.calls))
-  end
-  for _, place in ipairs(details.places or {}) do
-    table.insert(lines, ('  %s:%d %s'):format(vim.fn.fnamemodify(place.file, ':~:.'), place.line + 1, place.what))
-  end
-  return lines
-end
-
-local function foot()
-  local lines = {}
-  local block, track = block_at(state.cursor)
-  if block then
-    local step = state.levels[1].block.duration
-    local share = step > 0 and ' · ' .. text.of_step(block.duration / step) or ''
-    table.insert(lines, ('▸ %s · %s · %s%s · %s'):format(text.name(block), block.kind, text.time(block.duration), share, track.name))
-    if state.details then vim.list_extend(lines, details_lines(state.details)) end
-  elseif state.overview and state.overview.verdict then
-    table.insert(lines, ('▸ %s'):format(state.overview.verdict.kind:gsub('_', ' ')))
-  end
-  if state.note then table.insert(lines, state.note) end
-  table.insert(lines, HELP)
-  return lines
-end
-
 -- The terminal's cursor stands on the chosen block.
 local function place_cursor(picture)
   local win, cursor = window(), state.cursor
@@ -82,7 +40,8 @@ local function place_cursor(picture)
     if row.depth == cursor.depth and row.track == cursor.track then
       local level = state.levels[cursor.depth + 1]
       local block = text.block(level.tracks[cursor.track].blocks, cursor.index)
-      local first = block and text.span(block, level.window, text.width(vim.api.nvim_win_get_width(win))) or 1
+      local width = text.width(vim.api.nvim_win_get_width(win))
+      local first = block and text.span(block, axis.window(level, width), width) or 1
       local column = vim.fn.virtcol2col(win, line, text.NAME_WIDTH + first)
       vim.api.nvim_win_set_cursor(win, { line, math.max(0, column - 1) })
     end
@@ -98,7 +57,7 @@ local function draw()
     step = step and step.index or state.step or '',
     cursor = state.cursor,
     columns = win == -1 and vim.o.columns or vim.api.nvim_win_get_width(win),
-    foot = foot(),
+    foot = foot.lines(state),
   })
   vim.bo[state.buffer].modifiable = true
   vim.api.nvim_buf_set_lines(state.buffer, 0, -1, false, picture.lines)
@@ -127,24 +86,15 @@ end
 
 local function ask_details()
   state.details = nil
-  local block = block_at(state.cursor)
+  local block = walk.block_at(state.levels, state.cursor)
   if not block or block.segment == '' then return end
   local path = vim.list_extend(vim.list_slice(state.path, 1, state.cursor.depth), { block.segment })
   request('details', { path = path }, function(details)
-    local now = block_at(state.cursor)
+    local now = walk.block_at(state.levels, state.cursor)
     if not now or now.segment ~= block.segment then return end
     state.details = details
     draw()
   end)
-end
-
--- The first work of a level, or the block that was asked for.
-local function first_in(depth, segment)
-  for track, row in ipairs(state.levels[depth + 1].tracks) do
-    for index, each in ipairs(row.blocks.segment) do
-      if (segment and each == segment) or (not segment and each ~= '') then return { depth = depth, track = track, index = index } end
-    end
-  end
 end
 
 -- Asks for every open level, from the top; the levels are drawn when all are there.
@@ -154,19 +104,22 @@ local function load()
   local win = window()
   local width = text.width(win == -1 and vim.o.columns or vim.api.nvim_win_get_width(win))
   local levels = {}
-  local function next_level(depth)
-    local params = { path = vim.list_slice(path, 1, depth), width = width, unfold = state.unfold }
+  local function next_level(depth, finer)
+    local params = { path = vim.list_slice(path, 1, depth), width = finer or width, unfold = state.unfold }
     if depth == #path and state.zoom then
       params.from, params.to = state.zoom[1], state.zoom[2]
     end
     request('level', params, function(level)
       if mine ~= asked then return end
+      -- A gap that is drawn short leaves more cells to the rest than was asked for.
+      local fine = math.min(MOST_WIDTH, axis.fine_width(axis.window(level, width), width))
+      if not finer and fine > width then return next_level(depth, fine) end
       levels[depth + 1] = level
       if depth < #path then return next_level(depth + 1) end
       state.levels = levels
       local wanted = state.wanted
       state.wanted = nil
-      state.cursor = wanted and first_in(#path, wanted) or first_in(#path)
+      state.cursor = wanted and walk.first_in(levels, #path, wanted) or walk.first_in(levels, #path)
       ask_details()
       draw()
     end)
@@ -188,7 +141,7 @@ end
 local actions = {}
 
 function actions.open()
-  local block = block_at(state.cursor)
+  local block = walk.block_at(state.levels, state.cursor)
   if not block then return end
   if block.open then return open_path(vim.list_extend(vim.list_slice(state.path, 1, state.cursor.depth), { block.segment })) end
   if block.kind == 'merged' then
@@ -203,63 +156,21 @@ function actions.up()
   open_path(vim.list_slice(state.path, 1, #state.path - 1), state.path[#state.path])
 end
 
-local function sideways(by)
-  local cursor = state.cursor
-  local level = cursor and state.levels[cursor.depth + 1]
-  if not level then return end
-  local blocks = level.tracks[cursor.track].blocks
-  local index = cursor.index + by
-  while blocks.start[index] and text.block(blocks, index).kind == 'idle' do
-    index = index + by
-  end
-  if blocks.start[index] then move({ depth = cursor.depth, track = cursor.track, index = index }) end
+local function go(cursor)
+  if cursor then move(cursor) end
 end
 
-function actions.left() sideways(-1) end
-function actions.right() sideways(1) end
+function actions.left() go(walk.sideways(state.levels, state.cursor, -1)) end
+function actions.right() go(walk.sideways(state.levels, state.cursor, 1)) end
 
--- The block of a track that is nearest in time.
-local function nearest(depth, track, time)
-  local blocks = state.levels[depth + 1].tracks[track].blocks
-  local best, distance
-  for index = 1, #blocks.start do
-    local block = text.block(blocks, index)
-    local away = math.max(block.start - time, time - block.start - block.duration, 0)
-    if block.kind ~= 'idle' and (not best or away < distance) then
-      best, distance = index, away
-    end
-  end
-  return best and { depth = depth, track = track, index = best }
-end
-
-local function updown(by)
-  local cursor, block = state.cursor, block_at(state.cursor)
-  if not block then return end
-  local depth, track = cursor.depth, cursor.track + by
-  while state.levels[depth + 1] do
-    local tracks = state.levels[depth + 1].tracks
-    while tracks[track] do
-      local found = nearest(depth, track, block.start + block.duration / 2)
-      if found then return move(found) end
-      track = track + by
-    end
-    depth = depth + by
-    track = by > 0 and 1 or (state.levels[depth + 1] and #state.levels[depth + 1].tracks or 0)
-  end
-end
-
-function actions.above() updown(-1) end
-function actions.below() updown(1) end
+function actions.above() go(walk.updown(state.levels, state.cursor, -1)) end
+function actions.below() go(walk.updown(state.levels, state.cursor, 1)) end
 
 local function zoom(factor)
   local level = state.levels[#state.path + 1]
-  local block = block_at(state.cursor)
+  local block = walk.block_at(state.levels, state.cursor)
   if not level then return end
-  local from, to = level.window[1], level.window[2]
-  local middle = block and state.cursor.depth == #state.path and block.start + block.duration / 2 or (from + to) / 2
-  local half = math.max(10, (to - from) * factor / 2)
-  from, to = math.max(level.extent[1], math.floor(middle - half)), math.min(level.extent[2], math.ceil(middle + half))
-  state.zoom = (from > level.extent[1] or to < level.extent[2]) and { from, to } or nil
+  state.zoom = walk.zoomed(level, state.cursor and state.cursor.depth == #state.path and block or nil, factor)
   state.wanted = block and block.segment ~= '' and block.segment or nil
   load()
 end
