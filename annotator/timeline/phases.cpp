@@ -20,7 +20,13 @@ struct Known {
   std::vector<Ns> writes;         // starts of operators at the top that write in place
   std::vector<Ns> creating;       // starts of operators at the top that backward comes from
   bool modules = false;           // the trace tells modules
+  std::optional<Pass> before;     // the pass that the step before it ended with: what follows it runs in this step
 };
+
+// Where a step ends with its pass, an update by hand comes at the head of the next one.
+bool ends_with_pass(const Known& known) {
+  return !known.passes.empty() && known.updates.empty() && (known.writes.empty() || known.writes.back() < known.passes.back().start);
+}
 
 bool is_top(const Forest& forest, std::uint32_t node) {
   const std::uint32_t parent = forest.parent[node];
@@ -42,6 +48,7 @@ class Filler {
       : trace_(trace), forest_(forest), steps_(steps), owners_(owners) {
     creates_.resize(forest.threads.size());
     top_creates_.resize(forest.size());
+    for (std::uint32_t node = 0; node < forest.size(); ++node) has_optimizer_ |= forest.is_stage(node, Stage::optimizer);
     std::vector<bool> creates(forest.size());  // it, or what it holds
     for (const std::uint32_t creator : forest.creator) {
       if (creator != kNoNode) creates[creator] = creates_[thread_at(creator)] = true;
@@ -52,9 +59,13 @@ class Filler {
     }
   }
 
-  // `threads`: those of the main thread's process that run something in the step.
+  // `threads`: those of the main thread's process that run something in the step. Steps in order.
   void fill(const StepSpan& step, const std::vector<std::uint32_t>& threads) {
-    const Known known = look_at(step, threads);
+    Known known = look_at(step, threads);
+    const bool ends = !has_optimizer_ && ends_with_pass(known);
+    // The first step's head is taken to be as the others'.
+    if (follows_pass_.value_or(ends)) known.before = Pass{.start = step.start, .end = step.start};
+    follows_pass_ = ends;
     for (const std::uint32_t thread : threads) {
       if (thread == steps_.main || creates_[thread]) fill_thread(forest_.threads[thread], step, known, thread == steps_.main);
     }
@@ -170,8 +181,8 @@ class Filler {
     const Ns from = previous ? previous->end : Ns::min();
     if (const auto stage = by_models(known, when, from, *next)) return *stage;
     if (when >= next->forward) return when >= next->loss ? Stage::loss : Stage::forward;
-    if (previous) {
-      if (const auto stage = after_pass(known, node, *previous, next->forward)) return *stage;
+    if (previous || known.before) {
+      if (const auto stage = after_pass(known, node, previous ? *previous : *known.before, next->forward)) return *stage;
     }
     return known.modules ? Stage::other : Stage::forward;
   }
@@ -214,6 +225,8 @@ class Filler {
   Owners& owners_;
   std::vector<bool> creates_;      // by thread: backward comes from its operators
   std::vector<bool> top_creates_;  // by node: an operator at the top that backward comes from
+  bool has_optimizer_ = false;
+  std::optional<bool> follows_pass_;  // the step that was filled last ended with its pass
 };
 
 }  // namespace

@@ -116,6 +116,20 @@ with torch.no_grad():
         p -= 0.1 * p.grad
         p.grad = None
 """
+STEPS_WITHIN = """\
+from torch.func import functional_call
+optimizer.zero_grad()
+loss = 0.0
+for task in range(4):
+    fast = dict(model.named_parameters())
+    for _ in range(3):
+        inner = criterion(functional_call(model, fast, (x,)), y)
+        slopes = torch.autograd.grad(inner, tuple(fast.values()), create_graph=True)
+        fast = {name: value - 0.1 * slope for (name, value), slope in zip(fast.items(), slopes)}
+    loss = loss + criterion(functional_call(model, fast, (x,)), y)
+loss.backward()
+optimizer.step()
+"""
 SCRIPTED = "model = torch.jit.script(model)\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
 DEEP = """\
 def deep(n):
@@ -168,6 +182,7 @@ SHAPES = [
         "backward",
     ),
     Shape("duck-typed optimizer", loop().replace("for x", DUCK + "for x"), "loader"),
+    Shape("steps within a step", counted_loop(100, step=STEPS_WITHIN), "optimizer", 16),
     Shape("update by hand", counted_loop(100, step=BY_HAND), "backward"),
     Shape("checkpoint", counted_loop(100).replace("for i in", CHECKPOINT.format(reentrant=False) + "for i in"), "optimizer"),
     Shape("reentrant checkpoint", counted_loop(100).replace("for i in", CHECKPOINT.format(reentrant=True) + "for i in"), "optimizer"),

@@ -217,9 +217,10 @@ class Hooks:
                 result = run(*args, **kwargs)
             finally:
                 self._backward_depth = outer
-            # torch.autograd.grad is the training pass only of a loop that never calls backward; elsewhere it is a penalty term.
+            # torch.autograd.grad is the training pass only of a loop that never calls backward and has no optimizer; elsewhere it is
+            # a penalty term, or a step within the step.
             self._uses_backward = self._uses_backward or name == "backward"
-            if outer == 0 and (name == "backward" or not self._uses_backward) and self._here():
+            if outer == 0 and (name == "backward" or not (self._uses_backward or self._made_optimizers)) and self._here():
                 if self.wanted != "forward":
                     self._unhook_forward()
                 self.listener.on_backward(fresh)

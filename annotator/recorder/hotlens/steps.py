@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 KINDS = ("optimizer", "forward", "loader")
 # A loop that torch's own optimizers do not confirm is believed only after this many more passes than were asked as warm-up.
 PATIENCE = 2
-# The same for a forward pass that could still be followed by a backward pass: gradients are on.
+# The same for a forward pass that could still be followed by a backward pass (gradients are on), and for passes while an optimizer waits.
 LONG_PATIENCE = 10
 # An optimizer is waited for while it has stepped within so many times the warm-up.
 CYCLE = 4
@@ -144,7 +144,8 @@ class StepFinder:
                 log.fresh_backwards += 1
         self._note("backward", 0)
         passes = self.fresh_backwards
-        if self.wanted is not None or self.optimizers or passes < self.needed + PATIENCE or self._loader_may_win(passes - 1):
+        patience = LONG_PATIENCE if self.idle_optimizers else PATIENCE
+        if self.wanted is not None or self.optimizers or passes < self.needed + patience or self._loader_may_win(passes - 1):
             return None
         reason = "optimizers step inside the backward pass" if self.inner_optimizers else "no torch optimizer is used"
         return self._chosen("backward", 0, f"{reason}; a step ends with the backward pass", passes)

@@ -6,6 +6,15 @@
 using namespace hotlens;
 using namespace hotlens::timeline;
 
+namespace {
+
+// Of the first three operators of this name.
+std::vector<Stage> stages(const Read& read, const char* name) {
+  return {read.owner(name, 0).stage, read.owner(name, 1).stage, read.owner(name, 2).stage};
+}
+
+}  // namespace
+
 TEST_CASE("without modules the loss begins after the last operator that uses a parameter") {
   const Script script = Script()
                             .range("ProfilerStep#0", 0, 100)
@@ -87,6 +96,37 @@ TEST_CASE("without an optimizer of torch's, what writes in place after backward 
   CHECK(read.owner("aten::sub_").stage == Stage::optimizer);
   CHECK(read.owner("aten::zero_").stage == Stage::zero_grad);
   CHECK(read.owner("aten::argmax").stage == Stage::other);
+}
+
+TEST_CASE("where steps end with their pass, the update by hand at the head of the next one is an update, in the first step too") {
+  Script script;
+  for (int step = 0; step < 3; ++step) {
+    const int at = 100 * step;
+    script.range("ProfilerStep#" + std::to_string(step), at, 100)
+        .op("aten::_foreach_norm", at + 2, 2)
+        .op("aten::add_", at + 5, 2)
+        .op("aten::slice", at + 10, 1)
+        .op("aten::linear", at + 20, 4, {.sequence = 1 + step})
+        .backward("AddmmBackward0", at + 60, 4, 1 + step);
+  }
+  const Read read(script);
+  CHECK(stages(read, "aten::_foreach_norm") == std::vector(3, Stage::optimizer));
+  CHECK(stages(read, "aten::add_") == std::vector(3, Stage::optimizer));
+  CHECK(stages(read, "aten::slice") == std::vector(3, Stage::forward));
+  CHECK(stages(read, "aten::linear") == std::vector(3, Stage::forward));
+}
+
+TEST_CASE("what prepares a batch in place is no update by hand where an optimizer runs") {
+  Script script;
+  for (int step = 0; step < 3; ++step) {
+    const int at = 100 * step;
+    script.range("ProfilerStep#" + std::to_string(step), at, 100)
+        .op("aten::sub_", at + 5, 2)
+        .op("aten::linear", at + 20, 4, {.sequence = 1 + step})
+        .backward("AddmmBackward0", at + 60, 4, 1 + step);
+    if (step == 2) script.range("Optimizer.step#SGD.step", at + 80, 10);
+  }
+  CHECK(stages(Read(script), "aten::sub_") == std::vector(3, Stage::forward));
 }
 
 TEST_CASE("a closure's forward and loss inside the optimizer are what they are, the optimizer's own operators stay") {
