@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <limits>
 #include <ostream>
 
@@ -21,6 +23,17 @@ std::string microseconds(Ns time) {
   const std::int64_t whole = time.count() / 1000;
   const std::int64_t rest = std::abs(time.count() % 1000);
   return fmt::format("{}{}.{:03}", time < Ns{} && whole == 0 ? "-" : "", whole, rest);
+}
+
+// The length of a span between its edges as Perfetto's trace processor reads them: it keeps microseconds as a double and makes whole
+// nanoseconds of that. Above 2^42 µs digits are lost; with a length that kept them, spans that touch would overlap, and it drops those.
+Ns seen_length(std::string_view start, std::string_view end) {
+  const auto seen = [](std::string_view text) {
+    double value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value == std::trunc(value) ? Ns{static_cast<std::int64_t>(value) * 1000} : Ns{std::llround(value * 1000)};
+  };
+  return seen(end) - seen(start);
 }
 
 std::string_view text_of(trace::Category category) {
@@ -110,8 +123,10 @@ class Added {
   }
 
   void span(std::string_view quoted_name, Ns start, Ns end, std::string_view arguments) {
+    const std::string from = microseconds(start);
+    const Ns length = seen_length(from, microseconds(end));
     events_.write(fmt::format(R"({{"ph":"X","cat":"hotlens","name":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}}}})", quoted_name,
-                              process_, track_, microseconds(start), microseconds(end - start), arguments));
+                              process_, track_, from, microseconds(length), arguments));
   }
 
   void steps() {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,9 @@ import pytest
 from shell import Run
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "golden"))
+
+
+VIEWERS = Path(__file__).parent / "viewers"
 
 
 @pytest.fixture
@@ -37,3 +41,13 @@ def write(tmp_path: Path) -> Callable[[str, dict[str, Any]], Path]:
         return file
 
     return to
+
+
+@pytest.fixture(scope="session")
+def viewers() -> Path:
+    """The folder of the browser's side, with its packages installed."""
+    if not shutil.which("npm") or not (shutil.which("chromium") or shutil.which("google-chrome")):
+        pytest.skip("no npm or no browser")
+    if not (VIEWERS / "node_modules").is_dir():
+        subprocess.run(["npm", "ci", "--ignore-scripts", "--silent"], cwd=VIEWERS, check=True)
+    return VIEWERS

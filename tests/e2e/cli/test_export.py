@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,6 @@ import synthetic
 from shell import Run, steps_trace
 
 Write = Callable[[str, dict[str, Any]], Path]
-VIEWERS = Path(__file__).parent / "viewers"
 SEEDS = (0, 4, 7)
 HOSTILE = '=HYPERLINK("http://x","a"),\r\n\x1b[2J<script>_0'
 
@@ -51,15 +49,6 @@ def test_a_full_disk_is_said(hotlens: Run, write: Write) -> None:
     )
     assert result.returncode == 3
     assert "cannot be written" in result.stderr
-
-
-@pytest.fixture(scope="module")
-def viewers() -> Path:
-    if not shutil.which("npm") or not (shutil.which("chromium") or shutil.which("google-chrome")):
-        pytest.skip("no npm or no browser")
-    if not (VIEWERS / "node_modules").is_dir():
-        subprocess.run(["npm", "ci", "--ignore-scripts", "--silent"], cwd=VIEWERS, check=True)
-    return VIEWERS
 
 
 def opened(viewers: Path, files: list[Path]) -> list[dict[str, Any]]:

@@ -1,33 +1,18 @@
 // open.mjs FILE…: opens each file in the real speedscope (its release from npm, in Chromium) and checks it against speedscope's own schema.
 // One line of JSON per file: {"profiles": number or 0 where it would not load, "complaints": what speedscope logged, "schema": errors or null}.
 // "schema" is null for files of another format, such as Chrome's trace events, which speedscope imports too.
-import { createReadStream, existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, extname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Ajv from 'ajv';
-import { chromium } from 'playwright-core';
+import { launch, serve } from './loopback.mjs';
 
 const LOAD_TIMEOUT_MS = 60_000;
 const release = join(dirname(createRequire(import.meta.url).resolve('speedscope/package.json')), 'dist/release');
 const validate = new Ajv({ strict: false }).compile(JSON.parse(readFileSync(join(release, 'file-format-schema.json'), 'utf8')));
-const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
-
 const files = process.argv.slice(2);
-const server = createServer((request, response) => {
-  const path = new URL(request.url, 'http://loopback').pathname;
-  const profile = /^\/profile\/(\d+)$/.exec(path);
-  const file = profile ? files[Number(profile[1])] : join(release, path);
-  if (!file || !existsSync(file)) return response.writeHead(404).end();
-  response.setHeader('content-type', types[extname(file)] ?? 'application/octet-stream');
-  createReadStream(file).pipe(response);
-});
-await new Promise((done) => server.listen(0, '127.0.0.1', done));
-const base = `http://127.0.0.1:${server.address().port}`;
-
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
-const gl = ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']; // speedscope draws with WebGL
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', ...gl] });
+const { base, close } = await serve(release, files);
+const browser = await launch(base);
 
 async function open(number) {
   const page = await browser.newPage();
@@ -52,4 +37,4 @@ for (const [number, file] of files.entries()) {
   console.log(JSON.stringify({ ...(await open(number)), schema }));
 }
 await browser.close();
-server.close();
+close();
