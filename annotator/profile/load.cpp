@@ -159,7 +159,8 @@ std::vector<std::uint32_t> sort_modules(std::vector<Module>& modules, const std:
 
 void fill_lines(const Model& model, std::vector<Tally>& tallies, Profile& profile) {
   for (std::size_t line = 0; line < model.lines.size(); ++line) {
-    if (!model.lines[line].file.valid()) continue;
+    const bool entered = tallies[line].calls > 0;  // else it is around all steps, as `main()`
+    if (!model.lines[line].file.valid() || !entered) continue;
     profile.lines.push_back({.file = model.lines[line].file,
                              .line = model.lines[line].line,
                              .function = model.lines[line].function,

@@ -41,6 +41,7 @@ Meaning marker_meaning(std::string_view text) {
   if (!id) return {};
   if (what == "call") return {Kind::call, *id};
   if (what == "line") return {Kind::line, *id};
+  if (what == "rest") return {Kind::rest, *id};
   if (what == "param") return {Kind::param, *id};
   return {};
 }

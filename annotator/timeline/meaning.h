@@ -17,6 +17,7 @@ enum class Kind : std::uint8_t {
   range,   // a range that a person put around part of the forward; value: NameId
   call,    // marker of a module call; value: id
   line,    // marker of a source line; value: id
+  rest,    // marker of a source line that ran already when the step began; value: id
   param,   // marker of a parameter's gradient accumulation; value: id
   step,    // ProfilerStep#N; value: N
   none,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 #include <utility>
 
 #include "annotator/timeline/copies.h"
@@ -22,6 +23,9 @@ class Finder {
     owners_.source = modules_.source;
     owners_.lines.deepest = kDeepestLines;
     if (map_) call_of_module_.assign(map_->module_parent.size(), kNothing);
+    for (std::uint32_t node = 0; node < forest.size(); ++node) {
+      if (forest.kind[node] == Kind::line) executed_.insert(forest.value[node]);
+    }
   }
 
   Owners run() {
@@ -48,6 +52,12 @@ class Finder {
           break;
         case Kind::line:
           owner.line = owners_.lines.add(owner.line, forest_.value[node], forest_.start[node], false);
+          break;
+        case Kind::rest:
+          // A line that is entered anew within the step has both ends in it; one that is not (`main()`) is around all steps.
+          if (executed_.contains(forest_.value[node])) {
+            owner.line = owners_.lines.add(owner.line, forest_.value[node], forest_.start[node], true);
+          }
           break;
         case Kind::op:
           enter_op(owner, node);
@@ -213,6 +223,7 @@ class Finder {
   const Steps& steps_;
   const ModuleMap* map_;
   Modules modules_;
+  std::unordered_set<std::uint32_t> executed_;  // lines that are entered within the trace
   Owners owners_;
   std::vector<std::uint32_t> call_of_module_;
   std::vector<std::uint32_t> line_of_call_, site_of_call_;  // by call: the line, the expression that called

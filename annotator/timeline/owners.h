@@ -20,7 +20,7 @@ namespace hotlens::timeline {
 struct Chains {
   std::vector<std::uint32_t> parent, value, depth;  // value: module, line or calling expression
   std::vector<Ns> start;
-  std::vector<bool> again;  // a recomputation, or made up for a module that never ran itself
+  std::vector<bool> again;  // no execution to count: a recomputation, the rest of a line, or made up for a module that never ran itself
 
   std::uint32_t deepest = kDeepest;
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Bundle, Run, record
+from conftest import Bundle, Run, record, record_text
 
 Event = dict[str, Any]
-MARKER = re.compile(r"hotlens\.(call|line|param|stage)#(\w+)$")
+MARKER = re.compile(r"hotlens\.(call|line|rest|param|stage)#(\w+)$")
 
 
 def ns(e: Event) -> tuple[int, int]:
@@ -69,9 +69,9 @@ def test_markers_nest(example: Run) -> None:
 def test_every_marker_names_a_row_and_every_row_is_marked(example: Run) -> None:
     model = example.bundle.model
     found = [MARKER.match(e["name"]).groups() for e in markers(example.bundle)]  # type: ignore[union-attr]
-    ids = {kind: {int(i) for k, i in found if k == kind} for kind in ("call", "line", "param")}
+    ids = {kind: {int(i) for k, i in found if k == kind} for kind in ("call", "line", "rest", "param")}
     assert ids["call"] == set(range(len(model["calls"])))
-    assert ids["line"] == set(range(len(model["lines"])))
+    assert ids["line"] | ids["rest"] == set(range(len(model["lines"])))
     assert ids["param"] == {p["id"] for p in model["parameters"] if p["requires_grad"]}
     assert {i for k, i in found if k == "stage"} <= {"data", "zero_grad", "backward", "optimizer"}
 
@@ -129,6 +129,47 @@ def line_executions(bundle: Bundle, text: str) -> int:
     texts = [(bundle.path / f["copy"]).read_text().splitlines() for f in model["files"]]
     ids = {r["id"] for r in model["lines"] if texts[r["file"]][r["line"]].strip() == text and r["function"] != "evaluate"}
     return sum(int(e["name"].split("#")[1]) in ids for e in markers(bundle) if ".line#" in e["name"])
+
+
+EVALUATION_AFTER_UPDATE = """
+import torch
+from torch import nn
+
+def evaluate(model, x):
+    with torch.no_grad():
+        return model(x).sum().item()
+
+def step(model, optimizer, x):
+    optimizer.zero_grad()
+    model(x).sum().backward()
+    optimizer.step()
+    evaluate(model, x)
+
+def main():
+    model = nn.Linear(8, 8)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(100):
+        step(model, optimizer, torch.randn(4, 8))
+
+main()
+"""
+
+
+def test_a_line_that_runs_when_the_step_begins_has_its_rest_marked(tmp_path: Path) -> None:
+    """The step begins in the middle of `step(…)`: what runs after the update is marked as that line's, as is what runs before it."""
+    bundle = record_text(tmp_path, EVALUATION_AFTER_UPDATE).bundle
+    texts = (bundle.path / bundle.model["files"][0]["copy"]).read_text().splitlines()
+    names = {row["id"]: texts[row["line"]].strip() for row in bundle.model["lines"]}
+    calling = [e for e in markers(bundle) if ".call#" in e["name"]]
+    marked: dict[tuple[str, str], int] = {}
+    for e in markers(bundle):
+        kind, number = MARKER.match(e["name"]).groups()  # type: ignore[union-attr]
+        if kind in ("line", "rest") and (key := (kind, names[int(number)])) not in marked:
+            marked[key] = sum(ns(e)[0] <= ns(call)[0] and ns(call)[1] <= ns(e)[1] for call in calling)
+    assert marked["rest", "step(model, optimizer, torch.randn(4, 8))"] == 1
+    assert marked["line", "step(model, optimizer, torch.randn(4, 8))"] == 1
+    assert marked["rest", "main()"] == 2 and ("line", "main()") not in marked
+    check_nesting(markers(bundle))
 
 
 LAYER_DROP = """

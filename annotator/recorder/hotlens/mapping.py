@@ -130,10 +130,10 @@ class MapStep:
         sys.settrace(None)
 
     def _adopt_stack(self, thread: _Thread, frame: FrameType | None, boundary: str) -> None:
-        """Frames that run already: their next lines are marked; of the lines they stand on only the one that performs the step.
+        """Frames that run already: their next lines are marked, and the rest of those on which they stand.
 
-        A line further out (`main()`) holds every step and says nothing. The innermost one counts when it is still at work: it fetches the
-        batch, or it called a package whose loop runs the steps (`trainer.fit(...)`).
+        The innermost one counts as a whole when it is still at work: it fetches the batch, or it called a package whose loop runs the
+        steps (`trainer.fit(...)`).
         """
         open_frames: list[FrameType] = []
         package_between = False
@@ -148,8 +148,8 @@ class MapStep:
         for f in reversed(open_frames):
             thread.local_before.append((f, f.f_trace))
             f.f_trace = self._local
-            if f is innermost and (boundary == "loader" or package_between):
-                self._open_line(thread, f, f.f_lineno)
+            whole = f is innermost and (boundary == "loader" or package_between)
+            self._open_line(thread, f, f.f_lineno, "line" if whole else "rest")
         if innermost is not None and boundary == "loader":
             # The next fetch from this line ends the step: it is not a second execution of the line.
             self._deferred = (innermost, self._statement(innermost, innermost.f_lineno))
@@ -318,7 +318,7 @@ class MapStep:
                 self._open_line(thread, frame, statement)
         self._open_line(thread, frame, line)
 
-    def _open_line(self, thread: _Thread, frame: FrameType, line: int) -> None:
+    def _open_line(self, thread: _Thread, frame: FrameType, line: int, kind: str = "line") -> None:
         code = frame.f_code
         self._line_counts[code] = self._line_counts.get(code, 0) + 1
         if not self._below_cap(code):
@@ -326,7 +326,7 @@ class MapStep:
         key = (code.co_filename, line, qualified_name(frame))
         number = self.lines.setdefault(key, len(self.lines))
         entry = _Range(frame, "line", None, line=line, statement=self._statement(frame, line))
-        self._push(thread, entry, f"hotlens.line#{number}")
+        self._push(thread, entry, f"hotlens.{kind}#{number}")
 
     # -- the stack
 

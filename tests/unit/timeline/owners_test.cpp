@@ -37,6 +37,24 @@ Script map_step() {
 
 }  // namespace
 
+TEST_CASE("the rest of a line that ran when the step began is the line's where it is entered again, and nobody's where it is not") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 100)
+                            .range("hotlens.rest#5", 1, 98)
+                            .range("hotlens.rest#6", 2, 20)
+                            .op("aten::argmax", 4, 4)
+                            .range("hotlens.line#6", 30, 60)
+                            .op("aten::linear", 34, 4);
+  const ModuleMap map = small_map();
+  const Read read(script, &map);
+  const Chains& lines = read.owners.lines;
+  REQUIRE(lines.value == std::vector<std::uint32_t>{6, 6});
+  CHECK(lines.again == std::vector<bool>{true, false});
+  CHECK(lines.parent == std::vector<std::uint32_t>{kNothing, kNothing});
+  CHECK(read.owner("aten::argmax").line == 0);
+  CHECK(read.owner("aten::linear").line == 1);
+}
+
 TEST_CASE("forward operators belong to the innermost module call and line") {
   const ModuleMap map = small_map();
   const Script script = map_step();
