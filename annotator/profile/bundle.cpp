@@ -76,6 +76,19 @@ std::optional<std::int64_t> whole(const Json& object, const char* key) {
   return at->get<std::int64_t>();
 }
 
+// More than any device holds, and so little that sums of it stay sums.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 44;
+
+std::optional<Bytes> size(const Json& object, const char* key) {
+  const std::optional<std::int64_t> value = whole(object, key);
+  if (!value || *value < 0 || *value > kMostBytes) return std::nullopt;
+  return Bytes{*value};
+}
+
+void add(std::optional<Bytes>& sum, const std::optional<Bytes>& more) {
+  if (more) sum = sum.value_or(Bytes{}) + *more;
+}
+
 std::optional<std::uint32_t> small(const Json& object, const char* key) {
   const std::optional<std::int64_t> value = whole(object, key);
   if (!value || *value < 0 || *value >= kNothing) return std::nullopt;
@@ -143,7 +156,7 @@ void read_modules(const Json& json, Model& model) {
     module.class_name = text(entry, "class");
     const std::optional<std::uint32_t> parent = small(entry, "parent");
     if (parent && *parent < model.modules.size()) module.parent = *parent;  // parents come first, so there is no cycle
-    if (const auto bytes = whole(entry, "parameters_bytes")) module.parameters = Bytes{*bytes};
+    module.parameters = size(entry, "parameters_bytes");
     module.attached = site(entry, "attached", model.files.size());
     module.constructed = site(entry, "constructed", model.files.size());
     module.class_site = site(entry, "class_site", model.files.size());
@@ -205,6 +218,15 @@ void read_parameters(const Json& json, Model& model) {
   for (const Json& entry : objects(json, "parameters")) {
     const std::uint32_t module = small(entry, "module").value_or(kNothing);
     model.map.module_of_param.push_back(module < model.modules.size() ? module : kNothing);
+    if (module >= model.modules.size()) continue;
+    add(model.modules[module].gradients, size(entry, "gradient_bytes"));
+    add(model.modules[module].optimizer, size(entry, "optimizer_bytes"));
+  }
+  for (std::size_t at = model.modules.size(); at-- > 0;) {
+    const ModelModule& module = model.modules[at];
+    if (module.parent == kNothing) continue;
+    add(model.modules[module.parent].gradients, module.gradients);
+    add(model.modules[module.parent].optimizer, module.optimizer);
   }
 }
 
@@ -243,6 +265,7 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
   manifest.plain_steps = times(*json, "plain_step_ns");
   manifest.profiled_steps = times(*json, "profiled_step_ns");
   manifest.samples_per_step = whole(*json, "samples_per_step");
+  for (const Json& optimizer : objects(*json, "optimizers")) add(manifest.optimizer_elsewhere, size(optimizer, "elsewhere_bytes"));
   for (const Json& warning : objects(*json, "warnings")) {
     manifest.warnings.push_back({text(warning, "code"), text(warning, "message"), whole(warning, "count").value_or(1)});
   }

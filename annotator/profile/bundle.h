@@ -26,6 +26,7 @@ struct Manifest {
   std::string step_by, step_why;  // what was taken for a step: "loader", and the sentence that says why
   std::vector<Ns> plain_steps, profiled_steps;
   std::optional<std::int64_t> samples_per_step;
+  std::optional<Bytes> optimizer_elsewhere;  // state of optimizers that is of no single parameter
   std::vector<Issue> warnings;
   std::vector<RankTrace> traces;  // of every rank, first the one that wrote the bundle
   std::optional<std::filesystem::path> map_trace;
@@ -34,7 +35,8 @@ struct Manifest {
 struct ModelModule {
   std::string path, class_name;
   std::uint32_t parent = timeline::kNothing;
-  std::optional<Bytes> parameters;
+  std::optional<Bytes> parameters;            // own and children's, as all three
+  std::optional<Bytes> gradients, optimizer;  // held between two steps
   std::optional<Site> attached, constructed, class_site;
 };
 

@@ -84,6 +84,8 @@ std::vector<Module> recorded_modules(const Model& model) {
     module.class_name = entry.class_name;
     if (entry.parent != kNothing) module.parent = ModuleId{entry.parent};
     module.memory.parameters = entry.parameters;
+    module.memory.gradients = entry.gradients;
+    module.memory.optimizer = entry.optimizer;
     module.how = How::recorded;
     module.attached = entry.attached;
     module.constructed = entry.constructed;
@@ -201,7 +203,8 @@ void fill_memory(const Annotated& annotated, const std::vector<std::uint32_t>& p
   profile.memory_peak = used.peak;
   profile.memory_start = used.start;
   for (std::size_t module = 0; module < modules.size(); ++module) {
-    modules[module].memory.gradients = used.modules[module].gradients;
+    // A gradient that is kept from step to step is allocated in none, one that is freed with its step is there between none.
+    modules[module].memory.gradients = std::max(modules[module].memory.gradients, used.modules[module].gradients);
     modules[module].memory.activations = used.modules[module].activations;
     modules[module].memory.temporary = used.modules[module].temporary;
   }
@@ -285,6 +288,7 @@ void fill_run(const Annotated& annotated, Profile& profile) {
     profile.devices = manifest.devices;
     if (!manifest.plain_steps.empty()) profile.plain_step = median(manifest.plain_steps);
     profile.samples_per_step = manifest.samples_per_step;
+    profile.optimizer_elsewhere = manifest.optimizer_elsewhere;
     profile.rank = annotated.rank;
     profile.ranks = ranks_of(manifest);
     profile.alignment = annotated.alignment;

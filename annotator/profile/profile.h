@@ -250,6 +250,7 @@ struct Profile {
   // Most memory held at once in the step and held when it began, as the allocator counts it: the representative step's, or the map step's
   // of a bundle; on the device where the recording has events of one. Absent in a recording without memory events.
   std::optional<Bytes> memory_peak, memory_start;
+  std::optional<Bytes> optimizer_elsewhere;  // state of optimizers that is of no single parameter, so of no module
   Verdict verdict;
   std::vector<Issue> warnings;
   std::shared_ptr<const ModuleCalls> module_calls;  // of a trace with module frames and without a bundle, else null

@@ -230,7 +230,15 @@ std::vector<BreakdownRow> memory_below(const Profile& profile, ModuleId module) 
   if (module.valid()) {
     const std::int64_t own = held[module.index].all() - sum;
     rows.push_back({.kind = Kind::own, .label = "itself", .value = own});
-  } else if (profile.memory_peak) {
+    sort_rows(rows);
+    return rows;
+  }
+  if (const std::int64_t elsewhere = known(profile.optimizer_elsewhere); elsewhere > 0) {
+    rows.push_back(
+        {.kind = Kind::unattributed, .label = "optimizer, of no single layer", .value = elsewhere, .parts = {{"optimizer", elsewhere}}});
+    sum += elsewhere;
+  }
+  if (profile.memory_peak) {
     rows.push_back({.kind = Kind::unattributed, .label = "unattributed", .value = count(*profile.memory_peak) - sum});
   }
   sort_rows(rows);

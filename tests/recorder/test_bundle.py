@@ -30,6 +30,7 @@ MANIFEST = {
     "plain_step_ns": list,
     "profiled_step_ns": list,
     "map_step_ns": (int, type(None)),
+    "optimizers": list,
     "stopped_early": bool,
     "exit_code": (int, type(None)),
     "error": (dict, type(None)),
@@ -53,7 +54,8 @@ ROWS: dict[str, dict[str, Any]] = {
         "class_site": OPTIONAL_SITE,
     },
     "roots": {"module": int, "role": str},
-    "parameters": {"id": int, "module": int, "name": str, "bytes": int, "shape": list, "dtype": str, "requires_grad": bool},
+    "parameters": {"id": int, "module": int, "name": str, "bytes": int, "shape": list, "dtype": str, "requires_grad": bool}
+    | {"gradient_bytes": (int, type(None)), "optimizer_bytes": (int, type(None))},
     "calls": {"id": int, "module": int, "parent": int, "site": OPTIONAL_SITE},
     "lines": {"id": int, "file": int, "line": int, "function": str},
     "stages": {"stage": str, "site": "site"},
@@ -154,6 +156,16 @@ def test_parameters_are_listed_once_with_their_bytes(digits: Run) -> None:
     assert sum(p["bytes"] for p in model["parameters"]) == digits.bundle.module("")["parameters_bytes"]
     weight = next(p for p in model["parameters"] if model["modules"][p["module"]]["path"] == "stem.0")
     assert (weight["name"], weight["shape"], weight["bytes"], weight["dtype"]) == ("weight", [16, 1, 3, 3], 576, "float32")
+
+
+def test_the_state_of_the_optimizer_is_with_its_parameters(digits: Run, gpt: Run) -> None:
+    momentum = digits.bundle
+    assert all(p["optimizer_bytes"] == p["gradient_bytes"] == p["bytes"] for p in momentum.model["parameters"])
+    size = momentum.module("")["parameters_bytes"]
+    assert momentum.manifest["optimizers"] == [{"class": "SGD", "state_bytes": size, "elsewhere_bytes": 0}]
+    adam = gpt.bundle
+    assert all(p["optimizer_bytes"] == 2 * p["bytes"] + 4 for p in adam.model["parameters"])  # two averages and the count of steps
+    assert [o["class"] for o in adam.manifest["optimizers"]] == ["AdamW"]
 
 
 def test_a_shared_weight_belongs_to_the_first_module_that_holds_it(gpt: Run) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from . import __version__
 from .capture import Capture
 from .frames import Files
+from .held import Held
 from .mapping import MapStep
 from .measure import ExportedTrace, accelerator_names, cpu_name
 from .ranks import Part, clear_abandoned
@@ -22,7 +23,7 @@ from .report import RecorderError, Warnings
 from .sites import Sites
 from .statements import Statements
 from .steps import Boundary
-from .tree import Tree, build, parameter_bytes, parameter_facts
+from .tree import ParameterRow, Tree, build, parameter_bytes, parameter_facts
 
 BUNDLE_SCHEMA = "hotlens.bundle/1"
 MODEL_SCHEMA = "hotlens.model/1"
@@ -148,6 +149,7 @@ class Recording:
     warnings: Warnings
     rank: int = 0
     others: list[Part] = field(default_factory=list)  # of the other ranks
+    held: Held = field(default_factory=Held)
     stopped_early: bool = False
     exit_code: int | None = None
     error: dict[str, Any] | None = None
@@ -164,7 +166,7 @@ def write(recording: Recording, capture: Capture, files: Files, draft: Draft) ->
             shutil.move(part.trace, draft.path(f"trace-{part.rank}.json.gz"))
     if recording.map_trace is not None:
         recording.map_trace.write(draft.path("trace-map.json.gz"))
-    _write_json(draft.path("model.json"), model_json(tree, recording.mapped, sites, draft.partial))
+    _write_json(draft.path("model.json"), model_json(tree, recording.mapped, recording.held, sites, draft.partial))
     for name in os.listdir(draft.partial):
         if name.endswith(EXPORTED):
             os.remove(draft.path(name))
@@ -178,7 +180,7 @@ def _write_json(path: str, value: Any) -> None:
         file.write("\n")
 
 
-def model_json(tree: Tree, mapped: MapStep | None, sites: Sites, partial: str) -> dict[str, Any]:
+def model_json(tree: Tree, mapped: MapStep | None, held: Held, sites: Sites, partial: str) -> dict[str, Any]:
     modules = [
         {
             "id": i,
@@ -194,7 +196,7 @@ def model_json(tree: Tree, mapped: MapStep | None, sites: Sites, partial: str) -
         }
         for i, row in enumerate(tree.modules)
     ]
-    parameters = [{"id": p.id, "module": p.module, "name": p.name, **parameter_facts(p.parameter)} for p in tree.parameters]
+    parameters = [_parameter(p, held) for p in tree.parameters]
     calls: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
     stages: list[dict[str, Any]] = []
@@ -215,6 +217,12 @@ def model_json(tree: Tree, mapped: MapStep | None, sites: Sites, partial: str) -
         "lines": lines,
         "stages": stages,
     }
+
+
+def _parameter(row: ParameterRow, held: Held) -> dict[str, Any]:
+    number = id(row.parameter)
+    sizes = {"gradient_bytes": held.gradients.get(number), "optimizer_bytes": held.state.get(number)}
+    return {"id": row.id, "module": row.module, "name": row.name, **parameter_facts(row.parameter), **sizes}
 
 
 def _stages(tree: Tree, mapped: MapStep, sites: Sites) -> list[dict[str, Any]]:
@@ -256,6 +264,7 @@ def manifest_json(r: Recording, name: str, moment: datetime) -> dict[str, Any]:
         "plain_step_ns": r.plain_ns,
         "profiled_step_ns": r.profiled_ns,
         "map_step_ns": r.map_ns,
+        "optimizers": [{"class": o.name, "state_bytes": o.state_bytes, "elsewhere_bytes": o.elsewhere_bytes} for o in r.held.optimizers],
         "stopped_early": r.stopped_early,
         "exit_code": r.exit_code,
         "error": r.error,

@@ -101,6 +101,10 @@ class Hooks:
         """Optimizers that exist and have not stepped yet."""
         return sum(id(o) not in self._stepped_optimizers for o in self._made_optimizers)
 
+    def stepped_optimizers(self) -> list[Any]:
+        """Those that still exist, by class: what has not stepped has no state yet."""
+        return sorted((o for o in self._made_optimizers if id(o) in self._stepped_optimizers), key=lambda o: type(o).__name__)
+
     def _patch(self, owner: Any, name: str, make: Callable[[Method], Method]) -> None:
         original = getattr(owner, name)
         inherited = isinstance(owner, type) and name not in vars(owner)

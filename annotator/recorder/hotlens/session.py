@@ -17,6 +17,7 @@ from . import bundle, ranks, result
 from .capture import Capture
 from .course import Course, plan
 from .frames import Files
+from .held import Held, look
 from .hooks import Hooks
 from .mapping import MapStep
 from .options import Options
@@ -72,6 +73,7 @@ class Session:
         self.course: Course | None = None
         self.batch_sizes: dict[int, Any] = {}  # by loader
         self.samples: int | None = None
+        self.held = Held()  # as the last phase began
         self.bundle: str | None = None
         self.over = False
         self.ranks = ranks.member(folder)
@@ -221,6 +223,9 @@ class Session:
             self._stop_script()
 
     def _phase_starts(self, phase: Phase) -> None:
+        assert self.hooks is not None
+        with contextlib.suppress(Exception):  # an optimizer that is one only by name: nothing is known of its state
+            self.held = look(self.hooks.stepped_optimizers())
         if isinstance(phase, Farewell) and self.ranks is not None:
             self.ranks.announce_stop(self.boundaries + 1)
 
@@ -313,6 +318,7 @@ class Session:
         recording = result.recording(
             self.options, self.cwd, self.course.boundary, self.samples, self.course.past, self.warnings, end, found
         )
+        recording.held = self.held
         self.bundle = bundle.write(recording, self.capture, self.files, self.draft)
         if self.ranks is not None:
             self.ranks.clear()

@@ -77,6 +77,23 @@ TEST_CASE("modules carry forward and backward time of every step") {
   CHECK(a.how == How::recorded);
 }
 
+TEST_CASE("gradients and the state of optimizers add up over the modules that hold them") {
+  Json manifest = manifest_json(), model = model_json();
+  model["parameters"] = {{{"id", 0}, {"module", 3}, {"name", "weight"}, {"bytes", 400}, {"gradient_bytes", 400}, {"optimizer_bytes", 804}},
+                         {{"id", 1}, {"module", 2}, {"name", "weight"}, {"bytes", 80}, {"gradient_bytes", nullptr}, {"optimizer_bytes", 0}},
+                         {{"id", 2}, {"module", 2}, {"name", "hostile"}, {"gradient_bytes", -1}, {"optimizer_bytes", INT64_MAX}}};
+  manifest["optimizers"] = {{{"class", "LBFGS"}, {"elsewhere_bytes", 70}}, {{"class", "SGD"}, {"elsewhere_bytes", 0}}};
+  const auto profile = loaded(manifest, model);
+  CHECK(module(*profile, "a").memory.gradients == Bytes{400});
+  CHECK(module(*profile, "a").memory.optimizer == Bytes{804});
+  CHECK_FALSE(module(*profile, "b").memory.gradients.has_value());
+  CHECK(module(*profile, "b").memory.optimizer == Bytes{0});
+  CHECK(module(*profile, "").memory.optimizer == Bytes{804});
+  CHECK_FALSE(module(*profile, "MSELoss").memory.optimizer.has_value());
+  CHECK(profile->optimizer_elsewhere == Bytes{70});
+  CHECK_FALSE(module(*loaded(), "a").memory.optimizer.has_value());
+}
+
 TEST_CASE("modules stand parents first and in call order, those that never ran last") {
   const auto profile = loaded();
   std::vector<std::string> paths;
