@@ -68,15 +68,11 @@ Answer summary(Library& library, const Reader& params) {
 
 const std::map<std::string, Handler, std::less<>>& handlers() {
   static const std::map<std::string, Handler, std::less<>> kTable{
-      {"hotlens/timeline/profiles", list},
-      {"hotlens/timeline/overview", summary},
-      {"hotlens/timeline/level", about<level>},
-      {"hotlens/timeline/details", about<details>},
-      {"hotlens/timeline/arrows", about<arrows>},
-      {"hotlens/timeline/search", about<search>},
-      {"hotlens/timeline/breakdown", about<breakdown>},
-      {"hotlens/timeline/compare", compare},
-      {"hotlens/timeline/export", about<export_window>},
+      {"hotlens/timeline/profiles", list},        {"hotlens/timeline/overview", summary},
+      {"hotlens/timeline/level", about<level>},   {"hotlens/timeline/details", about<details>},
+      {"hotlens/timeline/arrows", about<arrows>}, {"hotlens/timeline/range", about<range>},
+      {"hotlens/timeline/search", about<search>}, {"hotlens/timeline/breakdown", about<breakdown>},
+      {"hotlens/timeline/compare", compare},      {"hotlens/timeline/export", about<export_window>},
   };
   return kTable;
 }

@@ -91,9 +91,11 @@ Json place_json(const Place& place, const Profile& profile, bool guessed) {
           {"workspace", file.workspace}};
 }
 
-Json kernels_json(const Blocks& blocks, std::uint32_t block) {
+}  // namespace
+
+Json uses_json(const std::vector<features::Use>& uses) {
   Json list = Json::array();
-  for (const features::Use& use : features::uses_of(blocks, block)) {
+  for (const features::Use& use : uses) {
     const profile::KernelName parts = use.device ? profile::kernel_name(use.name) : profile::operator_name(use.name);
     Json kernel{{"name", cut(use.name, kMaxName)},
                 {"short", cut(parts.label, 200)},
@@ -106,6 +108,8 @@ Json kernels_json(const Blocks& blocks, std::uint32_t block) {
   }
   return list;
 }
+
+namespace {
 
 void put_memory(Json& details, const profile::Memory& memory) {
   Json json = Json::object();
@@ -171,7 +175,7 @@ Answer details(const Subject& subject, const protocol::Reader&) {
   const Ns shown = profile.has_device() && times.device > Ns{} ? times.device : times.host;
   answer["share"] = blocks.wall > Ns{} ? static_cast<double>(shown.count()) / static_cast<double>(blocks.wall.count()) : 0.0;
   answer["times"] = times_json(times);
-  answer["kernels"] = kernels_json(blocks, subject.block);
+  answer["kernels"] = uses_json(features::uses_of(blocks, subject.block));
   if (const profile::ModuleId id = features::module_of(blocks, profile, subject.block); id.valid()) put_module(answer, subject, id);
   if (block.kind == Kind::stage) put_stage(answer, subject, block.stage);
   if (block.kind == Kind::step) put_step(answer, subject);

@@ -3,6 +3,7 @@
 
 #include "protocol/reader.h"
 #include "protocol/rpc.h"
+#include "server/features/timeline_facts.h"
 #include "server/timeline/library.h"
 
 namespace hotlens::timeline_requests {
@@ -23,6 +24,7 @@ protocol::Answer compare(Library& library, const protocol::Reader& params);
 protocol::Answer level(const Subject& subject, const protocol::Reader& params);
 protocol::Answer details(const Subject& subject, const protocol::Reader& params);
 protocol::Answer arrows(const Subject& subject, const protocol::Reader& params);
+protocol::Answer range(const Subject& subject, const protocol::Reader& params);
 protocol::Answer search(const Subject& subject, const protocol::Reader& params);
 protocol::Answer breakdown(const Subject& subject, const protocol::Reader& params);
 protocol::Answer export_window(const Subject& subject, const protocol::Reader& params);
@@ -31,6 +33,8 @@ protocol::Answer export_window(const Subject& subject, const protocol::Reader& p
 protocol::Json block_json(const profile::Blocks& blocks, std::uint32_t block);
 // `blocks`: those of the step that the verdict is of; evidence then leads to the first block of its module. May be null.
 protocol::Json verdict_json(const profile::Verdict& verdict, const profile::Blocks* blocks);
+// KERNEL of TIMELINE.md, of each.
+protocol::Json uses_json(const std::vector<features::Use>& uses);
 // {id, source, created?, torch?}
 protocol::Json profile_json(const std::string& id, const profile::Profile& profile);
 

@@ -19,6 +19,7 @@ export interface Commands {
   readonly openBlock: (depth: number, seen: Seen) => void; // the cursor stays on it
   readonly zoomAt: (depth: number, at: number, factor: number) => void;
   readonly panBy: (depth: number, ns: number) => void;
+  readonly choose: (depth: number, span: Span) => void; // a range of time
   readonly reveal: (place: Pick<Place, "file" | "line">) => void;
   readonly follow: (match: Match, position: number) => void;
 }
@@ -122,6 +123,27 @@ export function createCommands(store: Store, transport: Transport, environment: 
     setZoom(depth, [Math.max(extent[0], seen.start - margin), Math.min(extent[1], seen.start + seen.duration + margin)]);
   }
 
+  function choose(depth: number, [from, to]: Span): void {
+    const extent = levelAt(store.get(), depth)?.extent;
+    if (extent === undefined) return;
+    const span: Span = [Math.max(extent[0], from), Math.min(extent[1], to)];
+    if (span[1] - span[0] >= 1) store.dispatch({ type: "range", depth, span });
+  }
+
+  function chooseSeen(): void {
+    const state = store.get();
+    const depth = state.range?.depth ?? depthOf(state);
+    const level = levelAt(state, depth);
+    if (level !== undefined) choose(depth, viewOf(level, state.view.zooms[depth]));
+  }
+
+  function zoomToChosen(): void {
+    const { range } = store.get();
+    const now = underNow();
+    if (range !== undefined) setZoom(range.depth, range.span);
+    else if (now !== undefined) zoomToBlock(now.depth, now.seen);
+  }
+
   function openBlock(depth: number, seen: Seen, enter = false): void {
     const { path } = store.get().view;
     if (seen.open && seen.segment !== "") store.dispatch({ type: "open", path: [...path.slice(0, depth), seen.segment], enter });
@@ -134,6 +156,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
     const { path } = state.view;
     if (state.help) store.dispatch({ type: "help", open: false });
     else if (state.search.open) store.dispatch({ type: "search", open: false });
+    else if (state.range !== undefined) store.dispatch({ type: "range", depth: state.range.depth });
     else if (path.length > 0) store.dispatch({ type: "close", depth: path.length - 1 });
     else note("This is the whole step: there is no level above it.");
   }
@@ -231,10 +254,8 @@ export function createCommands(store: Store, transport: Transport, environment: 
     "zoom out": () => zoomBy(1 / ZOOM_STEP),
     "pan left": () => panShare(-PAN_STEP),
     "pan right": () => panShare(PAN_STEP),
-    "zoom to block": () => {
-      const now = underNow();
-      if (now !== undefined) zoomToBlock(now.depth, now.seen);
-    },
+    "zoom to block": zoomToChosen,
+    sum: chooseSeen,
     fit,
     search: environment.focusSearch,
     "next match": () => nextMatch(1),
@@ -247,6 +268,6 @@ export function createCommands(store: Store, transport: Transport, environment: 
     "export window": exportWindow,
     help: () => store.dispatch({ type: "help", open: !store.get().help }),
   };
-  return { run: (command) => actions[command](), select, openBlock, zoomAt, panBy, reveal, follow };
+  return { run: (command) => actions[command](), select, openBlock, zoomAt, panBy, choose, reveal, follow };
 }
 

@@ -11,7 +11,7 @@ import type { Store } from "./store";
 const MOST_KERNELS = 8;
 const NAMES_IN_TIP = 4;
 
-type Row = readonly [name: string, value: string, tip: string];
+export type Row = readonly [name: string, value: string, tip: string];
 
 const timeRow = (name: string, ns: number | undefined): Row[] => (ns === undefined || ns === 0 ? [] : [[name, time(ns), exact(ns)]]);
 
@@ -52,7 +52,7 @@ function rowsOf(details: Details): Row[] {
   ];
 }
 
-const table = (rows: readonly Row[]): HTMLElement =>
+export const table = (rows: readonly Row[]): HTMLElement =>
   element("table", { class: "times" }, ...rows.map(([name, value, tip]) => element("tr", { title: tip }, element("td", { text: name }), element("td", { text: value }))));
 
 const heading = (text: string): HTMLElement => element("h2", { text });
@@ -107,7 +107,7 @@ const kernelRow = ({ label, type, calls, time: ns, names }: KernelKind): HTMLEle
   );
 
 // Without a device it is the operators that do the work.
-function kernelsPart(kernels: readonly Kernel[], device: boolean): HTMLElement[] {
+export function kernelsPart(kernels: readonly Kernel[], device: boolean): HTMLElement[] {
   if (kernels.length === 0) return [];
   const kinds = kernelKinds(kernels, device);
   const rest = kinds.slice(MOST_KERNELS);
@@ -145,7 +145,7 @@ function placesPart(places: readonly Place[], commands: Commands): HTMLElement[]
   return places.length === 0 ? [] : [heading("Code"), ...places.map((each) => placePart(each, commands))];
 }
 
-function title(label: string, kind: string | undefined, dim: string, full = label): HTMLElement[] {
+export function title(label: string, kind: string | undefined, dim: string, full = label): HTMLElement[] {
   return [
     element("div", { class: "title", title: full }, element("b", { text: shortName(label) }), element("span", { class: "dim", text: kind === undefined || kind === "" ? "" : ` ${kind}` })),
     element("div", { class: "dim", text: dim }),

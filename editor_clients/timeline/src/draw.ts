@@ -15,7 +15,7 @@ import {
   type Picture,
   type Rect,
 } from "./layout";
-import type { Arrow, BlockColumns, Path, Track } from "./messages";
+import type { Arrow, BlockColumns, Path, Span, Track } from "./messages";
 import { blend, isHatched, parseColour, stageColour, textOn, type Colours } from "./palette";
 import type { Pen } from "./pen";
 import { GAP_WIDTH, toPixel } from "./scale";
@@ -26,6 +26,7 @@ export interface Marks {
   readonly hover?: { readonly depth: number; readonly track: string; readonly index: number };
   readonly arrows: readonly Arrow[]; // of the block under the cursor
   readonly note: string; // below the level of the cursor
+  readonly range?: { readonly depth: number; readonly span: Span };
   readonly stepEnd?: number; // ns: where the host begins the next step; the device may still work on this one
 }
 
@@ -130,6 +131,21 @@ function drawGap(pen: Pen, level: LevelLayout, colours: Colours): void {
   }
   const text = labelThatFits([time(gap[1] - gap[0])], GAP_WIDTH - 4, pen.measure);
   pen.text(x + (GAP_WIDTH - pen.measure(text)) / 2, level.axisTop + AXIS_HEIGHT / 2, text, colours.text);
+}
+
+// A chosen range: a tint over its tracks between two lines, its length on the axis.
+function drawRange(pen: Pen, level: LevelLayout, span: Span, colours: Colours): void {
+  const { left, width } = level.scale;
+  const [from, to] = span.map((ns) => Math.min(left + width, Math.max(left, toPixel(level.scale, ns)))) as [number, number];
+  if (to <= from) return;
+  const [top, height] = [level.axisTop, level.tracksBottom - level.axisTop + 2];
+  pen.rect(from, top, to - from, height, colours.accent, 0.18);
+  for (const x of [from, to - 1]) pen.rect(x, top, 1, height, colours.accent);
+  const text = labelThatFits([time(span[1] - span[0])], to - from - 8, pen.measure);
+  if (text === "") return;
+  const [room, x] = [pen.measure(text) + 6, (from + to) / 2];
+  pen.rect(x - room / 2, top + 2, room, AXIS_HEIGHT - 4, colours.ground);
+  pen.text(x - room / 2 + 3, top + AXIS_HEIGHT / 2, text, colours.text);
 }
 
 function drawNames(pen: Pen, level: LevelLayout, picture: Picture, colours: Colours): void {
@@ -255,6 +271,7 @@ export function drawPicture(pen: Pen, picture: Picture, marks: Marks, colours: C
     drawNames(pen, level, picture, colours);
     if (depth === 0 && level.level !== undefined && marks.stepEnd !== undefined) drawStepEnd(pen, level, marks.stepEnd, colours);
     drawMarks(pen, level, marks, colours);
+    if (marks.range?.depth === depth && level.level !== undefined) drawRange(pen, level, marks.range.span, colours);
     if (marks.cursor?.depth === depth) drawArrows(pen, level, marks.arrows, colours);
     drawNote(pen, level, marks, picture, colours);
   });

@@ -1,6 +1,7 @@
 // What the server knew when it sent the page travels inside it: the first picture needs no connection.
 import type { Level, Overview, Profiles } from "./messages";
-import { reduce, type Action, type State } from "./state";
+import { reduce } from "./reduce";
+import type { Action, State } from "./state";
 
 export interface FirstAnswers {
   readonly profiles: Profiles;

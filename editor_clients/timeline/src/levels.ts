@@ -65,7 +65,7 @@ export function createLevels(store: Store): Levels {
   let pen: ReturnType<typeof canvasPen> | undefined;
   let picture: Picture = layoutPicture([], 1);
   let hover: Hit | undefined;
-  let drag: { readonly x: number; readonly y: number; readonly scroll: number; readonly depth: number | undefined; moved: boolean; lastX: number } | undefined;
+  let drag: { readonly x: number; readonly y: number; readonly scroll: number; readonly depth: number | undefined; readonly from: number | undefined; moved: boolean; lastX: number } | undefined;
   let frame = 0;
   let pictured = false;
 
@@ -104,6 +104,7 @@ export function createLevels(store: Store): Levels {
       arrows: cursor === undefined || cursor.segment === "" ? [] : (state.arrows?.arrows ?? []),
       note: cursor === undefined || cursor.segment === "" ? "" : arrowNote(state),
       ...(cursor === undefined ? {} : { cursor }),
+      ...(state.range === undefined ? {} : { range: state.range }),
       ...(hover?.seen === undefined ? {} : { hover: { depth: hover.depth, track: hover.seen.track, index: hover.seen.index } }),
     };
   }
@@ -183,6 +184,10 @@ export function createLevels(store: Store): Levels {
       tip.classList.remove("shown");
     }
     const level = drag.depth === undefined ? undefined : picture.levels[drag.depth];
+    if (level !== undefined && drag.from !== undefined) {
+      const [from, to] = [drag.from, toTime(level.scale, event.clientX - pane.getBoundingClientRect().left)];
+      return commands?.choose(level.depth, [Math.min(from, to), Math.max(from, to)]);
+    }
     if (level !== undefined) commands?.panBy(level.depth, (drag.lastX - event.clientX) * nsPerPixel(level.scale));
     drag.lastX = event.clientX;
     pane.scrollTop = drag.scroll - (event.clientY - drag.y);
@@ -190,7 +195,9 @@ export function createLevels(store: Store): Levels {
 
   pane.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
-    drag = { x: event.clientX, y: event.clientY, lastX: event.clientX, scroll: pane.scrollTop, depth: hitAt(event)?.depth, moved: false };
+    const hit = hitAt(event);
+    const from = event.shiftKey ? hit?.at : undefined; // a range of time begins here
+    drag = { x: event.clientX, y: event.clientY, lastX: event.clientX, scroll: pane.scrollTop, depth: hit?.depth, from, moved: false };
   });
   pane.addEventListener("pointermove", (event) => {
     if (drag !== undefined && (event.buttons & 1) === 1) dragged(event);

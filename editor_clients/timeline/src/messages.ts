@@ -198,6 +198,16 @@ export interface Arrows {
   readonly total: number;
 }
 
+// What ran between two moments, cut at both.
+export interface RangeSums {
+  readonly from: number;
+  readonly to: number;
+  readonly device: number;
+  readonly tracks: readonly { readonly id: string; readonly name: string; readonly busy: number }[];
+  readonly kernels: readonly Kernel[];
+  readonly operators: readonly Kernel[];
+}
+
 export interface Match {
   readonly kind: "stage" | "module" | "operator" | "kernel" | "file";
   readonly label: string;
@@ -251,55 +261,4 @@ export interface Comparison {
   readonly rows: readonly CompareRow[];
   readonly before: ProfileSummary;
   readonly after: ProfileSummary;
-}
-
-interface Where {
-  readonly profile?: string;
-  readonly step?: number;
-}
-
-// Every request: what is asked, what comes back.
-export interface Requests {
-  "hotlens/timeline/profiles": { params: Record<string, never>; result: Profiles };
-  "hotlens/timeline/overview": { params: { readonly profile?: string }; result: Overview };
-  "hotlens/timeline/level": {
-    params: Where & { readonly path: Path; readonly from?: number; readonly to?: number; readonly width: number; readonly unfold?: boolean };
-    result: Level;
-  };
-  "hotlens/timeline/details": { params: Where & { readonly path: Path }; result: Details };
-  "hotlens/timeline/arrows": { params: Where & { readonly path: Path; readonly from?: number; readonly to?: number }; result: Arrows };
-  "hotlens/timeline/search": { params: Where & { readonly query: string; readonly limit?: number }; result: Matches };
-  "hotlens/timeline/breakdown": {
-    params: Where & { readonly metric: Metric; readonly module?: string; readonly limit?: number };
-    result: Breakdown;
-  };
-  "hotlens/timeline/compare": {
-    params: { readonly before: string; readonly after?: string; readonly module?: string };
-    result: Comparison;
-  };
-  "hotlens/timeline/export": {
-    params: Where & { readonly from?: number; readonly to?: number };
-    result: { readonly name: string; readonly text: string };
-  };
-  "hotlens/timeline/reveal": {
-    params: { readonly profile?: string; readonly file: string; readonly line: number; readonly column?: number };
-    result: { readonly shown: boolean };
-  };
-}
-
-export type Method = keyof Requests;
-export type Params<M extends Method> = Requests[M]["params"];
-export type Result<M extends Method> = Requests[M]["result"];
-
-export type Notification =
-  | { readonly method: "hotlens/timeline/changed"; readonly params: { readonly current?: string } }
-  | {
-      readonly method: "hotlens/timeline/select";
-      readonly params: { readonly profile: string; readonly step: number; readonly path: Path };
-    };
-
-// What a request may fail with: a sentence for the user. `gone`: the path or the profile does not exist any more.
-export interface Failure {
-  readonly message: string;
-  readonly gone: boolean;
 }

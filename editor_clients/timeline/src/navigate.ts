@@ -1,7 +1,7 @@
 // Where the arrow keys lead: from block to block in a track, from track to track, from level to level. Pure.
 import type { Cursor } from "./address";
 import { firstSeen } from "./layout";
-import { kindOf } from "./columns";
+import { kindOf, stageOf } from "./columns";
 import type { BlockColumns, Level, Path, Track } from "./messages";
 import { cursorOn, seenBlock, underCursor } from "./shown";
 
@@ -35,13 +35,32 @@ function first(level: Level | undefined, depth: number): Cursor | undefined {
   return level === undefined || track === undefined ? undefined : on(level, depth, track, scan(track.blocks, 0, 1));
 }
 
-// Where a walk begins: at the widest block that can be opened, for it is most likely what is looked for; else at the first.
+// The stage of this step's own work that takes most time, on the host or on the device, whichever takes longer for it: what bounds a step may be
+// either. A stage may come in many blocks.
+function leadingStage({ tracks }: Level): string | undefined {
+  const sums = new Map<string, { host: number; device: number }>();
+  for (const { kind, blocks } of tracks) {
+    blocks.duration.forEach((duration, index) => {
+      const stage = stageOf(blocks, index);
+      if (kindOf(blocks, index) !== "stage" || stage === "earlier_step") return;
+      const { host, device } = sums.get(stage) ?? { host: 0, device: 0 };
+      sums.set(stage, kind === "host" ? { host: host + duration, device } : { host, device: device + duration });
+    });
+  }
+  const ranked = [...sums].map(([stage, { host, device }]) => ({ stage, time: Math.max(host, device) }));
+  return ranked.sort((a, b) => b.time - a.time)[0]?.stage;
+}
+
+// Where a walk begins: in the step at the stage that takes most time, elsewhere at the widest block that can be opened, for it is most likely
+// what is looked for; else at the first.
 function widest(level: Level, depth: number): Cursor | undefined {
+  const leading = leadingStage(level);
   let best: { track: Track; index: number; duration: number } | undefined;
   for (const track of level.tracks) {
     track.blocks.open.forEach((open, index) => {
       const duration = track.blocks.duration[index]!;
-      if (open === 1 && (best === undefined || duration > best.duration)) best = { track, index, duration };
+      const looked = open === 1 && (leading === undefined || stageOf(track.blocks, index) === leading);
+      if (looked && (best === undefined || duration > best.duration)) best = { track, index, duration };
     });
   }
   return best === undefined ? first(level, depth) : on(level, depth, best.track, best.index);

@@ -1,6 +1,7 @@
 // What the page has to ask for, as a function of its state: a request per slot, gone from the list once its answer is in the state.
 import type { View } from "./address";
-import type { Breakdown, Level, Method, Metric, Params, Path, Result, Span } from "./messages";
+import type { Breakdown, Level, Metric, Path, Span } from "./messages";
+import type { Method, Params, Result } from "./requests";
 import { finePixels, scaleOf } from "./scale";
 import { breakdownKey, moduleKey, samePath, selectedPath, type Action, type LoadedLevel, type State } from "./state";
 
@@ -120,6 +121,14 @@ function arrowNeeds(state: State, about: { readonly profile: string; readonly st
   return [need({ slot: "arrows", method: "hotlens/timeline/arrows", params, done })];
 }
 
+function rangeNeeds({ range, view: { profile, step, path } }: State): Need[] {
+  if (range === undefined || range.sums !== undefined || profile === undefined || step === undefined) return [];
+  const [from, to] = range.span.map(Math.round) as [number, number];
+  const params = { profile, step, path: path.slice(0, range.depth), from, to };
+  const done = (sums: Result<"hotlens/timeline/range">): Action => ({ type: "sums", sums });
+  return [need({ slot: "range", method: "hotlens/timeline/range", params, done })];
+}
+
 function searchNeeds(state: State): Need[] {
   const { profile, step } = state.view;
   const { query, answer } = state.search;
@@ -178,6 +187,6 @@ export function needs(state: State, width: number): readonly Need[] {
     all.push(need({ slot: "overview", told: true, method: "hotlens/timeline/overview", params: profile === undefined ? {} : { profile }, done }));
   }
   all.push(...levelNeeds(state, width));
-  if (state.overview !== undefined) all.push(...selectionNeeds(state), ...searchNeeds(state), ...breakdownNeeds(state), ...comparisonNeeds(state));
+  if (state.overview !== undefined) all.push(...selectionNeeds(state), ...rangeNeeds(state), ...searchNeeds(state), ...breakdownNeeds(state), ...comparisonNeeds(state));
   return all.filter((each) => state.failures[each.slot] === undefined);
 }

@@ -10,6 +10,7 @@ import { time } from "./format";
 import { renderHeader } from "./header";
 import { commandFor, COMMANDS, keyNames, type Command } from "./keys";
 import { createLevels } from "./levels";
+import { renderRange, rangeWords } from "./range";
 import { createSearch } from "./search";
 import { blockWords } from "./shown";
 import type { State } from "./state";
@@ -24,6 +25,7 @@ const BUTTONS: readonly (readonly [command: Command, text: string])[] = [
   ["zoom in", "+"],
   ["zoom out", "−"],
   ["fit", "fit"],
+  ["sum", "sum"],
   ["unfold", "unfold"],
   ["code", "code"],
   ["export picture", "SVG"],
@@ -61,6 +63,7 @@ export function sentence(state: State): { readonly text: string; readonly error:
 }
 
 function spokenSelection(state: State, width: number): string {
+  if (state.range !== undefined) return rangeWords(state.range);
   const seen = seenUnderCursor(state, width);
   if (seen === undefined) return "";
   return `${blockWords(seen)}, ${seen.kind}, ${time(seen.duration)}, on ${seen.trackName}${seen.open ? ", can be opened" : ""}`;
@@ -128,8 +131,8 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
       said.title = text;
       said.classList.toggle("error", error);
     }
-    if (changed("details", "failures", "levels") || viewChanged("cursor")) {
-      details.replaceChildren(...renderDetails(state, store, commands, width));
+    if (changed("details", "failures", "levels", "range") || viewChanged("cursor")) {
+      details.replaceChildren(...(state.range === undefined ? renderDetails(state, store, commands, width) : renderRange(state.range, state.failures["range"])));
       const words = spokenSelection(state, width);
       if (spokenLine.textContent !== words) spokenLine.textContent = words;
     }

@@ -1,6 +1,7 @@
 // Holds the state, tells who listens, and keeps asking the server for what the state needs.
 import { needs, type Need } from "./needs";
-import { reduce, type Action, type State } from "./state";
+import { reduce } from "./reduce";
+import type { Action, State } from "./state";
 import { RequestFailed, type Transport } from "./transport";
 
 export interface Store {

@@ -101,6 +101,27 @@ def test_details_say_what_ran_and_for_how_long(page: Page) -> None:
     assert details["forward"]["device"] == 4 * 50_000
 
 
+def test_ranges_side_by_side_add_up(page: Page) -> None:
+    def time_of(uses: Json) -> dict[str, int]:
+        return {use["name"]: use["time"] for use in uses}
+
+    whole = page.ask("range", path=["forward"], **{"from": 0, "to": 1_000_000})
+    details = page.ask("details", path=["forward"])
+    assert time_of(whole["kernels"]) == time_of(details["kernels"])
+    assert whole["device"] == details["times"]["device"]
+    parts = [page.ask("range", path=["forward"], **{"from": at, "to": at + 7_000}) for at in range(whole["from"], whole["to"], 7_000)]
+    for what in ("kernels", "operators"):
+        sums: dict[str, int] = {}
+        for part in parts:
+            for name, time in time_of(part[what]).items():
+                sums[name] = sums.get(name, 0) + time
+        assert sums == time_of(whole[what])
+    assert sum(part["device"] for part in parts) == whole["device"]
+    inside = page.ask("range", path=["forward"], **{"from": 500_000, "to": 500_000 - 1})
+    assert inside["to"] - inside["from"] == 1
+    assert page.refused("range", path=["forward"])["code"] == -32602
+
+
 def test_arrows_join_launch_and_kernel(page: Page) -> None:
     found = page.ask("arrows", path=["forward", "Net_0"])
     assert found["total"] == 4

@@ -1,6 +1,6 @@
 // What a person does with one page: looks, walks with keys, points, searches, comes back.
 import assert from "node:assert/strict";
-import { DEVICE, open, stepLevel, kind, label, widest, differ } from "./open.mjs";
+import { DEVICE, leading, open, stepLevel, kind, label, widest, differ } from "./open.mjs";
 import { eventually, TimelinePage } from "./page.mjs";
 
 export async function drawn(world) {
@@ -35,10 +35,10 @@ export async function drawn(world) {
 export async function keys(world) {
   const { timeline, page } = await open(world, world.trace(DEVICE));
   const level = await stepLevel(timeline);
-  const { row, index } = widest(level);
+  const stage = leading(await timeline.ask("overview", {}));
   await timeline.press("ArrowRight");
-  await eventually("the first arrow does not select the widest block", async () => (await timeline.selected()).startsWith(label(level.tracks[row], index)));
-  // To the topmost track, its ends, and back to the widest block.
+  await eventually("the first arrow does not select the stage with most time", async () => (await timeline.selected()).startsWith(stage));
+  // To the topmost track and its ends.
   for (let up = 0; up < level.tracks.length; up++) await timeline.press("ArrowUp");
   await timeline.press("End");
   const last = await timeline.selected();
@@ -106,6 +106,37 @@ export async function mouse(world) {
   await world.shoot(page, "opened");
 }
 
+// A stretch of time is chosen with the mouse, or what is seen with a key; what ran in it is what the server adds up.
+export async function range(world) {
+  const { timeline, page } = await open(world, world.trace(DEVICE));
+  const level = await stepLevel(timeline);
+  const { row, index } = widest(level);
+  const point = await timeline.pointOf(level, row, index);
+  await page.keyboard.down("Shift");
+  await page.mouse.move(point.x - 180, point.y);
+  await page.mouse.down();
+  await page.mouse.move(point.x + 70, point.y, { steps: 5 });
+  await page.mouse.up();
+  await page.keyboard.up("Shift");
+  const { box, left, trackWidth } = await timeline.geometry();
+  const at = (x) => level.extent[0] + ((x - box.x - left) / trackWidth) * (level.extent[1] - level.extent[0]);
+  const sums = await timeline.ask("range", { path: [], from: Math.round(at(point.x - 180)), to: Math.round(at(point.x + 70)) });
+  await eventually("no range", async () => (await page.locator("aside h2").first().innerText()).toLowerCase() === "range");
+  assert.ok(sums.kernels.length > 0);
+  await eventually("the range says another kernel first", async () => (await timeline.details()).includes(sums.kernels[0].short.replace(/^aten::/, "")));
+  assert.equal((await timeline.state()).from, undefined, "choosing a range panned");
+  await world.shoot(page, "chosen");
+  await timeline.press("z");
+  await eventually("z does not zoom to the range", async () => (await timeline.state()).from !== undefined);
+  const { from, to } = await timeline.state();
+  const pixel = (level.extent[1] - level.extent[0]) / trackWidth;
+  assert.ok(Math.abs(Number(from) - sums.from) < 2 * pixel && Math.abs(Number(to) - sums.to) < 2 * pixel, "z zooms elsewhere");
+  await timeline.press("Escape");
+  await eventually("Escape keeps the range", async () => (await page.locator("aside h2").first().innerText()).toLowerCase() !== "range");
+  await timeline.press("f", "r");
+  await eventually("r does not choose what is seen", async () => /chosen, from 0 to/.test(await timeline.selected()));
+}
+
 export async function search(world) {
   const { timeline, page } = await open(world, world.trace(DEVICE));
   await timeline.press("/");
@@ -140,8 +171,7 @@ export async function reload(world) {
     const { to, zoom } = await timeline.state();
     return to ?? zoom;
   });
-  await page.waitForTimeout(400); // the address follows the last key, not each of them
-  const [state, crumbs] = [await timeline.state(), await timeline.crumbs()];
+  const [state, crumbs] = [await timeline.addressAtRest(), await timeline.crumbs()];
   // A second tab shows what the address says and goes its own way.
   const other = await TimelinePage.open(world.browser, server.address, { fragment: new URL(page.url()).hash.slice(1) });
   world.closing(() => other.page.context().close());

@@ -35,4 +35,9 @@ export function widest(level) {
   return best;
 }
 
+export const largest = (list, value) => list.reduce((best, each) => (value(each) > value(best) ? each : best));
+
+// The stage that takes most time, on the host or on the device.
+export const leading = ({ stages }) => largest(stages, ({ wall, device }) => Math.max(wall, device)).stage;
+
 export const differ = (a, b) => Math.max(...a.map((channel, index) => Math.abs(channel - b[index])));

@@ -12,6 +12,7 @@ const { chromium } = createRequire(new URL("../vscode/package.json", import.meta
 const CHROMIUM_ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync"];
 const WAIT_MS = 20000;
+const ADDRESS_REST_MS = 800;
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -73,8 +74,18 @@ export class TimelinePage {
       }));
       return skeletons === 0 && crumbs > 0 && chips > 0;
     });
-    await this.page.waitForTimeout(60); // a frame or two
+    await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
     return this;
+  }
+
+  // The address follows the last of many changes a moment later: waits until it has stood still for longer than that.
+  async addressAtRest() {
+    let [address, since] = ["", Date.now()];
+    await eventually("the address never stands still", () => {
+      if (this.page.url() !== address) [address, since] = [this.page.url(), Date.now()];
+      return Date.now() - since > ADDRESS_REST_MS;
+    });
+    return this.state();
   }
 
   crumbs = () => this.page.locator("main .crumbs button").allInnerTexts();

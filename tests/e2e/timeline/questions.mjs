@@ -1,21 +1,14 @@
 // What a person who sees the page for the first time asks of it, on real traces: each answer is on the screen within three actions, and is
 // what the server's own numbers say. SHOTS keeps what was seen.
 import assert from "node:assert/strict";
-import { AFTER, BEFORE, DEVICE, LARGE, open, stepLevel, kind, label } from "./open.mjs";
+import path from "node:path";
+import { AFTER, BEFORE, DEVICE, LARGE, largest, leading, open } from "./open.mjs";
 import { eventually } from "./page.mjs";
+import { recordExample } from "./recording.mjs";
 
 const MOST_ACTIONS = 3;
 const RANKS = ["worker0_step_12.1694128201545.pt.trace.json.gz", "worker1_step_12.1694128201556.pt.trace.json.gz"];
 const EARLY = "v2021-01_profiler_api_nw0.pt.trace.json.gz";
-
-const largest = (list, value) => list.reduce((best, each) => (value(each) > value(best) ? each : best));
-
-// The longest block of the step on any track that is work of this step.
-function dominant(level) {
-  const blocks = level.tracks.flatMap((track) =>
-    track.blocks.duration.map((duration, index) => ({ duration, label: label(track, index), kind: kind(track, index), stage: track.blocks.stages[track.blocks.stage[index]] })));
-  return largest(blocks.filter(({ kind, stage }) => kind === "stage" && stage !== "earlier_step"), ({ duration }) => duration);
-}
 
 class Visitor {
   constructor(timeline) {
@@ -41,22 +34,22 @@ class Visitor {
 
 const short = (name) => name.split(/::|\./).at(-1);
 
-async function ask(world, file, what) {
-  const { timeline, page, server } = await open(world, world.trace(file));
+async function ask(world, profile, what, { folder } = {}) {
+  const { timeline, page, server } = await open(world, profile, { folder });
   const visitor = new Visitor(timeline);
   const overview = await timeline.ask("overview", {});
   await visitor.reads("what limits the step", "header .verdict", overview.verdict.evidence[0].what);
   await eventually("no breakdown", async () => (await page.locator(".breakdown .slice").count()) > 0);
   await world.shoot(page, `${what}-first`);
-  const stage = dominant(await stepLevel(timeline));
   await visitor.act(() => timeline.press("ArrowRight"));
-  await visitor.reads("which stage takes longest", ".spoken", stage.label.split(" › ")[0]);
+  await visitor.reads("which stage takes longest", ".spoken", leading(overview));
   const rows = (await timeline.ask("breakdown", { metric: "time" })).rows;
   const modules = rows.filter(({ kind }) => kind === "module");
   if (modules.length > 0) {
     const module = largest(modules, ({ value }) => value);
     await visitor.act(() => page.locator(".breakdown button.slice", { hasText: module.label }).first().click());
     await visitor.reads("which module takes longest", "aside .title", short(module.label));
+    if (module.file !== undefined) await visitor.reads("where it is in the code", "aside .place", `${path.basename(module.file)}:${module.line + 1}`);
   }
   await visitor.act(() => page.locator("main .crumbs button").first().click());
   await world.shoot(page, `${what}-layer`);
@@ -70,9 +63,26 @@ async function ask(world, file, what) {
   await visitor.reads("CPU or device", "aside", overview.hasDevice ? "device busy" : "CPU total");
 }
 
-export const asksCheckpointed = (world) => ask(world, DEVICE, "mi300");
-export const asksLarge = (world) => ask(world, LARGE, "owl");
-export const asksEarly = (world) => ask(world, EARLY, "v100");
+export const asksCheckpointed = (world) => ask(world, world.trace(DEVICE), "mi300");
+export const asksLarge = (world) => ask(world, world.trace(LARGE), "owl");
+export const asksEarly = (world) => ask(world, world.trace(EARLY), "v100");
+
+// What takes the memory: the parts that a run records itself are named, with their sizes.
+async function asksExample(world, name, words) {
+  const folder = await recordExample(world, name, words);
+  await ask(world, "latest", name, { folder });
+  const { timeline, page } = await open(world, "latest", { folder });
+  const { rows } = await timeline.ask("breakdown", { metric: "memory" });
+  const visitor = new Visitor(timeline);
+  const model = largest(rows, ({ value }) => value);
+  await visitor.act(() => page.locator(".breakdown section").nth(1).locator("button.slice", { hasText: model.label }).first().click());
+  for (const what of ["weights", "gradients", "optimizer", "activations"]) assert.ok(model.parts.some((part) => part.what === what && part.value > 0), `${what} of ${model.label} are not known`);
+  await visitor.reads("what takes the memory", "aside", "optimizer state");
+  await world.shoot(page, `${name}-memory`);
+}
+
+export const asksDigits = (world) => asksExample(world, "resnet_digits", ["--epochs", "1"]);
+export const asksText = (world) => asksExample(world, "gpt_text", []);
 
 // Which of two ranks waits for the other: one action for the other rank, one for the comparison.
 export async function asksRanks(world) {

@@ -43,6 +43,7 @@ export async function messages(world) {
     Level: [level, await timeline.ask("level", { path: widestPath, width: 50, unfold: true })],
     Details: await Promise.all([[], widestPath, found].map((each) => timeline.ask("details", { path: each }))),
     Arrows: [await timeline.ask("arrows", { path: found })],
+    RangeSums: [await timeline.ask("range", { path: [], from: 0, to: Math.round(level.extent[1] / 3) })],
     Matches: [{ ...(await timeline.ask("search", { query: "a", limit: 5 })) }],
     Breakdown: await Promise.all(["time", "memory"].map((metric) => timeline.ask("breakdown", { metric }))),
   };

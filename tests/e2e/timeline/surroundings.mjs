@@ -63,7 +63,8 @@ export async function sizes(world) {
   for (const [width, height] of [[200, 600], [420, 900], [900, 700], [1389, 868], [2560, 1400], [4000, 1200], [1389, 300]]) {
     await page.setViewportSize({ width, height });
     await timeline.settled();
-    await page.waitForTimeout(150);
+    await eventually(`${width}: the picture keeps its old width`, () =>
+      page.evaluate(() => Math.abs(document.querySelector(".levels canvas").getBoundingClientRect().width - document.querySelector(".levels").clientWidth) < 1.5));
     const seen = await page.evaluate(() => {
       const canvas = document.querySelector(".levels canvas").getBoundingClientRect();
       const pane = document.querySelector(".levels");

@@ -4,7 +4,8 @@ import type { Cursor } from "../address";
 import { commandFor, COMMANDS } from "../keys";
 import { navigate, type Direction } from "../navigate";
 import { underCursor } from "../shown";
-import { levelOf, trackOf } from "./fixtures";
+import type { Track } from "../messages";
+import { levelOf, trackOf, type SimpleBlock } from "./fixtures";
 
 const STEP = levelOf(
   [
@@ -51,6 +52,16 @@ test("without a cursor the widest block that can be opened is taken, else the fi
   assert.equal(walk(undefined, "right"), "1 cpu conv1");
   const cursor = navigate([STEP], [], undefined, "down");
   assert.deepEqual([cursor?.segment, cursor?.track], ["backward", "cpu"]);
+});
+
+test("in the step the walk begins at the stage with most time on host or device, however long another's single block or an earlier step is", () => {
+  const stage = (label: string, start: number, duration: number, of = label): SimpleBlock => ({ start, duration, label, kind: "stage", stage: of, open: true });
+  const host = trackOf("cpu", [stage("forward", 0, 10), stage("backward", 10, 14), stage("optimizer", 30, 20)]);
+  const device = trackOf("gpu", [stage("earlier step", 0, 50, "earlier_step"), stage("forward", 50, 15), stage("backward", 65, 12), stage("backward~2", 80, 10, "backward")], "device");
+  const begin = (...tracks: Track[]): string | undefined => navigate([levelOf(tracks, [0, 100])], [], undefined, "right")?.segment;
+  assert.equal(begin(host), "optimizer");
+  assert.equal(begin(host, device), "backward");
+  assert.equal(begin(trackOf("cpu", [stage("data", 0, 40), stage("forward", 40, 10)]), device), "data");
 });
 
 test("a cursor that has lost its block, or a level that is loading, breaks nothing", () => {

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { readAddress, START, writeAddress, type View } from "../address";
 import { isFine, needs, windowFor } from "../needs";
 import type { Overview, Span } from "../messages";
-import { initialState, reduce, selectedPath, type Action, type State } from "../state";
+import { reduce } from "../reduce";
+import { initialState, selectedPath, type Action, type State } from "../state";
 import { levelOf, random, trackOf } from "./fixtures";
 
 const OVERVIEW: Overview = {
@@ -209,12 +210,13 @@ test("random actions leave a state that the page can draw", () => {
       const at = path();
       state = reduce(state, pick<Action>(
         { type: "open", path: at }, { type: "close", depth }, { type: "go", path: at, step: pick(0, 1, 2) }, { type: "zoom", depth, span: [1, 2] }, { type: "zoom", depth },
-        loaded(at.length, at), { type: "show step", step: pick(0, 1, 2) }, { type: "unfold" }, { type: "changed" }, { type: "profiles", profiles: PROFILES },
+        loaded(at.length, at), { type: "show step", step: pick(0, 1, 2) }, { type: "unfold" }, { type: "range", depth, span: [3, 4] }, { type: "changed" }, { type: "profiles", profiles: PROFILES },
         { type: "failed", slot: `level ${depth}`, message: "no", gone: next() < 0.5, depth }, { type: "overview", overview: OVERVIEW },
       ));
       const { view } = state;
       assert.ok(state.levels.length <= view.path.length + 1 && view.zooms.length <= view.path.length + 1, `seed ${seed} round ${round}`);
       assert.ok(view.cursor === undefined || view.cursor.depth <= view.path.length, `seed ${seed} round ${round}: cursor`);
+      assert.ok(state.range === undefined || state.range.depth <= view.path.length, `seed ${seed} round ${round}: range`);
       state.levels.forEach((data, at) => assert.deepEqual(data?.whole?.level.path ?? view.path.slice(0, at), view.path.slice(0, at), `seed ${seed}`));
     }
   }
@@ -246,4 +248,17 @@ test("arrows are asked for by window where a block has more than an answer holds
     const window: Span | undefined = params?.from === undefined ? undefined : [params.from, params.to!];
     assert.equal(asked(play(state, answer(50, window))), undefined, `asks for ever at ${odd}`);
   }
+});
+
+test("a chosen range is added up once, kept while zooming, and gone with what it was chosen in", () => {
+  const state = play(opened(), loaded(0, []), { type: "range", depth: 0, span: [10.4, 20.6] });
+  const asked = needs(state, 1000).find(({ slot }) => slot === "range")!;
+  assert.deepEqual(asked.params, { profile: "p", step: 1, path: [], from: 10, to: 21 });
+  const sums = { from: 10, to: 21, device: 0, tracks: [], kernels: [], operators: [] };
+  const known = play(state, { type: "sums", sums }, { type: "zoom", depth: 0, span: [0, 50] });
+  assert.deepEqual(known.range, { depth: 0, span: [10.4, 20.6], sums });
+  assert.ok(!needs(known, 1000).some(({ slot }) => slot === "range"));
+  const ends: Action[] = [{ type: "range", depth: 0 }, { type: "open", path: ["forward"] }, { type: "move", cursor: { depth: 0, segment: "forward" } }, { type: "show step", step: 2 }, { type: "unfold" }];
+  for (const end of ends) assert.equal(play(known, end).range, undefined, end.type);
+  assert.equal(play(opened(), { type: "sums", sums }).range, undefined);
 });

@@ -1,0 +1,70 @@
+#include "server/features/timeline_range.h"
+
+#include <algorithm>
+#include <map>
+
+#include "tests/unit/catch.h"
+#include "tests/unit/profile/random_trace.h"
+
+using namespace hotlens;
+using namespace hotlens::features;
+using namespace hotlens::profile;
+using timeline::Script;
+using timeline::us;
+
+namespace {
+
+using ByName = std::map<std::string, Ns>;
+
+void add(const std::vector<Use>& uses, ByName& times) {
+  for (const Use& use : uses) times[use.name] += use.time;
+}
+
+ByName times_of(const std::vector<Use>& uses) {
+  ByName times;
+  add(uses, times);
+  return times;
+}
+
+}  // namespace
+
+TEST_CASE("an operator's own time is cut at the edges of the range") {
+  Script script;
+  script.range("ProfilerStep#0", 0, 100);
+  script.op("aten::outer", 10, 50);
+  script.op("aten::inner", 20, 10);
+  const auto blocks = blocks_of(annotated_of(script), 0);
+  const RangeSums sums = sums_of(*blocks, kStepBlock, us(25), us(40));
+  CHECK(times_of(sums.operators) == ByName{{"aten::outer", us(10)}, {"aten::inner", us(5)}});
+  CHECK(sums.kernels.empty());
+  CHECK(sums_of(*blocks, kStepBlock, us(60), us(60)).operators.empty());
+  CHECK(sums_of(*blocks, kStepBlock, us(40), us(25)).operators.empty());
+}
+
+TEST_CASE("random ranges side by side add up to the range that holds them") {
+  const auto seed = static_cast<unsigned>(GENERATE(range(1, 30)));
+  CAPTURE(seed);
+  RandomTrace random(seed);
+  const auto blocks = blocks_of(annotated_of(random.draw()), 1);
+  const auto block = static_cast<std::uint32_t>(random.between(0, static_cast<std::int64_t>(blocks->blocks.size()) - 1));
+  const Ns last = std::ranges::max(blocks->blocks, {}, &Block::last).last;
+  std::vector<Ns> edges{-us(10000000), last + us(10)};  // the work of earlier steps may begin long before the step
+  for (int edge = 0; edge < 5; ++edge) edges.emplace_back(random.between(0, last.count()));
+  std::ranges::sort(edges);
+  const RangeSums whole = sums_of(*blocks, block, edges.front(), edges.back());
+  RangeSums sums;
+  ByName kernels, operators;
+  for (std::size_t edge = 1; edge < edges.size(); ++edge) {
+    const RangeSums part = sums_of(*blocks, block, edges[edge - 1], edges[edge]);
+    add(part.kernels, kernels);
+    add(part.operators, operators);
+    sums.device += part.device;
+    CHECK(part.device <= edges[edge] - edges[edge - 1]);
+  }
+  CHECK(kernels == times_of(whole.kernels));
+  CHECK(operators == times_of(whole.operators));
+  CHECK(sums.device == whole.device);
+  if (block == kStepBlock) return;  // it has the work of earlier steps beside it
+  CHECK(whole.device == blocks->index.device[block]);
+  if (!whole.kernels.empty()) CHECK(kernels == times_of(uses_of(*blocks, block)));
+}
