@@ -3,17 +3,12 @@
 // while the wheel zooms and the mouse pans: script, style, layout, paint and commit of the main thread, raster of the others. Wall time is what
 // a person waits for on this machine now; thread time leaves out what else runs beside it.
 import { launch, serve, TimelinePage } from "../e2e/timeline/page.mjs";
+import { CATEGORIES, frames, told } from "./chromium_frames.mjs";
 
 const [hotlens, trace] = process.argv.slice(2);
 const TABS = 9;
 const MOVES = 90;
 const LEFT_ALONE_MS = 1200;
-const CATEGORIES = ["devtools.timeline", "disabled-by-default-devtools.timeline", "cc", "viz"];
-const MAIN = new Set(["FireAnimationFrame", "EventDispatch", "UpdateLayoutTree", "Layout", "PrePaint", "Paint", "Layerize", "Commit"]);
-
-const sorted = (values) => values.toSorted((a, b) => a - b);
-const at = (values, share) => sorted(values)[Math.min(values.length - 1, Math.floor(share * values.length))] ?? 0;
-const told = (values) => `p50 ${at(values, 0.5).toFixed(1)}, p95 ${at(values, 0.95).toFixed(1)}, longest ${at(values, 1).toFixed(1)} ms`;
 
 // Nothing is asked of a page while it opens: a question of the driver compiles scripts of its own in it.
 async function firstPictures(browser, address) {
@@ -27,25 +22,6 @@ async function firstPictures(browser, address) {
     await timeline.page.context().close();
   }
   return times;
-}
-
-// The outermost events of a frame, so that nothing counts twice: a frame ends with its commit.
-function frames(events) {
-  const [first] = events.filter(({ name }) => name === "FireAnimationFrame");
-  const own = events.filter(({ ph, name, pid, tid }) => ph === "X" && pid === first?.pid && tid === first?.tid && MAIN.has(name));
-  const list = [];
-  let [wall, thread, reached, drawn] = [0, 0, 0, false];
-  for (const event of own.toSorted((a, b) => a.ts - b.ts)) {
-    if (event.ts < reached) continue;
-    reached = event.ts + event.dur;
-    wall += event.dur / 1000;
-    thread += (event.tdur ?? event.dur) / 1000;
-    drawn ||= event.name === "FireAnimationFrame";
-    if (event.name !== "Commit") continue;
-    if (drawn) list.push({ wall, thread });
-    [wall, thread, drawn] = [0, 0, false];
-  }
-  return list;
 }
 
 async function moved(browser, address) {
