@@ -10,8 +10,8 @@ namespace hotlens::timeline {
 //   with the last operator that the pass goes back through.
 // - A pass begins with the `ones_like` that makes its first gradient.
 // - After a pass, before an optimizer's step: clipping, unscaling and the like prepare the update and are the optimizer's; reading a value
-//   back is not. Where no optimizer of torch's runs, what runs up to the last operator that writes in place is an update by hand; it runs in the
-//   next step where steps end with their pass.
+//   back is not. Where no optimizer of torch's runs, what runs up to the last operator that writes in place is an update by hand; it runs
+//   in the next step where steps end with their pass.
 // - A closure's forward inside the optimizer's range is forward.
 // - A step without backward and without modules is forward; so is the replay of a captured graph in a step without backward, since the
 //   modules that it replays leave no frames.
