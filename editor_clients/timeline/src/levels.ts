@@ -4,20 +4,23 @@
 import type { Commands } from "./commands";
 import { drawPicture, type Marks } from "./draw";
 import { element } from "./dom";
-import { exact, ofStep, time } from "./format";
+import { time } from "./format";
 import { AXIS_HEIGHT, hitBlock, layoutPicture, trackWidth, TRACK_HEIGHT, type LevelLayout, type Picture } from "./layout";
+import type { Path } from "./messages";
 import { readColours, type Colours } from "./palette";
 import { canvasPen } from "./pen";
 import { nsPerPixel, toTime } from "./scale";
-import { blockWords, seenBlock, shownLevels, type Seen } from "./shown";
-import type { State } from "./state";
+import { seenBlock, shownLevels, type Seen } from "./shown";
+import { samePath, type State } from "./state";
 import type { Store } from "./store";
+import { tipLines } from "./tip";
 
 const DRAG_FROM = 4; // pixels: a shorter move is a click
 const REACH = 3; // pixels around a thin block that count as it
 const WHEEL_ZOOM = 0.0016; // of a pixel of wheel
 const WHEEL_LINE = 16; // pixels of a line, where the wheel counts lines
 const TIP_DISTANCE = 14;
+const REST_MS = 250;
 
 export interface Levels {
   readonly pane: HTMLElement;
@@ -71,7 +74,13 @@ export function createLevels(store: Store): Levels {
 
   let size = { width: 1, height: 1 }; // of the pane: asking the page for it in the middle of a change makes it lay out twice
 
+  let resting = 0;
+  let pointer: MouseEvent | undefined; // where it came to the block under it
+
   const width = (): number => size.width;
+
+  const pathOf = (hit: Hit | undefined): Path | undefined =>
+    hit?.seen === undefined || hit.seen.segment === "" ? undefined : [...store.get().view.path.slice(0, hit.depth), hit.seen.segment];
 
   function measure(): void {
     size = { width: Math.max(1, pane.clientWidth), height: Math.max(1, pane.clientHeight) };
@@ -147,18 +156,12 @@ export function createLevels(store: Store): Levels {
 
   function showTip(event: MouseEvent): void {
     const seen = hover?.seen;
-    const step = stepWall();
     tip.classList.toggle("shown", seen !== undefined && drag?.moved !== true);
     if (seen === undefined) return;
-    const share = step === undefined || step === 0 ? "" : ` · ${ofStep(seen.duration / step)}`;
-    const what = [seen.kind, seen.kind === "idle" ? "" : seen.stage.replaceAll("_", " "), ["", "backward", "recomputed"][seen.direction] ?? ""];
-    tip.replaceChildren(
-      element("b", { text: blockWords(seen) }),
-      element("div", { text: [...new Set(what.filter((each) => each !== ""))].join(" · ") }),
-      element("div", { text: `${time(seen.duration)}${share}` }),
-      element("div", { class: "dim", text: `${exact(seen.duration)}, from ${time(seen.start)}` }),
-      element("div", { class: "dim", text: seen.open ? "double click opens it" : seen.kind === "merged" ? "double click zooms in" : "" }),
-    );
+    const { pointed } = store.get();
+    const path = pathOf(hover);
+    const details = pointed?.details !== undefined && path !== undefined && samePath(pointed.path, path) ? pointed.details : undefined;
+    tip.replaceChildren(...tipLines(seen, stepWall(), details));
     const box = pane.getBoundingClientRect();
     const x = Math.max(4, Math.min(event.clientX - box.left + TIP_DISTANCE, pane.clientWidth - tip.offsetWidth - 8));
     const below = event.clientY - box.top + TIP_DISTANCE;
@@ -166,11 +169,22 @@ export function createLevels(store: Store): Levels {
     tip.style.setProperty("transform", `translate(${x}px, ${Math.max(0, y) + pane.scrollTop}px)`);
   }
 
+  // Who rests on a block is told more about it.
+  function rest(event: MouseEvent): void {
+    clearTimeout(resting);
+    const path = pathOf(hover);
+    pointer = event;
+    if (path !== undefined) resting = window.setTimeout(() => store.dispatch({ type: "point", path }), REST_MS);
+  }
+
   function hovered(event: MouseEvent): void {
     const before = hover?.seen;
     hover = hitAt(event);
     pane.classList.toggle("over", hover?.seen !== undefined);
-    if (before?.track !== hover?.seen?.track || before?.index !== hover?.seen?.index) redraw();
+    if (before?.track !== hover?.seen?.track || before?.index !== hover?.seen?.index) {
+      redraw();
+      rest(event);
+    }
     showTip(event);
   }
 
@@ -216,6 +230,7 @@ export function createLevels(store: Store): Levels {
   });
   pane.addEventListener("pointerleave", () => {
     hover = undefined;
+    clearTimeout(resting);
     tip.classList.remove("shown");
     redraw();
   });
@@ -265,6 +280,7 @@ export function createLevels(store: Store): Levels {
     const moved = state.view.path !== before.view.path || state.view.cursor?.depth !== before.view.cursor?.depth;
     const grown = state.levels.length > before.levels.length;
     if (moved || grown) scrollToCursor(state);
+    if (state.pointed !== before.pointed && pointer !== undefined) showTip(pointer);
     redraw();
   });
 

@@ -121,6 +121,12 @@ function arrowNeeds(state: State, about: { readonly profile: string; readonly st
   return [need({ slot: "arrows", method: "hotlens/timeline/arrows", params, done })];
 }
 
+function pointedNeeds({ pointed, view: { profile, step } }: State): Need[] {
+  if (pointed === undefined || pointed.details !== undefined || profile === undefined || step === undefined) return [];
+  const done = (details: Result<"hotlens/timeline/details">): Action => ({ type: "pointed", details });
+  return [need({ slot: "pointed", method: "hotlens/timeline/details", params: { profile, step, path: pointed.path }, done })];
+}
+
 function rangeNeeds({ range, view: { profile, step, path } }: State): Need[] {
   if (range === undefined || range.sums !== undefined || profile === undefined || step === undefined) return [];
   const [from, to] = range.span.map(Math.round) as [number, number];
@@ -187,6 +193,6 @@ export function needs(state: State, width: number): readonly Need[] {
     all.push(need({ slot: "overview", told: true, method: "hotlens/timeline/overview", params: profile === undefined ? {} : { profile }, done }));
   }
   all.push(...levelNeeds(state, width));
-  if (state.overview !== undefined) all.push(...selectionNeeds(state), ...rangeNeeds(state), ...searchNeeds(state), ...breakdownNeeds(state), ...comparisonNeeds(state));
+  if (state.overview !== undefined) all.push(...selectionNeeds(state), ...rangeNeeds(state), ...pointedNeeds(state), ...searchNeeds(state), ...breakdownNeeds(state), ...comparisonNeeds(state));
   return all.filter((each) => state.failures[each.slot] === undefined);
 }

@@ -6,7 +6,7 @@ import { isPrefix, samePath, type Action, type State } from "./state";
 
 // Only the keys of a step are kept when another step or profile is shown.
 const forgetStep = (state: State): State => {
-  const { details: _details, arrows: _arrows, note: _note, range: _range, ...rest } = state;
+  const { details: _details, arrows: _arrows, note: _note, range: _range, pointed: _pointed, ...rest } = state;
   return { ...rest, levels: [], breakdowns: {}, failures: {}, search: { ...state.search, at: -1 } };
 };
 
@@ -138,6 +138,13 @@ export function reduce(state: State, action: Action): State {
     }
     case "sums":
       return state.range === undefined ? state : { ...state, range: { ...state.range, sums: action.sums } };
+    case "point": {
+      if (state.pointed !== undefined && samePath(state.pointed.path, action.path)) return state;
+      const { pointed: _failure, ...failures } = state.failures;
+      return { ...state, failures, pointed: { path: action.path } };
+    }
+    case "pointed":
+      return state.pointed === undefined ? state : { ...state, pointed: { ...state.pointed, details: action.details } };
     case "matches":
       return { ...state, search: { ...state.search, answer: { ...action.matches, query: action.query }, at: -1 } };
     case "breakdown":

@@ -59,6 +59,7 @@ export interface State {
   readonly details?: Details;
   readonly arrows?: Arrows & { readonly path: Path; readonly window?: Span }; // no window: of the whole block
   readonly range?: Range;
+  readonly pointed?: { readonly path: Path; readonly details?: Details }; // the block that the pointer rests on
   readonly search: Search;
   readonly drill: readonly Drill[]; // the opened rows of the breakdown, from the root
   readonly breakdowns: Readonly<Record<string, Breakdown>>; // by breakdownKey
@@ -98,6 +99,8 @@ export type Action =
   | { readonly type: "arrows"; readonly path: Path; readonly window?: Span; readonly arrows: Arrows }
   | { readonly type: "range"; readonly depth: number; readonly span?: Span } // no span: none is chosen any more
   | { readonly type: "sums"; readonly sums: RangeSums }
+  | { readonly type: "point"; readonly path: Path }
+  | { readonly type: "pointed"; readonly details: Details }
   | { readonly type: "matches"; readonly query: string; readonly matches: Matches }
   | { readonly type: "breakdown"; readonly key: string; readonly breakdown: Breakdown }
   | { readonly type: "comparison"; readonly key: string; readonly comparison: Comparison }

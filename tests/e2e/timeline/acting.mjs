@@ -35,7 +35,7 @@ export async function drawn(world) {
 export async function keys(world) {
   const { timeline, page } = await open(world, world.trace(DEVICE));
   const level = await stepLevel(timeline);
-  const stage = leading(await timeline.ask("overview", {}));
+  const stage = leading(level);
   await timeline.press("ArrowRight");
   await eventually("the first arrow does not select the stage with most time", async () => (await timeline.selected()).startsWith(stage));
   // To the topmost track and its ends.
@@ -79,6 +79,9 @@ export async function mouse(world) {
   const name = label(level.tracks[row], index);
   await page.mouse.move(point.x, point.y);
   await eventually("no tip", async () => (await page.locator(".tip.shown").innerText()).includes(name));
+  const { times } = await timeline.ask("details", { path: [level.tracks[row].blocks.segment[index]] });
+  assert.ok(times.device > 0);
+  await eventually("who rests on a block is told nothing more", async () => /CPU [\d.]+ \w+ .*device [\d.]+ /.test(await page.locator(".tip.shown .more").allInnerTexts().then((all) => all.join(" "))));
   await world.shoot(page, "tip");
   await page.mouse.click(point.x, point.y);
   await eventually("a click does not select", async () => (await timeline.selected()).startsWith(name));

@@ -37,7 +37,18 @@ export function widest(level) {
 
 export const largest = (list, value) => list.reduce((best, each) => (value(each) > value(best) ? each : best));
 
-// The stage that takes most time, on the host or on the device.
-export const leading = ({ stages }) => largest(stages, ({ wall, device }) => Math.max(wall, device)).stage;
+// The stage of this step that takes most time, on the host or on the device: steps differ, so what is true of their medians need not be of one.
+export function leading(level) {
+  const sums = {};
+  for (const track of level.tracks) {
+    track.blocks.duration.forEach((duration, index) => {
+      const stage = track.blocks.stages[track.blocks.stage[index]];
+      if (kind(track, index) !== "stage" || stage === "earlier_step") return;
+      const sum = (sums[stage] ??= { stage, host: 0, device: 0 });
+      sum[track.kind === "host" ? "host" : "device"] += duration;
+    });
+  }
+  return largest(Object.values(sums), ({ host, device }) => Math.max(host, device)).stage;
+}
 
 export const differ = (a, b) => Math.max(...a.map((channel, index) => Math.abs(channel - b[index])));

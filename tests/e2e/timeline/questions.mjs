@@ -2,7 +2,7 @@
 // what the server's own numbers say. SHOTS keeps what was seen.
 import assert from "node:assert/strict";
 import path from "node:path";
-import { AFTER, BEFORE, DEVICE, LARGE, largest, leading, open } from "./open.mjs";
+import { AFTER, BEFORE, DEVICE, LARGE, largest, leading, open, stepLevel } from "./open.mjs";
 import { eventually } from "./page.mjs";
 import { recordExample } from "./recording.mjs";
 
@@ -42,7 +42,7 @@ async function ask(world, profile, what, { folder } = {}) {
   await eventually("no breakdown", async () => (await page.locator(".breakdown .slice").count()) > 0);
   await world.shoot(page, `${what}-first`);
   await visitor.act(() => timeline.press("ArrowRight"));
-  await visitor.reads("which stage takes longest", ".spoken", leading(overview));
+  await visitor.reads("which stage takes longest", ".spoken", leading(await stepLevel(timeline)));
   const rows = (await timeline.ask("breakdown", { metric: "time" })).rows;
   const modules = rows.filter(({ kind }) => kind === "module");
   if (modules.length > 0) {

@@ -250,6 +250,20 @@ test("arrows are asked for by window where a block has more than an answer holds
   }
 });
 
+test("who rests on a block is told its details once; a failure there hides nothing and ends with the next block", () => {
+  const state = play(opened(), loaded(0, []), { type: "point", path: ["forward"] });
+  const asked = (from: State) => needs(from, 1000).find(({ slot }) => slot === "pointed");
+  assert.deepEqual(asked(state)!.params, { profile: "p", step: 1, path: ["forward"] });
+  const details = { ...levelOf([], [0, 1]).block, path: ["forward"], calls: 1, share: 1, times: {}, kernels: [], places: [] };
+  const known = play(state, { type: "pointed", details }, { type: "point", path: ["forward"] });
+  assert.equal(known.pointed?.details, details);
+  assert.equal(asked(known), undefined);
+  const failed = play(state, { type: "failed", slot: "pointed", message: "no", gone: false });
+  assert.equal(asked(failed), undefined);
+  assert.notEqual(asked(play(failed, { type: "point", path: ["backward"] })), undefined);
+  assert.equal(play(known, { type: "show step", step: 2 }).pointed, undefined);
+});
+
 test("a chosen range is added up once, kept while zooming, and gone with what it was chosen in", () => {
   const state = play(opened(), loaded(0, []), { type: "range", depth: 0, span: [10.4, 20.6] });
   const asked = needs(state, 1000).find(({ slot }) => slot === "range")!;
