@@ -106,6 +106,7 @@ def measure(page: Page, process: int, asked: int, width: int, random_: random.Ra
         window = {"from": begin, "to": end}
         level = ask("level", path=path, width=width, unfold=random_.random() < 0.2, **window)
         ask("details", path=path)
+        ask("range", path=path, **window)
         ask("arrows", path=path, **(window if random_.random() < 0.5 else {}))
         if random_.random() < 0.2:
             ask("search", query=random_.choice(WORDS), limit=50)
