@@ -169,6 +169,7 @@ constexpr std::array kOperators = std::to_array<Rule>({
     {"::mv", Family::gemm},
     {"::dot", Family::gemm},
     {"_linear", Family::gemm},
+    {"quantized::linear", Family::gemm},
     {"matmul", Family::gemm},
     {"_int_mm", Family::gemm},
     {"_mm", Family::gemm},

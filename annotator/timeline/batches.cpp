@@ -148,10 +148,27 @@ Border border_between(const std::vector<Mark>& marks, Ns from, Ns to, bool updat
   }
   if (const auto fetch = first_mark(marks, Mark::What::data, from, to)) return {fetch->start, fetch->start};
   if (const auto zero = first_mark(marks, Mark::What::zero_grad, from, to)) return {zero->start, zero->start};
-  // An update by hand follows backward and runs without gradients.
-  const auto by_hand = updates ? std::nullopt : last_mark(marks, Mark::What::plain, from, to);
-  const Ns at = by_hand ? by_hand->end : from;
+  // An update by hand follows backward; it runs without gradients, or nothing goes back through it.
+  Ns at = from;
+  for (const Mark::What what : {Mark::What::plain, Mark::What::unused}) {
+    const auto by_hand = updates ? std::nullopt : last_mark(marks, what, from, to);
+    if (by_hand) at = std::max(at, by_hand->end);
+  }
   return {at, at};
+}
+
+// After the last pass nothing tells an update with gradients from a forward: it is there where the operators between the steps before,
+// [from, to), run again.
+std::optional<Ns> end_of_repeated(const std::vector<Mark>& marks, Ns from, Ns to, Ns again) {
+  if (!last_mark(marks, Mark::What::unused, from, to)) return std::nullopt;
+  auto one = std::ranges::lower_bound(marks, from, {}, &Mark::start);
+  auto other = std::ranges::lower_bound(marks, again, {}, &Mark::start);
+  Ns end = again;
+  for (; one != marks.end() && one->start < to; ++one, ++other) {
+    if (other == marks.end() || one->name != other->name) return std::nullopt;
+    end = other->end;
+  }
+  return end;
 }
 
 // The end of the last step: its tail reaches to the next fetch or forward, as that of every step before it.
@@ -184,8 +201,11 @@ std::vector<StepSpan> batches(const std::vector<Mark>& marks, const std::vector<
   Ns start = border_between(marks, cut ? cut->end : begin, closings.front().forward, true).start;
   for (std::size_t i = 0; i < closings.size(); ++i) {
     const bool last = i + 1 == closings.size();
-    const Border border = last ? Border{end_of_last(marks, closings[i].end, updates, fetches), Ns{}}
-                               : border_between(marks, closings[i].end, closings[i + 1].forward, updates);
+    Border border = last ? Border{end_of_last(marks, closings[i].end, updates, fetches), Ns{}}
+                         : border_between(marks, closings[i].end, closings[i + 1].forward, updates);
+    if (last && i > 0) {
+      border.end = std::max(border.end, end_of_repeated(marks, closings[i - 1].end, start, closings[i].end).value_or(border.end));
+    }
     if (border.end > start) spans.push_back({static_cast<std::int64_t>(spans.size()), start, border.end});
     start = border.start;
   }

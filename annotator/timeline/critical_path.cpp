@@ -52,11 +52,11 @@ class Walk {
     std::ranges::stable_sort(by_end_, {}, [&](std::uint32_t i) { return work_[i].end; });
   }
 
-  // The last step's work that ends last, where that is after the host's end.
+  // The last step's work that ends last, where the host did not go on after it: a window may end with its work.
   std::uint32_t last_launched() const {
     std::uint32_t latest = kNoNode;
     for (const std::uint32_t i : steps_.back().launched) {
-      if (i >= first_ && work_[i].end > (latest == kNoNode ? now_ : work_[latest].end)) latest = i;
+      if (i >= first_ && work_[i].end >= now_ && (latest == kNoNode || work_[i].end > work_[latest].end)) latest = i;
     }
     return latest;
   }

@@ -22,6 +22,13 @@ bool in_forward(const std::vector<Pass>& passes, Ns when) {
   return next != passes.end() && next->forward <= when;
 }
 
+// Before the forward of a pass that tells what it goes back through. After the last pass another forward may begin, cut by the recording's
+// end.
+bool before_forward(const std::vector<Pass>& passes, Ns when) {
+  const auto next = std::ranges::upper_bound(passes, when, {}, &Pass::start);
+  return next != passes.end() && next != passes.begin() && next->forward < next->start && when < next->forward;
+}
+
 std::span<const Mark> between(const std::vector<Mark>& marks, Ns from, Ns to) {
   const auto begin = std::ranges::lower_bound(marks, from, {}, &Mark::start);
   const auto end = std::ranges::lower_bound(marks, std::max(from, to), {}, &Mark::start);
@@ -29,6 +36,17 @@ std::span<const Mark> between(const std::vector<Mark>& marks, Ns from, Ns to) {
 }
 
 }  // namespace
+
+bool makes_node(const trace::Trace& trace, const Forest& forest, const Forest::Thread& thread, std::uint32_t node) {
+  const std::int64_t own = trace.events.sequence[forest.event[node]];
+  if (own == trace::kNone || runs_backward(trace, forest, node)) return false;
+  for (std::uint32_t next = after_descendants(forest, node, thread.end); next < thread.end; ++next) {
+    if (forest.kind[next] == Kind::op && has_gradients(trace, forest, next)) {
+      return !runs_backward(trace, forest, next) && trace.events.sequence[forest.event[next]] > own;
+    }
+  }
+  return false;
+}
 
 std::vector<Mark> loop_marks(const trace::Trace& trace, const Forest& forest, const Forest::Thread& thread,
                              const std::vector<Pass>& passes) {
@@ -40,9 +58,10 @@ std::vector<Mark> loop_marks(const trace::Trace& trace, const Forest& forest, co
   for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
     const std::optional<Mark::What> stage = mark_of_stage(forest, node);
     if (!stage && forest.kind[node] != Kind::op) continue;
-    Mark mark{stage.value_or(Mark::What::forward), forest.start[node], forest.end[node]};
+    Mark mark{stage.value_or(Mark::What::forward), forest.start[node], forest.end[node], 0};
     if (!stage) {
       const std::uint32_t name = trace.events.name[forest.event[node]].index;
+      mark.name = name;
       const bool gradients = has_gradients(trace, forest, node);
       const Traits& traits = forest.traits[name];
       if (runs_backward(trace, forest, node)) {
@@ -55,6 +74,11 @@ std::vector<Mark> loop_marks(const trace::Trace& trace, const Forest& forest, co
         }
       } else if (in_forward(passes, mark.start)) {
         forward_name[name] = true;
+      } else if (before_forward(passes, mark.start)) {
+        // What takes its result out of the graph belongs to it.
+        const bool detaches = trace.names[trace.events.name[forest.event[node]]] == "aten::detach";
+        const bool follows = !marks.empty() && marks.back().what == Mark::What::unused;
+        if ((detaches && follows) || makes_node(trace, forest, thread, node)) mark.what = Mark::What::unused;
       }
       any_gradients |= gradients;
     }

@@ -17,11 +17,16 @@ struct Mark {
     forward,     // an operator that runs with gradients
     evaluation,  // an operator of the forward that runs without gradients
     plain,       // any other operator that runs without gradients
+    unused,      // an operator outside any forward that made a node which no pass goes back through: an update by hand, with gradients
     backward,    // an operator of autograd
   };
   What what = What::plain;
   Ns start{}, end{};
+  std::uint32_t name = 0;  // of an operator: position in Trace::names
 };
+
+// True for an operator that made a node of autograd: the thread's next operator has a higher sequence number.
+bool makes_node(const trace::Trace& trace, const Forest& forest, const Forest::Thread& thread, std::uint32_t node);
 
 // By start. Outermost stages, and operators in none of them. Whether an operator runs with gradients is told by its sequence number; in a
 // trace that has none all are `forward`.

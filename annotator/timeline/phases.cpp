@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "annotator/timeline/loop.h"
+
 namespace hotlens::timeline {
 namespace {
 
@@ -17,7 +19,7 @@ struct Known {
   std::span<const Pass> passes;
   std::vector<Interval> models;   // calls of root modules that are forward, on any thread
   std::vector<Interval> updates;  // outermost optimizer stages
-  std::vector<Ns> writes;         // starts of operators at the top that write in place
+  std::vector<Ns> writes;         // starts of operators at the top that write in place, or compute what no pass goes back through
   std::vector<Ns> creating;       // starts of operators at the top that backward comes from
   bool modules = false;           // the trace tells modules
   std::optional<Pass> before;     // the pass that the step before it ended with: what follows it runs in this step
@@ -111,13 +113,20 @@ class Filler {
         break;
       case Kind::op:
         if (main && top_creates_[node]) known.creating.push_back(forest_.start[node]);
-        if (main && owner.stage == Stage::other && forest_.traits_at(trace_, node).in_place && is_top(forest_, node)) {
+        if (main && owner.stage == Stage::other && is_top(forest_, node) &&
+            (forest_.traits_at(trace_, node).in_place || updates_with_gradients(node))) {
           known.writes.push_back(forest_.start[node]);
         }
         break;
       default:
         break;
     }
+  }
+
+  // By a loop's passes alone; elsewhere what runs after a pass may be an evaluation.
+  bool updates_with_gradients(std::uint32_t node) const {
+    return steps_.by == Steps::By::backward && !top_creates_[node] && owners_.of[node].call == kNothing &&
+           makes_node(trace_, forest_, forest_.threads[steps_.main], node);
   }
 
   void fill_thread(const Forest::Thread& thread, const StepSpan& step, const Known& known, bool main) {

@@ -102,6 +102,12 @@ TEST_CASE("work that was launched long before it began follows the work before i
   CHECK(walked.sum(On::device) == us(600 + 388));
 }
 
+TEST_CASE("work that ends exactly with the window is on the path") {
+  const Walked walked(Script().range("ProfilerStep#0", 0, 1000).op("aten::mm", 0, 30).launch(1, 5, 5).kernel("gemm", 1, 12, 988));
+  CHECK(walked.sum(On::device) == us(988));
+  CHECK(walked.sum(On::host) == us(5));
+}
+
 TEST_CASE("whatever runs, the path covers the step exactly and in order") {
   const unsigned seed = 11;
   CAPTURE(seed);

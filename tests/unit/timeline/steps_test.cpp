@@ -146,6 +146,23 @@ TEST_CASE("where no optimizer runs, passes that repeat are steps with what updat
   CHECK(read.steps.spans[2].end == us(51));
 }
 
+TEST_CASE("an update by hand with gradients ends its step: no pass goes back through it") {
+  Script script;
+  for (std::int64_t step = 0; step < 3; ++step) {
+    const std::int64_t at = step * 40;
+    const std::int64_t next = step * 3 + 2;  // the number of the node after those of the pass
+    train(script, at, step * 3);
+    script.op("aten::mul", at + 10, 2, {.sequence = next}).op("aten::sub", at + 13, 2, {.sequence = next});
+    script.op("aten::detach", at + 16, 1, {.sequence = next + 1}).op("aten::randn", at + 20, 2, {.sequence = next + 1});
+  }
+  const Read read(script);
+  CHECK(read.steps.by == Steps::By::backward);
+  REQUIRE(read.steps.spans.size() == 3);
+  for (std::int64_t step = 0; step < 3; ++step) CHECK(read.steps.spans[static_cast<std::size_t>(step)].end == us(step * 40 + 17));
+  CHECK(read.owner("aten::sub").stage == Stage::optimizer);
+  CHECK(read.owner("aten::randn").stage != Stage::optimizer);
+}
+
 TEST_CASE("passes that do not repeat are no loop") {
   Script script;
   train(script, 0, 0, "aten::conv1d");
