@@ -48,6 +48,10 @@ bool makes_node(const trace::Trace& trace, const Forest& forest, const Forest::T
   return false;
 }
 
+bool detaches(const trace::Trace& trace, const Forest& forest, std::uint32_t node) {
+  return trace.names[trace.events.name[forest.event[node]]] == "aten::detach";
+}
+
 std::vector<Mark> loop_marks(const trace::Trace& trace, const Forest& forest, const Forest::Thread& thread,
                              const std::vector<Pass>& passes) {
   std::vector<Mark> marks;
@@ -76,9 +80,8 @@ std::vector<Mark> loop_marks(const trace::Trace& trace, const Forest& forest, co
         forward_name[name] = true;
       } else if (before_forward(passes, mark.start)) {
         // What takes its result out of the graph belongs to it.
-        const bool detaches = trace.names[trace.events.name[forest.event[node]]] == "aten::detach";
         const bool follows = !marks.empty() && marks.back().what == Mark::What::unused;
-        if ((detaches && follows) || makes_node(trace, forest, thread, node)) mark.what = Mark::What::unused;
+        if ((follows && detaches(trace, forest, node)) || makes_node(trace, forest, thread, node)) mark.what = Mark::What::unused;
       }
       any_gradients |= gradients;
     }

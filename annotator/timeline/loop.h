@@ -28,6 +28,9 @@ struct Mark {
 // True for an operator that made a node of autograd: the thread's next operator has a higher sequence number.
 bool makes_node(const trace::Trace& trace, const Forest& forest, const Forest::Thread& thread, std::uint32_t node);
 
+// True for an operator that takes its tensor out of autograd's graph.
+bool detaches(const trace::Trace& trace, const Forest& forest, std::uint32_t node);
+
 // By start. Outermost stages, and operators in none of them. Whether an operator runs with gradients is told by its sequence number; in a
 // trace that has none all are `forward`.
 std::vector<Mark> loop_marks(const trace::Trace& trace, const Forest& forest, const Forest::Thread& thread,

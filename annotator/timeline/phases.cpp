@@ -20,6 +20,7 @@ struct Known {
   std::vector<Interval> models;   // calls of root modules that are forward, on any thread
   std::vector<Interval> updates;  // outermost optimizer stages
   std::vector<Ns> writes;         // starts of operators at the top that write in place, or compute what no pass goes back through
+  bool computes = false;          // so did the last operator at the top
   std::vector<Ns> creating;       // starts of operators at the top that backward comes from
   bool modules = false;           // the trace tells modules
   std::optional<Pass> before;     // the pass that the step before it ended with: what follows it runs in this step
@@ -113,9 +114,9 @@ class Filler {
         break;
       case Kind::op:
         if (main && top_creates_[node]) known.creating.push_back(forest_.start[node]);
-        if (main && owner.stage == Stage::other && is_top(forest_, node) &&
-            (forest_.traits_at(trace_, node).in_place || updates_with_gradients(node))) {
-          known.writes.push_back(forest_.start[node]);
+        if (main && owner.stage == Stage::other && is_top(forest_, node)) {
+          known.computes = updates_with_gradients(node, known.computes);
+          if (known.computes || forest_.traits_at(trace_, node).in_place) known.writes.push_back(forest_.start[node]);
         }
         break;
       default:
@@ -123,10 +124,11 @@ class Filler {
     }
   }
 
-  // By a loop's passes alone; elsewhere what runs after a pass may be an evaluation.
-  bool updates_with_gradients(std::uint32_t node) const {
-    return steps_.by == Steps::By::backward && !top_creates_[node] && owners_.of[node].call == kNothing &&
-           makes_node(trace_, forest_, forest_.threads[steps_.main], node);
+  // It computes what no pass goes back through, or takes such a result (`follows`) out of the graph.
+  bool updates_with_gradients(std::uint32_t node, bool follows) const {
+    const bool steps = steps_.by == Steps::By::backward || steps_.by == Steps::By::profiler;
+    if (has_optimizer_ || !steps || top_creates_[node] || owners_.of[node].call != kNothing) return false;
+    return (follows && detaches(trace_, forest_, node)) || makes_node(trace_, forest_, forest_.threads[steps_.main], node);
   }
 
   void fill_thread(const Forest::Thread& thread, const StepSpan& step, const Known& known, bool main) {
@@ -213,7 +215,7 @@ class Filler {
   std::optional<Stage> after_pass(const Known& known, std::uint32_t node, const Pass& pass, Ns until) const {
     const Ns when = forest_.start[node];
     const Traits& traits = forest_.traits_at(trace_, node);
-    const bool reads = traits.reads_back || traits.waits;
+    const bool reads = (traits.reads_back || traits.waits) && !std::ranges::binary_search(known.writes, when);
     const bool zeroes = traits.zeroes;
     const auto first = std::ranges::lower_bound(known.updates, pass.start, {}, &Interval::start);
     if (first != known.updates.end() && first->start < until) {

@@ -59,6 +59,7 @@ SHAPES: list[Callable[[Loop], None]] = [
     trainers.optimizer_in_optimizer,
     trainers.skipped_updates,
     trainers.functional_gradients,
+    trainers.functional_parameters,
     trainers.own_call,
 ]
 # The profiler does not record threads that the program starts itself, so nothing is known of modules that run there.

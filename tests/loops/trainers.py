@@ -102,6 +102,24 @@ def functional_gradients(loop: Loop) -> None:
                     parameter.sub_(gradients[name], alpha=0.1)
 
 
+def functional_parameters(loop: Loop) -> None:
+    """New parameters computed from the old ones and their gradients, as in meta-learning; gradients stay enabled."""
+    model = Net()
+    x, y = batch()
+    parameters = {name: parameter.detach().requires_grad_() for name, parameter in model.named_parameters()}
+    for _ in range(STEPS):
+        with loop.step():
+            with loop.stage("forward"):
+                out = torch.func.functional_call(model, parameters, (x,))
+            with loop.stage("loss"):
+                loss = nn.functional.cross_entropy(out, y)
+            with loop.stage("backward"):
+                gradients = torch.autograd.grad(loss, list(parameters.values()))
+            with loop.stage("optimizer"):
+                new = [(old - 0.1 * gradient).detach() for old, gradient in zip(parameters.values(), gradients, strict=True)]
+                parameters = {name: value.requires_grad_() for name, value in zip(parameters, new, strict=True)}
+
+
 class OwnCall(Net):
     """A model with a `__call__` of its own, as gpytorch's: no hook of torch's fires."""
 
