@@ -4,13 +4,17 @@
 #include <array>
 #include <charconv>
 #include <fstream>
+#include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <utility>
+
+#include <simdjson.h>
 
 namespace hotlens::profile {
 namespace {
 
-using Json = nlohmann::json;
+using Json = simdjson::dom::element;
 using timeline::kNothing;
 
 constexpr int kBundleSchema = 1;
@@ -29,7 +33,13 @@ bool has_a_part_of_a_bundle(const std::filesystem::path& folder) {
   return false;
 }
 
-Result<Json> read_json(const std::filesystem::path& file) {
+// A parsed file; the parser owns what `json` points into.
+struct Document {
+  std::unique_ptr<simdjson::dom::parser> parser;
+  Json json;
+};
+
+Result<Document> read_json(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream && !has_a_part_of_a_bundle(file.parent_path())) {
     return std::unexpected(Error{ErrorCode::not_found, "this folder is no bundle of Hotlens; name a bundle, a trace file, or `latest`",
@@ -39,47 +49,62 @@ Result<Json> read_json(const std::filesystem::path& file) {
     return std::unexpected(
         Error{ErrorCode::not_found, "the bundle lacks this file: it is half written; run `hotlens run` again", file.string()});
   }
-  Json json = Json::parse(stream, nullptr, false);
-  if (json.is_discarded() || !json.is_object()) {
+  const std::string bytes(std::istreambuf_iterator<char>(stream), {});
+  Document read{.parser = std::make_unique<simdjson::dom::parser>(), .json = {}};
+  if (read.parser->parse(bytes).get(read.json) != simdjson::SUCCESS || !read.json.is_object()) {
     return std::unexpected(broken(file, "this file is cut short or not JSON: the bundle is half written; run `hotlens run` again"));
   }
-  return json;
+  return read;
+}
+
+// The member of an object; nothing where `object` is something else or lacks it.
+std::optional<Json> member(const Json& object, std::string_view key) {
+  Json found;
+  return object.at_key(key).get(found) == simdjson::SUCCESS ? std::optional(found) : std::nullopt;
+}
+
+std::string text(const Json& object, std::string_view key) {
+  std::string_view found;
+  const auto at = member(object, key);
+  return at && at->get(found) == simdjson::SUCCESS ? std::string(found) : std::string();
 }
 
 // "hotlens.bundle/1" → 1.
 Result<void> check_schema(const Json& json, std::string_view kind, int supported, const std::filesystem::path& file) {
-  const Json schema = json.value("schema", Json());
-  const std::string text = schema.is_string() ? schema.get<std::string>() : "";
+  const std::string schema = text(json, "schema");
   const std::string prefix = "hotlens." + std::string(kind) + "/";
   int version = 0;
-  const char* end = text.data() + text.size();
-  if (!text.starts_with(prefix) || std::from_chars(text.data() + prefix.size(), end, version).ptr != end) {
+  const char* end = schema.data() + schema.size();
+  if (!schema.starts_with(prefix) || std::from_chars(schema.data() + prefix.size(), end, version).ptr != end) {
     return std::unexpected(broken(file, "this is not a Hotlens bundle (no schema \"" + prefix + std::to_string(supported) + "\")"));
   }
   if (version > supported) {
-    const Json writer = json.value("hotlens", Json());
-    const std::string wanted = writer.is_string() ? "hotlens>=" + writer.get<std::string>() : "a newer hotlens";
+    const std::string writer = text(json, "hotlens");
+    const std::string wanted = writer.empty() ? "a newer hotlens" : "hotlens>=" + writer;
     return std::unexpected(Error{ErrorCode::unsupported,
-                                 "written by a newer Hotlens (" + text + "); install it: pip install '" + wanted + "'", file.string()});
+                                 "written by a newer Hotlens (" + schema + "); install it: pip install '" + wanted + "'", file.string()});
   }
   return {};
 }
 
-std::string text(const Json& object, const char* key) {
-  const auto at = object.find(key);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+std::optional<std::int64_t> whole(const Json& object, std::string_view key) {
+  std::int64_t found = 0;
+  const auto at = member(object, key);
+  return at && at->get(found) == simdjson::SUCCESS ? std::optional(found) : std::nullopt;
 }
 
-std::optional<std::int64_t> whole(const Json& object, const char* key) {
-  const auto at = object.find(key);
-  if (at == object.end() || !at->is_number_integer()) return std::nullopt;
-  return at->get<std::int64_t>();
+// The elements of an array; none of anything else.
+std::vector<Json> elements(const Json& object, std::string_view key) {
+  simdjson::dom::array found;
+  const std::optional<Json> at = member(object, key);
+  if (!at || at->get(found) != simdjson::SUCCESS) return {};
+  return {found.begin(), found.end()};
 }
 
 // More than any device holds, and so little that sums of it stay sums.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 44;
 
-std::optional<Bytes> size(const Json& object, const char* key) {
+std::optional<Bytes> size(const Json& object, std::string_view key) {
   const std::optional<std::int64_t> value = whole(object, key);
   if (!value || *value < 0 || *value > kMostBytes) return std::nullopt;
   return Bytes{*value};
@@ -89,36 +114,30 @@ void add(std::optional<Bytes>& sum, const std::optional<Bytes>& more) {
   if (more) sum = sum.value_or(Bytes{}) + *more;
 }
 
-std::optional<std::uint32_t> small(const Json& object, const char* key) {
+std::optional<std::uint32_t> small(const Json& object, std::string_view key) {
   const std::optional<std::int64_t> value = whole(object, key);
   if (!value || *value < 0 || *value >= kNothing) return std::nullopt;
   return static_cast<std::uint32_t>(*value);
 }
 
-// The elements of an array that are objects; empty for anything else.
-std::vector<std::reference_wrapper<const Json>> objects(const Json& object, const char* key) {
-  std::vector<std::reference_wrapper<const Json>> list;
-  const auto at = object.find(key);
-  if (at == object.end() || !at->is_array()) return list;
-  for (const Json& element : *at) {
-    if (element.is_object()) list.emplace_back(element);
-  }
+// Those that are objects.
+std::vector<Json> objects(const Json& object, std::string_view key) {
+  std::vector<Json> list = elements(object, key);
+  std::erase_if(list, [](const Json& element) { return !element.is_object(); });
   return list;
 }
 
-std::vector<Ns> times(const Json& object, const char* key) {
+std::vector<Ns> times(const Json& object, std::string_view key) {
   std::vector<Ns> list;
-  const auto at = object.find(key);
-  if (at == object.end() || !at->is_array()) return list;
-  for (const Json& element : *at) {
-    if (element.is_number_integer()) list.emplace_back(element.get<std::int64_t>());
+  for (const Json& element : elements(object, key)) {
+    if (std::int64_t value = 0; element.get(value) == simdjson::SUCCESS) list.emplace_back(value);
   }
   return list;
 }
 
-std::optional<Site> site(const Json& object, const char* key, std::size_t files) {
-  const auto at = object.find(key);
-  if (at == object.end() || !at->is_object()) return std::nullopt;
+std::optional<Site> site(const Json& object, std::string_view key, std::size_t files) {
+  const std::optional<Json> at = member(object, key);
+  if (!at || !at->is_object()) return std::nullopt;
   const std::optional<std::uint32_t> file = small(*at, "file");
   const std::optional<std::uint32_t> line = small(*at, "line");
   if (!file || *file >= files || !line) return std::nullopt;
@@ -140,11 +159,13 @@ std::optional<std::filesystem::path> contained(const std::filesystem::path& fold
 void read_files(const Json& json, const std::filesystem::path& folder, Model& model) {
   for (const Json& file : objects(json, "files")) {
     const auto copy = contained(folder, text(file, "copy"));
-    const auto workspace = file.find("workspace");
+    const auto given = member(file, "workspace");
+    bool workspace = false;
+    if (given && given->get(workspace) != simdjson::SUCCESS) workspace = false;
     model.files.push_back({.path = text(file, "path"),
                            .copy = copy.value_or(std::filesystem::path()),
                            .sha256 = text(file, "sha256"),
-                           .workspace = workspace != file.end() && workspace->is_boolean() && workspace->get<bool>()});
+                           .workspace = workspace});
   }
 }
 
@@ -243,33 +264,30 @@ void read_stages(const Json& json, Model& model) {
 
 Result<Manifest> read_manifest(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "manifest.json";
-  const Result<Json> json = read_json(file);
-  if (!json) return std::unexpected(json.error());
-  if (const auto schema = check_schema(*json, "bundle", kBundleSchema, file); !schema) return std::unexpected(schema.error());
+  const Result<Document> read = read_json(file);
+  if (!read) return std::unexpected(read.error());
+  const Json& json = read->json;
+  if (const auto schema = check_schema(json, "bundle", kBundleSchema, file); !schema) return std::unexpected(schema.error());
   Manifest manifest;
-  manifest.id = text(*json, "id");
-  manifest.created = text(*json, "created");
-  if (const auto argv = json->find("argv"); argv != json->end() && argv->is_array()) {
-    for (const Json& argument : *argv) {
-      if (argument.is_string()) manifest.argv.push_back(argument.get<std::string>());
-    }
+  manifest.id = text(json, "id");
+  manifest.created = text(json, "created");
+  for (const Json& argument : elements(json, "argv")) {
+    if (std::string_view word; argument.get(word) == simdjson::SUCCESS) manifest.argv.emplace_back(word);
   }
-  if (const auto libraries = json->find("libraries"); libraries != json->end() && libraries->is_object()) {
-    manifest.torch = text(*libraries, "torch");
-  }
-  for (const Json& device : objects(*json, "devices")) manifest.devices.push_back({text(device, "name"), text(device, "kind")});
-  if (const auto step = json->find("step"); step != json->end()) {
+  if (const auto libraries = member(json, "libraries")) manifest.torch = text(*libraries, "torch");
+  for (const Json& device : objects(json, "devices")) manifest.devices.push_back({text(device, "name"), text(device, "kind")});
+  if (const auto step = member(json, "step")) {
     manifest.step_by = text(*step, "by");
     manifest.step_why = text(*step, "why");
   }
-  manifest.plain_steps = times(*json, "plain_step_ns");
-  manifest.profiled_steps = times(*json, "profiled_step_ns");
-  manifest.samples_per_step = whole(*json, "samples_per_step");
-  for (const Json& optimizer : objects(*json, "optimizers")) add(manifest.optimizer_elsewhere, size(optimizer, "elsewhere_bytes"));
-  for (const Json& warning : objects(*json, "warnings")) {
+  manifest.plain_steps = times(json, "plain_step_ns");
+  manifest.profiled_steps = times(json, "profiled_step_ns");
+  manifest.samples_per_step = whole(json, "samples_per_step");
+  for (const Json& optimizer : objects(json, "optimizers")) add(manifest.optimizer_elsewhere, size(optimizer, "elsewhere_bytes"));
+  for (const Json& warning : objects(json, "warnings")) {
     manifest.warnings.push_back({text(warning, "code"), text(warning, "message"), whole(warning, "count").value_or(1)});
   }
-  for (const Json& trace : objects(*json, "traces")) {
+  for (const Json& trace : objects(json, "traces")) {
     if (const auto path = contained(folder, text(trace, "file"))) {
       manifest.traces.push_back({.file = *path,
                                  .rank = whole(trace, "rank").value_or(0),
@@ -277,7 +295,7 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
                                  .profiled_steps = times(trace, "profiled_step_ns")});
     }
   }
-  manifest.map_trace = contained(folder, text(*json, "map_trace"));
+  manifest.map_trace = contained(folder, text(json, "map_trace"));
   if (manifest.traces.empty()) {
     return std::unexpected(broken(file, "the bundle names no trace: no step was measured; run `hotlens run` again"));
   }
@@ -286,17 +304,18 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
 
 Result<Model> read_model(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "model.json";
-  const Result<Json> json = read_json(file);
-  if (!json) return std::unexpected(json.error());
-  if (const auto schema = check_schema(*json, "model", kModelSchema, file); !schema) return std::unexpected(schema.error());
+  const Result<Document> read = read_json(file);
+  if (!read) return std::unexpected(read.error());
+  const Json& json = read->json;
+  if (const auto schema = check_schema(json, "model", kModelSchema, file); !schema) return std::unexpected(schema.error());
   Model model;
-  read_files(*json, folder, model);
-  read_modules(*json, model);
-  read_roles(*json, model);
-  read_calls(*json, model);
-  read_lines(*json, model);
-  read_parameters(*json, model);
-  read_stages(*json, model);
+  read_files(json, folder, model);
+  read_modules(json, model);
+  read_roles(json, model);
+  read_calls(json, model);
+  read_lines(json, model);
+  read_parameters(json, model);
+  read_stages(json, model);
   return model;
 }
 

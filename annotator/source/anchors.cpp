@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "annotator/source/match.h"
@@ -35,7 +36,7 @@ NormalTokens tokens_of(std::string_view text, const Statement& statement) {
 // Binds the facts of one text. Facts that are equal but for their key (a line that made many modules) are looked up once.
 class Binder {
  public:
-  explicit Binder(const Tree& tree) : data_(tree.data()), syntax_(data_) {}
+  Binder(const Tree& tree, std::span<const Fact> facts) : data_(tree.data()), syntax_(data_, statements_of(data_, facts)) {}
 
   Anchor bind(const Fact& fact) {
     const Range& range = fact.range;
@@ -47,8 +48,35 @@ class Binder {
 
  private:
   using Key = std::tuple<Role, bool, Position, Position, std::string>;
+  struct Run {
+    std::uint32_t begin = 0, end = 0;  // indices of statements
+  };
 
   const Statement& statement(std::uint32_t index) const { return data_.outline.statements[index]; }
+
+  // The statements that touch a line, in the order of the text.
+  static Run on_line(const Tree::Data& data, std::uint32_t line) {
+    const auto& lines = data.outline.lines;
+    const auto& statements = data.outline.statements;
+    if (line >= lines.size()) return {};
+    const std::uint32_t begin = lines[line];
+    const auto end = line + 1 < lines.size() ? lines[line + 1] : static_cast<std::uint32_t>(data.text.size());
+    const auto behind = std::ranges::lower_bound(statements, end, {}, &Statement::begin);
+    auto first = behind;
+    while (first != statements.begin() && std::prev(first)->end > begin) --first;
+    return {static_cast<std::uint32_t>(first - statements.begin()), static_cast<std::uint32_t>(behind - statements.begin())};
+  }
+
+  // All statements that a fact may mean.
+  static std::vector<std::uint32_t> statements_of(const Tree::Data& data, std::span<const Fact> facts) {
+    std::set<std::uint32_t> lines, found;
+    for (const Fact& fact : facts) lines.insert(fact.range.begin.line);
+    for (const std::uint32_t line : lines) {
+      const Run run = on_line(data, line);
+      for (std::uint32_t index = run.begin; index < run.end; ++index) found.insert(index);
+    }
+    return {found.begin(), found.end()};
+  }
 
   // Python counts columns behind a byte order mark.
   Position in_text(Position at) const {
@@ -67,7 +95,7 @@ class Binder {
       return anchor;
     }
     const Statement& at = statement(index);
-    Expression expression = syntax_.expression_at(begin, end);
+    Expression expression = syntax_.expression_at(index, begin, end);
     Anchor anchor{.statement = index, .confirmed = fits(fact.role, expression, at) && in_function(fact, index, expression.scopes)};
     if (fact.role == Role::class_line || (begin <= at.head && end >= at.end)) return anchor;
     NormalTokens tokens = tokens_of(data_.text, at);
@@ -88,17 +116,10 @@ class Binder {
 
   // The statement of a line; among several on it, the first that fits the role.
   Anchor bind_line(const Fact& fact) {
-    const auto& lines = data_.outline.lines;
-    const auto& statements = data_.outline.statements;
-    std::uint32_t line = fact.range.begin.line;
-    if (line >= lines.size()) return {};
-    std::uint32_t begin = lines[line], end = line + 1 < lines.size() ? lines[line + 1] : static_cast<std::uint32_t>(data_.text.size());
-    auto behind = std::ranges::lower_bound(statements, end, {}, &Statement::begin);
+    const Run run = on_line(data_, fact.range.begin.line);
     Anchor chosen;
-    while (behind != statements.begin() && std::prev(behind)->end > begin) {
-      --behind;
-      auto index = static_cast<std::uint32_t>(behind - statements.begin());
-      bool fit = fits_line(fact.role, *behind) && in_function(fact, index, nested_scopes());
+    for (std::uint32_t index = run.end; index-- > run.begin;) {
+      const bool fit = fits_line(fact.role, index) && in_function(fact, index, nested_scopes());
       if (fit || !chosen.confirmed) chosen = {.statement = index, .confirmed = fit};
     }
     return chosen;
@@ -121,11 +142,12 @@ class Binder {
     return false;
   }
 
-  bool fits_line(Role role, const Statement& at) const {
+  bool fits_line(Role role, std::uint32_t index) const {
+    const Statement& at = statement(index);
     if (role == Role::class_line) return at.kind == StatementKind::type;
     if (role == Role::line || (role == Role::stage && at.kind == StatementKind::loop)) return true;
-    if (syntax_.has_call(at.begin, at.end)) return true;
-    return role == Role::definition && at.kind == StatementKind::simple && syntax_.expression_at(at.begin, at.end).assignment;
+    if (syntax_.has_call(index)) return true;
+    return role == Role::definition && at.kind == StatementKind::simple && syntax_.expression_at(index, at.begin, at.end).assignment;
   }
 
   // Without columns any lambda or comprehension of the line may be meant.
@@ -266,7 +288,7 @@ std::string_view name(State state) {
 }
 
 Anchors Anchors::bind(const Tree& executed, std::span<const Fact> facts) {
-  Binder binder(executed);
+  Binder binder(executed, facts);
   std::vector<Anchor> anchors;
   anchors.reserve(facts.size());
   for (const Fact& fact : facts) anchors.push_back(binder.bind(fact));

@@ -8,7 +8,19 @@
 
 namespace hotlens::source {
 
+namespace {
+
+std::vector<Match> all_the_same(std::size_t statements) {
+  std::vector<Match> same;
+  same.reserve(statements);
+  for (Index index = 0; index < statements; ++index) same.push_back({.to = index, .same = true, .certain = true});
+  return same;
+}
+
+}  // namespace
+
 std::vector<Match> match(const Tree::Data& old, const Tree::Data& now) {
+  if (old.text == now.text) return all_the_same(old.outline.statements.size());
   Matching matching(old, now);
   matching.block(kNoStatement, kNoStatement, true);
   pair_renamed(matching);

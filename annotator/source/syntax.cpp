@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "annotator/source/excerpt.h"
+
 namespace hotlens::source {
 namespace {
 
@@ -76,16 +78,41 @@ std::vector<std::string_view> parts(std::string_view name) {
 
 }  // namespace
 
-Expression Syntax::expression_at(std::uint32_t begin, std::uint32_t end) const {
+Syntax::Syntax(const Tree::Data& data, std::span<const std::uint32_t> statements) : data_(data) {
+  if (!statements.empty()) parse(statements);
+}
+
+// A statement that is no Python must not cost its neighbours their syntax: it is parsed apart from them.
+void Syntax::parse(std::span<const std::uint32_t> statements) {
+  Excerpt chosen = excerpt(data_.text, data_.outline, statements);
+  SyntaxTree tree = parse_text(chosen.text);
+  if (statements.size() > 1 && ts_node_has_error(ts_tree_root_node(tree.get()))) {
+    parse(statements.first(statements.size() / 2));
+    parse(statements.subspan(statements.size() / 2));
+    return;
+  }
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    places_[statements[i]] = {static_cast<std::uint32_t>(parts_.size()), chosen.begins[i]};
+  }
+  parts_.push_back({std::move(chosen.text), std::move(tree)});
+}
+
+Expression Syntax::expression_at(std::uint32_t statement, std::uint32_t begin, std::uint32_t end) const {
   Expression found;
-  if (begin >= end) return found;
+  const auto place = places_.find(statement);
+  if (begin >= end || place == places_.end()) return found;
+  const Part& part = parts_[place->second.part];
+  const std::uint32_t shift = place->second.begin - data_.outline.statements[statement].begin;  // modulo 2^32
+  begin += shift;
+  end += shift;
   // tree-sitter takes the last byte, not the end.
-  TSNode node = ts_node_descendant_for_byte_range(ts_tree_root_node(tree_.get()), begin, end - 1);
+  TSNode node = ts_node_descendant_for_byte_range(ts_tree_root_node(part.tree.get()), begin, end - 1);
   bool exact = true;
   for (; !ts_node_is_null(node) && type(node) != "module" && type(node) != "block"; node = ts_node_parent(node)) {
     TSNode parent = ts_node_parent(node);
-    if (exact && ts_node_end_byte(node) <= end && begin_of(node, text_) >= begin) {
-      if (begin_of(node, text_) == begin && ts_node_end_byte(node) == end) {
+    const std::uint32_t node_begin = begin_of(node, part.text);
+    if (exact && ts_node_end_byte(node) <= end && node_begin >= begin) {
+      if (node_begin == begin && ts_node_end_byte(node) == end) {
         note_kind(found, type(node));
         TSNode target = node, above = parent;
         while (!ts_node_is_null(above) && is_pattern(type(above))) target = above, above = ts_node_parent(above);
@@ -101,9 +128,13 @@ Expression Syntax::expression_at(std::uint32_t begin, std::uint32_t end) const {
   return found;
 }
 
-bool Syntax::has_call(std::uint32_t begin, std::uint32_t end) const {
-  if (begin >= end) return false;
-  return calls_inside(ts_node_descendant_for_byte_range(ts_tree_root_node(tree_.get()), begin, end - 1), begin, end);
+bool Syntax::has_call(std::uint32_t statement) const {
+  const auto place = places_.find(statement);
+  if (place == places_.end()) return false;
+  const Statement& at = data_.outline.statements[statement];
+  const Part& part = parts_[place->second.part];
+  const std::uint32_t begin = place->second.begin, end = begin + (at.end - at.begin);
+  return calls_inside(ts_node_descendant_for_byte_range(ts_tree_root_node(part.tree.get()), begin, end - 1), begin, end);
 }
 
 bool names(std::string_view function, std::string_view around, const std::vector<std::string>& scopes) {

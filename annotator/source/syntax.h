@@ -1,9 +1,11 @@
-// What tree-sitter says about one place of a text.
+// What tree-sitter says about single statements of a text. Only those are parsed: their expressions do not depend on the rest of it.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "annotator/source/tree.h"
@@ -22,14 +24,27 @@ struct Expression {
 
 class Syntax {
  public:
-  explicit Syntax(const Tree::Data& data) : text_(data.text), tree_(data.syntax()) {}
+  // `statements`: those that will be asked about, by their index in the outline.
+  Syntax(const Tree::Data& data, std::span<const std::uint32_t> statements);
 
-  Expression expression_at(std::uint32_t begin, std::uint32_t end) const;
-  bool has_call(std::uint32_t begin, std::uint32_t end) const;
+  // [begin, end) are bytes of the text, inside the statement (of a compound one: inside its header).
+  Expression expression_at(std::uint32_t statement, std::uint32_t begin, std::uint32_t end) const;
+  bool has_call(std::uint32_t statement) const;
 
  private:
-  std::string_view text_;
-  SyntaxTree tree_;
+  struct Part {  // some of the statements, parsed together
+    std::string text;
+    SyntaxTree tree;
+  };
+  struct Place {
+    std::uint32_t part = 0, begin = 0;  // where the statement's first byte stands in the part's text
+  };
+
+  void parse(std::span<const std::uint32_t> statements);
+
+  const Tree::Data& data_;
+  std::vector<Part> parts_;
+  std::unordered_map<std::uint32_t, Place> places_;
 };
 
 // Whether `function`, a qualified name as Python gives it, names code in `around` (a qualified name, "" for the module) or in lambdas and

@@ -60,6 +60,10 @@ bool fits(const Edit& edit, std::string_view before, std::string_view after) {
 
 }  // namespace
 
+SyntaxTree parse_text(const std::string& text) {
+  return parse_syntax(text, nullptr);
+}
+
 SyntaxTree Tree::Data::syntax() const {
   std::lock_guard lock(mutex_);
   if (!syntax_) {

@@ -21,6 +21,8 @@ struct SyntaxDeleter {
 };
 using SyntaxTree = std::unique_ptr<TSTree, SyntaxDeleter>;
 
+SyntaxTree parse_text(const std::string& text);
+
 struct Tree::Data {
   std::string text;
   Outline outline;

@@ -30,7 +30,8 @@ Result<features::FileView> open_view(const std::filesystem::path& file, const st
   std::ifstream in(file, std::ios::binary);
   if (!in) return std::unexpected(Error{ErrorCode::unreadable, file.string() + " cannot be read; check its permissions.", file.string()});
   std::string text(std::istreambuf_iterator<char>(in), {});
-  return features::view(file, source::Tree::parse(std::move(text)), features::bind(profile, file), profile);
+  const source::Tree tree = source::Tree::parse(std::move(text));
+  return features::view(file, tree, features::bind(profile, file, &tree), profile);
 }
 
 std::vector<std::filesystem::path> absolute(std::vector<std::filesystem::path> files) {

@@ -130,7 +130,8 @@ FileId find_file(const Profile& profile, const std::filesystem::path& path) {
   return {};
 }
 
-std::shared_ptr<const FileFacts> bind(std::shared_ptr<const Profile> profile, const std::filesystem::path& path) {
+std::shared_ptr<const FileFacts> bind(std::shared_ptr<const Profile> profile, const std::filesystem::path& path,
+                                      const source::Tree* opened) {
   const FileId file = find_file(*profile, path);
   if (!file.valid()) return nullptr;
   Collected collected = collect(*profile, file);
@@ -139,7 +140,9 @@ std::shared_ptr<const FileFacts> bind(std::shared_ptr<const Profile> profile, co
   std::optional<std::string> executed = known.text ? std::optional(*known.text) : std::nullopt;
   if (!executed && !known.copy.empty()) executed = read_text(known.copy);
   if (!executed) return nullptr;
-  source::Anchors anchors = source::Anchors::bind(source::Tree::parse(std::move(*executed)), collected.facts);
+  const bool unchanged = opened != nullptr && opened->text() == *executed;
+  const source::Tree tree = unchanged ? *opened : source::Tree::parse(std::move(*executed));
+  source::Anchors anchors = source::Anchors::bind(tree, collected.facts);
   std::vector<std::uint32_t> places = call_places(*profile);
   std::vector<std::uint32_t> defined = definitions(*profile, collected);
   return std::make_shared<const FileFacts>(FileFacts{.profile = std::move(profile),

@@ -80,17 +80,19 @@ void Session::bind(std::vector<Document*> documents, bool refresh) {
     std::string uri;
     std::filesystem::path path;
     std::vector<ProfileStore::Shared> candidates;
+    std::optional<source::Tree> tree;
     Binding binding;
   };
   std::vector<Job> jobs;
   for (const Document* document : documents) {
-    jobs.push_back({document->uri(), document->path(), store_.candidates(document->path()), {}});
+    jobs.push_back({document->uri(), document->path(), store_.candidates(document->path()), {}, {}});
+    if (!jobs.back().candidates.empty()) jobs.back().tree = document->tree();
   }
   ++binding_;
   loop_.work([this, refresh, jobs = std::move(jobs)]() mutable {
     for (Job& job : jobs) {
       for (const ProfileStore::Shared& candidate : job.candidates) {
-        job.binding = {candidate, features::bind(candidate, job.path)};
+        job.binding = {candidate, features::bind(candidate, job.path, &*job.tree)};
         if (job.binding.facts) break;
       }
       // Nothing about this file anywhere: it belongs to its own folder's profile.

@@ -60,8 +60,8 @@ void ProfileStore::open(const fs::path& trace, std::function<std::vector<fs::pat
   loop_.work([this, trace, roots = std::move(roots), files = std::move(files)] {
     auto result = profile::load(trace);
     if (result) result = profile::guess_lines(*result, roots(), files);
-    return_freed_memory();
     loop_.post([this, trace, result = std::move(result)]() mutable { opened(trace, std::move(result)); });
+    return_freed_memory();
   });
 }
 
@@ -92,8 +92,8 @@ void ProfileStore::load(const fs::path& bundle) {
   ++loading_;
   loop_.work([this, bundle] {
     auto result = profile::load(bundle);
-    return_freed_memory();
     loop_.post([this, bundle, result = std::move(result)]() mutable { loaded(bundle, std::move(result)); });
+    return_freed_memory();
   });
 }
 
