@@ -96,8 +96,12 @@ class Binder {
     }
     const Statement& at = statement(index);
     Expression expression = syntax_.expression_at(index, begin, end);
-    Anchor anchor{.statement = index, .confirmed = fits(fact.role, expression, at) && in_function(fact, index, expression.scopes)};
-    if (fact.role == Role::class_line || (begin <= at.head && end >= at.end)) return anchor;
+    // Of a whole statement, a comprehension or lambda inside it may have been the code that ran.
+    const bool whole = begin <= at.head && end >= at.end;
+    const bool any = whole && fact.role == Role::definition;
+    const std::vector<std::string>& scopes = any ? nested_scopes() : expression.scopes;
+    Anchor anchor{.statement = index, .confirmed = fits(fact.role, expression, at) && in_function(fact, index, scopes)};
+    if (fact.role == Role::class_line || whole) return anchor;
     NormalTokens tokens = tokens_of(data_.text, at);
     // An expression may begin with a parenthesis that the normal form leaves out; it never ends inside a token.
     auto first = std::ranges::lower_bound(tokens, begin, {}, &NormalToken::begin);
@@ -151,8 +155,10 @@ class Binder {
   }
 
   // Without columns any lambda or comprehension of the line may be meant.
-  static std::vector<std::string> nested_scopes() {
-    return {"<lambda>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>", "<lambda>", "<listcomp>", "<genexpr>"};
+  static const std::vector<std::string>& nested_scopes() {
+    static const std::vector<std::string> any{"<lambda>",  "<listcomp>", "<genexpr>",  "<dictcomp>",
+                                              "<setcomp>", "<lambda>",   "<listcomp>", "<genexpr>"};
+    return any;
   }
 
   bool in_function(const Fact& fact, std::uint32_t index, const std::vector<std::string>& scopes) const {

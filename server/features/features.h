@@ -33,7 +33,8 @@ struct FileFacts;
 
 // Null when the profile says nothing about the file at `path`, or kept no copy of it: facts are bound to the text that was executed, never
 // to another one. Reads that copy; blocks on I/O. `opened` is the text as it is now, or null: where it is the executed one still, it is not
-// parsed again.
+// parsed again, and a file that did not run has the facts of classes that it took over from one that did
+// (annotator/source/moved_classes.h).
 std::shared_ptr<const FileFacts> bind(std::shared_ptr<const profile::Profile> profile, const std::filesystem::path& path,
                                       const source::Tree* opened = nullptr);
 

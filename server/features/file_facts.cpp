@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "annotator/source/moved_classes.h"
+
 namespace hotlens::features {
 namespace {
 
@@ -93,6 +95,63 @@ std::optional<std::string> read_text(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
+// The text that lines of the profile are counted in; nothing where it was not kept.
+std::optional<std::string> executed_text(const profile::SourceFile& file) {
+  if (file.text) return *file.text;
+  return file.copy.empty() ? std::nullopt : read_text(file.copy);
+}
+
+std::shared_ptr<const FileFacts> facts_of(std::shared_ptr<const Profile> profile, FileId file, const source::Tree& executed,
+                                          Collected collected) {
+  source::Anchors anchors = source::Anchors::bind(executed, collected.facts);
+  std::vector<std::uint32_t> places = call_places(*profile);
+  std::vector<std::uint32_t> defined = definitions(*profile, collected);
+  return std::make_shared<const FileFacts>(FileFacts{.profile = std::move(profile),
+                                                     .file = file,
+                                                     .anchors = std::move(anchors),
+                                                     .meanings = std::move(collected.meanings),
+                                                     .call_places = std::move(places),
+                                                     .definitions = std::move(defined)});
+}
+
+// Files of the project that had a class of one of these names when they were executed, each once.
+std::vector<FileId> homes_of(const Profile& profile, const std::vector<std::string>& classes) {
+  std::vector<FileId> homes;
+  for (const profile::Module& module : profile.modules) {
+    if (!module.class_site || !profile.files[module.class_site->file.index].workspace) continue;
+    const FileId home = module.class_site->file;
+    if (std::ranges::find(homes, home) != homes.end() || std::ranges::find(classes, module.class_name) == classes.end()) continue;
+    homes.push_back(home);
+  }
+  return homes;
+}
+
+Collected within(const Collected& all, const std::vector<source::LineSpan>& spans) {
+  Collected kept;
+  for (std::size_t fact = 0; fact < all.facts.size(); ++fact) {
+    const std::uint32_t line = all.facts[fact].range.begin.line;
+    if (std::ranges::none_of(spans, [&](const source::LineSpan& span) { return span.first <= line && line <= span.last; })) continue;
+    kept.facts.push_back(all.facts[fact]);
+    kept.facts.back().key = static_cast<std::uint32_t>(kept.meanings.size());
+    kept.meanings.push_back(all.meanings[fact]);
+  }
+  return kept;
+}
+
+// A file that did not run, but holds classes now that did, in another file of the project that has them no more.
+std::shared_ptr<const FileFacts> bind_moved(std::shared_ptr<const Profile> profile, const source::Tree& opened) {
+  for (const FileId home : homes_of(*profile, source::class_names(opened))) {
+    const profile::SourceFile& file = profile->files[home.index];
+    std::optional<std::string> before = executed_text(file), after = read_text(file.path);
+    if (!before) continue;
+    const source::Tree executed = source::Tree::parse(std::move(*before));
+    const std::optional<source::Tree> left = after ? std::optional(source::Tree::parse(std::move(*after))) : std::nullopt;
+    Collected collected = within(collect(*profile, home), source::moved_classes(executed, left ? &*left : nullptr, opened));
+    if (!collected.facts.empty()) return facts_of(std::move(profile), home, executed, std::move(collected));
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Collected collect(const Profile& profile, FileId file) {
@@ -133,24 +192,14 @@ FileId find_file(const Profile& profile, const std::filesystem::path& path) {
 std::shared_ptr<const FileFacts> bind(std::shared_ptr<const Profile> profile, const std::filesystem::path& path,
                                       const source::Tree* opened) {
   const FileId file = find_file(*profile, path);
-  if (!file.valid()) return nullptr;
+  if (!file.valid()) return opened == nullptr ? nullptr : bind_moved(std::move(profile), *opened);
   Collected collected = collect(*profile, file);
   if (collected.facts.empty()) return nullptr;
-  const profile::SourceFile& known = profile->files[file.index];
-  std::optional<std::string> executed = known.text ? std::optional(*known.text) : std::nullopt;
-  if (!executed && !known.copy.empty()) executed = read_text(known.copy);
+  std::optional<std::string> executed = executed_text(profile->files[file.index]);
   if (!executed) return nullptr;
   const bool unchanged = opened != nullptr && opened->text() == *executed;
   const source::Tree tree = unchanged ? *opened : source::Tree::parse(std::move(*executed));
-  source::Anchors anchors = source::Anchors::bind(tree, collected.facts);
-  std::vector<std::uint32_t> places = call_places(*profile);
-  std::vector<std::uint32_t> defined = definitions(*profile, collected);
-  return std::make_shared<const FileFacts>(FileFacts{.profile = std::move(profile),
-                                                     .file = file,
-                                                     .anchors = std::move(anchors),
-                                                     .meanings = std::move(collected.meanings),
-                                                     .call_places = std::move(places),
-                                                     .definitions = std::move(defined)});
+  return facts_of(std::move(profile), file, tree, std::move(collected));
 }
 
 FileView view(std::filesystem::path path, source::Tree tree, std::shared_ptr<const FileFacts> facts,

@@ -46,6 +46,7 @@ class Document {
   bool in_step() const { return in_step_; }
   bool changed() const { return changed_; }            // since it was opened or saved
   bool bound() const { return binding_.has_value(); }  // somebody looked for its profile
+  bool has_facts() const { return binding_ && binding_->facts; }
   const std::shared_ptr<const profile::Profile>& profile() const;
 
   const source::Tree& tree() const;

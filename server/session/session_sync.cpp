@@ -60,6 +60,12 @@ void Session::did_save(const Json& params) {
   const Reader reader(params);
   const std::string uri = reader["textDocument"]["uri"].string();
   if (Document* document = documents_.find(uri)) document->saved();
+  // A class may have moved from one file to another, the last of which was saved just now.
+  std::vector<Document*> unknown;
+  for (auto& [key, document] : documents_) {
+    if (document.bound() && !document.has_facts()) unknown.push_back(&document);
+  }
+  if (!unknown.empty()) bind(std::move(unknown), true);
 }
 
 void Session::did_close(const Json& params) {
@@ -113,6 +119,7 @@ void Session::apply_settings(const Json& value) {
       read.settings.hints_enabled != settings_.hints_enabled || read.settings.hints_min_percent != settings_.hints_min_percent;
   const bool other_trace = read.settings.trace != settings_.trace;
   settings_ = std::move(read.settings);
+  store_.choose_rank(settings_.rank);
   if (other_trace && profiles_started_) open_trace();
   if (shown_changed) client_.refresh_hints();
 }

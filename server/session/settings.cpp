@@ -78,6 +78,7 @@ SettingsRead read_settings(const Json& value, const Settings& base) {
   reader.text("profile.trace", to.trace);
   reader.text("profile.script", to.script);
   reader.list("profile.args", to.args);
+  reader.count("profile.rank", 0, to.rank);
   reader.count("profile.warmup", 0, to.warmup);
   reader.count("profile.steps", 1, to.steps);
   return read;

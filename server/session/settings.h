@@ -16,6 +16,7 @@ struct Settings {
   std::string trace;               // a trace or bundle to show instead of the newest bundle; relative: to the first workspace folder
   std::string script;
   std::vector<std::string> args;
+  std::optional<int> rank;           // of a bundle with several; absent: the one that wrote it
   std::optional<int> warmup, steps;  // absent: the recorder's defaults
 
   friend bool operator==(const Settings&, const Settings&) = default;

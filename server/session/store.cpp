@@ -29,6 +29,12 @@ void ProfileStore::set_places(std::set<fs::path> workspace, std::set<fs::path> d
   std::erase_if(shown_, [&](const auto& entry) { return !workspace_.contains(entry.first) && !documents_.contains(entry.first); });
 }
 
+void ProfileStore::choose_rank(std::optional<std::int64_t> rank) {
+  if (std::exchange(rank_, rank) == rank) return;
+  profiles_.clear();
+  if (!newest_.empty()) look_again();
+}
+
 void ProfileStore::look_again() {
   unreadable_.clear();
   look();
@@ -90,21 +96,32 @@ void ProfileStore::found(const Found& bundles) {
 void ProfileStore::load(const fs::path& bundle) {
   if (!in_flight_.insert(bundle).second) return;
   ++loading_;
-  loop_.work([this, bundle] {
-    auto result = profile::load(bundle);
-    loop_.post([this, bundle, result = std::move(result)]() mutable { loaded(bundle, std::move(result)); });
+  loop_.work([this, bundle, rank = rank_] {
+    Loaded done = read(bundle, rank);
+    loop_.post([this, bundle, done = std::move(done)]() mutable { loaded(bundle, std::move(done)); });
     return_freed_memory();
   });
 }
 
-void ProfileStore::loaded(const fs::path& bundle, Result<Shared> result) {
+ProfileStore::Loaded ProfileStore::read(const fs::path& bundle, std::optional<std::int64_t> rank) {
+  Loaded done{rank, profile::load(bundle, std::nullopt, rank), std::nullopt};
+  if (rank && !done.profile && done.profile.error().code == ErrorCode::usage) {
+    done.without_rank = done.profile.error();
+    done.profile = profile::load(bundle);
+  }
+  return done;
+}
+
+void ProfileStore::loaded(const fs::path& bundle, Loaded done) {
   --loading_;
   in_flight_.erase(bundle);
-  if (result) {
-    profiles_[bundle] = std::move(*result);
+  if (done.rank != rank_) return load(bundle);
+  if (done.profile) {
+    profiles_[bundle] = std::move(*done.profile);
+    if (done.without_rank) events_.failed(*done.without_rank);
   } else {
     unreadable_.insert(bundle);
-    events_.failed(result.error());
+    events_.failed(done.profile.error());
   }
   if (adopt()) events_.changed();
   settle();

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ class ProfileStore {
   void open(const std::filesystem::path& trace, std::function<std::vector<std::filesystem::path>()> roots,
             std::vector<std::filesystem::path> files);
 
+  // Which rank of a bundle with several is shown; a bundle without it shows the one that wrote it, and failed() says so.
+  void choose_rank(std::optional<std::int64_t> rank);
+
   void look();        // for newer bundles, now
   void look_again();  // also at bundles that could not be read
   bool busy() const { return looking_ || loading_ > 0; }
@@ -49,7 +53,13 @@ class ProfileStore {
   using Found = std::map<std::filesystem::path, std::filesystem::path>;  // place -> bundle
   void found(const Found& bundles);
   void load(const std::filesystem::path& bundle);
-  void loaded(const std::filesystem::path& bundle, Result<Shared> result);
+  struct Loaded {
+    std::optional<std::int64_t> rank;  // that was asked for
+    Result<Shared> profile;
+    std::optional<Error> without_rank;  // why another one is shown
+  };
+  static Loaded read(const std::filesystem::path& bundle, std::optional<std::int64_t> rank);
+  void loaded(const std::filesystem::path& bundle, Loaded done);
   bool adopt();
   void settle();
   void opened(const std::filesystem::path& trace, Result<Shared> result);
@@ -57,6 +67,7 @@ class ProfileStore {
   Loop& loop_;
   Events events_;
   std::set<std::filesystem::path> workspace_, documents_;
+  std::optional<std::int64_t> rank_;
   Found newest_;                                      // as last seen on disk
   std::map<std::filesystem::path, Shared> profiles_;  // bundle -> profile
   std::map<std::filesystem::path, Shared> shown_;     // place -> profile

@@ -1,11 +1,13 @@
 """What the recorder costs the steps it times.
 
-    python tests/bench/recorder_overhead.py [--blocks 40] [--steps 10]
+    python tests/bench/recorder_overhead.py [--within 0.01] [--blocks 400] [--steps 4]
 
 Trains the model of `examples/resnet_digits` in one process on one thread and alternates short blocks of steps, so that other
 load on the machine meets both sides alike: steps with the boundary hook of plain steps against steps without any recorder;
-measured steps against steps under a bare torch.profiler with the same activities. Prints CPU time of the process (a busy machine
-does not change it much), the ratio of the medians and the quartiles of the ratios of neighbouring blocks; `--wall` for wall time.
+measured steps against steps under a bare torch.profiler with the same activities. Counts processor time of the process, which a
+busy machine does not change much (`--wall` for wall time). A pair of neighbouring blocks gives one ratio; the answer is their median
+with its 95 % interval (order statistics, no assumption about the noise), and blocks are added until that interval is within `--within`
+of the median, at most `--blocks` of them.
 """
 
 from __future__ import annotations
@@ -65,29 +67,37 @@ def endless(loader: Any) -> Iterator[Any]:
         yield from loader
 
 
-def compare(name: str, aim: float, ours: Callable[[], list[float]], bare: Callable[[], list[float]], blocks: int) -> None:
+ENOUGH_BLOCKS = 20  # before it, an interval may be narrow by chance
+
+
+def interval(ratios: list[float]) -> tuple[float, float]:
+    """Where the median lies with 95 %: the number of values below it is binomial, nearly normal for so many."""
+    ordered = sorted(ratios)
+    reach = 0.98 * len(ordered) ** 0.5
+    middle = (len(ordered) - 1) / 2
+    return ordered[max(0, int(middle - reach))], ordered[min(len(ordered) - 1, int(middle + reach + 1))]
+
+
+def compare(name: str, aim: float, ours: Callable[[], list[float]], bare: Callable[[], list[float]], blocks: int, within: float) -> None:
     """Alternates blocks; the first step of a block is left out."""
-    left: list[float] = []
-    right: list[float] = []
     ratios: list[float] = []
-    for i in range(blocks):
-        pair = (ours, bare) if i % 2 == 0 else (bare, ours)
-        got = {side: side()[1:] for side in pair}
-        left += got[ours]
-        right += got[bare]
-        ratios.append(statistics.median(got[ours]) / statistics.median(got[bare]))
-    low, middle, high = statistics.quantiles(ratios, n=4)
+    low, high = 0.0, 2.0
+    while len(ratios) < blocks and (len(ratios) < ENOUGH_BLOCKS or high - low > 2 * within):
+        pair = (ours, bare) if len(ratios) % 2 == 0 else (bare, ours)
+        got = {side: statistics.median(side()[1:]) for side in pair}
+        ratios.append(got[ours] / got[bare])
+        low, high = interval(ratios)
     print(
-        f"{name}: {statistics.median(left) * 1e3:.2f} ms against {statistics.median(right) * 1e3:.2f} ms, "
-        f"ratio of medians {statistics.median(left) / statistics.median(right):.3f}, "
-        f"of blocks {middle:.3f} [{low:.3f}..{high:.3f}], aim <= {aim}"
+        f"{name}: {statistics.median(ratios):.3f} [{low:.3f}..{high:.3f}], aim <= {aim} "
+        f"({len(ratios)} pairs of blocks; quartiles {statistics.quantiles(ratios, n=4)[0]:.3f}..{statistics.quantiles(ratios, n=4)[2]:.3f})"
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--blocks", type=int, default=40)
-    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--blocks", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=4)
+    parser.add_argument("--within", type=float, default=0.01)
     parser.add_argument("--wall", action="store_true")
     arguments = parser.parse_args()
     run = training(time.perf_counter if arguments.wall else time.process_time)
@@ -141,8 +151,8 @@ def main() -> None:
         window.stop()
         return times
 
-    compare("plain steps against no recorder", 1.01, plain, lambda: run(arguments.steps), arguments.blocks)
-    compare("measured steps against bare torch.profiler", 1.02, measured, bare_profiler, arguments.blocks)
+    compare("plain steps against no recorder", 1.01, plain, lambda: run(arguments.steps), arguments.blocks, arguments.within)
+    compare("measured steps against bare torch.profiler", 1.02, measured, bare_profiler, arguments.blocks, arguments.within)
 
 
 if __name__ == "__main__":

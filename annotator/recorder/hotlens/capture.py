@@ -123,11 +123,14 @@ class Capture:
     def _maybe_attached(self, parent: Any, args: tuple[Any, ...]) -> None:
         if len(args) < 2 or not isinstance(args[1], self._module_class):
             return
-        chain = self._chain(sys._getframe(2), naming=parent)
+        chain = self._chain(sys._getframe(2), naming=parent, through=str(args[0]).isdigit())
         self.attachments[(id(parent), str(args[0]))] = Attachment(weakref.ref(args[1]), chain)
 
-    def _chain(self, frame: FrameType | None, skip_for: Any = None, naming: Any = None) -> list[Step]:
-        """User frames outward, through all that run for one other module, the owner: one helper method may call the next."""
+    def _chain(self, frame: FrameType | None, skip_for: Any = None, naming: Any = None, through: bool = False) -> list[Step]:
+        """User frames outward, through all that run for one other module, the owner: one helper method may call the next.
+
+        `through`: and further out. A container may be filled from a list that the owner was given.
+        """
         chain: list[Step] = []
         owner = None
         own_constructor = skip_for is not None
@@ -140,7 +143,7 @@ class Capture:
                 own_constructor = False
                 if not (naming is not None and subject is naming and frame.f_code.co_name in NAMING_METHODS):
                     if _is_method(frame) and isinstance(subject, self._module_class) and subject is not naming:
-                        if owner is not None and subject is not owner:
+                        if owner is not None and subject is not owner and not through:
                             break
                         owner = subject
                     chain.append(Step(id(frame), point(frame)))

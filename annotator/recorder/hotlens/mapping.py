@@ -1,20 +1,20 @@
 """The map step: which module, from which expression and line, ran which operators.
 
-One step runs under `sys.settrace` and a profiler of its own. Entering a module call, a source line, a stage or a parameter's
-gradient opens a range with a number in the trace; `model.json` says what the number stands for. Ranges of one thread are kept
-on a stack and closed with the frame that opened them, so they nest whatever is raised or yielded.
+One step runs under `sys.settrace` and a profiler of its own. Here is decided what gets a mark, and noted what each one stands for; `marks`
+opens and closes them.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any, Callable
 
 from .classify import CALL, FORWARD, LINES, LOSS, STAGES, Classifier
 from .frames import Files, Point, first_argument, is_ours, point, qualified_name
+from .marks import GradientMarks, Mark, Marks
 from .statements import Statements
 
 # A function whose lines run more often than this in one step is data handling, not a model; its lines are no longer marked.
@@ -33,26 +33,6 @@ class ModuleCall:
     scalar_result: bool = False  # returned a scalar with a gradient: a criterion, when it is a root
 
 
-@dataclass
-class _Range:
-    frame: FrameType
-    kind: str  # call, line, stage
-    handle: Any
-    call: int = -1
-    module: Any = None
-    forward_entered: bool = False
-    line: int = 0
-    statement: int = 0
-    stage: str = ""
-
-
-@dataclass
-class _Thread:
-    stack: list[_Range] = field(default_factory=list)
-    previous: Any = None
-    local_before: list[tuple[FrameType, Any]] = field(default_factory=list)
-
-
 class MapStep:
     """Trace functions and what they noted. `start` and `stop` enclose the step; after `stop` the notes hold no frame."""
 
@@ -65,15 +45,15 @@ class MapStep:
         self.lines: dict[tuple[str, int, str], int] = {}
         self.stages: dict[tuple[str, CodeType, int], Point] = {}
         self.parameters: dict[int, int] = {}  # identity of a parameter -> number
-        self.kept: list[Any] = []
         self.capped: set[str] = set()
         self._first_call: dict[int, int] = {}
         self._line_counts: dict[CodeType, int] = {}
-        self._threads: dict[int, _Thread] = {}
+        self._threads: dict[int, Marks] = {}
         self._active = False
         self._deferred: tuple[FrameType, int] | None = None
-        self._handles: list[Any] = []
-        self._range_class: Any = None
+        self._gradients: GradientMarks | None = None
+        self._other_threads: Any = None  # the handle of a hook
+        self._open_range: Any = None
         self.fault: str | None = None
 
     # -- start and stop
@@ -81,8 +61,9 @@ class MapStep:
     def start(self, boundary: str) -> None:
         from torch.autograd.profiler import record_function
 
-        self._range_class = record_function
-        self._hook_gradients()
+        self._open_range = record_function
+        self._gradients = GradientMarks(record_function, self.modules)
+        self.parameters = self._gradients.numbers
         self._hook_other_threads()
         self._active = True
         thread = self._thread()
@@ -95,15 +76,13 @@ class MapStep:
             # Python drops a trace function that cannot be called, at the recursion limit; a script may set one of its own.
             self.fault = "the trace function was taken off during the step"
         self._active = False
-        thread = self._threads.get(threading.get_ident(), _Thread())
+        thread = self._threads.get(threading.get_ident(), Marks(self._open_range))
         sys.settrace(thread.previous)
-        for frame, before in thread.local_before:
-            frame.f_trace = before
-        while thread.stack:
-            self._pop(thread)
-        for handle in self._handles:
-            handle.remove()
-        self._handles.clear()
+        thread.take_off()
+        if self._gradients is not None:
+            self._gradients.remove()
+        if self._other_threads is not None:
+            self._other_threads.remove()
         self._threads.clear()
         self._deferred = None
 
@@ -129,7 +108,7 @@ class MapStep:
         self._active = False
         sys.settrace(None)
 
-    def _adopt_stack(self, thread: _Thread, frame: FrameType | None, boundary: str) -> None:
+    def _adopt_stack(self, thread: Marks, frame: FrameType | None, boundary: str) -> None:
         """Frames that run already: their next lines are marked, and the rest of those on which they stand.
 
         The innermost one counts as a whole when it is still at work: it fetches the batch, or it called a package whose loop runs the
@@ -154,8 +133,8 @@ class MapStep:
             # The next fetch from this line ends the step: it is not a second execution of the line.
             self._deferred = (innermost, self._statement(innermost, innermost.f_lineno))
 
-    def _thread(self) -> _Thread:
-        return self._threads.setdefault(threading.get_ident(), _Thread())
+    def _thread(self) -> Marks:
+        return self._threads.setdefault(threading.get_ident(), Marks(self._open_range))
 
     # -- trace functions
 
@@ -214,44 +193,38 @@ class MapStep:
 
     # -- module calls
 
-    def _enter_call(self, thread: _Thread, frame: FrameType) -> None:
+    def _enter_call(self, thread: Marks, frame: FrameType) -> None:
         module = first_argument(frame)
         if not self.kinds.is_module(module):
             return
-        top = self._innermost_call(thread)
+        top = thread.innermost_call()
         if top is not None and top.module is module and not top.forward_entered:
             return  # an overridden __call__ on its way to the real one
         self._open_call(thread, frame, module, forward=False)
 
-    def _enter_forward(self, thread: _Thread, frame: FrameType) -> None:
+    def _enter_forward(self, thread: Marks, frame: FrameType) -> None:
         module = first_argument(frame)
         if not self.kinds.is_module(module):
             return
-        top = self._innermost_call(thread)
+        top = thread.innermost_call()
         if top is not None and top.module is module and not top.forward_entered:
             top.forward_entered = True
         elif self.kinds.is_own_forward(module, frame.f_code):
             self._open_call(thread, frame, module, forward=True)
 
-    def _open_call(self, thread: _Thread, frame: FrameType, module: Any, forward: bool) -> None:
-        top = self._innermost_call(thread)
+    def _open_call(self, thread: Marks, frame: FrameType, module: Any, forward: bool) -> None:
+        top = thread.innermost_call()
         number = len(self.calls)
-        depth = sum(r.kind == "call" for r in thread.stack)
-        backward = next((r.frame for r in thread.stack if r.stage == "backward"), None)
+        outer = thread.stage("backward")
+        backward = outer.frame if outer is not None else None
         first = self._first_call.setdefault(id(module), number)
         site = self._site(frame.f_back, module, backward)
         if site is None and backward is not None:
             # Computed again by torch during backward (checkpointing), it is still the call that the forward pass made.
             site = self.calls[first].site if first != number else self._site(frame.f_back, module)
         loop_site = self._loop_site(frame.f_back) if top is None and backward is None else None
-        self.calls.append(ModuleCall(module, top.call if top else -1, site, depth, backward is not None, loop_site))
-        self._push(thread, _Range(frame, "call", None, call=number, module=module, forward_entered=forward), f"hotlens.call#{number}")
-
-    def _innermost_call(self, thread: _Thread) -> _Range | None:
-        for r in reversed(thread.stack):
-            if r.kind == "call":
-                return r
-        return None
+        self.calls.append(ModuleCall(module, top.call if top else -1, site, thread.calls(), backward is not None, loop_site))
+        thread.push(Mark(frame, "call", call=number, module=module, forward_entered=forward), f"hotlens.call#{number}")
 
     def _site(self, frame: FrameType | None, module: Any = None, outermost: FrameType | None = None) -> Point | None:
         """The nearest user frame that is not the module's own wrapper; with `outermost` only inside of that frame."""
@@ -272,16 +245,16 @@ class MapStep:
 
     # -- stages
 
-    def _enter_stage(self, thread: _Thread, frame: FrameType) -> None:
+    def _enter_stage(self, thread: Marks, frame: FrameType) -> None:
         stage = self.kinds.stage(frame)
-        if stage is None or any(r.stage == stage for r in thread.stack):
+        if stage is None or thread.stage(stage) is not None:
             return
         self._note_stage(stage, self._loop_site(frame.f_back))
-        self._push(thread, _Range(frame, "stage", None, stage=stage), f"hotlens.stage#{stage}")
+        thread.push(Mark(frame, "stage", stage=stage), f"hotlens.stage#{stage}")
 
-    def _note_loss(self, thread: _Thread, frame: FrameType) -> None:
+    def _note_loss(self, thread: Marks, frame: FrameType) -> None:
         """A functional criterion of the loop itself, not one inside a module."""
-        if self._innermost_call(thread) is None and not any(r.stage == "backward" for r in thread.stack):
+        if thread.innermost_call() is None and thread.stage("backward") is None:
             self._note_stage("loss", self._loop_site(frame.f_back))
 
     def _note_stage(self, stage: str, site: Point | None) -> None:
@@ -299,77 +272,45 @@ class MapStep:
     def _statement(self, frame: FrameType, line: int) -> int:
         return self.statements.first_line(frame.f_code.co_filename, line)
 
-    def _next_line(self, thread: _Thread, frame: FrameType) -> None:
+    def _next_line(self, thread: Marks, frame: FrameType) -> None:
         """A statement's first line stays open while its other lines run, so each execution of a line is one range."""
         line = frame.f_lineno
         statement = self._statement(frame, line)
-        own = [r for r in thread.stack if r.frame is frame and r.kind == "line"]
-        if own and own[0].statement == statement:
-            self._close_above(thread, own[0])
-            if line == own[0].line:
+        own = thread.line_of(frame)
+        if own is not None and own.statement == statement:
+            thread.close_above(own)
+            if line == own.line:
                 return
         else:
-            if own:
-                self._close_above(thread, own[0])
-                self._pop(thread)
+            if own is not None:
+                thread.close_above(own)
+                thread.pop()
             if self._deferred is not None and self._deferred[0] is frame and self._deferred[1] == statement:
                 return
             if line != statement:
                 self._open_line(thread, frame, statement)
         self._open_line(thread, frame, line)
 
-    def _open_line(self, thread: _Thread, frame: FrameType, line: int, kind: str = "line") -> None:
+    def _open_line(self, thread: Marks, frame: FrameType, line: int, kind: str = "line") -> None:
         code = frame.f_code
         self._line_counts[code] = self._line_counts.get(code, 0) + 1
         if not self._below_cap(code):
             return
         key = (code.co_filename, line, qualified_name(frame))
         number = self.lines.setdefault(key, len(self.lines))
-        entry = _Range(frame, "line", None, line=line, statement=self._statement(frame, line))
-        self._push(thread, entry, f"hotlens.{kind}#{number}")
+        thread.push(Mark(frame, "line", line=line, statement=self._statement(frame, line)), f"hotlens.{kind}#{number}")
 
-    # -- the stack
-
-    def _push(self, thread: _Thread, entry: _Range, name: str) -> None:
-        entry.handle = self._range_class(name)
-        entry.handle.__enter__()
-        thread.stack.append(entry)
-
-    def _pop(self, thread: _Thread) -> None:
-        thread.stack.pop().handle.__exit__(None, None, None)
-
-    def _close_above(self, thread: _Thread, entry: _Range) -> None:
-        while thread.stack and thread.stack[-1] is not entry:
-            self._pop(thread)
-
-    def _leave(self, thread: _Thread, frame: FrameType, result: Any) -> None:
+    def _leave(self, thread: Marks, frame: FrameType, result: Any) -> None:
         """Closes what the frame opened, and anything left open above it."""
-        lowest = next((i for i, r in enumerate(thread.stack) if r.frame is frame), None)
+        lowest = thread.lowest_of(frame)
         if lowest is None:
             return
         entry = thread.stack[lowest]
         if entry.kind == "call" and self.calls[entry.call].depth == 0:
             self.calls[entry.call].scalar_result = _scalar_with_gradient(result)
-        while len(thread.stack) > lowest:
-            self._pop(thread)
+        thread.close_down_to(lowest)
 
-    # -- gradients and other threads
-
-    def _hook_gradients(self) -> None:
-        """A mark inside the AccumulateGrad of every parameter (torch 2.1 and newer)."""
-        seen: set[int] = set()
-        for module in self.modules:
-            for parameter in module.parameters(recurse=False):
-                hook = getattr(parameter, "register_post_accumulate_grad_hook", None)
-                if hook is None or id(parameter) in seen or not parameter.requires_grad or not parameter.is_leaf:
-                    continue
-                seen.add(id(parameter))
-                self._handles.append(hook(self._gradient_arrived))
-
-    def _gradient_arrived(self, parameter: Any) -> None:
-        number = self.parameters.setdefault(id(parameter), len(self.parameters))
-        with self._range_class(f"hotlens.param#{number}"):
-            pass
+    # -- other threads
 
     def _hook_other_threads(self) -> None:
         """Autograd threads of a device run Python (checkpointing) without a trace function: the first module call there sets it."""
@@ -391,7 +332,7 @@ class MapStep:
                 frame.f_trace = self._local
                 self._open_call(thread, frame, module, forward=False)
 
-        self._handles.append(register_module_forward_pre_hook(entered))
+        self._other_threads = register_module_forward_pre_hook(entered)
 
 
 def _is_wrapper(frame: FrameType, module: Any) -> bool:

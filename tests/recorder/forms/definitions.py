@@ -30,7 +30,16 @@ class Field(nn.Module):
 
 
 def chain_of(*modules):
-    return nn.Sequential(*modules)  # made: chain chain.0
+    return nn.Sequential(*modules)  # made: chain chain.0 bank.entries.0 bank.entries.1
+
+
+class Bank(nn.Module):
+    def __init__(self, entries):
+        super().__init__()
+        self.entries = nn.ModuleList(entries)  # def: bank.entries
+
+    def forward(self, x):
+        return sum(entry(x) for entry in self.entries)
 
 
 class Late(nn.Module):
@@ -102,6 +111,8 @@ class Net(Base):
         self.branches = self._make_branches()  # def: branches
         inner = chain_of(nn.Linear(W, W))  # def: chain.0 chain.0.0
         self.chain = chain_of(inner)  # def: chain
+        handed = [chain_of(nn.Linear(W, W)) for _ in range(2)]  # def: bank.entries.0 bank.entries.1 bank.entries.0.0 bank.entries.1.0
+        self.bank = Bank(handed)  # def: bank
         self.factory = make_gate(W)  # def: factory
         self.registered = REGISTRY["Gate"](W)  # def: registered
         kind = "Linear"

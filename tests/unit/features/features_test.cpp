@@ -248,6 +248,35 @@ TEST_CASE("without the executed text nothing is claimed about a file") {
   CHECK(features::bind(profile, profile->files.front().path) == nullptr);
 }
 
+TEST_CASE("a class that went to another file of the project has its hints there") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  const std::filesystem::path ran = profile->files.front().path, other = opened.folder.path() / "parts.py";
+  profile->files.front().copy = opened.folder.path() / "copy.py";
+  const std::string text = test::kModelText;
+  std::ofstream(profile->files.front().copy) << text;
+  const std::size_t begin = text.find("class Net"), end = text.find("def train");
+  const std::string moved = text.substr(begin, end - begin), rest = text.substr(0, begin) + text.substr(end);
+  const source::Tree parts = source::Tree::parse("from torch import nn\n\n\ndef helper():\n    return 1\n\n\n" + moved);
+
+  CHECK(features::bind(profile, other, &parts) == nullptr);  // it is where it was: this is a copy
+
+  std::ofstream(ran) << rest;
+  const auto facts = features::bind(profile, other, &parts);
+  REQUIRE(facts != nullptr);
+  const FileView view = features::view(other, parts, facts, profile);
+  const auto hints = inlay_hints(view, {}, {});
+  CHECK(label_at(hints, 16) == label_at(inlay_hints(test::open(profile), {}, {}), 11));
+  for (const auto& placed : view.placements) CHECK(placed.state == source::State::moved);
+  for (const auto& fact : facts->anchors.facts()) CHECK(fact.range.begin.line <= 11);  // nothing of train()
+
+  std::filesystem::remove(ran);
+  CHECK(features::bind(profile, other, &parts) != nullptr);
+  const source::Tree namesake =
+      source::Tree::parse("class Net:\n    def __init__(self):\n        self.lines = []\n        self.open = False\n");
+  CHECK(features::bind(profile, other, &namesake) == nullptr);
+}
+
 TEST_CASE("a file the profile does not know shows nothing") {
   const Opened opened;
   CHECK(features::bind(opened.profile, opened.folder.path() / "other.py") == nullptr);

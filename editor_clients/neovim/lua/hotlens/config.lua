@@ -5,14 +5,14 @@ local M = {}
 ---@field server? string  the hotlens program
 ---@field python? string  the Python that runs the training script
 ---@field hints? { enabled?: boolean, minPercent?: number }
----@field profile? { script?: string, args?: string[], warmup?: integer, steps?: integer }
+---@field profile? { script?: string, args?: string[], rank?: integer, warmup?: integer, steps?: integer }
 
 -- What each key must be. Nested tables are checked key by key.
 local SHAPE = {
   server = 'string',
   python = 'string',
   hints = { enabled = 'boolean', minPercent = 'number' },
-  profile = { script = 'string', args = 'table', warmup = 'number', steps = 'number' },
+  profile = { script = 'string', args = 'table', rank = 'number', warmup = 'number', steps = 'number' },
 }
 
 local function check(value, shape, name, problems)
