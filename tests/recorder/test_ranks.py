@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
-from conftest import RECORDER, Run, bundles_in, environment, record
+from conftest import Run, bundles_in, command, environment, record
 from hotlens.ranks import Part, member
 from test_bundle import check_bundle
 from test_map_step import step_ranges
@@ -82,9 +85,9 @@ def test_the_recorder_under_a_launcher(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     common = environment(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), WORLD_SIZE="2", LOCAL_WORLD_SIZE="2")
-    command = [sys.executable, str(RECORDER), "record", "--out", str(tmp_path), "--", "train.py"]
+    arguments = command(tmp_path, ["train.py"])
     started = [
-        subprocess.Popen(command, cwd=tmp_path, env={**common, "RANK": r, "LOCAL_RANK": r}, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(arguments, cwd=tmp_path, env={**common, "RANK": r, "LOCAL_RANK": r}, stderr=subprocess.PIPE, text=True)
         for r in ("1", "0")
     ]
     messages = [p.communicate(timeout=300)[1] for p in started]
@@ -97,6 +100,33 @@ def test_a_worker_that_fails_fails_the_launcher(tmp_path: Path) -> None:
     assert run.code == 1 and "boom" in run.err and run.bundles == []
     assert run.progress[-1]["phase"] == "failed"
     assert list((tmp_path / ".hotlens" / "profiles").iterdir()) == []
+
+
+def alive(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing else tells a process that its parent was killed")
+def test_workers_end_with_a_launcher_that_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import os, time\nopen(f'started-{os.getpid()}', 'w').close()\ntime.sleep(600)\n")
+    arguments = command(tmp_path, ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "train.py"])
+    launcher = subprocess.Popen(arguments, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL, start_new_session=True)
+    workers: list[int] = []
+    until = time.monotonic() + 60
+    while len(workers) < 2 and time.monotonic() < until:
+        workers = [int(p.name.partition("-")[2]) for p in tmp_path.glob("started-*")]
+        time.sleep(0.05)
+    assert len(workers) == 2
+    launcher.kill()
+    launcher.wait()
+    while any(map(alive, workers)) and time.monotonic() < until:
+        time.sleep(0.05)
+    left = [pid for pid in workers if alive(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == []
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ from .session import CANNOT_RECORD, Session
 def run(options: Options) -> NoReturn:
     folder = bundle.profiles_folder(options.out)
     place = ranks.member(folder)
+    if place is not None:
+        workers.end_with_launcher()
     reporter = Reporter(options.progress_fd, silent=place is not None and not place.leads)
     reporter.progress("start")
     try:

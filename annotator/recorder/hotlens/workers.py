@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,6 +17,7 @@ from .ranks import clear_of
 from .report import RecorderError, Reporter
 
 LAUNCHERS = ("torch.distributed.run", "torch.distributed.launch")
+PR_SET_PDEATHSIG = 1
 RECORDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
 
 
@@ -69,6 +72,15 @@ def run(options: Options, folder: str, reporter: Reporter) -> NoReturn:
         sys.exit(1)
     _report(os.path.join(folder, name), reporter)
     sys.exit(0)
+
+
+def end_with_launcher() -> None:
+    """In a worker that `run` has started: it lies in a session of its own, where no signal to the launcher's group reaches it.
+
+    A launcher that is told to end ends its workers; one that is killed cannot. Only Linux has a way to be told (prctl(2)).
+    """
+    if bundle.NAME_VARIABLE in os.environ and sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
 
 
 def _report(path: str, reporter: Reporter) -> None:
