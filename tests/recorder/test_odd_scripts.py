@@ -193,3 +193,16 @@ def test_compiled_modules_are_measured_as_a_whole_and_it_is_said(tmp_path: Path)
     model = run.bundle.model
     root = model["modules"][model["roots"][0]["module"]]
     assert root["class"] == "OptimizedModule" and root["id"] in [c["module"] for c in model["calls"]]
+
+
+def test_a_compiled_function_leaves_the_marks_uncompiled(tmp_path: Path) -> None:
+    """Its compiler would take up the trace function that runs beneath it, and drop what that marks."""
+    setup = "@torch.compile(backend='eager')\ndef predicted(x):\n    return model(x).relu()\n"
+    script = counted_loop(60, step=STEP.replace("model(x)", "predicted(x)")).replace("for i in", setup + "for i in")
+    run = record_text(tmp_path, script)
+    assert run.code == 0 and "record function" not in run.err, run.err
+    check_bundle(run.bundle)
+    found = markers(run.bundle)
+    check_nesting(found)
+    assert {f"hotlens.call#{c['id']}" for c in run.bundle.model["calls"]} <= {e["name"] for e in found}
+    assert [e["name"] for e in run.bundle.trace("trace-map.json.gz") if "compile_id" in e["name"]] == []

@@ -10,7 +10,7 @@ import sys
 import threading
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Any, Callable
+from typing import Any, Callable, cast
 
 from .classify import CALL, FORWARD, LINES, LOSS, STAGES, Classifier
 from .frames import Files, Point, first_argument, is_ours, point, qualified_name
@@ -53,6 +53,8 @@ class MapStep:
         self._deferred: tuple[FrameType, int] | None = None
         self._gradients: GradientMarks | None = None
         self._other_threads: Any = None  # the handle of a hook
+        self._on_entry: Trace = self._global
+        self._on_event: Trace = self._local
         self._open_range: Any = None
         self.fault: str | None = None
 
@@ -65,14 +67,15 @@ class MapStep:
         self._gradients = GradientMarks(record_function, self.modules)
         self.parameters = self._gradients.numbers
         self._hook_other_threads()
+        self._on_entry, self._on_event = _not_compiled(self._global), _not_compiled(self._local)
         self._active = True
         thread = self._thread()
         thread.previous = sys.gettrace()
         self._adopt_stack(thread, sys._getframe(1), boundary)
-        sys.settrace(self._global)
+        sys.settrace(self._on_entry)
 
     def stop(self) -> None:
-        if self._active and sys.gettrace() != self._global:
+        if self._active and sys.gettrace() is not self._on_entry:
             # Python drops a trace function that cannot be called, at the recursion limit; a script may set one of its own.
             self.fault = "the trace function was taken off during the step"
         self._active = False
@@ -126,7 +129,7 @@ class MapStep:
         innermost = open_frames[0] if open_frames else None
         for f in reversed(open_frames):
             thread.local_before.append((f, f.f_trace))
-            f.f_trace = self._local
+            f.f_trace = self._on_event
             whole = f is innermost and (boundary == "loader" or package_between)
             self._open_line(thread, f, f.f_lineno, "line" if whole else "rest")
         if innermost is not None and boundary == "loader":
@@ -161,7 +164,7 @@ class MapStep:
             return None
         except Exception as fault:
             return self._break_off(fault)
-        return self._local
+        return self._on_event
 
     def _break_off(self, fault: Exception) -> None:
         """An exception out of a trace function would be raised in the user's line: the map step is given up instead."""
@@ -189,7 +192,7 @@ class MapStep:
             return None
         else:
             frame.f_trace_lines = False
-        return self._local
+        return self._on_event
 
     # -- module calls
 
@@ -324,15 +327,22 @@ class MapStep:
             if not self._active or threading.get_ident() in self._threads:
                 return
             thread = self._thread()
-            sys.settrace(self._global)
+            sys.settrace(self._on_entry)
             frame: FrameType | None = sys._getframe(1)
             while frame is not None and not self.kinds.of(frame.f_code) & CALL:
                 frame = frame.f_back
             if frame is not None:
-                frame.f_trace = self._local
+                frame.f_trace = self._on_event
                 self._open_call(thread, frame, module, forward=False)
 
         self._other_threads = register_module_forward_pre_hook(entered)
+
+
+def _not_compiled(trace: Trace) -> Trace:
+    """Beneath a function of torch.compile its compiler takes up whatever Python runs, a trace function too, and leaves the marks out."""
+    compiler = getattr(sys.modules.get("torch"), "compiler", None)
+    in_use = "torch._dynamo" in sys.modules and hasattr(compiler, "disable")
+    return cast(Trace, compiler.disable(trace)) if in_use else trace  # type: ignore[union-attr]
 
 
 def _is_wrapper(frame: FrameType, module: Any) -> bool:
