@@ -88,7 +88,7 @@ class Course:
         if self._is_step() or isinstance(phase, Farewell):
             self._left_out = 0
             phase.end_step()
-            self.reporter.progress(phase.name, step=phase.done, of=phase.steps)
+            self.reporter.step(phase.name, phase.done, phase.steps)
         else:
             self._left_out += 1
             self.warnings.add("steps_left_out", LEFT_OUT)

@@ -8,7 +8,6 @@ runs exactly as without a recorder. Global forward hooks would change what torch
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import weakref
 from dataclasses import dataclass
@@ -44,12 +43,14 @@ class _Patch:
 
 
 class Hooks:
-    """Installed patches and handles. `watch` installs all, `keep_only` leaves what the chosen step needs, `remove` leaves nothing."""
+    """Installed patches and handles. `watch` installs all, `keep_only` leaves what the chosen step needs, `remove` leaves nothing.
+
+    The listener calls `remove` in a forked child, and ignores an event that is under way there.
+    """
 
     def __init__(self, listener: Listener, wanted: str | None = None) -> None:
         self.listener = listener
         self.wanted = wanted
-        self.pid = os.getpid()
         self.compiles = False  # torch.compile was called
         self._patches: list[_Patch] = []
         self._handles: list[Any] = []
@@ -111,9 +112,6 @@ class Hooks:
         setattr(owner, name, functools.wraps(original)(make(original)))
         self._patches.append(_Patch(owner, name, original, inherited))
 
-    def _here(self) -> bool:
-        return os.getpid() == self.pid
-
     # -- data, evaluation
 
     def _patch_fetch(self) -> None:
@@ -121,8 +119,6 @@ class Hooks:
 
         def make(fetch: Method) -> Method:
             def __next__(iterator: Any) -> Any:
-                if not self._here():
-                    return fetch(iterator)
                 key = loader_key(iterator)
                 self.listener.on_fetch(key, iterator)
                 try:
@@ -141,7 +137,7 @@ class Hooks:
 
         def make(original: Method) -> Method:
             def train(module: Any, mode: bool = True) -> Any:
-                if mode is False and module.training and self._here():
+                if mode is False and module.training:
                     self.listener.on_evaluation()
                 return original(module, mode)
 
@@ -156,7 +152,7 @@ class Hooks:
         from torch.optim import optimizer as module
 
         def told(optimizer: Any) -> None:
-            if (only is None or id(optimizer) == only) and self._here():
+            if only is None or id(optimizer) == only:
                 self._stepped_optimizers.add(id(optimizer))
                 self.listener.on_optimizer(id(optimizer), self._backward_depth > 0)
 
@@ -224,7 +220,7 @@ class Hooks:
             # torch.autograd.grad is the training pass only of a loop that never calls backward and has no optimizer; elsewhere it is
             # a penalty term, or a step within the step.
             self._uses_backward = self._uses_backward or name == "backward"
-            if outer == 0 and (name == "backward" or not (self._uses_backward or self._made_optimizers)) and self._here():
+            if outer == 0 and (name == "backward" or not (self._uses_backward or self._made_optimizers)):
                 if self.wanted != "forward":
                     self._unhook_forward()
                 self.listener.on_backward(fresh)
@@ -246,7 +242,7 @@ class Hooks:
         is_compiling = torch.compiler.is_compiling if hasattr(torch, "compiler") else bool  # torch 2.0 has no word for it
 
         def entered(module: Any, args: Any) -> None:
-            if is_compiling() or self._backward_depth > 0 or not self._here():
+            if is_compiling() or self._backward_depth > 0:
                 return
             if _is_outermost(module, sys._getframe(1), implementation) and next(module.parameters(), None) is not None:
                 self._root_types[id(module)] = type(module)
@@ -268,7 +264,7 @@ class Hooks:
                 nonlocal nested
                 if id(module) != key:
                     return call(module, *args, **kwargs)
-                if nested == 0 and self._backward_depth == 0 and self._here():
+                if nested == 0 and self._backward_depth == 0:
                     self.listener.on_forward(key, False)
                 nested += 1
                 try:
