@@ -36,23 +36,25 @@ Result<MapStep> read_map_step(const std::filesystem::path& file, const timeline:
   return map;
 }
 
-// The map step of a bundle, read on a thread of its own beside the measured steps.
-struct MapReading {
-  Issues issues;
-  std::future<Result<MapStep>> done;  // not valid where the bundle recorded none; waits for the thread when it goes
+// What a bundle tells beside its trace, read on a thread of its own while that is read.
+struct Recording {
+  Result<Model> model = std::unexpected(Error{});
+  std::optional<Result<MapStep>> map;  // nothing where the bundle recorded none
+  Issues issues;                       // of the map step
 };
 
-void start_reading(const Annotated& annotated, MapReading& reading) {
-  if (!annotated.manifest || !annotated.manifest->map_trace || !annotated.model) return;
-  reading.done =
-      std::async(std::launch::async, [&] { return read_map_step(*annotated.manifest->map_trace, annotated.model->map, reading.issues); });
+std::unique_ptr<Recording> read_recording(const std::filesystem::path& bundle, const std::optional<std::filesystem::path>& map_trace) {
+  auto recording = std::make_unique<Recording>();
+  recording->model = read_model(bundle);
+  if (recording->model && map_trace) recording->map = read_map_step(*map_trace, recording->model->map, recording->issues);
+  return recording;
 }
 
 // Owners from the bundle's map step; nothing where it recorded none or it cannot be read.
-std::optional<timeline::Transfer> from_map_step(Annotated& annotated, MapReading& reading) {
-  if (!reading.done.valid()) return std::nullopt;
-  Result<MapStep> map = reading.done.get();
-  for (const Issue& issue : reading.issues.items()) annotated.issues.add(issue.code, issue.message, issue.count);
+std::optional<timeline::Transfer> from_map_step(Annotated& annotated, Recording& recording) {
+  if (!recording.map) return std::nullopt;
+  Result<MapStep>& map = *recording.map;
+  for (const Issue& issue : recording.issues.items()) annotated.issues.add(issue.code, issue.message, issue.count);
   if (!map) {
     annotated.issues.add("no-map-trace", "the bundle's map step cannot be read, so nothing is known of modules: " + map.error().message);
     return std::nullopt;
@@ -84,8 +86,9 @@ void forget_modules(timeline::Owners& owners) {
   owners.source = timeline::ModuleSource::none;
 }
 
-void find_owners(Annotated& annotated, MapReading& reading) {
-  if (std::optional<timeline::Transfer> transfer = from_map_step(annotated, reading)) {
+// `recording`: of a bundle, else null.
+void find_owners(Annotated& annotated, Recording* recording) {
+  if (std::optional<timeline::Transfer> transfer = recording ? from_map_step(annotated, *recording) : std::nullopt) {
     annotated.owners = std::move(transfer->owners);
     annotated.alignment = found(*transfer);
     annotated.how = How::recorded;
@@ -143,10 +146,7 @@ Result<void> open_bundle(Annotated& annotated) {
   }
   Result<Manifest> manifest = read_manifest(annotated.path);
   if (!manifest) return std::unexpected(manifest.error());
-  Result<Model> model = read_model(annotated.path);
-  if (!model) return std::unexpected(model.error());
   annotated.manifest = std::move(*manifest);
-  annotated.model = std::move(*model);
   return {};
 }
 
@@ -169,19 +169,7 @@ Result<void> choose_rank(Annotated& annotated, std::optional<std::int64_t> wante
   return {};
 }
 
-}  // namespace
-
-Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> rank) {
-  Annotated annotated;
-  annotated.path = annotated.trace_file = bundle_or_trace;
-  std::error_code status;
-  const bool is_bundle = std::filesystem::is_directory(bundle_or_trace, status);
-  if (is_bundle) {
-    if (const Result<void> opened = open_bundle(annotated); !opened) return std::unexpected(opened.error());
-    if (const Result<void> chosen = choose_rank(annotated, rank); !chosen) return std::unexpected(chosen.error());
-  }
-  MapReading map;
-  start_reading(annotated, map);
+Result<void> read_steps(Annotated& annotated) {
   Result<trace::Trace> trace = trace::read_file(annotated.trace_file, annotated.issues);
   if (!trace) return std::unexpected(trace.error());
   annotated.trace = std::move(*trace);
@@ -191,14 +179,34 @@ Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::op
     return std::unexpected(Error{ErrorCode::malformed,
                                  "the trace holds no operator, launch or kernel (events read: " +
                                      std::to_string(annotated.trace.events.size()) + "); record it with torch.profiler",
-                                 bundle_or_trace.string()});
+                                 annotated.path.string()});
   }
   if (annotated.steps.other_processes > 0) {
     const auto& main = annotated.trace.threads[annotated.forest.threads[annotated.steps.main].id.index];
     annotated.issues.add("more-processes", "the trace holds several processes; process " + main.process + " is shown",
                          static_cast<std::int64_t>(annotated.steps.other_processes));
   }
-  find_owners(annotated, map);
+  return {};
+}
+
+}  // namespace
+
+Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> rank) {
+  Annotated annotated;
+  annotated.path = annotated.trace_file = bundle_or_trace;
+  std::error_code status;
+  std::future<std::unique_ptr<Recording>> reading;  // waits for its thread when it goes
+  if (std::filesystem::is_directory(bundle_or_trace, status)) {
+    if (const Result<void> opened = open_bundle(annotated); !opened) return std::unexpected(opened.error());
+    if (const Result<void> chosen = choose_rank(annotated, rank); !chosen) return std::unexpected(chosen.error());
+    reading = std::async(std::launch::async, read_recording, annotated.path, annotated.manifest->map_trace);
+  }
+  const Result<void> read = read_steps(annotated);
+  const std::unique_ptr<Recording> recording = reading.valid() ? reading.get() : nullptr;
+  if (recording && !recording->model) return std::unexpected(recording->model.error());
+  if (!read) return std::unexpected(read.error());
+  if (recording) annotated.model = std::move(*recording->model);
+  find_owners(annotated, recording.get());
   report_depth(annotated);
   limit_steps(annotated);
   if (annotated.model) annotated.stage_lines = stage_lines(*annotated.model);

@@ -1,5 +1,6 @@
 // From an annotated trace and a bundle's tables to a Profile.
 #include <algorithm>
+#include <future>
 #include <map>
 #include <numeric>
 #include <set>
@@ -221,6 +222,15 @@ void fill_modules(Annotated& annotated, std::optional<std::size_t> only, Profile
       annotated.model ? recorded_modules(*annotated.model) : found_modules(annotated.owners.found, annotated.how, profile.warnings);
   std::vector<std::uint32_t> parents;
   for (const Module& module : modules) parents.push_back(module.parent.valid() ? module.parent.index : kNothing);
+  const auto use_of_kernels = [&] {
+    return usage({.trace = annotated.trace,
+                  .forest = annotated.forest,
+                  .account = annotated.account,
+                  .owners = annotated.owners,
+                  .module_parent = parents,
+                  .representative = profile.representative});
+  };
+  std::future<Usage> kernel_use = std::async(std::launch::async, use_of_kernels);  // beside the sums: neither needs the other
   Tallies tallies = tally({.account = annotated.account,
                            .owners = annotated.owners,
                            .module_parent = parents,
@@ -228,13 +238,8 @@ void fill_modules(Annotated& annotated, std::optional<std::size_t> only, Profile
                            .sites = recorded ? annotated.model->call_sites : 0,
                            .representative = profile.representative,
                            .calls_of_one_step = recorded});
-  Usage used = usage({.trace = annotated.trace,
-                      .forest = annotated.forest,
-                      .account = annotated.account,
-                      .owners = annotated.owners,
-                      .module_parent = parents,
-                      .representative = profile.representative});
   fill_memory(annotated, parents, profile, modules);
+  Usage used = kernel_use.get();
   for (std::size_t module = 0; module < modules.size(); ++module) {
     modules[module].kernels = std::move(used.by_module[module]);
     modules[module].spent = used.spent_by_module[module];

@@ -3,23 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
-#include <tuple>
 
+#include "annotator/source/binding.h"
 #include "annotator/source/match.h"
-#include "annotator/source/normal_form.h"
-#include "annotator/source/syntax.h"
 
 namespace hotlens::source {
-
-// A fact bound to the syntax of the executed text.
-struct Anchor {
-  std::uint32_t statement = kNoStatement;
-  bool confirmed = false;
-  bool whole = true;                  // the statement itself; else the bytes and tokens below
-  std::uint32_t begin = 0, end = 0;   // of the expression, from the statement's first byte
-  std::uint32_t first = 0, last = 0;  // its tokens in the statement's normal form, both inclusive
-};
 
 struct Anchors::Data {
   std::vector<Fact> facts;
@@ -29,172 +17,24 @@ struct Anchors::Data {
 
 namespace {
 
-NormalTokens tokens_of(std::string_view text, const Statement& statement) {
-  return normal_form(text, tokens_between(text, statement.begin, statement.end));
-}
-
-// Binds the facts of one text. Facts that are equal but for their key (a line that made many modules) are looked up once.
-class Binder {
- public:
-  Binder(const Tree& tree, std::span<const Fact> facts) : data_(tree.data()), syntax_(data_, statements_of(data_, facts)) {}
-
-  Anchor bind(const Fact& fact) {
-    const Range& range = fact.range;
-    Key key{fact.role, fact.has_columns, range.begin, range.end, fact.function};
-    auto [at, added] = known_.try_emplace(key);
-    if (added) at->second = fact.has_columns ? bind_columns(fact) : bind_line(fact);
-    return at->second;
-  }
-
- private:
-  using Key = std::tuple<Role, bool, Position, Position, std::string>;
-  struct Run {
-    std::uint32_t begin = 0, end = 0;  // indices of statements
-  };
-
-  const Statement& statement(std::uint32_t index) const { return data_.outline.statements[index]; }
-
-  // The statements that touch a line, in the order of the text.
-  static Run on_line(const Tree::Data& data, std::uint32_t line) {
-    const auto& lines = data.outline.lines;
-    const auto& statements = data.outline.statements;
-    if (line >= lines.size()) return {};
-    const std::uint32_t begin = lines[line];
-    const auto end = line + 1 < lines.size() ? lines[line + 1] : static_cast<std::uint32_t>(data.text.size());
-    const auto behind = std::ranges::lower_bound(statements, end, {}, &Statement::begin);
-    auto first = behind;
-    while (first != statements.begin() && std::prev(first)->end > begin) --first;
-    return {static_cast<std::uint32_t>(first - statements.begin()), static_cast<std::uint32_t>(behind - statements.begin())};
-  }
-
-  // All statements that a fact may mean.
-  static std::vector<std::uint32_t> statements_of(const Tree::Data& data, std::span<const Fact> facts) {
-    std::set<std::uint32_t> lines, found;
-    for (const Fact& fact : facts) lines.insert(fact.range.begin.line);
-    for (const std::uint32_t line : lines) {
-      const Run run = on_line(data, line);
-      for (std::uint32_t index = run.begin; index < run.end; ++index) found.insert(index);
-    }
-    return {found.begin(), found.end()};
-  }
-
-  // Python counts columns behind a byte order mark.
-  Position in_text(Position at) const {
-    if (at.line == 0 && data_.text.starts_with("\xEF\xBB\xBF")) at.column += 3;
-    return at;
-  }
-
-  Anchor bind_columns(const Fact& fact) {
-    std::uint32_t begin = 0, end = 0;
-    bool exists = byte_of(data_.outline, data_.text, in_text(fact.range.begin), begin) &&
-                  byte_of(data_.outline, data_.text, in_text(fact.range.end), end);
-    std::uint32_t index = exists ? source::statement_at(data_.outline, begin) : kNoStatement;
-    if (index == kNoStatement || begin >= end) {
-      Anchor anchor = bind_line(fact);
-      anchor.confirmed = false;
-      return anchor;
-    }
-    const Statement& at = statement(index);
-    Expression expression = syntax_.expression_at(index, begin, end);
-    // Of a whole statement, a comprehension or lambda inside it may have been the code that ran.
-    const bool whole = begin <= at.head && end >= at.end;
-    const bool any = whole && fact.role == Role::definition;
-    const std::vector<std::string>& scopes = any ? nested_scopes() : expression.scopes;
-    Anchor anchor{.statement = index, .confirmed = fits(fact.role, expression, at) && in_function(fact, index, scopes)};
-    if (fact.role == Role::class_line || whole) return anchor;
-    NormalTokens tokens = tokens_of(data_.text, at);
-    // An expression may begin with a parenthesis that the normal form leaves out; it never ends inside a token.
-    auto first = std::ranges::lower_bound(tokens, begin, {}, &NormalToken::begin);
-    auto last = std::ranges::upper_bound(tokens, end, {}, &NormalToken::end);
-    if (last == tokens.begin() || std::prev(last) < first) return anchor;
-    --last;
-    bool bounded = (first->begin == begin || data_.text[begin] == '(') && (last->end == end || data_.text[end - 1] == ')');
-    if (!bounded) return anchor;
-    anchor.whole = false;
-    anchor.begin = begin - at.begin;
-    anchor.end = end - at.begin;
-    anchor.first = static_cast<std::uint32_t>(first - tokens.begin());
-    anchor.last = static_cast<std::uint32_t>(last - tokens.begin());
-    return anchor;
-  }
-
-  // The statement of a line; among several on it, the first that fits the role.
-  Anchor bind_line(const Fact& fact) {
-    const Run run = on_line(data_, fact.range.begin.line);
-    Anchor chosen;
-    for (std::uint32_t index = run.end; index-- > run.begin;) {
-      const bool fit = fits_line(fact.role, index) && in_function(fact, index, nested_scopes());
-      if (fit || !chosen.confirmed) chosen = {.statement = index, .confirmed = fit};
-    }
-    return chosen;
-  }
-
-  static bool fits(Role role, const Expression& found, const Statement& at) {
-    switch (role) {
-      case Role::definition:
-        return found.call || found.assignment || found.statement;
-      case Role::constructor:
-      case Role::call:
-        return found.call;
-      case Role::class_line:
-        return at.kind == StatementKind::type;
-      case Role::stage:
-        return found.call || found.loop || found.context || found.statement || at.kind == StatementKind::loop;
-      case Role::line:
-        return true;
-    }
-    return false;
-  }
-
-  bool fits_line(Role role, std::uint32_t index) const {
-    const Statement& at = statement(index);
-    if (role == Role::class_line) return at.kind == StatementKind::type;
-    if (role == Role::line || (role == Role::stage && at.kind == StatementKind::loop)) return true;
-    if (syntax_.has_call(index)) return true;
-    return role == Role::definition && at.kind == StatementKind::simple && syntax_.expression_at(index, at.begin, at.end).assignment;
-  }
-
-  // Without columns any lambda or comprehension of the line may be meant.
-  static const std::vector<std::string>& nested_scopes() {
-    static const std::vector<std::string> any{"<lambda>",  "<listcomp>", "<genexpr>",  "<dictcomp>",
-                                              "<setcomp>", "<lambda>",   "<listcomp>", "<genexpr>"};
-    return any;
-  }
-
-  bool in_function(const Fact& fact, std::uint32_t index, const std::vector<std::string>& scopes) const {
-    if (fact.function.empty()) return true;
-    const Statement& at = statement(index);
-    if (names(fact.function, qualified_name(data_.outline, data_.text, at.scope), scopes)) return true;
-    // A class or function may be named by itself: its own line belongs to both.
-    bool scope = at.kind == StatementKind::type || at.kind == StatementKind::function;
-    return scope && names(fact.function, qualified_name(data_.outline, data_.text, index), {});
-  }
-
-  const Tree::Data& data_;
-  Syntax syntax_;
-  std::map<Key, Anchor> known_;
-};
-
 // Puts anchors of an executed text into the current one.
 class Placer {
  public:
   Placer(const Tree::Data& executed, const Tree::Data& current) : old_(executed), now_(current), matches_(match(executed, current)) {}
 
   Anchors::Placement place(std::uint32_t index, const Anchor& anchor) {
-    Anchors::Placement placed{.fact = index, .state = State::orphan, .confirmed = false, .range = {}, .statement = {}};
+    Anchors::Placement placed{.fact = index, .state = State::orphan, .exact = false, .range = {}, .statement = {}};
     if (anchor.statement == kNoStatement || matches_[anchor.statement].to == kNoStatement) return placed;
     const Match& match = matches_[anchor.statement];
     const Statement& was = old_.outline.statements[anchor.statement];
     const Statement& is = now_.outline.statements[match.to];
     placed.state = state(match, was, is);
     placed.statement = placed.range = range_of(now_.outline, is);
-    placed.confirmed = anchor.confirmed;
     if (anchor.whole) {
-      placed.confirmed = placed.confirmed && (match.same || was.kind == is.kind);
-    } else if (std::optional<Range> inner = expression(anchor, match, was, is)) {
+      placed.exact = match.same || was.kind == is.kind;
+    } else if (const std::optional<Range> inner = expression(anchor, match, was, is)) {
       placed.range = *inner;
-    } else {
-      placed.confirmed = false;
+      placed.exact = true;
     }
     return placed;
   }
@@ -294,11 +134,7 @@ std::string_view name(State state) {
 }
 
 Anchors Anchors::bind(const Tree& executed, std::span<const Fact> facts) {
-  Binder binder(executed, facts);
-  std::vector<Anchor> anchors;
-  anchors.reserve(facts.size());
-  for (const Fact& fact : facts) anchors.push_back(binder.bind(fact));
-  return Anchors(std::make_shared<const Data>(Data{{facts.begin(), facts.end()}, std::move(anchors), executed}));
+  return Anchors(std::make_shared<const Data>(Data{{facts.begin(), facts.end()}, bind_facts(executed.data(), facts), executed}));
 }
 
 std::vector<Anchors::Placement> Anchors::place(const Tree& current) const {
@@ -307,6 +143,14 @@ std::vector<Anchors::Placement> Anchors::place(const Tree& current) const {
   placements.reserve(data_->anchors.size());
   for (std::uint32_t i = 0; i < data_->anchors.size(); ++i) placements.push_back(placer.place(i, data_->anchors[i]));
   return placements;
+}
+
+std::vector<bool> Anchors::confirm(std::span<const Placement> placements) const {
+  const std::vector<bool> fits = borne_out(data_->executed.data(), data_->facts, data_->anchors);
+  std::vector<bool> confirmed;
+  confirmed.reserve(placements.size());
+  for (const Placement& placed : placements) confirmed.push_back(placed.exact && fits[placed.fact]);
+  return confirmed;
 }
 
 std::span<const Fact> Anchors::facts() const {

@@ -71,8 +71,6 @@ class Tree {
   std::shared_ptr<const Data> data_;
 };
 
-struct Anchor;  // bound syntax; see anchors.cpp
-
 // Facts of one file bound to the syntax of its executed text.
 class Anchors {
  public:
@@ -82,13 +80,17 @@ class Anchors {
   struct Placement {
     std::uint32_t fact = 0;  // index into facts()
     State state = State::orphan;
-    bool confirmed = false;  // the syntax at the place fits the role (a call, an assignment, a class, a loop…)
-    Range range;             // the expression, call or class header; meaningless for orphan
-    Range statement;         // the whole (simple) statement or the header of a compound one; its last line carries the hint
+    bool exact = false;  // the expression itself was found, in a statement of the same kind
+    Range range;         // the expression, call or class header; meaningless for orphan
+    Range statement;     // the whole (simple) statement or the header of a compound one; its last line carries the hint
   };
 
   // One placement per fact, in the order of facts().
   std::vector<Placement> place(const Tree& current) const;
+
+  // By placement: it is exact, and the executed syntax bears its fact out (a call, an assignment, a class, a loop of that function). Parses
+  // all statements with facts.
+  std::vector<bool> confirm(std::span<const Placement> placements) const;
 
   std::span<const Fact> facts() const;
 

@@ -64,6 +64,8 @@ std::string_view how(const features::FileView& view, const features::Meaning& me
 
 json anchors_json(const features::FileView& view) {
   json anchors = json::array();
+  if (!view.facts) return anchors;
+  const std::vector<bool> confirmed = view.facts->anchors.confirm(view.placements);
   for (std::size_t fact = 0; fact < view.placements.size(); ++fact) {
     const Role role = view.facts->anchors.facts()[fact].role;
     if (role == Role::line) continue;
@@ -77,7 +79,7 @@ json anchors_json(const features::FileView& view) {
                        {"role", source::name(role)},
                        {"modules", std::move(modules)},
                        {"state", source::name(placement.state)},
-                       {"confirmed", placement.confirmed},
+                       {"confirmed", static_cast<bool>(confirmed[fact])},
                        {"how", how(view, view.facts->meanings[fact])}});
   }
   return anchors;

@@ -50,6 +50,7 @@ struct Fixture {
   Anchors anchors = Anchors::bind(executed, facts);
 
   std::vector<Anchors::Placement> place(const std::string& now) const { return anchors.place(Tree::parse(now)); }
+  bool confirms(const Anchors::Placement& placed) const { return anchors.confirm(std::span(&placed, 1)).front(); }
 };
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
@@ -62,6 +63,12 @@ std::vector<std::string> states(const std::vector<Anchors::Placement>& placement
   std::vector<std::string> names;
   for (const auto& placed : placements) names.emplace_back(name(placed.state));
   return names;
+}
+
+// Where it was seen.
+bool is_confirmed(const Tree& executed, const Fact& fact) {
+  const Anchors anchors = Anchors::bind(executed, std::span(&fact, 1));
+  return anchors.confirm(anchors.place(executed)).front();
 }
 
 std::vector<std::string> all(const std::string& state) {
@@ -77,7 +84,7 @@ TEST_CASE("Facts of an unchanged text are fresh, confirmed and at their own rang
   for (const auto& placed : placements) {
     CAPTURE(placed.fact);
     CHECK(placed.state == State::fresh);
-    CHECK(placed.confirmed);
+    CHECK(model.confirms(placed));
     CHECK(placed.range == model.facts[placed.fact].range);
   }
   CHECK(slice(model.text.text, placements[8].statement) == "for batch in loader():");
@@ -122,7 +129,7 @@ TEST_CASE("Formatting does not make a statement stale") {
   for (const auto& placed : placements) {
     CAPTURE(placed.fact);
     CHECK((placed.state == State::fresh || placed.state == State::moved));
-    CHECK(placed.confirmed);
+    CHECK(model.confirms(placed));
   }
   CHECK(slice(now, placements[1].range).starts_with("nn.Conv2d("));
   CHECK(slice(now, placements[1].range).ends_with(",\n        )"));
@@ -140,7 +147,7 @@ TEST_CASE("An expression keeps its parentheses together when a formatter adds or
   CHECK(placed[0].state == State::fresh);
   CHECK(slice(now, placed[0].range) == "f(a)(b)\n    + (g(c, (d if e else h)))");
   CHECK(placed[1].state == State::fresh);
-  CHECK(placed[1].confirmed);
+  CHECK(anchors.confirm(placed)[1]);
   CHECK(slice(now, placed[1].range) == "g(c, (d if e else h))");
 }
 
@@ -257,7 +264,7 @@ TEST_CASE("A fact that the syntax does not bear out is not confirmed") {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     CAPTURE(i);
     Tree tree = Tree::parse(text.text);
-    CHECK(Anchors::bind(tree, std::span(&cases[i].fact, 1)).place(tree)[0].confirmed == cases[i].confirmed);
+    CHECK(is_confirmed(tree, cases[i].fact) == cases[i].confirmed);
   }
   Fact nowhere{.role = Role::call, .range = {{99, 0}, {99, 4}}, .has_columns = true, .function = "A.f"};
   Tree tree = Tree::parse(text.text);
@@ -287,7 +294,7 @@ TEST_CASE("Line ends, marks and characters of every kind") {
     Anchors anchors = Anchors::bind(executed, std::span(&fact, 1));
     auto same = anchors.place(executed)[0];
     CHECK(same.state == State::fresh);
-    CHECK(same.confirmed);
+    CHECK(is_confirmed(executed, fact));
     CHECK(same.range == fact.range);
     std::string below = "import os" +
                         std::string(each.text.find('\r') == std::string::npos   ? "\n"
@@ -306,7 +313,7 @@ TEST_CASE("Columns of the first line do not count a byte order mark, as in Pytho
   Fact fact = fact_at(text, 0, "f(1)", Role::call, "<module>");
   Tree tree = Tree::parse("\xEF\xBB\xBF" + text.text);
   auto placed = Anchors::bind(tree, std::span(&fact, 1)).place(tree)[0];
-  CHECK(placed.confirmed);
+  CHECK(is_confirmed(tree, fact));
   CHECK(placed.state == State::fresh);
 }
 
@@ -331,7 +338,7 @@ TEST_CASE("Empty and hostile texts have no anchors and do no harm") {
         std::string("'''"), std::string("\\"), std::string("@"), std::string("def"), std::string("\xff\xfe\x80")}) {
     Tree tree = Tree::parse(text);
     Fact fact{.role = Role::call, .range = {{0, 0}, {0, 3}}, .has_columns = true, .function = "f"};
-    CHECK_FALSE(Anchors::bind(tree, std::span(&fact, 1)).place(tree)[0].confirmed);
+    CHECK_FALSE(is_confirmed(tree, fact));
     Fixture model;
     CHECK(states(model.place(text)) == all("orphan"));
   }

@@ -81,9 +81,12 @@ std::string place_name(const json& file, const Fact& fact) {
 // Facts whose confirmation is not `expected`, or that are not at their own range.
 std::vector<std::string> wrong(const json& file, const Tree& tree, const std::vector<Fact>& facts, bool expected) {
   std::vector<std::string> found;
-  for (const auto& placed : Anchors::bind(tree, facts).place(tree)) {
+  const Anchors anchors = Anchors::bind(tree, facts);
+  const auto placements = anchors.place(tree);
+  const std::vector<bool> confirmed = anchors.confirm(placements);
+  for (const auto& placed : placements) {
     const Fact& fact = facts[placed.fact];
-    bool right = placed.confirmed == expected && (!expected || (placed.state == State::fresh && placed.range == fact.range));
+    bool right = confirmed[placed.fact] == expected && (!expected || (placed.state == State::fresh && placed.range == fact.range));
     if (!right) found.push_back(place_name(file, fact));
   }
   return found;
