@@ -65,8 +65,10 @@ Message decode(std::string_view text) {
   return Notification{method->get<std::string>(), std::move(arguments)};
 }
 
-std::string encode_response(const Json& id, const Answer& answer) {
+std::string encode_response(const Json& id, const Outcome& outcome) {
   const std::string head = R"({"jsonrpc":"2.0","id":)" + dump_json(id);
+  if (const auto* written = std::get_if<Written>(&outcome)) return head + R"(,"result":)" + written->json + "}";
+  const Answer& answer = std::get<Answer>(outcome);
   if (answer) return head + R"(,"result":)" + dump_json(*answer) + "}";
   Json error{{"code", static_cast<int>(answer.error().code)}, {"message", answer.error().message}};
   if (!answer.error().data.is_null()) error["data"] = answer.error().data;
@@ -91,7 +93,15 @@ Reply::~Reply() {
 }
 
 void Reply::operator()(Answer answer) {
-  if (auto sink = std::exchange(sink_, nullptr)) sink(std::move(answer));
+  send(std::move(answer));
+}
+
+void Reply::operator()(Written result) {
+  send(std::move(result));
+}
+
+void Reply::send(Outcome outcome) {
+  if (auto sink = std::exchange(sink_, nullptr)) sink(std::move(outcome));
 }
 
 }  // namespace hotlens::protocol

@@ -34,6 +34,13 @@ struct RpcError {
 
 using Answer = std::expected<Json, RpcError>;
 
+// A result that is JSON text already: large ones are written as they are made, without a tree of them in memory.
+struct Written {
+  explicit Written(std::string text) : json(std::move(text)) {}
+  std::string json;
+};
+using Outcome = std::variant<Answer, Written>;
+
 struct Request {
   Json id;  // integer or string, echoed with its type
   std::string method;
@@ -60,7 +67,7 @@ using Message = std::variant<Request, Notification, Response, Rejected>;
 Message decode(std::string_view body);
 
 // Bodies, without the frame.
-std::string encode_response(const Json& id, const Answer& answer);
+std::string encode_response(const Json& id, const Outcome& outcome);
 std::string encode_request(const Json& id, std::string_view method, const Json& params);
 std::string encode_notification(std::string_view method, const Json& params);
 
@@ -72,7 +79,7 @@ void put(Json& object, const char* key, const T& optional) {
 
 class Reply {
  public:
-  using Sink = std::move_only_function<void(Answer)>;
+  using Sink = std::move_only_function<void(Outcome)>;
 
   explicit Reply(Sink sink) : sink_(std::move(sink)) {}
   Reply(Reply&& other) noexcept : sink_(std::exchange(other.sink_, nullptr)) {}
@@ -80,9 +87,12 @@ class Reply {
   ~Reply();
 
   void operator()(Answer answer);  // later calls are ignored
+  void operator()(Written result);
   bool answered() const { return !sink_; }
 
  private:
+  void send(Outcome outcome);
+
   Sink sink_;
 };
 

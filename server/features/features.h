@@ -31,6 +31,8 @@ struct Options {
 // The profile's facts of one file, bound to the text that was executed. Heavy (parses): build off the main strand with bind().
 struct FileFacts;
 
+class HintMemory;
+
 // Null when the profile says nothing about the file at `path`, or kept no copy of it: facts are bound to the text that was executed, never
 // to another one. Reads that copy; blocks on I/O. `opened` is the text as it is now, or null: where it is the executed one still, it is not
 // parsed again, and a file that did not run has the facts of classes that it took over from one that did
@@ -89,8 +91,9 @@ struct Action {
   std::optional<std::string> disabled;  // the reason
 };
 
-// Sorted by line, one per line.
+// Sorted by line, one per line. `memory` (hint_memory.h) is what was said of an earlier text of the same document.
 std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Options& options);
+std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Options& options, HintMemory& memory);
 std::optional<Hover> hover(const FileView& view, source::Position at, const Options& options);
 std::vector<Lens> code_lenses(const FileView& view, const Options& options);
 std::vector<Action> code_actions(const FileView& view, LineRange lines, const Options& options);

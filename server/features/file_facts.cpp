@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <string_view>
 #include <tuple>
 
 #include "annotator/source/moved_classes.h"
@@ -28,7 +29,7 @@ source::Fact fact_at(Role role, const Site& site) {
 class SiteTable {
  public:
   void add(Role role, const Site& site, ModuleId module) {
-    auto key = std::tuple(role, site.line, site.column.value_or(0), site.end_line, site.end_column.value_or(0), site.function);
+    const Key key{role, site.line, site.column.value_or(0), site.end_line, site.end_column.value_or(0), site.function};
     auto [known, inserted] = rows_.try_emplace(key, out_.facts.size());
     if (inserted) {
       out_.facts.push_back(fact_at(role, site));
@@ -46,7 +47,9 @@ class SiteTable {
   }
 
  private:
-  std::map<std::tuple<Role, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::string>, std::size_t> rows_;
+  using Key = std::tuple<Role, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::string_view>;  // a view of the profile's
+
+  std::map<Key, std::size_t> rows_;
   Collected out_;
 };
 

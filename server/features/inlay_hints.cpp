@@ -7,6 +7,7 @@
 #include "server/features/describe.h"
 #include "server/features/features.h"
 #include "server/features/format.h"
+#include "server/features/hint_memory.h"
 #include "server/features/line_parts.h"
 #include "server/features/line_summary.h"
 
@@ -85,25 +86,58 @@ std::string part_tooltip(const FileView& view, const LinePart& part, const Optio
 }
 
 // "1.2+0.8 ms 24% ×6": a number per call, left to right; empty when that does not fit.
-std::vector<LabelPart> parted_label(const FileView& view, const LineSummary& summary, double share, const Options& options) {
+std::vector<PieceWords> parted_label(const FileView& view, const LineSummary& summary, double share, const Options& options) {
   const std::vector<LinePart> parts = parts_of(view, summary, summary.facts);
   if (parts.empty()) return {};
   const Unit unit = unit_of(std::ranges::max(parts, {}, &LinePart::value).value);
   std::string numbers;
-  std::vector<LabelPart> pieces;
+  std::vector<PieceWords> pieces;
   for (const LinePart& part : parts) {
     const std::string text = (pieces.empty() ? mark(summary.state) : "+") + number(part.value, unit);
     numbers += text;
-    pieces.push_back({.text = text, .tooltip = part_tooltip(view, part, options), .definition = definition_of(view, part.modules)});
+    pieces.push_back({.text = text, .tooltip = part_tooltip(view, part, options), .modules = part.modules});
   }
   const std::string percent = " " + format_share(share);
   const std::string times = summary.times > 1 ? fmt::format(" ×{}", summary.times) : "";
   for (const std::string& tail : {std::string(unit.name) + percent + times, std::string(unit.name) + percent, std::string(unit.name)}) {
     if (characters(numbers) + characters(tail) > kLabelLimit) continue;
-    pieces.push_back({.text = tail, .tooltip = "", .definition = std::nullopt});
+    pieces.push_back({.text = tail, .tooltip = "", .modules = {}});
     return pieces;
   }
   return {};
+}
+
+LineWords words_of(const FileView& view, const LineSummary& summary, const Options& options) {
+  const double part = share(summary, *view.profile);
+  const bool shown = part >= options.min_share && summary.value > Ns{};
+  if (!shown && !is_counted_elsewhere(summary)) return {};
+  LineWords words{.label = shown ? label(summary, part) : elsewhere_label(summary),
+                  .tooltip = options.tooltips ? describe(summary, *view.profile, options) : "",
+                  .pieces = parted_label(view, summary, part, options)};
+  if (words.pieces.empty()) return words;
+  words.label.clear();
+  for (const PieceWords& piece : words.pieces) words.label += piece.text;
+  return words;
+}
+
+// An edited statement may have its calls in another order.
+bool can_be_kept(const LineSummary& summary) {
+  return summary.state != source::State::edited && !is_counted_elsewhere(summary);
+}
+
+LineWords words_of(const FileView& view, const LineFacts& line, const Options& options, HintMemory& memory) {
+  if (const LineWords* known = memory.find(view, line.facts)) return *known;
+  const LineSummary summary = summarize_line(view, line);
+  LineWords words = words_of(view, summary, options);
+  return can_be_kept(summary) ? memory.keep(view, line.facts, std::move(words)) : words;
+}
+
+Hint hint_of(const FileView& view, source::Position at, LineWords words) {
+  Hint hint{.at = at, .label = std::move(words.label), .tooltip = std::move(words.tooltip)};
+  for (PieceWords& piece : words.pieces) {
+    hint.parts.push_back({std::move(piece.text), std::move(piece.tooltip), definition_of(view, piece.modules)});
+  }
+  return hint;
 }
 
 // The byte length of every line up to `last`, line ends left out: one pass, lines end at '\n' as in the syntax tree.
@@ -121,27 +155,23 @@ std::vector<std::uint32_t> line_lengths(std::string_view text, std::uint32_t las
 
 }  // namespace
 
-std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Options& options) {
-  const std::vector<LineSummary> summaries = summarize(view, lines);
-  if (summaries.empty()) return {};
-  const std::vector<std::uint32_t> lengths = line_lengths(view.tree.text(), summaries.back().line);
+std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Options& options, HintMemory& memory) {
+  memory.use_for(view.facts, options);
+  const std::vector<LineFacts> placed = facts_by_line(view, lines);
+  if (placed.empty()) return {};
+  const std::vector<std::uint32_t> lengths = line_lengths(view.tree.text(), placed.back().line);
   std::vector<Hint> hints;
-  for (const LineSummary& summary : summaries) {
-    const double part = share(summary, *view.profile);
-    if (summary.line >= lengths.size()) continue;
-    const bool shown = part >= options.min_share && summary.value > Ns{};
-    if (!shown && !is_counted_elsewhere(summary)) continue;
-    Hint hint{.at = {summary.line, lengths[summary.line]},
-              .label = shown ? label(summary, part) : elsewhere_label(summary),
-              .tooltip = options.tooltips ? describe(summary, *view.profile, options) : "",
-              .parts = parted_label(view, summary, part, options)};
-    if (!hint.parts.empty()) {
-      hint.label.clear();
-      for (const LabelPart& piece : hint.parts) hint.label += piece.text;
-    }
-    hints.push_back(std::move(hint));
+  for (const LineFacts& line : placed) {
+    if (line.line >= lengths.size()) break;
+    LineWords words = words_of(view, line, options, memory);
+    if (!words.label.empty()) hints.push_back(hint_of(view, {line.line, lengths[line.line]}, std::move(words)));
   }
   return hints;
+}
+
+std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Options& options) {
+  HintMemory nothing;
+  return inlay_hints(view, lines, options, nothing);
 }
 
 }  // namespace hotlens::features

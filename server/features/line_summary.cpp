@@ -239,21 +239,32 @@ LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_
   return summary;
 }
 
-std::vector<LineSummary> summarize(const FileView& view, LineRange lines) {
+std::vector<LineFacts> facts_by_line(const FileView& view, LineRange lines) {
   if (!view.facts || !view.profile) return {};
-  std::map<std::uint32_t, std::vector<std::uint32_t>> by_line;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> placed;  // line and fact
   for (std::uint32_t fact = 0; fact < view.placements.size(); ++fact) {
     const auto& placement = view.placements[fact];
     const std::uint32_t line = placement.range.begin.line;
-    if (placement.state == source::State::orphan || line < lines.begin || line >= lines.end) continue;
-    by_line[line].push_back(fact);
+    if (placement.state != source::State::orphan && line >= lines.begin && line < lines.end) placed.emplace_back(line, fact);
   }
+  std::ranges::sort(placed);
+  std::vector<LineFacts> out;
+  for (const auto& [line, fact] : placed) {
+    if (out.empty() || out.back().line != line) out.push_back({.line = line, .facts = {}});
+    out.back().facts.push_back(fact);
+  }
+  return out;
+}
+
+LineSummary summarize_line(const FileView& view, const LineFacts& line) {
+  LineSummary summary = summarize_facts(view, line.facts);
+  summary.facts = line.facts;
+  return summary;
+}
+
+std::vector<LineSummary> summarize(const FileView& view, LineRange lines) {
   std::vector<LineSummary> out;
-  out.reserve(by_line.size());
-  for (auto& [line, facts] : by_line) {
-    out.push_back(summarize_facts(view, facts));
-    out.back().facts = std::move(facts);
-  }
+  for (const LineFacts& line : facts_by_line(view, lines)) out.push_back(summarize_line(view, line));
   return out;
 }
 

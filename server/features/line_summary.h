@@ -44,7 +44,17 @@ struct LineSummary {
 bool is_counted_elsewhere(const LineSummary& summary);
 double share(const LineSummary& summary, const profile::Profile& profile);  // of the step's wall time
 
-// Sorted by line, one per line; only lines in `lines`. Orphans are left out.
+// The facts that stand on one line: indices into view.placements, increasing.
+struct LineFacts {
+  std::uint32_t line = 0;
+  std::vector<std::uint32_t> facts;
+};
+// Sorted by line; only lines in `lines` that have facts. Orphans are left out.
+std::vector<LineFacts> facts_by_line(const FileView& view, LineRange lines);
+
+LineSummary summarize_line(const FileView& view, const LineFacts& line);
+
+// All lines of facts_by_line().
 std::vector<LineSummary> summarize(const FileView& view, LineRange lines);
 
 // The summary of exactly the facts given (indices into view.placements), for a hover on one of several calls of a line.

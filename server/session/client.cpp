@@ -10,8 +10,8 @@ constexpr std::size_t kMaxPending = 100;
 
 }  // namespace
 
-void Client::respond(const protocol::Json& id, const protocol::Answer& answer) {
-  send_(protocol::encode_response(id, answer), Output::Weight::needed);
+void Client::respond(const protocol::Json& id, const protocol::Outcome& outcome) {
+  send_(protocol::encode_response(id, outcome), Output::Weight::needed);
 }
 
 void Client::notify(std::string_view method, const protocol::Json& params, Output::Weight weight) {

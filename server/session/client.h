@@ -23,7 +23,7 @@ class Client {
 
   explicit Client(Send send) : send_(std::move(send)) {}
 
-  void respond(const protocol::Json& id, const protocol::Answer& answer);
+  void respond(const protocol::Json& id, const protocol::Outcome& outcome);
   void notify(std::string_view method, const protocol::Json& params, Output::Weight weight = Output::Weight::needed);
   void request(std::string_view method, const protocol::Json& params, Then then = nullptr);
   void on_response(protocol::Response response);  // unknown ids are ignored

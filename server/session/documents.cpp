@@ -58,7 +58,7 @@ const features::FileView& Document::view() const {
 
 const std::vector<features::Hint>& Document::hints(features::LineRange lines, const features::Options& options) const {
   if (!hints_ || hints_->lines != lines || hints_->options != options)
-    hints_ = {lines, options, features::inlay_hints(view(), lines, options)};
+    hints_ = {lines, options, features::inlay_hints(view(), lines, options, said_)};
   return hints_->hints;
 }
 

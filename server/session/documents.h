@@ -14,6 +14,7 @@
 
 #include "protocol/text.h"
 #include "server/features/features.h"
+#include "server/features/hint_memory.h"
 
 namespace hotlens::session {
 
@@ -70,6 +71,7 @@ class Document {
     std::vector<features::Hint> hints;
   };
   mutable std::optional<Hints> hints_;              // of view_
+  mutable features::HintMemory said_;               // of earlier texts, too
   mutable std::optional<features::FileView> view_;  // of text_ and binding_
 };
 

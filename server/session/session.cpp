@@ -119,7 +119,7 @@ void Session::handle(protocol::Request request, bool cancelled) {
   if (handler == requests().end()) return refuse(Code::method_not_found, "no such method: " + request.method);
   if (cancelled) return refuse(Code::request_cancelled, "cancelled");
 
-  Reply reply([this, id = request.id](const Answer& answer) { client_.respond(id, answer); });
+  Reply reply([this, id = request.id](const protocol::Outcome& outcome) { client_.respond(id, outcome); });
   current_request_ = request.id;
   try {
     handler->second(*this, request.params, std::move(reply));

@@ -89,11 +89,13 @@ class Session {
   Answer code_actions(const Json& params);
   // `own`: for clients that draw themselves; labels are plain text and tooltips complete.
   enum class HintForm { own, eager, lazy };
-  Json hints_of(const Document& document, const std::optional<protocol::Range>& range, HintForm form) const;
+  // The list as JSON text.
+  std::string hints_of(const Document& document, const std::optional<protocol::Range>& range, HintForm form) const;
   Document* readable(const protocol::Reader& params);  // null: not open, not ours, or out of step
   features::Options options() const;
   bool waits_for_first_hints(const Document& document) const;
-  void when_hints_known(const std::string& uri, std::function<Json(Document*)> make, Reply reply);
+  // `make` gives the result as JSON text.
+  void when_hints_known(const std::string& uri, std::function<std::string(Document*)> make, Reply reply);
   void answer_waiting();
 
   // Profiles.
@@ -153,7 +155,7 @@ class Session {
   };
   struct Waiting {
     std::string uri;
-    std::function<Json(Document*)> make;
+    std::function<std::string(Document*)> make;
     Reply reply;
     Loop::Timer limit;
   };

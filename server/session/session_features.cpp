@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "server/session/convert.h"
+#include "server/session/hint_writer.h"
 #include "server/session/session.h"
 
 namespace hotlens::session {
@@ -22,22 +23,6 @@ bool wanted(const std::string& kind, const std::vector<std::string>& only) {
   return only.empty() || std::ranges::any_of(only, [&](const std::string& prefix) {
            return prefix.empty() || kind == prefix || kind.starts_with(prefix + ".");
          });
-}
-
-// The label of a line with several calls: each part has its own tooltip and definition.
-Json parts_json(const features::Hint& hint, const std::string& uri, const Places& places, bool markdown) {
-  Json parts = Json::array();
-  for (const features::LabelPart& part : hint.parts) {
-    Json one = Json::object();
-    one["value"] = part.text;
-    if (!part.tooltip.empty()) one["tooltip"] = markup(part.tooltip, markdown);
-    if (part.definition) {
-      const protocol::Position at = places.to_client(*part.definition);
-      one["location"] = {{"uri", uri}, {"range", to_json(protocol::Range{at, at})}};
-    }
-    parts.push_back(std::move(one));
-  }
-  return parts;
 }
 
 Json command_json(const std::string& title, const std::string& command, const std::string& uri) {
@@ -61,27 +46,24 @@ Document* Session::readable(const Reader& params) {
   return document != nullptr && document->in_step() ? document : nullptr;
 }
 
-Json Session::hints_of(const Document& document, const std::optional<protocol::Range>& range, HintForm form) const {
-  const bool lazy = form == HintForm::lazy;
-  Json list = Json::array();
-  if (!settings_.hints_enabled) return list;
+std::string Session::hints_of(const Document& document, const std::optional<protocol::Range>& range, HintForm form) const {
+  if (!settings_.hints_enabled) return "[]";
   const Places places(document.text(), document.lines(), client_.can.encoding);
   features::Options how = options();
-  how.tooltips = !lazy;
+  how.tooltips = form != HintForm::lazy;
+  HintWriter writer(document.uri(), places, how.markdown);
   const features::LineRange lines = range ? lines_of(places, *range) : features::LineRange{};
   for (const features::Hint& hint : document.hints(lines, how)) {
     const protocol::Position at = places.to_client(hint.at);
     if (range && (at < range->start || range->end < at)) continue;
-    Json one{{"position", to_json(at)}, {"label", hint.label}, {"paddingLeft", true}};
-    if (form != HintForm::own && !hint.parts.empty()) one["label"] = parts_json(hint, document.uri(), places, how.markdown);
-    if (lazy) {
-      one["data"] = Json::array({document.serial(), document.version()});
+    writer.begin(hint, at, form != HintForm::own);
+    if (form == HintForm::lazy) {
+      writer.origin(document.serial(), document.version());
     } else if (!hint.tooltip.empty()) {
-      one["tooltip"] = markup(hint.tooltip + timeline_offer(document, {at.line, 0}), how.markdown);
+      writer.tooltip(hint.tooltip + timeline_offer(document, {at.line, 0}));
     }
-    list.push_back(std::move(one));
   }
-  return list;
+  return std::move(writer).take();
 }
 
 void Session::inlay_hints(const Json& params, Reply reply) {
@@ -91,7 +73,7 @@ void Session::inlay_hints(const Json& params, Reply reply) {
   if (auto error = reader.error()) return reply(std::unexpected(*error));
   const HintForm form = client_.can.hint_lazy_tooltip ? HintForm::lazy : HintForm::eager;
   when_hints_known(
-      uri, [this, range, form](Document* document) { return document != nullptr ? hints_of(*document, range, form) : Json(); },
+      uri, [this, range, form](Document* document) { return document != nullptr ? hints_of(*document, range, form) : "null"; },
       std::move(reply));
 }
 
@@ -101,9 +83,9 @@ void Session::own_hints(const Json& params, Reply reply) {
   const auto wanted_range = reader.maybe("range");
   const std::optional<protocol::Range> range = wanted_range ? std::optional(read_range(*wanted_range)) : std::nullopt;
   if (auto error = reader.error()) return reply(std::unexpected(*error));
-  const auto make = [this, range](Document* document) -> Json {
-    if (document == nullptr) return nullptr;
-    return {{"version", document->version()}, {"hints", hints_of(*document, range, HintForm::own)}};
+  const auto make = [this, range](Document* document) -> std::string {
+    if (document == nullptr) return "null";
+    return R"({"version":)" + std::to_string(document->version()) + R"(,"hints":)" + hints_of(*document, range, HintForm::own) + "}";
   };
   when_hints_known(uri, make, std::move(reply));
 }
@@ -114,13 +96,13 @@ bool Session::waits_for_first_hints(const Document& document) const {
   return !told_later && profiles_started_ && (!document.bound() || !store_.known() || binding_ > 0) && document.profile() == nullptr;
 }
 
-void Session::when_hints_known(const std::string& uri, std::function<Json(Document*)> make, Reply reply) {
+void Session::when_hints_known(const std::string& uri, std::function<std::string(Document*)> make, Reply reply) {
   Document* document = documents_.find(uri);
   if (document != nullptr && !document->in_step()) document = nullptr;
-  if (document == nullptr || !waits_for_first_hints(*document)) return reply(make(document));
+  if (document == nullptr || !waits_for_first_hints(*document)) return reply(protocol::Written(make(document)));
   const std::int64_t key = next_waiting_++;
   Loop::Timer limit = loop_.after(kFirstHintsLimit, [this, key] {
-    if (auto late = waiting_.extract(key)) late.mapped().reply(late.mapped().make(documents_.find(late.mapped().uri)));
+    if (auto late = waiting_.extract(key)) late.mapped().reply(protocol::Written(late.mapped().make(documents_.find(late.mapped().uri))));
   });
   waiting_ids_[current_request_] = key;
   waiting_.emplace(key, Waiting{uri, std::move(make), std::move(reply), std::move(limit)});
@@ -132,7 +114,7 @@ void Session::answer_waiting() {
     if (document != nullptr && document->in_step() && waits_for_first_hints(*document)) {
       waiting_.emplace(key, std::move(one));
     } else {
-      one.reply(one.make(document != nullptr && document->in_step() ? document : nullptr));
+      one.reply(protocol::Written(one.make(document != nullptr && document->in_step() ? document : nullptr)));
     }
   }
   std::erase_if(waiting_ids_, [&](const auto& entry) { return !waiting_.contains(entry.second); });

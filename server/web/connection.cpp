@@ -83,8 +83,8 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
     if (auto* request = std::get_if<protocol::Request>(&message)) {
       ++waiting_;
       protocol::Json id = request->id;
-      protocol::Reply reply([self = shared_from_this(), id = std::move(id)](const protocol::Answer& answer) {
-        auto text = std::make_shared<const std::string>(protocol::encode_response(id, answer));
+      protocol::Reply reply([self = shared_from_this(), id = std::move(id)](const protocol::Outcome& outcome) {
+        auto text = std::make_shared<const std::string>(protocol::encode_response(id, outcome));
         asio::post(self->shared_->io, [self, text = std::move(text)] { self->answered(text); });
       });
       shared_->events.handle(std::move(*request), std::move(reply));

@@ -46,18 +46,12 @@ std::string flat_script(int lines) {
 }
 
 // Facts on every line with a call in it.
-std::vector<Fact> facts_of(const std::string& text, int copies) {
+std::vector<Fact> facts_of(const std::string& text) {
   std::vector<Fact> facts;
   std::uint32_t line = 0;
   for (std::size_t at = 0; at < text.size(); ++line) {
     std::size_t end = text.find('\n', at), open = text.find('(', at);
-    for (int i = 0; i < copies && open < end; ++i) {
-      facts.push_back({.role = Role::line,
-                       .range = {{line, 0}, {line, 0}},
-                       .has_columns = false,
-                       .function = "",
-                       .key = static_cast<std::uint32_t>(i)});
-    }
+    if (open < end) facts.push_back({.role = Role::line, .range = {{line, 0}, {line, 0}}, .has_columns = false, .function = ""});
     at = end + 1;
   }
   return facts;
@@ -76,7 +70,7 @@ double thread_cpu_us() {
 void keystrokes(benchmark::State& state, const std::string& text, With with) {
   Tree tree = Tree::parse(text);
   tree.has_errors();  // parsed once, so that later parses re-use it
-  Anchors anchors = Anchors::bind(tree, facts_of(text, 1));
+  Anchors anchors = Anchors::bind(tree, facts_of(text));
   std::size_t at = text.find('\n', text.size() / 2);
   std::vector<double> times, cpu;
   std::string now = text;
@@ -133,21 +127,12 @@ void open_a_file(benchmark::State& state) {
 }
 BENCHMARK(open_a_file)->Arg(10'000)->Arg(50'000)->Unit(benchmark::kMillisecond);
 
-// 20,000 modules on 5,000 lines: the syntax included.
-void bind_facts(benchmark::State& state) {
-  std::string text = classes(10'000);
-  std::vector<Fact> facts = facts_of(text, 4);
-  for (auto _ : state) benchmark::DoNotOptimize(Anchors::bind(Tree::parse(text), facts));
-  state.counters["facts"] = static_cast<double>(facts.size());
-}
-BENCHMARK(bind_facts)->Unit(benchmark::kMillisecond);
-
 // Another branch of the file: every second class changed.
 void place_after_a_switch(benchmark::State& state) {
   std::string text = classes(10'000), other = "import torch\n\n";
   for (int i = 0; i < 500; ++i) other += i % 2 == 0 ? block(i) : block(i + 1000);
   Tree now = Tree::parse(other);
-  Anchors anchors = Anchors::bind(Tree::parse(text), facts_of(text, 1));
+  Anchors anchors = Anchors::bind(Tree::parse(text), facts_of(text));
   for (auto _ : state) benchmark::DoNotOptimize(anchors.place(now));
 }
 BENCHMARK(place_after_a_switch)->Unit(benchmark::kMillisecond);

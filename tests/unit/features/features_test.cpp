@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/features/commands.h"
+#include "server/features/hint_memory.h"
 #include "server/features/line_summary.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/features/fixture.h"
@@ -100,6 +101,36 @@ TEST_CASE("where the lines of a stage are not told apart one has the whole and t
   CHECK_THAT(other->contents, Catch::Contains("counted at line 16"));
   const FileView moved = test::open(profile, "# one more\n" + std::string(test::kModelText));
   CHECK(label_at(inlay_hints(moved, {}, {}), 17) == "→ line 17");
+}
+
+TEST_CASE("what was said of an earlier text never differs from what a fresh look says") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->stages[1].stage = profile::Stage::backward;
+  profile->stage_sites[1] = {.site = profile->stage_sites[1].site, .stage = profile::Stage::backward, .counted_at = 0};
+  const FileView first = test::open(profile);
+  const std::string text = test::kModelText;
+  const std::vector<std::string> texts{text,
+                                       "# above\n" + text,
+                                       replaced(text, "nn.LayerNorm(4)", "nn.LayerNorm(8)"),
+                                       replaced(text, "    def forward(self, x):", "    def forward(self, x, y):"),
+                                       replaced(text, "        return self.norm(x)\n", ""),
+                                       replaced(text, "self.norm(x)", "self.norm(x); self.norm(x)"),
+                                       replaced(text, "    for x in loader:", "    print()\n    for x in loader:"),
+                                       text};
+  const auto said = [](const std::vector<Hint>& hints) {
+    std::vector<std::string> lines;
+    for (const Hint& hint : hints) lines.push_back(std::to_string(hint.at.line) + " " + hint.label + "\n" + hint.tooltip);
+    return lines;
+  };
+  HintMemory memory;
+  for (const Options& options : {Options{}, Options{.min_share = 0.3, .markdown = false}}) {
+    for (const std::string& now : texts) {
+      const FileView view = features::view(first.path, source::Tree::parse(now), first.facts, profile);
+      CAPTURE(now);
+      CHECK(said(inlay_hints(view, {}, options, memory)) == said(inlay_hints(view, {}, options)));
+    }
+  }
 }
 
 TEST_CASE("a call that is not the only one of its module says how much of the module's time it has") {

@@ -84,8 +84,9 @@ TEST_CASE("answers of the client are read, results and errors alike") {
 
 TEST_CASE("a reply answers once, and by itself when it is dropped") {
   std::vector<Answer> answers;
+  const auto keep = [&](Outcome outcome) { answers.push_back(std::get<Answer>(std::move(outcome))); };
   {
-    Reply reply([&](Answer answer) { answers.push_back(std::move(answer)); });
+    Reply reply(keep);
     reply(Json(1));
     reply(Json(2));
     CHECK(reply.answered());
@@ -93,9 +94,16 @@ TEST_CASE("a reply answers once, and by itself when it is dropped") {
   REQUIRE(answers.size() == 1);
   CHECK(*answers[0] == 1);
   {
-    Reply dropped([&](Answer answer) { answers.push_back(std::move(answer)); });
+    Reply dropped(keep);
     Reply moved = std::move(dropped);
   }
   REQUIRE(answers.size() == 2);
   CHECK(answers[1].error().code == Code::internal_error);
+}
+
+TEST_CASE("a result that is written already is sent as it is") {
+  std::string sent;
+  Reply reply([&](const Outcome& outcome) { sent = encode_response("s1", outcome); });
+  reply(Written(R"([{"label":"1.2 ms"}])"));
+  CHECK(Json::parse(sent) == Json{{"jsonrpc", "2.0"}, {"id", "s1"}, {"result", {{{"label", "1.2 ms"}}}}});
 }
