@@ -44,6 +44,8 @@ inline constexpr std::string_view kTimelineBreakdown = "hotlens/timeline/breakdo
 inline constexpr std::string_view kTimelineCompare = "hotlens/timeline/compare";
 inline constexpr std::string_view kTimelineExport = "hotlens/timeline/export";
 inline constexpr std::string_view kTimelineReveal = "hotlens/timeline/reveal";
+inline constexpr std::string_view kTimelinePoint = "hotlens/timeline/point";
+inline constexpr std::string_view kTimelineHighlight = "hotlens/timeline/highlight";
 inline constexpr std::string_view kTimelineChanged = "hotlens/timeline/changed";
 inline constexpr std::string_view kTimelineSelect = "hotlens/timeline/select";
 inline constexpr std::string_view kTimelineCursor = "hotlens/timeline/cursor";
@@ -66,7 +68,7 @@ inline constexpr std::array<MessageSpec, 4> kMessages{{
 }};
 
 // Those of TIMELINE.md, where a result that is long is told in words.
-inline constexpr std::array<MessageSpec, 14> kTimelineMessages{{
+inline constexpr std::array<MessageSpec, 16> kTimelineMessages{{
     {message::kTimelineProfiles, Sender::client, Kind::request, "", "profiles current?"},
     {message::kTimelineOverview, Sender::client, Kind::request, "profile?", "profile steps representative …"},
     {message::kTimelineLevel, Sender::client, Kind::request, "profile? step? path? from? to? width unfold?", "block crumbs tracks …"},
@@ -75,9 +77,11 @@ inline constexpr std::array<MessageSpec, 14> kTimelineMessages{{
     {message::kTimelineRange, Sender::client, Kind::request, "profile? step? path? from to", "from to device tracks …"},
     {message::kTimelineSearch, Sender::client, Kind::request, "profile? step? query limit?", "matches total"},
     {message::kTimelineBreakdown, Sender::client, Kind::request, "profile? step? metric module? limit?", "rows total"},
-    {message::kTimelineCompare, Sender::client, Kind::request, "before after? module?", "rows before after"},
+    {message::kTimelineCompare, Sender::client, Kind::request, "before after? module? beforeStep? afterStep?", "rows before after"},
     {message::kTimelineExport, Sender::client, Kind::request, "profile? step? from? to?", "name text"},
     {message::kTimelineReveal, Sender::client, Kind::request, "file line column?", "shown"},
+    {message::kTimelinePoint, Sender::client, Kind::request, "lines", "shown"},
+    {message::kTimelineHighlight, Sender::server, Kind::notification, "lines", ""},
     {message::kTimelineChanged, Sender::server, Kind::notification, "current?", ""},
     {message::kTimelineSelect, Sender::server, Kind::notification, "profile step path", ""},
     {message::kTimelineCursor, Sender::client, Kind::notification, "textDocument position", ""},

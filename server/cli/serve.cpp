@@ -112,7 +112,7 @@ int serve(const ServeOptions& options) {
   Library library({.list = [named = std::move(*named)] { return profiles_from(named); }, .finish = with_lines});
   boost::asio::thread_pool workers(kWorkers);
   const auto handle = [&](protocol::Request request, protocol::Reply reply) {
-    if (request.method == "hotlens/timeline/reveal") return reply(Json{{"shown", false}});
+    if (request.method == "hotlens/timeline/reveal" || request.method == "hotlens/timeline/point") return reply(Json{{"shown", false}});
     boost::asio::post(workers, [&library, request = std::move(request), reply = std::move(reply)]() mutable {
       reply(timeline_requests::answer(library, request.method, request.params));
     });

@@ -215,4 +215,15 @@ FileView view(std::filesystem::path path, source::Tree tree, std::shared_ptr<con
           .placements = std::move(placements)};
 }
 
+std::optional<std::uint32_t> line_now(const FileView& view, std::uint32_t executed) {
+  if (!view.facts) return executed;
+  bool known = false;
+  for (const source::Anchors::Placement& placement : view.placements) {
+    if (view.facts->anchors.facts()[placement.fact].range.begin.line != executed) continue;
+    if (placement.state != source::State::orphan) return placement.range.begin.line;
+    known = true;
+  }
+  return known ? std::nullopt : std::optional(executed);
+}
+
 }  // namespace hotlens::features

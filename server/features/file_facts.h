@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,5 +40,8 @@ Collected collect(const profile::Profile& profile, profile::FileId file);
 
 // The file of the profile that `path` names (links resolved); invalid when there is none.
 profile::FileId find_file(const profile::Profile& profile, const std::filesystem::path& path);
+
+// Where a line of the executed text stands now: the line itself where nothing is known of it, nullopt where nothing fits any more.
+std::optional<std::uint32_t> line_now(const FileView& view, std::uint32_t executed);
 
 }  // namespace hotlens::features

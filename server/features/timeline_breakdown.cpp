@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <unordered_map>
 
 #include "annotator/profile/module_name.h"
@@ -213,6 +214,29 @@ std::vector<BreakdownRow> time_below(const Annotated& annotated, const Profile& 
     add_rest(Kind::earlier, "launched before the recording", shares.earlier);
   }
   sort_rows(rows);
+  return rows;
+}
+
+std::vector<StepsRow> steps_beside(const Annotated& annotated, const Profile& profile, std::size_t before, std::size_t after,
+                                   ModuleId module) {
+  std::vector<StepsRow> rows;
+  for (BreakdownRow& row : time_below(annotated, profile, after, module)) {
+    rows.push_back({.row = std::move(row), .before = std::nullopt, .after = std::nullopt});
+    rows.back().after = rows.back().row.value;
+  }
+  for (BreakdownRow& old : time_below(annotated, profile, before, module)) {
+    const auto twin = std::ranges::find_if(rows, [&](const StepsRow& each) {
+      return each.row.kind == old.kind && each.row.module == old.module && each.row.stage == old.stage;
+    });
+    const std::int64_t value = old.value;
+    if (twin != rows.end()) {
+      twin->before = value;
+    } else {
+      rows.push_back({.row = std::move(old), .before = value, .after = std::nullopt});
+    }
+  }
+  const auto difference = [](const StepsRow& row) { return std::abs(row.after.value_or(0) - row.before.value_or(0)); };
+  std::ranges::stable_sort(rows, std::ranges::greater{}, difference);
   return rows;
 }
 

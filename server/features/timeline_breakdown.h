@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,14 @@ struct BreakdownRow {
 // Largest first. `module` invalid: the roots and what belongs to no module.
 std::vector<BreakdownRow> time_below(const profile::Annotated& annotated, const profile::Profile& profile, std::size_t step,
                                      profile::ModuleId module);
+// A row of two steps beside each other.
+struct StepsRow {
+  BreakdownRow row;                           // of `after`, or of `before` where that is all there is; `value` is of the same
+  std::optional<std::int64_t> before, after;  // nanoseconds
+};
+// Each side adds up as time_below() does. Largest difference first.
+std::vector<StepsRow> steps_beside(const profile::Annotated& annotated, const profile::Profile& profile, std::size_t before,
+                                   std::size_t after, profile::ModuleId module);
 // Empty where the profile knows nothing of memory.
 std::vector<BreakdownRow> memory_below(const profile::Profile& profile, profile::ModuleId module);
 

@@ -38,10 +38,6 @@ const Session::Requests& Session::requests() {
   constexpr auto later = []<void (Session::*handler)(const Json&, Reply)>() {
     return [](Session& session, const Json& params, Reply reply) { (session.*handler)(params, std::move(reply)); };
   };
-  constexpr auto timeline = []<const std::string_view & method>() {
-    return [](Session& session, const Json& params, Reply reply) { session.timeline(method, params, std::move(reply)); };
-  };
-  namespace message = protocol::message;
   static const Requests kTable{
       {"initialize", now.operator()<&Session::initialize>()},
       {"shutdown", now.operator()<&Session::shutdown>()},
@@ -53,16 +49,6 @@ const Session::Requests& Session::requests() {
       {"workspace/executeCommand", later.operator()<&Session::execute_command>()},
       {"hotlens/hints", later.operator()<&Session::own_hints>()},
       {"hotlens/profileState", now.operator()<&Session::profile_state>()},
-      {std::string(message::kTimelineProfiles), timeline.operator()<message::kTimelineProfiles>()},
-      {std::string(message::kTimelineOverview), timeline.operator()<message::kTimelineOverview>()},
-      {std::string(message::kTimelineLevel), timeline.operator()<message::kTimelineLevel>()},
-      {std::string(message::kTimelineDetails), timeline.operator()<message::kTimelineDetails>()},
-      {std::string(message::kTimelineArrows), timeline.operator()<message::kTimelineArrows>()},
-      {std::string(message::kTimelineSearch), timeline.operator()<message::kTimelineSearch>()},
-      {std::string(message::kTimelineBreakdown), timeline.operator()<message::kTimelineBreakdown>()},
-      {std::string(message::kTimelineCompare), timeline.operator()<message::kTimelineCompare>()},
-      {std::string(message::kTimelineExport), timeline.operator()<message::kTimelineExport>()},
-      {std::string(message::kTimelineReveal), timeline.operator()<message::kTimelineReveal>()},
   };
   return kTable;
 }
@@ -116,13 +102,18 @@ void Session::handle(protocol::Request request, bool cancelled) {
   if (life_ == Life::fresh && !is_initialize) return refuse(Code::server_not_initialized, "the first request must be `initialize`");
   if (life_ == Life::running && is_initialize) return refuse(Code::invalid_request, "the server is initialized already");
   const auto handler = requests().find(request.method);
-  if (handler == requests().end()) return refuse(Code::method_not_found, "no such method: " + request.method);
+  const bool of_timeline = answers_timeline(request.method);
+  if (handler == requests().end() && !of_timeline) return refuse(Code::method_not_found, "no such method: " + request.method);
   if (cancelled) return refuse(Code::request_cancelled, "cancelled");
 
   Reply reply([this, id = request.id](const protocol::Outcome& outcome) { client_.respond(id, outcome); });
   current_request_ = request.id;
   try {
-    handler->second(*this, request.params, std::move(reply));
+    if (of_timeline) {
+      timeline(request.method, request.params, std::move(reply));
+    } else {
+      handler->second(*this, request.params, std::move(reply));
+    }
   } catch (const std::exception& bug) {
     log_.warn(request.method + ": " + bug.what());  // the reply answered InternalError when it was unwound
   }

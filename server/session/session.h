@@ -129,12 +129,15 @@ class Session {
   void run_changed();
 
   // The timeline.
+  static bool answers_timeline(std::string_view method);
   void timeline(std::string_view method, const Json& params, Reply reply);
   void answer_timeline();
   void timeline_cursor(const Json& params);
   void open_timeline(const Json& argument, Reply reply);
   void timeline_opened(Json place, bool in_browser, Reply& reply);
   void reveal(const Json& params, Reply reply);
+  void point(const Json& params, Reply reply);
+  void light(Json lines);  // in the editor, in place of those before
   bool start_web(std::string& refused);
   void update_timeline();   // what it may show
   void timeline_changed();  // a profile came or went

@@ -3,6 +3,7 @@
 
 #include "protocol/messages.h"
 #include "protocol/uri.h"
+#include "server/features/file_facts.h"
 #include "server/features/format.h"
 #include "server/features/line_summary.h"
 #include "server/features/timeline_facts.h"
@@ -24,6 +25,7 @@ using protocol::RpcError;
 
 // After this long without a request the traces that the timeline needs are dropped; the next request reads them again.
 constexpr std::chrono::minutes kForgetAfter{10};
+constexpr std::size_t kMostLit = 100;  // lines' ranges; more light nothing in particular
 
 // What a place in the code stands for: its first module, else its stage.
 struct Target {
@@ -111,10 +113,15 @@ void Session::tell_timeline(std::string_view method, const Json& params) {
   if (timeline_.web) timeline_.web->notify(method, params);
 }
 
+bool Session::answers_timeline(std::string_view method) {
+  return method == message::kTimelineReveal || method == message::kTimelinePoint || timeline_requests::answers(method);
+}
+
 void Session::timeline(std::string_view method, const Json& params, Reply reply) {
   if (!std::exchange(timeline_.used, true)) update_timeline();
   timeline_timer_ = loop_.after(kForgetAfter, [library = timeline_.library] { library->drop_all(); });
   if (method == message::kTimelineReveal) return reveal(params, std::move(reply));
+  if (method == message::kTimelinePoint) return point(params, std::move(reply));
   timeline_.asked.push_back({std::string(method), params, std::make_shared<Reply>(std::move(reply))});
   if (timeline_.asked.size() == 1) answer_timeline();
 }
@@ -136,10 +143,12 @@ void Session::reveal(const Json& params, Reply reply) {
   const fs::path file = reader["file"].string();
   const std::uint32_t line = reader["line"].unsigned32();
   const auto column = reader.maybe("column");
-  const protocol::Position at{line, column ? column->unsigned32() : 0};
+  const std::uint32_t first = column ? column->unsigned32() : 0;
   if (auto error = reader.error()) return reply(std::unexpected(*error));
   if (!client_.can.show_document || !file.is_absolute()) return reply(Json{{"shown", false}});
   const Document* open = documents_.at(file);
+  const bool placed = open != nullptr && open->in_step();
+  const protocol::Position at{placed ? features::line_now(open->view(), line).value_or(line) : line, first};
   auto held = std::make_shared<Reply>(std::move(reply));
   client_.request("window/showDocument",
                   {{"uri", open != nullptr ? open->uri() : protocol::uri_of_path(file)},
@@ -149,6 +158,30 @@ void Session::reveal(const Json& params, Reply reply) {
                     const bool shown = answer && answer->is_object() && answer->value("success", false);
                     (*held)(Json{{"shown", shown}});
                   });
+}
+
+// Only in documents that are open: no other can be visible.
+void Session::point(const Json& params, Reply reply) {
+  const Reader reader(params);
+  Json lines = Json::array();
+  for (const Reader& each : reader["lines"].items()) {
+    const std::string file = each["file"].string();
+    const std::uint32_t first = each["line"].unsigned32(), last = std::max(first, each["endLine"].unsigned32());
+    const Document* document = documents_.at(file);
+    if (document == nullptr || !document->in_step() || lines.size() >= kMostLit) continue;
+    const auto now = features::line_now(document->view(), first);
+    if (now) lines.push_back({{"uri", document->uri()}, {"line", *now}, {"endLine", *now + (last - first)}});
+  }
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  light(std::move(lines));
+  reply(Json{{"shown", client_.can.own_messages}});
+}
+
+void Session::light(Json lines) {
+  const bool lights = !lines.empty();
+  if (!client_.can.own_messages || (!lights && !timeline_.lit)) return;
+  timeline_.lit = lights;
+  client_.notify(message::kTimelineHighlight, Json{{"lines", std::move(lines)}});
 }
 
 void Session::timeline_cursor(const Json& params) {
@@ -189,14 +222,15 @@ bool Session::start_web(std::string& refused) {
     auto held = std::make_shared<Reply>(std::move(reply));
     loop_.post([this, held, request = std::move(request)] {
       if (life_ != Life::running) return;  // the reply says so itself
-      if (request.method == message::kTimelineReveal || timeline_requests::answers(request.method)) {
-        return timeline(request.method, request.params, std::move(*held));
-      }
+      if (answers_timeline(request.method)) return timeline(request.method, request.params, std::move(*held));
       (*held)(std::unexpected(RpcError{Code::method_not_found, "no such method: " + request.method}));
     });
   };
   const auto first = [library = timeline_.library] { return timeline_requests::first_answers(*library); };
-  auto server = web::Server::start({.port = 0, .pages = web::find_pages()}, {.handle = handle, .connections = nullptr, .first = first});
+  // A page that goes leaves no light behind.
+  const auto pages_changed = [this](std::size_t) { loop_.post([this] { light(Json::array()); }); };
+  auto server =
+      web::Server::start({.port = 0, .pages = web::find_pages()}, {.handle = handle, .connections = pages_changed, .first = first});
   if (!server) {
     refused = server.error().message;
     return false;

@@ -47,6 +47,7 @@ struct Timeline {
   std::shared_ptr<timeline_requests::Library> library;  // shared with work on the pool
   std::unique_ptr<web::Server> web;                     // once a client asked for a page in a browser
   std::deque<Asked> asked;                              // requests without an answer, the first one is being worked on
+  bool lit = false;                                     // lines are lit in the editor
   bool used = false;                                    // somebody asked for the timeline in this session
 
   Timeline();

@@ -19,7 +19,8 @@ export function settingsOf(scenario) {
 }
 
 export function scenariosOf(editor) {
-  return scenarios.filter((each) => (each.editors ?? [editor]).includes(editor));
+  const here = scenarios.filter((each) => (each.editors ?? [editor]).includes(editor));
+  return here.map((each) => ({ ...each, steps: [...each.steps, ...(each[editor] ?? [])] }));
 }
 
 export function recordProfile(hotlens, example, workspace, keep) {

@@ -19,6 +19,7 @@ export interface View {
   readonly zooms: readonly (Span | undefined)[]; // per level from the top; undefined: its whole extent
   readonly unfold: boolean;
   readonly before?: string; // the profile to compare with
+  readonly beforeStep?: number; // a step of the same profile to compare with; `before` is not there then
 }
 
 export const START: View = { path: [], zooms: [], unfold: false };
@@ -45,6 +46,7 @@ export function writeAddress(view: View): string {
   }
   if (view.unfold) parts.set("unfold", "1");
   if (view.before !== undefined) parts.set("before", view.before);
+  if (view.beforeStep !== undefined) parts.set("beforeStep", String(view.beforeStep));
   return parts.toString();
 }
 
@@ -74,6 +76,7 @@ export function readAddress(text: string): View {
     const step = Number.parseInt(parts.get("step") ?? "", 10);
     const profile = parts.get("profile");
     const before = parts.get("before");
+    const beforeStep = before === null ? Number.parseInt(parts.get("beforeStep") ?? "", 10) : NaN;
     const cursor = cursorOf(decodePath(parts.get("at") ?? ""), path, parts.get("track"));
     return {
       path,
@@ -83,6 +86,7 @@ export function readAddress(text: string): View {
       ...(step >= 0 ? { step } : {}),
       ...(cursor === undefined ? {} : { cursor }),
       ...(before === null ? {} : { before }),
+      ...(beforeStep >= 0 && beforeStep !== step ? { beforeStep } : {}),
     };
   } catch {
     return START;

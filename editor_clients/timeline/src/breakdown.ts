@@ -5,6 +5,7 @@ import { button, element } from "./dom";
 import { bytes, percent, spoken, time } from "./format";
 import type { Breakdown, BreakdownRow, Metric } from "./messages";
 import { blend, parseColour, stageColour, textOn, type Colours } from "./palette";
+import { pointsAt } from "./point";
 import { breakdownKey, type State } from "./state";
 import type { Store } from "./store";
 
@@ -55,7 +56,7 @@ interface Look {
   readonly colours: Colours;
 }
 
-function slice({ row, left, width }: Slice, look: Look, press: ((row: BreakdownRow) => void) | undefined): HTMLElement {
+function slice({ row, left, width }: Slice, look: Look, press: (row: BreakdownRow) => void): HTMLElement {
   const place = { left: `${(left * 100).toFixed(3)}%`, width: `${(width * 100).toFixed(3)}%` };
   if (row === undefined) return element("span", { class: "slice rest", title: "smaller rows", style: place });
   const colour = stageColour(mainPart(row), look.colours.theme);
@@ -64,8 +65,9 @@ function slice({ row, left, width }: Slice, look: Look, press: ((row: BreakdownR
   const words = width < LABELLED ? "" : `${row.label}  ${text(look.metric, row.value)}`;
   const tip = tipOf(row, look.metric, look.total);
   const properties = { class: "slice", text: words, title: tip, style: { ...place, "--colour": colour, "--ink": ink } };
-  if (press === undefined) return element("span", properties);
-  return element("button", { ...properties, attributes: { type: "button", "aria-label": tip }, on: { click: () => press(row) } });
+  const { path, file, line } = row;
+  const target = { ...(path === undefined ? {} : { path }), ...(file === undefined ? {} : { place: { file, line: line ?? 0 } }) };
+  return pointsAt(element("button", { ...properties, attributes: { type: "button", "aria-label": tip }, on: { click: () => press(row) } }), target);
 }
 
 function bars(top: Breakdown, look: Look, state: State, store: Store, commands: Commands): HTMLElement[] {

@@ -207,6 +207,17 @@ export function createCommands(store: Store, transport: Transport, environment: 
     if (overview !== undefined && step >= 0 && step < overview.steps.length) store.dispatch({ type: "show step", step });
   }
 
+  // Against the usual step; it stands against the slowest one.
+  function compareSteps(): void {
+    const { view, overview } = store.get();
+    if (overview === undefined || overview.steps.length < 2) return note("This profile has one step: there is none to compare it with.");
+    if (view.beforeStep !== undefined) return store.dispatch({ type: "compare" });
+    const walls = overview.steps.map(({ wall }) => wall);
+    const usual = overview.representative;
+    const slowest = walls.indexOf(Math.max(...walls.filter((_, step) => step !== usual)));
+    store.dispatch({ type: "compare", step: view.step === usual ? slowest : usual });
+  }
+
   function exportWindow(): void {
     const state = store.get();
     const { profile, step } = state.view;
@@ -262,6 +273,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
     "previous match": () => nextMatch(-1),
     "next step": () => nextStep(1),
     "previous step": () => nextStep(-1),
+    "compare steps": compareSteps,
     unfold: () => store.dispatch({ type: "unfold" }),
     "export picture": () => environment.savePicture("svg"),
     "export pixels": () => environment.savePicture("png"),

@@ -1,7 +1,8 @@
 // Two profiles side by side, aligned by module: what became faster, slower, new or gone, beyond the noise of the steps.
 import { button, element } from "./dom";
-import { percent, signedTime, time } from "./format";
-import type { Change, CompareRow, Comparison, ProfileSummary } from "./messages";
+import { percent, signedTime, spoken, time } from "./format";
+import type { Change, CompareRow, ComparedSide, Comparison } from "./messages";
+import { pointsAt } from "./point";
 import { moduleKey, type State } from "./state";
 import type { Store } from "./store";
 
@@ -14,7 +15,7 @@ export function sorted(rows: readonly CompareRow[]): CompareRow[] {
 }
 
 // The root has no name but its class.
-const nameOfRow = (row: CompareRow): string => row.module.split(".").at(-1) || row.class || "model";
+const nameOfRow = (row: CompareRow): string => (row.kind === "stage" ? spoken(row.label ?? "") : row.label) ?? (row.module?.split(".").at(-1) || row.class || "model");
 
 function changeText(row: CompareRow): string {
   if (row.change === "added") return "added";
@@ -30,33 +31,44 @@ function bar(kind: string, value: number | undefined, most: number): HTMLElement
 }
 
 function row(each: CompareRow, depth: number, most: number, state: State, store: Store): HTMLElement[] {
-  const open = state.expanded.includes(each.module);
-  const toggle = each.children > 0 ? button(open ? "▾" : "▸", open ? "hide its parts" : "show its parts", () => store.dispatch({ type: "expand", module: each.module }), "toggle") : element("span", { class: "toggle" });
+  const { module } = each;
+  const open = module !== undefined && state.expanded.includes(module);
+  const expands = module !== undefined && each.children > 0;
+  const toggle = expands ? button(open ? "▾" : "▸", open ? "hide its parts" : "show its parts", () => store.dispatch({ type: "expand", module }), "toggle") : element("span", { class: "toggle" });
   const { path } = each;
   const name = path === undefined ? element("span", { text: nameOfRow(each) }) : button(nameOfRow(each), "show this module in the levels", () => store.dispatch({ type: "go", path }));
   const line = element(
     "tr",
-    { class: `change ${each.change}`, title: each.noise === undefined ? each.module : `${each.module}: noise ±${time(each.noise)}` },
-    element("td", { style: { "padding-left": `${depth * 14}px` } }, toggle, name, element("span", { class: "dim", text: each.module === "" ? "" : ` ${each.class}` })),
+    { class: `change ${each.change}`, title: each.noise === undefined ? (module ?? "") : `${module}: noise ±${time(each.noise)}` },
+    element("td", { style: { "padding-left": `${depth * 14}px` } }, toggle, name, element("span", { class: "dim", text: module === "" || each.class === undefined ? "" : ` ${each.class}` })),
     element("td", { text: each.before === undefined ? "" : time(each.before) }),
     element("td", { text: each.after === undefined ? "" : time(each.after) }),
     element("td", { text: `${SIGNS[each.change] ?? ""} ${changeText(each)}` }),
     element("td", { class: "pairs" }, bar("before", each.before, most), bar("after", each.after, most)),
   );
-  const parts = open ? sorted(state.comparisons[moduleKey(each.module)]?.rows ?? []) : [];
+  if (path !== undefined) pointsAt(line, { path });
+  const parts = open ? sorted(state.comparisons[moduleKey(module)]?.rows ?? []) : [];
   return [line, ...parts.flatMap((part) => row(part, depth + 1, most, state, store))];
 }
 
 // What all of it comes to: the first question of who compares.
-function wholeStep({ before: { stepNs: before }, after: { stepNs: after } }: Comparison): HTMLElement[] {
+function wholeStep(top: Comparison): HTMLElement[] {
+  const [before, after] = [top.before.stepNs, top.after.stepNs];
   if (before === undefined || after === undefined || before === 0) return [];
   const by = after - before;
   const change = by === 0 ? "= same" : `${by < 0 ? SIGNS.faster : SIGNS.slower} ${signedTime(by)} (${by < 0 ? "−" : "+"}${percent(Math.abs(by) / before)})`;
   const texts = ["the step", time(before), time(after), change, ""];
-  return [element("tr", { class: "whole", title: "medians of the steps, idle time included" }, ...texts.map((text) => element("td", { text })))];
+  return [element("tr", { class: "whole", title: top.before.step === undefined ? "medians of the steps, idle time included" : "wall time" }, ...texts.map((text) => element("td", { text })))];
 }
 
-const nameOf = (profile: ProfileSummary): string => profile.source.split(/[\\/]/).at(-1) || profile.id;
+const nameOf = ({ source, id }: ComparedSide): string => source.split(/[\\/]/).at(-1) || id;
+
+// Steps are told by the script's count.
+function sides({ before, after }: Comparison, state: State): string {
+  const stepOf = (side: ComparedSide): string => `step ${state.overview?.steps[side.step ?? -1]?.index ?? side.step}`;
+  if (before.step === undefined) return `Before: ${nameOf(before)} · after: ${nameOf(after)} `;
+  return `${stepOf(after)} (after) against ${stepOf(before)} (before) `;
+}
 
 export function renderCompare(state: State, store: Store): HTMLElement[] {
   const failure = state.failures["compare "];
@@ -65,9 +77,9 @@ export function renderCompare(state: State, store: Store): HTMLElement[] {
   if (failure !== undefined) return [element("h2", {}, "Compare", close), element("p", { class: "error", text: failure })];
   if (top === undefined) return [element("h2", {}, "Compare", close), element("div", { class: "skeleton" })];
   const most = Math.max(1, ...top.rows.flatMap(({ before, after }) => [before ?? 0, after ?? 0]));
-  const head = ["module", "before", "after", "change", ""].map((each) => element("th", { text: each }));
+  const head = [top.before.step === undefined ? "module" : "what", "before", "after", "change", ""].map((each) => element("th", { text: each }));
   return [
-    element("h2", {}, `Before: ${nameOf(top.before)} · after: ${nameOf(top.after)} `, close),
+    element("h2", {}, sides(top, state), close),
     element("div", { class: "scroll" }, element("table", { class: "compare" }, element("tr", {}, ...head), ...wholeStep(top), ...sorted(top.rows).flatMap((each) => row(each, 0, most, state, store)))),
   ];
 }

@@ -22,6 +22,7 @@ export const COMMANDS = [
   { command: "previous match", keys: ["N"], words: "previous match" },
   { command: "next step", keys: ["]"], words: "next step" },
   { command: "previous step", keys: ["["], words: "previous step" },
+  { command: "compare steps", keys: ["c"], words: "this step against the usual one (Shift and click on a step: against that one)" },
   { command: "unfold", keys: ["u"], words: "fold or unfold equal neighbours" },
   { command: "export picture", keys: ["e"], words: "save the picture as SVG" },
   { command: "export pixels", keys: ["E"], words: "save the picture as PNG" },

@@ -9,6 +9,7 @@ import { AXIS_HEIGHT, hitBlock, layoutPicture, trackWidth, TRACK_HEIGHT, type Le
 import type { Path } from "./messages";
 import { readColours, type Colours } from "./palette";
 import { canvasPen } from "./pen";
+import type { Rest } from "./point";
 import { nsPerPixel, toTime } from "./scale";
 import { seenBlock, shownLevels, type Seen } from "./shown";
 import { samePath, type State } from "./state";
@@ -20,7 +21,6 @@ const REACH = 3; // pixels around a thin block that count as it
 const WHEEL_ZOOM = 0.0016; // of a pixel of wheel
 const WHEEL_LINE = 16; // pixels of a line, where the wheel counts lines
 const TIP_DISTANCE = 14;
-const REST_MS = 250;
 
 export interface Levels {
   readonly pane: HTMLElement;
@@ -51,7 +51,7 @@ function arrowNote(state: State): string {
   return `${all}launch to start ${delay} · ${shown}`;
 }
 
-export function createLevels(store: Store): Levels {
+export function createLevels(store: Store, rest: Rest): Levels {
   const canvas = element("canvas", { attributes: { "aria-hidden": "true" } });
   const spacer = element("div");
   const tip = element("div", { class: "tip", attributes: { role: "tooltip" } });
@@ -74,7 +74,6 @@ export function createLevels(store: Store): Levels {
 
   let size = { width: 1, height: 1 }; // of the pane: asking the page for it in the middle of a change makes it lay out twice
 
-  let resting = 0;
   let pointer: MouseEvent | undefined; // where it came to the block under it
 
   const width = (): number => size.width;
@@ -160,7 +159,7 @@ export function createLevels(store: Store): Levels {
     if (seen === undefined) return;
     const { pointed } = store.get();
     const path = pathOf(hover);
-    const details = pointed?.details !== undefined && path !== undefined && samePath(pointed.path, path) ? pointed.details : undefined;
+    const details = pointed?.path !== undefined && path !== undefined && samePath(pointed.path, path) ? pointed.details : undefined;
     tip.replaceChildren(...tipLines(seen, stepWall(), details));
     const box = pane.getBoundingClientRect();
     const x = Math.max(4, Math.min(event.clientX - box.left + TIP_DISTANCE, pane.clientWidth - tip.offsetWidth - 8));
@@ -169,21 +168,15 @@ export function createLevels(store: Store): Levels {
     tip.style.setProperty("transform", `translate(${x}px, ${Math.max(0, y) + pane.scrollTop}px)`);
   }
 
-  // Who rests on a block is told more about it.
-  function rest(event: MouseEvent): void {
-    clearTimeout(resting);
-    const path = pathOf(hover);
-    pointer = event;
-    if (path !== undefined) resting = window.setTimeout(() => store.dispatch({ type: "point", path }), REST_MS);
-  }
-
   function hovered(event: MouseEvent): void {
     const before = hover?.seen;
     hover = hitAt(event);
     pane.classList.toggle("over", hover?.seen !== undefined);
     if (before?.track !== hover?.seen?.track || before?.index !== hover?.seen?.index) {
       redraw();
-      rest(event);
+      pointer = event;
+      const path = pathOf(hover);
+      rest(path === undefined ? undefined : { path }); // who rests on a block is told more about it
     }
     showTip(event);
   }
@@ -230,7 +223,7 @@ export function createLevels(store: Store): Levels {
   });
   pane.addEventListener("pointerleave", () => {
     hover = undefined;
-    clearTimeout(resting);
+    rest(undefined);
     tip.classList.remove("shown");
     redraw();
   });

@@ -157,6 +157,13 @@ export interface Place {
   readonly workspace: boolean;
 }
 
+// Of the text that was executed, both 0-based and within.
+export interface Lines {
+  readonly file: string;
+  readonly line: number;
+  readonly endLine: number;
+}
+
 export interface Memory {
   readonly parameters?: number;
   readonly gradients?: number;
@@ -247,8 +254,10 @@ export interface Breakdown {
 export type Change = "faster" | "slower" | "same" | "added" | "removed";
 
 export interface CompareRow {
-  readonly module: string;
-  readonly class: string;
+  readonly module?: string; // of a module
+  readonly class?: string;
+  readonly label?: string; // of two steps' rows
+  readonly kind?: string;
   readonly change: Change;
   readonly before?: number;
   readonly after?: number;
@@ -257,8 +266,12 @@ export interface CompareRow {
   readonly path?: Path;
 }
 
+export interface ComparedSide extends ProfileSummary {
+  readonly step?: number; // position, where two steps are compared
+}
+
 export interface Comparison {
   readonly rows: readonly CompareRow[];
-  readonly before: ProfileSummary;
-  readonly after: ProfileSummary;
+  readonly before: ComparedSide;
+  readonly after: ComparedSide;
 }

@@ -3,7 +3,7 @@ import type { View } from "./address";
 import type { Breakdown, Level, Metric, Path, Span } from "./messages";
 import type { Method, Params, Result } from "./requests";
 import { finePixels, scaleOf } from "./scale";
-import { breakdownKey, moduleKey, samePath, selectedPath, type Action, type LoadedLevel, type State } from "./state";
+import { breakdownKey, isComparing, moduleKey, samePath, selectedPath, type Action, type LoadedLevel, type State } from "./state";
 
 export interface Need<M extends Method = Method> {
   readonly slot: string; // one request at a time and slot
@@ -122,7 +122,7 @@ function arrowNeeds(state: State, about: { readonly profile: string; readonly st
 }
 
 function pointedNeeds({ pointed, view: { profile, step } }: State): Need[] {
-  if (pointed === undefined || pointed.details !== undefined || profile === undefined || step === undefined) return [];
+  if (pointed?.path === undefined || pointed.details !== undefined || profile === undefined || step === undefined) return [];
   const done = (details: Result<"hotlens/timeline/details">): Action => ({ type: "pointed", details });
   return [need({ slot: "pointed", method: "hotlens/timeline/details", params: { profile, step, path: pointed.path }, done })];
 }
@@ -166,13 +166,14 @@ function breakdownNeeds(state: State): Need[] {
 }
 
 function comparisonNeeds(state: State): Need[] {
-  const { before, profile } = state.view;
-  if (before === undefined || profile === undefined) return [];
+  const { before, beforeStep, profile, step } = state.view;
+  if (!isComparing(state.view) || profile === undefined || step === undefined) return [];
+  const sides = beforeStep === undefined ? { before: before!, after: profile } : { before: profile, after: profile, beforeStep, afterStep: step };
   return [undefined, ...state.expanded]
     .filter((module) => state.comparisons[moduleKey(module)] === undefined)
     .map((module) => {
       const key = moduleKey(module);
-      const params = { before, after: profile, ...(module === undefined ? {} : { module }) };
+      const params = { ...sides, ...(module === undefined ? {} : { module }) };
       const done = (comparison: Result<"hotlens/timeline/compare">): Action => ({ type: "comparison", key, comparison });
       return need({ slot: `compare ${key}`, method: "hotlens/timeline/compare", params, done });
     });

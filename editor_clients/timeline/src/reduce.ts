@@ -10,6 +10,14 @@ const forgetStep = (state: State): State => {
   return { ...rest, levels: [], breakdowns: {}, failures: {}, search: { ...state.search, at: -1 } };
 };
 
+// Another step beside the one that it is compared with; not beside itself.
+function showStep(state: State, step: number): State {
+  const { beforeStep, ...view } = state.view;
+  const kept = beforeStep === undefined || beforeStep === step ? {} : { beforeStep };
+  const comparisons = beforeStep === undefined ? state.comparisons : {};
+  return { ...forgetStep(state), comparisons, view: { ...view, ...kept, step, zooms: [] } };
+}
+
 const forgetProfile = (state: State): State => {
   const { overview: _overview, ...rest } = forgetStep(state);
   return { ...rest, drill: [], comparisons: {}, expanded: [], search: { open: false, query: "", at: -1 } };
@@ -47,7 +55,8 @@ function goAnywhere(state: State, action: Action & { type: "go" }): State {
   const profile = action.profile ?? state.view.profile;
   const step = action.step ?? state.view.step;
   if (profile === state.view.profile && step === state.view.step) return goTo(state, action.path);
-  const kept = profile === state.view.profile ? forgetStep(state) : forgetProfile(state);
+  if (profile === state.view.profile && step !== undefined) return goTo(showStep({ ...state, view: { ...state.view, path: [] } }, step), action.path);
+  const kept = forgetProfile(state);
   const view: View = { ...START, unfold: state.view.unfold, ...(profile === undefined ? {} : { profile }), ...(step === undefined ? {} : { step }) };
   return goTo({ ...kept, view }, action.path);
 }
@@ -139,9 +148,12 @@ export function reduce(state: State, action: Action): State {
     case "sums":
       return state.range === undefined ? state : { ...state, range: { ...state.range, sums: action.sums } };
     case "point": {
-      if (state.pointed !== undefined && samePath(state.pointed.path, action.path)) return state;
-      const { pointed: _failure, ...failures } = state.failures;
-      return { ...state, failures, pointed: { path: action.path } };
+      const { pointed, ...rest } = state;
+      const known = pointed?.path !== undefined && action.on?.path !== undefined && samePath(pointed.path, action.on.path);
+      if (known) return state;
+      if (action.on === undefined) return rest;
+      const { pointed: failure, ...others } = state.failures;
+      return { ...rest, failures: failure === undefined ? state.failures : others, pointed: action.on };
     }
     case "pointed":
       return state.pointed === undefined ? state : { ...state, pointed: { ...state.pointed, details: action.details } };
@@ -158,7 +170,7 @@ export function reduce(state: State, action: Action): State {
     case "show profile":
       return { ...forgetProfile(state), view: { ...START, profile: action.profile, unfold: state.view.unfold } };
     case "show step":
-      return { ...forgetStep(state), view: { ...state.view, step: action.step, zooms: [] } };
+      return showStep(state, action.step);
     case "open":
       return withPath(state, action.path, action.enter === true ? undefined : cursorAt(action.path));
     case "close":
@@ -181,8 +193,10 @@ export function reduce(state: State, action: Action): State {
     case "drill":
       return { ...state, drill: action.drill };
     case "compare": {
-      const { before: _before, ...view } = state.view;
-      return { ...state, comparisons: {}, expanded: [], view: { ...view, ...(action.before === undefined ? {} : { before: action.before }) } };
+      const { before: _before, beforeStep: _step, ...view } = state.view;
+      const { before, step } = action;
+      const against = before !== undefined ? { before } : step !== undefined && step !== view.step ? { beforeStep: step } : {};
+      return { ...state, failures: {}, comparisons: {}, expanded: [], view: { ...view, ...against } };
     }
     case "expand": {
       const open = state.expanded.includes(action.module);

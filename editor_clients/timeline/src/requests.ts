@@ -5,6 +5,7 @@ import type {
   Comparison,
   Details,
   Level,
+  Lines,
   Matches,
   Metric,
   Overview,
@@ -35,7 +36,7 @@ export interface Requests {
     result: Breakdown;
   };
   "hotlens/timeline/compare": {
-    params: { readonly before: string; readonly after?: string; readonly module?: string };
+    params: { readonly before: string; readonly after?: string; readonly module?: string; readonly beforeStep?: number; readonly afterStep?: number };
     result: Comparison;
   };
   "hotlens/timeline/export": {
@@ -46,6 +47,7 @@ export interface Requests {
     params: { readonly profile?: string; readonly file: string; readonly line: number; readonly column?: number };
     result: { readonly shown: boolean };
   };
+  "hotlens/timeline/point": { params: { readonly lines: readonly Lines[] }; result: { readonly shown: boolean } };
 }
 
 export type Method = keyof Requests;

@@ -10,10 +10,11 @@ import { time } from "./format";
 import { renderHeader } from "./header";
 import { commandFor, COMMANDS, keyNames, type Command } from "./keys";
 import { createLevels } from "./levels";
+import { createRest, lightLines, restOnElements } from "./point";
 import { renderRange, rangeWords } from "./range";
 import { createSearch } from "./search";
 import { blockWords } from "./shown";
-import type { State } from "./state";
+import { isComparing, type State } from "./state";
 import { renderLegend, renderSteps, stagesShown } from "./steps";
 import type { Store } from "./store";
 import type { Transport } from "./transport";
@@ -26,6 +27,7 @@ const BUTTONS: readonly (readonly [command: Command, text: string])[] = [
   ["zoom out", "−"],
   ["fit", "fit"],
   ["sum", "sum"],
+  ["compare steps", "compare"],
   ["unfold", "unfold"],
   ["code", "code"],
   ["export picture", "SVG"],
@@ -72,7 +74,8 @@ function spokenSelection(state: State, width: number): string {
 const isTyping = (target: EventTarget | null): boolean => target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
 
 export function createScreen(store: Store, transport: Transport, save: Save): void {
-  const levels = createLevels(store);
+  const rest = createRest(store);
+  const levels = createLevels(store, rest);
   const header = element("header");
   const steps = element("div", { class: "steps" });
   const legend = element("div", { class: "legend", attributes: { "aria-label": "colours" } });
@@ -94,6 +97,8 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     savePicture: (kind) => savePicture(save, kind, levels.picture(), levels.marks(), levels.colours(), "hotlens-timeline"),
   });
   levels.bindCommands(commands);
+  restOnElements(breakdown, rest);
+  lightLines(store, transport);
 
   const tools = element("div", { class: "tools" }, ...BUTTONS.map(([command, text]) => button(text, wordsOf(command), () => commands.run(command), "tool", wordsOf(command))));
   document.body.append(
@@ -118,8 +123,8 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     const changed = (...keys: (keyof State)[]): boolean => before === undefined || keys.some((key) => state[key] !== before[key]);
     const viewChanged = (key: keyof State["view"]): boolean => before === undefined || state.view[key] !== before.view[key];
     const width = levels.trackWidth();
-    if (changed("overview", "profiles") || viewChanged("profile") || viewChanged("before")) header.replaceChildren(...renderHeader(state, store));
-    if (changed("overview") || viewChanged("step")) {
+    if (changed("overview", "profiles") || viewChanged("profile") || viewChanged("before") || viewChanged("beforeStep")) header.replaceChildren(...renderHeader(state, store));
+    if (changed("overview") || viewChanged("step") || viewChanged("beforeStep")) {
       steps.replaceChildren(...renderSteps(state, store));
       setTimeout(() => steps.querySelector(".step.shown")?.scrollIntoView({ block: "nearest", inline: "nearest" })); // after the picture
     }
@@ -136,8 +141,8 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
       const words = spokenSelection(state, width);
       if (spokenLine.textContent !== words) spokenLine.textContent = words;
     }
-    if (changed("overview", "breakdowns", "drill", "comparisons", "expanded", "failures") || viewChanged("before")) {
-      breakdown.replaceChildren(...(state.view.before === undefined ? renderBreakdown(state, store, commands, levels.colours()) : renderCompare(state, store)));
+    if (changed("overview", "breakdowns", "drill", "comparisons", "expanded", "failures") || viewChanged("before") || viewChanged("beforeStep")) {
+      breakdown.replaceChildren(...(!isComparing(state.view) ? renderBreakdown(state, store, commands, levels.colours()) : renderCompare(state, store)));
     }
     if (changed("search")) search.render(state);
     if (changed("help") && state.help && help.childElementCount === 0) help.append(element("h2", { text: "Keys" }), helpTable());

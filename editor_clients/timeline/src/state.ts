@@ -44,6 +44,17 @@ export interface Range {
   readonly sums?: RangeSums;
 }
 
+// A block by its path; where the step has none, the place in the code that is known of it.
+export interface Target {
+  readonly path?: Path;
+  readonly place?: { readonly file: string; readonly line: number };
+}
+
+// What the pointer rests on, and its details once they are known.
+export interface Pointed extends Target {
+  readonly details?: Details;
+}
+
 export interface Drill {
   readonly label: string;
   readonly module?: string;
@@ -59,7 +70,7 @@ export interface State {
   readonly details?: Details;
   readonly arrows?: Arrows & { readonly path: Path; readonly window?: Span }; // no window: of the whole block
   readonly range?: Range;
-  readonly pointed?: { readonly path: Path; readonly details?: Details }; // the block that the pointer rests on
+  readonly pointed?: Pointed;
   readonly search: Search;
   readonly drill: readonly Drill[]; // the opened rows of the breakdown, from the root
   readonly breakdowns: Readonly<Record<string, Breakdown>>; // by breakdownKey
@@ -99,7 +110,7 @@ export type Action =
   | { readonly type: "arrows"; readonly path: Path; readonly window?: Span; readonly arrows: Arrows }
   | { readonly type: "range"; readonly depth: number; readonly span?: Span } // no span: none is chosen any more
   | { readonly type: "sums"; readonly sums: RangeSums }
-  | { readonly type: "point"; readonly path: Path }
+  | { readonly type: "point"; readonly on?: Target } // nothing: the pointer has left
   | { readonly type: "pointed"; readonly details: Details }
   | { readonly type: "matches"; readonly query: string; readonly matches: Matches }
   | { readonly type: "breakdown"; readonly key: string; readonly breakdown: Breakdown }
@@ -117,9 +128,11 @@ export type Action =
   | { readonly type: "search"; readonly open: boolean; readonly query?: string }
   | { readonly type: "match"; readonly at: number }
   | { readonly type: "drill"; readonly drill: readonly Drill[] }
-  | { readonly type: "compare"; readonly before?: string }
+  | { readonly type: "compare"; readonly before?: string; readonly step?: number } // with a profile, a step of this one, or nothing
   | { readonly type: "expand"; readonly module: string }
   | { readonly type: "help"; readonly open: boolean };
+
+export const isComparing = ({ before, beforeStep }: View): boolean => before !== undefined || beforeStep !== undefined;
 
 export const isPrefix = (short: Path, long: Path): boolean =>
   short.length <= long.length && short.every((segment, index) => segment === long[index]);

@@ -24,16 +24,18 @@ function differences(step: StepSummary): string {
 
 function bar(step: StepSummary, position: number, state: State, top: number, store: Store): HTMLElement {
   const shown = position === state.view.step;
+  const before = position === state.view.beforeStep;
+  const press = (event: MouseEvent): void => store.dispatch(event.shiftKey && !shown ? { type: "compare", step: position } : { type: "show step", step: position });
   const outlier = step.outlier ? `, an outlier${step.differences.length > 0 ? `: ${differences(step)}` : ""}` : "";
   const label = `step ${step.index}: ${time(step.wall)}${outlier}`;
   const text = (state.overview?.steps.length ?? 0) <= LABELLED_STEPS ? `${step.index} · ${time(step.wall)}` : "";
   return element(
     "button",
     {
-      class: `step${shown ? " shown" : ""}${step.outlier ? " outlier" : ""}`,
-      title: `${label}\n${exact(step.wall)}, device busy ${time(step.device)}`,
+      class: `step${shown ? " shown" : ""}${before ? " before" : ""}${step.outlier ? " outlier" : ""}`,
+      title: `${label}\n${exact(step.wall)}, device busy ${time(step.device)}${shown ? "" : "\nShift and click: against the step that is shown"}`,
       attributes: { type: "button", "aria-label": label, "aria-pressed": String(shown) },
-      on: { click: () => store.dispatch({ type: "show step", step: position }) },
+      on: { click: press },
     },
     element("span", { class: "bar", style: { height: share(step.wall, top) } }),
     element("span", { class: "text", text }),

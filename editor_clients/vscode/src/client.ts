@@ -11,6 +11,7 @@ import {
   type StaticFeature,
 } from "vscode-languageclient/node";
 import { isExecutable, pythonSources, serverPathSetting, workspaceFolders } from "./config";
+import { readLit } from "./lines";
 import { RunProgress } from "./progress";
 import { findPython } from "./python";
 import { findServer, isServer, probeByVersion, type NoServer } from "./server";
@@ -75,6 +76,7 @@ export class Client implements vscode.Disposable, TimelineServer {
 
   dispose(): void {
     this.status.dispose();
+    this.timeline.light.dispose();
     void this.stop();
   }
 
@@ -122,6 +124,7 @@ export class Client implements vscode.Disposable, TimelineServer {
       void this.offer(`Hotlens: ${server.path} did not start. The log says why.`, "Show Log");
       return false;
     }
+    client.onNotification("hotlens/timeline/highlight", (params) => this.timeline.light.show(readLit(params)));
     for (const method of NOTIFICATIONS) client.onNotification(method, (params) => this.timeline.forward(method, params));
     this.running = client;
     this.timeline.serverIs("open");
@@ -131,6 +134,7 @@ export class Client implements vscode.Disposable, TimelineServer {
   private async stopNow(): Promise<void> {
     const client = this.running;
     this.running = undefined;
+    this.timeline.light.show([]);
     this.timeline.serverIs("lost");
     await client?.dispose();
   }
@@ -212,13 +216,14 @@ async function blockToShow(ask: () => unknown): Promise<unknown> {
   }
 }
 
-// What a link says about the place whose block shall be shown.
+// What a link says about the place whose block shall be shown. VS Code unescapes a link's argument once more, its `%20` too: the file is
+// spelled again as the server knows it.
 export function placeOf(asked: unknown): object | undefined {
   if (typeof asked !== "object" || asked === null || !("uri" in asked) || !("position" in asked)) return undefined;
   const { uri, position } = asked;
   if (typeof uri !== "string" || typeof position !== "object" || position === null) return undefined;
   const { line, character } = position as { line?: unknown; character?: unknown };
-  return typeof line === "number" && typeof character === "number" ? { uri, position: { line, character } } : undefined;
+  return typeof line === "number" && typeof character === "number" ? { uri: vscode.Uri.parse(uri).toString(), position: { line, character } } : undefined;
 }
 
 // What the server answers, or a link says, about the block to show, if it names one.

@@ -146,6 +146,41 @@ def test_a_page_in_a_browser_shares_the_session(start: Start, example: Path) -> 
     page.close()
 
 
+def test_what_a_page_points_at_is_lit_where_it_stands_now_until_the_page_goes(start: Start, example: Path) -> None:
+    client, uri = opened(start, example)
+    at = position(example, "self.layer1 = ")
+    address = Address(client.command(OPEN, {"uri": uri, "position": at, "browser": True})["url"])
+    page = Page(address, Origin=f"http://{address.host}")
+    top = {"line": 0, "character": 0}
+    inserted = {"range": {"start": top, "end": top}, "text": "# a line above\n\n"}
+    client.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [inserted]})
+    client.hints(uri)  # the change has arrived: the page speaks on another connection
+
+    def pointed(*lines: dict[str, Any]) -> Any:
+        seen = len(client.messages("hotlens/timeline/highlight"))
+        assert page.ask("point", lines=list(lines)) == {"shown": True}
+        return client.next_message("hotlens/timeline/highlight", after=seen)["lines"]
+
+    line = {"file": str(example / "model.py"), "line": at["line"], "endLine": at["line"]}
+    now = {"uri": uri, "line": at["line"] + 2, "endLine": at["line"] + 2}
+    assert pointed(line, {**line, "file": str(example / "train.py")}, {**line, "file": "model.py"}) == [now]  # the others are not open
+    assert pointed() == []
+    seen = len(client.messages("hotlens/timeline/highlight"))
+    page.ask("point", lines=[])  # nothing is lit: nothing is told
+    assert page.refused("point", lines=[{"file": 3}])["code"] == -32602
+    assert len(client.messages("hotlens/timeline/highlight")) == seen
+    assert pointed(line) == [now]
+    page.close()
+    assert client.next_message("hotlens/timeline/highlight", after=seen + 1)["lines"] == []
+
+
+def test_the_connection_knows_every_request_of_the_page(start: Start, example: Path) -> None:
+    client, _ = opened(start, example)
+    sums = client.request("hotlens/timeline/range", {"path": [], "from": 0, "to": 10**12})
+    assert sums["operators"]
+    assert client.request("hotlens/timeline/point", {"lines": []}) == {"shown": True}
+
+
 def test_a_new_profile_is_announced(start: Start, example: Path) -> None:
     client, _ = opened(start, example)
     before = client.request("hotlens/timeline/profiles")

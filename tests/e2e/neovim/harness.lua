@@ -5,6 +5,7 @@ local WAIT_MS = 20000
 local RUN_WAIT_MS = 180000 -- a run on a busy machine
 local LABEL = [[\v^(≠ |\~)?\<?[0-9.]+(\+\<?[0-9.]+)* (ns|µs|ms|s)( \<?[0-9]+\%)?( ×[0-9]+)?]]
 
+local here = vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, 'S').source:sub(2)))
 local workspace, workspace_pids
 local remembered, runs, status_lines = {}, {}, {}
 local server ---@type string?  process id
@@ -283,6 +284,53 @@ function steps.timeline_line(file, text)
   end)
   local line = vim.api.nvim_get_current_line()
   if not line:find(text, 1, true) then fail('the cursor is at %s', line) end
+end
+
+-- What lights the lines: a page in a browser that shares the session, played by point_from_page.py.
+local page ---@type vim.SystemObj?
+local look
+
+local function open_page()
+  local address
+  local open = vim.ui.open
+  vim.ui.open = function(url)
+    address = url
+    return nil, nil
+  end
+  vim.cmd('Hotlens timeline browser')
+  eventually('no address', function() return address ~= nil end)
+  vim.ui.open = open
+  return vim.system({ vim.env.HOTLENS_TEST_PYTHON, vim.fs.joinpath(here, 'point_from_page.py'), address }, { stdin = true })
+end
+
+local function editor_look() return { vim.api.nvim_get_current_win(), vim.api.nvim_win_get_cursor(0), vim.fn.winsaveview().topline } end
+
+local function lit_lines()
+  local namespace, lit = vim.api.nvim_create_namespace('hotlens.pointed'), {}
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buffer, namespace, 0, -1, {})) do
+      table.insert(lit, vim.api.nvim_buf_get_lines(buffer, mark[2], mark[2] + 1, true)[1])
+    end
+  end
+  return lit
+end
+
+function steps.timeline_point(name)
+  page = page or open_page()
+  look = editor_look()
+  page:write(name .. '\n')
+end
+
+function steps.lit(text)
+  eventually(('"%s" is not lit'):format(text), function()
+    local lit = lit_lines()
+    return vim.iter(lit):any(function(line) return line:find(text, 1, true) ~= nil end), lit
+  end)
+  if not vim.deep_equal(look, editor_look()) then fail('lighting moved the editor: %s', vim.inspect({ look, editor_look() })) end
+end
+
+function steps.not_lit()
+  eventually('a line stays lit', function() return #lit_lines() == 0, lit_lines() end)
 end
 
 function steps.something_runs()

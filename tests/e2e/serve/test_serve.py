@@ -176,6 +176,35 @@ def test_breakdown_adds_up(page: Page) -> None:
     assert {"device idle"} <= {row["label"] for row in rows["rows"]}
 
 
+def test_two_steps_beside_each_other_add_up_and_the_slow_one_says_where(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.step(0, 0.0)
+    trace.step(1, 1000.0)
+    trace.step(2, 2000.0)
+    trace.add("user_annotation", "ProfilerStep#3", 3000, 1400)
+    trace.add("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 3005, 480)
+    trace.launch("a_kernel_of_its_own", 3600, 3700, 200)
+    trace.write(tmp_path / "t.json")
+    with Server(tmp_path, "t.json") as running:
+        page = Page(running, Origin=f"http://{running.host}")
+        sides = {"before": "t.json", "after": "t.json", "beforeStep": 1, "afterStep": 3}
+        compared = page.ask("compare", **sides)
+        assert [(compared[side]["step"], compared[side]["stepNs"]) for side in ("before", "after")] == [(1, 1_000_000), (3, 1_400_000)]
+        for side, wall in (("before", 1_000_000), ("after", 1_400_000)):
+            assert sum(row.get(side, 0) for row in compared["rows"]) == wall
+        changes = {row["label"]: row["change"] for row in compared["rows"]}
+        assert changes["device idle"] == "slower"
+        assert next(row["change"] for row in compared["rows"] if row["kind"] == "module") == "removed"
+        same = page.ask("compare", **{**sides, "afterStep": 2})
+        assert {row["change"] for row in same["rows"]} == {"same"}
+        net = next(row for row in same["rows"] if row["kind"] == "module")
+        inside = page.ask("compare", **{**sides, "afterStep": 2}, module=net["module"])
+        assert sum(row["after"] for row in inside["rows"]) == net["after"] == 4 * 50_000
+        assert page.ask("details", step=2, path=net["path"])["module"] == net["module"]
+        assert page.refused("compare", **{**sides, "afterStep": 9})["data"]["gone"]
+        page.close()
+
+
 def test_work_without_a_launch_is_told_apart_in_the_breakdown(tmp_path: Path) -> None:
     trace = Trace()
     trace.add("kernel", "before_the_recording", 1, 30, thread="7", correlation=77)

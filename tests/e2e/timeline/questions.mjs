@@ -8,6 +8,7 @@ import { recordExample } from "./recording.mjs";
 
 const MOST_ACTIONS = 3;
 const RANKS = ["worker0_step_12.1694128201545.pt.trace.json.gz", "worker1_step_12.1694128201556.pt.trace.json.gz"];
+const SEVERAL = "v2021-06_resnet50_nw0_1623143089861.pt.trace.json.gz";
 const EARLY = "v2021-01_profiler_api_nw0.pt.trace.json.gz";
 
 class Visitor {
@@ -107,4 +108,31 @@ export async function asksChange(world) {
   const worst = largest(rows.filter(({ change }) => change === "slower"), (row) => row.after - row.before);
   await visitor.reads("which module lost most", ".compare tr.change.slower", worst.module);
   await world.shoot(page, "change");
+}
+
+// Why a step was slow: its bar, then it beside the usual one; what differs most stands first.
+export async function asksSlowStep(world) {
+  const { timeline, page } = await open(world, world.trace(SEVERAL));
+  const visitor = new Visitor(timeline);
+  const { steps, representative, profile } = await timeline.ask("overview", {});
+  const slow = steps.indexOf(largest(steps.filter((_, position) => position !== representative), ({ wall }) => wall));
+  await visitor.act(() => page.locator(".step").nth(slow).click());
+  await visitor.act(() => timeline.press("c"));
+  const asked = { before: profile.id, after: profile.id, beforeStep: representative, afterStep: slow };
+  const { rows } = await timeline.ask("compare", asked);
+  await visitor.reads("how much slower is it", ".compare .whole", "▲");
+  const worst = largest(rows, ({ before = 0, after = 0 }) => after - before);
+  assert.equal(await page.locator(".compare tr.change").first().evaluate((row) => row.classList.contains("slower")), true);
+  await visitor.reads("where", ".compare tr.change:first-of-type, .compare tr.change", worst.label);
+  await world.shoot(page, "slow-step");
+  // The same after a reload, and another step against the one that is shown, with the mouse.
+  await eventually("the address does not say the step", async () => (await timeline.state()).beforeStep === String(representative));
+  await page.reload();
+  await timeline.settled();
+  await eventually("a reload forgets the comparison", async () => (await page.locator(".compare tr.change").count()) === rows.length);
+  const third = steps.findIndex((_, position) => position !== slow && position !== representative);
+  await page.locator(".step").nth(third).click({ modifiers: ["Shift"] });
+  await eventually("Shift and click compares nothing", async () => (await timeline.state()).beforeStep === String(third) && (await timeline.state()).step === String(slow));
+  await timeline.press("c");
+  await eventually("c does not end it", async () => (await page.locator(".compare").count()) === 0);
 }

@@ -13,6 +13,8 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const [program, vsix, binDir, example, shots, ...ids] = process.argv.slice(2);
 const python = process.env.HOTLENS_TEST_PYTHON;
 const DESKS = 2;
+// A program that is installed beside this Python would be found before the one that is tested.
+const besidePython = python !== undefined && fs.existsSync(path.join(path.dirname(python), "hotlens"));
 const waiting = scenariosOf("vscode").filter((each) => ids.length === 0 || ids.includes(each.id));
 
 // The editor inherits this environment, and the server the editor's: no Hotlens or Python of the developer's shell.
@@ -59,7 +61,11 @@ async function runScenario(scenario, { folder, workspace, profiles }) {
   const editor = await startEditor({
     program, folder, environment: environment(scenario.server !== false), trusted: scenario.trusted !== false,
     user: { ...flatten(settingsOf(scenario)), ...(process.env.THEME ? { "workbench.colorTheme": process.env.THEME } : {}) },
-    machine: python ? { "hotlens.python": python } : {}, viewport: { width: 1300, height: 1900 },
+    machine: {
+      ...(python ? { "hotlens.python": python } : {}),
+      ...(besidePython && scenario.server !== false ? { "hotlens.server.path": path.join(binDir, "hotlens") } : {}),
+    },
+    viewport: { width: 1300, height: 1900 },
   });
   try {
     await play(scenario, editor.page, makeSteps({ ...editor, workspace, workspacePids: path.join(here, "..", "workspace_pids.sh") }));

@@ -128,6 +128,17 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
 
   const timeline = () => page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
 
+  // The tops of the lines that a decoration of ours fills.
+  const litLines = () =>
+    page.evaluate(() =>
+      [...document.querySelectorAll(".editor-instance .view-overlays .cdr")]
+        .filter((mark) => /TextEditorDecorationType/.test(mark.className))
+        .map((mark) => mark.getBoundingClientRect().top));
+
+  // What must stay as it is while lines are lit: what is scrolled where, which tab is in front.
+  let look;
+  const editorLook = async () => [(await lines())[0]?.text, await page.locator(".tab.active").allInnerTexts()];
+
   async function runCommand(name) {
     await page.keyboard.press("F1");
     await page.locator(".quick-input-widget input").first().fill(`>${COMMANDS[name]}`);
@@ -200,7 +211,7 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
     },
     timeline_shows: (texts) =>
       eventually("the timeline's selection is another one", async () => {
-        const shown = await timeline().locator("aside").innerText();
+        const shown = (await timeline().locator("aside .title").allInnerTexts()).join("\n");
         return [texts.every((text) => shown.includes(text)) && !(await timeline().locator("aside .skeleton").count()), shown];
       }),
     async timeline_search(text) {
@@ -212,6 +223,46 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       await timeline().locator(".levels").press("g");
       await page.locator(".tab.active", { hasText: file }).waitFor({ timeout: WAIT_MS });
       await eventually(`no line shows ${text}`, async () => [(await lineWith(text)) !== undefined, ""]);
+    },
+    async timeline_point(name) {
+      const before = await editorLook();
+      if (name === "") await timeline().locator("header").hover();
+      else await timeline().locator(".breakdown .slice", { hasText: new RegExp(`^${name} `) }).first().hover();
+      look = before;
+    },
+    async lit(text) {
+      await eventually(`"${text}" is not lit`, async () => {
+        const [line, lit] = [await lineWith(text), await litLines()];
+        return [line !== undefined && lit.some((top) => Math.abs(top - line.top) < 3), `line at ${line?.top}, lit at ${lit}`];
+      });
+      const now = await editorLook();
+      if (JSON.stringify(now) !== JSON.stringify(look)) throw new Error(`lighting moved the editor: ${JSON.stringify([look, now])}`);
+    },
+    not_lit: () =>
+      eventually("a line stays lit", async () => {
+        const lit = await litLines();
+        return [lit.length === 0, `lit at ${lit}`];
+      }),
+    async theme(name) {
+      await page.keyboard.press("F1");
+      const input = page.locator(".quick-input-widget input").first();
+      await input.fill(">Preferences: Color Theme");
+      await page.locator(".quick-input-list .monaco-list-row", { hasText: /Preferences: Color Theme/ }).first().click();
+      await page.locator(".quick-input-list .monaco-list-row", { hasText: /Light|Dark/ }).first().waitFor();
+      await input.fill(name);
+      await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: name }).first().waitFor();
+      await page.keyboard.press("Enter");
+    },
+    async timeline_contrast() {
+      await eventually("the page is not in high contrast", () => timeline().locator("body").evaluate((body) => {
+        const lightness = (colour) => (/[\d.]+/g[Symbol.match](colour) ?? []).slice(0, 3).reduce((sum, each) => sum + Number(each), 0) / 765;
+        const style = getComputedStyle(body);
+        const canvas = document.querySelector(".levels canvas");
+        const [red, green, blue] = canvas.getContext("2d").getImageData(2, 2, 1, 1).data;
+        const slice = getComputedStyle(document.querySelector(".slice"));
+        const seen = { theme: body.className, text: lightness(style.color), ground: (red + green + blue) / 765, outline: slice.outlineStyle };
+        return [/high-contrast/.test(seen.theme) && seen.text > 0.9 && seen.ground < 0.1 && seen.outline === "solid", seen];
+      }));
     },
     progress: () => notification(/Profil/).waitFor(),
     async cancel() {

@@ -299,6 +299,11 @@ TEST_CASE("a class that went to another file of the project has its hints there"
   const auto hints = inlay_hints(view, {}, {});
   CHECK(label_at(hints, 16) == label_at(inlay_hints(test::open(profile), {}, {}), 11));
   for (const auto& placed : view.placements) CHECK(placed.state == source::State::moved);
+  CHECK(features::line_now(view, 11) == 16);
+  CHECK(features::line_now(view, 5) == 10);
+  CHECK(features::line_now(view, 3) == 3);  // nothing was measured there
+  const FileView emptied = features::view(other, source::Tree::parse("x = 1\n"), facts, profile);
+  CHECK(features::line_now(emptied, 11) == std::nullopt);
   for (const auto& fact : facts->anchors.facts()) CHECK(fact.range.begin.line <= 11);  // nothing of train()
 
   std::filesystem::remove(ran);

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readAddress, START, writeAddress, type View } from "../address";
 import { isFine, needs, windowFor } from "../needs";
-import type { Overview, Span } from "../messages";
+import type { Overview, Place, Span } from "../messages";
+import { linesOf } from "../point";
 import { reduce } from "../reduce";
-import { initialState, selectedPath, type Action, type State } from "../state";
+import { initialState, isComparing, moduleKey, selectedPath, type Action, type State } from "../state";
 import { levelOf, random, trackOf } from "./fixtures";
 
 const OVERVIEW: Overview = {
@@ -251,17 +252,49 @@ test("arrows are asked for by window where a block has more than an answer holds
 });
 
 test("who rests on a block is told its details once; a failure there hides nothing and ends with the next block", () => {
-  const state = play(opened(), loaded(0, []), { type: "point", path: ["forward"] });
+  const state = play(opened(), loaded(0, []), { type: "point", on: { path: ["forward"] } });
   const asked = (from: State) => needs(from, 1000).find(({ slot }) => slot === "pointed");
   assert.deepEqual(asked(state)!.params, { profile: "p", step: 1, path: ["forward"] });
   const details = { ...levelOf([], [0, 1]).block, path: ["forward"], calls: 1, share: 1, times: {}, kernels: [], places: [] };
-  const known = play(state, { type: "pointed", details }, { type: "point", path: ["forward"] });
+  const known = play(state, { type: "pointed", details }, { type: "point", on: { path: ["forward"] } });
   assert.equal(known.pointed?.details, details);
   assert.equal(asked(known), undefined);
   const failed = play(state, { type: "failed", slot: "pointed", message: "no", gone: false });
   assert.equal(asked(failed), undefined);
-  assert.notEqual(asked(play(failed, { type: "point", path: ["backward"] })), undefined);
+  assert.notEqual(asked(play(failed, { type: "point", on: { path: ["backward"] } })), undefined);
   assert.equal(play(known, { type: "show step", step: 2 }).pointed, undefined);
+});
+
+test("two steps of one profile are asked for side by side, kept in the address, and never a step beside itself", () => {
+  const state = play(opened(), loaded(0, []), { type: "compare", step: 2 });
+  const asked = (from: State) => needs(from, 1000).filter(({ slot }) => slot.startsWith("compare")).map(({ params }) => params);
+  assert.deepEqual(asked(state), [{ before: "p", after: "p", beforeStep: 2, afterStep: 1 }]);
+  const comparison = { rows: [], before: PROFILES.profiles[0]!, after: PROFILES.profiles[0]! };
+  const known = play(state, { type: "comparison", key: moduleKey(), comparison }, { type: "expand", module: "a" });
+  assert.deepEqual(asked(known), [{ before: "p", after: "p", beforeStep: 2, afterStep: 1, module: "a" }]);
+  assert.equal(readAddress(writeAddress(known.view)).beforeStep, 2);
+  const moved = play(known, { type: "show step", step: 0 });
+  assert.deepEqual(asked(moved)[0], { before: "p", after: "p", beforeStep: 2, afterStep: 0 });
+  const beside = play(moved, { type: "show step", step: 2 });
+  assert.equal(isComparing(beside.view), false);
+  assert.equal(isComparing(play(state, { type: "compare", step: 1 }).view), false);
+  const profiles = play(known, { type: "compare", before: "old" });
+  assert.equal(profiles.view.beforeStep, undefined);
+  assert.deepEqual(asked(profiles), [{ before: "old", after: "p" }]);
+  assert.equal(readAddress("before=old&beforeStep=1").beforeStep, undefined);
+});
+
+test("what is pointed at lights where it is made and called, its class only for want of better, and nothing once the pointer has left", () => {
+  const place = (what: Place["what"], line: number): Place => ({ what, file: "/m.py", line, endLine: line + 2, function: "", text: [], firstLine: 0, guessed: false, workspace: true });
+  const details = { ...levelOf([], [0, 1]).block, path: ["forward"], calls: 1, share: 1, times: {}, kernels: [], places: [place("definition", 5), place("class", 1), place("call", 9)] };
+  const resting = play(opened(), loaded(0, []), { type: "point", on: { path: ["forward"], place: { file: "/m.py", line: 5 } } });
+  assert.deepEqual(linesOf(resting.pointed), []); // its block knows more
+  const known = play(resting, { type: "pointed", details });
+  assert.deepEqual(linesOf(known.pointed), [{ file: "/m.py", line: 5, endLine: 7 }, { file: "/m.py", line: 9, endLine: 11 }]);
+  assert.deepEqual(linesOf({ path: [], details: { ...details, places: [place("class", 1)] } }), [{ file: "/m.py", line: 1, endLine: 1 }]);
+  assert.deepEqual(linesOf(play(resting, { type: "point", on: { place: { file: "/m.py", line: 3 } } }).pointed), [{ file: "/m.py", line: 3, endLine: 3 }]);
+  assert.deepEqual(linesOf(play(known, { type: "point" }).pointed), []);
+  assert.deepEqual(linesOf(play(known, { type: "show step", step: 2 }).pointed), []);
 });
 
 test("a chosen range is added up once, kept while zooming, and gone with what it was chosen in", () => {

@@ -1,0 +1,118 @@
+// `hotlens/timeline/compare`: two profiles, or two steps of one, aligned by module.
+#include <algorithm>
+#include <cstdlib>
+
+#include "annotator/profile/diff.h"
+#include "server/timeline/requests.h"
+#include "server/timeline/rows.h"
+
+namespace hotlens::timeline_requests {
+namespace {
+
+using profile::ModuleId;
+using profile::Profile;
+using protocol::Answer;
+using protocol::Json;
+using protocol::Reader;
+
+constexpr std::int64_t kVisible = 200;  // a difference is shown as one from this part of the longer step on
+
+Json change_json(const profile::ModuleRow& row, const Profile& profile, ModuleId id) {
+  const profile::Module& module = profile.at(id);
+  Json json{{"module", row.path},
+            {"class", cut(module.class_name)},
+            {"change", profile::name(row.time.outcome)},
+            {"children", module.children.size()}};
+  if (row.time.before) json["before"] = row.time.before->count();
+  if (row.time.after) json["after"] = row.time.after->count();
+  if (row.time.noise) json["noise"] = row.time.noise->count();
+  return json;
+}
+
+profile::Side side_of(const Library::Shared& opened) {
+  profile::Side side{.profile = std::shared_ptr<const Profile>(opened, &opened->profile())};
+  if (opened->annotated().manifest) side.plain_steps = opened->annotated().manifest->plain_steps;
+  return side;
+}
+
+profile::Outcome outcome(const features::StepsRow& row, Ns longer) {
+  if (!row.before) return profile::Outcome::added;
+  if (!row.after) return profile::Outcome::removed;
+  const std::int64_t difference = *row.after - *row.before;
+  if (std::abs(difference) < longer.count() / kVisible) return profile::Outcome::same;
+  return difference > 0 ? profile::Outcome::slower : profile::Outcome::faster;
+}
+
+Json step_side(const Opened& opened, std::size_t step) {
+  Json json = profile_json(opened.id(), opened.profile());
+  json["step"] = step;
+  json["stepNs"] = opened.profile().steps[step].wall.count();
+  return json;
+}
+
+Answer compare_steps(const Opened& before, std::size_t before_step, const Opened& after, std::size_t after_step, const Reader& params) {
+  const Profile& profile = after.profile();
+  if (before.id() != after.id()) params["before"].fail("the same profile as after, where steps are compared");
+  if (std::max(before_step, after_step) >= profile.steps.size()) {
+    return std::unexpected(
+        gone({ErrorCode::not_found, "the profile has no step " + std::to_string(std::max(before_step, after_step)), {}}));
+  }
+  const auto module = module_in(params, profile);
+  if (auto error = params.error()) return std::unexpected(*error);
+  if (!module) return std::unexpected(module.error());
+  const auto blocks = after.blocks(after_step);
+  const RowPaths paths(*blocks);
+  const Ns longer = std::max(profile.steps[before_step].wall, profile.steps[after_step].wall);
+  Json rows = Json::array();
+  for (const features::StepsRow& row : features::steps_beside(after.annotated(), profile, before_step, after_step, *module)) {
+    if (rows.size() >= kMostRows) break;
+    Json json = row_json(row.row, profile);
+    for (const char* key : {"value", "parts"}) json.erase(key);
+    json["change"] = profile::name(outcome(row, longer));
+    if (row.before) json["before"] = *row.before;
+    if (row.after) json["after"] = *row.after;
+    paths.put(json, row.row, profile);
+    rows.push_back(std::move(json));
+  }
+  return Json{{"rows", std::move(rows)}, {"before", step_side(before, before_step)}, {"after", step_side(after, after_step)}};
+}
+
+}  // namespace
+
+Answer compare(Library& library, const Reader& params) {
+  const std::string before_id = params["before"].string();
+  const auto after_id = params.maybe("after");
+  const std::string after_name = after_id ? after_id->string() : std::string();
+  const auto around = params.maybe("module");
+  const std::string module = around ? around->string() : std::string();
+  const auto before_step = params.maybe("beforeStep"), after_step = params.maybe("afterStep");
+  const std::uint32_t first = before_step ? before_step->unsigned32() : 0, second = after_step ? after_step->unsigned32() : 0;
+  if (auto error = params.error()) return std::unexpected(*error);
+  const auto before = library.open(before_id);
+  if (!before) return std::unexpected(gone(before.error()));
+  const auto after = library.open(after_name);
+  if (!after) return std::unexpected(gone(after.error()));
+  if (before_step || after_step) return compare_steps(**before, first, **after, second, params);
+  const Profile& old_profile = (*before)->profile();
+  const Profile& new_profile = (*after)->profile();
+  const profile::Diff diff = profile::diff(side_of(*before), side_of(*after));
+  const auto blocks = (*after)->blocks(new_profile.representative);
+  const RowPaths paths(*blocks);
+  Json rows = Json::array();
+  for (const profile::ModuleRow& row : diff.modules) {
+    const bool in_after = row.after.valid();
+    const Profile& of = in_after ? new_profile : old_profile;
+    const ModuleId id = in_after ? row.after : row.before;
+    const ModuleId parent = of.at(id).parent;
+    if (around ? !parent.valid() || of.at(parent).path != module : parent.valid()) continue;
+    Json json = change_json(row, of, id);
+    if (in_after) paths.put(json, of.at(id));
+    if (rows.size() < kMostRows) rows.push_back(std::move(json));
+  }
+  Json old_json = profile_json((*before)->id(), old_profile), new_json = profile_json((*after)->id(), new_profile);
+  old_json["stepNs"] = diff.step.before.value_or(Ns{}).count();
+  new_json["stepNs"] = diff.step.after.value_or(Ns{}).count();
+  return Json{{"rows", std::move(rows)}, {"before", std::move(old_json)}, {"after", std::move(new_json)}};
+}
+
+}  // namespace hotlens::timeline_requests
