@@ -27,7 +27,11 @@ constexpr std::size_t kMostObjects = 4;  // ways to have made one module that ar
 class Matcher {
  public:
   Matcher(const ModuleCalls& calls, source::Library& library)
-      : calls_(calls), library_(library), evaluator_(library), traced_(calls, library, evaluator_), tokens_(evaluator_) {
+      : calls_(calls),
+        library_(library),
+        evaluator_(library, source::afterwards(scripts_of(calls, library))),
+        traced_(calls, library, evaluator_),
+        tokens_(evaluator_) {
     out_.modules.resize(calls.modules.size());
     candidates_.resize(calls.modules.size());
   }

@@ -22,6 +22,19 @@ bool is_inline(const PythonFrame& frame) {
 
 }  // namespace
 
+std::vector<const source::Code*> scripts_of(const ModuleCalls& calls, source::Library& library) {
+  std::vector<const source::Code*> scripts;
+  std::vector<char> inside(calls.nodes.size());  // a module, or below one
+  for (std::uint32_t node = 0; node < calls.nodes.size(); ++node) {
+    const CallNode& what = calls.nodes[node];
+    inside[node] = what.module != kNoNode || (what.parent != kNoNode && inside[what.parent]);
+    if (inside[node] || is_torch_frame(calls.frames[what.frame])) continue;
+    const source::Code* code = library.traced(calls.frames[what.frame].path);
+    if (code != nullptr && std::ranges::find(scripts, code) == scripts.end()) scripts.push_back(code);
+  }
+  return scripts;
+}
+
 TracedCalls::TracedCalls(const ModuleCalls& calls, source::Library& library, source::Evaluator& evaluator)
     : calls_(calls), library_(library), evaluator_(evaluator), children_(calls.nodes.size()), functions_(calls.frames.size()) {
   for (std::uint32_t node = 0; node < calls.nodes.size(); ++node) {

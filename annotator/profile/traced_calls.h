@@ -15,6 +15,9 @@
 
 namespace hotlens::profile {
 
+// The files whose functions ran around the outermost modules: the training script and what it runs the model with. Torch's are left out.
+std::vector<const source::Code*> scripts_of(const ModuleCalls& calls, source::Library& library);
+
 class TracedCalls {
  public:
   struct Function {

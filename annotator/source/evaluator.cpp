@@ -35,7 +35,7 @@ bool may_be_same(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-Evaluator::Evaluator(Library& library) : library_(library), budget_(kBudget) {
+Evaluator::Evaluator(Library& library, Afterwards later) : library_(library), later_(std::move(later)), budget_(kBudget) {
   add({});  // kUnknown
 }
 
@@ -179,7 +179,42 @@ void Evaluator::construct(ValueId instance) {
                           .trail = value.trail,
                           .activation = next_activation_++});
   bind_parameters(run, function.node, instance, known ? &arguments : nullptr, *scope);
+  ran_.insert(function.node.id());
   if (const Node body = function.node.field("body")) run.run(body);
+  follow_later(instance);
+}
+
+// Methods that a script calls and attributes that it sets, of this object or of another with the same names: as behind a condition.
+void Evaluator::follow_later(ValueId instance) {
+  const std::size_t mark = assigned_.size();
+  ++branch_depth_;
+  std::set<std::string> seen{"__init__", "__call__", "forward"};
+  for (const ClassId type : std::vector(classes_[at(instance).type].order)) {
+    if (!classes_[type].node) continue;
+    const auto names = classes_[type].names;
+    for (const std::string& name : later_.called) {
+      const auto method = names.find(name);
+      if (method == names.end() || !seen.insert(name).second) continue;
+      const Node function = method->second.back().node;
+      if (method->second.back().kind != Binding::Kind::function || ran_.contains(function.id())) continue;
+      auto scope = std::make_shared<Scope>();
+      Interpreter run(*this, {.code = function.code,
+                              .scope = scope,
+                              .self = instance,
+                              .owner = type,
+                              .trail = at(instance).trail,
+                              .activation = next_activation_++});
+      bind_parameters(run, function, instance, nullptr, *scope);
+      if (const Node body = function.field("body")) run.run(body);
+    }
+  }
+  for (const auto& [name, assignment] : later_.assigned) {
+    if (std::ranges::none_of(at(instance).slots, [&](const Slot& slot) { return slot.name == name; })) continue;
+    Interpreter top(*this, {.code = assignment.code, .scope = std::make_shared<Scope>()});
+    top.attach(instance, name, top.evaluate(assignment.field("right")), assignment);
+  }
+  --branch_depth_;
+  leave_way(mark);
 }
 
 bool Evaluator::hold_modules(const std::vector<Argument>& arguments) const {

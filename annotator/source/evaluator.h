@@ -11,11 +11,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
+#include "annotator/source/afterwards.h"
 #include "annotator/source/call_pattern.h"
 #include "annotator/source/library.h"
 #include "annotator/source/value.h"
@@ -24,7 +26,8 @@ namespace hotlens::source {
 
 class Evaluator {
  public:
-  explicit Evaluator(Library& library);
+  // `later`: what may have been done to objects after they were made; each of it counts as one more way for what it changes.
+  explicit Evaluator(Library& library, Afterwards later = {});
 
   const Value& at(ValueId value) const { return values_[value]; }
   const Class& type(ClassId type) const { return classes_[type]; }
@@ -74,6 +77,7 @@ class Evaluator {
   ValueId type_value(ClassId type);
   ValueId method(ClassId type, std::string_view name, ValueId self, std::size_t after = 0);
   void construct(ValueId instance);
+  void follow_later(ValueId instance);
   std::vector<ClassId> resolution_order(ClassId type) const;
   // What an attribute holds on the way that is being followed, where a statement on this way gave it; kUnknown where none did.
   ValueId assigned(ValueId holder, std::string_view name) const;
@@ -107,6 +111,8 @@ class Evaluator {
   std::map<std::pair<ValueId, ClassId>, ValueId> made_as_;
   std::map<std::tuple<const void*, ValueId, const std::vector<Argument>*>, Pattern> patterns_;
   std::uint32_t next_activation_ = 1, next_loop_ = 1, branch_depth_ = 0;
+  Afterwards later_;
+  std::set<const void*> ran_;  // functions that were followed
   struct Assigned {
     ValueId holder = kUnknown;
     std::string name;

@@ -242,6 +242,7 @@ ValueId Interpreter::call_function(const Value& function, const std::vector<Argu
     run.frame_.self = e_.object(arguments.front().value);  // Base.__init__(self, …)
   }
   bind_parameters(run, node, function.self, &arguments, *scope);
+  e_.ran_.insert(node.id());
   ++e_.depth_;
   ValueId result = kUnknown;
   if (node.is("lambda")) {

@@ -41,9 +41,12 @@ class Folder {
 
 // The line (1-based) in `file` on which each attribute of a class was attached: "conv" -> {4}. Class names stand behind a colon where
 // known.
-std::map<std::string, std::set<std::string>> attributes(const Folder& folder, const std::string& file, const std::string& type) {
+// `script`: a file that may change its objects afterwards.
+std::map<std::string, std::set<std::string>> attributes(const Folder& folder, const std::string& file, const std::string& type,
+                                                        const std::string& script = "") {
   Library library({folder.path()});
-  Evaluator evaluator(library);
+  const Code* later = script.empty() ? nullptr : library.file(folder.path() / script);
+  Evaluator evaluator(library, later ? afterwards(std::span(&later, 1)) : Afterwards{});
   const Code* code = library.file(folder.path() / file);
   REQUIRE(code != nullptr);
   const ClassId id = evaluator.class_named(*code, type);
@@ -113,6 +116,42 @@ class Net(nn.Module):
   const auto found = attributes(folder, "m.py", "Net");
   CHECK(found.at("a") == Lines{"6:Identity"});
   CHECK(found.at("b") == Lines{"8:Linear", "10:Conv1d"});
+}
+
+TEST_CASE("what a script may replace afterwards counts beside what the constructor made") {
+  Folder folder;
+  folder.write("m.py", R"(from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(1, 1)
+        self.stem = nn.Linear(1, 1)
+        self.neck = nn.Linear(1, 1)
+        self.widen()
+    def reset_head(self, classes):
+        self.head = nn.Linear(1, classes)
+    def reset_stem(self):
+        self.stem = nn.Linear(2, 2)
+    def widen(self):
+        self.wide = nn.Linear(1, 9)
+)");
+  folder.write("train.py", R"(from m import Net
+from torch import nn
+model = Net()
+model.reset_head(10)
+model.widen()
+def replace(model):
+    model.neck = nn.Identity()
+    model.width = 4
+)");
+  const auto plain = attributes(folder, "m.py", "Net");
+  CHECK(plain.at("head") == Lines{"5:Linear"});
+  const auto found = attributes(folder, "m.py", "Net", "train.py");
+  CHECK(found.at("head") == Lines{"5:Linear", "10:Linear"});
+  CHECK(found.at("stem") == Lines{"6:Linear"});
+  CHECK(found.at("neck") == Lines{"7:Linear", "train.py 7:Identity"});
+  CHECK(found.at("wide") == Lines{"14:Linear"});
+  CHECK_FALSE(found.contains("width"));
 }
 
 TEST_CASE("what a branch makes is what the branch goes on with") {

@@ -1,0 +1,22 @@
+// What scripts may do to a model after it was made: the methods that they call, the attributes that they set from outside.
+//
+// A guess from the text alone: which object a name means there is not looked into.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+
+#include "annotator/source/code.h"
+
+namespace hotlens::source {
+
+struct Afterwards {
+  std::set<std::string, std::less<>> called;  // `anything.name(…)`
+  std::multimap<std::string, Node> assigned;  // `anything.name = …`, the assignment; those to `self` are left out
+};
+
+Afterwards afterwards(std::span<const Code* const> scripts);
+
+}  // namespace hotlens::source
