@@ -1,6 +1,9 @@
 #include "server/features/timeline_search.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
 
 namespace hotlens::features {
 namespace {
@@ -54,9 +57,48 @@ Match match_of(const Blocks& blocks, std::uint32_t block, Match::Kind kind) {
   return match;
 }
 
+std::uint32_t distance(std::uint32_t a, std::uint32_t b) {
+  return a > b ? a - b : b - a;
+}
+
+// Tells each match in how many steps its name is, and adds those of names that this step lacks.
+void look_in_other_steps(const Blocks& blocks, const StepNames& names, std::string_view query, std::vector<Match>& matches) {
+  const auto here = static_cast<std::uint32_t>(blocks.step);
+  std::map<std::pair<std::string_view, bool>, Match*> known;
+  for (Match& match : matches) {
+    if (match.kind == Match::Kind::op || match.kind == Match::Kind::kernel)
+      known[{match.label, match.kind == Match::Kind::kernel}] = &match;
+  }
+  std::vector<Match> others;
+  for (auto first = names.begin(); first != names.end();) {
+    const auto last =
+        std::find_if(first, names.end(), [&](const StepName& each) { return each.name != first->name || each.device != first->device; });
+    const std::string_view name = blocks.annotated->trace.names[trace::NameId{first->name}];
+    const auto steps = static_cast<std::uint32_t>(last - first);
+    if (const auto match = known.find({name, first->device}); match != known.end()) {
+      match->second->steps = steps;
+    } else if (holds(name, query) && std::ranges::none_of(first, last, [&](const StepName& each) { return each.step == here; })) {
+      const auto nearest = std::ranges::min_element(first, last, {}, [&](const StepName& each) { return distance(each.step, here); });
+      Match found{.kind = first->device ? Match::Kind::kernel : Match::Kind::op,
+                  .label = std::string(name),
+                  .detail = {},
+                  .steps = steps,
+                  .step = nearest->step};
+      for (auto each = first; each != last; ++each) {
+        found.time += each->time;
+        found.count += each->count;
+      }
+      others.push_back(std::move(found));
+    }
+    first = last;
+  }
+  std::ranges::stable_sort(others, std::ranges::greater{}, &Match::time);
+  matches.insert(matches.end(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
+}
+
 }  // namespace
 
-Matches search(const Blocks& blocks, const profile::Profile& profile, std::string_view query, std::size_t limit) {
+Matches search(const Blocks& blocks, const profile::Profile& profile, const StepNames& names, std::string_view query, std::size_t limit) {
   Matches result;
   if (query.empty()) return result;
   const profile::BlockIndex& index = blocks.index;
@@ -82,6 +124,7 @@ Matches search(const Blocks& blocks, const profile::Profile& profile, std::strin
     const bool a_first = a.kind <= Match::Kind::module, b_first = b.kind <= Match::Kind::module;
     return a_first != b_first ? a_first : a.time > b.time;
   });
+  look_in_other_steps(blocks, names, query, result.matches);
   result.total = result.matches.size();
   if (result.matches.size() > limit) result.matches.resize(limit);
   return result;

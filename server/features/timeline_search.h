@@ -1,4 +1,5 @@
-// Search over the whole tree of a step: stages, modules, operators, kernels, and the files of the profile.
+// Search over the whole tree of a step: stages, modules, operators, kernels, and the files of the profile; and the operators and kernels
+// that only other steps have.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "annotator/profile/blocks.h"
+#include "server/features/timeline_names.h"
 
 namespace hotlens::features {
 
@@ -19,14 +21,18 @@ struct Match {
   profile::FileId file;
   Ns time{};  // sum over all blocks of the name: device time of device work, else host time
   std::int64_t count = 0;
+  std::uint32_t steps = 0;            // that have an operator or kernel of this name; 0 where that is not counted
+  std::optional<std::uint32_t> step;  // of what this step lacks: the nearest one that has it; `block` is kNoBlock, sums are of all steps
 };
 
 struct Matches {
-  std::vector<Match> matches;  // stages and modules first, then longest first; one for equal names
+  std::vector<Match> matches;  // stages and modules first, then longest first, other steps' last; one for equal names
   std::size_t total = 0;
 };
 
-// Names that hold `query`, ASCII letters compared without case; none for an empty query. Cost: one look at each different name.
-Matches search(const profile::Blocks& blocks, const profile::Profile& profile, std::string_view query, std::size_t limit);
+// Names that hold `query`, ASCII letters compared without case; none for an empty query. `names` of the same trace. Cost: one look at each
+// different name, and at each step that has it.
+Matches search(const profile::Blocks& blocks, const profile::Profile& profile, const StepNames& names, std::string_view query,
+               std::size_t limit);
 
 }  // namespace hotlens::features

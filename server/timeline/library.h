@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "annotator/profile/blocks.h"
+#include "server/features/timeline_names.h"
 
 namespace hotlens::timeline_requests {
 
@@ -39,6 +40,7 @@ class Opened {
   const std::string& id() const { return id_; }
   const profile::Profile& profile() const { return *profile_; }
   const profile::Annotated& annotated() const { return *annotated_; }
+  const features::StepNames& names() const { return names_; }
   const std::filesystem::path& path() const { return annotated_->path; }
 
   // Built on the first call for each step, which takes a while for a large trace.
@@ -49,6 +51,7 @@ class Opened {
   std::string id_;
   std::shared_ptr<const profile::Annotated> annotated_;
   std::shared_ptr<const profile::Profile> profile_;
+  features::StepNames names_;
   mutable std::mutex mutex_;
   mutable std::list<std::pair<std::size_t, std::shared_ptr<const profile::Blocks>>> blocks_;  // the last used first
 };

@@ -49,7 +49,7 @@ Answer search(const Subject& subject, const Reader& params) {
   const std::string query = params["query"].string();
   const std::size_t limit = limit_in(params);
   if (auto error = params.error()) return std::unexpected(*error);
-  const features::Matches found = features::search(*subject.blocks, subject.opened->profile(), query, limit);
+  const features::Matches found = features::search(*subject.blocks, subject.opened->profile(), subject.opened->names(), query, limit);
   const Profile& profile = subject.opened->profile();
   Json list = Json::array();
   for (const features::Match& match : found.matches) {
@@ -58,6 +58,8 @@ Answer search(const Subject& subject, const Reader& params) {
               {"detail", cut(match.detail)},
               {"time", match.time.count()},
               {"count", match.count}};
+    if (match.steps > 0) json["steps"] = match.steps;
+    if (match.step) json["step"] = *match.step;
     if (match.block != profile::kNoBlock) json["path"] = profile::path_of(*subject.blocks, match.block);
     if (match.file.valid()) json["file"] = profile.files[match.file.index].path.string();
     if (match.kind == features::Match::Kind::module) {

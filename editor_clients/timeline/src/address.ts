@@ -22,12 +22,18 @@ export interface View {
   readonly beforeStep?: number; // a step of the same profile to compare with; `before` is not there then
 }
 
+// A stretch of time that somebody chose in a level.
+export interface Chosen {
+  readonly depth: number;
+  readonly span: Span;
+}
+
 export const START: View = { path: [], zooms: [], unfold: false };
 
 const encodePath = (path: Path): string => path.map(encodeURIComponent).join("/");
 const decodePath = (text: string): Path => (text === "" ? [] : text.split("/").map(decodeURIComponent));
 
-export function writeAddress(view: View): string {
+export function writeAddress(view: View, chosen?: Chosen): string {
   const parts = new URLSearchParams();
   if (view.profile !== undefined) parts.set("profile", view.profile);
   if (view.step !== undefined) parts.set("step", String(view.step));
@@ -44,6 +50,7 @@ export function writeAddress(view: View): string {
     parts.set("at", encodePath([...view.path.slice(0, view.cursor.depth), view.cursor.segment]));
     if (view.cursor.track !== undefined) parts.set("track", view.cursor.track);
   }
+  if (chosen !== undefined) parts.set("range", [chosen.depth, ...chosen.span].map(Math.round).join(","));
   if (view.unfold) parts.set("unfold", "1");
   if (view.before !== undefined) parts.set("before", view.before);
   if (view.beforeStep !== undefined) parts.set("beforeStep", String(view.beforeStep));
@@ -60,6 +67,13 @@ function cursorOf(at: Path, path: Path, track: string | null): Cursor | undefine
   const depth = at.length - 1;
   const inside = depth <= path.length && at.slice(0, depth).every((each, index) => each === path[index]);
   return segment === undefined || !inside ? undefined : { depth, segment, ...(track === null ? {} : { track }) };
+}
+
+// Of a level that is open.
+export function readChosen(text: string, { path }: View): Chosen | undefined {
+  const [depth, from, to] = new URLSearchParams(text.replace(/^#/, "")).get("range")?.split(",") ?? [];
+  const span = spanOf(from, to);
+  return span === undefined || !(Number(depth) >= 0 && Number(depth) <= path.length) ? undefined : { depth: Math.floor(Number(depth)), span };
 }
 
 // What cannot be read is left out: an address is text that people edit and cut.

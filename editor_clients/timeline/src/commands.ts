@@ -185,10 +185,26 @@ export function createCommands(store: Store, transport: Transport, environment: 
     else reveal(place);
   }
 
+  // What only another step has: where it is there is known to a search in that step.
+  function followToStep({ kind, label }: Match, step: number, position: number): void {
+    const { profile } = store.get().view;
+    transport
+      .request("hotlens/timeline/search", { step, query: label, ...(profile === undefined ? {} : { profile }) })
+      .then(({ matches }) => {
+        const there = matches.find((each) => each.kind === kind && each.label === label);
+        if (there?.path === undefined) return note(`${label} is not below a block of that step.`);
+        store.dispatch({ type: "go", path: there.path, step });
+        store.dispatch({ type: "match", at: position });
+      })
+      .catch((error: Error) => note(error.message));
+  }
+
   function follow(match: Match, position: number): void {
-    store.dispatch({ type: "match", at: position });
-    if (match.path !== undefined) store.dispatch({ type: "go", path: match.path });
+    const { step } = store.get().search.answer ?? {};
+    if (match.path !== undefined) store.dispatch({ type: "go", path: match.path, ...(step === undefined ? {} : { step }) });
+    else if (match.step !== undefined) followToStep(match, match.step, position);
     else if (match.file !== undefined) reveal({ file: match.file, line: match.line ?? 0 });
+    store.dispatch({ type: "match", at: position }); // another step has begun with none
   }
 
   function nextMatch(by: 1 | -1): void {

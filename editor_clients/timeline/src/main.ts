@@ -1,9 +1,9 @@
 // The page: connects to the server, keeps the address, and starts the screen.
-import { readAddress, writeAddress, type View } from "./address";
+import { readAddress, readChosen, writeAddress } from "./address";
 import { download } from "./export_picture";
 import { readFirst, withFirst } from "./first";
 import { createScreen } from "./screen";
-import { initialState } from "./state";
+import { initialState, type State } from "./state";
 import { createStore } from "./store";
 import { connect, socketWire, webviewWire, type WebviewApi, type Wire } from "./transport";
 
@@ -31,9 +31,11 @@ const drawn = (): Promise<void> =>
 
 const webview = window.acquireVsCodeApi?.();
 
-function storedView(): View {
-  const state = webview?.getState();
-  return readAddress(typeof state === "string" ? state : location.hash);
+function storedState(): State {
+  const stored = webview?.getState();
+  const address = typeof stored === "string" ? stored : location.hash;
+  const view = readAddress(address);
+  return initialState(view, readChosen(address, view));
 }
 
 function saveInEditor(name: string, file: Blob): void {
@@ -43,18 +45,20 @@ function saveInEditor(name: string, file: Blob): void {
 const first = readFirst(document.getElementById("first")?.textContent);
 const begin = first === undefined ? Promise.resolve() : drawn();
 const transport = connect(webview === undefined ? browserWire(begin) : webviewWire(webview));
-const store = createStore(withFirst(initialState(storedView()), first), transport);
+const store = createStore(withFirst(storedState(), first), transport);
 createScreen(store, transport, webview === undefined ? download : saveInEditor);
+
+const addressNow = (): string => writeAddress(store.get().view, store.get().range);
 
 // A single change is written at once, so that a reload right after it shows the same.
 let waiting = 0;
 let writtenAt = -ADDRESS_MS;
 store.subscribe((state, before) => {
-  if (state.view === before.view) return;
+  if (state.view === before.view && state.range?.span === before.range?.span) return;
   clearTimeout(waiting);
   waiting = window.setTimeout(() => {
     writtenAt = performance.now();
-    const address = writeAddress(store.get().view);
+    const address = addressNow();
     if (webview === undefined) history.replaceState(null, "", `#${address}`);
     else webview.setState(address);
   }, writtenAt + ADDRESS_MS - performance.now());
@@ -62,5 +66,5 @@ store.subscribe((state, before) => {
 
 // An address that somebody typed or followed while the page is open.
 window.addEventListener("hashchange", () => {
-  if (location.hash.replace(/^#/, "") !== writeAddress(store.get().view)) location.reload();
+  if (location.hash.replace(/^#/, "") !== addressNow()) location.reload();
 });

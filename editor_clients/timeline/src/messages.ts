@@ -224,6 +224,8 @@ export interface Match {
   readonly line?: number;
   readonly time: number;
   readonly count: number;
+  readonly steps?: number; // in how many steps; of operators and kernels
+  readonly step?: number; // position of the nearest step that has what the searched one lacks
 }
 
 export interface Matches {

@@ -139,7 +139,7 @@ function searchNeeds(state: State): Need[] {
   const { profile, step } = state.view;
   const { query, answer } = state.search;
   if (query === "" || answer?.query === query || profile === undefined || step === undefined) return [];
-  const done = (matches: Result<"hotlens/timeline/search">): Action => ({ type: "matches", query, matches });
+  const done = (matches: Result<"hotlens/timeline/search">): Action => ({ type: "matches", query, step, matches });
   return [need({ slot: "search", method: "hotlens/timeline/search", params: { profile, step, query, limit: SEARCH_LIMIT }, done })];
 }
 

@@ -158,7 +158,7 @@ export function reduce(state: State, action: Action): State {
     case "pointed":
       return state.pointed === undefined ? state : { ...state, pointed: { ...state.pointed, details: action.details } };
     case "matches":
-      return { ...state, search: { ...state.search, answer: { ...action.matches, query: action.query }, at: -1 } };
+      return { ...state, search: { ...state.search, answer: { ...action.matches, query: action.query, step: action.step }, at: -1 } };
     case "breakdown":
       return { ...state, breakdowns: { ...state.breakdowns, [action.key]: action.breakdown } };
     case "comparison":

@@ -1,4 +1,4 @@
-// The search field and its matches: stages, modules, operators, kernels and files of the whole step.
+// The search field and its matches: stages, modules, operators, kernels and files of the step, and what only other steps have.
 import type { Commands } from "./commands";
 import { element } from "./dom";
 import { time } from "./format";
@@ -12,27 +12,41 @@ export interface SearchBox {
   readonly render: (state: State) => void;
 }
 
+const MOST_PATH = 44; // characters of a module's path
 const TYPING_MS = 120; // a pause in typing after which is searched
 
-function line(match: Match, position: number, at: number, commands: Commands): HTMLElement {
+// The end of a module's path tells it from its like; other names are told by their beginning.
+const shownLabel = ({ kind, label }: Match): string => (kind === "module" && label.length > MOST_PATH ? `…${label.slice(-MOST_PATH)}` : label);
+
+// Where in the recording: nothing for what every step has.
+export function stepsWords({ step, steps }: Match, { overview }: Pick<State, "overview">): string {
+  const all = overview?.steps.length ?? 1;
+  if (steps === undefined || steps >= all) return "";
+  const first = step === undefined ? "" : `step ${overview?.steps[step]?.index ?? step}`;
+  return [first, step !== undefined && steps === 1 ? "only" : `in ${steps} of ${all} steps`].filter((each) => each !== "").join(steps === 1 ? " " : ", ");
+}
+
+function line(match: Match, position: number, state: State, commands: Commands): HTMLElement {
+  const { at } = state.search;
   const count = match.count > 1 ? ` ×${match.count}` : "";
   return element(
     "li",
     {
       class: position === at ? "match here" : "match",
-      title: match.detail,
+      title: [match.label, match.detail].filter((text) => text !== "").join("\n"),
       attributes: { role: "option", "aria-selected": String(position === at) },
       on: { mousedown: (event) => event.preventDefault(), click: () => commands.follow(match, position) },
     },
     element("span", { class: "kind", text: match.kind }),
-    element("span", { class: "label", text: `${match.label}${count}` }),
+    element("span", { class: "label", text: `${shownLabel(match)}${count}` }),
     element("span", { class: "dim", text: match.detail }),
+    element("span", { class: "where", text: stepsWords(match, state) }),
     element("span", { class: "number", text: match.time > 0 ? time(match.time) : "" }),
   );
 }
 
 export function createSearch(store: Store, commands: () => Commands, leave: () => void): SearchBox {
-  const input = element("input", { attributes: { type: "search", placeholder: "/ search", "aria-label": "search the step", spellcheck: "false" } });
+  const input = element("input", { attributes: { type: "search", placeholder: "/ search", "aria-label": "search all steps", spellcheck: "false" } });
   const list = element("ul", { class: "matches", attributes: { role: "listbox", "aria-label": "matches" } });
   const root = element("div", { class: "search" }, input, list);
   let typing = 0;
@@ -56,15 +70,16 @@ export function createSearch(store: Store, commands: () => Commands, leave: () =
     event.preventDefault();
   });
 
-  function render({ search: { open, answer, query, at } }: State): void {
+  function render(state: State): void {
+    const { open, answer, query } = state.search;
     root.classList.toggle("open", open && query !== "");
     if (!open) return;
     const matches = answer?.query === query ? answer.matches : undefined;
     if (matches === undefined) return list.replaceChildren(element("li", { class: "dim", text: query === "" ? "" : "searching…" }));
     const more = (answer?.total ?? 0) - matches.length;
     list.replaceChildren(
-      ...matches.map((match, position) => line(match, position, at, commands())),
-      ...(matches.length === 0 ? [element("li", { class: "dim", text: `Nothing in this step is named ${query}.` })] : []),
+      ...matches.map((match, position) => line(match, position, state, commands())),
+      ...(matches.length === 0 ? [element("li", { class: "dim", text: `Nothing in any step is named ${query}.` })] : []),
       ...(more > 0 ? [element("li", { class: "dim", text: `${more} more: type more of the name` })] : []),
     );
     list.querySelector(".here")?.scrollIntoView({ block: "nearest" });

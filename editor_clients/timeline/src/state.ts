@@ -1,5 +1,5 @@
 // The one state of the page and the actions that change it (reduce.ts). What has to be asked from the server follows from it (needs.ts).
-import type { Cursor, View } from "./address";
+import type { Chosen, Cursor, View } from "./address";
 import type {
   Arrows,
   Breakdown,
@@ -33,14 +33,12 @@ export interface LevelData {
 export interface Search {
   readonly open: boolean;
   readonly query: string;
-  readonly answer?: Matches & { readonly query: string };
+  readonly answer?: Matches & { readonly query: string; readonly step: number };
   readonly at: number; // position of the current match; -1 before the first
 }
 
-// A stretch of time that somebody chose in a level, and what ran in it once that is known.
-export interface Range {
-  readonly depth: number;
-  readonly span: Span;
+// A chosen stretch of time, and what ran in it once that is known.
+export interface Range extends Chosen {
   readonly sums?: RangeSums;
 }
 
@@ -85,9 +83,10 @@ export interface State {
 export const moduleKey = (module?: string): string => (module === undefined ? "" : `/${module}`);
 export const breakdownKey = (metric: Metric, module?: string): string => `${metric}${moduleKey(module)}`;
 
-export function initialState(view: View): State {
+export function initialState(view: View, range?: Chosen): State {
   return {
     view,
+    ...(range === undefined ? {} : { range }),
     connection: "connecting",
     levels: [],
     search: { open: false, query: "", at: -1 },
@@ -112,7 +111,7 @@ export type Action =
   | { readonly type: "sums"; readonly sums: RangeSums }
   | { readonly type: "point"; readonly on?: Target } // nothing: the pointer has left
   | { readonly type: "pointed"; readonly details: Details }
-  | { readonly type: "matches"; readonly query: string; readonly matches: Matches }
+  | { readonly type: "matches"; readonly query: string; readonly step: number; readonly matches: Matches }
   | { readonly type: "breakdown"; readonly key: string; readonly breakdown: Breakdown }
   | { readonly type: "comparison"; readonly key: string; readonly comparison: Comparison }
   | { readonly type: "failed"; readonly slot: string; readonly message: string; readonly gone: boolean; readonly depth?: number }

@@ -44,13 +44,15 @@ function bar(step: StepSummary, position: number, state: State, top: number, sto
 
 function words(overview: Overview, store: Store): HTMLElement {
   const line = element("span", { class: "dim words" });
+  const position = overview.steps.findIndex(({ outlier }) => outlier);
+  const outlier = overview.steps[position];
+  if (outlier !== undefined) {
+    const [most] = outlier.differences;
+    const what = most === undefined ? "" : `: ${signedTime(most.excess)} in ${spoken(most.what)}`;
+    line.append(button(`step ${outlier.index} is an outlier`, differences(outlier), () => store.dispatch({ type: "show step", step: position })), `${what} · `);
+  }
   if (overview.steps.length > 1) line.append(`median ${time(overview.median)}, p10 ${time(overview.p10)}, p90 ${time(overview.p90)}`);
-  line.title = line.textContent;
-  overview.steps.forEach((step, position) => {
-    if (!step.outlier || line.childElementCount > 0) return;
-    const what = step.differences[0] === undefined ? "" : `: ${signedTime(step.differences[0].excess)} in ${spoken(step.differences[0].what)}`;
-    line.append(" · ", button(`step ${step.index} is an outlier`, differences(step), () => store.dispatch({ type: "show step", step: position })), what);
-  });
+  line.title = line.textContent; // what the strip has no room for
   return line;
 }
 

@@ -321,3 +321,29 @@ def test_traces_with_little_in_them(tmp_path: Path, what: str) -> None:
         assert sum(row["value"] for row in rows["rows"]) == rows["total"]
         assert page.ask("breakdown", metric="memory")["rows"] == []
         page.close()
+
+
+def test_search_knows_what_only_other_steps_have(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(4):
+        trace.step(number, number * 1000.0)
+    trace.add("cpu_op", "aten::rare", 3850, 20)
+    trace.launch("rare_kernel", 3855, 3880, 30)
+    trace.add("cpu_op", "aten::seldom", 850, 10)
+    trace.add("cpu_op", "aten::seldom", 2850, 10)
+    trace.write(tmp_path / "t.json")
+    with Server(tmp_path, "t.json") as running:
+        page = Page(running, Origin=f"http://{running.host}")
+        found = page.ask("search", query="rare", step=1)["matches"]
+        assert [(each["label"], each["kind"], each["step"], each["steps"], each["time"]) for each in found] == [
+            ("rare_kernel", "kernel", 3, 1, 30_000),
+            ("aten::rare", "operator", 3, 1, 20_000),
+        ]
+        assert all("path" not in each for each in found)
+        there = page.ask("search", query="aten::rare", step=3)["matches"]
+        assert page.ask("details", step=3, path=there[0]["path"])["label"] == "aten::rare"
+        (seldom,) = page.ask("search", query="seldom", step=3)["matches"]
+        assert (seldom["step"], seldom["steps"], seldom["count"], seldom["time"]) == (2, 2, 2, 20_000)
+        linear = next(each for each in page.ask("search", query="aten::linear", step=0)["matches"] if each["kind"] == "operator")
+        assert (linear["steps"], "step" in linear) == (4, False)
+        page.close()

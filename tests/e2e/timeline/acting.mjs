@@ -129,6 +129,10 @@ export async function range(world) {
   await eventually("the range says another kernel first", async () => (await timeline.details()).includes(sums.kernels[0].short.replace(/^aten::/, "")));
   assert.equal((await timeline.state()).from, undefined, "choosing a range panned");
   await world.shoot(page, "chosen");
+  await eventually("the address does not say the range", async () => (await timeline.state()).range !== undefined);
+  await page.reload();
+  await timeline.settled();
+  await eventually("a reload forgets the range", async () => (await page.locator("aside h2").first().innerText()).toLowerCase() === "range");
   await timeline.press("z");
   await eventually("z does not zoom to the range", async () => (await timeline.state()).from !== undefined);
   const { from, to } = await timeline.state();
@@ -158,7 +162,7 @@ export async function search(world) {
   await eventually("N does not go back", async () => (await timeline.said()).startsWith("1 of"));
   await timeline.press("/");
   await page.keyboard.type("no such thing at all");
-  await eventually("nothing is said about nothing", async () => (await page.locator(".matches").innerText()).includes("Nothing in this step"));
+  await eventually("nothing is said about nothing", async () => (await page.locator(".matches").innerText()).includes("Nothing in any step"));
 }
 
 export async function reload(world) {

@@ -95,6 +95,32 @@ export async function odd(world) {
   }
 }
 
+// What only another step has is found from every step; choosing it goes there, and n goes on from there.
+export async function searchSteps(world) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "hotlens-search-"));
+  world.closing(async () => fs.rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, "rare.json");
+  const traceEvents = [...ODD["many-steps"].slice(0, 20), span("aten::rare_one", 8760, 50), span("aten::rare_two", 6760, 40)];
+  fs.writeFileSync(file, JSON.stringify({ schemaVersion: 1, traceEvents }));
+  const { timeline, page } = await open(world, file, { folder });
+  const { steps: all, representative } = await timeline.ask("overview", {});
+  const { matches } = await timeline.ask("search", { query: "rare" });
+  assert.deepEqual(matches.map(({ step }) => all[step].index), [8, 6]);
+  assert.ok(matches.every(({ step }) => step !== representative));
+  await timeline.press("/");
+  await page.keyboard.type("rare");
+  await page.locator(".match", { hasText: "step 8 only" }).waitFor();
+  await world.shoot(page, "elsewhere");
+  await page.keyboard.press("Enter");
+  const at = (position) => async () => Number((await timeline.state()).step) === matches[position].step && /rare/.test((await timeline.state()).at ?? "");
+  await eventually("the first match is not shown in its step", at(0));
+  await eventually("the match is not selected", async () => (await timeline.selected()).startsWith("aten::rare_one"));
+  await timeline.press("n");
+  await eventually("n does not go on to the next step", at(1));
+  await timeline.press("N");
+  await eventually("N does not go back", at(0));
+}
+
 const steps = (count) => ODD["many-steps"].slice(0, 2 * count);
 
 // A profile that vanishes stays as it was read; a new one under its name takes its place, also where a reader found it half written.

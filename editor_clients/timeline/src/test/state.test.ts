@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readAddress, START, writeAddress, type View } from "../address";
+import { readAddress, readChosen, START, writeAddress, type View } from "../address";
 import { isFine, needs, windowFor } from "../needs";
 import type { Overview, Place, Span } from "../messages";
 import { linesOf } from "../point";
@@ -263,6 +263,15 @@ test("who rests on a block is told its details once; a failure there hides nothi
   assert.equal(asked(failed), undefined);
   assert.notEqual(asked(play(failed, { type: "point", on: { path: ["backward"] } })), undefined);
   assert.equal(play(known, { type: "show step", step: 2 }).pointed, undefined);
+});
+
+test("a chosen range comes back from the address where its level is open", () => {
+  const view: View = { ...START, path: ["forward"], zooms: [undefined, undefined] };
+  const chosen = { depth: 1, span: [10.4, 20.6] as Span };
+  const text = writeAddress(view, chosen);
+  assert.deepEqual(readChosen(text, readAddress(text)), { depth: 1, span: [10, 21] });
+  assert.deepEqual(initialState(view, chosen).range, chosen);
+  for (const odd of ["range=2,1,5", "range=-1,1,5", "range=1,5,1", "range=1", "range=x,1,5", "range=1,a,b", ""]) assert.equal(readChosen(`path=forward&${odd}`, view), undefined, odd);
 });
 
 test("two steps of one profile are asked for side by side, kept in the address, and never a step beside itself", () => {
