@@ -70,6 +70,8 @@ Bucket bucket_of(const Owner& owner) {
       return owner.direction == Direction::recompute ? Bucket::recompute : Bucket::backward;
     case Stage::optimizer:
       return Bucket::optimizer;
+    case Stage::evaluation:
+      return Bucket::evaluation;
     case Stage::other:
       return Bucket::unattributed;
   }

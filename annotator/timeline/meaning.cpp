@@ -18,7 +18,7 @@ std::optional<std::uint32_t> number(std::string_view text) {
 }
 
 std::optional<Stage> stage_named(std::string_view text) {
-  for (Stage stage : {Stage::data, Stage::zero_grad, Stage::forward, Stage::loss, Stage::backward, Stage::optimizer}) {
+  for (Stage stage : {Stage::data, Stage::zero_grad, Stage::forward, Stage::loss, Stage::backward, Stage::optimizer, Stage::evaluation}) {
     if (name(stage) == text) return stage;
   }
   return std::nullopt;
@@ -109,6 +109,10 @@ constexpr auto kStageNames = std::to_array<std::pair<std::string_view, Stage>>({
     {"weightupdate", Stage::optimizer},
     {"parameterupdate", Stage::optimizer},
     {"updateparameters", Stage::optimizer},
+    {"evaluation", Stage::evaluation},
+    {"evaluate", Stage::evaluation},
+    {"validation", Stage::evaluation},
+    {"validate", Stage::evaluation},
 });
 
 std::optional<Stage> stage_as_written(std::string_view name) {

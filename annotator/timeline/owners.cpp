@@ -97,7 +97,7 @@ class Finder {
       owner.site = first == kNothing ? kNothing : site_of_call_[first];
       owner.direction = Direction::recompute;
       owner.call = kNothing;
-    } else if (root && owner.direction == Direction::forward && owner.stage != Stage::data) {
+    } else if (root && owner.direction == Direction::forward && owner.stage != Stage::data && owner.stage != Stage::evaluation) {
       const bool loss = map_ && map_->role[module] == RootRole::loss;
       enter_stage(owner, loss ? Stage::loss : Stage::forward);
     }

@@ -20,6 +20,8 @@ std::string_view name(Stage stage) {
       return "backward";
     case Stage::optimizer:
       return "optimizer";
+    case Stage::evaluation:
+      return "evaluation";
     case Stage::other:
       return "other";
   }
@@ -48,6 +50,8 @@ std::string_view name(Bucket bucket) {
       return "communication";
     case Bucket::optimizer:
       return "optimizer";
+    case Bucket::evaluation:
+      return "evaluation";
     case Bucket::waiting:
       return "waiting";
     case Bucket::host:

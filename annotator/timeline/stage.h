@@ -7,8 +7,9 @@
 
 namespace hotlens::timeline {
 
-enum class Stage : std::uint8_t { data, copy, zero_grad, forward, loss, backward, optimizer, other };
-constexpr std::size_t kStages = 8;
+// `evaluation`: what a step of training computes of a model that it has switched to evaluation, without gradients.
+enum class Stage : std::uint8_t { data, copy, zero_grad, forward, loss, backward, optimizer, evaluation, other };
+constexpr std::size_t kStages = 9;
 
 enum class Bucket : std::uint8_t {
   data_loading,
@@ -21,12 +22,13 @@ enum class Bucket : std::uint8_t {
   gradient_accumulation,
   communication,
   optimizer,
+  evaluation,
   waiting,       // the host waits for the device: synchronisation, full launch queue
   host,          // Python and other host code with no torch operator running and no stage around it
   earlier_step,  // device work whose launch lies before the recording
   unattributed,
 };
-constexpr std::size_t kBuckets = 14;
+constexpr std::size_t kBuckets = 15;
 
 enum class Direction : std::uint8_t { forward, backward, recompute };
 

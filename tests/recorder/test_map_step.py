@@ -172,6 +172,51 @@ def test_a_line_that_runs_when_the_step_begins_has_its_rest_marked(tmp_path: Pat
     check_nesting(markers(bundle))
 
 
+EVALUATION_IN_EVERY_STEP = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+model, teacher, criterion = nn.Linear(8, 8), nn.Linear(8, 8).eval(), nn.MSELoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+def attacked(x):
+    model.eval()
+    point = x.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(model(point).sum(), point)
+    model.train()
+    return x + slope.sign()
+
+@torch.no_grad()
+def evaluate(x):
+    model.eval()
+    out = model(x + 1)
+    value = criterion(out, x) + F.l1_loss(out, x)
+    model.train()
+    return value
+
+for x in torch.utils.data.DataLoader(torch.randn(400, 8), batch_size=4):
+    with torch.no_grad():
+        goal = teacher(x)
+    loss = criterion(model(attacked(x)), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    evaluate(x)
+"""
+
+
+def test_an_evaluation_in_every_step_is_no_forward_of_it(tmp_path: Path) -> None:
+    """A teacher without gradients is forward, and so is an attack with gradients on a model that is in evaluation for it."""
+    bundle = record_text(tmp_path, EVALUATION_IN_EVERY_STEP).bundle
+    stages = {name: sorted(places) for name, places in bundle.stages().items()}
+    assert stages["evaluation"] == ["F.l1_loss(out, x)", "criterion(out, x)", "model(x + 1)"]
+    assert stages["forward"] == ["model(attacked(x))", "model(point)", "teacher(x)"]
+    assert stages["loss"] == ["criterion(model(attacked(x)), goal)"]
+    assert sum(e["name"] == "hotlens.stage#evaluation" for e in markers(bundle)) == 3
+    check_nesting(markers(bundle))
+
+
 LAYER_DROP = """
 import sys
 import torch

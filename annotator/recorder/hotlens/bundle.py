@@ -201,7 +201,7 @@ def model_json(tree: Tree, mapped: MapStep | None, held: Held, sites: Sites, par
     lines: list[dict[str, Any]] = []
     stages: list[dict[str, Any]] = []
     if mapped is not None:
-        for i, call in enumerate(mapped.calls):
+        for i, call in enumerate(mapped.calls.rows):
             site = sites.expression(call.site).as_json() if call.site else None
             calls.append({"id": i, "module": tree.number[id(call.module)], "parent": call.parent, "site": site})
         for (filename, line, function), i in mapped.lines.items():
@@ -228,9 +228,12 @@ def _parameter(row: ParameterRow, held: Held) -> dict[str, Any]:
 def _stages(tree: Tree, mapped: MapStep, sites: Sites) -> list[dict[str, Any]]:
     """Each place once: what the map step noted, and the calls of the model and of its criterion."""
     roles = dict(tree.roots)
-    found = [(stage, sites.expression(at)) for (stage, _, _), at in mapped.stages.items()]
-    for call in mapped.calls:
+    found = [(stage, sites.expression(at)) for (stage, _, _), at in mapped.calls.stages.items()]
+    for call in mapped.calls.rows:
         if call.parent >= 0 or call.in_backward or call.site is None:
+            continue
+        if call.evaluates:
+            found.append(("evaluation", sites.expression(call.loop_site or call.site)))
             continue
         root = tree.modules[tree.number[id(call.module)]].root
         role = roles.get(root)

@@ -14,6 +14,7 @@ FORWARD = 2  # a method named forward
 LINES = 4  # user code whose lines are marked
 STAGES = 8  # may perform a stage of the loop
 LOSS = 16  # a functional criterion
+SWITCH = 32  # switches a module to training or to evaluation
 
 LOSS_SUFFIXES = ("_loss", "cross_entropy", "cross_entropy_with_logits", "kl_div")
 
@@ -57,6 +58,8 @@ class Classifier:
         if filename.startswith(self._folder):
             if self._in_torch(filename, "nn/functional.py") and name.endswith(LOSS_SUFFIXES):
                 return LOSS
+            if name == "train" and self._in_torch(filename, "nn/modules/module.py"):
+                return SWITCH
             return STAGES if self._may_be_stage(name, filename) else 0
         if name in ("step", "zero_grad"):
             return kind | STAGES  # an optimizer of the user's own

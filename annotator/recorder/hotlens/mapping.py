@@ -8,29 +8,18 @@ from __future__ import annotations
 
 import sys
 import threading
-from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any, Callable, cast
 
-from .classify import CALL, FORWARD, LINES, LOSS, STAGES, Classifier
-from .frames import Files, Point, first_argument, is_ours, point, qualified_name
+from .calls import Calls
+from .classify import CALL, FORWARD, LINES, LOSS, STAGES, SWITCH, Classifier
+from .frames import Files, is_ours, qualified_name
 from .marks import GradientMarks, Mark, Marks
 from .statements import Statements
 
 # A function whose lines run more often than this in one step is data handling, not a model; its lines are no longer marked.
 LINES_PER_FUNCTION = 10_000
 Trace = Callable[[FrameType, str, Any], Any]
-
-
-@dataclass
-class ModuleCall:
-    module: Any
-    parent: int
-    site: Point | None
-    depth: int  # modules around it on its thread
-    in_backward: bool = False
-    loop_site: Point | None = None  # of an outermost call: the line of the user's own project that led to it
-    scalar_result: bool = False  # returned a scalar with a gradient: a criterion, when it is a root
 
 
 class MapStep:
@@ -41,20 +30,18 @@ class MapStep:
         self.kinds = Classifier(files, model_files)
         self.statements = Statements()
         self.modules = modules
-        self.calls: list[ModuleCall] = []
+        self.calls = Calls(files, self.kinds)
         self.lines: dict[tuple[str, int, str], int] = {}
-        self.stages: dict[tuple[str, CodeType, int], Point] = {}
         self.parameters: dict[int, int] = {}  # identity of a parameter -> number
         self.capped: set[str] = set()
-        self._first_call: dict[int, int] = {}
         self._line_counts: dict[CodeType, int] = {}
         self._threads: dict[int, Marks] = {}
         self._active = False
         self._deferred: tuple[FrameType, int] | None = None
         self._gradients: GradientMarks | None = None
         self._other_threads: Any = None  # the handle of a hook
-        self._on_entry: Trace = self._global
-        self._on_event: Trace = self._local
+        self._on_entry: Trace | None = None
+        self._on_event: Trace | None = None
         self._open_range: Any = None
         self.fault: str | None = None
 
@@ -87,16 +74,17 @@ class MapStep:
         if self._other_threads is not None:
             self._other_threads.remove()
         self._threads.clear()
-        self._deferred = None
+        self.calls.forget()
+        self._deferred = self._on_entry = self._on_event = None
 
     def modules_called(self) -> int:
-        return len({id(call.module) for call in self.calls})
+        return len({id(call.module) for call in self.calls.rows})
 
     def mostly_left_out(self) -> frozenset[int]:
         """Modules (by identity) that were not called although their list has more such than called ones: layers dropped at random."""
         from torch.nn import ModuleDict, ModuleList
 
-        called = {id(call.module) for call in self.calls}
+        called = {id(call.module) for call in self.calls.rows}
         left_out: set[int] = set()
         for container in self.modules:
             if isinstance(container, (ModuleList, ModuleDict)):
@@ -178,91 +166,23 @@ class MapStep:
             return None
         thread = self._thread()
         if kind & CALL:
-            self._enter_call(thread, frame)
+            self.calls.enter_call(thread, frame)
         elif kind & FORWARD:
-            self._enter_forward(thread, frame)
+            self.calls.enter_forward(thread, frame)
         elif kind & LOSS:
-            self._note_loss(thread, frame)
+            self.calls.enter_loss(thread, frame)
         elif kind & STAGES:
-            self._enter_stage(thread, frame)
+            self.calls.enter_stage(thread, frame)
+        elif kind & SWITCH:
+            self.calls.note_switch(frame)
         if kind & LINES and self._below_cap(frame.f_code):
             if frame.f_lasti >= 0 and frame.f_lineno != frame.f_code.co_firstlineno:
                 self._open_line(thread, frame, frame.f_lineno)  # a generator goes on
-        elif not kind & (CALL | FORWARD | STAGES):
+        elif not kind & (CALL | FORWARD | STAGES | LOSS):
             return None
         else:
             frame.f_trace_lines = False
         return self._on_event
-
-    # -- module calls
-
-    def _enter_call(self, thread: Marks, frame: FrameType) -> None:
-        module = first_argument(frame)
-        if not self.kinds.is_module(module):
-            return
-        top = thread.innermost_call()
-        if top is not None and top.module is module and not top.forward_entered:
-            return  # an overridden __call__ on its way to the real one
-        self._open_call(thread, frame, module, forward=False)
-
-    def _enter_forward(self, thread: Marks, frame: FrameType) -> None:
-        module = first_argument(frame)
-        if not self.kinds.is_module(module):
-            return
-        top = thread.innermost_call()
-        if top is not None and top.module is module and not top.forward_entered:
-            top.forward_entered = True
-        elif self.kinds.is_own_forward(module, frame.f_code):
-            self._open_call(thread, frame, module, forward=True)
-
-    def _open_call(self, thread: Marks, frame: FrameType, module: Any, forward: bool) -> None:
-        top = thread.innermost_call()
-        number = len(self.calls)
-        outer = thread.stage("backward")
-        backward = outer.frame if outer is not None else None
-        first = self._first_call.setdefault(id(module), number)
-        site = self._site(frame.f_back, module, backward)
-        if site is None and backward is not None:
-            # Computed again by torch during backward (checkpointing), it is still the call that the forward pass made.
-            site = self.calls[first].site if first != number else self._site(frame.f_back, module)
-        loop_site = self._loop_site(frame.f_back) if top is None and backward is None else None
-        self.calls.append(ModuleCall(module, top.call if top else -1, site, thread.calls(), backward is not None, loop_site))
-        thread.push(Mark(frame, "call", call=number, module=module, forward_entered=forward), f"hotlens.call#{number}")
-
-    def _site(self, frame: FrameType | None, module: Any = None, outermost: FrameType | None = None) -> Point | None:
-        """The nearest user frame that is not the module's own wrapper; with `outermost` only inside of that frame."""
-        while frame is not None and frame is not outermost:
-            if not self.files.is_library(frame.f_code.co_filename) and not (module is not None and _is_wrapper(frame, module)):
-                return point(frame)
-            frame = frame.f_back
-        return None
-
-    def _loop_site(self, frame: FrameType | None) -> Point | None:
-        """The nearest frame of the user's own project, else of any user code."""
-        f = frame
-        while f is not None:
-            if self.files.in_workspace(f.f_code.co_filename):
-                return point(f)
-            f = f.f_back
-        return self._site(frame)
-
-    # -- stages
-
-    def _enter_stage(self, thread: Marks, frame: FrameType) -> None:
-        stage = self.kinds.stage(frame)
-        if stage is None or thread.stage(stage) is not None:
-            return
-        self._note_stage(stage, self._loop_site(frame.f_back))
-        thread.push(Mark(frame, "stage", stage=stage), f"hotlens.stage#{stage}")
-
-    def _note_loss(self, thread: Marks, frame: FrameType) -> None:
-        """A functional criterion of the loop itself, not one inside a module."""
-        if thread.innermost_call() is None and thread.stage("backward") is None:
-            self._note_stage("loss", self._loop_site(frame.f_back))
-
-    def _note_stage(self, stage: str, site: Point | None) -> None:
-        if site is not None:
-            self.stages.setdefault((stage, site.code, site.lasti), site)
 
     # -- lines
 
@@ -309,8 +229,8 @@ class MapStep:
         if lowest is None:
             return
         entry = thread.stack[lowest]
-        if entry.kind == "call" and self.calls[entry.call].depth == 0:
-            self.calls[entry.call].scalar_result = _scalar_with_gradient(result)
+        if entry.kind == "call":
+            self.calls.leave(entry, result)
         thread.close_down_to(lowest)
 
     # -- other threads
@@ -333,7 +253,7 @@ class MapStep:
                 frame = frame.f_back
             if frame is not None:
                 frame.f_trace = self._on_event
-                self._open_call(thread, frame, module, forward=False)
+                self.calls.open_call(thread, frame, module, forward=False)
 
         self._other_threads = register_module_forward_pre_hook(entered)
 
@@ -343,12 +263,3 @@ def _not_compiled(trace: Trace) -> Trace:
     compiler = getattr(sys.modules.get("torch"), "compiler", None)
     in_use = "torch._dynamo" in sys.modules and hasattr(compiler, "disable")
     return cast(Trace, compiler.disable(trace)) if in_use else trace  # type: ignore[union-attr]
-
-
-def _is_wrapper(frame: FrameType, module: Any) -> bool:
-    """The module's own __call__ or forward, or a function put in the place of one; not a function that is handed the module."""
-    return frame.f_code.co_name.endswith(("__call__", "forward")) and first_argument(frame) is module
-
-
-def _scalar_with_gradient(value: Any) -> bool:
-    return getattr(value, "ndim", None) == 0 and bool(getattr(value, "requires_grad", False))

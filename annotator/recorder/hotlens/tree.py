@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from .calls import ModuleCall
 from .capture import Attachment, Capture, Construction, Step
 from .frames import INLINE_CODE, Files
-from .mapping import MapStep, ModuleCall
+from .mapping import MapStep
 from .sites import Site, Sites
 
 
@@ -43,7 +44,7 @@ class Tree:
 
 
 def build(capture: Capture, mapped: MapStep | None, sites: Sites, files: Files) -> Tree:
-    calls = mapped.calls if mapped else []
+    calls = mapped.calls.rows if mapped else []
     alive = _alive(capture, calls)
     tree = Tree()
     roots = _ranked_roots(alive, calls)

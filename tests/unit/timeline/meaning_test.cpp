@@ -8,11 +8,12 @@
 using namespace hotlens::timeline;
 
 TEST_CASE("stages are understood as people write them") {
-  const std::pair<const char*, Stage> names[] = {{"## forward ##", Stage::forward}, {"Forward Pass", Stage::forward},
-                                                 {"backward", Stage::backward},     {"loss.backward", Stage::backward},
-                                                 {"zero_grad", Stage::zero_grad},   {"optimizer_step", Stage::optimizer},
-                                                 {"compute_loss", Stage::loss},     {"MSELoss", Stage::loss},
-                                                 {"data_loading", Stage::data},     {"## load_batch ##", Stage::data}};
+  const std::pair<const char*, Stage> names[] = {{"## forward ##", Stage::forward},       {"Forward Pass", Stage::forward},
+                                                 {"backward", Stage::backward},           {"loss.backward", Stage::backward},
+                                                 {"zero_grad", Stage::zero_grad},         {"optimizer_step", Stage::optimizer},
+                                                 {"compute_loss", Stage::loss},           {"MSELoss", Stage::loss},
+                                                 {"data_loading", Stage::data},           {"## load_batch ##", Stage::data},
+                                                 {"## Validation ##", Stage::evaluation}, {"evaluate", Stage::evaluation}};
   for (const auto& [name, stage] : names) {
     CAPTURE(name);
     CHECK(meaning_of_range(name).kind == Kind::stage);

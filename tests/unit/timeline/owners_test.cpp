@@ -138,6 +138,25 @@ TEST_CASE("a module that runs again inside backward is recomputed, and its own b
   CHECK(steps.steps.at(0).wall_by_bucket[static_cast<std::size_t>(Bucket::recompute)] == us(6));
 }
 
+TEST_CASE("models and criteria that an evaluation calls are part of it, and the step's forward is not") {
+  const ModuleMap map = small_map();
+  const Script script = map_step()
+                            .range("hotlens.stage#evaluation", 84, 6)
+                            .range("hotlens.call#0", 84, 6)
+                            .op("aten::gelu", 85, 4)
+                            .range("hotlens.stage#evaluation", 90, 6)
+                            .range("hotlens.call#3", 90, 6)
+                            .op("aten::mse_loss", 91, 4);
+  const Read read(script, &map);
+  CHECK(read.owner("aten::gelu").stage == Stage::evaluation);
+  CHECK(read.module("aten::gelu") == 0);
+  CHECK(read.owner("aten::mse_loss").stage == Stage::evaluation);
+  CHECK(read.owner("aten::linear").stage == Stage::forward);
+  CHECK(read.owner("aten::nll_loss").stage == Stage::loss);
+  const Account steps = account(read.trace, read.forest, read.steps, read.owners);
+  CHECK(steps.steps.at(0).wall_by_bucket[static_cast<std::size_t>(Bucket::evaluation)] == us(12));
+}
+
 TEST_CASE("what runs again is due to the line that called the module, not to the line inside whose node needs a result first") {
   const ModuleMap map = small_map();
   const Script script = Script()

@@ -17,6 +17,7 @@ M.GROUPS = {
   loss = 'HotlensLoss',
   backward = 'HotlensBackward',
   optimizer = 'HotlensOptimizer',
+  evaluation = 'HotlensForward',
   communication = 'HotlensCommunication',
   waiting = 'HotlensWaiting',
   earlier_step = 'HotlensWaiting',

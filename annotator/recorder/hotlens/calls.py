@@ -1,0 +1,157 @@
+"""What the map step sees the training loop call: modules with the expression that calls each, and the stages of the loop.
+
+A module call has a number, which its mark carries; `model.json` has the row. A stage has the places where the loop enters it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any
+
+from .classify import Classifier
+from .frames import Files, Point, first_argument, point
+from .marks import Mark, Marks
+
+
+@dataclass
+class ModuleCall:
+    module: Any
+    parent: int
+    site: Point | None
+    depth: int  # modules around it on its thread
+    in_backward: bool = False
+    loop_site: Point | None = None  # of an outermost call: the line of the user's own project that led to it
+    evaluates: bool = False  # part of an evaluation within the step
+    scalar_result: bool = False  # returned a scalar with a gradient: a criterion, when it is a root
+
+
+class Calls:
+    """Notes of one map step. The methods are called as a frame is entered, before its first line."""
+
+    def __init__(self, files: Files, kinds: Classifier) -> None:
+        self.files = files
+        self.kinds = kinds
+        self.rows: list[ModuleCall] = []
+        self.stages: dict[tuple[str, CodeType, int], Point] = {}
+        self._first_call: dict[int, int] = {}
+        self._switched: list[Any] = []  # modules that the step has switched to evaluation
+
+    def forget(self) -> None:
+        """Drops what only the step itself needs."""
+        self._switched.clear()
+
+    # -- modules
+
+    def enter_call(self, thread: Marks, frame: FrameType) -> None:
+        module = first_argument(frame)
+        if not self.kinds.is_module(module):
+            return
+        top = thread.innermost_call()
+        if top is not None and top.module is module and not top.forward_entered:
+            return  # an overridden __call__ on its way to the real one
+        self.open_call(thread, frame, module, forward=False)
+
+    def enter_forward(self, thread: Marks, frame: FrameType) -> None:
+        module = first_argument(frame)
+        if not self.kinds.is_module(module):
+            return
+        top = thread.innermost_call()
+        if top is not None and top.module is module and not top.forward_entered:
+            top.forward_entered = True
+        elif self.kinds.is_own_forward(module, frame.f_code):
+            self.open_call(thread, frame, module, forward=True)
+
+    def open_call(self, thread: Marks, frame: FrameType, module: Any, forward: bool) -> None:
+        top = thread.innermost_call()
+        number = len(self.rows)
+        outer = thread.stage("backward")
+        backward = outer.frame if outer is not None else None
+        first = self._first_call.setdefault(id(module), number)
+        site = self._site(frame.f_back, module, backward)
+        if site is None and backward is not None:
+            # Computed again by torch during backward (checkpointing), it is still the call that the forward pass made.
+            site = self.rows[first].site if first != number else self._site(frame.f_back, module)
+        is_loops = top is None and backward is None
+        row = ModuleCall(module, top.call if top else -1, site, thread.calls(), backward is not None)
+        if is_loops:
+            row.loop_site = self._loop_site(frame.f_back)
+            row.evaluates = self._evaluating()
+        if row.evaluates:
+            _open_stage(thread, frame, "evaluation")
+        self.rows.append(row)
+        thread.push(Mark(frame, "call", call=number, module=module, forward_entered=forward), f"hotlens.call#{number}")
+
+    def leave(self, mark: Mark, result: Any) -> None:
+        """A call is over."""
+        if self.rows[mark.call].depth == 0:
+            self.rows[mark.call].scalar_result = _scalar_with_gradient(result)
+
+    # -- stages
+
+    def enter_stage(self, thread: Marks, frame: FrameType) -> None:
+        stage = self.kinds.stage(frame)
+        if stage is not None and thread.stage(stage) is None:
+            self._note_stage(stage, self._loop_site(frame.f_back))
+            _open_stage(thread, frame, stage)
+
+    def enter_loss(self, thread: Marks, frame: FrameType) -> None:
+        """A functional criterion of the loop itself, not one inside a module."""
+        if thread.innermost_call() is not None or thread.stage("backward") is not None:
+            return
+        evaluates = self._evaluating()
+        self._note_stage("evaluation" if evaluates else "loss", self._loop_site(frame.f_back))
+        if evaluates:
+            _open_stage(thread, frame, "evaluation")
+
+    def note_switch(self, frame: FrameType) -> None:
+        """`module.eval()` or `module.train(False)`, before it has done anything."""
+        module = first_argument(frame)
+        if getattr(module, "training", False) and not frame.f_locals.get("mode", True):
+            self._switched.append(module)
+
+    def _evaluating(self) -> bool:
+        """A model that this step has switched to evaluation is in it still, and nothing that is computed can be trained on.
+
+        Without the switch it is a teacher or a target network, whose output the step needs; with gradients an attack on the model.
+        """
+        import torch
+
+        return not torch.is_grad_enabled() and any(not module.training for module in self._switched)
+
+    def _note_stage(self, stage: str, site: Point | None) -> None:
+        if site is not None:
+            self.stages.setdefault((stage, site.code, site.lasti), site)
+
+    # -- places
+
+    def _site(self, frame: FrameType | None, module: Any = None, outermost: FrameType | None = None) -> Point | None:
+        """The nearest user frame that is not the module's own wrapper; with `outermost` only inside of that frame."""
+        while frame is not None and frame is not outermost:
+            if not self.files.is_library(frame.f_code.co_filename) and not (module is not None and _is_wrapper(frame, module)):
+                return point(frame)
+            frame = frame.f_back
+        return None
+
+    def _loop_site(self, frame: FrameType | None) -> Point | None:
+        """The nearest frame of the user's own project, else of any user code."""
+        f = frame
+        while f is not None:
+            if self.files.in_workspace(f.f_code.co_filename):
+                return point(f)
+            f = f.f_back
+        return self._site(frame)
+
+
+def _open_stage(thread: Marks, frame: FrameType, stage: str) -> None:
+    if thread.stage(stage) is None:
+        thread.push(Mark(frame, "stage", stage=stage), f"hotlens.stage#{stage}")
+
+
+def _is_wrapper(frame: FrameType, module: Any) -> bool:
+    """The module's own __call__ or forward, or a function put in the place of one; not a function that is handed the module."""
+    return frame.f_code.co_name.endswith(("__call__", "forward")) and first_argument(frame) is module
+
+
+def _scalar_with_gradient(value: Any) -> bool:
+    return getattr(value, "ndim", None) == 0 and bool(getattr(value, "requires_grad", False))
