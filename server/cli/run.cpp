@@ -2,6 +2,8 @@
 #include "server/runs/run.h"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -90,8 +92,20 @@ void print_json(const profile::Profile& profile) {
   std::cout << out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
+bool interrupted(const runs::RunEnd& end) {
+  return end.cancelled || end.signal == SIGINT;
+}
+
+// A script that a signal ended cannot say so itself.
+std::string killed_message(int signal) {
+  return fmt::format("hotlens: the script was ended by signal {} ({}). {}\n", signal, ::strsignal(signal),
+                     signal == SIGKILL ? "The system does that when memory runs out: try a smaller batch."
+                                       : "Run it without Hotlens to see whether it ends alike.");
+}
+
 int exit_code(const runs::RunEnd& end) {
-  if (end.cancelled || end.signal) return kInterrupted;
+  if (interrupted(end)) return kInterrupted;
+  if (end.signal) return kScriptFailed;
   const int code = end.exit_code.value_or(kScriptFailed);
   const bool script_raised = end.failure && end.failure->type != kRecorderError;
   if (script_raised || (code != 0 && code != kInputUnusable)) return kScriptFailed;
@@ -112,6 +126,7 @@ int run(const RunOptions& options) {
   line.clear();
   if (end.error) return fail(*end.error);
   const int code = exit_code(end);
+  if (end.signal && !interrupted(end)) std::cerr << killed_message(*end.signal);
   if (!end.bundle) return code;
 
   const auto loaded = profile::load(*end.bundle);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,3 +114,12 @@ def test_a_step_that_is_not_there_is_wrong_usage(hotlens: Run, write: Write) -> 
     result = hotlens("report", write("x.json", steps_trace([1000, 1100])), "--step", "7")
     assert (result.returncode, result.stdout) == (2, "")
     assert "no step 7; the profile holds steps 0 to 1" in result.stderr
+
+
+@pytest.mark.parametrize("number, says", [(9, "memory"), (15, "without Hotlens")])
+def test_a_script_that_a_signal_ends_has_failed_and_it_is_said(hotlens: Run, tmp_path: Path, number: int, says: str) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(f"import os\nos.kill(os.getpid(), {number})\n")
+    result = hotlens("run", "--python", os.environ.get("HOTLENS_TEST_PYTHON", sys.executable), "--out", str(tmp_path), str(script))
+    assert result.returncode == 4
+    assert f"ended by signal {number}" in result.stderr and says in result.stderr
