@@ -117,7 +117,7 @@ def cost_of_a_step(clock: Callable[[], float]) -> None:
     boundary = Boundary("loader", loader_key(iter(loader)), "bench", 0)
     with open(os.devnull, "wb") as sink:
         session = Session(Options(argv=["bench"]), Reporter(sink.fileno()), "", Files([]))
-        course = session.course = Course(boundary, [Plain(1 << 60)], session.draft, session.reporter, session.warnings)
+        course = session.course = Course(boundary, [Plain(1 << 60)], session.delivery.draft, session.reporter, session.warnings)
         session.hooks = Hooks(session)
 
         def whole_pass(hooked: bool) -> float:
@@ -166,7 +166,7 @@ def main() -> None:
     loader = loader_of_steps[0]
     session = Session(Options(argv=["bench"]), Reporter(), "", Files([]))
     boundary = Boundary("loader", id(loader.batch_sampler), "bench", 0)
-    course = session.course = Course(boundary, [Plain(1 << 60)], session.draft, session.reporter, session.warnings)
+    course = session.course = Course(boundary, [Plain(1 << 60)], session.delivery.draft, session.reporter, session.warnings)
     session.hooks = Hooks(session)
     run(20)
 

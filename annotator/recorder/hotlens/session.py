@@ -13,16 +13,16 @@ import sys
 import traceback
 from typing import Any, Callable, TypeVar, cast
 
-from . import bundle, ranks, result
+from . import bundle, result
 from .capture import Capture
 from .course import Course, plan
+from .delivery import Delivery
 from .frames import Files
 from .held import Held, look
 from .hooks import Hooks
 from .mapping import MapStep
 from .options import Options
 from .phases import Farewell, Phase
-from .ranks import Part
 from .report import RecorderError, Reporter, Warnings
 from .steps import Boundary, StepFinder
 from .tree import model_files
@@ -31,10 +31,6 @@ from .tree import model_files
 STOP_TRIES = 3
 Event = TypeVar("Event", bound=Callable[..., None])
 CANNOT_RECORD = 3  # exit status
-COMPILED = (
-    "the script uses torch.compile: what was compiled runs as one piece, so its time is known as a whole and not by layer. "
-    "Profile once with TORCH_COMPILE_DISABLE=1 to see the layers"
-)
 
 
 def _harmless(method: Event) -> Event:
@@ -65,7 +61,6 @@ class Session:
         self.reporter = reporter
         self.folder = folder
         self.files = files
-        self.cwd = os.getcwd()
         self.capture = Capture(files)
         self.finder = StepFinder(options.warmup, options.step)
         self.hooks: Hooks | None = None
@@ -74,10 +69,8 @@ class Session:
         self.batch_sizes: dict[int, Any] = {}  # by loader
         self.samples: int | None = None
         self.held = Held()  # as the last phase began
-        self.bundle: str | None = None
         self.over = False
-        self.ranks = ranks.member(folder)
-        self.draft = bundle.Draft(folder, os.environ.get(bundle.NAME_VARIABLE) if self._leads() else None)
+        self.delivery = Delivery(options, reporter, self.warnings, folder, self.capture, files)
         self.boundaries = 0  # of the chosen kind, from the start of the script
         self.stop_tries = 0
         self.stopping = False  # the SystemExit on its way is ours
@@ -178,9 +171,9 @@ class Session:
         if boundary is None:
             return
         assert self.hooks is not None
-        farewell = self.ranks is not None and self.ranks.leads and not self.options.keep_going
-        phases = plan(self.options.steps, _steps_left(iterator), boundary, self._map_step if self._leads() else None, farewell)
-        self.course = Course(boundary, phases, self.draft, self.reporter, self.warnings)
+        farewell = self.delivery.leads_others and not self.options.keep_going
+        phases = plan(self.options.steps, _steps_left(iterator), boundary, self._map_step if self.delivery.leads else None, farewell)
+        self.course = Course(boundary, phases, self.delivery.draft, self.reporter, self.warnings)
         self.samples = self._samples_per_step(boundary)
         self.boundaries = self.finder.events_of(boundary) - 1
         self.capture.uninstall()
@@ -191,14 +184,11 @@ class Session:
         """What looked like inference was the evaluation before a training: that is to be measured."""
         assert self.hooks is not None and self.course is not None
         self.course.abandon()
-        self.draft.discard()
+        self.delivery.draft.discard()
         self.course, self.samples = None, None
         self.finder = StepFinder(self.options.warmup, self.options.step)
         self.hooks.remove()
         self._listen()
-
-    def _leads(self) -> bool:
-        return self.ranks is None or self.ranks.leads
 
     def _map_step(self) -> MapStep:
         modules = self.capture.alive()
@@ -208,12 +198,12 @@ class Session:
         """At a boundary: the step that was open ends, the next begins."""
         assert self.course is not None
         self.boundaries += 1
-        stop = self._leads() or self._leader_stops()
+        stop = self.delivery.leads or self.delivery.leader_stops(self.boundaries)
         try:
-            if stop and not self._leads():
+            if stop and not self.delivery.leads:
                 self.course.finish()
             self.course.next_step(self._phase_starts)
-            if self.course.over and self.bundle is None:
+            if self.course.over and self.delivery.bundle is None:
                 self._write(not self.options.keep_going, None if self.options.keep_going else 0, None)
         except OSError as error:
             self.give_up(str(bundle.cannot_write(self.folder, error)))
@@ -226,13 +216,8 @@ class Session:
         assert self.hooks is not None
         with contextlib.suppress(Exception):  # an optimizer that is one only by name: nothing is known of its state
             self.held = look(self.hooks.stepped_optimizers())
-        if isinstance(phase, Farewell) and self.ranks is not None:
-            self.ranks.announce_stop(self.boundaries + 1)
-
-    def _leader_stops(self) -> bool:
-        assert self.ranks is not None
-        at = self.ranks.stops_at()
-        return at is not None and self.boundaries >= at
+        if isinstance(phase, Farewell):
+            self.delivery.announce_stop(self.boundaries + 1)
 
     # -- the end
 
@@ -240,15 +225,9 @@ class Session:
         if self.course is not None:
             self.course.abandon()
         self.leave()
-        self.draft.discard()
-        self._tell_leader(message)
+        self.delivery.draft.discard()
+        self.delivery.tell_leader(message)
         self.reporter.fail(message)
-
-    def _tell_leader(self, failure: str) -> None:
-        """A rank that has nothing to deliver says so, or the others would wait for it."""
-        if self.ranks is not None and not self.ranks.leads and self.bundle is None:
-            with contextlib.suppress(OSError):
-                self.ranks.deliver(Part(self.ranks.rank, failure=failure))
 
     def _stop_script(self) -> None:
         """Everything is recorded: the script ends here, or goes on alone."""
@@ -266,9 +245,9 @@ class Session:
 
     def script_ended(self, exit_code: int | None, error: dict[str, Any] | None, interrupted: bool) -> None:
         """The script is over before the window was full, by itself or by an exception."""
-        if self.bundle is not None:
-            if self.options.keep_going and self._leads():
-                bundle.update_manifest(self.bundle, {"exit_code": exit_code, "error": error})
+        if self.delivery.bundle is not None:
+            if self.options.keep_going and self.delivery.leads:
+                bundle.update_manifest(self.delivery.bundle, {"exit_code": exit_code, "error": error})
             return
         if self.over:
             return
@@ -277,7 +256,7 @@ class Session:
         except OSError as problem:
             self.reporter.fail(str(bundle.cannot_write(self.folder, problem)))
         finally:
-            self.draft.discard()
+            self.delivery.draft.discard()
 
     def _settle(self, exit_code: int | None, error: dict[str, Any] | None, interrupted: bool) -> None:
         past: list[Phase] = []
@@ -285,50 +264,22 @@ class Session:
             self.course.finish()
             past = self.course.past
         self.leave()
+        nothing = result.why_nothing(self.finder, self.course is not None)
         if interrupted:
             self.reporter.progress("failed", message="interrupted", error=error)
         elif result.longest(past) is not None:
             self._write(stopped_early=False, exit_code=exit_code, error=error)
-        elif not self._leads():
-            self._tell_leader("its script failed" if error is not None else result.why_nothing(self.finder, self.course is not None))
+        elif not self.delivery.leads:
+            self.delivery.tell_leader("its script failed" if error is not None else nothing)
         elif error is not None:
             self.reporter.progress("failed", message="the script failed before a step was measured", error=error)
         else:
-            self.reporter.fail(result.why_nothing(self.finder, self.course is not None))
-
-    def _deliver(self) -> None:
-        """A follower's part; the bundle is the leader's."""
-        assert self.ranks is not None and self.course is not None
-        self.ranks.deliver(result.part(self.ranks.rank, self.course.past, self.ranks.trace_path()))
-        self.course.past.clear()
-        self.capture.forget()
-        self.draft.discard()
-        self.bundle = ""
+            self.reporter.fail(nothing)
 
     def _write(self, stopped_early: bool, exit_code: int | None, error: dict[str, Any] | None) -> None:
-        if not self._leads():
-            self._deliver()
-            return
-        self.reporter.progress("write")
-        found = result.Ranks(self.ranks.rank, self.ranks.collect()) if self.ranks is not None else result.Ranks()
         assert self.course is not None and self.hooks is not None
-        if self.hooks.compiles:
-            self.warnings.add("compiled", COMPILED)
         end = result.End(stopped_early, exit_code, error)
-        recording = result.recording(
-            self.options, self.cwd, self.course.boundary, self.samples, self.course.past, self.warnings, end, found
-        )
-        recording.held = self.held
-        self.bundle = bundle.write(recording, self.capture, self.files, self.draft)
-        if self.ranks is not None:
-            self.ranks.clear()
-        self.course.past.clear()
-        self.capture.forget()
-        for warning in self.warnings.as_list():
-            self.reporter.say(warning["message"])
-        if self.options.announce:
-            self.reporter.say(f"{len(recording.profiled_ns)} measured steps ({self.course.boundary.why}) in {self.bundle}")
-        self.reporter.progress("done", bundle=self.bundle, steps=len(recording.profiled_ns))
+        self.delivery.write(self.course, self.samples, self.held, self.hooks.compiles, end)
 
     # -- small facts
 

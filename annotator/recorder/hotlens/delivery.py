@@ -1,0 +1,91 @@
+"""Where a recording goes: into the bundle; of a rank that does not lead, to the one that does."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from . import bundle, ranks, result
+from .capture import Capture
+from .course import Course
+from .frames import Files
+from .held import Held
+from .options import Options
+from .ranks import Part
+from .report import Reporter, Warnings
+
+COMPILED = (
+    "the script uses torch.compile: what was compiled runs as one piece, so its time is known as a whole and not by layer. "
+    "Profile once with TORCH_COMPILE_DISABLE=1 to see the layers"
+)
+
+
+class Delivery:
+    """One recording, delivered at most once. `bundle` is its path then; empty where it went to another rank."""
+
+    def __init__(self, options: Options, reporter: Reporter, warnings: Warnings, folder: str, capture: Capture, files: Files) -> None:
+        self.options = options
+        self.reporter = reporter
+        self.warnings = warnings
+        self.capture = capture
+        self.files = files
+        self.cwd = os.getcwd()  # the script may go elsewhere
+        self.ranks = ranks.member(folder)
+        self.draft = bundle.Draft(folder, os.environ.get(bundle.NAME_VARIABLE) if self.leads else None)
+        self.bundle: str | None = None
+
+    @property
+    def leads(self) -> bool:
+        """Writes the bundle: alone, or for the ranks of its machine."""
+        return self.ranks is None or self.ranks.leads
+
+    @property
+    def leads_others(self) -> bool:
+        return self.ranks is not None and self.ranks.leads
+
+    def announce_stop(self, boundary: int) -> None:
+        if self.ranks is not None:
+            self.ranks.announce_stop(boundary)
+
+    def leader_stops(self, boundary: int) -> bool:
+        """To a rank that does not lead."""
+        assert self.ranks is not None
+        at = self.ranks.stops_at()
+        return at is not None and boundary >= at
+
+    def tell_leader(self, failure: str) -> None:
+        """A rank that has nothing to deliver says so, or the others would wait for it."""
+        if self.ranks is not None and not self.ranks.leads and self.bundle is None:
+            with contextlib.suppress(OSError):
+                self.ranks.deliver(Part(self.ranks.rank, failure=failure))
+
+    def write(self, course: Course, samples: int | None, held: Held, compiles: bool, end: result.End) -> None:
+        """What the course has measured, which must have a step; nothing of it is kept. Raises OSError when the disk does not take it."""
+        if self.leads:
+            self._write_bundle(course, samples, held, compiles, end)
+        else:
+            self._hand_to_leader(course)
+        course.past.clear()
+        self.capture.forget()
+
+    def _hand_to_leader(self, course: Course) -> None:
+        assert self.ranks is not None
+        self.ranks.deliver(result.part(self.ranks.rank, course.past, self.ranks.trace_path()))
+        self.draft.discard()
+        self.bundle = ""
+
+    def _write_bundle(self, course: Course, samples: int | None, held: Held, compiles: bool, end: result.End) -> None:
+        self.reporter.progress("write")
+        found = result.Ranks(self.ranks.rank, self.ranks.collect()) if self.ranks is not None else result.Ranks()
+        if compiles:
+            self.warnings.add("compiled", COMPILED)
+        recording = result.recording(self.options, self.cwd, course.boundary, samples, course.past, self.warnings, end, found)
+        recording.held = held
+        self.bundle = bundle.write(recording, self.capture, self.files, self.draft)
+        if self.ranks is not None:
+            self.ranks.clear()
+        for warning in self.warnings.as_list():
+            self.reporter.say(warning["message"])
+        if self.options.announce:
+            self.reporter.say(f"{len(recording.profiled_ns)} measured steps ({course.boundary.why}) in {self.bundle}")
+        self.reporter.progress("done", bundle=self.bundle, steps=len(recording.profiled_ns))
