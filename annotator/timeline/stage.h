@@ -7,7 +7,7 @@
 
 namespace hotlens::timeline {
 
-// `evaluation`: what a step of training computes of a model that it has switched to evaluation, without gradients.
+// `evaluation`: what a step of training computes without gradients of a model that it has switched to evaluation, or after its last update.
 enum class Stage : std::uint8_t { data, copy, zero_grad, forward, loss, backward, optimizer, evaluation, other };
 constexpr std::size_t kStages = 9;
 

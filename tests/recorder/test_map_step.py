@@ -206,9 +206,11 @@ for x in torch.utils.data.DataLoader(torch.randn(400, 8), batch_size=4):
 """
 
 
-def test_an_evaluation_in_every_step_is_no_forward_of_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("switches", [True, False])
+def test_an_evaluation_in_every_step_is_no_forward_of_it(tmp_path: Path, switches: bool) -> None:
     """A teacher without gradients is forward, and so is an attack with gradients on a model that is in evaluation for it."""
-    bundle = record_text(tmp_path, EVALUATION_IN_EVERY_STEP).bundle
+    script = EVALUATION_IN_EVERY_STEP
+    bundle = record_text(tmp_path, script if switches else script.replace("    model.eval()\n", "")).bundle
     stages = {name: sorted(places) for name, places in bundle.stages().items()}
     assert stages["evaluation"] == ["F.l1_loss(out, x)", "criterion(out, x)", "model(x + 1)"]
     assert stages["forward"] == ["model(attacked(x))", "model(point)", "teacher(x)"]

@@ -27,15 +27,20 @@ class ModuleCall:
 
 
 class Calls:
-    """Notes of one map step. The methods are called as a frame is entered, before its first line."""
+    """Notes of one map step. The methods are called as a frame is entered, before its first line.
 
-    def __init__(self, files: Files, kinds: Classifier) -> None:
+    `updates`: the optimizers (by identity) that step once the step has its batch; empty where more batches may follow, or it is not known.
+    """
+
+    def __init__(self, files: Files, kinds: Classifier, updates: frozenset[int]) -> None:
         self.files = files
         self.kinds = kinds
         self.rows: list[ModuleCall] = []
         self.stages: dict[tuple[str, CodeType, int], Point] = {}
         self._first_call: dict[int, int] = {}
         self._switched: list[Any] = []  # modules that the step has switched to evaluation
+        self._updates = updates
+        self._updated: set[int] = set()
 
     def forget(self) -> None:
         """Drops what only the step itself needs."""
@@ -91,6 +96,8 @@ class Calls:
 
     def enter_stage(self, thread: Marks, frame: FrameType) -> None:
         stage = self.kinds.stage(frame)
+        if stage == "optimizer":
+            self._updated.add(id(first_argument(frame)))
         if stage is not None and thread.stage(stage) is None:
             self._note_stage(stage, self._loop_site(frame.f_back))
             _open_stage(thread, frame, stage)
@@ -111,13 +118,17 @@ class Calls:
             self._switched.append(module)
 
     def _evaluating(self) -> bool:
-        """A model that this step has switched to evaluation is in it still, and nothing that is computed can be trained on.
+        """Gradients are off, and either a model that this step has switched to evaluation is in it still, or the last update is over.
 
-        Without the switch it is a teacher or a target network, whose output the step needs; with gradients an attack on the model.
+        Before the update and without the switch it is a teacher or a target network, whose output the step needs; with gradients an
+        attack on the model.
         """
         import torch
 
-        return not torch.is_grad_enabled() and any(not module.training for module in self._switched)
+        if torch.is_grad_enabled():
+            return False
+        updated = bool(self._updates) and self._updates <= self._updated
+        return updated or any(not module.training for module in self._switched)
 
     def _note_stage(self, stage: str, site: Point | None) -> None:
         if site is not None:

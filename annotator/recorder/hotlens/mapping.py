@@ -25,12 +25,12 @@ Trace = Callable[[FrameType, str, Any], Any]
 class MapStep:
     """Trace functions and what they noted. `start` and `stop` enclose the step; after `stop` the notes hold no frame."""
 
-    def __init__(self, files: Files, model_files: set[str], modules: list[Any]) -> None:
+    def __init__(self, files: Files, model_files: set[str], modules: list[Any], updates: frozenset[int] = frozenset()) -> None:
         self.files = files
         self.kinds = Classifier(files, model_files)
         self.statements = Statements()
         self.modules = modules
-        self.calls = Calls(files, self.kinds)
+        self.calls = Calls(files, self.kinds, updates)
         self.lines: dict[tuple[str, int, str], int] = {}
         self.parameters: dict[int, int] = {}  # identity of a parameter -> number
         self.capped: set[str] = set()

@@ -191,8 +191,10 @@ class Session:
         self._listen()
 
     def _map_step(self) -> MapStep:
+        assert self.course is not None
         modules = self.capture.alive()
-        return MapStep(self.files, model_files(modules, self.files), modules)
+        updates = frozenset(self.finder.optimizers) if self.course.boundary.by == "loader" else frozenset()
+        return MapStep(self.files, model_files(modules, self.files), modules, updates)
 
     def _next_step(self) -> None:
         """At a boundary: the step that was open ends, the next begins."""
