@@ -261,7 +261,7 @@ def test_a_fault_of_the_recorder_is_not_the_scripts(tmp_path: Path) -> None:
 
 
 def test_a_fault_while_marking_costs_only_the_map_step(tmp_path: Path) -> None:
-    fault = "import _hotlens_recorder.mapping as m\nm.MapStep._enter_stage = lambda *a: 1 / 0\n"
+    fault = "import _hotlens_recorder.calls as c\nc.Calls.enter_stage = lambda *a: 1 / 0\n"
     run = record_text(tmp_path, fault + loop())
     assert run.code == 0
     manifest = run.bundle.manifest
