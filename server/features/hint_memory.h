@@ -30,14 +30,15 @@ class HintMemory {
   // Forgets everything that was of another profile, another binding or other options.
   void use_for(const std::shared_ptr<const FileFacts>& facts, const Options& options);
 
-  // The words of a line with exactly these facts in these states; null where they are not known. Good until the next call of keep().
+  // The words of a line with exactly these facts in these states (moved is as fresh); null where they are not known. Good until the next
+  // call of keep().
   const LineWords* find(const FileView& view, const std::vector<std::uint32_t>& facts) const;
   const LineWords& keep(const FileView& view, const std::vector<std::uint32_t>& facts, LineWords words);
 
  private:
   struct Entry {
     std::vector<std::uint32_t> facts;
-    std::vector<source::State> states;
+    std::vector<source::State> states;  // by fact
     LineWords words;
   };
   std::shared_ptr<const FileFacts> facts_;
