@@ -34,7 +34,7 @@ Reader Reader::operator[](std::string_view key) const {
 
 std::optional<Reader> Reader::maybe(std::string_view key) const {
   if (value_->is_null()) return std::nullopt;
-  const Reader member = (*this)[key];
+  Reader member = (*this)[key];
   if (member.value_->is_null()) return std::nullopt;
   return member;
 }

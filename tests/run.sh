@@ -3,6 +3,7 @@
 # both editors, formatting and types. The last line counts the groups.
 #   tests/run.sh            all
 #   tests/run.sh unit lsp   only these groups
+#   tests/run.sh tidy       clang-tidy over every source, not part of all: it parses each file once more
 #   tests/run.sh fuzz       half a minute of fuzzing, not part of all: it builds the annotator once more, with clang
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -27,6 +28,10 @@ run_style() {
   git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run --Werror &&
     ruff check -q annotator/recorder tests && ruff format -q --check annotator/recorder tests &&
     (cd annotator/recorder && mypy --no-error-summary hotlens)
+}
+run_tidy() {
+  build release && python -m pip install -q clang-tidy==23.1.4 &&
+    git ls-files '*.cpp' ':!tests' | xargs -P 2 -n 4 clang-tidy --quiet -p build/release
 }
 run_house() { python tests/house/includes.py; }
 run_unit() { build release && ctest --preset release; }

@@ -85,7 +85,7 @@ void name_blocks(Blocks& blocks) {
   }
   const auto kind = [&](std::uint32_t rank) { return blocks.blocks[index.by_rank[rank]].kind; };
   index.name_own.reserve(index.name_rank.size() + 1);
-  index.name_own.push_back(Ns{});
+  index.name_own.emplace_back();
   for (std::uint32_t label = 0; label < blocks.labels; ++label) {
     const auto first = index.name_rank.begin() + label_of[label], last = index.name_rank.begin() + label_of[label + 1];
     if (!std::is_sorted(first, last, [&](auto a, auto b) { return kind(a) < kind(b); })) {

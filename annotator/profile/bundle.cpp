@@ -116,7 +116,7 @@ void add(std::optional<Bytes>& sum, const std::optional<Bytes>& more) {
 
 std::optional<std::uint32_t> small(const Json& object, std::string_view key) {
   const std::optional<std::int64_t> value = whole(object, key);
-  if (!value || *value < 0 || *value >= kNothing) return std::nullopt;
+  if (!value || *value < 0 || std::cmp_greater_equal(*value, kNothing)) return std::nullopt;
   return static_cast<std::uint32_t>(*value);
 }
 

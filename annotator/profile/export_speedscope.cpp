@@ -52,9 +52,11 @@ class FrameTable {
     std::string shown = module.path.empty() ? module.class_name : module.path;
     if (frame.direction != Direction::forward) shown.append(" (").append(name(frame.direction)).append(")");
     std::string place;
-    if (annotated_.how == How::recorded && annotated_.model && annotated_.model->modules[frame.id].attached) {
-      const Site& site = *annotated_.model->modules[frame.id].attached;
-      place = fmt::format(R"(,"file":{},"line":{})", json_string(annotated_.model->files[site.file.index].path.string()), site.line + 1);
+    if (annotated_.how == How::recorded && annotated_.model) {
+      const std::optional<Site>& site = annotated_.model->modules[frame.id].attached;
+      if (site)
+        place =
+            fmt::format(R"(,"file":{},"line":{})", json_string(annotated_.model->files[site->file.index].path.string()), site->line + 1);
     }
     return fmt::format(R"({{"name":{}{}}})", json_string(shown), place);
   }

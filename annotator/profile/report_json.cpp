@@ -215,10 +215,8 @@ class Writer {
 
   void totals() {
     const Step& step = profile_.steps.at(profile_.representative);
-    std::vector<Ns> walls;
-    for (const Step& each : profile_.steps) walls.push_back(each.wall);
     time("wall_ns", step.wall);
-    band(std::move(walls));
+    band(walls(profile_.steps));
     time("cpu_ns", profile_.cpu);
     time("device_ns", step.device);
     time("device_attributed_ns", profile_.device_attributed);

@@ -21,12 +21,6 @@ constexpr std::size_t kNameColumns = 54;
 constexpr std::size_t kMostNameColumns = 90;  // deeper ones push their own numbers aside
 constexpr std::size_t kKernels = 8;           // the table's length: the long tail is in the JSON
 
-std::vector<Ns> walls(const Profile& profile) {
-  std::vector<Ns> times;
-  for (const Step& step : profile.steps) times.push_back(step.wall);
-  return times;
-}
-
 class Writer {
  public:
   Writer(const Profile& profile, const TextOptions& options)
@@ -51,7 +45,7 @@ class Writer {
 
   void heading() {
     line(std::string(style_.bold) + harmless(profile_.source) + std::string(style_.off));
-    const Spread times = spread(walls(profile_));
+    const Spread times = spread(walls(profile_.steps));
     std::string facts =
         std::to_string(profile_.steps.size()) + (profile_.steps.size() == 1 ? " step of " : " steps of ") + readable(times.median);
     if (profile_.steps.size() > 2) facts += " (p10 " + readable(times.p10) + ", p90 " + readable(times.p90) + ")";
@@ -91,6 +85,7 @@ class Writer {
   }
 
   void memory() {
+    if (!profile_.memory_peak) return;
     std::string text = "memory at most " + readable(*profile_.memory_peak) + " at once";
     if (profile_.memory_start) text += ", " + readable(*profile_.memory_start) + " when the step began";
     line(text);

@@ -17,7 +17,7 @@ fs::path store_above(const fs::path& from) {
   std::error_code status;
   fs::path folder = fs::absolute(from, status).lexically_normal();
   for (;;) {
-    const fs::path store = folder / ".hotlens" / "profiles";
+    fs::path store = folder / ".hotlens" / "profiles";
     if (fs::is_directory(store, status)) return store;
     if (!folder.has_relative_path()) return {};
     folder = folder.parent_path();
@@ -55,7 +55,7 @@ Result<fs::path> resolve(std::string_view reference, const fs::path& from) {
                                  fs::absolute(from, status).string()});
   }
   const fs::path given(reference);
-  const fs::path path = given.is_absolute() ? given : from / given;
+  fs::path path = given.is_absolute() ? given : from / given;
   if (fs::is_directory(path, status) || fs::exists(path, status)) return path;
   const bool plain_name = !given.has_parent_path();
   if (plain_name && !store.empty() && fs::is_directory(store / given, status)) return store / given;

@@ -100,11 +100,11 @@ std::vector<Track> host_tracks(const Annotated& annotated, Stacks& stacks) {
   for (std::uint32_t at = 0; at < annotated.account.steps.size(); ++at) {
     const StepAccount& step = annotated.account.steps[at];
     add_pieces(main, step.wall, at, stacks);
-    for (std::size_t worker = 0; worker < step.workers.size(); ++worker) {
-      const std::uint32_t thread = thread_of(annotated.forest, step.workers[worker]);
+    for (const auto& worker : step.workers) {
+      const std::uint32_t thread = thread_of(annotated.forest, worker);
       Track& track = workers[thread];
       track.thread = annotated.forest.threads[thread].id;
-      add_pieces(track, step.workers[worker], at, stacks);
+      add_pieces(track, worker, at, stacks);
     }
   }
   std::vector<Track> tracks{std::move(main)};

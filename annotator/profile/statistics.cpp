@@ -14,12 +14,6 @@ constexpr std::int64_t kNoticeableFraction = 5;
 constexpr double kExplained = 0.8;  // of an outlier's excess: enough to tell why
 constexpr double kHeldByModule = 0.5;
 
-Ns median_wall(const std::vector<Step>& steps) {
-  std::vector<Ns> walls;
-  for (const Step& step : steps) walls.push_back(step.wall);
-  return median(std::move(walls));
-}
-
 // In the direction of the whole: how much of `whole` the part explains; negative where it goes the other way.
 double share(Ns part, Ns whole) {
   return whole == Ns{} ? 0 : static_cast<double>(part.count()) / static_cast<double>(whole.count());
@@ -38,6 +32,13 @@ Ns median_of(const Module& module) {
 
 }  // namespace
 
+std::vector<Ns> walls(const std::vector<Step>& steps) {
+  std::vector<Ns> times;
+  times.reserve(steps.size());
+  for (const Step& step : steps) times.push_back(step.wall);
+  return times;
+}
+
 Spread spread(std::vector<Ns> values) {
   if (values.empty()) return {};
   std::ranges::sort(values);
@@ -50,7 +51,8 @@ Spread spread(std::vector<Ns> values) {
   return {at(1), median(values), at(9)};
 }
 
-Differences::Differences(const Profile& profile) : profile_(profile), wall_(median_wall(profile.steps)), modules_(profile.modules.size()) {
+Differences::Differences(const Profile& profile)
+    : profile_(profile), wall_(median(walls(profile.steps))), modules_(profile.modules.size()) {
   for (const BucketTimes& bucket : profile.buckets) buckets_.push_back(median(bucket.wall));
 }
 
@@ -100,7 +102,7 @@ Ns Differences::module_excess(std::uint32_t module, std::size_t step) {
 }
 
 void mark_outliers(std::vector<Step>& steps) {
-  const Ns middle = median_wall(steps);
+  const Ns middle = median(walls(steps));
   std::vector<Ns> distances;
   for (const Step& step : steps) distances.push_back(std::chrono::abs(step.wall - middle));
   const Ns usual = median(std::move(distances));
@@ -112,7 +114,7 @@ void mark_outliers(std::vector<Step>& steps) {
 
 std::size_t representative(const std::vector<Step>& steps) {
   if (steps.empty()) return 0;
-  const Ns middle = median_wall(steps);
+  const Ns middle = median(walls(steps));
   const auto distance = [&](const Step& step) { return std::chrono::abs(step.wall - middle); };
   return static_cast<std::size_t>(std::ranges::min_element(steps, {}, distance) - steps.begin());
 }

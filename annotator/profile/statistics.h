@@ -17,6 +17,9 @@ struct Spread {
 };
 Spread spread(std::vector<Ns> values);
 
+// The wall times of the steps, in their order.
+std::vector<Ns> walls(const std::vector<Step>& steps);
+
 // Marks steps that took clearly longer or shorter than the others, and names the one nearest to the median.
 void mark_outliers(std::vector<Step>& steps);
 std::size_t representative(const std::vector<Step>& steps);

@@ -53,7 +53,7 @@ std::string percent(Ns part, Ns whole) {
   return text.data();
 }
 
-std::string right(std::string text, std::size_t columns) {
+std::string right(const std::string& text, std::size_t columns) {
   return std::string(columns > width(text) ? columns - width(text) : 0, ' ') + text;
 }
 
@@ -61,7 +61,7 @@ Style style(bool color) {
   return color ? Style{"\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[0m"} : Style{};
 }
 
-std::string left(std::string text, std::size_t columns) {
+std::string left(const std::string& text, std::size_t columns) {
   return text + std::string(columns > width(text) ? columns - width(text) : 0, ' ');
 }
 

@@ -22,7 +22,7 @@ Style style(bool color);
 
 std::size_t width(std::string_view text);  // in terminal columns
 // Padded to a number of terminal columns.
-std::string left(std::string text, std::size_t columns);
-std::string right(std::string text, std::size_t columns);
+std::string left(const std::string& text, std::size_t columns);
+std::string right(const std::string& text, std::size_t columns);
 
 }  // namespace hotlens::profile::text

@@ -66,9 +66,7 @@ bool Profile::has_device() const {
 }
 
 Ns Profile::step_wall() const {
-  std::vector<Ns> walls;
-  for (const Step& step : steps) walls.push_back(step.wall);
-  return median(std::move(walls));
+  return median(walls(steps));
 }
 
 Ns headline(const Times& times, bool has_device) {

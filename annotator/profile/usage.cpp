@@ -15,7 +15,6 @@ namespace hotlens::profile {
 namespace {
 
 using timeline::kNoNode;
-using timeline::kNothing;
 using timeline::Owner;
 using timeline::PathPart;
 using timeline::Piece;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <ranges>
 #include <set>
 
 #include "annotator/source/dotted_name.h"
@@ -44,7 +45,7 @@ ValueId Evaluator::add(Value value) {
   return static_cast<ValueId>(values_.size() - 1);
 }
 
-ValueId Evaluator::any(std::vector<ValueId> options) {
+ValueId Evaluator::any(const std::vector<ValueId>& options) {
   std::vector<ValueId> flat;
   for (const ValueId option : options) {
     const std::vector<ValueId> inner = at(option).kind == Kind::any ? at(option).options : std::vector{option};
@@ -92,7 +93,7 @@ std::vector<ValueId> Evaluator::alternatives(ValueId value) const {
     if (v.kind == Kind::any) {
       open.insert(open.end(), v.options.rbegin(), v.options.rend());
     } else if (v.kind == Kind::element) {
-      for (auto slot = at(v.of).entries.rbegin(); slot != at(v.of).entries.rend(); ++slot) open.push_back(slot->value);
+      for (const Slot& slot : std::views::reverse(at(v.of).entries)) open.push_back(slot.value);
       if (at(v.of).entries.empty()) out.push_back(kUnknown);
     } else {
       out.push_back(one);
@@ -116,19 +117,19 @@ ValueId Evaluator::attribute(ValueId object_value, std::string_view name) {
       loose.push_back(slot.value);
     }
   }
-  if (!found.empty()) return any(std::move(found));
+  if (!found.empty()) return any(found);
   for (const Slot& slot : at(object_value).entries) {
     if (slot.name == name) found.push_back(slot.value);
   }
-  if (!found.empty()) return any(std::move(found));
+  if (!found.empty()) return any(found);
   const ValueId inherited = method(at(object_value).type, name, object_value);
   if (inherited != kUnknown || loose.empty()) return inherited;
-  return any(std::move(loose));
+  return any(loose);
 }
 
 ValueId Evaluator::assigned(ValueId holder, std::string_view name) const {
-  for (auto one = assigned_.rbegin(); one != assigned_.rend(); ++one) {
-    if (one->holder == holder && one->name == name) return one->value;
+  for (const Assigned& one : std::views::reverse(assigned_)) {
+    if (one.holder == holder && one.name == name) return one.value;
   }
   return kUnknown;
 }
@@ -246,7 +247,7 @@ const Pattern& Evaluator::calls_of(Node function, ValueId self, const std::vecto
     const Node method_of = enclosing(outer, "class_definition");
     bind_parameters(maker, outer, method_of ? self : kUnknown, nullptr, *names);
     if (const Node body = outer.field("body")) maker.run(body);
-    scope->outer = names;
+    scope->outer = std::move(names);
   }
   Interpreter run(*this, frame, &pattern);
   const ClassId own = at(self).type;

@@ -68,7 +68,7 @@ class Evaluator {
   static constexpr int kNesting = 600;
 
   ValueId add(Value value);
-  ValueId any(std::vector<ValueId> options);
+  ValueId any(const std::vector<ValueId>& options);
   ValueId name_in(const Code& code, const std::string& name);
   ValueId binding(const Code& code, const Binding& binding);
   ValueId import_module(const std::string& dotted, const Code& from);

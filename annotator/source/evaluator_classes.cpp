@@ -1,5 +1,6 @@
 // Classes: their bases, what they inherit, and which of torch they come from.
 #include <algorithm>
+#include <ranges>
 
 #include "annotator/source/dotted_name.h"
 #include "annotator/source/interpreter.h"
@@ -58,8 +59,8 @@ std::vector<ClassId> Evaluator::resolution_order(ClassId type) const {
     all.insert(all.end(), classes_[base].order.begin(), classes_[base].order.end());
   }
   std::vector<ClassId> order;
-  for (auto one = all.rbegin(); one != all.rend(); ++one) {
-    if (std::ranges::find(order, *one) == order.end()) order.push_back(*one);
+  for (const ClassId one : std::views::reverse(all)) {
+    if (std::ranges::find(order, one) == order.end()) order.push_back(one);
   }
   std::ranges::reverse(order);
   return order;
@@ -144,7 +145,7 @@ ValueId Evaluator::method(ClassId type, std::string_view name, ValueId self, std
           values.push_back(value);
         }
       }
-      return any(std::move(values));
+      return any(values);
     }
     const ValueId function = add({.kind = Kind::function, .name = std::string(name), .node = last.node, .type = order[i], .self = self});
     if (self == kUnknown || !is_property(last.node)) return function;

@@ -74,7 +74,7 @@ ValueId Evaluator::name_in(const Code& code, const std::string& name) {
       if (const ValueId value = name_in(*file, name); value != kUnknown) values.push_back(value);
     }
   }
-  return names_[{&code, name}] = any(std::move(values));
+  return names_[{&code, name}] = any(values);
 }
 
 }  // namespace hotlens::source

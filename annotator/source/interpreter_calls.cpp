@@ -168,7 +168,7 @@ ValueId Interpreter::call(ValueId callee, const std::vector<Argument>& arguments
   for (const ValueId one : e_.alternatives(callee)) {
     if (out.size() < kMostWays) out.push_back(call_one(one, arguments, site));
   }
-  return e_.any(std::move(out));
+  return e_.any(out);
 }
 
 ValueId Interpreter::call_one(ValueId callee, const std::vector<Argument>& arguments, Node site) {

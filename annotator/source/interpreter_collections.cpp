@@ -1,6 +1,7 @@
 // Lists, mappings and module containers: how they are written down, filled, and read again.
 #include <algorithm>
 #include <cctype>
+#include <ranges>
 
 #include "annotator/source/interpreter.h"
 
@@ -54,7 +55,7 @@ void Interpreter::fill(ValueId list, ValueId value, const std::string& name, Nod
       const Spot where = named ? named_at : undecided && !one_line ? Spot{} : made_at;
       places.push_back(e_.add({.kind = Kind::place, .name = name, .of = list, .inner = e_.object(one), .spot = where}));
     }
-    slot.value = e_.any(std::move(places));
+    slot.value = e_.any(places);
     if (named && !slot.optional) {
       std::erase_if(e_.values_[list].entries, [&](const Slot& other) { return other.name == name; });
     }
@@ -161,9 +162,9 @@ ValueId Interpreter::subscript(Node node) {
       const bool by_place = at.kind == Kind::constant && fixed && std::to_string(i) == at.name;
       if (by_name || by_place) exact.push_back(value.entries[i].value);
     }
-    out.push_back(exact.empty() ? e_.add({.kind = Kind::element, .of = id, .ordered = false}) : e_.any(std::move(exact)));
+    out.push_back(exact.empty() ? e_.add({.kind = Kind::element, .of = id, .ordered = false}) : e_.any(exact));
   }
-  return e_.any(std::move(out));
+  return e_.any(out);
 }
 
 ValueId Interpreter::literal_list(Node node) {
@@ -233,9 +234,9 @@ ValueId Interpreter::comprehension(Node node) {
   if (optional) --e_.branch_depth_;
   e_.loops_.resize(e_.loops_.size() - ends.size());
   std::uint32_t after = at_;
-  for (auto one = ends.rbegin(); one != ends.rend(); ++one) {
-    edge(after, one->first);
-    after = one->second;
+  for (const auto& [begin, end] : std::views::reverse(ends)) {
+    edge(after, begin);
+    after = end;
   }
   at_ = after;
   std::swap(inner, frame_.scope);
@@ -251,7 +252,7 @@ ValueId Interpreter::element_of(ValueId iterable) {
     if (list) e_.construct(id);
     out.push_back(list ? e_.add({.kind = Kind::element, .of = id}) : kUnknown);
   }
-  return e_.any(std::move(out));
+  return e_.any(out);
 }
 
 }  // namespace hotlens::source

@@ -165,7 +165,7 @@ ValueId Interpreter::member(ValueId object, const std::string& name) {
         out.push_back(held_by_self(name));
     }
   }
-  return e_.any(std::move(out));
+  return e_.any(out);
 }
 
 // A function that is given the module whose forward runs it (`attn.to_q(x)` in a processor): what is read from a value that is not known
@@ -193,16 +193,16 @@ ValueId Interpreter::conditional(Node node) {
       edge(at_, to);
     }
     at_ = to;
-    return e_.any(std::move(values));
+    return e_.any(values);
   }
   std::vector<ValueId> values;
   const std::uint32_t to = state();
-  for (std::size_t part = 0; part < parts.size(); ++part) {
-    values.push_back(evaluate(parts[part]));
+  for (const Node& part : parts) {
+    values.push_back(evaluate(part));
     edge(at_, to);
   }
   at_ = to;
-  return e_.any(std::move(values));
+  return e_.any(values);
 }
 
 ValueId Interpreter::operation(Node node) {

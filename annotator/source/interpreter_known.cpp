@@ -42,7 +42,7 @@ ValueId Interpreter::call_external(const std::string& name, const std::vector<Ar
       if (copy.kind == Kind::instance) copy.trail = trail_to(site);
       copies.push_back(e_.add(std::move(copy)));
     }
-    return e_.any(std::move(copies));
+    return e_.any(copies);
   }
   if (ends_with_any(name, {"partial"}) && !arguments.empty()) {
     Value partial{.kind = Kind::partial, .inner = first};
@@ -132,9 +132,7 @@ ValueId Interpreter::call_method(const Value& method, const std::vector<Argument
   if (name == "__init__") {
     for (const Argument& one : arguments) {
       const Value& given = e_.at(e_.object(one.value));
-      if (one.splat) {
-        fill_all(of, one.value, site);
-      } else if (given.kind == Kind::mapping) {
+      if (one.splat || given.kind == Kind::mapping) {
         fill_all(of, one.value, site);
       } else if (kind == Container::sequential) {
         fill(of, one.value, "", one.node ? one.node : site);

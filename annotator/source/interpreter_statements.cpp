@@ -40,7 +40,7 @@ void Interpreter::statement(Node node) {
   const std::string_view kind = node.kind();
   if (kind == "expression_statement") {
     for (const Node& one : node.children()) evaluate(one);
-  } else if (kind == "if_statement") {
+  } else if (kind == "if_statement" || kind == "try_statement" || kind == "match_statement") {
     branches(node);
   } else if (kind == "for_statement" || kind == "while_statement") {
     loop(node);
@@ -67,8 +67,6 @@ void Interpreter::statement(Node node) {
         run(one);
       }
     }
-  } else if (kind == "try_statement") {
-    branches(node);
   } else if (kind == "function_definition" || kind == "class_definition" || kind == "decorated_definition") {
     define(node);
   } else if (kind == "import_statement" || kind == "import_from_statement") {
@@ -76,8 +74,6 @@ void Interpreter::statement(Node node) {
       const bool here = binding.kind == Binding::Kind::module || binding.kind == Binding::Kind::member;
       if (here && node.text().find(name) != std::string_view::npos) frame_.scope->names[name] = e_.binding(*frame_.code, binding);
     }
-  } else if (kind == "match_statement") {
-    branches(node);
   } else if (kind == "assert_statement" || kind == "delete_statement") {
     for (const Node& one : node.children()) evaluate(one);
   }
@@ -224,7 +220,7 @@ void Interpreter::assign(Node target, ValueId value, Node whole) {
                                                            : kUnknown);
       }
     }
-    for (std::size_t i = 0; i < parts.size(); ++i) assign(parts[i], e_.any(std::move(values[i])), whole);
+    for (std::size_t i = 0; i < parts.size(); ++i) assign(parts[i], e_.any(values[i]), whole);
   } else if (target.is("list_splat_pattern")) {
     for (const Node& one : target.children()) assign(one, kUnknown, whole);
   }
@@ -254,7 +250,7 @@ void Interpreter::attach(ValueId object, const std::string& name, ValueId value,
   if (!sure && name.find('*') == std::string::npos) {
     std::vector<ValueId> values;
     for (const Slot& slot : fresh) values.push_back(slot.value);
-    e_.assigned_.push_back({holder, name, e_.any(std::move(values))});
+    e_.assigned_.push_back({holder, name, e_.any(values)});
   }
   // An attribute of a container is one of its entries.
   if (e_.container(to.type) == Container::none) return;

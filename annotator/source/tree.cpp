@@ -65,7 +65,7 @@ SyntaxTree parse_text(const std::string& text) {
 }
 
 SyntaxTree Tree::Data::syntax() const {
-  std::lock_guard lock(mutex_);
+  std::scoped_lock lock(mutex_);
   if (!syntax_) {
     for (const TSInputEdit& edit : edits_) ts_tree_edit(ancestor_.get(), &edit);
     syntax_ = parse_syntax(for_grammar(text, outline), ancestor_.get());
@@ -76,7 +76,7 @@ SyntaxTree Tree::Data::syntax() const {
 }
 
 void Tree::Data::inherit(const Data& before, const TSInputEdit& edit) {
-  std::lock_guard lock(before.mutex_);
+  std::scoped_lock lock(before.mutex_);
   const SyntaxTree& parsed = before.syntax_ ? before.syntax_ : before.ancestor_;
   if (!parsed || before.edits_.size() >= kMostEdits) return;
   ancestor_.reset(ts_tree_copy(parsed.get()));

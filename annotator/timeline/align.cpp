@@ -209,6 +209,7 @@ Alignment align(std::span<const std::uint32_t> clean, const MapSequence& map) {
   if (!forward) return none(clean.size());
   const auto backward =
       Reach::to_the_end(n, m, [&](std::int64_t x, std::int64_t y) { return word(clean, n - 1 - x) == word(map.words, m - 1 - y); });
+  if (!backward) return none(clean.size());
   const Lattice lattice = lattice_of(*forward, *backward, n, m);
   if (lattice.points > kMostPoints) return none(clean.size());
   return Paths(clean, map, lattice).run();

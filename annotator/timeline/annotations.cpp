@@ -27,7 +27,7 @@ class Judge {
       if (node != kNoNode) creates[node] = true;
     }
     has_backward_ = std::ranges::any_of(forest.creator, [](std::uint32_t node) { return node != kNoNode; });
-    for (std::uint32_t node = static_cast<std::uint32_t>(forest.size()); node-- > 0;) {
+    for (auto node = static_cast<std::uint32_t>(forest.size()); node-- > 0;) {
       Contents& own = contents_[node];
       if (runs_backward(trace, forest, node)) {
         own = {.op = false, .creates = false, .loop = true};
@@ -88,8 +88,9 @@ class Judge {
 std::vector<bool> modules_among_ranges(const trace::Trace& trace, const Forest& forest) {
   const auto knows_better = [](Kind kind) { return kind == Kind::frame || kind == Kind::call; };
   if (!std::ranges::any_of(forest.kind, knows_better)) return Judge(trace, forest).judge();
-  std::vector<bool> keep(forest.size());
-  std::transform(forest.kind.begin(), forest.kind.end(), keep.begin(), [](Kind kind) { return kind != Kind::range; });
+  std::vector<bool> keep;
+  keep.reserve(forest.size());
+  for (const Kind kind : forest.kind) keep.push_back(kind != Kind::range);
   return keep;
 }
 

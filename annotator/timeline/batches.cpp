@@ -142,7 +142,7 @@ struct Border {
 Border border_between(const std::vector<Mark>& marks, Ns from, Ns to, bool updates) {
   if (const auto evaluation = first_mark(marks, Mark::What::evaluation, from, to)) {
     const auto its_fetch = first_mark(marks, Mark::What::data, from, evaluation->start);
-    const Ns after = last_mark(marks, Mark::What::evaluation, from, to)->end;
+    const Ns after = last_mark(marks, Mark::What::evaluation, from, to).value_or(*evaluation).end;
     const auto fetch = first_mark(marks, Mark::What::data, after, to);
     return {its_fetch ? its_fetch->start : evaluation->start, fetch ? fetch->start : after};
   }

@@ -73,8 +73,9 @@ void mark_criteria(const trace::Trace& trace, const Forest& forest, const Steps&
     if (after_model == first) continue;  // no model before this pass
     for (; after_model != root; ++after_model) make_loss(forest, after_model->node, main.end, owners);
   }
-  std::vector<bool> loss(owners.found.size());
-  std::transform(owners.found.begin(), owners.found.end(), loss.begin(), says_loss);
+  std::vector<bool> loss;
+  loss.reserve(owners.found.size());
+  for (const FoundModule& module : owners.found) loss.push_back(says_loss(module));
   for (const RootCall& call : roots) {
     if (loss[call.module]) make_loss(forest, call.node, main.end, owners);
   }

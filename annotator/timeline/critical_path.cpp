@@ -1,7 +1,7 @@
 #include "annotator/timeline/critical_path.h"
 
 #include <algorithm>
-#include <numeric>
+#include <ranges>
 #include <unordered_map>
 #include <utility>
 
@@ -41,8 +41,8 @@ class Walk {
     first_ = static_cast<std::uint32_t>(std::ranges::upper_bound(reached, wanted_.start) - reached.begin());
     std::unordered_map<std::uint32_t, std::uint32_t> on_stream;
     before_.assign(work_.size() - first_, kNoNode);
-    by_end_.resize(work_.size() - first_);
-    std::iota(by_end_.begin(), by_end_.end(), first_);
+    const auto wanted = std::views::iota(first_, static_cast<std::uint32_t>(work_.size()));
+    by_end_.assign(wanted.begin(), wanted.end());
     for (const std::uint32_t i : by_end_) {
       const auto [stream, fresh] = on_stream.try_emplace(work_[i].stream.index, i);
       if (!fresh) before_[i - first_] = std::exchange(stream->second, i);

@@ -1,6 +1,7 @@
 #include "annotator/timeline/loop.h"
 
 #include <algorithm>
+#include <ranges>
 #include <span>
 
 namespace hotlens::timeline {
@@ -107,8 +108,8 @@ std::optional<Mark> first_mark(const std::vector<Mark>& marks, Mark::What what, 
 
 std::optional<Mark> last_mark(const std::vector<Mark>& marks, Mark::What what, Ns from, Ns to) {
   const auto range = between(marks, from, to);
-  for (auto mark = range.rbegin(); mark != range.rend(); ++mark) {
-    if (mark->what == what) return *mark;
+  for (const Mark& mark : std::views::reverse(range)) {
+    if (mark.what == what) return mark;
   }
   return std::nullopt;
 }

@@ -192,8 +192,9 @@ class Filler {
     const Ns from = previous ? previous->end : Ns::min();
     if (const auto stage = by_models(known, when, from, *next)) return *stage;
     if (when >= next->forward) return when >= next->loss ? Stage::loss : Stage::forward;
-    if (previous || known.before) {
-      if (const auto stage = after_pass(known, node, previous ? *previous : *known.before, next->forward)) return *stage;
+    if (previous == nullptr && known.before) previous = &*known.before;
+    if (previous != nullptr) {
+      if (const auto stage = after_pass(known, node, *previous, next->forward)) return *stage;
     }
     return known.modules ? Stage::other : Stage::forward;
   }

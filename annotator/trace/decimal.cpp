@@ -72,11 +72,12 @@ std::optional<std::int64_t> scaled(std::string_view text, int scale) {
   return negative ? -value : value;
 }
 
-// The value of eight digits, found in three multiplications (Lemire, "Quickly parsing eight digits", 2018); nothing where one is none.
-std::optional<std::int64_t> eight_digits(const char* at) {
+// The value of the first eight digits, found in three multiplications (Lemire, "Quickly parsing eight digits", 2018); nothing where one is
+// none.
+std::optional<std::int64_t> eight_digits(std::string_view digits) {
   static_assert(std::endian::native == std::endian::little);
   std::uint64_t text = 0;
-  std::memcpy(&text, at, sizeof text);
+  std::memcpy(&text, digits.data(), sizeof text);
   const std::uint64_t high = text & 0xf0f0f0f0f0f0f0f0;
   const std::uint64_t carried = (text + 0x0606060606060606) & 0xf0f0f0f0f0f0f0f0;
   if ((high | carried >> 4) != 0x3333333333333333) return std::nullopt;
@@ -91,7 +92,7 @@ std::optional<Ns> plain_microseconds(std::string_view text) {
   std::int64_t value = 0;
   std::size_t at = 0;
   if (text.size() >= 8) {
-    if (const std::optional<std::int64_t> front = eight_digits(text.data())) value = *front, at = 8;
+    if (const std::optional<std::int64_t> front = eight_digits(text)) value = *front, at = 8;
   }
   for (; at < text.size() && is_digit(text[at]); ++at) {
     if (at == kSafeDigits) return std::nullopt;

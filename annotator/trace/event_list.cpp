@@ -11,7 +11,6 @@ namespace hotlens::trace {
 namespace {
 
 namespace ondemand = simdjson::ondemand;
-using simdjson::error_code;
 
 constexpr std::size_t kPart = 32 * 1024;  // bytes parsed at once in a window with a fault: some 80 events
 constexpr std::size_t kLeastPart = 512;   // where every element has one
@@ -166,7 +165,7 @@ EventList::Bracket EventList::bracket() {
 bool EventList::keep(std::string_view piece) {
   ondemand::document document;
   ondemand::object object;
-  const std::size_t behind = static_cast<std::size_t>(piece.data() - text_.data());
+  const auto behind = static_cast<std::size_t>(piece.data() - text_.data());
   if (one_.iterate(simdjson::padded_string_view(piece.data(), piece.size(), text_.capacity() - behind)).get(document)) return false;
   return !document.get_object().get(object) && !reader_.read(object);
 }

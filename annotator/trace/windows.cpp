@@ -11,7 +11,7 @@ constexpr std::size_t kFront = 64 * 1024;  // bytes: room for what moves over fr
 
 }  // namespace
 
-Windows::Windows(Source& source, std::size_t size) : source_(source), usual_(size), begin_(0), end_(0) {}
+Windows::Windows(Source& source, std::size_t size) : source_(source), usual_(size) {}
 
 Windows::~Windows() {
   if (!reader_.joinable()) return;

@@ -53,7 +53,7 @@ class Windows {
   Source& source_;
   std::size_t usual_;
   PaddedBytes buffer_, spare_;
-  std::size_t begin_, end_;
+  std::size_t begin_ = 0, end_ = 0;
   std::size_t total_ = 0;
   bool ended_ = false;
   std::optional<Error> error_;

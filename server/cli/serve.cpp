@@ -121,7 +121,7 @@ int serve(const ServeOptions& options) {
   auto server =
       web::Server::start({.port = options.port, .pages = web::find_pages()}, {.handle = handle, .connections = nullptr, .first = first});
   if (!server) return fail(server.error());
-  std::cout << (*server)->url() << std::endl;
+  std::cout << (*server)->url() << '\n' << std::flush;
   if (options.open) open_in_browser((*server)->url());
   boost::asio::post(workers, [&library] { prepare(library); });
   wait_for_end(signals, library, **server);

@@ -21,20 +21,17 @@ bool is_root_class(const FileView& view, std::uint32_t fact) {
 
 // One lens a file: above the model's class, else the first measured class, else the loop, else the first placed line.
 std::optional<std::uint32_t> lens_line(const FileView& view) {
-  std::optional<std::uint32_t> best;
-  int best_rank = 4;
+  // Rank, then line: the least is best.
+  std::optional<std::pair<int, std::uint32_t>> best;
   for (std::uint32_t fact = 0; fact < view.placements.size(); ++fact) {
     const auto& placement = view.placements[fact];
     if (placement.state == source::State::orphan) continue;
     const Role role = view.facts->anchors.facts()[fact].role;
     const int rank = role == Role::class_line ? (is_root_class(view, fact) ? 0 : 1) : role == Role::stage ? 2 : 3;
-    const std::uint32_t line = placement.range.begin.line;
-    if (rank < best_rank || (rank == best_rank && line < *best)) {
-      best_rank = rank;
-      best = line;
-    }
+    const std::pair found(rank, placement.range.begin.line);
+    if (!best || found < *best) best = found;
   }
-  return best;
+  return best.transform([](const auto& found) { return found.second; });
 }
 
 std::string lost_note(const FileView& view) {

@@ -62,7 +62,7 @@ std::string counted(const LineSummary& summary) {
 }
 
 // Columns count characters, "µ" is two bytes: pad by hand.
-std::string padded(std::string text, std::size_t width) {
+std::string padded(const std::string& text, std::size_t width) {
   const std::size_t shown_width = characters(text);
   return std::string(width > shown_width ? width - shown_width : 0, ' ') + text;
 }
@@ -184,7 +184,7 @@ std::string reasons(const LineSummary& summary, const Profile& profile, bool mar
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 
-std::string state_note(source::State state) {
+std::string_view state_note(source::State state) {
   switch (state) {
     case source::State::edited:
       return "This line was edited after it was measured; profile again.";
@@ -239,8 +239,8 @@ std::string describe(const LineSummary& summary, const Profile& profile, const O
   out += options.markdown ? escape_markdown(provenance(profile)) : plain(provenance(profile));
   if (const std::string note = call_note(summary, profile); !note.empty()) out += (options.markdown ? "  \n" : "\n") + note;
   if (const std::string note = guess_note(summary, profile); !note.empty()) out += (options.markdown ? "  \n" : "\n") + note;
-  if (const std::string note = state_note(summary.state); !note.empty()) {
-    out += breaks + note;
+  if (const std::string_view note = state_note(summary.state); !note.empty()) {
+    out.append(breaks).append(note);
   } else if (const std::string why = reasons(summary, profile, options.markdown); !why.empty()) {
     out += (options.markdown ? "  \n" : "\n") + why;
   }

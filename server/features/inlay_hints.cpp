@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -17,7 +18,7 @@ namespace {
 constexpr double kWholeStep = 0.99;      // `main()` and its like hold the whole step: the lens says that number
 constexpr std::size_t kLabelLimit = 20;  // characters; VS Code cuts the hints of one line at 43 over all servers
 
-std::string mark(source::State state) {
+std::string_view mark(source::State state) {
   switch (state) {
     case source::State::edited:
       return "≠ ";
@@ -30,7 +31,7 @@ std::string mark(source::State state) {
 
 // Drops the least telling part until the label fits.
 std::string label(const LineSummary& summary, double share) {
-  const std::string time = mark(summary.state) + format_time(summary.value);
+  std::string time = std::string(mark(summary.state)) + format_time(summary.value);
   const std::string part = " " + format_share(share);
   const std::string times = summary.times > 1 ? fmt::format(" ×{}", summary.times) : "";
   for (const std::string& candidate : {time + part + times, time + part}) {
@@ -42,8 +43,8 @@ std::string label(const LineSummary& summary, double share) {
 // "→ line 43": the time of this line is counted there.
 std::string elsewhere_label(const LineSummary& summary) {
   const auto part = std::ranges::find_if(summary.stages, [](const StagePart& each) { return !each.counted_at.empty(); });
-  const std::string text = mark(summary.state) + "→ " + plain(part->counted_at);
-  return characters(text) <= kLabelLimit ? text : mark(summary.state) + "→";
+  std::string text = fmt::format("{}→ {}", mark(summary.state), plain(part->counted_at));
+  return characters(text) <= kLabelLimit ? text : fmt::format("{}→", mark(summary.state));
 }
 
 struct Unit {
@@ -52,7 +53,7 @@ struct Unit {
 };
 
 Unit unit_of(Ns time) {
-  static constexpr Unit kUnits[] = {{1e9, " s"}, {1e6, " ms"}, {1e3, " µs"}};
+  static constexpr std::array<Unit, 3> kUnits = {{{1e9, " s"}, {1e6, " ms"}, {1e3, " µs"}}};
   for (const Unit& unit : kUnits) {
     if (static_cast<double>(time.count()) >= unit.ns) return unit;
   }

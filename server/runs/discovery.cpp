@@ -57,7 +57,7 @@ std::optional<fs::path> on_path(std::string_view name, const Environment& enviro
   const std::string folders = environment("PATH").value_or("");
   for (std::size_t begin = 0; begin <= folders.size();) {
     const std::size_t end = std::min(folders.find(':', begin), folders.size());
-    const fs::path candidate = fs::path(folders.substr(begin, end - begin)) / name;
+    fs::path candidate = fs::path(folders.substr(begin, end - begin)) / name;
     if (candidate.is_absolute() && is_executable(candidate)) return candidate;
     begin = end + 1;
   }

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <array>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,8 +24,8 @@ struct Pipe {
 };
 
 Result<Pipe> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return std::unexpected(Error{ErrorCode::failed, "Cannot open a pipe: " + std::system_category().message(errno) + ".", {}});
   }
   return Pipe{Fd(ends[0]), Fd(ends[1])};

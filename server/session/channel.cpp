@@ -45,7 +45,7 @@ Input::Input(int fd, Events events) : fd_(fd), events_(std::move(events)), stop_
 
 Input::~Input() {
   {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     stopping_ = true;
   }
   space_.notify_all();
@@ -53,7 +53,7 @@ Input::~Input() {
 }
 
 std::optional<Incoming> Input::take() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (waiting_.empty()) return std::nullopt;
   Incoming next = std::move(waiting_.front());
   waiting_.pop_front();
@@ -110,16 +110,16 @@ Output::Output(int fd, std::function<void()> broken) : fd_(fd), broken_(std::mov
 
 Output::~Output() {
   {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
   ::eventfd_write(stop_.get(), 1);
 }
 
-void Output::send(std::string body, Weight weight) {
+void Output::send(const std::string& body, Weight weight) {
   std::string bytes = protocol::frame(body);
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (failed_ || (weight == Weight::droppable && queued_bytes_ > kDropAbove)) return;
   queued_bytes_ += bytes.size();
   queue_.push_back(std::move(bytes));

@@ -62,7 +62,7 @@ class Output {
   Output& operator=(const Output&) = delete;
   ~Output();
 
-  void send(std::string body, Weight weight);
+  void send(const std::string& body, Weight weight);
   void flush(std::chrono::milliseconds limit);  // waits until all is written or the time is over
 
  private:

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <array>
 
 #include <algorithm>
 #include <chrono>
@@ -49,9 +50,9 @@ class LogFile {
     const std::time_t now = std::time(nullptr);
     std::tm parts{};
     ::gmtime_r(&now, &parts);
-    char stamp[32];
-    std::strftime(stamp, sizeof stamp, "%H:%M:%S", &parts);
-    std::fprintf(to, "%s hotlens: %s\n", stamp, text.c_str());
+    std::array<char, 32> stamp{};
+    std::strftime(stamp.data(), stamp.size(), "%H:%M:%S", &parts);
+    std::fprintf(to, "%s hotlens: %s\n", stamp.data(), text.c_str());
     std::fflush(to);
   }
 
@@ -94,7 +95,7 @@ Result<Connection> accept_one(std::uint16_t port) {
 [[noreturn]] void converse(const Connection& connection, const LogFile& log) {
   Loop loop;
   Output output(connection.out.get(), [&loop] { loop.stop(1); });
-  Session session(loop, [&output](std::string body, Output::Weight weight) { output.send(std::move(body), weight); },
+  Session session(loop, [&output](const std::string& body, Output::Weight weight) { output.send(body, weight); },
                   {.note = [&log](std::string_view text) { log.note(text); }, .warn = [&log](std::string_view text) { log.warn(text); }});
   loop.on_terminate([&loop] { loop.stop(1); });
   Input* source = nullptr;

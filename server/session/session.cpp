@@ -91,7 +91,7 @@ void Session::dispatch(Incoming incoming) {
   } else if (auto* rejected = std::get_if<protocol::Rejected>(&incoming.message)) {
     handle(std::move(*rejected));
   } else {
-    client_.on_response(std::get<protocol::Response>(std::move(incoming.message)));
+    client_.on_response(std::get<protocol::Response>(incoming.message));
   }
 }
 

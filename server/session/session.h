@@ -118,11 +118,12 @@ class Session {
   Answer cancel(const Json& argument);
   void cancel_progress(const Json& params);
   void start_run(Result<Plan> plan, Reply reply);
-  void on_run_progress(const runs::Progress& progress);
-  void on_run_output(const runs::OutputLine& line);
-  void on_run_end(const runs::RunEnd& end);
-  void finish_run(const std::string& said);
-  void fail_run(const runs::RunEnd& end);
+  struct ActiveRun;
+  void on_run_progress(ActiveRun& run, const runs::Progress& progress);
+  void on_run_output(ActiveRun& run, const runs::OutputLine& line);
+  void on_run_end(ActiveRun& run, const runs::RunEnd& end);
+  void fail_run(ActiveRun& run, const runs::RunEnd& end);
+  void finish_run(ActiveRun& run, const std::string& said);  // there is no run afterwards
   std::optional<runs::Frame> place_of(const runs::Failure& failure);
   void publish_failure(const runs::Failure& failure, const std::string& message);
   void clear_failure();

@@ -59,7 +59,7 @@ void Session::profiles_changed() {
 void Session::profiles_settled() {
   if (binding_ > 0 || store_.busy()) return;
   answer_waiting();
-  if (run_ && run_->reading) finish_run(run_->unread.empty() ? "The hints are new." : run_->unread);
+  if (run_ && run_->reading) finish_run(*run_, run_->unread.empty() ? "The hints are new." : run_->unread);
 }
 
 void Session::profile_unreadable(const Error& error) {

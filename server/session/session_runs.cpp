@@ -54,7 +54,7 @@ std::string ended_sentence(const std::string& name, const runs::RunEnd& end) {
   } else if (end.exit_code.value_or(0) == 0) {
     text += " ended before a training step was measured";
   } else {
-    text += " ended with exit code " + std::to_string(*end.exit_code);
+    text += " ended with exit code " + std::to_string(end.exit_code.value_or(0));
   }
   text += ". Nothing was recorded.";
   if (!end.tail.empty()) text += " Its last line was: " + end.tail.back();
@@ -130,8 +130,10 @@ void Session::profile(const Json& argument, Reply reply) {
 }
 
 void Session::start_run(Result<Plan> plan, Reply reply) {
-  if (life_ != Life::running) return reply(std::unexpected(protocol::RpcError{protocol::Code::request_cancelled, "shutting down"}));
-  if (!plan || run_->cancelled) {
+  if (life_ != Life::running || !run_)
+    return reply(std::unexpected(protocol::RpcError{protocol::Code::request_cancelled, "shutting down"}));
+  ActiveRun& run = *run_;
+  if (!plan || run.cancelled) {
     const std::string message = plan ? "Cancelled." : plan.error().message;
     run_.reset();
     if (!plan) {
@@ -144,7 +146,7 @@ void Session::start_run(Result<Plan> plan, Reply reply) {
   clear_failure();
   last_message_.clear();
   const std::string command_line = runs::quoted(plan->command);
-  run_->name = plan->script.empty() ? command_line : plan->script.filename().string();
+  run.name = plan->script.empty() ? command_line : plan->script.filename().string();
   client_.log("Profiling in " + plan->request.cwd.string() + ": " + runs::quoted(plan->request.argv));
   if (!plan->unsaved.empty()) {
     std::string names;
@@ -152,35 +154,35 @@ void Session::start_run(Result<Plan> plan, Reply reply) {
     client_.show(MessageType::info, names + (plan->unsaved.size() == 1 ? " has" : " have") +
                                         " unsaved changes. The run uses what is on disk; save and profile again to include them.");
   }
-  const std::string token = "hotlens-run-" + std::to_string(run_->id);
-  run_->progress = std::make_unique<ProgressReport>(client_, loop_, token, "Profiling " + run_->name);
-  const auto id = run_->id;
+  const std::string token = "hotlens-run-" + std::to_string(run.id);
+  run.progress = std::make_unique<ProgressReport>(client_, loop_, token, "Profiling " + run.name);
+  const auto id = run.id;
   const auto on_strand = [this, id](auto handler) {
     return [this, id, handler](const auto& value) {
       loop_.post([this, id, handler, value] {
-        if (run_ && run_->id == id) (this->*handler)(value);
+        if (run_ && run_->id == id) (this->*handler)(*run_, value);
       });
     };
   };
-  run_->run = runs::start(plan->request, {.progress = on_strand(&Session::on_run_progress),
-                                          .output = on_strand(&Session::on_run_output),
-                                          .end = on_strand(&Session::on_run_end)});
+  run.run = runs::start(plan->request, {.progress = on_strand(&Session::on_run_progress),
+                                        .output = on_strand(&Session::on_run_output),
+                                        .end = on_strand(&Session::on_run_end)});
   Json started{{"started", true}, {"runId", id}, {"command", plan->request.argv}};
   if (!plan->script.empty()) started["script"] = plan->script.string();
   reply(std::move(started));
   run_changed();
 }
 
-void Session::on_run_progress(const runs::Progress& progress) {
-  if (run_->cancelled || progress.phase == runs::Phase::failed) return;
+void Session::on_run_progress(ActiveRun& run, const runs::Progress& progress) {
+  if (run.cancelled || progress.phase == runs::Phase::failed) return;
   auto [text, percent] = described(progress);
-  run_->progress->report(std::move(text), percent);
+  run.progress->report(std::move(text), percent);
 }
 
-void Session::on_run_output(const runs::OutputLine& line) {
-  ++run_->lines;
-  if (run_->lines <= kMaxLogLines) client_.log(line.text.substr(0, kMaxLogLineBytes));
-  if (run_->lines == kMaxLogLines) client_.log("(further output of the script is not shown)");
+void Session::on_run_output(ActiveRun& run, const runs::OutputLine& line) {
+  ++run.lines;
+  if (run.lines <= kMaxLogLines) client_.log(line.text.substr(0, kMaxLogLineBytes));
+  if (run.lines == kMaxLogLines) client_.log("(further output of the script is not shown)");
 }
 
 Session::Answer Session::cancel(const Json& argument) {
@@ -200,36 +202,36 @@ void Session::cancel_progress(const Json& params) {
   if (ours) std::ignore = cancel(Json());
 }
 
-void Session::on_run_end(const runs::RunEnd& end) {
-  if (end.bundle && !run_->cancelled) {
-    run_->reading = true;
-    run_->progress->report("Reading the profile", 97);
+void Session::on_run_end(ActiveRun& run, const runs::RunEnd& end) {
+  if (end.bundle && !run.cancelled) {
+    run.reading = true;
+    run.progress->report("Reading the profile", 97);
     run_folders_.insert(end.bundle->parent_path().parent_path().parent_path());
     update_places();
     store_.look_again();
     return;
   }
-  if (run_->cancelled) return finish_run("Cancelled.");
-  fail_run(end);
+  if (run.cancelled) return finish_run(run, "Cancelled.");
+  fail_run(run, end);
 }
 
-void Session::fail_run(const runs::RunEnd& end) {
+void Session::fail_run(ActiveRun& run, const runs::RunEnd& end) {
   std::string message;
   if (end.error) {
     message = end.error->message;
   } else if (end.failure) {
-    message = failure_sentence(run_->name, *end.failure);
+    message = failure_sentence(run.name, *end.failure);
   } else {
-    message = ended_sentence(run_->name, end);
+    message = ended_sentence(run.name, end);
   }
   last_message_ = message;
   if (end.failure) publish_failure(*end.failure, message);
   client_.show(MessageType::error, message);
-  finish_run("Failed.");
+  finish_run(run, "Failed.");
 }
 
-void Session::finish_run(const std::string& said) {
-  run_->progress->end(said);
+void Session::finish_run(ActiveRun& run, const std::string& said) {
+  run.progress->end(said);
   run_.reset();
   run_changed();
 }

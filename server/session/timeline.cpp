@@ -9,14 +9,14 @@ namespace hotlens::session {
 namespace fs = std::filesystem;
 
 bool TimelineSources::set(Known known) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (known == known_) return false;
   known_ = std::move(known);
   return true;
 }
 
 TimelineSources::Known TimelineSources::known() const {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   return known_;
 }
 

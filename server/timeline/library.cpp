@@ -53,7 +53,7 @@ Opened::Opened(std::string id, profile::Annotated annotated,
 }
 
 std::shared_ptr<const profile::Blocks> Opened::blocks(std::size_t step) const {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   const auto known = std::ranges::find(blocks_, step, &std::pair<std::size_t, std::shared_ptr<const profile::Blocks>>::first);
   if (known != blocks_.end()) {
     blocks_.splice(blocks_.begin(), blocks_, known);
@@ -97,14 +97,14 @@ std::vector<Entry> Library::entries() {
 }
 
 std::vector<Entry> Library::profiles() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   std::vector<Entry> list = entries();
   std::ranges::stable_sort(list, std::ranges::greater{}, &Entry::created);
   return list;
 }
 
 std::string Library::current() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   const std::vector<Entry> list = entries();
   return list.empty() ? std::string() : list.front().id;
 }
@@ -151,7 +151,7 @@ Result<Library::Shared> Library::open(const std::string& asked) {
 }
 
 Library::Shared Library::ready() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   const std::vector<Entry> list = entries();
   const auto slot = list.empty() ? slots_.end() : slots_.find(list.front().id);
   if (slot == slots_.end() || !is_current(slot->second, list.front())) return nullptr;
@@ -160,7 +160,7 @@ Library::Shared Library::ready() {
 }
 
 void Library::drop_all() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   std::erase_if(slots_, [](const auto& slot) { return slot.second.opened != nullptr; });
 }
 
