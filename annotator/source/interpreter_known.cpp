@@ -132,12 +132,10 @@ ValueId Interpreter::call_method(const Value& method, const std::vector<Argument
   if (name == "__init__") {
     for (const Argument& one : arguments) {
       const Value& given = e_.at(e_.object(one.value));
-      if (one.splat || given.kind == Kind::mapping) {
+      if (one.splat || given.kind == Kind::mapping || kind == Container::list) {
         fill_all(of, one.value, site);
       } else if (kind == Container::sequential) {
         fill(of, one.value, "", one.node ? one.node : site);
-      } else if (kind == Container::list) {
-        fill_all(of, one.value, site);
       } else if (kind == Container::mapping) {
         fill_pairs(of, one.value, site);
       }

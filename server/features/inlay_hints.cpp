@@ -94,7 +94,7 @@ std::vector<PieceWords> parted_label(const FileView& view, const LineSummary& su
   std::string numbers;
   std::vector<PieceWords> pieces;
   for (const LinePart& part : parts) {
-    const std::string text = (pieces.empty() ? mark(summary.state) : "+") + number(part.value, unit);
+    const std::string text = std::string(pieces.empty() ? mark(summary.state) : "+") + number(part.value, unit);
     numbers += text;
     pieces.push_back({.text = text, .tooltip = part_tooltip(view, part, options), .modules = part.modules});
   }
