@@ -51,9 +51,10 @@ Json times_json(const features::BlockTimes& times) {
           {"span", times.span.count()}};
 }
 
-Json spread_json(const std::vector<Ns>& steps) {
+// `of` names the time, as the page's rows do: the others of the block are of the shown step alone.
+Json spread_json(std::string_view of, const std::vector<Ns>& steps) {
   const profile::Spread spread = profile::spread(steps);
-  return {{"p10", spread.p10.count()}, {"median", spread.median.count()}, {"p90", spread.p90.count()}, {"steps", steps.size()}};
+  return {{"of", of}, {"p10", spread.p10.count()}, {"median", spread.median.count()}, {"p90", spread.p90.count()}, {"steps", steps.size()}};
 }
 
 // The text that was executed, from the bundle or as the lines were guessed from it; empty where it was not kept.
@@ -140,7 +141,7 @@ void put_module(Json& details, const Subject& subject, profile::ModuleId id) {
   if (subject.step < module.forward.size()) {
     details["forward"] = times_json(module.forward[subject.step]);
     details["backward"] = times_json(module.backward[subject.step]);
-    details["spread"] = spread_json(headlines(module, profile.has_device()));
+    details["spread"] = spread_json(profile.has_device() ? "device busy" : "CPU total", headlines(module, profile.has_device()));
   }
   put_memory(details, module.memory);
   details["verdict"] = verdict_json(profile::judge(profile, std::span(&id, 1)), subject.blocks.get());
@@ -149,14 +150,13 @@ void put_module(Json& details, const Subject& subject, profile::ModuleId id) {
 void put_stage(Json& details, const Subject& subject, profile::Stage stage) {
   const Profile& profile = subject.opened->profile();
   const auto times = std::ranges::find(profile.stages, stage, &profile::StageTimes::stage);
-  if (times != profile.stages.end()) details["spread"] = spread_json(times->wall);
+  if (times == profile.stages.end()) return;
+  details["spread"] = profile.has_device() ? spread_json("device busy", times->device) : spread_json("wall", times->wall);
 }
 
 void put_step(Json& details, const Subject& subject) {
   const Profile& profile = subject.opened->profile();
-  std::vector<Ns> walls;
-  for (const profile::Step& step : profile.steps) walls.push_back(step.wall);
-  details["spread"] = spread_json(walls);
+  details["spread"] = spread_json("wall", profile::walls(profile.steps));
   if (subject.step == profile.representative) details["verdict"] = verdict_json(profile.verdict, subject.blocks.get());
 }
 

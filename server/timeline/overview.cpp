@@ -117,9 +117,7 @@ Answer profiles(Library& library) {
 
 Answer overview(Library& library, const Opened& opened) {
   const Profile& profile = opened.profile();
-  std::vector<Ns> walls;
-  for (const profile::Step& step : profile.steps) walls.push_back(step.wall);
-  const profile::Spread spread = profile::spread(walls);
+  const profile::Spread spread = profile::spread(profile::walls(profile.steps));
   Json warnings = Json::array(), others = Json::array();
   for (const Issue& warning : profile.warnings) warnings.push_back(warning.message);
   for (const Entry& entry : library.profiles()) {

@@ -43,7 +43,7 @@ function rowsOf(details: Details): Row[] {
           [`each of ${fold.count}`, `${time(fold.min)} to ${time(fold.max)}`, "shortest and longest"] as const,
           ["median of them", time(fold.median), exact(fold.median)] as const,
         ]),
-    ...(spread === undefined || spread.steps < 2 ? [] : [[`over ${spread.steps} steps`, `${time(spread.p10)} to ${time(spread.p90)}`, "10th and 90th percentile"] as const]),
+    ...(spread === undefined || spread.steps < 2 ? [] : [[`${spread.of}, ${spread.steps} steps`, `${time(spread.p10)} to ${time(spread.p90)}`, "10th and 90th percentile over the measured steps"] as const]),
     ...(["parameters", "gradients", "optimizer", "activations", "temporary"] as const).flatMap((what): Row[] => {
       const size = memory?.[what];
       return size === undefined || size === 0 ? [] : [[what === "optimizer" ? "optimizer state" : what, bytes(size), `${size} bytes`]];

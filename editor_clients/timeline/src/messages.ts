@@ -182,7 +182,7 @@ export interface Details extends Block {
   readonly times: Times;
   readonly forward?: Times;
   readonly backward?: Times;
-  readonly spread?: { readonly p10: number; readonly median?: number; readonly p90: number; readonly steps: number };
+  readonly spread?: { readonly of: string; readonly p10: number; readonly median?: number; readonly p90: number; readonly steps: number };
   readonly memory?: Memory;
   readonly shapes?: string;
   readonly kernels: readonly Kernel[];

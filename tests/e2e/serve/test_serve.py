@@ -99,6 +99,11 @@ def test_details_say_what_ran_and_for_how_long(page: Page) -> None:
     assert details["kernels"][0]["calls"] == 4
     assert details["kernels"][0]["family"] == "gemm"
     assert details["forward"]["device"] == 4 * 50_000
+    for path in (["forward"], ["forward", "Net_0"]):
+        found = page.ask("details", path=path)
+        both = sum(found.get(way, {}).get("device", 0) for way in ("forward", "backward")) or found["times"]["device"]
+        assert found["spread"]["of"] == "device busy"
+        assert found["spread"]["median"] == both
 
 
 def test_ranges_side_by_side_add_up(page: Page) -> None:
