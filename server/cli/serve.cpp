@@ -10,6 +10,7 @@
 
 #include "annotator/profile/guess_lines.h"
 #include "annotator/profile/resolve.h"
+#include "protocol/messages.h"
 #include "server/cli/verbs.h"
 #include "server/runs/discovery.h"
 #include "server/runs/packages.h"
@@ -112,7 +113,8 @@ int serve(const ServeOptions& options) {
   Library library({.list = [named = std::move(*named)] { return profiles_from(named); }, .finish = with_lines});
   boost::asio::thread_pool workers(kWorkers);
   const auto handle = [&](protocol::Request request, protocol::Reply reply) {
-    if (request.method == "hotlens/timeline/reveal" || request.method == "hotlens/timeline/point") return reply(Json{{"shown", false}});
+    if (request.method == protocol::message::kTimelineReveal || request.method == protocol::message::kTimelinePoint)
+      return reply(Json{{"shown", false}});
     boost::asio::post(workers, [&library, request = std::move(request), reply = std::move(reply)]() mutable {
       reply(timeline_requests::answer(library, request.method, request.params));
     });

@@ -49,7 +49,7 @@ Opened::Opened(std::string id, profile::Annotated annotated,
   profile_ = profile::profile_of(annotated);
   annotated_ = std::make_shared<const profile::Annotated>(std::move(annotated));
   if (finish) profile_ = finish(profile_);
-  names_ = features::names_by_step(*annotated_);
+  names_ = std::async(std::launch::async, [annotated = annotated_] { return features::names_by_step(*annotated); });
 }
 
 std::shared_ptr<const profile::Blocks> Opened::blocks(std::size_t step) const {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <list>
 #include <map>
 #include <memory>
@@ -40,7 +41,7 @@ class Opened {
   const std::string& id() const { return id_; }
   const profile::Profile& profile() const { return *profile_; }
   const profile::Annotated& annotated() const { return *annotated_; }
-  const features::StepNames& names() const { return names_; }
+  const features::StepNames& names() const { return names_.get(); }
   const std::filesystem::path& path() const { return annotated_->path; }
 
   // Built on the first call for each step, which takes a while for a large trace.
@@ -51,7 +52,7 @@ class Opened {
   std::string id_;
   std::shared_ptr<const profile::Annotated> annotated_;
   std::shared_ptr<const profile::Profile> profile_;
-  features::StepNames names_;
+  std::shared_future<features::StepNames> names_;  // found beside the first picture, which does not need them
   mutable std::mutex mutex_;
   mutable std::list<std::pair<std::size_t, std::shared_ptr<const profile::Blocks>>> blocks_;  // the last used first
 };
