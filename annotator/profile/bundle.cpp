@@ -252,12 +252,10 @@ void read_parameters(const Json& json, Model& model) {
 }
 
 void read_stages(const Json& json, Model& model) {
-  constexpr std::array kStages = {Stage::data,     Stage::zero_grad, Stage::forward,   Stage::loss,
-                                  Stage::backward, Stage::optimizer, Stage::evaluation};
   for (const Json& entry : objects(json, "stages")) {
-    const auto stage = std::ranges::find(kStages, text(entry, "stage"), [](Stage known) { return std::string(name(known)); });
+    const std::optional<Stage> stage = timeline::stage_named(text(entry, "stage"));
     const std::optional<Site> place = site(entry, "site", model.files.size());
-    if (stage != kStages.end() && place) model.stages.push_back({.site = *place, .stage = *stage});
+    if (stage && place) model.stages.push_back({.site = *place, .stage = *stage});
   }
 }
 

@@ -17,13 +17,6 @@ std::optional<std::uint32_t> number(std::string_view text) {
   return value;
 }
 
-std::optional<Stage> stage_named(std::string_view text) {
-  for (Stage stage : {Stage::data, Stage::zero_grad, Stage::forward, Stage::loss, Stage::backward, Stage::optimizer, Stage::evaluation}) {
-    if (name(stage) == text) return stage;
-  }
-  return std::nullopt;
-}
-
 Meaning stage_meaning(Stage stage) {
   return {Kind::stage, static_cast<std::uint32_t>(stage)};
 }

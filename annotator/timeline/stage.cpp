@@ -76,4 +76,12 @@ std::string_view name(Direction direction) {
   std::unreachable();
 }
 
+std::optional<Stage> stage_named(std::string_view text) {
+  for (const Stage stage :
+       {Stage::data, Stage::zero_grad, Stage::forward, Stage::loss, Stage::backward, Stage::optimizer, Stage::evaluation}) {
+    if (name(stage) == text) return stage;
+  }
+  return std::nullopt;
+}
+
 }  // namespace hotlens::timeline

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace hotlens::timeline {
@@ -35,5 +36,8 @@ enum class Direction : std::uint8_t { forward, backward, recompute };
 std::string_view name(Stage stage);
 std::string_view name(Bucket bucket);
 std::string_view name(Direction direction);
+
+// The stage of that name that a loop can mark; copies and the rest are told from what runs, so their names are none.
+std::optional<Stage> stage_named(std::string_view text);
 
 }  // namespace hotlens::timeline
