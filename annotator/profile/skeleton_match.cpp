@@ -94,9 +94,10 @@ class Matcher {
   // A call of a module that may be any of `places`.
   void enter(std::uint32_t node, const std::vector<ValueId>& given) {
     const std::uint32_t module = calls_.nodes[node].module;
-    const std::string name(class_of_instance(calls_.modules[module]));
+    const std::string name = traced_.class_of(module).name;
     const std::vector<ValueId> places = holders(node, given);
     note_candidates(module, places);
+    for (const std::uint32_t below : traced_.parametrizations(node)) enter_parametrization(below, places);
     std::vector<ValueId> objects;
     for (const ValueId place : places) {
       const ValueId object = evaluator_.object(place);
@@ -160,6 +161,21 @@ class Matcher {
       if (token.token.module == kNoNode) continue;
       note_candidates(token.token.module, places);
       enter_composite(token.node, places);
+    }
+  }
+
+  // What torch makes for a parametrization stands on the line that gives it to the module; what the user makes for it has a line of its
+  // own.
+  void enter_parametrization(std::uint32_t node, const std::vector<ValueId>& parametrized) {
+    std::vector<ValueId> places;
+    for (const ValueId one : parametrized) {
+      places.push_back(evaluator_.parametrization(evaluator_.object(one)));
+      if (places.back() == kUnknown) return;
+    }
+    note_candidates(calls_.nodes[node].module, places);
+    for (const TracedCalls::Token& token : traced_.below(node)) {
+      const bool torch = token.token.module != kNoNode && token.token.type.starts_with('_');
+      if (torch) note_candidates(token.token.module, places);
     }
   }
 

@@ -1,6 +1,7 @@
 #include "annotator/profile/token_match.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace hotlens::profile {
 namespace {
@@ -21,7 +22,7 @@ std::string signature(const std::vector<CallToken>& tokens) {
   std::map<std::uint32_t, std::size_t> order;
   for (const CallToken& token : tokens) {
     if (token.module != kNoNode) {
-      text += token.type + '#' + std::to_string(order.try_emplace(token.module, order.size()).first->second);
+      text += token.type + (token.parametrized ? "*#" : "#") + std::to_string(order.try_emplace(token.module, order.size()).first->second);
     } else {
       text += '(' + std::to_string(token.frame);
     }
@@ -34,37 +35,61 @@ std::string signature(const std::vector<CallToken>& tokens) {
 class EntriesPattern {
  public:
   explicit EntriesPattern(const std::vector<Slot>& slots) {
-    const std::uint32_t last = span(slots, 0, slots.size(), 0, 0);
+    Slots all;
+    for (const Slot& slot : slots) all.push_back(&slot);
+    const std::uint32_t last = span(all, 0, 0);
     pattern_.edges.push_back({last, 1, -1});
   }
   Pattern take() { return std::move(pattern_); }
 
  private:
-  std::uint32_t state() { return pattern_.states++; }
+  using Slots = std::vector<const Slot*>;
+  static constexpr std::size_t kCountedLoops = 2;  // inside each other whose passes are told apart
 
-  std::uint32_t span(const std::vector<Slot>& slots, std::size_t begin, std::size_t end, std::size_t depth, std::uint32_t at) {
-    while (begin < end) {
-      const Slot& slot = slots[begin];
+  std::uint32_t state() { return pattern_.states++; }
+  void edge(std::uint32_t from, std::uint32_t to) { pattern_.edges.push_back({from, to, -1}); }
+
+  std::uint32_t span(const Slots& slots, std::size_t depth, std::uint32_t at) {
+    for (std::size_t begin = 0; begin < slots.size();) {
+      const Slot& slot = *slots[begin];
       if (slot.loops.size() <= depth) {
         const std::uint32_t next = state();
         pattern_.calls.push_back({.spot = {}, .callee = slot.value, .passed = {}});
         pattern_.edges.push_back({at, next, static_cast<std::int32_t>(pattern_.calls.size() - 1)});
-        if (slot.optional) pattern_.edges.push_back({at, next, -1});
+        if (slot.optional) edge(at, next);
         at = next;
         ++begin;
         continue;
       }
       std::size_t stop = begin;
-      while (stop < end && slots[stop].loops.size() > depth && slots[stop].loops[depth] == slot.loops[depth]) ++stop;
-      const std::uint32_t head = state(), out = state();
-      pattern_.edges.push_back({at, head, -1});
-      pattern_.edges.push_back({head, out, -1});
-      const std::uint32_t tail = span(slots, begin, stop, depth + 1, head);
-      pattern_.edges.push_back({tail, head, -1});
-      at = out;
+      while (stop < slots.size() && slots[stop]->loops.size() > depth && slots[stop]->loops[depth].loop == slot.loops[depth].loop) ++stop;
+      at = repeated({slots.begin() + static_cast<std::ptrdiff_t>(begin), slots.begin() + static_cast<std::ptrdiff_t>(stop)}, depth, at);
       begin = stop;
     }
     return at;
+  }
+
+  // The entries that one loop adds, any number of times.
+  std::uint32_t repeated(const Slots& slots, std::size_t depth, std::uint32_t at) {
+    const auto always = [&](const Slot* slot) { return slot->loops[depth].passes == source::kEveryPass; };
+    const std::uint32_t head = state(), out = state();
+    edge(at, head);
+    edge(head, out);
+    if (depth >= kCountedLoops || std::ranges::all_of(slots, always)) {
+      edge(span(slots, depth + 1, head), head);
+      return out;
+    }
+    const auto pass = [&](source::Passes which, std::uint32_t from) {
+      Slots in;
+      std::ranges::copy_if(slots, std::back_inserter(in), [&](const Slot* slot) { return (slot->loops[depth].passes & which) != 0; });
+      return span(in, depth + 1, from);
+    };
+    edge(pass(source::kOnlyPass, head), out);
+    const std::uint32_t between = state();
+    edge(pass(source::kFirstPass, head), between);
+    edge(pass(source::kMiddlePass, between), between);
+    edge(pass(source::kLastPass, between), out);
+    return out;
   }
 
   Pattern pattern_;
@@ -97,7 +122,9 @@ bool TokenMatcher::accepts(ValueId candidate, const CallToken& token) const {
 
 bool TokenMatcher::is_exact(ValueId candidate, const CallToken& token) const {
   const Value& value = evaluator_.at(evaluator_.object(candidate));
-  return value.kind == Kind::instance && value.type != source::kNoClass && evaluator_.type(value.type).name == token.type;
+  // What has a parametrization may have lost it again; what has a class of its own got it somewhere.
+  return value.kind == Kind::instance && value.type != source::kNoClass && evaluator_.type(value.type).name == token.type &&
+         (!token.parametrized || value.spot.known());
 }
 
 std::vector<ValueId> TokenMatcher::accepted(const PatternCall& call, const CallToken& token) const {
@@ -117,7 +144,7 @@ std::optional<std::vector<std::vector<std::uint32_t>>> TokenMatcher::aligned(con
   std::map<std::pair<std::uint32_t, std::string>, bool> answers;
   const auto fits = [&](std::uint32_t call, std::size_t token) {
     const CallToken& what = tokens[token];
-    const std::string kind = what.module != kNoNode ? what.type : '(' + std::to_string(what.frame);
+    const std::string kind = what.module != kNoNode ? what.type + (what.parametrized ? "*" : "") : '(' + std::to_string(what.frame);
     const auto [known, fresh] = answers.try_emplace({call, kind}, false);
     if (!fresh) return known->second;
     const std::vector<ValueId> values = accepted(pattern.calls[call], what);

@@ -16,6 +16,7 @@ namespace hotlens::profile {
 // One recorded call: of a module (`type` is its class), or of a function.
 struct CallToken {
   std::string type;
+  bool parametrized = false;  // torch gave the module a class of its own, which inherits from `type`
   std::uint32_t module = timeline::kNoNode;
   std::string function;
   source::Node definition;  // of the function, where it was found

@@ -11,6 +11,8 @@ using source::ClassId;
 using source::Node;
 using timeline::kNoNode;
 
+constexpr std::string_view kParametrizations = "ParametrizationList", kParametrized = "Parametrized";
+
 bool is_torch_frame(const PythonFrame& frame) {
   return frame.path.starts_with("torch/") || frame.path.find("/site-packages/torch/") != std::string::npos || frame.path.starts_with('<');
 }
@@ -40,6 +42,15 @@ TracedCalls::TracedCalls(const ModuleCalls& calls, source::Library& library, sou
   for (std::uint32_t node = 0; node < calls.nodes.size(); ++node) {
     if (calls.nodes[node].parent != kNoNode) children_[calls.nodes[node].parent].push_back(node);
   }
+  parametrized_ =
+      std::ranges::any_of(calls.modules, [](const std::string& module) { return class_of_instance(module) == kParametrizations; });
+}
+
+TracedCalls::ModuleClass TracedCalls::class_of(std::uint32_t module) const {
+  std::string_view name = class_of_instance(calls_.modules[module]);
+  const bool parametrized = parametrized_ && name.starts_with(kParametrized) && name.size() > kParametrized.size();
+  if (parametrized) name.remove_prefix(kParametrized.size());
+  return {std::string(name), parametrized};
 }
 
 const TracedCalls::Function& TracedCalls::function(std::uint32_t frame, const std::string& owner) {
@@ -73,7 +84,7 @@ const TracedCalls::Function& TracedCalls::function(std::uint32_t frame, const st
 
 std::string TracedCalls::owner_of(std::uint32_t node) const {
   while (node != kNoNode && calls_.nodes[node].module == kNoNode) node = calls_.nodes[node].parent;
-  return std::string(node == kNoNode ? std::string_view() : class_of_instance(calls_.modules[calls_.nodes[node].module]));
+  return node == kNoNode ? std::string() : class_of(calls_.nodes[node].module).name;
 }
 
 std::vector<TracedCalls::Token> TracedCalls::below(std::uint32_t node) {
@@ -86,7 +97,9 @@ void TracedCalls::collect_below(std::uint32_t node, std::vector<Token>& out) {
   for (const std::uint32_t child : children_[node]) {
     const CallNode& what = calls_.nodes[child];
     if (what.module != kNoNode) {
-      out.push_back({child, {.type = std::string(class_of_instance(calls_.modules[what.module])), .module = what.module}});
+      const ModuleClass type = class_of(what.module);
+      if (parametrized_ && type.name == kParametrizations) continue;
+      out.push_back({child, {.type = type.name, .parametrized = type.parametrized, .module = what.module}});
       continue;
     }
     const PythonFrame& frame = calls_.frames[what.frame];
@@ -104,6 +117,22 @@ bool TracedCalls::is_own_call(std::uint32_t node, const PythonFrame& frame) {
   const Node definition = function(calls_.nodes[node].frame, owner_of(node)).node;
   const Node type = definition ? enclosing(definition, "class_definition") : Node{};
   return !type || evaluator_.is_module(evaluator_.class_of(type));
+}
+
+std::vector<std::uint32_t> TracedCalls::parametrizations(std::uint32_t node) const {
+  std::vector<std::uint32_t> found, open;
+  if (parametrized_) open = children_[node];
+  while (!open.empty()) {
+    const std::uint32_t child = open.back();
+    open.pop_back();
+    const CallNode& what = calls_.nodes[child];
+    if (what.module == kNoNode) {
+      open.insert(open.end(), children_[child].begin(), children_[child].end());
+    } else if (class_of_instance(calls_.modules[what.module]) == kParametrizations) {
+      found.push_back(child);
+    }
+  }
+  return found;
 }
 
 std::vector<std::uint32_t> TracedCalls::first_frames(std::uint32_t node) const {

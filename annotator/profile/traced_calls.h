@@ -34,10 +34,18 @@ class TracedCalls {
 
   // The definition of a frame's function, for a module of class `owner`.
   const Function& function(std::uint32_t frame, const std::string& owner);
+  // The class of a module without what torch puts before it ("ParametrizedConv2d"), should it have.
+  struct ModuleClass {
+    std::string name;
+    bool parametrized = false;
+  };
+  ModuleClass class_of(std::uint32_t module) const;
   // The class of the module that a node runs in; empty outside of modules.
   std::string owner_of(std::uint32_t node) const;
-  // Calls directly inside a node, in order.
+  // Calls directly inside a node, in order; those of parametrizations, which torch makes where a weight is read, are left out.
   std::vector<Token> below(std::uint32_t node);
+  // The parametrizations called directly inside a node.
+  std::vector<std::uint32_t> parametrizations(std::uint32_t node) const;
   // The user's functions that a module's call enters first: forward, or what wraps it.
   std::vector<std::uint32_t> first_frames(std::uint32_t node) const;
 
@@ -50,6 +58,7 @@ class TracedCalls {
   source::Evaluator& evaluator_;
   std::vector<std::vector<std::uint32_t>> children_;  // per node
   std::vector<Function> functions_;                   // per frame
+  bool parametrized_ = false;                         // some module of the trace is
 };
 
 }  // namespace hotlens::profile

@@ -144,6 +144,28 @@ void Evaluator::leave_way(std::size_t mark) {
   }
 }
 
+std::vector<LoopUse> Evaluator::loops_since(Depth outer) const {
+  std::vector<LoopUse> uses;
+  for (std::size_t i = outer.loops; i < loops_.size(); ++i) uses.push_back({loops_[i].id, loops_[i].passes});
+  return uses;
+}
+
+Evaluator::KeptPasses::KeptPasses(Evaluator& evaluator) : evaluator_(evaluator) {
+  for (const Loop& loop : evaluator.loops_) kept_.push_back(loop.passes);
+}
+
+Evaluator::KeptPasses::~KeptPasses() {
+  for (std::size_t i = 0; i < std::min(kept_.size(), evaluator_.loops_.size()); ++i) evaluator_.loops_[i].passes = kept_[i];
+}
+
+ValueId Evaluator::parametrization(ValueId object_value) {
+  const Value& value = at(object_value);
+  if (value.kind != Kind::instance || !value.spot.known()) return kUnknown;
+  const auto [known, fresh] = parametrizations_.try_emplace(object_value, kUnknown);
+  if (fresh) known->second = add({.kind = Kind::place, .of = object_value, .spot = Spot(value.spot)});
+  return known->second;
+}
+
 const std::vector<Slot>& Evaluator::entries(ValueId object_value) {
   construct(object_value);
   return at(object_value).entries;
@@ -163,12 +185,12 @@ void Evaluator::construct(ValueId instance) {
   if (value.kind != Kind::instance || value.ready) return;
   value.ready = true;
   if (value.type == kNoClass || is_torch(value.type)) return;
-  value.branch_depth = branch_depth_;
-  value.loop_depth = static_cast<std::uint32_t>(loops_.size());
+  value.depth = depth();
   const ValueId constructor = method(value.type, "__init__", instance);
   const Value& function = at(constructor);
   if (function.kind != Kind::function || !function.node) return;
   const Allowance allowance(*this, kBodyBudget);
+  const KeptPasses kept(*this);
   // Nothing is known of the arguments of an object that nobody was seen to make.
   const bool known = value.trail != kNoTrail;
   const std::vector<Argument> arguments = value.arguments;
@@ -189,6 +211,7 @@ void Evaluator::construct(ValueId instance) {
 void Evaluator::follow_later(ValueId instance) {
   const std::size_t mark = assigned_.size();
   ++branch_depth_;
+  ++undecided_;
   std::set<std::string> seen{"__init__", "__call__", "forward"};
   for (const ClassId type : std::vector(classes_[at(instance).type].order)) {
     if (!classes_[type].node) continue;
@@ -215,6 +238,7 @@ void Evaluator::follow_later(ValueId instance) {
     top.attach(instance, name, top.evaluate(assignment.field("right")), assignment);
   }
   --branch_depth_;
+  --undecided_;
   leave_way(mark);
 }
 

@@ -51,6 +51,8 @@ class Evaluator {
   ValueId object(ValueId value) const;
   // The attribute of an object: the places it was attached at. Unknown where there is none.
   ValueId attribute(ValueId object, std::string_view name);
+  // Where a parametrization was given to an object, as a place for the modules that torch makes for it; kUnknown where none was.
+  ValueId parametrization(ValueId object);
   // Entries of a container object, in order, as places.
   const std::vector<Slot>& entries(ValueId object);
   // The calls on the way to where an object was made, innermost first; only those outside torch.
@@ -83,7 +85,23 @@ class Evaluator {
   ValueId assigned(ValueId holder, std::string_view name) const;
   // Drops what was assigned since; what stood below it says nothing any more.
   void leave_way(std::size_t mark);
+  Depth depth() const { return {static_cast<std::uint32_t>(loops_.size()), branch_depth_, undecided_}; }
+  // The loops around something that is made now and put into what was made at `outer`.
+  std::vector<LoopUse> loops_since(Depth outer) const;
   bool spend() { return budget_ > floor_ && budget_-- > floor_; }
+
+  // Conditions met while it lives say nothing about the loops' passes afterwards.
+  class KeptPasses {
+   public:
+    explicit KeptPasses(Evaluator& evaluator);
+    ~KeptPasses();
+    KeptPasses(const KeptPasses&) = delete;
+    KeptPasses& operator=(const KeptPasses&) = delete;
+
+   private:
+    Evaluator& evaluator_;
+    std::vector<Passes> kept_;
+  };
 
   // While it lives, no more than `most` expressions are followed.
   class Allowance {
@@ -108,20 +126,28 @@ class Evaluator {
   std::map<std::string, ClassId, std::less<>> class_by_name_;
   std::map<std::pair<const Code*, std::string>, ValueId> names_;
   std::map<ClassId, ValueId> some_, type_values_;
+  std::map<ValueId, ValueId> parametrizations_;
   std::map<std::pair<ValueId, ClassId>, ValueId> made_as_;
   std::map<std::tuple<const void*, ValueId, const std::vector<Argument>*>, Pattern> patterns_;
-  std::uint32_t next_activation_ = 1, next_loop_ = 1, branch_depth_ = 0;
+  std::uint32_t next_activation_ = 1, next_loop_ = 1, branch_depth_ = 0, undecided_ = 0;
   Afterwards later_;
   std::set<const void*> ran_;  // functions that were followed
+  // A loop that is being followed. Its index and what its bounds are called tell which passes a condition means.
+  struct Loop {
+    std::uint32_t id = 0;
+    ValueId index = kUnknown;    // of the variable that counts the passes
+    std::string first, count;    // its first value, and the one it never reaches; as written
+    Passes passes = kEveryPass;  // in which the statements that are being followed run
+  };
   struct Assigned {
     ValueId holder = kUnknown;
     std::string name;
     ValueId value = kUnknown;
   };
-  std::vector<Assigned> assigned_;    // under the conditions being followed, latest last
-  std::vector<std::uint32_t> loops_;  // being followed, outermost first
-  int depth_ = 0, nesting_ = 0;       // of followed calls; of blocks and expressions
-  std::int64_t budget_, floor_ = 0;   // expressions left, and how many must be left over
+  std::vector<Assigned> assigned_;   // under the conditions being followed, latest last
+  std::vector<Loop> loops_;          // being followed, outermost first
+  int depth_ = 0, nesting_ = 0;      // of followed calls; of blocks and expressions
+  std::int64_t budget_, floor_ = 0;  // expressions left, and how many must be left over
 };
 
 }  // namespace hotlens::source

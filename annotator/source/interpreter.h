@@ -37,6 +37,27 @@ class Interpreter {
   // Statements.
   void statement(Node node);
   void branches(Node node);
+  // The passes of a loop in which a condition may hold, and those in which it may not.
+  struct Outcomes {
+    Passes yes = kEveryPass, no = kEveryPass;
+    bool decided() const { return (yes & no) == 0; }
+  };
+  Outcomes outcomes(Node condition, const Evaluator::Loop& loop);
+  Outcomes compared(Node comparison, const Evaluator::Loop& loop);
+  void count_passes(Node target, Node iterable, Evaluator::Loop& loop);
+  // The ways of an `if`, one after the other: in which passes of the loops around it each runs, and what follows it.
+  class Decisions {
+   public:
+    Decisions(Interpreter& at, bool conditions);
+    void enter(Node condition);  // null: that of an `else`
+    void leave(bool stopped);
+    void finish(bool exhaustive);
+
+   private:
+    Interpreter& at_;
+    std::vector<Passes> open_, after_;  // per loop: left for the ways to come; of the ways that reach the end
+    bool decided_;
+  };
   void loop(Node node);
   void assign(Node target, ValueId value, Node whole);
   void augmented(Node node);
@@ -67,6 +88,7 @@ class Interpreter {
   ValueId call_function(const Value& function, const std::vector<Argument>& arguments, Node site);
   ValueId call_external(const std::string& name, const std::vector<Argument>& arguments, Node site);
   ValueId call_method(const Value& method, const std::vector<Argument>& arguments, Node site);
+  ValueId parametrized(ValueId module, Node site);
   ValueId instantiate(ClassId type, const std::vector<Argument>& arguments, Node site);
   std::optional<std::string> entry_name(ValueId name, ValueId value) const;
   void note_call(ValueId callee, const std::vector<Argument>& arguments, Node site);

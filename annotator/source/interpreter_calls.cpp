@@ -204,8 +204,7 @@ ValueId Interpreter::call_one(ValueId callee, const std::vector<Argument>& argum
 }
 
 ValueId Interpreter::instantiate(ClassId type, const std::vector<Argument>& arguments, Node site) {
-  Value made{
-      .kind = Kind::instance, .type = type, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_};
+  Value made{.kind = Kind::instance, .type = type, .depth = e_.depth()};
   made.arguments = arguments;
   made.trail = trail_to(site);
   const ValueId id = e_.add(std::move(made));
@@ -243,6 +242,7 @@ ValueId Interpreter::call_function(const Value& function, const std::vector<Argu
   }
   bind_parameters(run, node, function.self, &arguments, *scope);
   e_.ran_.insert(node.id());
+  const Evaluator::KeptPasses kept(e_);
   ++e_.depth_;
   ValueId result = kUnknown;
   if (node.is("lambda")) {

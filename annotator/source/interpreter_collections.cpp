@@ -13,8 +13,7 @@ using Kind = Value::Kind;
 }  // namespace
 
 ValueId Interpreter::rest_of(const std::vector<Argument>& positional, std::size_t from, const std::vector<Argument>& arguments) {
-  const ValueId list =
-      e_.add({.kind = Kind::list, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_});
+  const ValueId list = e_.add({.kind = Kind::list, .depth = e_.depth()});
   for (std::size_t i = from; i < positional.size(); ++i) fill(list, positional[i].value, "", {});
   for (const Argument& one : arguments) {
     if (one.splat && one.name.empty()) fill_all(list, one.value, {});
@@ -41,9 +40,7 @@ Spot Interpreter::entry_spot(ValueId value) const {
 // Appends to a list or container; a container's entries are places.
 void Interpreter::fill(ValueId list, ValueId value, const std::string& name, Node site) {
   Value& to = e_.values_[list];
-  const auto depth = std::min<std::size_t>(to.loop_depth, e_.loops_.size());
-  Slot slot{.name = name, .value = value, .loops = {e_.loops_.begin() + static_cast<std::ptrdiff_t>(depth), e_.loops_.end()}};
-  slot.optional = e_.branch_depth_ > to.branch_depth;
+  Slot slot{.name = name, .value = value, .loops = e_.loops_since(to.depth), .optional = e_.undecided_ > to.depth.undecided};
   if (to.kind == Kind::instance) {
     const bool named = !name.empty() && name != "*" && std::isdigit(static_cast<unsigned char>(name.front())) == 0;
     const bool undecided = name == "*" && e_.container(to.type) == Container::mapping;  // a word or a number
@@ -55,7 +52,9 @@ void Interpreter::fill(ValueId list, ValueId value, const std::string& name, Nod
       const Spot where = named ? named_at : undecided && !one_line ? Spot{} : made_at;
       places.push_back(e_.add({.kind = Kind::place, .name = name, .of = list, .inner = e_.object(one), .spot = where}));
     }
-    slot.value = e_.any(places);
+    const bool nothing = places.empty() && e_.at(e_.object(value)).kind == Kind::constant;  // None: an entry that is never called
+    slot.value = nothing ? value : e_.any(places);
+    slot.optional = slot.optional || nothing;
     if (named && !slot.optional) {
       std::erase_if(e_.values_[list].entries, [&](const Slot& other) { return other.name == name; });
     }
@@ -65,13 +64,14 @@ void Interpreter::fill(ValueId list, ValueId value, const std::string& name, Nod
 
 // The entries of a list or container into another, with the loops that make them.
 void Interpreter::fill_all(ValueId list, ValueId iterable, Node site) {
-  for (const ValueId one : e_.alternatives(iterable)) {
+  const std::vector<ValueId> all = e_.alternatives(iterable);
+  for (const ValueId one : all) {
     const ValueId id = e_.object(one);
     if (e_.at(id).kind == Kind::instance) e_.construct(id);
     if (e_.at(id).kind == Kind::unknown || e_.at(id).entries.empty()) {
       if (e_.at(id).kind == Kind::list || e_.at(id).kind == Kind::mapping || id == list) continue;
       // Any number of entries that nothing is known of.
-      e_.loops_.push_back(e_.next_loop_++);
+      e_.loops_.push_back({.id = e_.next_loop_++});
       fill(list, kUnknown, "*", {});
       e_.loops_.pop_back();
       continue;
@@ -81,7 +81,7 @@ void Interpreter::fill_all(ValueId list, ValueId iterable, Node site) {
       fill(list, entry.value, entry.name, site);
       Slot& made = e_.values_[list].entries.back();
       made.loops.insert(made.loops.end(), entry.loops.begin(), entry.loops.end());
-      made.optional = made.optional || entry.optional;
+      made.optional = made.optional || entry.optional || all.size() > 1;
     }
   }
 }
@@ -148,7 +148,7 @@ ValueId Interpreter::subscript(Node node) {
       continue;
     }
     if (slice) {
-      Value part{.kind = Kind::list, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_};
+      Value part{.kind = Kind::list, .depth = e_.depth()};
       part.entries = value.entries;
       for (Slot& slot : part.entries) slot.optional = true;
       out.push_back(e_.add(std::move(part)));
@@ -168,8 +168,7 @@ ValueId Interpreter::subscript(Node node) {
 }
 
 ValueId Interpreter::literal_list(Node node) {
-  const ValueId list =
-      e_.add({.kind = Kind::list, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_});
+  const ValueId list = e_.add({.kind = Kind::list, .depth = e_.depth()});
   for (const Node& one : node.children()) {
     if (one.is("list_splat")) {
       const std::vector<Node> inner = one.children();
@@ -182,8 +181,7 @@ ValueId Interpreter::literal_list(Node node) {
 }
 
 ValueId Interpreter::dictionary(Node node) {
-  const ValueId map =
-      e_.add({.kind = Kind::mapping, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_});
+  const ValueId map = e_.add({.kind = Kind::mapping, .depth = e_.depth()});
   for (const Node& pair : node.children()) {
     const Node key = pair.field("key"), value = pair.field("value");
     if (key && value) {
@@ -200,9 +198,7 @@ ValueId Interpreter::dictionary(Node node) {
 ValueId Interpreter::comprehension(Node node) {
   const Node body = node.field("body");
   const bool pairs = body && body.is("pair");
-  const ValueId list = e_.add({.kind = pairs ? Kind::mapping : Kind::list,
-                               .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()),
-                               .branch_depth = e_.branch_depth_});
+  const ValueId list = e_.add({.kind = pairs ? Kind::mapping : Kind::list, .depth = e_.depth()});
   auto inner = std::make_shared<Scope>();
   inner->outer = frame_.scope;
   std::swap(inner, frame_.scope);  // `inner` now holds the names outside
@@ -216,7 +212,7 @@ ValueId Interpreter::comprehension(Node node) {
       edge(head, end);
       at_ = head;
       ends.emplace_back(head, end);
-      e_.loops_.push_back(e_.next_loop_++);
+      e_.loops_.push_back({.id = e_.next_loop_++});
       assign(clause.field("left"), element_of(over), clause);
     } else if (clause.is("if_clause")) {
       optional = true;
@@ -224,14 +220,16 @@ ValueId Interpreter::comprehension(Node node) {
       if (!ends.empty()) edge(at_, ends.back().first);
     }
   }
-  if (optional) ++e_.branch_depth_;
+  e_.branch_depth_ += optional ? 1 : 0;
+  e_.undecided_ += optional ? 1 : 0;
   if (pairs) {
     const ValueId named = evaluate(body.field("key")), made = evaluate(body.field("value"));
     fill(list, made, entry_name(named, made).value_or("*"), body.field("value"));
   } else if (body) {
     fill(list, evaluate(body), "", body);
   }
-  if (optional) --e_.branch_depth_;
+  e_.branch_depth_ -= optional ? 1 : 0;
+  e_.undecided_ -= optional ? 1 : 0;
   e_.loops_.resize(e_.loops_.size() - ends.size());
   std::uint32_t after = at_;
   for (const auto& [begin, end] : std::views::reverse(ends)) {

@@ -188,8 +188,10 @@ ValueId Interpreter::conditional(Node node) {
     for (const std::size_t part : {std::size_t{0}, std::size_t{2}}) {
       at_ = from;
       ++e_.branch_depth_;
+      ++e_.undecided_;
       values.push_back(evaluate(parts[part]));
       --e_.branch_depth_;
+      --e_.undecided_;
       edge(at_, to);
     }
     at_ = to;
@@ -216,16 +218,14 @@ ValueId Interpreter::operation(Node node) {
   }
   const auto is_list = [&](ValueId value) { return e_.at(value).kind == Kind::list; };
   if (op == "+" && (is_list(left) || is_list(right))) {
-    const ValueId list =
-        e_.add({.kind = Kind::list, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_});
+    const ValueId list = e_.add({.kind = Kind::list, .depth = e_.depth()});
     fill_all(list, left, node);
     fill_all(list, right, node);
     return list;
   }
   if (op == "*" && (is_list(left) || is_list(right))) {
-    const ValueId list =
-        e_.add({.kind = Kind::list, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_});
-    e_.loops_.push_back(e_.next_loop_++);
+    const ValueId list = e_.add({.kind = Kind::list, .depth = e_.depth()});
+    e_.loops_.push_back({.id = e_.next_loop_++});
     fill_all(list, is_list(left) ? left : right, node);
     e_.loops_.pop_back();
     return list;

@@ -23,9 +23,7 @@ bool ends_with_any(std::string_view name, std::initializer_list<std::string_view
 
 ValueId Interpreter::call_external(const std::string& name, const std::vector<Argument>& arguments, Node site) {
   const ValueId first = arguments.empty() || arguments.front().splat ? kUnknown : arguments.front().value;
-  const auto new_list = [&](Kind kind) {
-    return e_.add({.kind = kind, .loop_depth = static_cast<std::uint32_t>(e_.loops_.size()), .branch_depth = e_.branch_depth_});
-  };
+  const auto new_list = [&](Kind kind) { return e_.add({.kind = kind, .depth = e_.depth()}); };
   if (name == "getattr" && arguments.size() >= 2) {
     const Value& attribute = e_.at(arguments[1].value);
     return attribute.kind == Kind::text ? member(first, attribute.name) : kUnknown;
@@ -83,6 +81,7 @@ ValueId Interpreter::call_external(const std::string& name, const std::vector<Ar
   if (name == "str") return e_.add({.kind = Kind::text, .name = e_.at(first).kind == Kind::text ? e_.at(first).name : "*"});
   if (name == "next") return element_of(first);
   if (name == "type" && arguments.size() == 1) return kUnknown;
+  if (name.starts_with("torch.nn.utils.parametriz")) return parametrized(first, site);
   if (name.starts_with("torch.nn.utils")) return first;  // weight_norm and its like give back what they are given
   if (name.starts_with("torch.nn.") && names_class(name) && name.find("functional") == std::string::npos &&
       name.find(".init.") == std::string::npos) {
@@ -93,6 +92,17 @@ ValueId Interpreter::call_external(const std::string& name, const std::vector<Ar
   }
   const bool builtin = name.find('.') == std::string::npos;
   return builtin || name.starts_with("torch.") ? e_.add({.kind = Kind::constant}) : kUnknown;
+}
+
+// The module itself, which is of a class of its own from then on: torch puts the parametrization in.
+ValueId Interpreter::parametrized(ValueId module, Node site) {
+  std::vector<ValueId> values;
+  for (const ValueId one : e_.alternatives(module)) {
+    Value value = e_.at(e_.object(one));
+    if (value.kind == Kind::instance) value.spot = spot(site);
+    values.push_back(value.kind == Kind::instance ? e_.add(std::move(value)) : one);
+  }
+  return e_.any(values);
 }
 
 ValueId Interpreter::call_method(const Value& method, const std::vector<Argument>& arguments, Node site) {

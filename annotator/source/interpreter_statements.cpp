@@ -82,16 +82,19 @@ void Interpreter::statement(Node node) {
 // `if`, `try` and `match`: every block is one way, so is leaving all of them out unless one of them must run.
 void Interpreter::branches(Node node) {
   const bool attempt = node.is("try_statement");
-  std::vector<Node> ways;
+  struct Way {
+    Node block, condition;
+  };
+  std::vector<Way> ways;
   bool exhaustive = attempt;
   const auto way = [&](Node holder) {
     for (const Node& one : holder.children()) {
-      if (one.is("block")) ways.push_back(one);
+      if (one.is("block")) ways.push_back({one, holder.is("elif_clause") ? holder.field("condition") : Node{}});
     }
   };
   if (const Node condition = node.field("condition")) evaluate(condition);
   if (const Node subject = node.field("subject")) evaluate(subject);
-  if (const Node first = node.field("consequence")) ways.push_back(first);
+  if (const Node first = node.field("consequence")) ways.push_back({first, node.field("condition")});
   for (const Node& part : node.children()) {
     if (part.is("elif_clause")) {
       if (const Node condition = part.field("condition")) evaluate(condition);
@@ -105,7 +108,7 @@ void Interpreter::branches(Node node) {
       if (node.is("match_statement")) {
         for (const Node& one : part.children()) way(one);
       } else {
-        ways.push_back(part);
+        ways.push_back({part, {}});
       }
     }
   }
@@ -120,10 +123,13 @@ void Interpreter::branches(Node node) {
   ++e_.branch_depth_;
   const std::size_t mark = e_.assigned_.size();
   std::vector<Evaluator::Assigned> given;
-  for (const Node& one : ways) {
+  Decisions decisions(*this, node.is("if_statement"));
+  for (const Way& one : ways) {
     frame_.scope->names = before;
     at_ = from;
-    run(one);
+    decisions.enter(one.condition);
+    run(one.block);
+    decisions.leave(stopped_);
     edge(at_, to);
     all_stopped = all_stopped && stopped_;
     const auto own = e_.assigned_.begin() + static_cast<std::ptrdiff_t>(mark);
@@ -132,6 +138,7 @@ void Interpreter::branches(Node node) {
     e_.assigned_.erase(own, e_.assigned_.end());
   }
   --e_.branch_depth_;
+  decisions.finish(exhaustive);
   e_.assigned_.insert(e_.assigned_.end(), given.begin(), given.end());
   e_.leave_way(mark);
   at_ = to;
@@ -157,9 +164,10 @@ void Interpreter::loop(Node node) {
   if (const Node condition = node.field("condition")) evaluate(condition);
   const Names before = frame_.scope->names;
   const std::size_t mark = e_.assigned_.size();
-  e_.loops_.push_back(e_.next_loop_++);
+  e_.loops_.push_back({.id = e_.next_loop_++});
   loops_.emplace_back(head, end);
   if (target) assign(target, element_of(over), node);
+  count_passes(target, iterable, e_.loops_.back());
   if (body) run(body);
   edge(at_, head);
   loops_.pop_back();
@@ -234,7 +242,7 @@ void Interpreter::attach(ValueId object, const std::string& name, ValueId value,
   if (e_.at(holder).kind != Kind::instance) return;
   if (holder != frame_.self) e_.construct(holder);  // what its constructor attaches comes first
   Value& to = e_.values_[holder];
-  const bool sure = e_.branch_depth_ <= to.branch_depth && name.find('*') == std::string::npos;
+  const bool sure = e_.branch_depth_ <= to.depth.branches && name.find('*') == std::string::npos;
   std::vector<Slot> fresh;
   for (const ValueId one : e_.alternatives(value)) {
     const Value& what = e_.at(e_.object(one));
@@ -254,10 +262,9 @@ void Interpreter::attach(ValueId object, const std::string& name, ValueId value,
   }
   // An attribute of a container is one of its entries.
   if (e_.container(to.type) == Container::none) return;
-  const auto depth = std::min<std::size_t>(to.loop_depth, e_.loops_.size());
   for (Slot& slot : fresh) {
     if (e_.at(slot.value).kind != Kind::place || e_.at(e_.object(slot.value)).kind != Kind::instance) continue;
-    slot.loops.assign(e_.loops_.begin() + static_cast<std::ptrdiff_t>(depth), e_.loops_.end());
+    slot.loops = e_.loops_since(to.depth);
     // What an unknown call gives may be a number as well (`self.width = config.width_of(…)`).
     slot.optional = !sure || e_.at(e_.object(slot.value)).type == kNoClass;
     to.entries.push_back(std::move(slot));

@@ -52,12 +52,27 @@ struct Argument {
   Node node;           // as written; null where it was not
 };
 
+// Which passes of a loop, as a set: conditions on the loop's index leave only some.
+using Passes = std::uint8_t;
+constexpr Passes kOnlyPass = 1, kFirstPass = 2, kMiddlePass = 4, kLastPass = 8, kEveryPass = 15;  // kFirstPass: of several
+
+struct LoopUse {
+  std::uint32_t loop = 0;
+  Passes passes = kEveryPass;
+};
+
+// Where something is made: how many loops and conditions stand around it.
+struct Depth {
+  std::uint32_t loops = 0, branches = 0;
+  std::uint32_t undecided = 0;  // of the branches: those that the passes of a loop do not decide
+};
+
 // Something that has a name or a position in an object: an attribute, an entry of a list or container.
 struct Slot {
   std::string name;  // attribute, key or fixed position; '*' stands for any part that is not known
   ValueId value = kUnknown;
-  std::vector<std::uint32_t> loops;  // the loops that add it again and again, outermost first
-  bool optional = false;             // added under a condition
+  std::vector<LoopUse> loops;  // that add it again and again, outermost first
+  bool optional = false;       // added under a condition
 };
 
 struct Value {
@@ -88,12 +103,12 @@ struct Value {
   std::vector<Slot> slots;          // instance: attributes; list, mapping and containers: entries are in `entries`
   std::vector<Slot> entries;
   std::vector<ValueId> options;
-  std::shared_ptr<Scope> scope;                    // function: the names around it
-  TrailId trail = kNoTrail;                        // instance: where it was made
-  Spot spot;                                       // place: where it was attached
-  std::uint32_t loop_depth = 0, branch_depth = 0;  // list: where it was made
-  bool ready = false;                              // instance: its constructor was followed
-  bool ordered = true;                             // element: the loop runs over all entries in their order
+  std::shared_ptr<Scope> scope;  // function: the names around it
+  TrailId trail = kNoTrail;      // instance: where it was made
+  Spot spot;                     // place: where it was attached; instance: the call that parametrized it
+  Depth depth;                   // list, instance: where it was made
+  bool ready = false;            // instance: its constructor was followed
+  bool ordered = true;           // element: the loop runs over all entries in their order
 };
 
 struct Class {

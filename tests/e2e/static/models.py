@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.utils.parametrizations import spectral_norm, weight_norm
 
 
 class Block(nn.Module):
@@ -109,6 +110,63 @@ class Scores(nn.Module):
         for layer in self.tail.values():
             x = layer(x)
         return torch.cat(self.rate(x, self.tables), dim=-1)
+
+
+class Steps(nn.Module):
+    """Entries that stand under a condition on the loop's index."""
+
+    def __init__(self, widths: tuple[int, ...] = (8, 8, 8, 8), depth: int = 3) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList()
+        for i, width in enumerate(widths):
+            if i == 0:
+                self.layers.append(nn.Linear(4, width))
+            elif i == len(widths) - 1:
+                self.layers.append(nn.Linear(width, 6))
+            else:
+                self.layers.append(nn.Linear(width, width))
+        tail: list[nn.Module] = []
+        for i in range(depth):
+            if not i:
+                tail.append(nn.Linear(6, 5))
+                continue
+            tail.append(nn.Linear(5, 5))
+            if i < depth - 1:
+                tail.append(nn.ReLU())
+        tail += [nn.ReLU()]
+        self.tail = nn.Sequential(*tail)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return self.tail(x)
+
+
+class Normed(nn.Module):
+    """Modules to which torch gives a class of their own: in place, again under the same name, as an entry."""
+
+    def __init__(self, width: int = 4, normed: bool = True) -> None:
+        super().__init__()
+        self.first = nn.Linear(width, width)
+        weight_norm(self.first)
+        self.second = nn.Linear(width, width)
+        if normed:
+            self.second = weight_norm(self.second)
+        self.act = nn.ReLU()
+        self.last = nn.Sequential(spectral_norm(nn.Linear(width, width)), nn.Tanh())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(self.act(self.second(self.first(x))))
+
+
+def steps() -> tuple[nn.Module, Any]:
+    x = torch.randn(4, 4)
+    return Steps(), lambda model: model(x).sum()
+
+
+def normed() -> tuple[nn.Module, Any]:
+    x = torch.randn(4, 4)
+    return Normed(), lambda model: model(x).sum()
 
 
 def scores() -> tuple[nn.Module, Any]:

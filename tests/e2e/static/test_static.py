@@ -61,6 +61,23 @@ def test_modules_that_helpers_and_comprehensions_call_have_their_lines(record: R
     assert sorted(unknown) == ["scores tail.0", "scores tail.squash"]
 
 
+def test_entries_under_a_condition_on_the_index_have_their_lines(record: Record) -> None:
+    right, wrong, unknown = judged(record, "steps")
+    assert len(right) == 9 and not wrong and not unknown, (wrong, unknown)
+
+
+def test_parametrized_modules_have_the_line_that_made_them(record: Record) -> None:
+    right, wrong, unknown = judged(record, "normed")
+    assert sorted(leaf.split()[1] for leaf in right) == [
+        "act",
+        "last.0.parametrizations.weight.0",
+        "last.1",
+        "second.parametrizations.weight.0",
+    ], wrong
+    # What was asked for without an assignment leaves no trace in the attributes.
+    assert not wrong and unknown == ["normed first.parametrizations.weight.0"]
+
+
 def test_every_anchor_says_that_its_line_was_not_recorded(record: Record) -> None:
     folder, _ = record("forms")
     document = check(folder / "trace.json", [folder / "models.py"])
