@@ -20,7 +20,6 @@ namespace hotlens::cli {
 namespace {
 
 constexpr const char* kRecorderError = "RecorderError";  // the recorder's own word, not an exception of the script
-constexpr int kInterrupted = 130;                        // what a shell reports for a command ended by Ctrl-C
 
 std::vector<std::string> script_command(const RunOptions& options) {
   std::vector<std::string> command = options.command;
@@ -92,11 +91,7 @@ void print_json(const profile::Profile& profile) {
   std::cout << out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
-bool interrupted(const runs::RunEnd& end) {
-  return end.cancelled || end.signal == SIGINT;
-}
-
-// A script that a signal ended cannot say so itself.
+// A script that a signal ended cannot say so itself; of one that Ctrl-C or a signal to us has ended, the recorder says it.
 std::string killed_message(int signal) {
   return fmt::format("hotlens: the script was ended by signal {} ({}). {}\n", signal, ::strsignal(signal),
                      signal == SIGKILL ? "The system does that when memory runs out: try a smaller batch."
@@ -104,7 +99,6 @@ std::string killed_message(int signal) {
 }
 
 int exit_code(const runs::RunEnd& end) {
-  if (interrupted(end)) return kInterrupted;
   if (end.signal) return kScriptFailed;
   const int code = end.exit_code.value_or(kScriptFailed);
   const bool script_raised = end.failure && end.failure->type != kRecorderError;
@@ -126,7 +120,8 @@ int run(const RunOptions& options) {
   line.clear();
   if (end.error) return fail(*end.error);
   const int code = exit_code(end);
-  if (end.signal && !interrupted(end)) std::cerr << killed_message(*end.signal);
+  const bool asked = end.cancelled || end.signal == SIGINT;
+  if (end.signal && !asked) std::cerr << killed_message(*end.signal);
   if (!end.bundle) return code;
 
   const auto loaded = profile::load(*end.bundle);

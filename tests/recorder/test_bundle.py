@@ -34,6 +34,7 @@ MANIFEST = {
     "stopped_early": bool,
     "exit_code": (int, type(None)),
     "error": (dict, type(None)),
+    "stopped_by": (str, type(None)),
     "git": (dict, type(None)),
     "warnings": list,
     "traces": list,

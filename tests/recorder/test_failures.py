@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -187,44 +185,6 @@ def test_what_a_killed_run_left_is_cleared(tmp_path: Path) -> None:
     run = record_text(tmp_path, loop())
     assert not stale.exists()
     check_bundle(run.bundle)
-
-
-def hear_interrupts() -> None:
-    """A shell starts its background jobs deaf to Ctrl-C, and a child inherits that."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.mark.parametrize("at", ["start", "plain", "measured", "map", "write"])
-def test_ctrl_c_at_any_moment(tmp_path: Path, at: str) -> None:
-    # The first signal comes while the script sleeps: `import torch` itself loses some, with a plain python as well.
-    slow = "import time\ntime.sleep(2)\n" + loop(step="time.sleep(0.05)\n" + STEP)
-    (tmp_path / "train.py").write_text(slow)
-    reading, writing = os.pipe()
-    child = subprocess.Popen(
-        command(tmp_path, ["train.py"], fd=writing),
-        cwd=tmp_path,
-        pass_fds=(writing,),
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=hear_interrupts,
-    )
-    os.close(writing)
-    with os.fdopen(reading, encoding="utf-8") as progress:
-        for line in progress:
-            if f'"phase": "{at}"' in line:
-                break
-        if at == "start":
-            time.sleep(0.5)
-        child.send_signal(signal.SIGINT)
-        _, err = child.communicate(timeout=60)
-    assert leftovers(tmp_path) == []
-    if at != "write":  # the run may be over before the signal arrives
-        assert child.returncode == -signal.SIGINT and "KeyboardInterrupt" in err and "recorder/hotlens/" not in err  # its own frames
-    (tmp_path / "train.py").write_text(loop())
-    assert record(tmp_path, ["train.py"]).code == 0
-    assert bundles_in(tmp_path)
 
 
 def test_gigabytes_of_output_pass_through(tmp_path: Path) -> None:

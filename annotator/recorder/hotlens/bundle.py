@@ -153,6 +153,7 @@ class Recording:
     stopped_early: bool = False
     exit_code: int | None = None
     error: dict[str, Any] | None = None
+    stopped_by: str | None = None  # the signal that ended the script
 
 
 def write(recording: Recording, capture: Capture, files: Files, draft: Draft) -> str:
@@ -271,6 +272,7 @@ def manifest_json(r: Recording, name: str, moment: datetime) -> dict[str, Any]:
         "stopped_early": r.stopped_early,
         "exit_code": r.exit_code,
         "error": r.error,
+        "stopped_by": r.stopped_by,
         "git": _git(r.cwd),
         "warnings": r.warnings.as_list(),
         "traces": _traces(r),

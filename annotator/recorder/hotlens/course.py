@@ -53,6 +53,11 @@ class Course:
     def over(self) -> bool:
         return not self.phases
 
+    @property
+    def turns(self) -> bool:
+        """The next boundary ends a phase or begins one."""
+        return any(phase.done + phase.open >= phase.steps or phase.clock is None for phase in self.phases[:1])
+
     def side_event(self, kind: str, key: int) -> None:
         """Within a step: an epoch that ends, an evaluation, another loader. Where steps of this loop have none, this is not one."""
         self._unusual = self._unusual or (kind, key) not in self.boundary.usual

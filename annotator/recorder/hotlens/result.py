@@ -20,9 +20,10 @@ from .steps import Boundary, StepFinder
 class End:
     """How the script ended, as far as it has."""
 
-    stopped_early: bool
-    exit_code: int | None
-    error: dict[str, Any] | None
+    stopped_early: bool = False
+    exit_code: int | None = None
+    error: dict[str, Any] | None = None
+    stopped_by: str | None = None  # the signal
 
 
 @dataclass(frozen=True)
@@ -89,13 +90,14 @@ def recording(
     if fault is not None:
         warnings.add("map_step_failed", f"the map step failed ({fault}); times cannot be given to modules. Please report this")
         mapped = None
-    if measured.done < options.steps:
-        text = f"the script ended after {measured.done} of {options.steps} measured steps; numbers rest on these"
-        warnings.add("fewer_steps", text)
+    ended = "the script ended" if end.stopped_by is None else f"{end.stopped_by} stopped the run"
+    if measured.done < options.steps or end.stopped_by is not None:
+        text = f"{ended} after {measured.done} of {options.steps} measured steps; numbers rest on these"
+        warnings.add("fewer_steps" if end.stopped_by is None else "stopped", text)
     if not plain:
-        warnings.add("no_plain_steps", "the script ended before steps were timed without the profiler")
+        warnings.add("no_plain_steps", f"{ended} before steps were timed without the profiler")
     if mapped is None and fault is None:
-        warnings.add("no_map_step", "the script ended before the map step; times cannot be given to modules exactly")
+        warnings.add("no_map_step", f"{ended} before the map step; times cannot be given to modules exactly")
     for function in sorted(mapped.map.capped) if mapped is not None and mapped.map is not None else ():
         warnings.add("lines_capped", f"{function} runs too many lines in one step; some of its lines have no time")
     for other in ranks.others:
@@ -120,4 +122,5 @@ def recording(
         stopped_early=end.stopped_early,
         exit_code=end.exit_code,
         error=end.error,
+        stopped_by=end.stopped_by,
     )

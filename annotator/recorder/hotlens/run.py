@@ -10,7 +10,7 @@ import traceback
 from types import TracebackType
 from typing import Any, NoReturn
 
-from . import bundle, ranks, workers
+from . import bundle, interrupts, ranks, workers
 from .environment import check_torch, when_imported
 from .frames import Files, is_ours
 from .launch import Program
@@ -39,11 +39,13 @@ def run(options: Options) -> NoReturn:
     files = Files([os.getcwd(), program.folder, os.path.dirname(os.path.dirname(folder))])
     session = Session(options, reporter, folder, files)
     when_imported("torch", session.torch_imported)
+    if place is None:  # a launcher ends its workers so, and they may be waiting for one another
+        interrupts.settle_first(lambda number: _ended_by_signal(number, session, reporter))
     try:
         program.run()
     except BaseException as error:
         _ended_by(error, session, reporter)
-    _settle(session, reporter, 0, None, interrupted=False)
+    _settle(session, reporter, 0, None)
     sys.exit(0)
 
 
@@ -54,19 +56,27 @@ def _ended_by(error: BaseException, session: Session, reporter: Reporter) -> NoR
         sys.exit(error.code)
     if isinstance(error, SystemExit):
         code = _status(error)
-        _settle(session, reporter, code, None, interrupted=False)
+        _settle(session, reporter, code, None)
         raise SystemExit(error.code)
-    interrupted = isinstance(error, KeyboardInterrupt)
     facts = error_facts(error)
     sys.excepthook(type(error), error, error.__traceback__)
-    _settle(session, reporter, 130 if interrupted else 1, facts, interrupted)
-    if interrupted:
-        _end_by_interrupt()
+    if isinstance(error, KeyboardInterrupt):
+        interrupts.second_ends_at_once()
+        _settle(session, reporter, interrupts.SHELL_BASE + signal.SIGINT, facts, signal.SIGINT)
+        _flush()
+        interrupts.end_by(signal.SIGINT)
+    _settle(session, reporter, 1, facts)
     sys.exit(1)
 
 
-def _settle(session: Session, reporter: Reporter, code: int, error: dict[str, Any] | None, interrupted: bool) -> None:
-    session.script_ended(code, error, interrupted)
+def _ended_by_signal(number: int, session: Session, reporter: Reporter) -> None:
+    name = interrupts.name_of(number)
+    _settle(session, reporter, interrupts.SHELL_BASE + number, {"type": name, "message": f"{name} ended the process"}, number)
+    _flush()
+
+
+def _settle(session: Session, reporter: Reporter, code: int, error: dict[str, Any] | None, stopped_by: int | None = None) -> None:
+    session.script_ended(code, error, None if stopped_by is None else interrupts.name_of(stopped_by))
     if error is not None:
         reporter.progress("failed", message=error["message"], error=error)
 
@@ -77,13 +87,10 @@ def _status(error: SystemExit) -> int:
     return error.code if isinstance(error.code, int) else 1
 
 
-def _end_by_interrupt() -> None:
-    """The parent sees death by SIGINT, as for any Python program that does not handle Ctrl-C."""
+def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    os.kill(os.getpid(), signal.SIGINT)
 
 
 def without_our_frames(error: BaseException) -> None:

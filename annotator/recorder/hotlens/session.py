@@ -20,6 +20,7 @@ from .delivery import Delivery
 from .frames import Files
 from .held import Held, look
 from .hooks import Hooks
+from .interrupts import held_back
 from .mapping import MapStep
 from .options import Options
 from .phases import Farewell, Phase
@@ -204,9 +205,11 @@ class Session:
         try:
             if stop and not self.delivery.leads:
                 self.course.finish()
-            self.course.next_step(self._phase_starts)
-            if self.course.over and self.delivery.bundle is None:
-                self._write(not self.options.keep_going, None if self.options.keep_going else 0, None)
+            with held_back() if self.course.turns else contextlib.nullcontext():
+                self.course.next_step(self._phase_starts)
+                if self.course.over and self.delivery.bundle is None:
+                    code = None if self.options.keep_going else 0
+                    self._write(result.End(stopped_early=not self.options.keep_going, exit_code=code))
         except OSError as error:
             self.give_up(str(bundle.cannot_write(self.folder, error)))
             self.stopping = True
@@ -245,8 +248,8 @@ class Session:
                 stream.flush()
         os._exit(0)
 
-    def script_ended(self, exit_code: int | None, error: dict[str, Any] | None, interrupted: bool) -> None:
-        """The script is over before the window was full, by itself or by an exception."""
+    def script_ended(self, exit_code: int | None, error: dict[str, Any] | None, stopped_by: str | None) -> None:
+        """The script is over before the window was full: by itself, by an exception or `stopped_by` a signal. Never raises."""
         if self.delivery.bundle is not None:
             if self.options.keep_going and self.delivery.leads:
                 bundle.update_manifest(self.delivery.bundle, {"exit_code": exit_code, "error": error})
@@ -254,33 +257,35 @@ class Session:
         if self.over:
             return
         try:
-            self._settle(exit_code, error, interrupted)
+            self._settle(result.End(False, exit_code, error, stopped_by))
         except OSError as problem:
             self.reporter.fail(str(bundle.cannot_write(self.folder, problem)))
+        except Exception as problem:
+            self.reporter.fail(f"what was measured could not be kept ({type(problem).__name__}: {problem}). Please report this")
         finally:
             self.delivery.draft.discard()
 
-    def _settle(self, exit_code: int | None, error: dict[str, Any] | None, interrupted: bool) -> None:
+    def _settle(self, end: result.End) -> None:
         past: list[Phase] = []
+        self.leave()
         if self.course is not None:
             self.course.finish()
             past = self.course.past
-        self.leave()
         nothing = result.why_nothing(self.finder, self.course is not None)
-        if interrupted:
-            self.reporter.progress("failed", message="interrupted", error=error)
-        elif result.longest(past) is not None:
-            self._write(stopped_early=False, exit_code=exit_code, error=error)
+        if result.longest(past) is not None:
+            self._write(end)
         elif not self.delivery.leads:
-            self.delivery.tell_leader("its script failed" if error is not None else nothing)
-        elif error is not None:
-            self.reporter.progress("failed", message="the script failed before a step was measured", error=error)
+            self.delivery.tell_leader("its script failed" if end.error is not None else nothing)
+        elif end.stopped_by is not None:
+            message = f"{end.stopped_by} stopped the run before a step was measured; there is nothing to keep. Let it run longer"
+            self.reporter.fail(message, end.error)
+        elif end.error is not None:
+            self.reporter.progress("failed", message="the script failed before a step was measured", error=end.error)
         else:
             self.reporter.fail(nothing)
 
-    def _write(self, stopped_early: bool, exit_code: int | None, error: dict[str, Any] | None) -> None:
+    def _write(self, end: result.End) -> None:
         assert self.course is not None and self.hooks is not None
-        end = result.End(stopped_early, exit_code, error)
         self.delivery.write(self.course, self.samples, self.held, self.hooks.compiles, end)
 
     # -- small facts

@@ -123,3 +123,25 @@ def test_a_script_that_a_signal_ends_has_failed_and_it_is_said(hotlens: Run, tmp
     result = hotlens("run", "--python", os.environ.get("HOTLENS_TEST_PYTHON", sys.executable), "--out", str(tmp_path), str(script))
     assert result.returncode == 4
     assert f"ended by signal {number}" in result.stderr and says in result.stderr
+
+
+TRAINS_ON = """\
+import os, signal, torch
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(1000):
+    if step == 8:  # three steps of warm-up, a measured one, one between the profilers, the map step
+        os.kill(os.getppid(), signal.SIGTERM)
+        signal.pause()
+    model(torch.randn(2, 8)).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_a_run_that_is_told_to_end_shows_what_it_has_measured(hotlens: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TRAINS_ON)
+    run = hotlens("run", "--python", os.environ["HOTLENS_TEST_PYTHON"], "train.py")
+    assert run.returncode == 4 and "Linear" in run.stdout and "forward" in run.stdout
+    assert "SIGTERM stopped the run after 1 of 5 measured steps" in run.stderr
+    report = json.loads(hotlens("report", "latest", "--format", "json").stdout)
+    assert report["profile"]["steps"] == 1 and "stopped" in {w["code"] for w in report["warnings"]}
