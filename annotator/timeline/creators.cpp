@@ -1,6 +1,7 @@
 #include "annotator/timeline/creators.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -82,6 +83,58 @@ std::map<ThreadNumber, std::uint32_t> thread_numbers(const Forest& forest, const
   return numbers;
 }
 
+// Operators of a thread that lie between two with known numbers, and so between which numbers lie the nodes that they made: [low, high).
+struct Gap {
+  std::int64_t low = std::numeric_limits<std::int64_t>::min();
+  std::int64_t high = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::uint32_t> nodes;
+};
+
+std::vector<Gap> gaps_around(const trace::Trace& trace, const Forest& forest, const Forest::Thread& thread, trace::NameId name) {
+  std::vector<Gap> gaps;
+  Gap open;
+  for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
+    if (forest.kind[node] != Kind::op) continue;
+    const std::uint32_t event = forest.event[node];
+    if (trace.events.name[event] == name) {
+      open.nodes.push_back(node);
+    } else if (const std::int64_t number = trace.events.sequence[event];
+               number != trace::kNone && trace.events.forward_thread[event] <= 0) {
+      if (number > open.low && !open.nodes.empty()) {
+        open.high = number;
+        gaps.push_back(std::exchange(open, {}));
+      }
+      open.low = std::max(open.low, number);
+    }
+  }
+  if (!open.nodes.empty()) gaps.push_back(std::move(open));
+  return gaps;
+}
+
+// TorchScript runs the forward of a differentiable graph without numbers inside a `<forward op>`, and makes one node for it. Where a gap
+// has as many nodes as such operators, they follow one another in the same order.
+void find_graphs(const trace::Trace& trace, const Forest& forest, const std::vector<Numbered>& backward,
+                 const std::map<ThreadNumber, std::uint32_t>& numbers, std::vector<std::uint32_t>& creator) {
+  const auto graph = trace.names.find("<forward op>");
+  if (!graph) return;
+  std::map<std::uint32_t, std::map<std::int64_t, std::vector<std::uint32_t>>> made;  // thread, number: the operators that run the node
+  for (const Numbered& op : backward) {
+    const auto number = numbers.find({forest.threads[op.thread].process, trace.events.forward_thread[forest.event[op.node]]});
+    const bool runs_graph = trace.names[trace.events.name[forest.event[op.node]]].ends_with("::DifferentiableGraphBackward");
+    if (runs_graph && number != numbers.end()) made[number->second][op.sequence].push_back(op.node);
+  }
+  for (const auto& [thread, by_number] : made) {
+    for (const Gap& gap : gaps_around(trace, forest, forest.threads[thread], *graph)) {
+      auto at = by_number.lower_bound(gap.low);
+      if (std::cmp_not_equal(std::distance(at, by_number.lower_bound(gap.high)), gap.nodes.size())) continue;
+      for (const std::uint32_t forward : gap.nodes) {
+        for (const std::uint32_t node : at->second) creator[node] = forward;
+        ++at;
+      }
+    }
+  }
+}
+
 // A node with hooks runs inside an `evaluate_function: X` that carries no number; the `X` inside does.
 void lend_to_evaluation(const trace::Trace& trace, const Forest& forest, std::uint32_t node, std::vector<std::uint32_t>& creator) {
   const std::uint32_t outer = forest.parent[node];
@@ -127,8 +180,9 @@ std::vector<std::uint32_t> creators(const trace::Trace& trace, const Forest& for
     const auto number = numbers.find({forest.threads[op.thread].process, events.forward_thread[forest.event[op.node]]});
     if (number == numbers.end()) continue;
     creator[op.node] = latest(forward, op.sequence, number->second, op.start);
-    lend_to_evaluation(trace, forest, op.node, creator);
   }
+  find_graphs(trace, forest, backward, numbers, creator);
+  for (const Numbered& op : backward) lend_to_evaluation(trace, forest, op.node, creator);
   lend_to_accumulation(trace, forest, creator);
   return creator;
 }

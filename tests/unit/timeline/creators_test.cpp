@@ -73,3 +73,41 @@ TEST_CASE("of a forward thread that was not recorded nothing is known, whatever 
   CHECK(creator[read.node("back a of another")] == kNoNode);
   CHECK(creator[read.node(evaluation("torch::autograd::AccumulateGrad"))] == kNoNode);
 }
+
+namespace {
+
+const std::string kGraphBackward = "torch::jit::(anonymous namespace)::DifferentiableGraphBackward";
+
+}  // namespace
+
+TEST_CASE("a graph of TorchScript made the node whose number lies between those around it") {
+  const Script script = Script()
+                            .op("aten::linear", 1, 1, {.sequence = 5})
+                            .op("<forward op>", 3, 2)
+                            .op("<forward op>", 6, 2)
+                            .op("aten::select", 9, 1, {.sequence = 8})
+                            .op("<forward op>", 11, 2)
+                            .backward(kGraphBackward, 20, 4, 9)
+                            .op(kGraphBackward, 21, 2, {.sequence = 9, .forward_thread = 1})
+                            .backward("SelectBackward0", 25, 1, 8)
+                            .op(kGraphBackward, 31, 2, {.sequence = 7, .forward_thread = 1})
+                            .op(kGraphBackward, 35, 2, {.sequence = 6, .forward_thread = 1});
+  const Read read(script);
+  const auto creator = creators(read.trace, read.forest);
+  CHECK(creator[read.node(kGraphBackward, 0)] == read.node("<forward op>", 2));
+  CHECK(creator[read.node(evaluation(kGraphBackward))] == read.node("<forward op>", 2));
+  CHECK(creator[read.node(kGraphBackward, 1)] == read.node("<forward op>", 1));
+  CHECK(creator[read.node(kGraphBackward, 2)] == read.node("<forward op>", 0));
+}
+
+TEST_CASE("where graphs and nodes are not of one number nothing is said of them") {
+  const Script script = Script()
+                            .op("aten::linear", 1, 1, {.sequence = 5})
+                            .op("<forward op>", 3, 2)
+                            .op("<forward op>", 6, 2)
+                            .op("aten::select", 9, 1, {.sequence = 8})
+                            .backward("SelectBackward0", 25, 1, 8)
+                            .op(kGraphBackward, 31, 2, {.sequence = 7, .forward_thread = 1});
+  const Read read(script);
+  CHECK(creators(read.trace, read.forest)[read.node(kGraphBackward)] == kNoNode);
+}

@@ -138,6 +138,23 @@ TEST_CASE("a module that runs again inside backward is recomputed, and its own b
   CHECK(steps.steps.at(0).wall_by_bucket[static_cast<std::size_t>(Bucket::recompute)] == us(6));
 }
 
+TEST_CASE("a module that runs in backward alone is no recomputation but part of the node that runs it") {
+  const ModuleMap map = small_map();
+  const Script script = Script()
+                            .range("hotlens.call#0", 0, 10)
+                            .op("CompiledFunction", 1, 8, {.sequence = 1})
+                            .range("hotlens.call#1", 2, 5)
+                            .op("aten::addmm", 3, 3)
+                            .backward("CompiledFunctionBackward", 20, 40, 1)
+                            .range("hotlens.call#2", 22, 6)
+                            .op("aten::mm", 23, 4);
+  const Read read(script, &map);
+  CHECK(read.owner("aten::mm").direction == Direction::backward);
+  CHECK(read.module("aten::mm") == 0);
+  const Account steps = account(read.trace, read.forest, read.steps, read.owners);
+  CHECK(steps.steps.at(0).wall_by_bucket[static_cast<std::size_t>(Bucket::recompute)] == Ns{});
+}
+
 TEST_CASE("models and criteria that an evaluation calls are part of it, and the step's forward is not") {
   const ModuleMap map = small_map();
   const Script script = map_step()
