@@ -52,7 +52,7 @@ std::unique_ptr<Recording> read_recording(const std::filesystem::path& bundle, c
 
 // Owners from the bundle's map step; nothing where it recorded none or it cannot be read.
 std::optional<timeline::Transfer> from_map_step(Annotated& annotated, Recording& recording) {
-  if (!recording.map) return std::nullopt;
+  if (!recording.map || !annotated.model) return std::nullopt;
   Result<MapStep>& map = *recording.map;
   for (const Issue& issue : recording.issues.items()) annotated.issues.add(issue.code, issue.message, issue.count);
   if (!map) {
@@ -88,7 +88,8 @@ void forget_modules(timeline::Owners& owners) {
 
 // `recording`: of a bundle, else null.
 void find_owners(Annotated& annotated, Recording* recording) {
-  if (std::optional<timeline::Transfer> transfer = recording ? from_map_step(annotated, *recording) : std::nullopt) {
+  std::optional<timeline::Transfer> transfer = recording != nullptr ? from_map_step(annotated, *recording) : std::nullopt;
+  if (transfer && annotated.model) {
     annotated.owners = std::move(transfer->owners);
     annotated.alignment = found(*transfer);
     annotated.how = How::recorded;
@@ -139,26 +140,23 @@ void limit_steps(Annotated& annotated) {
   annotated.fit.resize(std::min(most, annotated.fit.size()));
 }
 
-Result<void> open_bundle(Annotated& annotated) {
-  if (annotated.path.extension() == ".partial") {
+Result<Manifest> open_bundle(const std::filesystem::path& folder) {
+  if (folder.extension() == ".partial") {
     return std::unexpected(
-        Error{ErrorCode::malformed, "the bundle is half written: its run was stopped; run `hotlens run` again", annotated.path.string()});
+        Error{ErrorCode::malformed, "the bundle is half written: its run was stopped; run `hotlens run` again", folder.string()});
   }
-  Result<Manifest> manifest = read_manifest(annotated.path);
-  if (!manifest) return std::unexpected(manifest.error());
-  annotated.manifest = std::move(*manifest);
-  return {};
+  return read_manifest(folder);
 }
 
 // Takes one rank's trace and step times for those of the run.
-Result<void> choose_rank(Annotated& annotated, std::optional<std::int64_t> wanted) {
-  Manifest& manifest = *annotated.manifest;
-  const auto chosen = wanted ? std::ranges::find(manifest.traces, *wanted, &RankTrace::rank) : manifest.traces.begin();
+Result<void> choose_rank(Annotated& annotated, Manifest manifest, std::optional<std::int64_t> wanted) {
+  const std::int64_t rank = wanted.value_or(manifest.traces.front().rank);
+  const auto chosen = std::ranges::find(manifest.traces, rank, &RankTrace::rank);
   if (chosen == manifest.traces.end()) {
     std::string known;
     for (const RankTrace& one : manifest.traces) known += (known.empty() ? "" : ", ") + std::to_string(one.rank);
     return std::unexpected(
-        Error{ErrorCode::usage, "the bundle has no rank " + std::to_string(*wanted) + "; it holds " + known, annotated.path.string()});
+        Error{ErrorCode::usage, "the bundle has no rank " + std::to_string(rank) + "; it holds " + known, annotated.path.string()});
   }
   annotated.trace_file = chosen->file;
   annotated.rank = chosen->rank;
@@ -166,6 +164,7 @@ Result<void> choose_rank(Annotated& annotated, std::optional<std::int64_t> wante
     manifest.plain_steps = chosen->plain_steps;
     manifest.profiled_steps = chosen->profiled_steps;
   }
+  annotated.manifest = std::move(manifest);
   return {};
 }
 
@@ -197,9 +196,10 @@ Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::op
   std::error_code status;
   std::future<std::unique_ptr<Recording>> reading;  // waits for its thread when it goes
   if (std::filesystem::is_directory(bundle_or_trace, status)) {
-    if (const Result<void> opened = open_bundle(annotated); !opened) return std::unexpected(opened.error());
-    if (const Result<void> chosen = choose_rank(annotated, rank); !chosen) return std::unexpected(chosen.error());
-    reading = std::async(std::launch::async, read_recording, annotated.path, annotated.manifest->map_trace);
+    Result<Manifest> manifest = open_bundle(bundle_or_trace);
+    if (!manifest) return std::unexpected(manifest.error());
+    reading = std::async(std::launch::async, read_recording, bundle_or_trace, manifest->map_trace);
+    if (const Result<void> chosen = choose_rank(annotated, std::move(*manifest), rank); !chosen) return std::unexpected(chosen.error());
   }
   const Result<void> read = read_steps(annotated);
   const std::unique_ptr<Recording> recording = reading.valid() ? reading.get() : nullptr;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <future>
 #include <map>
-#include <numeric>
+#include <ranges>
 #include <set>
 #include <tuple>
 
@@ -117,7 +117,7 @@ std::vector<Module> found_modules(const std::vector<timeline::FoundModule>& foun
 // By module: the position of its first call, its children's included; modules that never ran come last in their own order.
 std::vector<std::size_t> first_calls(const timeline::Chains& calls, const std::vector<Module>& modules) {
   std::vector<std::size_t> first(modules.size());
-  std::iota(first.begin(), first.end(), calls.value.size());
+  std::ranges::copy(std::views::iota(calls.value.size(), calls.value.size() + modules.size()), first.begin());
   for (std::size_t link = calls.value.size(); link-- > 0;) {
     if (!calls.again[link] && calls.value[link] < first.size()) first[calls.value[link]] = link;
   }
@@ -181,7 +181,7 @@ void fill_call_sites(const Model& model, const std::vector<std::uint32_t>& posit
   for (std::size_t at = 0; at < model.calls.size(); ++at) {
     const ModelCall& call = model.calls[at];
     const std::uint32_t number = model.map.site_of_call[at];
-    if (number == kNothing) continue;
+    if (number == kNothing || !call.site) continue;
     CallSite& place = profile.call_sites[number];
     if (place.modules.empty()) place.site = *call.site;
     if (listed.emplace(number, call.module).second) place.modules.push_back(ModuleId{position[call.module]});
@@ -235,7 +235,7 @@ void fill_modules(Annotated& annotated, std::optional<std::size_t> only, Profile
                            .owners = annotated.owners,
                            .module_parent = parents,
                            .lines = annotated.model ? annotated.model->lines.size() : 0,
-                           .sites = recorded ? annotated.model->call_sites : 0,
+                           .sites = recorded && annotated.model ? annotated.model->call_sites : 0,
                            .representative = profile.representative,
                            .calls_of_one_step = recorded});
   fill_memory(annotated, parents, profile, modules);

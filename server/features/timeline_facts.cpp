@@ -9,7 +9,6 @@ namespace {
 using profile::Block;
 using profile::BlockGroup;
 using profile::Blocks;
-using profile::BlockTrack;
 using profile::Profile;
 using timeline::kNoNode;
 using timeline::kNothing;

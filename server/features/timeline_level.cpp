@@ -109,8 +109,7 @@ void add_gaps(const std::vector<timeline::Interval>& gaps, Ns from, Ns to, Ns pi
     const Ns end = std::min(gap->end, to);
     if (end - start >= pixel) rectangles.push_back({start, end - start, kNoBlock, 1});
   }
-  std::inplace_merge(rectangles.begin(), rectangles.begin() + static_cast<std::ptrdiff_t>(drawn), rectangles.end(),
-                     [](const Rectangle& a, const Rectangle& b) { return a.start < b.start; });
+  std::ranges::inplace_merge(rectangles, rectangles.begin() + static_cast<std::ptrdiff_t>(drawn), {}, &Rectangle::start);
 }
 
 LevelTrack draw(const Blocks& blocks, const BlockGroup& shown, const Window& window, const Level& level, Ns pixel) {

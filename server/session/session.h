@@ -104,7 +104,7 @@ class Session {
   void update_places();
   void open_trace();  // that the settings name
   void bind_documents();
-  void bind(std::vector<Document*> documents, bool refresh);
+  void bind(const std::vector<Document*>& documents, bool refresh);
   void profiles_changed();
   void profiles_settled();
   void profile_unreadable(const Error& error);

@@ -71,11 +71,11 @@ void Session::profile_unreadable(const Error& error) {
 void Session::bind_documents() {
   std::vector<Document*> all;
   for (auto& [uri, document] : documents_) all.push_back(&document);
-  bind(std::move(all), true);
+  bind(all, true);
 }
 
 // Binds on the pool; the documents keep what they show until all of them are done, then the client is asked to look once.
-void Session::bind(std::vector<Document*> documents, bool refresh) {
+void Session::bind(const std::vector<Document*>& documents, bool refresh) {
   struct Job {
     std::string uri;
     std::filesystem::path path;

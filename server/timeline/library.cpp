@@ -44,7 +44,7 @@ Error gone(const std::string& id) {
 }  // namespace
 
 Opened::Opened(std::string id, profile::Annotated annotated,
-               std::function<std::shared_ptr<const profile::Profile>(std::shared_ptr<const profile::Profile>)> finish)
+               const std::function<std::shared_ptr<const profile::Profile>(std::shared_ptr<const profile::Profile>)>& finish)
     : id_(std::move(id)) {
   profile_ = profile::profile_of(annotated);
   annotated_ = std::make_shared<const profile::Annotated>(std::move(annotated));

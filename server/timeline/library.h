@@ -36,7 +36,7 @@ struct Entry {
 class Opened {
  public:
   Opened(std::string id, profile::Annotated annotated,
-         std::function<std::shared_ptr<const profile::Profile>(std::shared_ptr<const profile::Profile>)> finish);
+         const std::function<std::shared_ptr<const profile::Profile>(std::shared_ptr<const profile::Profile>)>& finish);
 
   const std::string& id() const { return id_; }
   const profile::Profile& profile() const { return *profile_; }

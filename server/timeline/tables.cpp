@@ -10,15 +10,11 @@
 namespace hotlens::timeline_requests {
 namespace {
 
-using profile::Block;
-using profile::Blocks;
 using profile::ModuleId;
 using profile::Profile;
 using protocol::Answer;
-using protocol::Code;
 using protocol::Json;
 using protocol::Reader;
-using protocol::RpcError;
 
 constexpr std::size_t kUsualRows = 100;
 
@@ -74,7 +70,7 @@ Answer search(const Subject& subject, const Reader& params) {
 Answer breakdown(const Subject& subject, const Reader& params) {
   const std::string metric = params["metric"].string();
   const std::size_t limit = limit_in(params);
-  if (metric != "time" && metric != "memory") params["metric"].fail("\"time\" or \"memory\"");
+  if (metric != "time" && metric != "memory") params["metric"].fail(R"("time" or "memory")");
   if (auto error = params.error()) return std::unexpected(*error);
   const Profile& profile = subject.opened->profile();
   const auto module = module_in(params, profile);
