@@ -12,6 +12,7 @@ import {
 } from "vscode-languageclient/node";
 import { isExecutable, pythonSources, serverPathSetting, workspaceFolders } from "./config";
 import { readLit } from "./lines";
+import { addressed } from "./link";
 import { RunProgress } from "./progress";
 import { findPython } from "./python";
 import { findServer, isServer, probeByVersion, type NoServer } from "./server";
@@ -216,14 +217,19 @@ async function blockToShow(ask: () => unknown): Promise<unknown> {
   }
 }
 
-// What a link says about the place whose block shall be shown. VS Code unescapes a link's argument once more, its `%20` too: the file is
-// spelled again as the server knows it.
+// The address as the server knows it. A link is followed in the document that is looked at.
+function spelled(uri: string): string {
+  const seen = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors].flatMap((editor) => (editor === undefined ? [] : [editor.document]));
+  return addressed(uri, [...seen, ...vscode.workspace.textDocuments].map((document) => document.uri.toString())) ?? vscode.Uri.parse(uri).toString();
+}
+
+// What a link says about the place whose block shall be shown.
 export function placeOf(asked: unknown): object | undefined {
   if (typeof asked !== "object" || asked === null || !("uri" in asked) || !("position" in asked)) return undefined;
   const { uri, position } = asked;
   if (typeof uri !== "string" || typeof position !== "object" || position === null) return undefined;
   const { line, character } = position as { line?: unknown; character?: unknown };
-  return typeof line === "number" && typeof character === "number" ? { uri: vscode.Uri.parse(uri).toString(), position: { line, character } } : undefined;
+  return typeof line === "number" && typeof character === "number" ? { uri: spelled(uri), position: { line, character } } : undefined;
 }
 
 // What the server answers, or a link says, about the block to show, if it names one.

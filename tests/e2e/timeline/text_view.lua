@@ -1,7 +1,9 @@
 -- nvim --headless -l text_view.lua PLUGIN: the text view's drawing, without a server. Prints "N passed, N failed".
 vim.opt.rtp:append(_G.arg[1])
 local axis = require('hotlens.timeline_axis')
+local foot = require('hotlens.timeline_foot')
 local text = require('hotlens.timeline_text')
+local words = require('hotlens.timeline_words')
 local walk = require('hotlens.timeline_walk')
 local passed, failed = 0, 0
 
@@ -34,7 +36,7 @@ end
 local HOSTILE = 'a\nb\tc\27[31m\0d' .. ('漢字'):rep(40)
 
 test('times have three significant digits', function()
-  same({ '7 ns', '87.4 µs', '1.00 ms', '41.6 ms', '1.04 s', '123 s' }, vim.tbl_map(text.time, { 7, 87400, 999600, 41600000, 1040000000, 123456000000 }))
+  same({ '7 ns', '87.4 µs', '1.00 ms', '41.6 ms', '1.04 s', '123 s' }, vim.tbl_map(words.time, { 7, 87400, 999600, 41600000, 1040000000, 123456000000 }))
 end)
 
 test('a line is as wide as the screen says, whatever the names hold', function()
@@ -136,6 +138,49 @@ test('the chosen block is marked, levels follow one another, the foot says the r
   for _, line in ipairs(picture.lines) do
     same(nil, line:find('[%c]'))
   end
+end)
+
+test('the foot says how much memory was held at most, what ran then, and what of it the block holds', function()
+  local overview = { memoryPeak = 6600000, memoryPeakAt = { stage = 'backward', module = 'layer2.0\n' } }
+  local state = { levels = {}, overview = overview, details = { memory = { atPeak = 1200 } } }
+  same('  memory at most 6.60 MB, in backward of layer2.0\n: 1.20 kB of it here', foot.lines(state)[1])
+  overview.memoryPeakAt = { stage = 'zero_grad' }
+  same('  memory at most 6.60 MB, in zero grad', foot.lines({ levels = {}, overview = overview })[1])
+  same(1, #foot.lines({ levels = {}, overview = {} })) -- the keys
+end)
+
+test('what only another step has is followed into that step', function()
+  local asked = {}
+  local level = { block = { duration = 100 }, crumbs = {}, window = { 0, 100 }, extent = { 0, 100 }, moreTracks = 0, tracks = { track('cpu', { { 0, 100, 'rare' } }) } }
+  local answers = {
+    overview = { profile = { id = 'p' }, steps = { { index = 0 }, { index = 1 }, { index = 2 } }, representative = 0 },
+    details = { places = {} },
+  }
+  local client = {
+    request = function(_, method, params, done)
+      local what = method:match('[^/]+$')
+      table.insert(asked, { what, params.step })
+      local match = { kind = 'operator', label = 'rare', step = params.step ~= 2 and 2 or nil, path = params.step == 2 and { 'forward', 'rare' } or nil }
+      vim.schedule(function() done(nil, answers[what] or what == 'search' and { matches = { match } } or level) end)
+    end,
+  }
+  local input = vim.ui.input
+  vim.ui.input = function(_, answer) answer('rare') end
+  local view = require('hotlens.timeline_view')
+  view.open(client)
+  local function shows(words)
+    return vim.wait(2000, function()
+      return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n'):find(words, 1, true) ~= nil
+    end, 5)
+  end
+  same(true, shows('step 0'))
+  vim.api.nvim_feedkeys('/', 'xt', false)
+  same(true, shows('step 2') and shows('1 of 1: rare'))
+  vim.wait(20)
+  vim.ui.input = input
+  vim.api.nvim_buf_delete(0, { force = true })
+  same({ 'search', 2 }, vim.tbl_filter(function(each) return each[1] == 'search' end, asked)[2])
+  same({ 'details', 2 }, asked[#asked])
 end)
 
 print(('%d passed, %d failed'):format(passed, failed))

@@ -3,6 +3,7 @@ local M = {}
 
 local text = require('hotlens.timeline_text')
 local walk = require('hotlens.timeline_walk')
+local words = require('hotlens.timeline_words')
 
 local HELP = 'Enter open · Backspace up · h l block · j k track · + - f zoom · [ ] step · u unfold · / n N search · gd line · q close'
 
@@ -11,7 +12,7 @@ local function details_lines(details)
   local times = details.times or {}
   local known = {}
   for _, each in ipairs({ { 'CPU', times.cpuTotal }, { 'device', times.device }, { 'waiting', times.waiting }, { 'device idle before', times.idleBefore } }) do
-    if each[2] and each[2] > 0 then table.insert(known, ('%s %s'):format(each[1], text.time(each[2]))) end
+    if each[2] and each[2] > 0 then table.insert(known, ('%s %s'):format(each[1], words.time(each[2]))) end
   end
   if #known > 0 then table.insert(lines, '  ' .. table.concat(known, ' · ')) end
   local verdict = details.verdict
@@ -21,12 +22,22 @@ local function details_lines(details)
   end
   for index, kernel in ipairs(details.kernels or {}) do
     if index > 4 then break end
-    table.insert(lines, ('  %s  %s ×%d'):format(text.time(kernel.time), kernel.short, kernel.calls))
+    table.insert(lines, ('  %s  %s ×%d'):format(words.time(kernel.time), kernel.short, kernel.calls))
   end
   for _, place in ipairs(details.places or {}) do
     table.insert(lines, ('  %s:%d %s'):format(vim.fn.fnamemodify(place.file, ':~:.'), place.line + 1, place.what))
   end
   return lines
+end
+
+-- "memory at most 6.60 MB, in backward of layer2.0: 1.20 MB of it here"
+local function memory_line(overview, details)
+  local at = overview.memoryPeakAt
+  if not overview.memoryPeak or not at then return nil end
+  local where = at.module and at.module ~= '' and ' of ' .. at.module or ''
+  local here = details and details.memory and details.memory.atPeak
+  local part = here and (': %s of it here'):format(words.bytes(here)) or ''
+  return ('  memory at most %s, in %s%s%s'):format(words.bytes(overview.memoryPeak), at.stage:gsub('_', ' '), where, part)
 end
 
 --- What the text view says below its levels: the block under the cursor, a note, the keys.
@@ -37,12 +48,13 @@ function M.lines(state)
   local block, track = walk.block_at(state.levels, state.cursor)
   if block then
     local step = state.levels[1].block.duration
-    local share = step > 0 and ' · ' .. text.of_step(block.duration / step) or ''
-    table.insert(lines, ('▸ %s · %s · %s%s · %s'):format(text.name(block), block.kind, text.time(block.duration), share, track.name))
+    local share = step > 0 and ' · ' .. words.of_step(block.duration / step) or ''
+    table.insert(lines, ('▸ %s · %s · %s%s · %s'):format(text.name(block), block.kind, words.time(block.duration), share, track.name))
     if state.details then vim.list_extend(lines, details_lines(state.details)) end
   elseif state.overview and state.overview.verdict then
     table.insert(lines, ('▸ %s'):format(state.overview.verdict.kind:gsub('_', ' ')))
   end
+  table.insert(lines, state.overview and memory_line(state.overview, state.details) or nil)
   if state.note then table.insert(lines, state.note) end
   table.insert(lines, HELP)
   return lines

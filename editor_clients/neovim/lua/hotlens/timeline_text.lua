@@ -2,84 +2,20 @@
 -- highlights out. Every name comes out of a trace and may hold anything; what is drawn has no control characters and one cell per column.
 local M = {}
 
+local colours = require('hotlens.timeline_colours')
 local time_axis = require('hotlens.timeline_axis')
+local words = require('hotlens.timeline_words')
 
 local NAME_WIDTH = 16 -- cells for a track's name
 M.NAME_WIDTH = NAME_WIDTH
 local MIN_WIDTH = 20
 local IDLE, WAIT, EDGE, GAP = '·', '▒', '▏', '┈'
 
-M.GROUPS = {
-  data = 'HotlensData',
-  copy = 'HotlensCopy',
-  zero_grad = 'HotlensZeroGrad',
-  forward = 'HotlensForward',
-  loss = 'HotlensLoss',
-  backward = 'HotlensBackward',
-  optimizer = 'HotlensOptimizer',
-  evaluation = 'HotlensForward',
-  communication = 'HotlensCommunication',
-  waiting = 'HotlensWaiting',
-  earlier_step = 'HotlensWaiting',
-  idle = 'HotlensIdle',
-  other = 'HotlensOther',
-}
-
--- The colours of the page, with text that reads on them.
-local COLOURS = {
-  HotlensData = { bg = '#8c9a9b', fg = '#101214' },
-  HotlensCopy = { bg = '#c2b280', fg = '#101214' },
-  HotlensZeroGrad = { bg = '#5b6f94', fg = '#ffffff' },
-  HotlensForward = { bg = '#4e9de0', fg = '#101214' },
-  HotlensLoss = { bg = '#2fc4a7', fg = '#101214' },
-  HotlensBackward = { bg = '#8158c0', fg = '#ffffff' },
-  HotlensOptimizer = { bg = '#e0a638', fg = '#101214' },
-  HotlensCommunication = { bg = '#e0605e', fg = '#101214' },
-  HotlensOther = { bg = '#8b8b8b', fg = '#101214' },
-}
-local LINKS = { HotlensWaiting = 'Comment', HotlensIdle = 'NonText', HotlensSelected = 'Visual', HotlensTitle = 'Title', HotlensDim = 'Comment' }
-
-function M.define_groups()
-  for name, colour in pairs(COLOURS) do
-    vim.api.nvim_set_hl(0, name, { bg = colour.bg, fg = colour.fg, default = true })
-  end
-  for name, link in pairs(LINKS) do
-    vim.api.nvim_set_hl(0, name, { link = link, default = true })
-  end
-end
-
-local TIMES = { { 's', 1e9 }, { 'ms', 1e6 }, { 'µs', 1e3 } }
-
---- Three significant digits, the unit by size.
----@param ns number
-function M.time(ns)
-  for _, unit in ipairs(TIMES) do
-    local value = tonumber(('%.3g'):format(ns / unit[2]))
-    if value >= 1 then
-      local decimals = value >= 100 and 0 or value >= 10 and 1 or 2
-      return ('%.' .. decimals .. 'f %s'):format(ns / unit[2], unit[1])
-    end
-  end
-  return ('%d ns'):format(ns)
-end
-
---- A part of the step's time. The device may be busy for longer than the host takes: nobody believes 103 %.
----@param share number
-function M.of_step(share)
-  return share > 1.005 and ('as long as %.2f steps'):format(share) or ('%.1f %% of the step'):format(100 * share)
-end
-
---- Text without control characters, line ends or tabs.
----@param text string
-function M.clean(text)
-  return vim.fn.strtrans((text:gsub('[%z%c]', ' ')))
-end
-
 --- The characters of `text` that fit into `room` cells, cut ones end in "…".
 ---@return string[] cells  a wide character is followed by an empty cell
 function M.cells(text, room)
   local cells = {}
-  for _, char in ipairs(vim.fn.split(M.clean(text), '\\zs')) do
+  for _, char in ipairs(vim.fn.split(words.clean(text), '\\zs')) do
     local width = vim.api.nvim_strwidth(char)
     if #cells + width > room then
       if room > 0 then
@@ -134,7 +70,7 @@ end
 ---@param block hotlens.Block
 function M.name(block)
   if block.kind == 'idle' then return 'idle' end
-  local label = M.clean(block.label)
+  local label = words.clean(block.label)
   if block.kind == 'merged' then return ('%d blocks, the largest %s'):format(block.count, label) end
   return block.count > 1 and ('%s ×%d'):format(label, block.count) or label
 end
@@ -149,22 +85,22 @@ function M.span(block, window, width)
 end
 
 local function group_of(block)
-  if block.kind == 'idle' then return M.GROUPS.idle end
-  if block.kind == 'wait' then return M.GROUPS.waiting end
-  return M.GROUPS[block.stage] or M.GROUPS.other
+  if block.kind == 'idle' then return colours.GROUPS.idle end
+  if block.kind == 'wait' then return colours.GROUPS.waiting end
+  return colours.GROUPS[block.stage] or colours.GROUPS.other
 end
 
 -- The cells of one block: its name and time, as much as fits.
 local function draw_block(row, block, first, last)
   local group, room = group_of(block), last - first + 1
-  local filler = block.kind == 'idle' and IDLE or group == M.GROUPS.waiting and WAIT or ' '
+  local filler = block.kind == 'idle' and IDLE or group == colours.GROUPS.waiting and WAIT or ' '
   for column = first, last do
     row.cells[column], row.groups[column] = filler, group
   end
   if block.kind == 'idle' then return end
   if filler == ' ' then row.cells[first] = EDGE end
   if room < 4 then return end
-  local text = M.name(block) .. '  ' .. M.time(block.duration)
+  local text = M.name(block) .. '  ' .. words.time(block.duration)
   if vim.api.nvim_strwidth(text) > room - 1 then text = M.name(block) end
   for offset, cell in ipairs(M.cells(text, room - 1)) do
     row.cells[first + offset] = cell
@@ -244,11 +180,11 @@ local function axis(window, width)
   end
   for tick = 0, count - 1 do
     local at = math.floor(tick * width / count)
-    put(at, '╷' .. M.time(time_axis.time_at(at, window, width)), 'HotlensDim')
+    put(at, '╷' .. words.time(time_axis.time_at(at, window, width)), 'HotlensDim')
   end
   if window.gap then
     -- The time that was left out stands in the middle of the gap, over the ticks.
-    local text = '⟨' .. M.time(window.gap[2] - window.gap[1]) .. '⟩'
+    local text = '⟨' .. words.time(window.gap[2] - window.gap[1]) .. '⟩'
     local middle = time_axis.position((window.gap[1] + window.gap[2]) / 2, window, width)
     put(math.max(0, math.floor(middle - vim.api.nvim_strwidth(text) / 2)), text, 'HotlensTitle')
   end
@@ -256,9 +192,9 @@ local function axis(window, width)
 end
 
 local function title(level, depth, step)
-  if depth == 0 then return ('step %s  %s'):format(step, M.time(level.block.duration)) end
-  local labels = vim.tbl_map(function(crumb) return M.clean(crumb.label) end, vim.tbl_filter(function(crumb) return #crumb.path > 0 end, level.crumbs))
-  return ('%s  %s'):format(table.concat(labels, ' › '), M.time(level.block.duration))
+  if depth == 0 then return ('step %s  %s'):format(step, words.time(level.block.duration)) end
+  local labels = vim.tbl_map(function(crumb) return words.clean(crumb.label) end, vim.tbl_filter(function(crumb) return #crumb.path > 0 end, level.crumbs))
+  return ('%s  %s'):format(table.concat(labels, ' › '), words.time(level.block.duration))
 end
 
 ---@class hotlens.Picture
@@ -291,12 +227,12 @@ function M.picture(shown)
     end
     if level.moreTracks > 0 then add(('%s%d more tracks, less busy than these'):format((' '):rep(NAME_WIDTH), level.moreTracks)) end
     if window.gap then
-      add(('%s%s without work of this block, drawn short'):format((' '):rep(NAME_WIDTH), M.time(window.gap[2] - window.gap[1])))
+      add(('%s%s without work of this block, drawn short'):format((' '):rep(NAME_WIDTH), words.time(window.gap[2] - window.gap[1])))
     end
     add('')
   end
   for _, line in ipairs(shown.foot) do
-    line = M.clean(line)
+    line = words.clean(line)
     add(line, { { 'HotlensDim', 0, #line } })
   end
   return { lines = lines, marks = marks, rows = rows }

@@ -2,12 +2,15 @@
 local M = {}
 
 local axis = require('hotlens.timeline_axis')
+local colours = require('hotlens.timeline_colours')
 local foot = require('hotlens.timeline_foot')
+local code = require('hotlens.timeline_line')
+local screen = require('hotlens.timeline_screen')
 local text = require('hotlens.timeline_text')
 local walk = require('hotlens.timeline_walk')
+local words = require('hotlens.timeline_words')
 local namespace = vim.api.nvim_create_namespace('hotlens.timeline')
 
-local NAME = 'hotlens://timeline'
 local MOST_WIDTH = 8192 -- of the protocol
 
 ---@class hotlens.TimelineState
@@ -197,36 +200,44 @@ function actions.unfold()
   open_path({})
 end
 
--- The line of the block, in the window that is not the timeline.
 function actions.line()
   local place = state.details and (state.details.places or {})[1]
   if not place then return say('No line is known for this block.') end
-  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    if vim.api.nvim_win_get_buf(win) ~= state.buffer and vim.bo[vim.api.nvim_win_get_buf(win)].buftype == '' then
-      vim.api.nvim_set_current_win(win)
-      vim.cmd.edit(vim.fn.fnameescape(place.file))
-      vim.api.nvim_win_set_cursor(win, { math.min(place.line + 1, vim.api.nvim_buf_line_count(0)), 0 })
-      return
+  code.show(place, state.buffer)
+end
+
+local function open_match(match, path, position)
+  open_path(vim.list_slice(path, 1, #path - 1), path[#path])
+  state.note = ('%d of %d: %s'):format(position, #state.matches, match.label)
+end
+
+-- What only another step has: where it is there is known to a search in that step.
+local function follow_to_step(match, position)
+  request('search', { query = match.label, step = match.step }, function(answer)
+    for _, there in ipairs(answer.matches) do
+      if there.kind == match.kind and there.label == match.label and there.path then
+        state.step = match.step
+        return open_match(match, there.path, position)
+      end
     end
-  end
-  vim.cmd('aboveleft split ' .. vim.fn.fnameescape(place.file))
-  vim.api.nvim_win_set_cursor(0, { math.min(place.line + 1, vim.api.nvim_buf_line_count(0)), 0 })
+    say(('%s: not a block of that step'):format(words.clean(match.label)))
+  end)
 end
 
 local function follow(position)
   local match = state.matches[position]
   state.match = position
-  if not match.path or #match.path == 0 then return say(('%s: not a block of this step'):format(text.clean(match.label))) end
-  open_path(vim.list_slice(match.path, 1, #match.path - 1), match.path[#match.path])
-  state.note = ('%d of %d: %s'):format(position, #state.matches, match.label)
+  if match.path and #match.path > 0 then return open_match(match, match.path, position) end
+  if match.step then return follow_to_step(match, position) end
+  say(('%s: not a block of this step'):format(words.clean(match.label)))
 end
 
 function actions.search()
-  vim.ui.input({ prompt = 'Search the step: ' }, function(query)
+  vim.ui.input({ prompt = 'Search all steps: ' }, function(query)
     if not query or query == '' or not state then return end
     request('search', { query = query, limit = 50 }, function(answer)
       state.matches = answer.matches
-      if #answer.matches == 0 then return say(('Nothing in this step is named %s.'):format(query)) end
+      if #answer.matches == 0 then return say(('Nothing in any step is named %s.'):format(query)) end
       follow(1)
     end)
   end)
@@ -241,41 +252,8 @@ function actions.next_match() next_match(1) end
 function actions.previous_match() next_match(-1) end
 function actions.close() vim.api.nvim_buf_delete(state.buffer, { force = true }) end
 
-local KEYS = {
-  open = { '<CR>' }, up = { '<BS>', '<Esc>' }, left = { 'h', '<Left>' }, right = { 'l', '<Right>' }, above = { 'k', '<Up>' }, below = { 'j', '<Down>' },
-  zoom_in = { '+', '=' }, zoom_out = { '-' }, fit = { 'f' }, next_step = { ']' }, previous_step = { '[' }, unfold = { 'u' }, search = { '/' },
-  next_match = { 'n' }, previous_match = { 'N' }, line = { 'gd' }, close = { 'q' },
-}
-
-local function make_buffer()
-  local buffer = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_buf_set_name(buffer, NAME)
-  vim.bo[buffer].bufhidden = 'wipe'
-  for action, keys in pairs(KEYS) do
-    for _, key in ipairs(keys) do
-      vim.keymap.set('n', key, function()
-        if state then actions[action]() end
-      end, { buffer = buffer, nowait = true, desc = 'Hotlens: ' .. action:gsub('_', ' ') })
-    end
-  end
-  vim.api.nvim_create_autocmd('BufWipeout', {
-    buffer = buffer,
-    callback = function() state = nil end,
-  })
-  vim.api.nvim_create_autocmd('VimResized', {
-    buffer = buffer,
-    callback = function()
-      if state then load() end
-    end,
-  })
-  return buffer
-end
-
-local function show_window(buffer)
-  vim.cmd('botright split')
-  local win = vim.api.nvim_get_current_win()
-  vim.api.nvim_win_set_buf(win, buffer)
-  vim.wo[win].wrap, vim.wo[win].number, vim.wo[win].relativenumber, vim.wo[win].signcolumn = false, false, false, 'no'
+local function run(action)
+  if state then actions[action]() end
 end
 
 local function read_overview()
@@ -294,13 +272,18 @@ function M.is_open() return state ~= nil and window() ~= -1 end
 ---@param client vim.lsp.Client
 ---@param block? { profile?: string, step?: integer, path: string[] }  the block to show
 function M.open(client, block)
-  text.define_groups()
+  colours.define_groups()
   if M.is_open() then
     vim.api.nvim_set_current_win(window())
   else
-    local buffer = make_buffer()
+    local buffer = screen.make(run, {
+      closed = function() state = nil end,
+      resized = function()
+        if state then load() end
+      end,
+    })
     state = { client = client, buffer = buffer, path = {}, levels = {}, matches = {}, match = 0, unfold = false, note = 'Reading the profile …' }
-    show_window(buffer)
+    screen.show(buffer)
     draw()
     state.note = nil
     if not block then return read_overview() end

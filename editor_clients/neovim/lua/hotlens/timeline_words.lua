@@ -1,0 +1,37 @@
+-- Numbers and names as the text view writes them. Pure.
+local M = {}
+
+local TIMES = { { 's', 1e9 }, { 'ms', 1e6 }, { 'µs', 1e3 } }
+local SIZES = { { 'TB', 1e12 }, { 'GB', 1e9 }, { 'MB', 1e6 }, { 'kB', 1e3 } }
+
+-- Three significant digits, the unit by size.
+local function scaled(number, units, smallest)
+  for _, unit in ipairs(units) do
+    local value = tonumber(('%.3g'):format(number / unit[2]))
+    if value >= 1 then
+      local decimals = value >= 100 and 0 or value >= 10 and 1 or 2
+      return ('%.' .. decimals .. 'f %s'):format(number / unit[2], unit[1])
+    end
+  end
+  return ('%d %s'):format(number, smallest)
+end
+
+---@param ns number
+function M.time(ns) return scaled(ns, TIMES, 'ns') end
+
+---@param bytes number
+function M.bytes(bytes) return scaled(bytes, SIZES, 'B') end
+
+--- A part of the step's time. The device may be busy for longer than the host takes: nobody believes 103 %.
+---@param share number
+function M.of_step(share)
+  return share > 1.005 and ('as long as %.2f steps'):format(share) or ('%.1f %% of the step'):format(100 * share)
+end
+
+--- Text without control characters, line ends or tabs.
+---@param text string
+function M.clean(text)
+  return vim.fn.strtrans((text:gsub('[%z%c]', ' ')))
+end
+
+return M
