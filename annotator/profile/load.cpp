@@ -203,6 +203,8 @@ void fill_memory(const Annotated& annotated, const std::vector<std::uint32_t>& p
                                                                    .step = annotated.steps.spans[profile.representative]}));
   profile.memory_peak = used.peak;
   profile.memory_start = used.start;
+  profile.at_peak = settle_peak(used, profile.optimizer_elsewhere, modules);
+  if (profile.at_peak.moment) profile.at_peak.moment->of_map = annotated.map_memory.has_value();
   for (std::size_t module = 0; module < modules.size(); ++module) {
     // A gradient that is kept from step to step is allocated in none, one that is freed with its step is there between none.
     modules[module].memory.gradients = std::max(modules[module].memory.gradients, used.modules[module].gradients);
@@ -250,6 +252,7 @@ void fill_modules(Annotated& annotated, std::optional<std::size_t> only, Profile
     modules[module].calls = tallies.modules[module].calls;
   }
   const std::vector<std::uint32_t> position = sort_modules(modules, first_calls(annotated.owners.calls, modules));
+  if (auto& moment = profile.at_peak.moment; moment && moment->module.valid()) moment->module = ModuleId{position[moment->module.index]};
   profile.modules = std::move(modules);
   profile.kernels = std::move(used.kernels);
   profile.kernel_times = std::move(used.step);

@@ -1,6 +1,7 @@
 #include "annotator/profile/memory.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "annotator/common/hash.h"
@@ -19,6 +20,7 @@ using timeline::Stage;
 using trace::MemoryEvents;
 
 constexpr std::int8_t kHost = 0;  // c10::DeviceType::CPU
+constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 
 class Ledger {
  public:
@@ -41,6 +43,7 @@ class Ledger {
     for (; window != windows.end(); ++window) hold_activations(*window);
     hold_gradients();
     settle_temporary();
+    settle_moment();
     return std::move(result_);
   }
 
@@ -53,7 +56,13 @@ class Ledger {
     std::int64_t address = 0, bytes = 0;
     Ns time{};
     Owner owner;
-    bool held = true;
+    Ns again_until{};                     // of what a recomputation allocates: when that ends
+    bool counts = false;                  // in the peak
+    std::size_t born = 0, gone = kNever;  // places in the order of events
+    Ns gone_at = Ns::max();
+    std::optional<Holding> held_for;  // once that is known
+
+    bool held() const { return gone == kNever; }
   };
   struct Level {
     std::int64_t base = 0, most = 0;
@@ -69,8 +78,12 @@ class Ledger {
     }
     std::erase_if(order, [&](std::uint32_t i) { return std::max(events_.device_type[i], kHost) != kind; });
     std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return events_.time[i]; });
+    const auto fullest = std::ranges::max_element(order, {}, [&](std::uint32_t i) { return events_.total_allocated[i]; });
+    if (fullest != order.end() && events_.total_allocated[*fullest] >= 0) peak_event_ = *fullest;
     return order;
   }
+
+  bool at_the_peaks_device(std::uint32_t event) const { return peak_event_ && events_.device[event] == events_.device[*peak_event_]; }
 
   // When the outermost forward calls of modules ran, by their end; also when backward ended.
   std::vector<Window> forward_windows() {
@@ -79,7 +92,10 @@ class Ledger {
     for (std::uint32_t node = 0; node < forest.size(); ++node) {
       if (forest.start[node] < input_.step.start || forest.start[node] >= input_.step.end) continue;
       const Owner& owner = input_.owners.of[node];
-      if (owner.stage == Stage::backward) backward_until_ = std::max(backward_until_.value_or(Ns::min()), forest.end[node]);
+      if (owner.stage == Stage::backward) {
+        backward_from_ = std::min(backward_from_.value_or(Ns::max()), forest.start[node]);
+        backward_until_ = std::max(backward_until_.value_or(Ns::min()), forest.end[node]);
+      }
       const bool call = forest.kind[node] == Kind::call || forest.kind[node] == Kind::frame;
       if (!call || owner.call == kNothing || owner.direction != Direction::forward) continue;
       if (input_.owners.calls.depth[owner.call] == 1) {
@@ -90,36 +106,55 @@ class Ledger {
     return windows;
   }
 
-  Owner owner_at(std::uint32_t event) {
+  std::uint32_t node_at(std::uint32_t event) {
     const auto thread = threads_.find(events_.thread[event].index);
-    const std::uint32_t node = thread == threads_.end() ? kNoNode : thread->second.at(events_.time[event]);
-    return node == kNoNode ? Owner{} : input_.owners.of[node];
+    return thread == threads_.end() ? kNoNode : thread->second.at(events_.time[event]);
+  }
+
+  // When the outermost recomputation around a node ends; 0 outside all.
+  Ns again_until(std::uint32_t node) const {
+    Ns end{};
+    for (; node != kNoNode && input_.owners.of[node].direction == Direction::recompute; node = input_.forest.parent[node]) {
+      end = input_.forest.end[node];
+    }
+    return end;
   }
 
   void count(std::uint32_t event) {
+    ++at_;
     const std::int64_t bytes = events_.bytes[event];
-    const Owner owner = owner_at(event);
+    const std::uint32_t node = node_at(event);
+    const Owner owner = node == kNoNode ? Owner{} : input_.owners.of[node];
     running_ += bytes;
     const std::int64_t total = events_.total_allocated[event];
-    if (total >= 0) {
-      if (!result_.start) result_.start = Bytes{std::max<std::int64_t>(total - bytes, 0)};
-      result_.peak = Bytes{std::max(total, result_.peak ? hotlens::count(*result_.peak) : 0)};
+    if (!result_.start && total >= 0 && at_the_peaks_device(event)) result_.start = Bytes{std::max<std::int64_t>(total - bytes, 0)};
+    if (event == peak_event_) {
+      peak_at_ = at_;
+      peak_owner_ = owner;
     }
     if (owner.direction == Direction::forward) raise(owner, running_ - bytes);
     const std::int64_t address = events_.address[event];
     if (address == trace::kNone) return;
-    release(address);
+    release(address, events_.time[event]);
     if (bytes <= 0) return;
     const std::uint32_t thread = events_.thread[event].index;
     std::vector<Block>& blocks = blocks_[thread];
     live_[address] = {thread, blocks.size()};
-    blocks.push_back({.address = address, .bytes = bytes, .time = events_.time[event], .owner = owner});
+    blocks.push_back({.address = address,
+                      .bytes = bytes,
+                      .time = events_.time[event],
+                      .owner = owner,
+                      .again_until = again_until(node),
+                      .counts = at_the_peaks_device(event),
+                      .born = at_});
   }
 
-  void release(std::int64_t address) {
+  void release(std::int64_t address, Ns when) {
     const auto found = live_.find(address);
     if (found == live_.end()) return;
-    blocks_[found->second.first][found->second.second].held = false;
+    Block& block = blocks_[found->second.first][found->second.second];
+    block.gone = at_;
+    block.gone_at = when;
     live_.erase(found);
   }
 
@@ -135,10 +170,11 @@ class Ledger {
 
   // Calls of one thread do not overlap, so each block is looked at once.
   void hold_activations(const Window& window) {
-    const std::vector<Block>& blocks = blocks_[window.thread];
+    std::vector<Block>& blocks = blocks_[window.thread];
     for (auto block = std::ranges::lower_bound(blocks, window.start, {}, &Block::time); block != blocks.end(); ++block) {
       if (block->time >= window.end) break;
-      if (!block->held || block->owner.direction != Direction::forward) continue;
+      if (!block->held() || block->owner.direction != Direction::forward) continue;
+      block->held_for = Holding::activations;
       for (const std::uint32_t module : modules_of(block->owner, stack_)) add(result_.modules[module].activations, block->bytes);
     }
   }
@@ -146,11 +182,10 @@ class Ledger {
   void hold_gradients() {
     for (auto& [thread, blocks] : blocks_) {
       for (Block& block : blocks) {
-        if (!block.held || block.owner.stage != Stage::backward) continue;
-        if (block.owner.direction == Direction::backward) {
-          for (const std::uint32_t module : modules_of(block.owner, stack_)) add(result_.modules[module].gradients, block.bytes);
-        }
-        release(block.address);
+        if (!block.held() || block.held_for || block.owner.stage != Stage::backward) continue;
+        block.held_for = Holding::gradients;
+        if (block.owner.direction != Direction::backward) continue;
+        for (const std::uint32_t module : modules_of(block.owner, stack_)) add(result_.modules[module].gradients, block.bytes);
       }
     }
     backward_until_ = std::nullopt;
@@ -165,6 +200,43 @@ class Ledger {
     }
   }
 
+  Holding holding_of(const Block& block) const {
+    const Owner& owner = block.owner;
+    if (block.held_for) return *block.held_for;
+    if (owner.direction == Direction::recompute) return block.gone_at > block.again_until ? Holding::activations : Holding::workspace;
+    const bool computes = owner.stage == Stage::forward || owner.stage == Stage::loss;
+    const bool waits_for_backward = backward_from_ && block.time < *backward_from_ && *backward_from_ < block.gone_at;
+    if (computes && waits_for_backward && !owner.works_for_module()) return Holding::activations;
+    if (owner.stage == Stage::optimizer && block.held()) return Holding::optimizer;
+    if (owner.stage == Stage::data || owner.stage == Stage::copy || owner.copies) return Holding::data;
+    return Holding::workspace;
+  }
+
+  void settle_moment() {
+    if (!peak_at_) return;
+    const timeline::Chains& calls = input_.owners.calls;
+    const auto module_of = [&](const Owner& owner) {
+      const std::uint32_t module = owner.works_for_module() ? calls.value[owner.call] : kNothing;
+      return module < result_.modules.size() ? module : kNothing;
+    };
+    MemoryMoment moment{.time = events_.time[*peak_event_] - input_.step.start,
+                        .stage = peak_owner_.stage,
+                        .module = module_of(peak_owner_),
+                        .counts_all = events_.device_type[*peak_event_] > kHost,
+                        .modules = std::vector<Holdings>(result_.modules.size())};
+    for (const auto& [thread, blocks] : blocks_) {
+      for (const Block& block : blocks) {
+        if (!block.counts || block.born > *peak_at_ || block.gone <= *peak_at_) continue;
+        const std::uint32_t module = module_of(block.owner);
+        Holdings& of = module == kNothing ? moment.stages[static_cast<std::size_t>(block.owner.stage)] : moment.modules[module];
+        Bytes& held = of[static_cast<std::size_t>(holding_of(block))];
+        held = held + Bytes{block.bytes};
+      }
+    }
+    result_.peak = Bytes{events_.total_allocated[*peak_event_]};
+    result_.moment = std::move(moment);
+  }
+
   const MemoryInput& input_;
   const MemoryEvents& events_;
   MemoryUse result_;
@@ -174,13 +246,18 @@ class Ledger {
   std::unordered_map<std::int64_t, std::pair<std::uint32_t, std::size_t>, NumberHash> live_;  // by address: thread id, and which block
   std::unordered_map<std::uint32_t, Level> levels_;                                           // by call
   std::int64_t running_ = 0;                                                                  // allocated less freed since the step began
-  std::optional<Ns> backward_until_;
+  std::optional<Ns> backward_from_, backward_until_;
+  std::size_t at_ = 0;  // how many events were counted
+  std::optional<std::uint32_t> peak_event_;
+  std::optional<std::size_t> peak_at_;
+  Owner peak_owner_;
 };
 
 }  // namespace
 
 MemoryUse memory_use(const MemoryInput& input) {
-  if (input.trace.memory.size() == 0) return {.peak = {}, .start = {}, .modules = std::vector<Memory>(input.module_parent.size())};
+  if (input.trace.memory.size() == 0)
+    return {.peak = {}, .start = {}, .modules = std::vector<Memory>(input.module_parent.size()), .moment = {}};
   return Ledger(input).run();
 }
 

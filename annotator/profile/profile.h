@@ -18,6 +18,7 @@
 
 #include "annotator/common/error.h"
 #include "annotator/common/units.h"
+#include "annotator/profile/held.h"
 #include "annotator/profile/kernel_name.h"
 #include "annotator/timeline/stage.h"
 
@@ -31,10 +32,8 @@ using timeline::Stage;
 
 std::string_view name(How how);
 
-struct ModuleTag;
 struct FileTag;
-using ModuleId = Id<ModuleTag>;  // into Profile::modules
-using FileId = Id<FileTag>;      // into Profile::files
+using FileId = Id<FileTag>;  // into Profile::files
 
 struct KernelTag;
 using KernelId = Id<KernelTag>;  // into Profile::kernels
@@ -65,12 +64,6 @@ struct Slice {
   Ns start{};  // from the start of the step
   Ns duration{};
   Direction direction = Direction::forward;
-};
-
-struct Memory {  // absent = not known
-  std::optional<Bytes> parameters, gradients, optimizer;
-  std::optional<Bytes> activations;  // allocated in its forward and still held when its forward ends
-  std::optional<Bytes> temporary;    // most held at once during its forward, above what was held when that began
 };
 
 // What ran on the device; on a run without device work, the operators that do their work themselves.
@@ -250,6 +243,7 @@ struct Profile {
   // Most memory held at once in the step and held when it began, as the allocator counts it: the representative step's, or the map step's
   // of a bundle; on the device where the recording has events of one. Absent in a recording without memory events.
   std::optional<Bytes> memory_peak, memory_start;
+  MemoryAtPeak at_peak;
   std::optional<Bytes> optimizer_elsewhere;  // state of optimizers that is of no single parameter, so of no module
   Verdict verdict;
   std::vector<Issue> warnings;
@@ -263,8 +257,15 @@ struct Profile {
   const Module& at(ModuleId module) const { return modules[module.index]; }
 };
 
+// What all modules and stages held at the peak: MemoryAtPeak::total without `before`.
+Holdings held_at_peak(const Profile& profile);
+// What a module and all below it held then.
+Bytes held_at_peak(const Profile& profile, ModuleId module);
+
 // The number a label shows: device busy where there is a device, else host time.
 Ns headline(const Times& times, bool has_device);
+// Of forward and backward together, by step.
+std::vector<Ns> headlines(const Module& module, bool has_device);
 
 // Reads a bundle folder or a trace file (.json, .json.gz). Blocks on I/O: call it off the main strand. With `step` (a Step::index) the
 // profile holds that step alone; ErrorCode::usage where there is none of that number. `rank`: of a bundle with several, the one to read;

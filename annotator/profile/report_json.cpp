@@ -223,6 +223,19 @@ class Writer {
     time("cpu_attributed_ns", profile_.cpu_attributed);
     size("memory_peak_bytes", profile_.memory_peak);
     size("memory_start_bytes", profile_.memory_start);
+    if (profile_.at_peak.moment) json_.object("memory_at_peak", [&] { at_peak(profile_.at_peak); });
+  }
+
+  void at_peak(const MemoryAtPeak& peak) {
+    json_.member("stage", name(peak.moment->stage));
+    if (peak.moment->module.valid()) json_.member("module", profile_.at(peak.moment->module).path);
+    size("total_bytes", peak.total);
+    size("outside_bytes", peak.outside);
+    size("before_bytes", peak.before);
+    const Holdings held = held_at_peak(profile_);
+    for (std::size_t what = 0; what < kHoldings; ++what) {
+      size(std::string(name(static_cast<Holding>(what))) + "_bytes", held[what]);
+    }
   }
 
   void causes(const Causes& causes) {

@@ -57,7 +57,7 @@ class Writer {
     for (const Step& step : profile_.steps) {
       if (step.outlier) outlier(step);
     }
-    if (profile_.memory_peak) memory();
+    if (profile_.at_peak.moment) memory();
   }
 
   // "rank 0 of 2 is shown; steps of 10.1 ms (rank 0) to 11.3 ms (rank 1), 12 % apart"
@@ -84,10 +84,23 @@ class Writer {
     line(text);
   }
 
+  // "memory at most 6.6 MB at once, in backward of layer2.0: activations 3.1 MB, weights 700 kB; 1.4 MB when the step began"
   void memory() {
-    if (!profile_.memory_peak) return;
-    std::string text = "memory at most " + readable(*profile_.memory_peak) + " at once";
-    if (profile_.memory_start) text += ", " + readable(*profile_.memory_start) + " when the step began";
+    const MemoryAtPeak& peak = profile_.at_peak;
+    std::string text = "memory at most " + readable(peak.total) + " at once, in " + std::string(name(peak.moment->stage));
+    if (const ModuleId module = peak.moment->module; module.valid() && !profile_.at(module).path.empty()) {
+      text += " of " + harmless(profile_.at(module).path);
+    }
+    const Holdings held = held_at_peak(profile_);
+    std::vector<std::pair<Bytes, std::string>> parts{{peak.before, "held before the step"}};
+    for (std::size_t what = 0; what < kHoldings; ++what) {
+      const auto holding = static_cast<Holding>(what);
+      parts.emplace_back(held[what], std::string(name(holding)) + (holding == Holding::optimizer ? " state" : ""));
+    }
+    std::erase_if(parts, [](const auto& part) { return part.first <= Bytes{}; });
+    std::ranges::stable_sort(parts, std::ranges::greater{}, &std::pair<Bytes, std::string>::first);
+    for (const auto& [size, what] : parts) text += (what == parts.front().second ? ": " : ", ") + what + " " + readable(size);
+    if (profile_.memory_start) text += "; " + readable(*profile_.memory_start + peak.outside) + " when the step began";
     line(text);
   }
 

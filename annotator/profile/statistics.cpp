@@ -30,7 +30,19 @@ Ns median_of(const Module& module) {
   return median(std::move(values));
 }
 
+// Median absolute deviation.
+Ns usual_distance(std::vector<Ns> values) {
+  const Ns middle = median(values);
+  for (Ns& value : values) value = std::chrono::abs(value - middle);
+  return median(std::move(values));
+}
+
 }  // namespace
+
+std::optional<Ns> noise_of_steps(const std::vector<Ns>& values) {
+  constexpr Ns kClock = std::chrono::microseconds(1);
+  return values.size() < 3 ? std::nullopt : std::optional(std::max(kClock, kUsualDistances * usual_distance(values)));
+}
 
 std::vector<Ns> walls(const std::vector<Step>& steps) {
   std::vector<Ns> times;
@@ -102,10 +114,7 @@ Ns Differences::module_excess(std::uint32_t module, std::size_t step) {
 }
 
 void mark_outliers(std::vector<Step>& steps) {
-  const Ns middle = median(walls(steps));
-  std::vector<Ns> distances;
-  for (const Step& step : steps) distances.push_back(std::chrono::abs(step.wall - middle));
-  const Ns usual = median(std::move(distances));
+  const Ns middle = median(walls(steps)), usual = usual_distance(walls(steps));
   for (Step& step : steps) {
     const Ns distance = std::chrono::abs(step.wall - middle);
     step.outlier = distance > usual * kUsualDistances && distance > middle / kNoticeableFraction;

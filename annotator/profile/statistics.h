@@ -20,6 +20,10 @@ Spread spread(std::vector<Ns> values);
 // The wall times of the steps, in their order.
 std::vector<Ns> walls(const std::vector<Step>& steps);
 
+// How far a step may lie from another by chance: three times the usual distance of a value from the median, which is what an outlier lies
+// beyond. At least a microsecond, the clock of traces up to torch 2.3; absent for fewer than three values.
+std::optional<Ns> noise_of_steps(const std::vector<Ns>& values);
+
 // Marks steps that took clearly longer or shorter than the others, and names the one nearest to the median.
 void mark_outliers(std::vector<Step>& steps);
 std::size_t representative(const std::vector<Step>& steps);

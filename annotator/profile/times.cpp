@@ -73,4 +73,12 @@ Ns headline(const Times& times, bool has_device) {
   return has_device ? times.device : times.cpu_total;
 }
 
+std::vector<Ns> headlines(const Module& module, bool has_device) {
+  std::vector<Ns> steps;
+  for (std::size_t step = 0; step < module.forward.size(); ++step) {
+    steps.push_back(headline(module.forward[step] + module.backward[step], has_device));
+  }
+  return steps;
+}
+
 }  // namespace hotlens::profile

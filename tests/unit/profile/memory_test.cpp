@@ -12,7 +12,8 @@ namespace {
 
 struct Event {
   std::int64_t time = 0, address = 0, bytes = 0, total = 0;
-  std::int8_t device = 0;
+  std::int8_t kind = 0;  // of device; 0: the host
+  std::int32_t number = 0;
 };
 
 // Net_0 runs Linear_0 (10 to 50) and ReLU_0 (60 to 90) and ends at 100; backward of Linear's product is at 120 to 150.
@@ -31,8 +32,8 @@ MemoryUse used(std::initializer_list<Event> events) {
     trace.memory.time.push_back(us(event.time));
     trace.memory.address.push_back(event.address);
     trace.memory.bytes.push_back(event.bytes);
-    trace.memory.device_type.push_back(event.device);
-    trace.memory.device.push_back(0);
+    trace.memory.device_type.push_back(event.kind);
+    trace.memory.device.push_back(event.number);
     trace.memory.total_allocated.push_back(event.total);
     trace.memory.total_reserved.push_back(0);
   }
@@ -44,7 +45,18 @@ MemoryUse used(std::initializer_list<Event> events) {
   return memory_use({.trace = trace, .forest = forest, .owners = owners, .module_parent = parents, .step = steps.spans.at(0)});
 }
 
-constexpr std::size_t kNet = 0, kLinear = 1, kRelu = 2;
+constexpr std::uint32_t kNet = 0, kLinear = 1, kRelu = 2;
+
+std::int64_t held(const MemoryUse& memory, std::size_t module, Holding what) {
+  return count(memory.moment->modules[module][static_cast<std::size_t>(what)]);
+}
+
+std::int64_t sum_of_moment(const MemoryUse& memory) {
+  Bytes all{};
+  for (const Holdings& each : memory.moment->modules) all = all + sum(each);
+  for (const Holdings& each : memory.moment->stages) all = all + sum(each);
+  return count(all);
+}
 
 }  // namespace
 
@@ -75,6 +87,74 @@ TEST_CASE("only the device's memory counts where there is a device's") {
   const MemoryUse memory = used({{20, 1, 100, 5000, 0}, {30, 2, 40, 1040, 1}});
   CHECK(memory.peak == Bytes{1040});
   CHECK(memory.modules[kLinear].activations == Bytes{40});
+}
+
+TEST_CASE("at the peak each byte that the step allocated is held for one thing, by the innermost module") {
+  // The forward keeps 100 and needs 40 meanwhile; 7 belong to no module.
+  const MemoryUse forward = used({{3, 9, 7, 1007}, {20, 1, 100, 1107}, {30, 2, 40, 1147}, {40, 2, -40, 1107}, {130, 1, -100, 1007}});
+  REQUIRE(forward.moment.has_value());
+  CHECK(forward.moment->time == us(30));
+  CHECK(forward.moment->module == kLinear);
+  CHECK(held(forward, kLinear, Holding::activations) == 100);
+  CHECK(held(forward, kLinear, Holding::workspace) == 40);
+  CHECK(held(forward, kNet, Holding::activations) == 0);
+  CHECK(sum_of_moment(forward) == 147);
+}
+
+TEST_CASE("a gradient is one at the peak, be it that the peak comes after backward") {
+  const MemoryUse late = used({{20, 1, 100, 1100}, {125, 7, 64, 1164}, {130, 8, 32, 1196}, {140, 8, -32, 1164}, {190, 9, 500, 1664}});
+  REQUIRE(late.moment.has_value());
+  CHECK(held(late, kLinear, Holding::gradients) == 64);
+  CHECK(held(late, kLinear, Holding::activations) == 100);
+  const MemoryUse inside = used({{20, 1, 100, 1100}, {125, 7, 64, 1164}, {130, 8, 32, 1196}, {140, 8, -32, 1164}});
+  CHECK(inside.moment->stage == Stage::backward);
+  CHECK(held(inside, kLinear, Holding::workspace) == 32);
+}
+
+TEST_CASE("of several devices the peak is that of the fullest one") {
+  const MemoryUse memory = used({{20, 1, 100, 5100, 1, 0}, {30, 2, 40, 9040, 1, 1}, {70, 3, 10, 9050, 1, 1}});
+  CHECK(memory.peak == Bytes{9050});
+  CHECK(memory.start == Bytes{9000});
+  CHECK(sum_of_moment(memory) == 50);
+}
+
+TEST_CASE("the whole peak adds up, whatever the allocator counts") {
+  std::vector<Module> modules(3);
+  modules[kLinear].parent = modules[kRelu].parent = ModuleId{kNet};
+  modules[kNet].memory = {.parameters = Bytes{30}, .gradients = Bytes{70}, .optimizer = Bytes{20}};
+  modules[kLinear].memory = {.parameters = Bytes{30}, .gradients = Bytes{70}, .optimizer = Bytes{20}};
+  modules[kRelu].memory = {.parameters = Bytes{30}};  // shares its weight with the other, which has it
+  const auto whole = [&](const MemoryUse& memory, std::optional<Bytes> elsewhere) {
+    std::vector<Module> given = modules;
+    const MemoryAtPeak peak = settle_peak(memory, elsewhere, given);
+    Holdings all{};
+    for (const Module& module : given) all = all + module.memory.at_peak;
+    for (const Holdings& stage : peak.stages) all = all + stage;
+    CHECK(sum(all) + peak.before == peak.total);
+    return std::pair(peak, all);
+  };
+  const auto part = [](const Holdings& of, Holding what) { return count(of[static_cast<std::size_t>(what)]); };
+  const std::initializer_list<Event> host = {{20, 1, 100, 100}, {125, 7, 64, 164}};
+  // The host's allocator began to count after the weights were made; 64 of the 70 bytes of gradients are made anew.
+  const auto [on_host, of_host] = whole(used(host), Bytes{5});
+  CHECK(on_host.outside == Bytes{30 + 6 + 20 + 5});
+  CHECK(on_host.total == Bytes{164 + 61});
+  CHECK(on_host.before == Bytes{0});
+  CHECK(part(of_host, Holding::weights) == 30);
+  CHECK(part(of_host, Holding::gradients) == 70);
+  // A device's counts all, so weights are part of what was there before.
+  const auto [on_device, of_device] = whole(used({{20, 1, 100, 1100, 1}}), std::nullopt);
+  CHECK(on_device.outside == Bytes{0});
+  CHECK(on_device.total == Bytes{1100});
+  CHECK(part(of_device, Holding::optimizer) == 20);
+  CHECK(on_device.before == Bytes{1000 - 30 - 70 - 20});
+  // Not all of the model can lie on a device that held so little.
+  const auto [small, of_small] = whole(used({{20, 1, 100, 140, 1}}), std::nullopt);
+  CHECK(small.before == Bytes{40});
+  CHECK(part(of_small, Holding::weights) == 0);
+  const auto [none, of_none] = whole(used({}), std::nullopt);
+  CHECK_FALSE(none.moment.has_value());
+  CHECK(none.total == Bytes{30 + 70 + 20});
 }
 
 TEST_CASE("what is not recorded stays absent") {

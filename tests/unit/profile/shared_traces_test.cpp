@@ -13,7 +13,7 @@ TEST_CASE("in every real trace buckets add up to the step and modules stay below
     WARN("HOTLENS_TRACES names no folder: real traces are not read");
     return;
   }
-  std::size_t read = 0;
+  std::size_t read = 0, with_memory = 0;
   std::pair<Ns, Ns> families{};  // device time of a known family, and all
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().filename().string().find(".json") == std::string::npos) continue;
@@ -47,6 +47,13 @@ TEST_CASE("in every real trace buckets add up to the step and modules stay below
       for (const Ns time : *causes) sum += time;
       CHECK(sum == wall);
     }
+    // What was held at the peak is the peak: a trace alone knows of nothing that its allocator did not count.
+    if (profile.memory_peak) {
+      CHECK(profile.at_peak.total == *profile.memory_peak);
+      CHECK(sum(held_at_peak(profile)) + profile.at_peak.before == profile.at_peak.total);
+      CHECK(count(profile.at_peak.before) >= 0);
+      ++with_memory;
+    }
     // A family for nearly all of the device time.
     Ns known{}, whole{};
     for (const KernelUse& use : profile.kernel_times) {
@@ -57,6 +64,7 @@ TEST_CASE("in every real trace buckets add up to the step and modules stay below
     families.first += known;
     families.second += whole;
   }
+  CHECK(with_memory > 0);
   CHECK(families.first.count() * 100 >= families.second.count() * 98);
   CHECK(read > 0);
 }
