@@ -12,10 +12,12 @@ namespace {
 
 using profile::Annotated;
 using profile::Direction;
+using profile::Holdings;
 using profile::Module;
 using profile::ModuleId;
 using profile::Profile;
 using profile::Stage;
+using profile::operator+;  // of Holdings
 using timeline::kNothing;
 using timeline::Owner;
 using timeline::StepAccount;
@@ -141,40 +143,22 @@ std::vector<ModuleId> children_of(const Profile& profile, ModuleId module) {
   return roots;
 }
 
-// What a module holds, at least what its children hold together: a child may outlive its parent's count.
-struct Held {
-  std::int64_t weights = 0, gradients = 0, optimizer = 0, activations = 0;
-
-  std::int64_t all() const { return weights + gradients + optimizer + activations; }
-};
-
-std::int64_t known(const std::optional<Bytes>& size) {
-  return size ? std::max<std::int64_t>(0, count(*size)) : 0;
-}
-
-std::vector<Held> held_by(const Profile& profile) {
-  std::vector<Held> held(profile.modules.size()), below(profile.modules.size());
+// What every module and all below it held at the peak.
+std::vector<Holdings> held_by(const Profile& profile) {
+  std::vector<Holdings> held(profile.modules.size());
   for (std::size_t at = profile.modules.size(); at-- > 0;) {
-    const profile::Memory& memory = profile.modules[at].memory;
-    Held& own = held[at];
-    own = {std::max(known(memory.parameters), below[at].weights), std::max(known(memory.gradients), below[at].gradients),
-           std::max(known(memory.optimizer), below[at].optimizer), std::max(known(memory.activations), below[at].activations)};
+    held[at] = held[at] + profile.modules[at].memory.at_peak;
     const ModuleId parent = profile.modules[at].parent;
-    if (!parent.valid()) continue;
-    Held& sums = below[parent.index];
-    sums.weights += own.weights;
-    sums.gradients += own.gradients;
-    sums.optimizer += own.optimizer;
-    sums.activations += own.activations;
+    if (parent.valid()) held[parent.index] = held[parent.index] + held[at];
   }
   return held;
 }
 
-std::vector<Part> parts_of(const Held& held) {
-  std::vector<Part> parts{
-      {"weights", held.weights}, {"gradients", held.gradients}, {"optimizer", held.optimizer}, {"activations", held.activations}};
-  std::erase_if(parts, [](const Part& part) { return part.value <= 0; });
-  return parts;
+void fill(BreakdownRow& row, const Holdings& held) {
+  row.value = count(profile::sum(held));
+  for (std::size_t what = 0; what < profile::kHoldings; ++what) {
+    if (count(held[what]) > 0) row.parts.push_back({profile::name(static_cast<profile::Holding>(what)), count(held[what])});
+  }
 }
 
 }  // namespace
@@ -241,29 +225,26 @@ std::vector<StepsRow> steps_beside(const Annotated& annotated, const Profile& pr
 }
 
 std::vector<BreakdownRow> memory_below(const Profile& profile, ModuleId module) {
-  const std::vector<Held> held = held_by(profile);
+  const std::vector<Holdings> held = held_by(profile);
   std::vector<BreakdownRow> rows;
-  std::int64_t sum = 0;
   for (const ModuleId child : children_of(profile, module)) {
-    BreakdownRow row = module_row(profile, child);
-    row.value = held[child.index].all();
-    row.parts = parts_of(held[child.index]);
-    sum += row.value;
-    rows.push_back(std::move(row));
+    rows.push_back(module_row(profile, child));
+    fill(rows.back(), held[child.index]);
   }
   if (module.valid()) {
-    const std::int64_t own = held[module.index].all() - sum;
-    rows.push_back({.kind = Kind::own, .label = "itself", .value = own});
-    sort_rows(rows);
-    return rows;
-  }
-  if (const std::int64_t elsewhere = known(profile.optimizer_elsewhere); elsewhere > 0) {
-    rows.push_back(
-        {.kind = Kind::unattributed, .label = "optimizer, of no single layer", .value = elsewhere, .parts = {{"optimizer", elsewhere}}});
-    sum += elsewhere;
-  }
-  if (profile.memory_peak) {
-    rows.push_back({.kind = Kind::unattributed, .label = "unattributed", .value = count(*profile.memory_peak) - sum});
+    rows.push_back({.kind = Kind::own, .label = "itself"});
+    fill(rows.back(), profile.at(module).memory.at_peak);
+  } else {
+    for (std::size_t stage = 0; stage < timeline::kStages; ++stage) {
+      const auto what = static_cast<Stage>(stage);
+      if (what == Stage::other) {
+        rows.push_back({.kind = Kind::unattributed, .label = "unattributed"});
+      } else {
+        rows.push_back({.kind = Kind::stage, .label = std::string(name(what)), .stage = what});
+      }
+      fill(rows.back(), profile.at_peak.stages[stage]);
+    }
+    rows.push_back({.kind = Kind::unattributed, .label = "held before the step", .value = count(profile.at_peak.before)});
   }
   sort_rows(rows);
   return rows;

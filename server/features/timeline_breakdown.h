@@ -2,7 +2,8 @@
 // they stand below.
 //
 // Time: every nanosecond of the step is in one row. On a run with a device it is the device's time (where streams overlap, the work that
-// began first counts) and a row for its idle time; else the main thread's. Memory: the allocator's peak; what no module holds is a row.
+// began first counts) and a row for its idle time; else the main thread's. Memory: what was held at the moment
+// when the step held most; what no module holds is in rows too.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 namespace hotlens::features {
 
 struct Part {
-  std::string_view what;  // forward, backward, recompute, optimizer, …; weights, gradients, optimizer, activations, workspace
+  std::string_view what;  // forward, backward, recompute, optimizer, …; weights, gradients, optimizer, activations, workspace, data
   std::int64_t value = 0;
 };
 

@@ -14,13 +14,12 @@
 #include <vector>
 
 #include "annotator/profile/blocks.h"
+#include "server/features/timeline_painter.h"
 
 namespace hotlens::features {
 
-constexpr std::uint32_t kMaxWidth = 8192;     // CSS pixels
-constexpr std::size_t kMaxTracks = 24;        // drawn for one level
-constexpr std::size_t kMaxRectangles = 3000;  // of one answer: about 150 kB as JSON
-constexpr double kWindowMargin = 0.05;        // of the extent: how far beyond it a window may reach
+constexpr std::size_t kMaxTracks = 24;  // drawn for one level
+constexpr double kWindowMargin = 0.05;  // of the extent: how far beyond it a window may reach
 
 struct Window {
   std::optional<Ns> from, to;  // after the start of the step; absent: the block's extent
@@ -28,16 +27,10 @@ struct Window {
   bool unfold = false;         // equal neighbours one by one
 };
 
-struct Rectangle {
-  Ns start{}, duration{};
-  std::uint32_t block = profile::kNoBlock;  // the longest one; kNoBlock for idle device time
-  std::uint32_t count = 1;                  // blocks that it stands for
-};
-
 struct LevelTrack {
   std::uint32_t track = 0;            // into Blocks::tracks
   Ns busy{};                          // covered in the window
-  std::vector<Rectangle> rectangles;  // by start
+  std::vector<Rectangle> rectangles;  // by start; of kNoBlock: idle device time
 };
 
 struct Level {

@@ -61,6 +61,55 @@ std::uint32_t distance(std::uint32_t a, std::uint32_t b) {
   return a > b ? a - b : b - a;
 }
 
+// What only other steps have, of a module or a stage: its time in each step, and the nearest step that has any.
+std::optional<Match> elsewhere(const std::vector<Ns>& by_step, std::uint32_t here) {
+  Match match;
+  for (std::uint32_t step = 0; step < by_step.size(); ++step) {
+    if (by_step[step] <= Ns{}) continue;
+    if (step == here) return std::nullopt;
+    if (!match.step || distance(step, here) < distance(*match.step, here)) match.step = step;
+    match.time += by_step[step];
+    ++match.steps;
+  }
+  match.count = match.steps;
+  return match.step ? std::optional(std::move(match)) : std::nullopt;
+}
+
+// By step; of a module that the device does nothing for, its host time.
+std::vector<Ns> times_of(const profile::Module& module, bool has_device) {
+  std::vector<Ns> times = profile::headlines(module, has_device);
+  if (std::ranges::all_of(times, [](Ns time) { return time == Ns{}; })) times = profile::headlines(module, false);
+  return times;
+}
+
+void find_parts_of_other_steps(const Blocks& blocks, const profile::Profile& profile, std::string_view query, std::vector<Match>& matches) {
+  const auto here = static_cast<std::uint32_t>(blocks.step);
+  const auto is_known = [&](Match::Kind kind, std::string_view label) {
+    return std::ranges::any_of(matches, [&](const Match& match) { return match.kind == kind && match.label == label; });
+  };
+  std::vector<Match> others;
+  for (const profile::StageTimes& stage : profile.stages) {
+    const std::string_view label = profile::name(stage.stage);
+    if (!holds(label, query) || is_known(Match::Kind::stage, label)) continue;
+    std::optional<Match> match = elsewhere(stage.wall, here);
+    if (!match) match = elsewhere(stage.device, here);
+    if (!match) continue;
+    match->label = label;
+    others.push_back(std::move(*match));
+  }
+  for (const profile::Module& module : profile.modules) {
+    if (!holds(module.path, query) && !holds(module.class_name, query)) continue;
+    std::optional<Match> match = elsewhere(times_of(module, profile.has_device()), here);
+    if (!match || is_known(Match::Kind::module, module.path)) continue;
+    match->kind = Match::Kind::module;
+    match->label = module.path.empty() ? module.class_name : module.path;
+    match->detail = module.class_name;
+    others.push_back(std::move(*match));
+  }
+  std::ranges::stable_sort(others, std::ranges::greater{}, &Match::time);
+  matches.insert(matches.end(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
+}
+
 // Tells each match in how many steps its name is, and adds those of names that this step lacks.
 void look_in_other_steps(const Blocks& blocks, const StepNames& names, std::string_view query, std::vector<Match>& matches) {
   const auto here = static_cast<std::uint32_t>(blocks.step);
@@ -124,6 +173,7 @@ Matches search(const Blocks& blocks, const profile::Profile& profile, const Step
     const bool a_first = a.kind <= Match::Kind::module, b_first = b.kind <= Match::Kind::module;
     return a_first != b_first ? a_first : a.time > b.time;
   });
+  find_parts_of_other_steps(blocks, profile, query, result.matches);
   look_in_other_steps(blocks, names, query, result.matches);
   result.total = result.matches.size();
   if (result.matches.size() > limit) result.matches.resize(limit);

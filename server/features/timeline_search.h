@@ -1,5 +1,5 @@
-// Search over the whole tree of a step: stages, modules, operators, kernels, and the files of the profile; and the operators and kernels
-// that only other steps have.
+// Search over the whole tree of a step: stages, modules, operators, kernels, and the files of the profile; and what of them only other
+// steps have.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Match {
   profile::FileId file;
   Ns time{};  // sum over all blocks of the name: device time of device work, else host time
   std::int64_t count = 0;
-  std::uint32_t steps = 0;            // that have an operator or kernel of this name; 0 where that is not counted
+  std::uint32_t steps = 0;            // that have it; 0 where that is not counted
   std::optional<std::uint32_t> step;  // of what this step lacks: the nearest one that has it; `block` is kNoBlock, sums are of all steps
 };
 

@@ -66,6 +66,12 @@ Answer summary(Library& library, const Reader& params) {
   return overview(library, **opened);
 }
 
+Answer whole(Library& library, const Reader& params) {
+  const auto opened = opened_for(library, params);
+  if (!opened) return std::unexpected(opened.error());
+  return recording(**opened, params);
+}
+
 const std::map<std::string, Handler, std::less<>>& handlers() {
   static const std::map<std::string, Handler, std::less<>> kTable{
       {"hotlens/timeline/profiles", list},        {"hotlens/timeline/overview", summary},
@@ -73,6 +79,7 @@ const std::map<std::string, Handler, std::less<>>& handlers() {
       {"hotlens/timeline/arrows", about<arrows>}, {"hotlens/timeline/range", about<range>},
       {"hotlens/timeline/search", about<search>}, {"hotlens/timeline/breakdown", about<breakdown>},
       {"hotlens/timeline/compare", compare},      {"hotlens/timeline/export", about<export_window>},
+      {"hotlens/timeline/recording", whole},
   };
   return kTable;
 }

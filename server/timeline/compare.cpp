@@ -1,8 +1,9 @@
 // `hotlens/timeline/compare`: two profiles, or two steps of one, aligned by module.
 #include <algorithm>
-#include <cstdlib>
+#include <chrono>
 
 #include "annotator/profile/diff.h"
+#include "annotator/profile/statistics.h"
 #include "server/timeline/requests.h"
 #include "server/timeline/rows.h"
 
@@ -15,7 +16,7 @@ using protocol::Answer;
 using protocol::Json;
 using protocol::Reader;
 
-constexpr std::int64_t kVisible = 200;  // a difference is shown as one from this part of the longer step on
+constexpr std::int64_t kVisible = 200;  // of two steps alone, a difference is shown as one from this part of the longer one on
 
 Json change_json(const profile::ModuleRow& row, const Profile& profile, ModuleId id) {
   const profile::Module& module = profile.at(id);
@@ -35,12 +36,21 @@ profile::Side side_of(const Library::Shared& opened) {
   return side;
 }
 
-profile::Outcome outcome(const features::StepsRow& row, Ns longer) {
+// The times that a row's spread over all steps is told by: its module's or its stage's, else the step's own.
+std::vector<Ns> times_by_step(const features::BreakdownRow& row, const Profile& profile) {
+  if (row.kind == features::BreakdownRow::Kind::stage) {
+    const auto stage = std::ranges::find(profile.stages, row.stage, &profile::StageTimes::stage);
+    if (stage != profile.stages.end()) return profile.has_device() ? stage->device : stage->wall;
+  }
+  return row.module.valid() ? profile::headlines(profile.at(row.module), profile.has_device()) : profile::walls(profile.steps);
+}
+
+profile::Outcome outcome(const features::StepsRow& row, Ns noise) {
   if (!row.before) return profile::Outcome::added;
   if (!row.after) return profile::Outcome::removed;
-  const std::int64_t difference = *row.after - *row.before;
-  if (std::abs(difference) < longer.count() / kVisible) return profile::Outcome::same;
-  return difference > 0 ? profile::Outcome::slower : profile::Outcome::faster;
+  const Ns difference{*row.after - *row.before};
+  if (std::chrono::abs(difference) <= noise) return profile::Outcome::same;
+  return difference > Ns{} ? profile::Outcome::slower : profile::Outcome::faster;
 }
 
 Json step_side(const Opened& opened, std::size_t step) {
@@ -68,7 +78,9 @@ Answer compare_steps(const Opened& before, std::size_t before_step, const Opened
     if (rows.size() >= kMostRows) break;
     Json json = row_json(row.row, profile);
     for (const char* key : {"value", "parts"}) json.erase(key);
-    json["change"] = profile::name(outcome(row, longer));
+    const auto noise = profile::noise_of_steps(times_by_step(row.row, profile));
+    json["change"] = profile::name(outcome(row, noise.value_or(longer / kVisible)));
+    if (noise) json["noise"] = noise->count();
     if (row.before) json["before"] = *row.before;
     if (row.after) json["after"] = *row.after;
     paths.put(json, row.row, profile);

@@ -112,7 +112,7 @@ Json uses_json(const std::vector<features::Use>& uses) {
 
 namespace {
 
-void put_memory(Json& details, const profile::Memory& memory) {
+void put_memory(Json& details, const profile::Memory& memory, Bytes at_peak) {
   Json json = Json::object();
   const auto put = [&](const char* key, const std::optional<Bytes>& size) {
     if (size) json[key] = count(*size);
@@ -122,15 +122,8 @@ void put_memory(Json& details, const profile::Memory& memory) {
   put("optimizer", memory.optimizer);
   put("activations", memory.activations);
   put("temporary", memory.temporary);
+  if (at_peak > Bytes{}) json["atPeak"] = count(at_peak);
   if (!json.empty()) details["memory"] = std::move(json);
-}
-
-std::vector<Ns> headlines(const profile::Module& module, bool has_device) {
-  std::vector<Ns> steps;
-  for (std::size_t step = 0; step < module.forward.size(); ++step) {
-    steps.push_back(profile::headline(module.forward[step] + module.backward[step], has_device));
-  }
-  return steps;
 }
 
 void put_module(Json& details, const Subject& subject, profile::ModuleId id) {
@@ -141,9 +134,9 @@ void put_module(Json& details, const Subject& subject, profile::ModuleId id) {
   if (subject.step < module.forward.size()) {
     details["forward"] = times_json(module.forward[subject.step]);
     details["backward"] = times_json(module.backward[subject.step]);
-    details["spread"] = spread_json(profile.has_device() ? "device busy" : "CPU total", headlines(module, profile.has_device()));
+    details["spread"] = spread_json(profile.has_device() ? "device busy" : "CPU total", profile::headlines(module, profile.has_device()));
   }
-  put_memory(details, module.memory);
+  put_memory(details, module.memory, profile::held_at_peak(profile, id));
   details["verdict"] = verdict_json(profile::judge(profile, std::span(&id, 1)), subject.blocks.get());
 }
 

@@ -4,6 +4,7 @@
 
 #include "annotator/profile/statistics.h"
 #include "server/features/timeline_level.h"
+#include "server/timeline/columns.h"
 #include "server/timeline/requests.h"
 
 namespace hotlens::timeline_requests {
@@ -17,21 +18,6 @@ using profile::kNoBlock;
 using profile::kStepBlock;
 using protocol::Answer;
 using protocol::Json;
-
-// A column of positions in a list of different texts.
-class Texts {
- public:
-  std::size_t at(std::string_view text) {
-    const auto [entry, fresh] = positions_.try_emplace(std::string(text), list_.size());
-    if (fresh) list_.push_back(text);
-    return entry->second;
-  }
-  Json take() { return std::move(list_); }
-
- private:
-  std::unordered_map<std::string, std::size_t> positions_;
-  Json list_ = Json::array();
-};
 
 // Labels of one level: thousands of blocks share a name, and a kernel's takes work to shorten.
 class Labels {
@@ -56,28 +42,24 @@ class Labels {
 
 Json columns(const Blocks& blocks, const LevelTrack& track) {
   Labels labels(blocks);
-  Texts kinds, stages;
-  Json start = Json::array(), duration = Json::array(), label = Json::array(), kind = Json::array(), stage = Json::array();
-  Json direction = Json::array(), count = Json::array(), segment = Json::array(), open = Json::array();
+  Columns columns;
   for (const Rectangle& rectangle : track.rectangles) {
     const bool idle = rectangle.block == kNoBlock;
     const bool merged = rectangle.count > 1;
     static const Block kIdle{.kind = Block::Kind::idle};
     const Block& block = idle ? kIdle : blocks.blocks[rectangle.block];
-    start.push_back(rectangle.start.count());
-    duration.push_back(rectangle.duration.count());
-    label.push_back(labels.at(rectangle.block));
-    kind.push_back(kinds.at(merged ? "merged" : profile::name(block.kind)));
-    stage.push_back(stages.at(profile::colour_of(block)));
-    direction.push_back(static_cast<int>(block.direction));
-    count.push_back(merged ? rectangle.count : block.members);
     const bool selectable = !merged && block.kind != Block::Kind::idle;
-    segment.push_back(selectable ? profile::segment_of(blocks, rectangle.block) : std::string());
-    open.push_back(selectable && blocks.opens(rectangle.block) ? 1 : 0);
+    columns.add({.start = rectangle.start,
+                 .duration = rectangle.duration,
+                 .label = labels.at(rectangle.block),
+                 .kind = merged ? "merged" : profile::name(block.kind),
+                 .stage = profile::colour_of(block),
+                 .direction = static_cast<int>(block.direction),
+                 .count = merged ? rectangle.count : block.members,
+                 .segment = selectable ? profile::segment_of(blocks, rectangle.block) : std::string(),
+                 .open = selectable && blocks.opens(rectangle.block)});
   }
-  return {{"start", std::move(start)}, {"duration", std::move(duration)},   {"label", std::move(label)}, {"kind", std::move(kind)},
-          {"stage", std::move(stage)}, {"direction", std::move(direction)}, {"count", std::move(count)}, {"segment", std::move(segment)},
-          {"open", std::move(open)},   {"labels", labels.take()},           {"kinds", kinds.take()},     {"stages", stages.take()}};
+  return columns.take(labels.take());
 }
 
 std::string_view kind_of(profile::BlockTrack::Kind kind) {

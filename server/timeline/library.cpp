@@ -50,6 +50,7 @@ Opened::Opened(std::string id, profile::Annotated annotated,
   annotated_ = std::make_shared<const profile::Annotated>(std::move(annotated));
   if (finish) profile_ = finish(profile_);
   names_ = std::async(std::launch::async, [annotated = annotated_] { return features::names_by_step(*annotated); });
+  recording_ = std::async(std::launch::deferred, [annotated = annotated_] { return features::recording_of(*annotated); });
 }
 
 std::shared_ptr<const profile::Blocks> Opened::blocks(std::size_t step) const {

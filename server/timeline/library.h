@@ -20,6 +20,7 @@
 
 #include "annotator/profile/blocks.h"
 #include "server/features/timeline_names.h"
+#include "server/features/timeline_recording.h"
 
 namespace hotlens::timeline_requests {
 
@@ -42,6 +43,7 @@ class Opened {
   const profile::Profile& profile() const { return *profile_; }
   const profile::Annotated& annotated() const { return *annotated_; }
   const features::StepNames& names() const { return names_.get(); }
+  const features::Recording& recording() const { return recording_.get(); }
   const std::filesystem::path& path() const { return annotated_->path; }
 
   // Built on the first call for each step, which takes a while for a large trace.
@@ -52,7 +54,8 @@ class Opened {
   std::string id_;
   std::shared_ptr<const profile::Annotated> annotated_;
   std::shared_ptr<const profile::Profile> profile_;
-  std::shared_future<features::StepNames> names_;  // found beside the first picture, which does not need them
+  std::shared_future<features::StepNames> names_;      // found beside the first picture, which does not need them
+  std::shared_future<features::Recording> recording_;  // made by the first who asks
   mutable std::mutex mutex_;
   mutable std::list<std::pair<std::size_t, std::shared_ptr<const profile::Blocks>>> blocks_;  // the last used first
 };

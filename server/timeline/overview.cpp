@@ -76,6 +76,23 @@ Json buckets_of(const Profile& profile) {
   return list;
 }
 
+// What was held at most, when that was, and what was held when the step began; what the allocator did not count is in both.
+void put_memory(Json& answer, const Profile& profile, const profile::Blocks* blocks) {
+  const profile::MemoryAtPeak& peak = profile.at_peak;
+  if (!peak.moment) return;
+  answer["memoryPeak"] = count(peak.total);
+  if (profile.memory_start) answer["memoryStart"] = hotlens::count(*profile.memory_start) + hotlens::count(peak.outside);
+  Json when{{"stage", name(peak.moment->stage)}};
+  if (!peak.moment->of_map) when["time"] = peak.moment->time.count();
+  if (peak.moment->module.valid()) {
+    const std::string& module = profile.at(peak.moment->module).path;
+    when["module"] = module;
+    const auto block = blocks ? features::first_of_module(*blocks, module) : std::nullopt;
+    if (block) when["path"] = profile::path_of(*blocks, *block);
+  }
+  answer["memoryPeakAt"] = std::move(when);
+}
+
 }  // namespace
 
 Json profile_json(const std::string& id, const Profile& profile) {
@@ -136,8 +153,7 @@ Answer overview(Library& library, const Opened& opened) {
               {"verdict", verdict_json(profile.verdict, blocks.get())},
               {"warnings", std::move(warnings)},
               {"compareWith", std::move(others)}};
-  if (profile.memory_peak) answer["memoryPeak"] = count(*profile.memory_peak);
-  if (profile.memory_start) answer["memoryStart"] = count(*profile.memory_start);
+  put_memory(answer, profile, blocks.get());
   const auto& devices = opened.annotated().trace.devices;
   const auto capacity = std::ranges::find_if(devices, [](const trace::Device& device) { return device.memory_bytes > 0; });
   if (capacity != devices.end()) answer["memoryCapacity"] = capacity->memory_bytes;

@@ -58,7 +58,7 @@ Answer search(const Subject& subject, const Reader& params) {
     if (match.step) json["step"] = *match.step;
     if (match.block != profile::kNoBlock) json["path"] = profile::path_of(*subject.blocks, match.block);
     if (match.file.valid()) json["file"] = profile.files[match.file.index].path.string();
-    if (match.kind == features::Match::Kind::module) {
+    if (match.kind == features::Match::Kind::module && match.block != profile::kNoBlock) {
       const ModuleId id = features::module_of(*subject.blocks, profile, match.block);
       if (id.valid()) put_place(json, profile, profile.at(id).attached);
     }

@@ -101,6 +101,9 @@ def measure(page: Page, process: int, asked: int, width: int, random_: random.Ra
 
     path: list[str] = []
     extent = page.ask("level", path=[], width=width)["extent"]
+    begin = time.perf_counter()
+    recorded = page.ask("recording", width=width)["extent"]
+    print(f"the whole recording {1000 * (time.perf_counter() - begin):.1f} ms, asked for the first time")
     for _ in range(asked):
         begin, end = random_window(random_, extent)
         window = {"from": begin, "to": end}
@@ -108,6 +111,8 @@ def measure(page: Page, process: int, asked: int, width: int, random_: random.Ra
         ask("details", path=path)
         ask("range", path=path, **window)
         ask("arrows", path=path, **(window if random_.random() < 0.5 else {}))
+        begin, end = random_window(random_, recorded)
+        ask("recording", width=width, **{"from": begin, "to": end})
         if random_.random() < 0.2:
             ask("search", query=random_.choice(WORDS), limit=50)
             ask("breakdown", metric=random_.choice(("time", "memory")))

@@ -13,7 +13,7 @@ export interface Cursor {
 
 export interface View {
   readonly profile?: string;
-  readonly step?: number;
+  readonly step?: number; // RECORDING: all steps on one axis
   readonly path: Path; // the deepest open level; every prefix is a level above it
   readonly cursor?: Cursor;
   readonly zooms: readonly (Span | undefined)[]; // per level from the top; undefined: its whole extent
@@ -28,6 +28,11 @@ export interface Chosen {
   readonly span: Span;
 }
 
+// In place of a step: the level above the steps.
+export const RECORDING = -1;
+
+export const isRecording = ({ step }: Pick<View, "step">): boolean => step === RECORDING;
+
 export const START: View = { path: [], zooms: [], unfold: false };
 
 const encodePath = (path: Path): string => path.map(encodeURIComponent).join("/");
@@ -36,7 +41,7 @@ const decodePath = (text: string): Path => (text === "" ? [] : text.split("/").m
 export function writeAddress(view: View, chosen?: Chosen): string {
   const parts = new URLSearchParams();
   if (view.profile !== undefined) parts.set("profile", view.profile);
-  if (view.step !== undefined) parts.set("step", String(view.step));
+  if (view.step !== undefined) parts.set("step", isRecording(view) ? "all" : String(view.step));
   if (view.path.length > 0) parts.set("path", encodePath(view.path));
   const last = view.zooms[view.path.length];
   if (last !== undefined) {
@@ -80,14 +85,15 @@ export function readChosen(text: string, { path }: View): Chosen | undefined {
 export function readAddress(text: string): View {
   try {
     const parts = new URLSearchParams(text.replace(/^#/, ""));
-    const path = decodePath(parts.get("path") ?? "");
+    const path = parts.get("step") === "all" ? [] : decodePath(parts.get("path") ?? "");
     const zooms: (Span | undefined)[] = [];
     for (const each of parts.getAll("zoom")) {
       const [depth, from, to] = each.split(",");
       if (Number(depth) >= 0 && Number(depth) < path.length) zooms[Number(depth)] = spanOf(from, to);
     }
     zooms[path.length] = spanOf(parts.get("from"), parts.get("to"));
-    const step = Number.parseInt(parts.get("step") ?? "", 10);
+    const whole = parts.get("step") === "all";
+    const step = whole ? RECORDING : Number.parseInt(parts.get("step") ?? "", 10);
     const profile = parts.get("profile");
     const before = parts.get("before");
     const beforeStep = before === null ? Number.parseInt(parts.get("beforeStep") ?? "", 10) : NaN;
@@ -97,7 +103,7 @@ export function readAddress(text: string): View {
       zooms: Array.from(zooms),
       unfold: parts.get("unfold") === "1",
       ...(profile === null ? {} : { profile }),
-      ...(step >= 0 ? { step } : {}),
+      ...(step >= 0 || whole ? { step } : {}),
       ...(cursor === undefined ? {} : { cursor }),
       ...(before === null ? {} : { before }),
       ...(beforeStep >= 0 && beforeStep !== step ? { beforeStep } : {}),

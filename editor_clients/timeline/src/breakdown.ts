@@ -1,15 +1,17 @@
 // Time and memory over the same tree of modules, as two icicles: the rows of one module, and below each its own rows. A click drills down in
 // both; the line of a row is one click further.
+import { isRecording } from "./address";
 import type { Commands } from "./commands";
 import { button, element } from "./dom";
 import { bytes, percent, spoken, time } from "./format";
-import type { Breakdown, BreakdownRow, Metric } from "./messages";
+import type { Breakdown, BreakdownRow, Metric, PeakMoment } from "./messages";
 import { blend, parseColour, stageColour, textOn, type Colours } from "./palette";
 import { pointsAt } from "./point";
 import { breakdownKey, type State } from "./state";
 import type { Store } from "./store";
 
 const NARROW = 0.004; // of the bar: narrower rows are drawn together as the rest
+const MOST_PATH = 28; // characters of a module's path: its end tells it from its like
 const LABELLED = 0.035; // of the bar: narrower rows carry no text
 
 export interface Slice {
@@ -43,9 +45,11 @@ const text = (metric: Metric, value: number): string => (metric === "time" ? tim
 export const mainPart = (row: BreakdownRow): string =>
   row.parts.length === 0 ? row.kind : row.parts.reduce((best, each) => (each.value > best.value ? each : best)).what;
 
+const partName = (metric: Metric, what: string): string => (metric === "memory" && what === "optimizer" ? "optimizer state" : spoken(what));
+
 function tipOf(row: BreakdownRow, metric: Metric, total: number): string {
   const share = total > 0 ? `, ${percent(row.value / total)} of the whole` : "";
-  const parts = row.parts.filter(({ value }) => value > 0).map((part) => `${spoken(part.what)} ${text(metric, part.value)}`);
+  const parts = row.parts.filter(({ value }) => value > 0).map((part) => `${partName(metric, part.what)} ${text(metric, part.value)}`);
   const place = row.file === undefined ? [] : [`${row.file}:${(row.line ?? 0) + 1}`];
   return [`${row.label}${row.class === undefined ? "" : ` (${row.class})`}: ${text(metric, row.value)}${share}`, ...parts, ...place].join("\n");
 }
@@ -86,17 +90,36 @@ function bars(top: Breakdown, look: Look, state: State, store: Store, commands: 
   return [draw(upper), draw(lower)];
 }
 
-const timeTitle = ({ rows }: Breakdown): string => (rows.some(({ kind }) => kind === "module") ? "Time by module" : "Time by stage");
+// Beside the whole recording it is of the usual step.
+function timeTitle({ rows }: Breakdown, { view, overview }: State): string {
+  const of = isRecording(view) ? ` in step ${overview?.steps[overview.representative]?.index ?? ""}` : "";
+  return (rows.some(({ kind }) => kind === "module") ? "Time by module" : "Time by stage") + of;
+}
 
-function title(metric: Metric, breakdown: Breakdown, state: State): string {
-  const { total } = breakdown;
-  if (metric === "time") return `${timeTitle(breakdown)} — ${time(total)}`;
+// "in backward of layer2.0.conv1", a step's own time beside it where that is known.
+export function peakWords({ stage, module, time: at }: PeakMoment): string {
+  const name = module !== undefined && module.length > MOST_PATH ? `…${module.slice(-MOST_PATH)}` : module;
+  const where = name === undefined || name === "" ? "" : ` of ${name}`;
+  return `in ${spoken(stage)}${where}${at === undefined ? "" : `, ${time(at)} after the step began`}`;
+}
+
+function memoryTitle({ total }: Breakdown, state: State): string {
   const { memoryPeak: peak, memoryCapacity: capacity } = state.overview ?? {};
-  const room = capacity === undefined ? "" : ` of ${bytes(capacity)}`;
-  if (state.drill.length > 0 || peak === undefined) return `Memory — ${bytes(total)}${room}`;
-  // What modules hold they need not hold at the same moment.
-  if (total > peak) return `Memory by module — ${bytes(total)}, at most ${bytes(peak)}${room} at once`;
-  return `Memory at the peak — ${bytes(peak)}${room}`;
+  if (peak === undefined) return `Memory between steps — ${bytes(total)}`;
+  const opened = state.drill.at(-1);
+  return opened === undefined ? `Memory at the peak — ${bytes(total)}${capacity === undefined ? "" : ` of ${bytes(capacity)}`}` : `${opened.label}'s memory at the peak — ${bytes(total)}`;
+}
+
+const title = (metric: Metric, breakdown: Breakdown, state: State): string =>
+  metric === "time" ? `${timeTitle(breakdown, state)} — ${time(breakdown.total)}` : memoryTitle(breakdown, state);
+
+// When the peak is: it leads to the module that ran then.
+function peakMoment(metric: Metric, state: State, store: Store): HTMLElement[] {
+  const at = state.overview?.memoryPeakAt;
+  if (metric !== "memory" || at === undefined) return [];
+  const { path } = at;
+  const text = peakWords(at);
+  return [path === undefined ? element("span", { class: "dim", text }) : button(text, `${at.module ?? ""}\nshow what ran when most memory was held`, () => store.dispatch({ type: "go", path }))];
 }
 
 function crumbs(state: State, store: Store): HTMLElement[] {
@@ -117,11 +140,11 @@ function chart(metric: Metric, state: State, store: Store, commands: Commands, c
   const failure = state.failures[`breakdown ${key}`];
   const known = breakdown !== undefined && breakdown.rows.length > 0;
   const total = breakdown?.total ?? 0;
-  const heading = element("h2", {}, known ? title(metric, breakdown, state) : metric === "time" ? "Time by module" : "Memory", ...crumbs(state, store));
+  const heading = element("h2", {}, known ? title(metric, breakdown, state) : metric === "time" ? "Time by module" : "Memory", ...(known ? peakMoment(metric, state, store) : []), ...crumbs(state, store));
   if (failure !== undefined) return element("section", {}, heading, element("p", { class: "dim", text: failure }));
   if (breakdown === undefined) return element("section", {}, heading, element("div", { class: "skeleton" }));
   if (!known) {
-    const missing = metric === "memory" ? "This profile holds no memory by module. Record it with hotlens run." : "This profile has no modules.";
+    const missing = metric === "memory" ? "This profile tells nothing of memory. Record it with hotlens run." : "This profile has no modules.";
     return element("section", {}, heading, element("p", { class: "dim", text: missing }));
   }
   return element("section", {}, heading, ...bars(breakdown, { metric, total, colours }, state, store, commands));

@@ -1,4 +1,6 @@
 // What each command does: on the state, or by asking the server once (a line to show, a window to save).
+import { isRecording } from "./address";
+import { createFollow } from "./follow";
 import { exact, time } from "./format";
 import type { Command } from "./keys";
 import type { Details, Match, Place, Span } from "./messages";
@@ -124,6 +126,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
   }
 
   function choose(depth: number, [from, to]: Span): void {
+    if (isRecording(store.get().view)) return note("A range of time is of one step: open one first.");
     const extent = levelAt(store.get(), depth)?.extent;
     if (extent === undefined) return;
     const span: Span = [Math.max(extent[0], from), Math.min(extent[1], to)];
@@ -145,8 +148,10 @@ export function createCommands(store: Store, transport: Transport, environment: 
   }
 
   function openBlock(depth: number, seen: Seen, enter = false): void {
-    const { path } = store.get().view;
-    if (seen.open && seen.segment !== "") store.dispatch({ type: "open", path: [...path.slice(0, depth), seen.segment], enter });
+    const { view } = store.get();
+    const { path } = view;
+    if (isRecording(view) && seen.segment !== "") store.dispatch({ type: "show step", step: Number(seen.segment) });
+    else if (seen.open && seen.segment !== "") store.dispatch({ type: "open", path: [...path.slice(0, depth), seen.segment], enter });
     else if (seen.kind === "merged") zoomToBlock(depth, seen);
     else revealSelected();
   }
@@ -158,7 +163,8 @@ export function createCommands(store: Store, transport: Transport, environment: 
     else if (state.search.open) store.dispatch({ type: "search", open: false });
     else if (state.range !== undefined) store.dispatch({ type: "range", depth: state.range.depth });
     else if (path.length > 0) store.dispatch({ type: "close", depth: path.length - 1 });
-    else note("This is the whole step: there is no level above it.");
+    else if (isRecording(state.view)) note("This is the whole recording: there is no level above it.");
+    else store.dispatch({ type: "show recording" });
   }
 
   function fit(): void {
@@ -185,37 +191,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
     else reveal(place);
   }
 
-  // What only another step has: where it is there is known to a search in that step.
-  function followToStep({ kind, label }: Match, step: number, position: number): void {
-    const { profile } = store.get().view;
-    transport
-      .request("hotlens/timeline/search", { step, query: label, ...(profile === undefined ? {} : { profile }) })
-      .then(({ matches }) => {
-        const there = matches.find((each) => each.kind === kind && each.label === label);
-        if (there?.path === undefined) return note(`${label} is not below a block of that step.`);
-        store.dispatch({ type: "go", path: there.path, step });
-        store.dispatch({ type: "match", at: position });
-      })
-      .catch((error: Error) => note(error.message));
-  }
-
-  function follow(match: Match, position: number): void {
-    const { step } = store.get().search.answer ?? {};
-    if (match.path !== undefined) store.dispatch({ type: "go", path: match.path, ...(step === undefined ? {} : { step }) });
-    else if (match.step !== undefined) followToStep(match, match.step, position);
-    else if (match.file !== undefined) reveal({ file: match.file, line: match.line ?? 0 });
-    store.dispatch({ type: "match", at: position }); // another step has begun with none
-  }
-
-  function nextMatch(by: 1 | -1): void {
-    const { answer, at } = store.get().search;
-    const count = answer?.matches.length ?? 0;
-    if (answer === undefined || count === 0) return note("Nothing was searched for yet: press / first.");
-    const next = at < 0 ? (by > 0 ? 0 : count - 1) : (at + by + count) % count;
-    const match = answer.matches[next]!;
-    follow(match, next);
-    note(`${next + 1} of ${answer.total}: ${match.label}`);
-  }
+  const { follow, nextMatch } = createFollow(store, transport, { note, reveal });
 
   function nextStep(by: 1 | -1): void {
     const { view, overview } = store.get();
@@ -227,6 +203,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
   function compareSteps(): void {
     const { view, overview } = store.get();
     if (overview === undefined || overview.steps.length < 2) return note("This profile has one step: there is none to compare it with.");
+    if (isRecording(view)) return note("Two steps are compared from one of them: open it first.");
     if (view.beforeStep !== undefined) return store.dispatch({ type: "compare" });
     const walls = overview.steps.map(({ wall }) => wall);
     const usual = overview.representative;
@@ -240,6 +217,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
     const depth = depthOf(state);
     const level = levelAt(state, depth);
     if (level === undefined || profile === undefined || step === undefined) return;
+    if (isRecording(state.view)) return note("A window is saved from one step: open one first.");
     const [from, to] = viewOf(level, state.view.zooms[depth]).map(Math.round) as [number, number];
     transport
       .request("hotlens/timeline/export", { profile, step, from, to })
@@ -285,6 +263,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
     sum: chooseSeen,
     fit,
     search: environment.focusSearch,
+    recording: () => store.dispatch({ type: "show recording" }),
     "next match": () => nextMatch(1),
     "previous match": () => nextMatch(-1),
     "next step": () => nextStep(1),

@@ -1,8 +1,9 @@
 // The panel beside the levels: what the selected block is, where its time goes, why, and in which lines.
+import { isRecording } from "./address";
 import type { Commands } from "./commands";
 import { shortName } from "./columns";
 import { button, element } from "./dom";
-import { bytes, exact, ofStep, spoken, time } from "./format";
+import { bytes, exact, ofStep, percent, spoken, time } from "./format";
 import type { Details, Evidence, Kernel, Place, Times, Verdict } from "./messages";
 import { blockWords, levelFor, underCursor, type Seen } from "./shown";
 import { selectedPath, samePath, type State } from "./state";
@@ -29,6 +30,15 @@ function timesRows(prefix: string, times: Times | undefined): Row[] {
   ];
 }
 
+const MEMORY_ROWS = [
+  ["parameters", "parameters", ""],
+  ["gradients", "gradients", ", the most of any moment"],
+  ["optimizer", "optimizer state", ""],
+  ["activations", "activations", ", what its forward leaves behind"],
+  ["temporary", "temporary", ", the most that its forward held at once"],
+  ["atPeak", "at the step's peak", ", of all kinds, when the step held most"],
+] as const;
+
 // Forward and backward apart where both exist; else the block's own times.
 function rowsOf(details: Details): Row[] {
   const apart = details.forward !== undefined && details.backward !== undefined;
@@ -44,9 +54,9 @@ function rowsOf(details: Details): Row[] {
           ["median of them", time(fold.median), exact(fold.median)] as const,
         ]),
     ...(spread === undefined || spread.steps < 2 ? [] : [[`${spread.of}, ${spread.steps} steps`, `${time(spread.p10)} to ${time(spread.p90)}`, "10th and 90th percentile over the measured steps"] as const]),
-    ...(["parameters", "gradients", "optimizer", "activations", "temporary"] as const).flatMap((what): Row[] => {
+    ...MEMORY_ROWS.flatMap(([what, words, tip]): Row[] => {
       const size = memory?.[what];
-      return size === undefined || size === 0 ? [] : [[what === "optimizer" ? "optimizer state" : what, bytes(size), `${size} bytes`]];
+      return size === undefined || size === 0 ? [] : [[words, bytes(size), `${size} bytes${tip}`]];
     }),
     ...(details.shapes === undefined || details.shapes === "" ? [] : [["shapes", details.shapes, details.shapes] as const]),
   ];
@@ -173,6 +183,9 @@ function seenPart(seen: Seen): HTMLElement[] {
   const advice: Readonly<Record<string, string>> = {
     idle: "No work of this step runs here.",
     wait: "The host waits for the device here.",
+    gap: "No step holds this time.",
+    step: "Enter or a double click opens it.",
+    stage: "Enter or a double click opens its step.",
     merged: "These blocks share a pixel. Zoom in (z) to see each of them.",
   };
   return [
@@ -188,11 +201,28 @@ export function seenUnderCursor(state: State, width: number): Seen | undefined {
   return cursor === undefined || level === undefined ? undefined : underCursor(level, cursor);
 }
 
+// How the time of the recording divides: its steps, and what no step holds.
+function recordingPart({ overview, levels }: State): HTMLElement[] {
+  const level = levels[0]?.whole?.level;
+  if (overview === undefined || level === undefined) return [element("h2", { text: "Recording" }), element("div", { class: "skeleton" })];
+  const whole = level.extent[1] - level.extent[0];
+  const inSteps = overview.steps.reduce((sum, { wall }) => sum + wall, 0);
+  const row = (name: string, ns: number): Row => [name, `${time(ns)} (${percent(ns / whole)})`, exact(ns)];
+  const outside = Math.max(0, whole - inSteps);
+  return [
+    element("h2", { text: "Recording" }),
+    ...title(overview.steps.length === 1 ? "1 step" : `${overview.steps.length} steps`, undefined, `${time(whole)} from the first event to the last`),
+    table([row("in steps", inSteps), row("outside of them", outside)]),
+    element("p", { text: "Enter or a double click on a block opens its step." }),
+  ];
+}
+
 export function renderDetails(state: State, store: Store, commands: Commands, width: number): HTMLElement[] {
   const { details, failures } = state;
   const path = selectedPath(state.view);
   const seen = seenUnderCursor(state, width);
   const top = element("h2", { text: state.view.cursor === undefined ? "Step" : "Selected" });
+  if (isRecording(state.view)) return seen === undefined ? recordingPart(state) : [top, ...seenPart(seen)];
   if (state.view.cursor !== undefined && path === undefined) return seen === undefined ? [top] : [top, ...seenPart(seen)];
   if (failures["details"] !== undefined) return [top, element("p", { class: "error", text: failures["details"] })];
   if (details === undefined || !samePath(details.path, path ?? [])) return [top, element("div", { class: "skeleton" })];

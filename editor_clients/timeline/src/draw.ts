@@ -99,7 +99,7 @@ function drawLabel(pen: Pen, blocks: BlockColumns, rect: Rect, top: number, colo
   if (rect.width < LABEL_FROM) return;
   const kind = kindOf(blocks, rect.index);
   const stage = stageOf(blocks, rect.index);
-  if (kind === "idle" || stage === "idle") return;
+  if (kind === "idle" || (stage === "idle" && kind !== "gap")) return;
   const padding = rect.width < WIDE_FROM ? TEXT_PADDING / 2 : TEXT_PADDING;
   const text = labelThatFits(wordings(blocks, rect.index), rect.width - 2 * padding, pen.measure);
   if (text === "") return;

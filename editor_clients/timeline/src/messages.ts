@@ -38,6 +38,14 @@ export interface StepSummary {
   readonly differences: readonly { readonly what: string; readonly excess: number }[];
 }
 
+// What ran when most memory was held.
+export interface PeakMoment {
+  readonly stage: string;
+  readonly module?: string;
+  readonly path?: Path; // of that module
+  readonly time?: number; // absent where it was seen in a step of its own
+}
+
 export interface Overview {
   readonly profile: {
     readonly id: string;
@@ -60,6 +68,7 @@ export interface Overview {
   readonly buckets: readonly { readonly bucket: string; readonly wall: number; readonly device: number }[];
   readonly verdict?: Verdict;
   readonly memoryPeak?: number;
+  readonly memoryPeakAt?: PeakMoment;
   readonly memoryStart?: number;
   readonly memoryCapacity?: number;
   readonly warnings: readonly string[];
@@ -124,6 +133,14 @@ export interface Level {
   readonly moreTracks: number;
 }
 
+// All steps on one axis, in ns after its start. A block's segment is the position of the step that it leads to.
+export interface Recording {
+  readonly profile: string;
+  readonly extent: Span;
+  readonly window: Span;
+  readonly tracks: readonly Track[];
+}
+
 export interface Times {
   readonly cpuTotal?: number;
   readonly cpuSelf?: number;
@@ -170,6 +187,7 @@ export interface Memory {
   readonly optimizer?: number;
   readonly activations?: number;
   readonly temporary?: number;
+  readonly atPeak?: number; // of all kinds, when the step held most
 }
 
 export interface Details extends Block {

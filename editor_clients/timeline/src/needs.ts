@@ -1,9 +1,9 @@
 // What the page has to ask for, as a function of its state: a request per slot, gone from the list once its answer is in the state.
-import type { View } from "./address";
-import type { Breakdown, Level, Metric, Path, Span } from "./messages";
+import { isRecording, RECORDING, type View } from "./address";
+import type { Breakdown, Level, Metric, Path, Recording, Span } from "./messages";
 import type { Method, Params, Result } from "./requests";
 import { finePixels, scaleOf } from "./scale";
-import { breakdownKey, isComparing, moduleKey, samePath, selectedPath, type Action, type LoadedLevel, type State } from "./state";
+import { breakdownKey, isComparing, moduleKey, samePath, selectedPath, stepOf, type Action, type LoadedLevel, type State } from "./state";
 
 export interface Need<M extends Method = Method> {
   readonly slot: string; // one request at a time and slot
@@ -58,24 +58,42 @@ function about({ profile, step }: View): { profile?: string; step?: number } {
   return { ...(profile === undefined ? {} : { profile }), ...(step === undefined ? {} : { step }) };
 }
 
+// The level above the steps: its blocks lead to steps instead of levels.
+const levelOfRecording = (recording: Recording): Level => ({
+  ...recording,
+  step: RECORDING,
+  path: [],
+  crumbs: [{ label: "recording", path: [] }],
+  block: { label: "recording", kind: "recording", stage: "other", direction: 0, path: [], start: 0, duration: recording.extent[1], count: 1 },
+  moreTracks: 0,
+});
+
+// What shows a level: of a step, or the one above the steps.
+function levelNeed(view: View, depth: number, window: { readonly from?: number; readonly to?: number; readonly width: number }, whole: boolean): Need {
+  const { profile, path, unfold } = view;
+  const done = (level: Level): Action => ({ type: "level", depth, whole, loaded: { level, width: window.width, unfold } });
+  const of = { slot: `level ${depth}`, depth, told: true };
+  if (isRecording(view)) {
+    const params = { ...(profile === undefined ? {} : { profile }), ...window };
+    return need({ ...of, method: "hotlens/timeline/recording", params, done: (recording) => done(levelOfRecording(recording)) });
+  }
+  const params = { ...about(view), path: path.slice(0, depth), ...(unfold ? { unfold } : {}), ...window };
+  return need({ ...of, method: "hotlens/timeline/level", params, done });
+}
+
 function levelNeeds(state: State, width: number): Need[] {
-  const { path, zooms, unfold } = state.view;
+  const { path, zooms } = state.view;
   const needs: Need[] = [];
   for (let depth = 0; depth <= path.length; depth++) {
     const { whole, part, gap } = state.levels[depth] ?? {};
-    const params = { ...about(state.view), path: path.slice(0, depth), ...(unfold ? { unfold } : {}) };
-    const [slot, told] = [`level ${depth}`, true];
     const zoom = zooms[depth];
     const pixels = whole === undefined ? width : Math.min(MOST_WIDTH, finePixels(scaleOf(zoom ?? whole.level.extent, 0, width, gap)));
     if (whole === undefined || (zoom === undefined && !isFine(whole, whole.level.extent, pixels))) {
-      const done = (level: Level): Action => ({ type: "level", depth, whole: true, loaded: { level, width: pixels, unfold } });
-      needs.push(need({ slot, depth, told, method: "hotlens/timeline/level", params: { ...params, width: pixels }, done }));
+      needs.push(levelNeed(state.view, depth, { width: pixels }, true));
       continue;
     }
     if (zoom === undefined || isFine(whole, zoom, pixels) || isFine(part, zoom, pixels)) continue;
-    const window = windowFor(zoom, whole.level.extent, pixels);
-    const done = (level: Level): Action => ({ type: "level", depth, whole: false, loaded: { level, width: window.width, unfold } });
-    needs.push(need({ slot, depth, told, method: "hotlens/timeline/level", params: { ...params, ...window }, done }));
+    needs.push(levelNeed(state.view, depth, windowFor(zoom, whole.level.extent, pixels), false));
   }
   return needs;
 }
@@ -83,7 +101,7 @@ function levelNeeds(state: State, width: number): Need[] {
 function selectionNeeds(state: State): Need[] {
   const { profile, step } = state.view;
   const path = selectedPath(state.view) ?? [];
-  if (profile === undefined || step === undefined || state.levels.length === 0) return [];
+  if (profile === undefined || step === undefined || isRecording(state.view) || state.levels.length === 0) return [];
   const needs: Need[] = [];
   if (state.details === undefined || !samePath(state.details.path, path)) {
     const done = (details: Result<"hotlens/timeline/details">): Action => ({ type: "details", details: { ...details, path } });
@@ -122,7 +140,7 @@ function arrowNeeds(state: State, about: { readonly profile: string; readonly st
 }
 
 function pointedNeeds({ pointed, view: { profile, step } }: State): Need[] {
-  if (pointed?.path === undefined || pointed.details !== undefined || profile === undefined || step === undefined) return [];
+  if (pointed?.path === undefined || pointed.details !== undefined || profile === undefined || step === undefined || step === RECORDING) return [];
   const done = (details: Result<"hotlens/timeline/details">): Action => ({ type: "pointed", details });
   return [need({ slot: "pointed", method: "hotlens/timeline/details", params: { profile, step, path: pointed.path }, done })];
 }
@@ -136,7 +154,8 @@ function rangeNeeds({ range, view: { profile, step, path } }: State): Need[] {
 }
 
 function searchNeeds(state: State): Need[] {
-  const { profile, step } = state.view;
+  const { profile } = state.view;
+  const step = stepOf(state);
   const { query, answer } = state.search;
   if (query === "" || answer?.query === query || profile === undefined || step === undefined) return [];
   const done = (matches: Result<"hotlens/timeline/search">): Action => ({ type: "matches", query, step, matches });
@@ -150,7 +169,8 @@ export const openRows = (breakdown: Breakdown): readonly string[] =>
   breakdown.rows.slice(0, PARTS_SHOWN).flatMap((row) => (row.children > 0 && row.module !== undefined ? [row.module] : []));
 
 function breakdownNeeds(state: State): Need[] {
-  const { profile, step } = state.view;
+  const { profile } = state.view;
+  const step = stepOf(state);
   if (profile === undefined || step === undefined || state.levels.length === 0) return [];
   const module = state.drill.at(-1)?.module;
   return METRICS.flatMap((metric) => {
@@ -166,7 +186,8 @@ function breakdownNeeds(state: State): Need[] {
 }
 
 function comparisonNeeds(state: State): Need[] {
-  const { before, beforeStep, profile, step } = state.view;
+  const { before, beforeStep, profile } = state.view;
+  const step = stepOf(state);
   if (!isComparing(state.view) || profile === undefined || step === undefined) return [];
   const sides = beforeStep === undefined ? { before: before!, after: profile } : { before: profile, after: profile, beforeStep, afterStep: step };
   return [undefined, ...state.expanded]

@@ -1,8 +1,8 @@
 // The one function that changes the page's state. Pure.
-import { START, type Cursor, type View } from "./address";
+import { isRecording, RECORDING, START, type Cursor, type View } from "./address";
 import type { Overview, Path, Profiles } from "./messages";
 import { gapOf } from "./scale";
-import { isPrefix, samePath, type Action, type State } from "./state";
+import { isPrefix, samePath, stepOf, type Action, type State } from "./state";
 
 // Only the keys of a step are kept when another step or profile is shown.
 const forgetStep = (state: State): State => {
@@ -12,10 +12,20 @@ const forgetStep = (state: State): State => {
 
 // Another step beside the one that it is compared with; not beside itself.
 function showStep(state: State, step: number): State {
-  const { beforeStep, ...view } = state.view;
+  const { beforeStep, ...whole } = state.view;
+  const { cursor: _cursor, ...recording } = whole;
+  const view = isRecording(whole) ? recording : whole; // its cursor stands on steps
   const kept = beforeStep === undefined || beforeStep === step ? {} : { beforeStep };
   const comparisons = beforeStep === undefined ? state.comparisons : {};
   return { ...forgetStep(state), comparisons, view: { ...view, ...kept, step, zooms: [] } };
+}
+
+// From a step: that step is under the cursor.
+function showRecording(state: State): State {
+  const { step, path: _path, cursor: _cursor, beforeStep: _beforeStep, ...view } = state.view;
+  if (step === RECORDING) return state;
+  const cursor = step === undefined ? {} : { cursor: { depth: 0, segment: String(step) } };
+  return { ...forgetStep(state), comparisons: {}, view: { ...view, ...cursor, step: RECORDING, path: [], zooms: [] } };
 }
 
 const forgetProfile = (state: State): State => {
@@ -53,7 +63,7 @@ function goTo(state: State, path: Path): State {
 
 function goAnywhere(state: State, action: Action & { type: "go" }): State {
   const profile = action.profile ?? state.view.profile;
-  const step = action.step ?? state.view.step;
+  const step = action.step ?? stepOf(state);
   if (profile === state.view.profile && step === state.view.step) return goTo(state, action.path);
   if (profile === state.view.profile && step !== undefined) return goTo(showStep({ ...state, view: { ...state.view, path: [] } }, step), action.path);
   const kept = forgetProfile(state);
@@ -171,6 +181,8 @@ export function reduce(state: State, action: Action): State {
       return { ...forgetProfile(state), view: { ...START, profile: action.profile, unfold: state.view.unfold } };
     case "show step":
       return showStep(state, action.step);
+    case "show recording":
+      return showRecording(state);
     case "open":
       return withPath(state, action.path, action.enter === true ? undefined : cursorAt(action.path));
     case "close":

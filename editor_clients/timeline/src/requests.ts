@@ -12,6 +12,7 @@ import type {
   Path,
   Profiles,
   RangeSums,
+  Recording,
 } from "./messages";
 
 interface Where {
@@ -26,6 +27,10 @@ export interface Requests {
   "hotlens/timeline/level": {
     params: Where & { readonly path: Path; readonly from?: number; readonly to?: number; readonly width: number; readonly unfold?: boolean };
     result: Level;
+  };
+  "hotlens/timeline/recording": {
+    params: { readonly profile?: string; readonly from?: number; readonly to?: number; readonly width: number };
+    result: Recording;
   };
   "hotlens/timeline/details": { params: Where & { readonly path: Path }; result: Details };
   "hotlens/timeline/arrows": { params: Where & { readonly path: Path; readonly from?: number; readonly to?: number }; result: Arrows };

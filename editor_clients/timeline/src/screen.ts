@@ -1,4 +1,5 @@
 // The parts of the screen, and which of them a change of the state concerns.
+import { isRecording } from "./address";
 import { renderBreakdown } from "./breakdown";
 import { shortName } from "./columns";
 import { createCommands, type Commands } from "./commands";
@@ -113,7 +114,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   );
   function renderCrumbs(state: State): void {
     const labels = state.view.path.map((segment, depth) => state.levels[depth + 1]?.whole?.level.crumbs.at(-1)?.label ?? segment);
-    const names = [`step ${state.overview?.steps[state.view.step ?? 0]?.index ?? ""}`, ...labels];
+    const names = [isRecording(state.view) ? "recording" : `step ${state.overview?.steps[state.view.step ?? 0]?.index ?? ""}`, ...labels];
     crumbs.replaceChildren(
       ...names.map((name, depth) => button(shortName(name), `${name}\nclose the levels below this one`, () => depth < state.view.path.length && store.dispatch({ type: "close", depth }))),
     );
@@ -141,7 +142,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
       const words = spokenSelection(state, width);
       if (spokenLine.textContent !== words) spokenLine.textContent = words;
     }
-    if (changed("overview", "breakdowns", "drill", "comparisons", "expanded", "failures") || viewChanged("before") || viewChanged("beforeStep")) {
+    if (changed("overview", "breakdowns", "drill", "comparisons", "expanded", "failures") || viewChanged("step") || viewChanged("before") || viewChanged("beforeStep")) {
       breakdown.replaceChildren(...(!isComparing(state.view) ? renderBreakdown(state, store, commands, levels.colours()) : renderCompare(state, store)));
     }
     if (changed("search")) search.render(state);

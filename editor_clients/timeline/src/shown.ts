@@ -1,5 +1,5 @@
 // What of the state is on the canvas: for each open level the data to draw, its title and the part of its time that is seen.
-import type { Cursor } from "./address";
+import { RECORDING, type Cursor } from "./address";
 import { counted, kindOf, labelOf, shortName, stageOf } from "./columns";
 import { firstSeen, type ShownLevel } from "./layout";
 import type { Block, Level, Span } from "./messages";
@@ -15,7 +15,7 @@ export function levelFor(data: LevelData | undefined, zoom: Span | undefined, wi
 }
 
 function titleOf(level: Level | undefined, depth: number, step: number): string {
-  if (depth === 0) return `step ${step}`;
+  if (depth === 0) return step === RECORDING ? "recording" : `step ${step}`;
   const labels = (level?.crumbs ?? []).filter(({ path }) => path.length > 0).map(({ label }) => label);
   return labels.length > 0 ? labels.map(shortName).join(" › ") : "…";
 }

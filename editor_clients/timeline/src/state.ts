@@ -1,5 +1,5 @@
 // The one state of the page and the actions that change it (reduce.ts). What has to be asked from the server follows from it (needs.ts).
-import type { Chosen, Cursor, View } from "./address";
+import { isRecording, type Chosen, type Cursor, type View } from "./address";
 import type {
   Arrows,
   Breakdown,
@@ -118,6 +118,7 @@ export type Action =
   | { readonly type: "note"; readonly note: string }
   | { readonly type: "show profile"; readonly profile: string }
   | { readonly type: "show step"; readonly step: number }
+  | { readonly type: "show recording" }
   | { readonly type: "open"; readonly path: Path; readonly enter?: boolean } // enter: the cursor goes into the level
   | { readonly type: "close"; readonly depth: number }
   | { readonly type: "move"; readonly cursor: Cursor }
@@ -132,6 +133,9 @@ export type Action =
   | { readonly type: "help"; readonly open: boolean };
 
 export const isComparing = ({ before, beforeStep }: View): boolean => before !== undefined || beforeStep !== undefined;
+
+// The step that everything but the levels is about: beside the whole recording the usual one.
+export const stepOf = ({ view, overview }: Pick<State, "view" | "overview">): number | undefined => (isRecording(view) ? overview?.representative : view.step);
 
 export const isPrefix = (short: Path, long: Path): boolean =>
   short.length <= long.length && short.every((segment, index) => segment === long[index]);

@@ -90,7 +90,7 @@ export function renderSteps(state: State, store: Store): HTMLElement[] {
   const median = element("span", { class: "median", style: { bottom: share(overview.median, top) } });
   const bars = overview.steps.map((step, position) => bar(step, position, state, top, store));
   return [
-    element("span", { class: "dim", text: overview.steps.length === 1 ? "step" : "steps" }),
+    button(overview.steps.length === 1 ? "step" : "steps", "the whole recording: all steps on one axis (o)", () => store.dispatch({ type: "show recording" }), "link all"),
     element("div", { class: "bars", attributes: { role: "group", "aria-label": "steps" } }, ...bars, ...(overview.steps.length > 1 ? [median] : [])),
     words(overview, store),
   ];

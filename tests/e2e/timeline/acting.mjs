@@ -61,9 +61,14 @@ export async function keys(world) {
   assert.ok(!(await page.locator(".help").isVisible()));
   await timeline.press("Escape");
   await eventually("Escape closes nothing", async () => (await timeline.crumbs()).length === 1);
+  const step = (await timeline.addressAtRest()).step;
+  await timeline.press("Backspace");
+  await eventually("above the step is no recording", async () => (await timeline.crumbs())[0] === "recording");
+  await timeline.settled();
   await timeline.press("Backspace");
   assert.match(await timeline.said(), /no level above/);
-  const step = (await timeline.state()).step;
+  await timeline.press("Enter");
+  await eventually("the recording does not lead back to the step", async () => (await timeline.addressAtRest()).step === step);
   const { steps } = await timeline.ask("overview", {});
   if (steps.length > 1) {
     await timeline.press(Number(step) > 0 ? "[" : "]");

@@ -73,8 +73,11 @@ async function asksExample(world, name, words) {
   const folder = await recordExample(world, name, words);
   await ask(world, "latest", name, { folder });
   const { timeline, page } = await open(world, "latest", { folder });
-  const { rows } = await timeline.ask("breakdown", { metric: "memory" });
   const visitor = new Visitor(timeline);
+  const { rows } = await timeline.ask("breakdown", { metric: "memory" });
+  const { memoryPeak, memoryPeakAt } = await timeline.ask("overview", {});
+  assert.equal(rows.reduce((sum, { value }) => sum + value, 0), memoryPeak, "the rows are not the peak");
+  await visitor.reads("when most memory is held", ".breakdown section:nth-child(2) h2", `in ${memoryPeakAt.stage}`);
   const model = largest(rows, ({ value }) => value);
   await visitor.act(() => page.locator(".breakdown section").nth(1).locator("button.slice", { hasText: model.label }).first().click());
   for (const what of ["weights", "gradients", "optimizer", "activations"]) assert.ok(model.parts.some((part) => part.what === what && part.value > 0), `${what} of ${model.label} are not known`);

@@ -40,6 +40,7 @@ export async function messages(world) {
   const answers = {
     Profiles: [await timeline.ask("profiles", {})],
     Overview: [await timeline.ask("overview", {})],
+    Recording: [await timeline.ask("recording", { width: 300 })],
     Level: [level, await timeline.ask("level", { path: widestPath, width: 50, unfold: true })],
     Details: await Promise.all([[], widestPath, found].map((each) => timeline.ask("details", { path: each }))),
     Arrows: [await timeline.ask("arrows", { path: found })],

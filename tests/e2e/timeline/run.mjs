@@ -8,6 +8,7 @@ import * as results from "./results.mjs";
 import { launch } from "./page.mjs";
 import * as questions from "./questions.mjs";
 import * as surroundings from "./surroundings.mjs";
+import * as whole from "./whole.mjs";
 
 const [hotlens, traces, shots, ...names] = process.argv.slice(2);
 if (shots) fs.mkdirSync(shots, { recursive: true });
@@ -15,7 +16,7 @@ if (shots) fs.mkdirSync(shots, { recursive: true });
 const browser = await launch();
 let passed = 0;
 let failed = 0;
-for (const [name, play] of Object.entries({ ...acting, ...surroundings, ...inputs, ...questions, ...results })) {
+for (const [name, play] of Object.entries({ ...acting, ...surroundings, ...inputs, ...questions, ...results, ...whole })) {
   if (names.length > 0 && !names.includes(name)) continue;
   const begun = Date.now();
   const opened = []; // what is to be closed, last first

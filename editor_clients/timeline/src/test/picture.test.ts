@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layoutSlices, mainPart } from "../breakdown";
+import { layoutSlices, mainPart, peakWords } from "../breakdown";
 import { sorted } from "../compare";
 import { pictureAsSvg } from "../export_picture";
 import { layoutPicture } from "../layout";
@@ -65,4 +65,11 @@ test("one extreme step does not flatten the others", () => {
   const overview = { steps, median: 11 } as unknown as Parameters<typeof stripTop>[0];
   assert.ok(stripTop(overview) < 50);
   assert.ok(stripTop({ ...overview, steps: [] }) > 0);
+});
+
+test("the moment of the peak is told by what ran, and by its time where that is the shown step's", () => {
+  assert.equal(peakWords({ stage: "zero_grad" }), "in zero grad");
+  assert.equal(peakWords({ stage: "backward", module: "layer3.0.conv2" }), "in backward of layer3.0.conv2");
+  assert.equal(peakWords({ stage: "forward", module: "", time: 1_500_000 }), "in forward, 1.50 ms after the step began");
+  assert.equal(peakWords({ stage: "forward", module: `${"a.".repeat(50)}conv` }), `in forward of …${"a.".repeat(12)}conv`);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readAddress, readChosen, START, writeAddress, type View } from "../address";
+import { readAddress, readChosen, RECORDING, START, writeAddress, type View } from "../address";
 import { isFine, needs, windowFor } from "../needs";
 import type { Overview, Place, Span } from "../messages";
 import { linesOf } from "../point";
@@ -317,4 +317,22 @@ test("a chosen range is added up once, kept while zooming, and gone with what it
   const ends: Action[] = [{ type: "range", depth: 0 }, { type: "open", path: ["forward"] }, { type: "move", cursor: { depth: 0, segment: "forward" } }, { type: "show step", step: 2 }, { type: "unfold" }];
   for (const end of ends) assert.equal(play(known, end).range, undefined, end.type);
   assert.equal(play(opened(), { type: "sums", sums }).range, undefined);
+});
+
+test("the recording is a level above the steps: it is asked for as one, and its blocks lead to steps", () => {
+  const step = play(opened(), loaded(0, []), { type: "open", path: ["forward"] });
+  const whole = play(step, { type: "show recording" });
+  assert.deepEqual([whole.view.step, whole.view.path, whole.view.cursor], [RECORDING, [], { depth: 0, segment: "1" }]);
+  const [asked, ...others] = needs(whole, 500).filter(({ slot }) => slot.startsWith("level"));
+  assert.deepEqual([asked?.method, asked?.params, others], ["hotlens/timeline/recording", { profile: "p", width: 500 }, []]);
+  const recording = { profile: "p", extent: [0, 90] as Span, window: [0, 90] as Span, tracks: [trackOf("steps", [{ start: 0, duration: 10, label: "step 0", segment: "0", open: true }])] };
+  const shown = reduce(whole, asked!.done(recording as never));
+  assert.deepEqual(shown.levels[0]?.whole?.level.extent, [0, 90]);
+  // What is of a step is asked of the usual one, the selection of none; a search match leads into its step.
+  assert.deepEqual(needs(shown, 500).map(({ method }) => method).filter((method) => /details|arrows/.test(method)), []);
+  assert.ok(needs(shown, 500).some(({ method, params }) => method === "hotlens/timeline/breakdown" && (params as { step?: number }).step === 1));
+  assert.equal(play(shown, { type: "go", path: ["forward"] }).view.step, 1);
+  const opened0 = play(shown, { type: "show step", step: 0 });
+  assert.deepEqual([opened0.view.step, opened0.view.cursor, opened0.levels], [0, undefined, []]);
+  assert.deepEqual({ ...readAddress(writeAddress(shown.view)), zooms: [] }, shown.view);
 });

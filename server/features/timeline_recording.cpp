@@ -1,0 +1,179 @@
+#include "server/features/timeline_recording.h"
+
+#include <algorithm>
+#include <map>
+
+namespace hotlens::features {
+namespace {
+
+using profile::Annotated;
+using timeline::Forest;
+using timeline::kNoNode;
+using timeline::kNothing;
+using timeline::Piece;
+using timeline::Stage;
+using timeline::StepSpan;
+using timeline::Work;
+using Kind = Portion::Kind;
+
+class Builder {
+ public:
+  explicit Builder(const Annotated& annotated) : annotated_(annotated), steps_(annotated.steps.spans) { find_extent(); }
+
+  Recording take() && {
+    result_.length = to_ - from_;
+    result_.tracks.push_back({.kind = RecordingTrack::Kind::steps, .id = "steps", .name = "steps"});
+    add_steps(result_.tracks.back());
+    if (annotated_.steps.main != kNoNode) {
+      result_.tracks.push_back({.kind = RecordingTrack::Kind::host, .id = "main", .name = "CPU main"});
+      add_host(result_.tracks.back());
+    }
+    add_devices();
+    return std::move(result_);
+  }
+
+ private:
+  void find_extent() {
+    from_ = steps_.empty() ? Ns{} : steps_.front().start;
+    to_ = steps_.empty() ? Ns{} : steps_.back().end;
+    const auto hold = [&](Ns start, Ns end) {
+      from_ = std::min(from_, start);
+      to_ = std::max(to_, end);
+    };
+    if (annotated_.steps.main != kNoNode) {
+      const Forest& forest = annotated_.forest;
+      const Forest::Thread& main = forest.threads[annotated_.steps.main];
+      for (std::uint32_t node = main.begin; node < main.end; node = after_descendants(forest, node, main.end)) {
+        hold(forest.start[node], forest.end[node]);
+      }
+    }
+    for (const Work& work : annotated_.account.work) hold(work.start, work.end);
+  }
+
+  // The step in which a moment lies; kNothing outside all.
+  std::uint32_t step_at(Ns when) const {
+    const auto next = std::ranges::upper_bound(steps_, when, {}, &StepSpan::start);
+    if (next == steps_.begin() || std::prev(next)->end <= when) return kNothing;
+    return static_cast<std::uint32_t>(std::prev(next) - steps_.begin());
+  }
+
+  std::uint32_t number_of(const Portion& part) {
+    const auto [known, fresh] = numbers_.try_emplace(part, static_cast<std::uint32_t>(result_.parts.size()));
+    if (fresh) result_.parts.push_back(part);
+    return known->second;
+  }
+
+  // Neighbours of one part that touch are one stretch.
+  void add(RecordingTrack& track, const Portion& part, Ns start, Ns end) {
+    if (end <= start) return;
+    const std::uint32_t number = number_of(part);
+    std::vector<Stretch>& all = track.stretches;
+    if (!all.empty() && all.back().part == number && all.back().end == start - from_) {
+      all.back().end = end - from_;
+    } else {
+      all.push_back({start - from_, end - from_, number});
+    }
+  }
+
+  void add_steps(RecordingTrack& track) {
+    Ns reached = from_;
+    for (std::uint32_t step = 0; step < steps_.size(); ++step) {
+      add(track, {.kind = step == 0 ? Kind::before : Kind::between}, reached, steps_[step].start);
+      add(track, {.kind = Kind::step, .step = step}, steps_[step].start, steps_[step].end);
+      reached = steps_[step].end;
+    }
+    add(track, {.kind = Kind::after}, reached, to_);
+  }
+
+  void add_host(RecordingTrack& track) {
+    Ns reached = from_;
+    for (std::uint32_t step = 0; step < steps_.size(); ++step) {
+      add_outside(track, reached, steps_[step].start);
+      for (const Piece& piece : annotated_.account.steps[step].wall) {
+        const bool waits = piece.bucket == profile::Bucket::waiting;
+        if (piece.owner.stage == Stage::other && piece.idle) continue;
+        add(track, {.kind = waits ? Kind::waiting : Kind::stage, .stage = piece.owner.stage, .step = step}, piece.start, piece.end);
+      }
+      reached = steps_[step].end;
+    }
+    add_outside(track, reached, to_);
+  }
+
+  // Operators and launches of the main thread that no step holds.
+  void add_outside(RecordingTrack& track, Ns from, Ns to) {
+    const Forest& forest = annotated_.forest;
+    const Forest::Thread& main = forest.threads[annotated_.steps.main];
+    for (std::uint32_t node = first_from(forest, main, from); node < main.end && forest.start[node] < to;) {
+      const bool works = forest.kind[node] == timeline::Kind::op || forest.kind[node] == timeline::Kind::launch;
+      if (works)
+        add(track, {.kind = Kind::outside, .stage = annotated_.owners.of[node].stage}, forest.start[node], std::min(to, forest.end[node]));
+      node = works ? after_descendants(forest, node, main.end) : node + 1;
+    }
+  }
+
+  Portion portion_of(const Work& work) const {
+    if (work.launch == kNoNode) return {.kind = Kind::earlier, .step = step_at(work.start)};
+    const std::uint32_t step = step_at(work.launched);
+    return {.kind = step == kNothing ? Kind::outside : Kind::stage, .stage = work.owner.stage, .step = step};
+  }
+
+  // A track for each device: where its streams overlap, the work that began first has the time.
+  void add_devices() {
+    std::map<std::string, RecordingTrack> devices;
+    for (const Work& work : annotated_.account.work) {
+      const std::string& device = annotated_.trace.threads[work.stream.index].process;
+      const auto [track, fresh] = devices.try_emplace(device);
+      if (fresh) track->second = {.kind = RecordingTrack::Kind::device, .id = "d" + device, .name = "GPU " + device.substr(0, 20)};
+      const std::vector<Stretch>& drawn = track->second.stretches;
+      const Ns covered = drawn.empty() ? work.start : std::max(work.start, drawn.back().end + from_);
+      add(track->second, portion_of(work), covered, work.end);
+    }
+    for (auto& [name, track] : devices) result_.tracks.push_back(std::move(track));
+  }
+
+  const Annotated& annotated_;
+  const std::vector<StepSpan>& steps_;
+  Ns from_{}, to_{};
+  Recording result_;
+  std::map<Portion, std::uint32_t> numbers_;
+};
+
+bool is_work(Kind kind) {
+  return kind != Kind::before && kind != Kind::between && kind != Kind::after;
+}
+
+RecordingView::Track drawn(const Recording& recording, std::size_t at, Ns from, Ns to, Ns pixel) {
+  Painter painter(from, to, pixel);
+  const std::vector<Stretch>& all = recording.tracks[at].stretches;
+  auto stretch = std::ranges::upper_bound(all, from, {}, &Stretch::end);
+  for (; stretch != all.end() && stretch->start < to; ++stretch) {
+    painter.add(stretch->part, stretch->start, stretch->end, !is_work(recording.parts[stretch->part].kind));
+  }
+  return {.track = at, .busy = painter.busy(), .rectangles = painter.take()};
+}
+
+}  // namespace
+
+Recording recording_of(const Annotated& annotated) {
+  return Builder(annotated).take();
+}
+
+RecordingView look(const Recording& recording, std::optional<Ns> from, std::optional<Ns> to, std::uint32_t width) {
+  const Ns length = std::max(recording.length, Ns(1));
+  RecordingView view;
+  view.from = std::clamp(from.value_or(Ns{}), Ns{}, length - Ns(1));
+  view.to = std::clamp(to.value_or(length), view.from + Ns(1), length);
+  Ns pixel = std::max(Ns(1), (view.to - view.from) / std::clamp(width, 1U, kMaxWidth));
+  for (;;) {
+    std::size_t rectangles = 0;
+    view.tracks.clear();
+    for (std::size_t track = 0; track < recording.tracks.size(); ++track) {
+      view.tracks.push_back(drawn(recording, track, view.from, view.to, pixel));
+      rectangles += view.tracks.back().rectangles.size();
+    }
+    if (rectangles <= kMaxRectangles) return view;
+    pixel *= static_cast<std::int64_t>(std::max<std::size_t>(2, rectangles / kMaxRectangles));
+  }
+}
+
+}  // namespace hotlens::features
