@@ -81,11 +81,34 @@ def test_a_short_loader_is_used_too(tmp_path: Path) -> None:
     assert run.bundle.manifest["steps_measured"] == 1 and run.bundle.manifest["map_step_ns"] > 0
 
 
-def test_too_few_steps_say_how_to_get_a_profile(tmp_path: Path) -> None:
-    run = record_text(tmp_path, counted_loop(2))
-    assert run.code == 0 and run.bundles == []
-    assert "training ended during warm-up" in run.err and "--warmup 1 --steps 1" in run.err
-    assert record(tmp_path, ["train.py"], ["--warmup", "0", "--steps", "1"]).bundle
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+@pytest.mark.parametrize("data", [None, "loader({n}, drop_last=True)"])
+def test_too_few_steps_say_how_to_get_a_profile_and_it_helps(tmp_path: Path, steps: int, data: str | None) -> None:
+    script = counted_loop(steps) if data is None else loop(data.format(n=8 * steps))
+    run = record_text(tmp_path, script)
+    assert run.code == 0 and (run.bundles == [] or steps == 4)
+    if run.bundles == []:
+        assert "training ended" in run.err and "from the first step: --warmup 0" in run.err
+    again = record(tmp_path, ["train.py"], ["--warmup", "0"], out=tmp_path / "again")
+    check_bundle(again.bundle)
+    manifest = again.bundle.manifest
+    assert manifest["steps_measured"] == 1 and ("map_trace" in manifest) == (steps >= 3)
+    assert "first_step" in {w["code"] for w in manifest["warnings"]}
+
+
+def test_all_steps_of_a_long_script_without_warm_up(tmp_path: Path) -> None:
+    bundle = record_text(tmp_path, loop(), ["--warmup", "0", "--steps", "3"]).bundle
+    check_bundle(bundle)
+    assert bundle.manifest["steps_measured"] == 3 and bundle.manifest["warnings"] == []
+
+
+def test_a_first_step_waits_for_every_optimizer(tmp_path: Path) -> None:
+    second = "more = nn.Linear(3, 3)\nslow = torch.optim.SGD(more.parameters(), lr=0.1)\n"
+    step = STEP.replace("model(x)", "more(model(x))") + "print('between')\nslow.step()\n"
+    run = record_text(tmp_path, counted_loop(1, step=step).replace("for i in", second + "for i in"), ["--warmup", "0"])
+    names = [e["name"] for e in run.bundle.trace("trace-0.json.gz")]
+    assert sum(name.startswith("Optimizer.step#") for name in names) == 2
+    assert run.bundle.manifest["step"]["by"] == "optimizer"
 
 
 @pytest.mark.parametrize(

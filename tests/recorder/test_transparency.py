@@ -250,7 +250,40 @@ def test_a_script_with_a_profiler_of_its_own_goes_on_alone(tmp_path: Path) -> No
     )
     run = record_text(tmp_path, script)
     assert run.code == 0 and run.out == "end\n" and run.bundles == []
-    assert "the script runs torch.profiler itself" in run.err and run.progress[-1]["phase"] == "failed"
+    assert "the script runs torch.profiler itself" in run.err and "on_trace_ready=hotlens.analyze(model)" in run.err
+    assert run.progress[-1]["phase"] == "failed"
+
+
+OWN_WINDOW = """\
+from torch.profiler import profile, schedule
+def train():
+    optimizer.zero_grad()
+    criterion(model(torch.randn(8, 8)), torch.randint(0, 3, (8,))).backward()
+    optimizer.step()
+for _ in range(BEFORE):
+    train()
+def ready(p):
+    print(sum(e.name.startswith("ProfilerStep") for e in p.events()), "steps")
+with profile(schedule=schedule(wait=2, warmup=1, active=3, repeat=1), on_trace_ready=ready) as p:
+    for _ in range(9):
+        train()
+        p.step()
+for _ in range(AFTER):
+    train()
+print("end")
+"""
+
+
+@pytest.mark.parametrize("before, after, measured", [(0, 0, 0), (3, 0, 0), (4, 0, 1), (6, 0, 1), (9, 0, 1), (1, 20, 5)])
+def test_a_window_of_the_scripts_own_profiler_is_whole(tmp_path: Path, before: int, after: int, measured: int) -> None:
+    """Wherever it opens: two profilers at once crash the process."""
+    run = record_text(tmp_path, MODEL + OWN_WINDOW.replace("BEFORE", str(before)).replace("AFTER", str(after)))
+    assert run.code == 0 and run.out.startswith("3 steps\n"), run.err
+    assert run.out.endswith("end\n") or after
+    assert ("on_trace_ready=hotlens.analyze(model)" in run.err) == (not after)
+    assert [b.manifest["steps_measured"] for b in run.bundles] == [measured] * bool(measured)
+    for bundle in run.bundles:
+        check_bundle(bundle)
 
 
 def test_a_fault_of_the_recorder_is_not_the_scripts(tmp_path: Path) -> None:

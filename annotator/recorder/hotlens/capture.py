@@ -103,6 +103,15 @@ class Capture:
         found = (self.constructions[k].module() for k in self.order if k in self.constructions)
         return [m for m in found if m is not None]
 
+    def gradients_are_fresh(self) -> bool:
+        """The first captured parameter that can have a gradient has none, or zeros: a new update begins."""
+        with contextlib.suppress(Exception):  # a gradient that cannot be compared (sparse, on a device that failed)
+            for module in self.alive():
+                for parameter in module.parameters(recurse=False):
+                    if parameter.grad is not None:
+                        return not bool((parameter.grad != 0).any())
+        return True
+
     def construction(self, module: Any) -> Construction | None:
         known = self.constructions.get(id(module))
         return known if known is not None and known.module() is module else None

@@ -38,10 +38,18 @@ def plan(steps: int, left: int | None, boundary: Boundary, map_step: Callable[[]
 class Course:
     """Phases to come and past. Boundaries and side events come in the order in which the loop has them."""
 
-    def __init__(self, boundary: Boundary, phases: Sequence[Phase], draft: Draft, reporter: Reporter, warnings: Warnings) -> None:
+    def __init__(
+        self,
+        boundary: Boundary,
+        phases: Sequence[Phase],
+        draft: Draft,
+        reporter: Reporter,
+        warnings: Warnings,
+        past: Sequence[Phase] = (),
+    ) -> None:
         self.boundary = boundary
         self.phases = list(phases)
-        self.past: list[Phase] = []
+        self.past = list(past)
         self.draft = draft
         self.reporter = reporter
         self.warnings = warnings

@@ -13,6 +13,7 @@ import weakref
 from dataclasses import dataclass
 from typing import Any, Callable, Protocol
 
+from .measure import OURS
 from .steps import Boundary
 
 Method = Callable[..., Any]
@@ -27,11 +28,20 @@ class Listener(Protocol):
     def on_backward(self, fresh: bool) -> None: ...
     def on_forward(self, root: int, gradients: bool) -> None: ...
     def on_evaluation(self) -> None: ...
+    def on_profiler(self, at_work: bool) -> None: ...
 
 
 def loader_key(iterator: Any) -> int:
     """One number per DataLoader: its sampler outlives the iterators of the epochs."""
     return id(getattr(iterator, "_index_sampler", iterator))
+
+
+def steps_left(iterator: Any) -> int | None:
+    """Batches the loader's epoch still has, where it knows."""
+    try:
+        return len(iterator) - int(iterator._num_yielded) if iterator is not None else None
+    except (TypeError, AttributeError, NotImplementedError):
+        return None
 
 
 @dataclass
@@ -58,6 +68,7 @@ class Hooks:
         self._root_types: dict[int, type] = {}
         self._made_optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self._stepped_optimizers: set[int] = set()
+        self._profilers: set[int] = set()  # the script's, at work
         # One count for all threads: on a device, hooks of a backward pass run on a thread of autograd's.
         self._backward_depth = 0
         self._scaled: int | None = None  # the optimizer that a GradScaler is stepping
@@ -68,6 +79,7 @@ class Hooks:
     def watch(self) -> None:
         self._patch_fetch()
         self._patch_evaluation()
+        self._patch_profilers()
         self._hook_optimizer(None)
         self._patch_backward()
         self._patch_constructors()
@@ -77,6 +89,7 @@ class Hooks:
         self.remove()
         self._patch_fetch()
         self._patch_evaluation()
+        self._patch_profilers()
         if boundary.by == "optimizer":
             self._hook_optimizer(boundary.key)
         if boundary.by == "forward":
@@ -144,6 +157,34 @@ class Hooks:
             return train
 
         self._patch(torch.nn.Module, "train", make)
+
+    def _patch_profilers(self) -> None:
+        """The script's own: its schedule may wait, so it is at work from its start and not from its first event."""
+        import torch
+
+        def before(start: Method) -> Method:
+            def told(profiler: Any) -> Any:
+                if not hasattr(profiler, OURS):
+                    self._profilers.add(id(profiler))
+                    self.listener.on_profiler(True)
+                return start(profiler)
+
+            return told
+
+        def after(stop: Method) -> Method:
+            def told(profiler: Any, *args: Any) -> Any:
+                try:
+                    return stop(profiler, *args)
+                finally:
+                    if id(profiler) in self._profilers:
+                        self._profilers.discard(id(profiler))
+                        self.listener.on_profiler(bool(self._profilers))
+
+            return told
+
+        for owner, start, stop in ((torch.profiler.profile, "start", "stop"), (torch.autograd.profiler.profile, "__enter__", "__exit__")):
+            self._patch(owner, start, before)
+            self._patch(owner, stop, after)
 
     # -- optimizers
 

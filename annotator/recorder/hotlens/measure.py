@@ -24,6 +24,11 @@ STEP_NAME = "ProfilerStep#{}"
 NO_STEP_NAME = "between steps #{}"
 # Kineto logs to stderr through its own channel; a level above its highest keeps the script's stderr as it is.
 QUIET_KINETO = "6"
+OURS = "_is_hotlens"  # on a profiler that is not the script's
+OWN_PROFILER = (
+    "the script runs torch.profiler itself and only one profiler can be on; the script goes on without Hotlens. "
+    "Switch its own profiler off, or let that write the profile: on_trace_ready=hotlens.analyze(model)"
+)
 LOW_SPACE_BYTES = 1 << 20  # less than any trace: the disk is full
 
 
@@ -156,6 +161,7 @@ class ProfiledSteps:
         self._before = torch.empty(1) if details else None  # a block from before the profiler, to be freed under it
         self.exported: ExportedTrace | None = None
         self._profiler: Any = profile(activities=activities, record_shapes=details, profile_memory=details)
+        setattr(self._profiler, OURS, True)
         self._range: Any = None
         self._number = -1
         self._not_steps: list[int] = []
@@ -165,10 +171,7 @@ class ProfiledSteps:
     def start(self) -> None:
         """Raises RecorderError while a profiler of the script's is on: there can be one at a time."""
         if _profiler_is_on():
-            raise RecorderError(
-                "the script runs torch.profiler itself and only one profiler can be on; the script goes on without Hotlens. "
-                "Profile it with its own profiler switched off"
-            )
+            raise RecorderError(OWN_PROFILER)
         with _quiet_kineto():
             self._profiler.start()
         self.running = True

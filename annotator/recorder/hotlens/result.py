@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .bundle import Recording
+from .first import FIRST
 from .options import Options
 from .phases import Mapped, Measured, Phase, Plain
 from .ranks import Part
 from .report import Warnings
 from .steps import Boundary, StepFinder
+
+LONGER = "Train longer, or measure from the first step: --warmup 0"
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,13 @@ def why_nothing(finder: StepFinder, step_known: bool) -> str:
     if "torch" not in sys.modules:
         return "the script never imported torch. Profile the script that trains"
     if step_known:
-        return "training ended before one step was measured. Train longer, or profile with --warmup 1 --steps 1"
+        return f"training ended before one step was measured. {LONGER}"
     seen = finder.seen()
     if finder.wanted is not None:
         return f"no step by --step {finder.wanted} was found ({seen}). Leave --step out, or choose another kind"
     if finder.backwards or finder.optimizers:
-        return f"training ended during warm-up ({seen}). Train longer, or profile with --warmup 1 --steps 1"
+        advice = LONGER if finder.warmup else "Let it make at least one update"
+        return f"training ended during warm-up ({seen}). {advice}"
     if finder.roots:
         return f"neither training nor steady inference was seen ({seen}). To take each call of the model as a step: --step forward"
     if started := processes_started():
@@ -94,6 +98,8 @@ def recording(
     if measured.done < options.steps or end.stopped_by is not None:
         text = f"{ended} after {measured.done} of {options.steps} measured steps; numbers rest on these"
         warnings.add("fewer_steps" if end.stopped_by is None else "stopped", text)
+    if measured.trace_name == FIRST:
+        warnings.add("first_step", "the only measured step is the script's first, which takes longer than those after it")
     if not plain:
         warnings.add("no_plain_steps", f"{ended} before steps were timed without the profiler")
     if mapped is None and fault is None:

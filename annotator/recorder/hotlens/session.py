@@ -17,11 +17,13 @@ from . import bundle, result
 from .capture import Capture
 from .course import Course, plan
 from .delivery import Delivery
+from .first import BOUNDARY, FirstStep
 from .frames import Files
 from .held import Held, look
-from .hooks import Hooks
+from .hooks import Hooks, steps_left
 from .interrupts import held_back
 from .mapping import MapStep
+from .measure import OWN_PROFILER
 from .options import Options
 from .phases import Farewell, Phase
 from .report import RecorderError, Reporter, Warnings
@@ -72,7 +74,10 @@ class Session:
         self.held = Held()  # as the last phase began
         self.over = False
         self.delivery = Delivery(options, reporter, self.warnings, folder, self.capture, files)
+        self.first = FirstStep(self.delivery.draft, options.warmup == 0 and self.delivery.ranks is None)
         self.boundaries = 0  # of the chosen kind, from the start of the script
+        self.yields = False  # a profiler of the script's is at work
+        self.profiles_itself = False
         self.stop_tries = 0
         self.stopping = False  # the SystemExit on its way is ours
 
@@ -114,6 +119,7 @@ class Session:
     @_harmless
     def on_fetch(self, loader: int, iterator: Any) -> None:
         if self.course is None:
+            self.first.begin()
             self.batch_sizes[loader] = getattr(getattr(iterator, "_index_sampler", None), "batch_size", None)
             self._choose(self._finder().fetch(loader), iterator)
         elif self._is_boundary("loader", loader):
@@ -138,7 +144,17 @@ class Session:
             self.course.side_event("evaluation", 0)
 
     @_harmless
+    def on_profiler(self, at_work: bool) -> None:
+        """Ours gives way before one of the script's starts, and is not started while that is at work."""
+        self.yields, self.profiles_itself = at_work, True
+        self.first.drop()
+        if at_work and self.course is not None and not self.course.over:
+            self._give_way()
+
+    @_harmless
     def on_optimizer(self, optimizer: int, in_backward: bool) -> None:
+        if self.course is None and not in_backward:
+            self.first.update(self._finder().idle_optimizers)
         self._stepped("optimizer", lambda: self._finder().optimizer(optimizer, in_backward))
 
     @_harmless
@@ -147,10 +163,14 @@ class Session:
             self._start_over()
         if self.course is not None:
             self.course.backward()
+        elif not self.finder.optimizers:
+            self.first.update(self._finder().idle_optimizers)
         self._stepped("backward", lambda: self._finder().backward(fresh))
 
     @_harmless
     def on_forward(self, root: int, gradients: bool) -> None:
+        if self.course is None:
+            self.first.call(gradients, self.finder.trains)
         self._stepped("forward", lambda: self._finder().forward(root, gradients))
 
     def _stepped(self, by: str, tell_finder: Callable[[], Boundary | None]) -> None:
@@ -169,12 +189,15 @@ class Session:
     # -- steps
 
     def _choose(self, boundary: Boundary | None, iterator: Any) -> None:
-        if boundary is None:
+        if boundary is None or self.yields:
             return
         assert self.hooks is not None
         farewell = self.delivery.leads_others and not self.options.keep_going
-        phases = plan(self.options.steps, _steps_left(iterator), boundary, self._map_step if self.delivery.leads else None, farewell)
-        self.course = Course(boundary, phases, self.delivery.draft, self.reporter, self.warnings)
+        self.first.drop()
+        past = self.first.measured()
+        left = None if past else steps_left(iterator)
+        phases = plan(self.options.steps, left, boundary, self._map_step if self.delivery.leads else None, farewell)
+        self.course = Course(boundary, phases[len(past) :], self.delivery.draft, self.reporter, self.warnings, past)
         self.samples = self._samples_per_step(boundary)
         self.boundaries = self.finder.events_of(boundary) - 1
         self.capture.uninstall()
@@ -218,21 +241,37 @@ class Session:
             self._stop_script()
 
     def _phase_starts(self, phase: Phase) -> None:
-        assert self.hooks is not None
-        with contextlib.suppress(Exception):  # an optimizer that is one only by name: nothing is known of its state
-            self.held = look(self.hooks.stepped_optimizers())
+        self._look_at_optimizers()
         if isinstance(phase, Farewell):
             self.delivery.announce_stop(self.boundaries + 1)
+
+    def _look_at_optimizers(self) -> None:
+        with contextlib.suppress(Exception):  # an optimizer that is one only by name: nothing is known of its state
+            assert self.hooks is not None
+            self.held = look(self.hooks.stepped_optimizers())
 
     # -- the end
 
     def give_up(self, message: str) -> None:
         if self.course is not None:
             self.course.abandon()
+        self.first.drop()
         self.leave()
         self.delivery.draft.discard()
         self.delivery.tell_leader(message)
         self.reporter.fail(message)
+
+    def _give_way(self) -> None:
+        """The script goes on alone; what was measured so far is kept."""
+        assert self.course is not None
+        with held_back():
+            self.course.finish()
+            if result.longest(self.course.past) is None:
+                self.give_up(OWN_PROFILER)
+            else:
+                self.warnings.add("own_profiler", OWN_PROFILER)
+                self.leave()
+                self._write(result.End())
 
     def _stop_script(self) -> None:
         """Everything is recorded: the script ends here, or goes on alone."""
@@ -266,13 +305,15 @@ class Session:
             self.delivery.draft.discard()
 
     def _settle(self, end: result.End) -> None:
-        past: list[Phase] = []
         self.leave()
+        nothing = OWN_PROFILER if self.profiles_itself else result.why_nothing(self.finder, self.course is not None)
         if self.course is not None:
             self.course.finish()
-            past = self.course.past
-        nothing = result.why_nothing(self.finder, self.course is not None)
-        if result.longest(past) is not None:
+        else:
+            self.first.drop()
+            self.course = Course(BOUNDARY, [], self.delivery.draft, self.reporter, self.warnings, self.first.measured())
+            self._look_at_optimizers()
+        if result.longest(self.course.past) is not None:
             self._write(end)
         elif not self.delivery.leads:
             self.delivery.tell_leader("its script failed" if end.error is not None else nothing)
@@ -290,26 +331,10 @@ class Session:
 
     # -- small facts
 
+    def _gradients_are_fresh(self) -> bool:
+        return self.course is not None or self.over or self.capture.gradients_are_fresh()
+
     def _samples_per_step(self, boundary: Boundary) -> int | None:
         batches = self.finder.batches_per_step(boundary)
         size = self.batch_sizes.get(batches[0]) if batches else None
         return size * batches[1] if batches and isinstance(size, int) else None
-
-    def _gradients_are_fresh(self) -> bool:
-        """The first captured parameter that can have a gradient has none, or zeros: a new update begins."""
-        if self.course is not None or self.over:
-            return True
-        with contextlib.suppress(Exception):  # a gradient that cannot be compared (sparse, on a device that failed)
-            for module in self.capture.alive():
-                for parameter in module.parameters(recurse=False):
-                    if parameter.grad is not None:
-                        return not bool((parameter.grad != 0).any())
-        return True
-
-
-def _steps_left(iterator: Any) -> int | None:
-    """Batches the loader's epoch still has, where it knows."""
-    try:
-        return len(iterator) - int(iterator._num_yielded) if iterator is not None else None
-    except (TypeError, AttributeError, NotImplementedError):
-        return None
