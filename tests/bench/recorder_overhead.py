@@ -9,9 +9,11 @@ busy machine does not change much (`--wall` for wall time). A pair of neighbouri
 with its 95 % interval (order statistics, no assumption about the noise), and blocks are added until that interval is within `--within`
 of the median, at most `--blocks` of them.
 
-That ratio says little of what is added to one step, because a step's own time varies by more. So the same hooks also run over 10,000
-steps that do nothing: what a pass over them takes more than without hooks is the cost of a step, with its progress line (`--only-cost`:
-only this).
+That ratio says little of what is added to one step, because a step's own time varies by more. So the same is also done over many steps
+that do nothing: what a pass over them takes more than without the recorder is the cost of a step, with its progress line; and a pass under
+our window more than one under a bare torch.profiler, whose `step()` marks the steps. Beside the time of a real step, that is a ratio
+whose interval is a hundred times narrower (`--only-cost`: only this). It leaves out what the recorder would do to the caches of a real
+step; the first ratio holds that too.
 """
 
 from __future__ import annotations
@@ -98,11 +100,26 @@ def compare(name: str, aim: float, ours: Callable[[], list[float]], bare: Callab
 
 
 EMPTY_STEPS = 10_000
+EMPTY_PROFILED_STEPS = 2_000  # each leaves an event
 PASSES = 15
+STEPS_TIMED = 40
 
 
-def cost_of_a_step(clock: Callable[[], float]) -> None:
-    """Microseconds that the hook, the clock and the progress line of a plain step take; passes with and without them alternate."""
+def added(name: str, aim: float, ours: Callable[[], float], bare: Callable[[], float], step_us: float) -> None:
+    """Says what `ours` takes more than `bare`, both in microseconds for one empty step, and what that is of a step of `step_us`."""
+    ours()
+    more = [ours() - bare() for _ in range(PASSES)]
+    low, high = interval(more)
+    middle = statistics.median(more)
+    ratios = ", ".join(f"{1 + us / step_us:.4f}" for us in (low, high))
+    print(
+        f"{name}: {middle:+.1f} us a step [{low:+.1f}..{high:+.1f}], {PASSES} pairs of passes; "
+        f"of a step of {step_us / 1000:.1f} ms {1 + middle / step_us:.4f} [{ratios}], aim <= {aim}"
+    )
+
+
+def cost_of_a_plain_step(clock: Callable[[], float], step_us: float) -> None:
+    """The hook, the clock and the progress line of a plain step."""
     from hotlens.cli import Options
     from hotlens.course import Course
     from hotlens.frames import Files
@@ -133,10 +150,42 @@ def cost_of_a_step(clock: Callable[[], float]) -> None:
             assert course.phases[0].done == before + hooked * EMPTY_STEPS
             return seconds / EMPTY_STEPS * 1e6
 
-        whole_pass(True)
-        more = [whole_pass(True) - whole_pass(False) for _ in range(PASSES)]
-    low, middle, high = statistics.quantiles(more, n=4)
-    print(f"a plain step costs {middle:.1f} us more (quartiles {low:.1f}..{high:.1f}, {PASSES} pairs of passes)")
+        added("plain steps, what is added", 1.01, lambda: whole_pass(True), lambda: whole_pass(False), step_us)
+
+
+def cost_of_a_measured_step(clock: Callable[[], float], step_us: float) -> None:
+    """Our ranges instead of those of the profiler's own `step`."""
+    from hotlens.measure import ProfiledSteps
+    from torch.profiler import ProfilerAction, ProfilerActivity, profile
+
+    def per_step(boundary: Callable[[], Any]) -> float:
+        begin = clock()
+        for _ in range(EMPTY_PROFILED_STEPS):
+            boundary()
+        return (clock() - begin) / EMPTY_PROFILED_STEPS * 1e6
+
+    def ours() -> float:
+        window = ProfiledSteps(details=False)
+        window.start()
+        window.begin()
+
+        def boundary() -> None:
+            window.end()
+            window.begin()
+
+        us = per_step(boundary)
+        window.drop()
+        window.stop()
+        return us
+
+    def bare() -> float:
+        window = profile(activities=[ProfilerActivity.CPU], schedule=lambda step: ProfilerAction.RECORD)
+        window.start()
+        us = per_step(window.step)
+        window.stop()
+        return us
+
+    added("measured steps, what is added", 1.02, ours, bare, step_us)
 
 
 def main() -> None:
@@ -148,10 +197,13 @@ def main() -> None:
     parser.add_argument("--only-cost", action="store_true")
     arguments = parser.parse_args()
     clock = time.perf_counter if arguments.wall else time.process_time
-    cost_of_a_step(clock)
+    run = training(clock)
+    run(20)
+    step_us = statistics.median(run(STEPS_TIMED)) * 1e6
+    cost_of_a_plain_step(clock, step_us)
+    cost_of_a_measured_step(clock, step_us)
     if arguments.only_cost:
         return
-    run = training(clock)
     from hotlens.cli import Options
     from hotlens.course import Course
     from hotlens.frames import Files
@@ -168,7 +220,6 @@ def main() -> None:
     boundary = Boundary("loader", id(loader.batch_sampler), "bench", 0)
     course = session.course = Course(boundary, [Plain(1 << 60)], session.delivery.draft, session.reporter, session.warnings)
     session.hooks = Hooks(session)
-    run(20)
 
     def plain() -> list[float]:
         assert session.hooks is not None
