@@ -1,0 +1,69 @@
+"""A validation within the step, from a script to the report and to the hints: a stage of its own, and no forward time."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from shell import Run
+
+TIMES = 200  # what the validation calls the layer more often than the training
+SCRIPT = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+
+    def forward(self, x):
+        for _ in range(1 if self.training else TIMES):
+            y = self.layer(x)
+        return y
+
+
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def validate(x):
+    model.eval()
+    with torch.no_grad():
+        guess = model(x)
+    model.train()
+    return guess
+
+
+for step in range(60):
+    x = torch.randn(4, 8)
+    validate(x)
+    loss = model(x).square().mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""".replace("TIMES", str(TIMES))
+
+
+def test_a_validation_in_every_step_is_a_stage_of_its_own(hotlens: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    run = hotlens("run", "--steps", "3", "--python", os.environ["HOTLENS_TEST_PYTHON"], "train.py")
+    assert run.returncode == 0, run.stderr
+
+    report = json.loads(hotlens("report", "latest", "--format", "json").stdout)
+    walls = {stage["name"]: stage["wall_ns"] for stage in report["stages"]}
+    assert walls["evaluation"] > TIMES / 10 * walls["forward"] > 0
+    assert "evaluation" in hotlens("report", "latest").stdout
+
+    (file,) = json.loads(hotlens("check", "--format", "json", "train.py").stdout)["files"]
+    lines = SCRIPT.splitlines()
+    stages = {lines[anchor["line"]].strip() for anchor in file["anchors"] if anchor["role"] == "stage"}
+    assert {"guess = model(x)", "loss = model(x).square().mean()", "loss.backward()"} <= stages
+    hints = {lines[hint["line"]].strip(): hint for hint in file["hints"]}
+    (shown,) = [int(word.rstrip("%")) for word in hints["guess = model(x)"]["label"].split() if word.endswith("%")]
+    assert abs(shown - 100 * walls["evaluation"] / report["totals"]["wall_ns"]) <= 1
+    assert "evaluation" in hints["guess = model(x)"]["tooltip"]
+    if "loss = model(x).square().mean()" in hints:
+        assert "evaluation" not in hints["loss = model(x).square().mean()"]["tooltip"]
