@@ -19,7 +19,8 @@ using timeline::Owner;
 using timeline::Stage;
 using trace::MemoryEvents;
 
-constexpr std::int8_t kHost = 0;  // c10::DeviceType::CPU
+constexpr std::int8_t kHost = 0;                            // c10::DeviceType::CPU
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;  // more than any machine holds: what counts more is no count
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 
 class Ledger {
@@ -78,9 +79,15 @@ class Ledger {
     }
     std::erase_if(order, [&](std::uint32_t i) { return std::max(events_.device_type[i], kHost) != kind; });
     std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return events_.time[i]; });
-    const auto fullest = std::ranges::max_element(order, {}, [&](std::uint32_t i) { return events_.total_allocated[i]; });
-    if (fullest != order.end() && events_.total_allocated[*fullest] >= 0) peak_event_ = *fullest;
+    const auto fullest = std::ranges::max_element(order, {}, [&](std::uint32_t i) { return total_at(i); });
+    if (fullest != order.end() && total_at(*fullest) >= 0) peak_event_ = *fullest;
     return order;
+  }
+
+  // What the allocator counts; negative where that is not known.
+  std::int64_t total_at(std::uint32_t event) const {
+    const std::int64_t total = events_.total_allocated[event];
+    return total <= kMostBytes ? total : -1;
   }
 
   bool at_the_peaks_device(std::uint32_t event) const { return peak_event_ && events_.device[event] == events_.device[*peak_event_]; }
@@ -126,7 +133,7 @@ class Ledger {
     const std::uint32_t node = node_at(event);
     const Owner owner = node == kNoNode ? Owner{} : input_.owners.of[node];
     running_ += bytes;
-    const std::int64_t total = events_.total_allocated[event];
+    const std::int64_t total = total_at(event);
     if (!result_.start && total >= 0 && at_the_peaks_device(event)) result_.start = Bytes{std::max<std::int64_t>(total - bytes, 0)};
     if (event == peak_event_) {
       peak_at_ = at_;

@@ -89,8 +89,10 @@ MemoryAtPeak settle_peak(const MemoryUse& used, std::optional<Bytes> optimizer_e
       .time = moment.time, .stage = moment.stage, .module = moment.module == timeline::kNothing ? ModuleId{} : ModuleId{moment.module}};
   peak.stages = moment.stages;
   for (std::size_t module = 0; module < modules.size(); ++module) modules[module].memory.at_peak = moment.modules[module];
-  const std::int64_t before = count(*used.peak) - allocated_in_step(moment);
-  peak.total = *used.peak;
+  // Where frees were lost on the way, the step seems to hold more than the allocator counts.
+  const std::int64_t allocated = allocated_in_step(moment);
+  const std::int64_t before = std::max<std::int64_t>(0, count(*used.peak) - allocated);
+  peak.total = Bytes{allocated + before};
   peak.before = Bytes{before};
   if (!moment.counts_all) {
     peak.outside = Bytes{kept.all()};

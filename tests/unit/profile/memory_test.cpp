@@ -1,5 +1,7 @@
 #include "annotator/profile/memory.h"
 
+#include <limits>
+
 #include "tests/unit/catch.h"
 #include "tests/unit/timeline/fixture.h"
 
@@ -152,6 +154,13 @@ TEST_CASE("the whole peak adds up, whatever the allocator counts") {
   const auto [small, of_small] = whole(used({{20, 1, 100, 140, 1}}), std::nullopt);
   CHECK(small.before == Bytes{40});
   CHECK(part(of_small, Holding::weights) == 0);
+  // Frees that were lost, counts that cannot be.
+  const auto [lost, of_lost] = whole(used({{20, 1, 100, 10, 1}}), std::nullopt);
+  CHECK(lost.total == Bytes{100});
+  CHECK(lost.before == Bytes{0});
+  const MemoryUse odd = used({{20, 1, -5, std::numeric_limits<std::int64_t>::max()}});
+  CHECK_FALSE(odd.peak.has_value());
+  CHECK_FALSE(odd.start.has_value());
   const auto [none, of_none] = whole(used({}), std::nullopt);
   CHECK_FALSE(none.moment.has_value());
   CHECK(none.total == Bytes{30 + 70 + 20});
