@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "annotator/profile/module_name.h"
+#include "annotator/profile/place_candidates.h"
 #include "annotator/profile/token_match.h"
 #include "annotator/profile/traced_calls.h"
 
@@ -29,18 +30,19 @@ class Matcher {
   Matcher(const ModuleCalls& calls, source::Library& library)
       : calls_(calls),
         library_(library),
-        evaluator_(library, source::afterwards(scripts_of(calls, library))),
+        scripts_(scripts_of(calls, library)),
+        evaluator_(library, source::afterwards(scripts_)),
         traced_(calls, library, evaluator_),
-        tokens_(evaluator_) {
+        tokens_(evaluator_),
+        candidates_(evaluator_, calls.modules.size()) {
     out_.modules.resize(calls.modules.size());
-    candidates_.resize(calls.modules.size());
   }
 
   Placement run() {
     for (std::uint32_t node = 0; node < calls_.nodes.size(); ++node) {
-      if (calls_.nodes[node].module != kNoNode && !inside_module(node)) enter(node, {});
+      if (calls_.nodes[node].module != kNoNode && !inside_module(node)) enter(node, made_by_scripts(node));
     }
-    for (std::uint32_t module = 0; module < out_.modules.size(); ++module) settle(module);
+    for (std::uint32_t module = 0; module < out_.modules.size(); ++module) candidates_.settle(module, out_.modules[module]);
     for (auto& [key, call] : sites_) out_.calls.push_back(std::move(call));
     return std::move(out_);
   }
@@ -51,6 +53,28 @@ class Matcher {
       if (calls_.nodes[up].module != kNoNode) return true;
     }
     return false;
+  }
+
+  // The objects that a module which no module calls may be: those of its class that the scripts make, where they are few. A container's
+  // class says little: of those only what can hold the calls.
+  std::vector<ValueId> made_by_scripts(std::uint32_t node) {
+    const std::string name = traced_.class_of(calls_.nodes[node].module).name;
+    const auto [known, fresh] = made_.try_emplace(name);
+    for (std::size_t i = 0; fresh && i < scripts_.size(); ++i) {
+      if (!scripts_[i]->may_bind(name) && scripts_[i]->text().find(name) == std::string::npos) continue;
+      const std::vector<ValueId> made = evaluator_.made_by(*scripts_[i], name);
+      known->second.insert(known->second.end(), made.begin(), made.end());
+    }
+    std::vector<ValueId> objects = known->second;
+    const ClassId running = type_of(node, name, {});
+    std::vector<CallToken> tokens;
+    for (const TracedCalls::Token& token : traced_.below(node)) tokens.push_back(token.token);
+    std::erase_if(objects, [&](ValueId object) {
+      const ClassId type = evaluator_.at(object).type;
+      if (running != kNoClass && evaluator_.type(running).name == name && type != running) return true;
+      return evaluator_.is_torch(type) && (evaluator_.container(type) == Container::none || !tokens_.can_hold(object, tokens));
+    });
+    return objects.size() > kMostObjects ? std::vector<ValueId>{} : objects;
   }
 
   // The class of a running module: where its forward is defined, or by name where it inherits that.
@@ -96,7 +120,7 @@ class Matcher {
     const std::uint32_t module = calls_.nodes[node].module;
     const std::string name = traced_.class_of(module).name;
     const std::vector<ValueId> places = holders(node, given);
-    note_candidates(module, places);
+    candidates_.note(module, places);
     for (const std::uint32_t below : traced_.parametrizations(node)) enter_parametrization(below, places);
     std::vector<ValueId> objects;
     for (const ValueId place : places) {
@@ -159,7 +183,7 @@ class Matcher {
     const std::vector<TracedCalls::Token> below = traced_.below(node);
     for (const TracedCalls::Token& token : below) {
       if (token.token.module == kNoNode) continue;
-      note_candidates(token.token.module, places);
+      candidates_.note(token.token.module, places);
       enter_composite(token.node, places);
     }
   }
@@ -172,10 +196,10 @@ class Matcher {
       places.push_back(evaluator_.parametrization(evaluator_.object(one)));
       if (places.back() == kUnknown) return;
     }
-    note_candidates(calls_.nodes[node].module, places);
+    candidates_.note(calls_.nodes[node].module, places);
     for (const TracedCalls::Token& token : traced_.below(node)) {
       const bool torch = token.token.module != kNoNode && token.token.type.starts_with('_');
-      if (torch) note_candidates(token.token.module, places);
+      if (torch) candidates_.note(token.token.module, places);
     }
   }
 
@@ -193,11 +217,16 @@ class Matcher {
     const auto merge_all = [&](const std::vector<TokenMatch>& found) {
       for (std::size_t i = 0; i < matches.size(); ++i) merge(matches[i], found[i]);
     };
-    for (const ValueId object : objects) {
+    const auto match_with = [&](ValueId object) {
       if (what.module != kNoNode && evaluator_.container(evaluator_.at(object).type) != Container::none)
         merge_all(tokens_.in_container(object, tokens));
       for (std::size_t i = 0; definition && i < given.size(); ++i) merge_all(tokens_.in_function(definition, object, tokens, given[i]));
-    }
+    };
+    for (const ValueId object : objects) match_with(object);
+    // Made otherwise than it seems, perhaps: then any object of the class.
+    const bool nothing = std::ranges::all_of(matches, [](const TokenMatch& match) { return match.places.empty(); });
+    const ClassId type = objects.empty() ? kNoClass : evaluator_.at(objects.front()).type;
+    if (nothing && type != kNoClass && evaluator_.at(objects.front()).trail != source::kNoTrail) match_with(evaluator_.some(type));
     for (std::size_t i = 0; i < below.size(); ++i) {
       if (tokens[i].module == kNoNode) {
         body(below[i].node, holder_of(matches[i], objects), matches[i].arguments);
@@ -237,26 +266,6 @@ class Matcher {
     }
   }
 
-  void note_candidates(std::uint32_t module, const std::vector<ValueId>& places) {
-    auto& known = candidates_[module];
-    if (!known) {
-      known = places;
-      return;
-    }
-    if (places.empty()) return;
-    // Another call of the same module: only what both allow.
-    std::vector<ValueId> both;
-    for (const ValueId place : *known) {
-      const auto same = [&](ValueId other) {
-        return evaluator_.at(place).kind == Kind::place && evaluator_.at(other).kind == Kind::place &&
-               evaluator_.at(place).spot == evaluator_.at(other).spot;
-      };
-      if (std::ranges::any_of(places, [&](ValueId other) { return other == place || same(other); })) both.push_back(place);
-    }
-    if (known->empty()) both = places;
-    known = std::move(both);
-  }
-
   void note_call(const Spot& spot, std::uint32_t module) {
     const auto key = std::tuple(spot.code, spot.range.begin, spot.range.end);
     PlacedCall& call = sites_[key];
@@ -265,42 +274,14 @@ class Matcher {
     if (std::ranges::find(call.modules, module) == call.modules.end()) call.modules.push_back(module);
   }
 
-  // The line that all candidates share.
-  void settle(std::uint32_t module) {
-    if (!candidates_[module] || candidates_[module]->empty()) return;
-    std::optional<Spot> attached, constructed;
-    bool one_line = true, one_maker = true;
-    for (const ValueId place : *candidates_[module]) {
-      const Value& value = evaluator_.at(place);
-      if (value.kind != Kind::place || !value.spot.known()) {
-        one_line = false;
-      } else if (!attached) {
-        attached = value.spot;
-      } else {
-        one_line = one_line && attached->code == value.spot.code && attached->range.begin.line == value.spot.range.begin.line;
-      }
-      const std::vector<Spot> made = evaluator_.made_at(evaluator_.object(place));
-      if (made.empty()) {
-        one_maker = false;
-      } else if (!constructed) {
-        constructed = made.front();
-      } else {
-        one_maker = one_maker && constructed->code == made.front().code && constructed->range.begin.line == made.front().range.begin.line;
-      }
-    }
-    PlacedModule& to = out_.modules[module];
-    if (one_line) to.attached = attached;
-    const bool other =
-        constructed && (!attached || constructed->code != attached->code || constructed->range.begin.line != attached->range.begin.line);
-    if (one_maker && other) to.constructed = constructed;
-  }
-
   const ModuleCalls& calls_;
   source::Library& library_;
+  std::vector<const source::Code*> scripts_;
   source::Evaluator evaluator_;
   TracedCalls traced_;
   TokenMatcher tokens_;
-  std::vector<std::optional<std::vector<ValueId>>> candidates_;
+  PlaceCandidates candidates_;
+  std::map<std::string, std::vector<ValueId>, std::less<>> made_;  // by the scripts, per class name
   std::map<std::tuple<const source::Code*, source::Position, source::Position>, PlacedCall> sites_;
   Placement out_;
 };

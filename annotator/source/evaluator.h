@@ -49,6 +49,8 @@ class Evaluator {
   std::vector<ValueId> alternatives(ValueId value) const;
   // A place's object, else the value itself.
   ValueId object(ValueId value) const;
+  // The objects of classes of that name which a script makes, by its top level or by functions of it that nothing calls there.
+  std::vector<ValueId> made_by(const Code& script, std::string_view type);
   // The attribute of an object: the places it was attached at. Unknown where there is none.
   ValueId attribute(ValueId object, std::string_view name);
   // Where a parametrization was given to an object, as a place for the modules that torch makes for it; kUnknown where none was.
@@ -72,6 +74,8 @@ class Evaluator {
   ValueId add(Value value);
   ValueId any(const std::vector<ValueId>& options);
   ValueId name_in(const Code& code, const std::string& name);
+  // What a name means by the imports and definitions of the functions written around `inside`.
+  ValueId name_around(Node inside, const std::string& name);
   ValueId binding(const Code& code, const Binding& binding);
   ValueId import_module(const std::string& dotted, const Code& from);
   ValueId external(const std::string& dotted);
@@ -127,6 +131,7 @@ class Evaluator {
   std::map<std::pair<const Code*, std::string>, ValueId> names_;
   std::map<ClassId, ValueId> some_, type_values_;
   std::map<ValueId, ValueId> parametrizations_;
+  std::map<const void*, Code::Names> names_around_;  // by function
   std::map<std::pair<ValueId, ClassId>, ValueId> made_as_;
   std::map<std::tuple<const void*, ValueId, const std::vector<Argument>*>, Pattern> patterns_;
   std::uint32_t next_activation_ = 1, next_loop_ = 1, branch_depth_ = 0, undecided_ = 0;
@@ -139,11 +144,17 @@ class Evaluator {
     std::string first, count;    // its first value, and the one it never reaches; as written
     Passes passes = kEveryPass;  // in which the statements that are being followed run
   };
+  // Objects that are noted when they are made.
+  struct Watched {
+    std::string type;  // the class's name
+    std::vector<ValueId>* made = nullptr;
+  };
   struct Assigned {
     ValueId holder = kUnknown;
     std::string name;
     ValueId value = kUnknown;
   };
+  Watched watched_;
   std::vector<Assigned> assigned_;   // under the conditions being followed, latest last
   std::vector<Loop> loops_;          // being followed, outermost first
   int depth_ = 0, nesting_ = 0;      // of followed calls; of blocks and expressions

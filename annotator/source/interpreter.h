@@ -89,6 +89,7 @@ class Interpreter {
   ValueId call_external(const std::string& name, const std::vector<Argument>& arguments, Node site);
   ValueId call_method(const Value& method, const std::vector<Argument>& arguments, Node site);
   ValueId parametrized(ValueId module, Node site);
+  ValueId any_key(ValueId mapping);
   ValueId instantiate(ClassId type, const std::vector<Argument>& arguments, Node site);
   std::optional<std::string> entry_name(ValueId name, ValueId value) const;
   void note_call(ValueId callee, const std::vector<Argument>& arguments, Node site);

@@ -208,6 +208,7 @@ ValueId Interpreter::instantiate(ClassId type, const std::vector<Argument>& argu
   made.arguments = arguments;
   made.trail = trail_to(site);
   const ValueId id = e_.add(std::move(made));
+  if (e_.watched_.made != nullptr && e_.type(type).name == e_.watched_.type) e_.watched_.made->push_back(id);
   const bool mapping = e_.derives(type, "OrderedDict") || e_.derives(type, "dict");
   if (mapping && !arguments.empty() && arguments.front().name.empty()) fill_pairs(id, arguments.front().value, site);
   if (e_.container(type) == Container::none) return id;

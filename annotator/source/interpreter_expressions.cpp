@@ -116,6 +116,7 @@ ValueId Interpreter::identifier(Node node) {
   if (top.contains(name) || !frame_.code->star_imports().empty()) {
     if (const ValueId value = e_.name_in(*frame_.code, name); value != kUnknown || top.contains(name)) return value;
   }
+  if (const ValueId value = e_.name_around(node, name); value != kUnknown) return value;
   return e_.external(name);  // a builtin
 }
 

@@ -94,6 +94,16 @@ ValueId Interpreter::call_external(const std::string& name, const std::vector<Ar
   return builtin || name.starts_with("torch.") ? e_.add({.kind = Kind::constant}) : kUnknown;
 }
 
+// Any key of a mapping; '*' where one of them is not known.
+ValueId Interpreter::any_key(ValueId mapping) {
+  const std::vector<Slot> entries = e_.at(mapping).entries;
+  const bool known = std::ranges::all_of(entries, [](const Slot& slot) { return slot.name.find('*') == std::string::npos; });
+  if (entries.empty() || !known) return e_.add({.kind = Kind::text, .name = "*"});
+  std::vector<ValueId> keys;
+  for (const Slot& slot : entries) keys.push_back(e_.add({.kind = Kind::text, .name = slot.name}));
+  return e_.any(keys);
+}
+
 // The module itself, which is of a class of its own from then on: torch puts the parametrization in.
 ValueId Interpreter::parametrized(ValueId module, Node site) {
   std::vector<ValueId> values;
@@ -171,7 +181,7 @@ ValueId Interpreter::call_method(const Value& method, const std::vector<Argument
   if (name == "pop" && list) return e_.add({.kind = Kind::element, .of = of, .ordered = false});
   if (mapping && name == "items") {
     const ValueId row = e_.add({.kind = Kind::list}), rows = e_.add({.kind = Kind::list});
-    fill(row, e_.add({.kind = Kind::text, .name = "*"}), "", site);
+    fill(row, any_key(of), "", site);
     fill(row, e_.add({.kind = Kind::element, .of = of}), "", site);
     fill(rows, row, "", site);
     return rows;

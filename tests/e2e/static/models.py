@@ -159,6 +159,63 @@ class Normed(nn.Module):
         return self.last(self.act(self.second(self.first(x))))
 
 
+class Judge(nn.Module):
+    """Is given what it judges by."""
+
+    def __init__(self, features: nn.Module, width: int) -> None:
+        super().__init__()
+        self.features = features
+        self.head = nn.Linear(width, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.features(x))
+
+
+def make_features(plan: list[int | str], normed: bool = False) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    width = 4
+    for step in plan:
+        if isinstance(step, str):
+            layers += [nn.Dropout(0.1)]
+            continue
+        linear = nn.Linear(width, step)
+        layers += [linear, nn.LayerNorm(step), nn.ReLU()] if normed else [linear, nn.ReLU()]
+        width = step
+    return nn.Sequential(*layers)
+
+
+def passed_in() -> tuple[nn.Module, Any]:
+    x = torch.randn(4, 4)
+    model = Judge(make_features([8, "drop", 8]), 8)
+    return model, lambda model: model(x).sum()
+
+
+def plain() -> tuple[nn.Module, Any]:
+    x = torch.randn(4, 4)
+    model = nn.Sequential(
+        nn.Linear(4, 8),
+        nn.Tanh(),
+        nn.Linear(8, 2),
+    )
+    return model, lambda model: model(x).sum()
+
+
+def local() -> tuple[nn.Module, Any]:
+    import torch.nn as layers
+
+    class Inside(layers.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = layers.Linear(4, 4)
+            self.second = layers.Linear(4, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.second(self.first(x))
+
+    x = torch.randn(4, 4)
+    return Inside(), lambda model: model(x).sum()
+
+
 def steps() -> tuple[nn.Module, Any]:
     x = torch.randn(4, 4)
     return Steps(), lambda model: model(x).sum()

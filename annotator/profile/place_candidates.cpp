@@ -1,0 +1,64 @@
+#include "annotator/profile/place_candidates.h"
+
+#include <algorithm>
+
+namespace hotlens::profile {
+namespace {
+
+using source::Spot;
+using source::Value;
+using source::ValueId;
+
+bool on_one_line(const Spot& a, const Spot& b) {
+  return a.code == b.code && a.range.begin.line == b.range.begin.line;
+}
+
+// The first of several spots, as long as all are on its line.
+class OneLine {
+ public:
+  void add(const Spot& spot) {
+    one_ = one_ && spot.known() && (!first_ || on_one_line(*first_, spot));
+    if (!first_ && spot.known()) first_ = spot;
+  }
+  const std::optional<Spot>& first() const { return first_; }
+  bool holds() const { return one_; }
+
+ private:
+  std::optional<Spot> first_;
+  bool one_ = true;
+};
+
+}  // namespace
+
+bool PlaceCandidates::same_spot(ValueId a, ValueId b) const {
+  const Value &one = evaluator_.at(a), &other = evaluator_.at(b);
+  return one.kind == Value::Kind::place && other.kind == Value::Kind::place && one.spot == other.spot;
+}
+
+void PlaceCandidates::note(std::uint32_t module, const std::vector<ValueId>& places) {
+  auto& known = known_[module];
+  if (!known || known->empty()) {
+    known = places;
+    return;
+  }
+  if (places.empty()) return;
+  std::erase_if(*known, [&](ValueId place) {
+    return std::ranges::none_of(places, [&](ValueId other) { return other == place || same_spot(place, other); });
+  });
+}
+
+void PlaceCandidates::settle(std::uint32_t module, PlacedModule& to) const {
+  if (!known_[module] || known_[module]->empty()) return;
+  OneLine attached, constructed;
+  for (const ValueId place : *known_[module]) {
+    const Value& value = evaluator_.at(place);
+    attached.add(value.kind == Value::Kind::place ? value.spot : Spot{});
+    const std::vector<Spot> made = evaluator_.made_at(evaluator_.object(place));
+    constructed.add(made.empty() ? Spot{} : made.front());
+  }
+  if (attached.holds()) to.attached = attached.first();
+  const bool other = constructed.first() && (!attached.first() || !on_one_line(*constructed.first(), *attached.first()));
+  if (constructed.holds() && other) to.constructed = constructed.first();
+}
+
+}  // namespace hotlens::profile
