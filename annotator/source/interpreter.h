@@ -43,6 +43,7 @@ class Interpreter {
     bool decided() const { return (yes & no) == 0; }
   };
   Outcomes outcomes(Node condition, const Evaluator::Loop& loop);
+  Outcomes outcomes_inside(Node condition, const Evaluator::Loop& loop);
   Outcomes compared(Node comparison, const Evaluator::Loop& loop);
   void count_passes(Node target, Node iterable, Evaluator::Loop& loop);
   // The ways of an `if`, one after the other: in which passes of the loops around it each runs, and what follows it.

@@ -58,21 +58,26 @@ void Interpreter::count_passes(Node target, Node iterable, Evaluator::Loop& loop
 
 Interpreter::Outcomes Interpreter::outcomes(Node condition, const Evaluator::Loop& loop) {
   if (!condition || loop.index == kUnknown || e_.nesting_ >= Evaluator::kNesting) return {};
+  ++e_.nesting_;
+  const Outcomes found = outcomes_inside(condition, loop);
+  --e_.nesting_;
+  return found;
+}
+
+Interpreter::Outcomes Interpreter::outcomes_inside(Node condition, const Evaluator::Loop& loop) {
   const std::vector<Node> parts = condition.children();
-  if (condition.is("parenthesized_expression") && parts.size() == 1) return outcomes(parts.front(), loop);
+  if (condition.is("comparison_operator")) return compared(condition, loop);
   if (condition.is("identifier")) {
     if (loop.first != "0" || identifier(condition) != loop.index) return {};
     return {.yes = rest(kFirst), .no = kFirst};
   }
-  if (condition.is("comparison_operator")) return compared(condition, loop);
+  if (condition.is("parenthesized_expression") && parts.size() == 1) return outcomes(parts.front(), loop);
   if (condition.is("not_operator") && parts.size() == 1) {
     const Outcomes inner = outcomes(parts.front(), loop);
     return {.yes = inner.no, .no = inner.yes};
   }
   if (!condition.is("boolean_operator") || parts.size() != 2) return {};
-  ++e_.nesting_;
   const Outcomes a = outcomes(parts[0], loop), b = outcomes(parts[1], loop);
-  --e_.nesting_;
   const auto both = [](Passes x, Passes y) { return static_cast<Passes>(x & y); };
   const auto either = [](Passes x, Passes y) { return static_cast<Passes>(x | y); };
   if (condition.field("operator").text() == "and") return {.yes = both(a.yes, b.yes), .no = either(a.no, b.no)};

@@ -1,48 +1,20 @@
 // What constructors and bodies say, read from small texts.
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <map>
-#include <random>
 #include <set>
 #include <string>
 
 #include "annotator/source/evaluator.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/source/python_folder.h"
 
 namespace hotlens::source {
 namespace {
 
-namespace fs = std::filesystem;
-
-// A folder of Python files that is gone after the test.
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / ("hotlens-skeleton-" + std::to_string(std::random_device()()))) {
-    fs::create_directories(path_);
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  Folder& write(const std::string& name, const std::string& text) {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
-    return *this;
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 // The line (1-based) in `file` on which each attribute of a class was attached: "conv" -> {4}. Class names stand behind a colon where
 // known.
 // `script`: a file that may change its objects afterwards.
-std::map<std::string, std::set<std::string>> attributes(const Folder& folder, const std::string& file, const std::string& type,
+std::map<std::string, std::set<std::string>> attributes(const PythonFolder& folder, const std::string& file, const std::string& type,
                                                         const std::string& script = "") {
   Library library({folder.path()});
   const Code* later = script.empty() ? nullptr : library.file(folder.path() / script);
@@ -75,7 +47,7 @@ std::map<std::string, std::set<std::string>> attributes(const Folder& folder, co
 using Lines = std::set<std::string>;
 
 TEST_CASE("attributes stand on the statement that names them") {
-  Folder folder;
+  PythonFolder folder;
   folder.write("m.py", R"(from torch import nn
 import torch.nn as tn
 
@@ -101,7 +73,7 @@ class Net(nn.Module):
 }
 
 TEST_CASE("an attribute set again replaces the first, under a condition both count") {
-  Folder folder;
+  PythonFolder folder;
   folder.write("m.py", R"(from torch import nn
 class Net(nn.Module):
     def __init__(self, wide):
@@ -119,7 +91,7 @@ class Net(nn.Module):
 }
 
 TEST_CASE("what a script may replace afterwards counts beside what the constructor made") {
-  Folder folder;
+  PythonFolder folder;
   folder.write("m.py", R"(from torch import nn
 class Net(nn.Module):
     def __init__(self):
@@ -155,7 +127,7 @@ def replace(model):
 }
 
 TEST_CASE("what a branch makes is what the branch goes on with") {
-  Folder folder;
+  PythonFolder folder;
   folder.write("m.py", R"(from torch import nn
 class Net(nn.Module):
     def __init__(self, norm, plain):
@@ -196,7 +168,7 @@ class Other(nn.Module):
 }
 
 TEST_CASE("entries named from a table stand on the statement that adds them") {
-  Folder folder;
+  PythonFolder folder;
   folder.write("m.py", R"(from torch import nn
 class Net(nn.Sequential):
     def __init__(self, order):
@@ -214,7 +186,7 @@ class Net(nn.Sequential):
 }
 
 TEST_CASE("a base class in another file makes its layers there") {
-  Folder folder;
+  PythonFolder folder;
   folder.write("pkg/__init__.py", "from .base import Base as Foundation\n");
   folder.write("pkg/base.py", R"(from torch import nn
 class Base(nn.Module):
@@ -235,7 +207,7 @@ class Net(Foundation):
 }
 
 TEST_CASE("entries of a container stand on the expressions that make them") {
-  Folder folder;
+  PythonFolder folder;
   folder.write("m.py", R"(from torch import nn
 def conv(n):
     return nn.Conv2d(n, n, 1)
@@ -254,7 +226,7 @@ class Stack(nn.Sequential):
 }
 
 TEST_CASE("names with unknown parts are matched by their known ones") {
-  Folder folder;
+  PythonFolder folder;
   folder.write("m.py", R"(from torch import nn
 class Net(nn.Module):
     def __init__(self, n):
@@ -277,7 +249,7 @@ class Net(nn.Module):
 }
 
 TEST_CASE("a constructor that calls itself, or nests without end, ends") {
-  Folder folder;
+  PythonFolder folder;
   std::string deep = "x = ";
   for (int i = 0; i < 5000; ++i) deep += "(";
   folder.write("m.py", "from torch import nn\n" + deep + R"(
@@ -301,7 +273,7 @@ class Loop(Loop):
 }
 
 TEST_CASE("a trace's path is never followed out of the roots") {
-  Folder folder;
+  PythonFolder folder;
   folder.write("in/m.py", "x = 1\n");
   folder.write("out/secret.py", "x = 1\n");
   Library library({folder.path() / "in"});
