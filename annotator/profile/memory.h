@@ -1,9 +1,9 @@
 // Memory by module, from the allocator's events of one recorded step.
 //
 // An allocation belongs to the modules of the innermost operator around it, like time does. Only one kind of memory is counted: the
-// device's where the recording has events of a device, else the host's; of several devices the peak is that of the one that held most. What
-// the events cannot tell stays absent: addresses are missing up
-// to torch 1.9 (then no activations), and a gradient that is reused from step to step is allocated in none of them.
+// device's where the recording has events of a device, else the host's; of several devices the peak is that of the one that held most.
+// What the events cannot tell stays absent: addresses are missing up to torch 1.9 (then no activations), and a gradient that is reused
+// from step to step is allocated in none of them.
 #pragma once
 
 #include <optional>

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <vector>
 
+#include "annotator/profile/bundle.h"
 #include "annotator/profile/profile.h"
 
 namespace hotlens::profile {
@@ -29,6 +30,12 @@ bool is_bundle(const fs::path& folder) {
   return folder.extension() != ".partial" && fs::is_regular_file(folder / "manifest.json", status);
 }
 
+// A run that somebody stopped before its map step knows no time of a layer: it must not hide a complete one.
+bool is_cut_short(const fs::path& bundle) {
+  const Result<Manifest> manifest = read_manifest(bundle);
+  return manifest && manifest->stopped && !manifest->map_trace;
+}
+
 }  // namespace
 
 // Names begin with the time of the run.
@@ -50,6 +57,7 @@ Result<fs::path> resolve(std::string_view reference, const fs::path& from) {
   const fs::path store = store_above(from);
   if (reference == "latest") {
     const std::vector<fs::path> found = bundles(from);
+    if (const auto complete = std::ranges::find_if_not(found, is_cut_short); complete != found.end()) return *complete;
     if (!found.empty()) return found.front();
     return std::unexpected(Error{ErrorCode::not_found, "there is no profile here yet; record one with `hotlens run train.py`",
                                  fs::absolute(from, status).string()});

@@ -33,3 +33,26 @@ TEST_CASE("no profile yet: the message says how to get one") {
   REQUIRE_FALSE(found.has_value());
   CHECK(found.error().message.find("hotlens run") != std::string::npos);
 }
+
+TEST_CASE("a run that was stopped before its map step hides no complete one") {
+  const TemporaryFolder folder;
+  const std::filesystem::path store = folder.path() / ".hotlens" / "profiles";
+  const auto write = [&](const std::string& name, bool mapped, const Json& stopped_by) {
+    Json manifest = manifest_json();
+    manifest["stopped_by"] = stopped_by;
+    if (!mapped) manifest.erase("map_trace");
+    std::filesystem::create_directories(store / name);
+    write_text(store / name / "manifest.json", manifest.dump());
+  };
+  const auto latest = [&] { return resolve("latest", folder.path()).value().filename(); };
+
+  write("20261120T000000Z-aaaaaa", false, "Ctrl-C");
+  CHECK(latest() == "20261120T000000Z-aaaaaa");  // better than nothing
+  write("20261121T000000Z-bbbbbb", true, nullptr);
+  write("20261122T000000Z-cccccc", false, "SIGTERM");
+  CHECK(latest() == "20261121T000000Z-bbbbbb");
+  write("20261123T000000Z-dddddd", true, "Ctrl-C");  // stopped when it had all
+  CHECK(latest() == "20261123T000000Z-dddddd");
+  write("20261124T000000Z-eeeeee", false, nullptr);  // a script of few steps: as complete as it gets
+  CHECK(latest() == "20261124T000000Z-eeeeee");
+}
