@@ -132,8 +132,7 @@ std::string_view words(Cause cause, bool has_device) {
 
 std::string stage_place(const Profile& profile, Stage stage) {
   const auto at = std::ranges::find(profile.stage_sites, stage, &StageSite::stage);
-  if (at == profile.stage_sites.end()) return {};
-  return profile.files[at->site.file.index].path.string() + ":" + std::to_string(at->site.line + 1);
+  return at == profile.stage_sites.end() ? std::string() : place_of(profile, *at);
 }
 
 std::vector<ModuleId> roots(const Profile& profile) {
@@ -209,6 +208,10 @@ Verdict judge(const Profile& profile, std::span<const ModuleId> modules) {
     inside.insert(inside.end(), module.children.begin(), module.children.end());
   }
   return verdict_of(profile, account, inside);
+}
+
+std::string place_of(const Profile& profile, const StageSite& stage) {
+  return profile.files[stage.site.file.index].path.string() + ":" + std::to_string(stage.site.line + 1);
 }
 
 }  // namespace hotlens::profile

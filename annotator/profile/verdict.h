@@ -7,8 +7,7 @@
 // Without device work the host's time is all there is.
 // Three things need judgement:
 // - A synchronisation costs more than the idle time during it: it drains the queue, so the device also idles during the launches right
-// after
-//   it. No more than the time waited could have been overlapped, so that much of the launching is the synchronisation's fault.
+//   after it. No more than the time waited could have been overlapped, so that much of the launching is the synchronisation's fault.
 // - On a run with a device, host code between operators delays launches like the operators themselves; on a run without, it is no cause
 //   that the words below name.
 // - Compute- or memory-bound is told by the families of what ran, since a trace does not know the peaks of its machine. Products,
@@ -18,6 +17,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "annotator/profile/profile.h"
 
@@ -27,5 +27,8 @@ namespace hotlens::profile {
 // path.
 Verdict judge(const Profile& profile);
 Verdict judge(const Profile& profile, std::span<const ModuleId> modules);
+
+// FILE:LINE of a stage, as evidence names it; lines count from one.
+std::string place_of(const Profile& profile, const StageSite& stage);
 
 }  // namespace hotlens::profile

@@ -137,7 +137,7 @@ void put_module(Json& details, const Subject& subject, profile::ModuleId id) {
     details["spread"] = spread_json(profile.has_device() ? "device busy" : "CPU total", profile::headlines(module, profile.has_device()));
   }
   put_memory(details, module.memory, profile::held_at_peak(profile, id));
-  details["verdict"] = verdict_json(profile::judge(profile, std::span(&id, 1)), subject.blocks.get());
+  details["verdict"] = verdict_json(profile::judge(profile, std::span(&id, 1)), profile, subject.blocks.get());
 }
 
 void put_stage(Json& details, const Subject& subject, profile::Stage stage) {
@@ -150,7 +150,7 @@ void put_stage(Json& details, const Subject& subject, profile::Stage stage) {
 void put_step(Json& details, const Subject& subject) {
   const Profile& profile = subject.opened->profile();
   details["spread"] = spread_json("wall", profile::walls(profile.steps));
-  if (subject.step == profile.representative) details["verdict"] = verdict_json(profile.verdict, subject.blocks.get());
+  if (subject.step == profile.representative) details["verdict"] = verdict_json(profile.verdict, profile, subject.blocks.get());
 }
 
 }  // namespace

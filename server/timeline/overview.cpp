@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "annotator/profile/statistics.h"
+#include "annotator/profile/verdict.h"
 #include "server/features/timeline_facts.h"
 #include "server/timeline/requests.h"
 
@@ -93,6 +94,18 @@ void put_memory(Json& answer, const Profile& profile, const profile::Blocks* blo
   answer["memoryPeakAt"] = std::move(when);
 }
 
+// The first block of the module or the stage that a verdict's evidence names: by path, a root by its class, a stage by its line.
+std::optional<std::uint32_t> block_of(const std::string& where, const Profile& profile, const profile::Blocks& blocks) {
+  if (where.empty()) return std::nullopt;
+  if (const auto block = features::first_of_module(blocks, where)) return block;
+  const auto root = std::ranges::find_if(profile.modules,
+                                         [&](const profile::Module& module) { return module.path.empty() && module.class_name == where; });
+  if (root != profile.modules.end()) return features::first_of_module(blocks, root->path);
+  const auto line =
+      std::ranges::find(profile.stage_sites, where, [&](const profile::StageSite& stage) { return profile::place_of(profile, stage); });
+  return line == profile.stage_sites.end() ? std::nullopt : features::first_of_stage(blocks, line->stage);
+}
+
 }  // namespace
 
 Json profile_json(const std::string& id, const Profile& profile) {
@@ -102,11 +115,11 @@ Json profile_json(const std::string& id, const Profile& profile) {
   return json;
 }
 
-Json verdict_json(const profile::Verdict& verdict, const profile::Blocks* blocks) {
+Json verdict_json(const profile::Verdict& verdict, const Profile& profile, const profile::Blocks* blocks) {
   Json evidence = Json::array();
   for (const profile::Verdict::Evidence& item : verdict.evidence) {
     Json json{{"what", item.what}, {"time", item.time.count()}, {"where", item.where}};
-    const auto block = blocks && !item.where.empty() ? features::first_of_module(*blocks, item.where) : std::nullopt;
+    const auto block = blocks != nullptr ? block_of(item.where, profile, *blocks) : std::nullopt;
     if (block) json["path"] = profile::path_of(*blocks, *block);
     evidence.push_back(std::move(json));
   }
@@ -150,7 +163,7 @@ Answer overview(Library& library, const Opened& opened) {
               {"hasDevice", profile.has_device()},
               {"stages", stages_of(profile)},
               {"buckets", buckets_of(profile)},
-              {"verdict", verdict_json(profile.verdict, blocks.get())},
+              {"verdict", verdict_json(profile.verdict, profile, blocks.get())},
               {"warnings", std::move(warnings)},
               {"compareWith", std::move(others)}};
   put_memory(answer, profile, blocks.get());

@@ -32,8 +32,8 @@ protocol::Answer export_window(const Subject& subject, const protocol::Reader& p
 
 // BLOCK of TIMELINE.md.
 protocol::Json block_json(const profile::Blocks& blocks, std::uint32_t block);
-// `blocks`: those of the step that the verdict is of; evidence then leads to the first block of its module. May be null.
-protocol::Json verdict_json(const profile::Verdict& verdict, const profile::Blocks* blocks);
+// `blocks`: those of the step that the verdict is of; evidence then leads to the first block of its module or stage. May be null.
+protocol::Json verdict_json(const profile::Verdict& verdict, const profile::Profile& profile, const profile::Blocks* blocks);
 // KERNEL of TIMELINE.md, of each.
 protocol::Json uses_json(const std::vector<features::Use>& uses);
 // {id, source, created?, torch?}

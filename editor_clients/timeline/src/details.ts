@@ -3,7 +3,7 @@ import { isRecording } from "./address";
 import type { Commands } from "./commands";
 import { shortName } from "./columns";
 import { button, element } from "./dom";
-import { bytes, exact, ofStep, percent, spoken, time } from "./format";
+import { bytes, exact, fileName, ofStep, percent, spoken, time } from "./format";
 import type { Details, Evidence, Kernel, Place, Times, Verdict } from "./messages";
 import { blockWords, levelFor, underCursor, type Seen } from "./shown";
 import { selectedPath, samePath, type State } from "./state";
@@ -69,7 +69,8 @@ const heading = (text: string): HTMLElement => element("h2", { text });
 
 function evidence(each: Evidence, store: Store): HTMLElement {
   const { path } = each;
-  const words = each.where === "" ? each.what : `${each.what}: ${each.where}`;
+  const where = /:\d+$/.test(each.where) ? fileName(each.where) : each.where;
+  const words = where === "" ? each.what : `${each.what}: ${where}`;
   const what = path === undefined ? element("span", { text: words }) : button(words, "show this block", () => store.dispatch({ type: "go", path }));
   return element("li", {}, what, element("span", { class: "number", text: each.time > 0 ? time(each.time) : "" }));
 }
@@ -125,8 +126,6 @@ export function kernelsPart(kernels: readonly Kernel[], device: boolean): HTMLEl
   const more = rest.length === 0 ? [] : [element("tr", { class: "dim" }, element("td", { text: `${rest.length} more` }), element("td"), element("td", { text: time(total) }))];
   return [heading(device ? "Kernels" : "Operators"), element("table", { class: "kernels" }, ...kinds.slice(0, MOST_KERNELS).map(kernelRow), ...more)];
 }
-
-const fileName = (file: string): string => file.split(/[\\/]/).at(-1) ?? file;
 
 function code(place: Place): HTMLElement {
   const lines = place.text.map((text, offset) => {

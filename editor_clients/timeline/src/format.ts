@@ -59,3 +59,6 @@ export function shorten(text: string, most: number): string {
 }
 
 export const spoken = (stage: string): string => stage.replaceAll("_", " ");
+
+// The last part of a path, of either kind of separator.
+export const fileName = (path: string): string => path.split(/[\\/]/).at(-1) || path;

@@ -1,11 +1,9 @@
 // The line at the top: what was profiled, the step's time, the verdict; and which profile is shown, which one it is compared with.
 import { button, element } from "./dom";
-import { percent, spoken, time } from "./format";
+import { fileName, percent, spoken, time } from "./format";
 import type { Overview, ProfileSummary } from "./messages";
 import type { State } from "./state";
 import type { Store } from "./store";
-
-const fileName = (source: string): string => source.split(/[\\/]/).at(-1) || source;
 
 function facts(overview: Overview): string {
   const { profile, steps } = overview;
@@ -61,6 +59,13 @@ function profileName({ profile }: Overview, known: readonly ProfileSummary[], st
   return select;
 }
 
+// Throughput is that of steps without a profiler; the picture is of profiled ones. Both stand there, as in the editor's lens.
+function stepTime({ median, steps, profile: { plainStepNs } }: Overview): { text: string; title: string } {
+  const title = steps.length > 1 ? "the median step" : "the step";
+  if (plainStepNs === undefined) return { text: `${time(median)} / step`, title };
+  return { text: `${time(plainStepNs)} / step (${time(median)} profiled)`, title: `${title} without the profiler, and as it is drawn here` };
+}
+
 export function renderHeader(state: State, store: Store): HTMLElement[] {
   const { overview, profiles, view } = state;
   const known = profiles?.profiles ?? [];
@@ -68,7 +73,7 @@ export function renderHeader(state: State, store: Store): HTMLElement[] {
   const parts: HTMLElement[] = [];
   if (overview !== undefined) {
     parts.push(profileName(overview, known, store), element("span", { class: "dim facts", text: facts(overview), title: facts(overview) }));
-    parts.push(element("span", { class: "chip", text: `${time(overview.median)} / step`, title: overview.steps.length > 1 ? "the median step" : "the step" }));
+    parts.push(element("span", { class: "chip", ...stepTime(overview) }));
     const { samplesPerSecond } = overview.profile;
     if (samplesPerSecond !== undefined) parts.push(element("span", { class: "chip", text: `${Math.round(samplesPerSecond)} samples/s` }));
     parts.push(...verdictChip(overview, store));
