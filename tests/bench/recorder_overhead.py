@@ -123,7 +123,7 @@ def cost_of_a_plain_step(clock: Callable[[], float], step_us: float) -> None:
     from hotlens.cli import Options
     from hotlens.course import Course
     from hotlens.frames import Files
-    from hotlens.hooks import Hooks, loader_key
+    from hotlens.hooks import Hooks
     from hotlens.phases import Plain
     from hotlens.report import Reporter
     from hotlens.session import Session
@@ -131,11 +131,11 @@ def cost_of_a_plain_step(clock: Callable[[], float], step_us: float) -> None:
     from torch.utils.data import DataLoader
 
     loader: Any = DataLoader([0] * EMPTY_STEPS, batch_size=None, collate_fn=int)
-    boundary = Boundary("loader", loader_key(iter(loader)), "bench", 0)
     with open(os.devnull, "wb") as sink:
         session = Session(Options(argv=["bench"]), Reporter(sink.fileno()), "", Files([]))
-        course = session.course = Course(boundary, [Plain(1 << 60)], session.delivery.draft, session.reporter, session.warnings)
         session.hooks = Hooks(session)
+        boundary = Boundary("loader", session.hooks.number_of_loader(iter(loader)), "bench", 0)
+        course = session.course = Course(boundary, [Plain(1 << 60)], session.delivery.draft, session.reporter, session.warnings)
 
         def whole_pass(hooked: bool) -> float:
             assert session.hooks is not None
@@ -217,9 +217,9 @@ def main() -> None:
 
     loader = loader_of_steps[0]
     session = Session(Options(argv=["bench"]), Reporter(), "", Files([]))
-    boundary = Boundary("loader", id(loader.batch_sampler), "bench", 0)
-    course = session.course = Course(boundary, [Plain(1 << 60)], session.delivery.draft, session.reporter, session.warnings)
     session.hooks = Hooks(session)
+    boundary = Boundary("loader", session.hooks.number_of_loader(iter(loader)), "bench", 0)
+    course = session.course = Course(boundary, [Plain(1 << 60)], session.delivery.draft, session.reporter, session.warnings)
 
     def plain() -> list[float]:
         assert session.hooks is not None

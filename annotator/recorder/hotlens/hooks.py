@@ -13,6 +13,7 @@ import weakref
 from dataclasses import dataclass
 from typing import Any, Callable, Protocol
 
+from .identity import Numbers
 from .measure import OURS
 from .steps import Boundary
 
@@ -29,11 +30,6 @@ class Listener(Protocol):
     def on_forward(self, root: int, gradients: bool) -> None: ...
     def on_evaluation(self) -> None: ...
     def on_profiler(self, at_work: bool) -> None: ...
-
-
-def loader_key(iterator: Any) -> int:
-    """One number per DataLoader: its sampler outlives the iterators of the epochs."""
-    return id(getattr(iterator, "_index_sampler", iterator))
 
 
 def steps_left(iterator: Any) -> int | None:
@@ -65,9 +61,10 @@ class Hooks:
         self._patches: list[_Patch] = []
         self._handles: list[Any] = []
         self._forward_handle: Any = None
+        self._loaders, self._optimizers, self._roots = Numbers(), Numbers(), Numbers()
         self._root_types: dict[int, type] = {}
         self._made_optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._stepped_optimizers: set[int] = set()
+        self._stepped_optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self._profilers: set[int] = set()  # the script's, at work
         # One count for all threads: on a device, hooks of a backward pass run on a thread of autograd's.
         self._backward_depth = 0
@@ -113,11 +110,11 @@ class Hooks:
 
     def idle_optimizers(self) -> int:
         """Optimizers that exist and have not stepped yet."""
-        return sum(id(o) not in self._stepped_optimizers for o in self._made_optimizers)
+        return sum(o not in self._stepped_optimizers for o in self._made_optimizers)
 
     def stepped_optimizers(self) -> list[Any]:
         """Those that still exist, by class: what has not stepped has no state yet."""
-        return sorted((o for o in self._made_optimizers if id(o) in self._stepped_optimizers), key=lambda o: type(o).__name__)
+        return sorted((o for o in self._made_optimizers if o in self._stepped_optimizers), key=lambda o: type(o).__name__)
 
     def _patch(self, owner: Any, name: str, make: Callable[[Method], Method]) -> None:
         original = getattr(owner, name)
@@ -127,12 +124,16 @@ class Hooks:
 
     # -- data, evaluation
 
+    def number_of_loader(self, iterator: Any) -> int:
+        """Of a DataLoader's iterator. The loader's sampler outlives those of single epochs."""
+        return self._loaders.of(getattr(iterator, "_index_sampler", iterator), sys._getframe(1))
+
     def _patch_fetch(self) -> None:
         from torch.utils.data import dataloader
 
         def make(fetch: Method) -> Method:
             def __next__(iterator: Any) -> Any:
-                key = loader_key(iterator)
+                key = self.number_of_loader(iterator)
                 self.listener.on_fetch(key, iterator)
                 try:
                     return fetch(iterator)
@@ -193,9 +194,10 @@ class Hooks:
         from torch.optim import optimizer as module
 
         def told(optimizer: Any) -> None:
-            if only is None or id(optimizer) == only:
-                self._stepped_optimizers.add(id(optimizer))
-                self.listener.on_optimizer(id(optimizer), self._backward_depth > 0)
+            number = self._optimizers.of(optimizer, sys._getframe(1))
+            if only is None or number == only:
+                self._stepped_optimizers.add(optimizer)
+                self.listener.on_optimizer(number, self._backward_depth > 0)
 
         def stepped(optimizer: Any, args: Any, kwargs: Any) -> None:
             if id(optimizer) != self._scaled:
@@ -286,8 +288,9 @@ class Hooks:
             if is_compiling() or self._backward_depth > 0:
                 return
             if _is_outermost(module, sys._getframe(1), implementation) and next(module.parameters(), None) is not None:
-                self._root_types[id(module)] = type(module)
-                self.listener.on_forward(id(module), module.training and torch.is_grad_enabled())
+                number = self._roots.of(module, sys._getframe(1))
+                self._root_types[number] = type(module)
+                self.listener.on_forward(number, module.training and torch.is_grad_enabled())
 
         self._forward_handle = register_module_forward_pre_hook(entered)
 
@@ -303,7 +306,7 @@ class Hooks:
         def make(call: Method) -> Method:
             def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:
                 nonlocal nested
-                if id(module) != key:
+                if self._roots.of(module, sys._getframe(1)) != key:
                     return call(module, *args, **kwargs)
                 if nested == 0 and self._backward_depth == 0:
                     self.listener.on_forward(key, False)

@@ -1,0 +1,54 @@
+"""One number for each DataLoader, optimizer or model of a loop, over a whole run.
+
+`id` will not do: it comes again as soon as an object has gone, so that what replaces it is the same or another one by chance. A loop
+that makes its DataLoader anew in every epoch has one loader all the same: what is used at the place in the code where an object was used
+that has gone since takes over the number.
+"""
+
+from __future__ import annotations
+
+import weakref
+from types import CodeType, FrameType
+from typing import Any
+
+Stack = tuple[tuple[CodeType, int], ...]
+
+
+class Numbers:
+    """Holds none of the objects that it numbers. Numbers are positive; of what cannot be referred to weakly, a negative `id`."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[weakref.ref[Any], int]] = {}  # by id
+        self._used_at: dict[Stack, list[tuple[weakref.ref[Any], int]]] = {}  # who has each number of that place now
+        self._given = 0
+
+    def of(self, thing: Any, frame: FrameType | None) -> int:
+        """`frame`: where it is used, of interest the first time alone."""
+        known = self._known.get(id(thing))
+        if known is not None and known[0]() is thing:
+            return known[1]
+        try:
+            reference = weakref.ref(thing)
+        except TypeError:
+            return -id(thing)
+        number = self._number(reference, _stack(frame))
+        self._known[id(thing)] = (reference, number)
+        return number
+
+    def _number(self, reference: weakref.ref[Any], stack: Stack) -> int:
+        here = self._used_at.setdefault(stack, [])
+        for at, (before, number) in enumerate(here):
+            if before() is None:
+                here[at] = (reference, number)
+                return number
+        self._given += 1
+        here.append((reference, self._given))
+        return self._given
+
+
+def _stack(frame: FrameType | None) -> Stack:
+    places = []
+    while frame is not None:
+        places.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(places)
