@@ -54,12 +54,13 @@ Offset skip_blank(Text text, Offset i) {
 struct StringEnd {
   Offset end;
   bool closed;
+  Offset looked_to;
 };
 
 StringEnd scan_string(Text text, Offset open, bool formatted);
 
 // The end of a replacement field `{…}` of an f-string; `i` is behind the brace. Python 3.12 lets the outer quote appear inside.
-Offset scan_field(Text text, Offset i, bool multiline) {
+Offset scan_field(Text text, Offset i, bool multiline, Offset& looked_to) {
   int depth = 1;
   while (i < text.size()) {
     char c = text[i];
@@ -70,6 +71,7 @@ Offset scan_field(Text text, Offset i, bool multiline) {
       if (--depth == 0) return i + 1;
     } else if (c == '"' || c == '\'') {
       StringEnd inner = scan_string(text, i, false);
+      looked_to = std::max(looked_to, inner.looked_to);
       if (!inner.closed) return i;
       i = inner.end;
       continue;
@@ -84,23 +86,25 @@ StringEnd scan_string(Text text, Offset open, bool formatted) {
   char quote = text[open];
   bool triple = at(text, open + 1) == quote && at(text, open + 2) == quote;
   Offset i = open + (triple ? 3 : 1);
+  Offset looked_to = 0;
+  auto ends = [&](Offset end, bool closed) { return StringEnd{end, closed, std::max(end, looked_to)}; };
   while (i < text.size()) {
     char c = text[i];
     if (c == '\\' && i + 1 < text.size()) {
       i = is_newline(text[i + 1]) ? past_newline(text, i + 1) : i + 2;
     } else if (c == quote) {
-      if (!triple) return {i + 1, true};
-      if (at(text, i + 1) == quote && at(text, i + 2) == quote) return {i + 3, true};
+      if (!triple) return ends(i + 1, true);
+      if (at(text, i + 1) == quote && at(text, i + 2) == quote) return ends(i + 3, true);
       ++i;
     } else if (is_newline(c) && !triple) {
-      return {i, false};
+      return ends(i, false);
     } else if (formatted && c == '{') {
-      i = at(text, i + 1) == '{' ? i + 2 : scan_field(text, i + 1, triple);
+      i = at(text, i + 1) == '{' ? i + 2 : scan_field(text, i + 1, triple, looked_to);
     } else {
       ++i;
     }
   }
-  return {size_of(text), false};
+  return ends(size_of(text), false);
 }
 
 bool is_string_prefix(Text word) {
@@ -147,7 +151,7 @@ Token next_token(Text text, Offset from) {
   if (is_newline(c)) return {i, past_newline(text, i), TokenKind::newline};
   if (c == '"' || c == '\'') {
     StringEnd string = scan_string(text, i, false);
-    return {i, string.end, TokenKind::string, string.closed};
+    return {i, string.end, TokenKind::string, string.closed, string.looked_to};
   }
   if (is_digit(c) || (c == '.' && is_digit(at(text, i + 1)))) return {i, scan_number(text, i), TokenKind::number};
   if (!is_word(c)) return {i, scan_operator(text, i), TokenKind::op};
@@ -157,7 +161,7 @@ Token next_token(Text text, Offset from) {
   Text word = text.substr(i, end - i);
   if ((next == '"' || next == '\'') && is_string_prefix(word)) {
     StringEnd string = scan_string(text, end, is_formatted(word));
-    return {i, string.end, TokenKind::string, string.closed};
+    return {i, string.end, TokenKind::string, string.closed, string.looked_to};
   }
   return {i, end, TokenKind::word};
 }

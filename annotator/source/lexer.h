@@ -14,7 +14,8 @@ enum class TokenKind : std::uint8_t { word, number, string, op, newline, end };
 struct Token {
   std::uint32_t begin = 0, end = 0;
   TokenKind kind = TokenKind::end;
-  bool closed = true;  // false: a string without its closing quotes
+  bool closed = true;           // false: a string without its closing quotes
+  std::uint32_t looked_to = 0;  // of a string: the text up to here decided where it ends, which may lie before that
 };
 
 // The token at or after `at`; blanks, comments and joined line ends (backslash) before it are skipped. A newline token is "\n", "\r\n" or

@@ -78,17 +78,21 @@ std::uint32_t LineReader::indentation(std::uint32_t byte) const {
   return width;
 }
 
+void LineReader::look_at(const Token& token) {
+  looked_to_ = std::max({looked_to_, token.end, token.looked_to});
+}
+
 // Whether a token at the start of a line shows that no bracket can be open: `return`, `class`, `self.a =`.
 bool LineReader::opens_statement(Token token) {
-  looked_to_ = std::max(looked_to_, token.end);
+  look_at(token);
   if (token.kind != TokenKind::word) return false;
   if (starts_statement(text_of(text_, token))) return true;
   for (int i = 0; i < kLongTarget; ++i) {
     Token dot = next_token(text_, token.end);
-    looked_to_ = std::max(looked_to_, dot.end);
+    look_at(dot);
     if (!is_op(dot, '.')) return i > 0 && is_op(dot, '=');
     token = next_token(text_, dot.end);
-    looked_to_ = std::max(looked_to_, token.end);
+    look_at(token);
     if (token.kind != TokenKind::word) return false;
   }
   return false;
@@ -101,7 +105,7 @@ bool LineReader::swallows_code(const Token& string, bool bare) {
   if (inside.find_first_of("\r\n") == std::string_view::npos) return false;
   if (!string.closed) return string.end == text_.size();
   Token after = next_token(text_, string.end);
-  looked_to_ = std::max(looked_to_, after.end);
+  look_at(after);
   if (after.kind == TokenKind::number || (after.kind == TokenKind::word && !follows_expression(text_of(text_, after)))) return true;
   if (!bare) return false;
   std::uint32_t indent = indentation(string.begin);
@@ -119,7 +123,7 @@ bool LineReader::collect_whole(Token first) {
   int depth = 0, lines = 0;
   std::uint32_t indent = indentation(first.begin);
   for (Token token = first;; token = next_token(text_, token.end)) {
-    looked_to_ = std::max(looked_to_, token.end);
+    look_at(token);
     next_ = token.end;
     if (token.kind == TokenKind::end) return depth == 0;
     if (token.kind == TokenKind::newline) {
@@ -140,7 +144,7 @@ void LineReader::collect_broken(Token first) {
   std::uint32_t indent = indentation(first.begin);
   bool compound = starts_compound(text_of(text_, first));
   for (Token token = first;; token = next_token(text_, token.end)) {
-    looked_to_ = std::max(looked_to_, token.end);
+    look_at(token);
     next_ = token.end;
     if (token.kind == TokenKind::end) return;
     if (token.kind == TokenKind::newline) {
@@ -168,7 +172,7 @@ void LineReader::collect(Token first) {
 
 bool LineReader::decorates_next() {
   Token following = token_behind_newlines(next_);
-  looked_to_ = std::max(looked_to_, following.end);
+  look_at(following);
   std::string_view first = text_of(text_, following);
   return first == "@" || first == "def" || first == "class" || first == "async";
 }
@@ -254,7 +258,7 @@ void LineReader::emit(std::size_t head, std::vector<Statement>& statements) {
     if (ends) start = i + 1;
     if (i < tokens_.size()) depth = std::max(0, depth + depth_change(text_, tokens_[i]));
   }
-  for (std::size_t i = first + 1; i < statements.size(); ++i) statements[i].opens_line = false;
+  for (std::size_t i = first; i < statements.size(); ++i) statements[i].opens_line = statements[i].begin == tokens_.front().begin;
 }
 
 }  // namespace hotlens::source

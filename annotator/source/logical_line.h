@@ -32,6 +32,7 @@ class LineReader {
   void collect(Token first);
   bool collect_whole(Token first);
   void collect_broken(Token first);
+  void look_at(const Token& token);
   bool opens_statement(Token token);
   bool swallows_code(const Token& string, bool bare);
   bool decorates_next();

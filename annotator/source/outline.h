@@ -35,7 +35,7 @@ struct Statement {
   std::uint32_t level = 0;                     // indentation; a body on the header's line is one deeper
   std::uint32_t tokens = 0;                    // in normal form
   StatementKind kind = StatementKind::simple;
-  bool opens_line = true;  // false behind a semicolon or a header on the same line
+  bool opens_line = true;  // false behind a semicolon, with nothing before it too, or a header on the same line
 
   // Where it stands.
   std::uint32_t line = 0, end_line = 0;  // of head and of end

@@ -86,6 +86,22 @@ TEST_CASE("An outline after edits equals the outline of the text") {
   }
 }
 
+TEST_CASE("A string in a field of an f-string may end far behind what is read without it") {
+  const std::string before = "x = f\"{seen\"\"\")\ny = 1\nz = (2, 3)\nw\n";
+  std::string text = before;
+  const auto at = static_cast<std::uint32_t>(text.find("2"));
+  text.replace(at, 1, "\"\"\"}\"");
+  const Tree tree = Tree::parse(before).edited({.start_byte = at, .old_end_byte = at + 1, .new_end_byte = at + 5}, text);
+  CHECK(same(tree.data().outline, outline_of(text)));
+  CHECK(statements(text).size() < statements(before).size());
+}
+
+TEST_CASE("What stands behind a lone semicolon does not open its line") {
+  const std::string before = "x\n;\\\n@a\ny\n", text = "x\n\\\n@a\ny\n";
+  const Tree tree = Tree::parse(before).edited({.start_byte = 2, .old_end_byte = 3, .new_end_byte = 2}, text);
+  CHECK(same(tree.data().outline, outline_of(text)));
+}
+
 TEST_CASE("An edit that does not fit its text is not believed") {
   Tree tree = Tree::parse("a = 1\nb = 2\n");
   Tree next = tree.edited({.start_byte = 900, .old_end_byte = 3, .new_end_byte = 0}, "a = 1\nc = 3\nb = 2\n");
