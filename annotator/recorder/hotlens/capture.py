@@ -126,7 +126,7 @@ class Capture:
             return  # super().__init__ of a second base
         if id(module) not in self.constructions:
             self.order.append(id(module))
-        chain = self._chain(sys._getframe(3), skip_for=module)
+        chain = self._chain(sys._getframe(3), skip_for=module, through=True)
         self.constructions[id(module)] = Construction(weakref.ref(module), chain, copied)
 
     def _maybe_attached(self, parent: Any, args: tuple[Any, ...]) -> None:
@@ -138,7 +138,7 @@ class Capture:
     def _chain(self, frame: FrameType | None, skip_for: Any = None, naming: Any = None, through: bool = False) -> list[Step]:
         """User frames outward, through all that run for one other module, the owner: one helper method may call the next.
 
-        `through`: and further out. A container may be filled from a list that the owner was given.
+        `through`: and further out. A container may be filled from a list that the owner was given, or with what another model made.
         """
         chain: list[Step] = []
         owner = None

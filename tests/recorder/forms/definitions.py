@@ -49,6 +49,12 @@ class Late(nn.Module):
         return self.made(x)
 
 
+class Donor(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.Sequential(nn.Linear(W, W), nn.ReLU())  # made: taken.0 taken.1
+
+
 class Stack(nn.Sequential):
     def __init__(self, *widths):
         layers = []
@@ -130,6 +136,10 @@ class Net(Base):
         self.encoder = nn.TransformerEncoder(  # def: encoder
             nn.TransformerEncoderLayer(W, 2, W, batch_first=True), 2, enable_nested_tensor=False
         )
+        given = Donor().parts  # def: taken.0 taken.1
+        self.taken = nn.Sequential()  # def: taken
+        for i in range(2):
+            self.taken.add_module(str(i), given[i])
         if (walrus := nn.Linear(W, W)) is not None:  # made: walrus
             self.walrus = walrus  # def: walrus
         self.maker = lambda: nn.Linear(W, W)  # made: from_lambda
