@@ -94,13 +94,22 @@ void put_memory(Json& answer, const Profile& profile, const profile::Blocks* blo
   answer["memoryPeakAt"] = std::move(when);
 }
 
-// The first block of the module or the stage that a verdict's evidence names: by path, a root by its class, a stage by its line.
+// Of a list of modules, which is never called itself, the first of those in it.
+std::optional<std::uint32_t> first_block(const Profile& profile, const profile::Blocks& blocks, const profile::Module& module) {
+  if (const auto block = features::first_of_module(blocks, module.path)) return block;
+  for (const profile::ModuleId child : module.children) {
+    if (const auto block = first_block(profile, blocks, profile.at(child))) return block;
+  }
+  return std::nullopt;
+}
+
+// The first block of the module or the stage that a verdict's evidence names: a module by its path, a root by its class, a stage by its
+// line.
 std::optional<std::uint32_t> block_of(const std::string& where, const Profile& profile, const profile::Blocks& blocks) {
   if (where.empty()) return std::nullopt;
-  if (const auto block = features::first_of_module(blocks, where)) return block;
-  const auto root = std::ranges::find_if(profile.modules,
-                                         [&](const profile::Module& module) { return module.path.empty() && module.class_name == where; });
-  if (root != profile.modules.end()) return features::first_of_module(blocks, root->path);
+  const auto named = [&](const profile::Module& module) { return (module.path.empty() ? module.class_name : module.path) == where; };
+  const auto module = std::ranges::find_if(profile.modules, named);
+  if (module != profile.modules.end()) return first_block(profile, blocks, *module);
   const auto line =
       std::ranges::find(profile.stage_sites, where, [&](const profile::StageSite& stage) { return profile::place_of(profile, stage); });
   return line == profile.stage_sites.end() ? std::nullopt : features::first_of_stage(blocks, line->stage);

@@ -77,7 +77,7 @@ async function asksExample(world, name, words) {
   const { rows } = await timeline.ask("breakdown", { metric: "memory" });
   const { memoryPeak, memoryPeakAt, profile, verdict } = await timeline.ask("overview", {});
   for (const { what, where, path: block } of verdict.evidence) assert.ok(where === "" || block !== undefined, `${what}: nothing is shown at ${where}`);
-  assert.ok(profile.plainStepNs > 0 && profile.samplesPerSecond > 0, "the run's own steps are not known");
+  assert.ok(profile.plainStepNs > 0, "the run's own steps are not known");
   await visitor.reads("how long a step takes without the profiler", "header .chip", " profiled)");
   assert.equal(rows.reduce((sum, { value }) => sum + value, 0), memoryPeak, "the rows are not the peak");
   await visitor.reads("when most memory is held", ".breakdown section:nth-child(2) h2", `in ${memoryPeakAt.stage}`);
