@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Callable, Protocol
 
@@ -115,6 +116,10 @@ class Hooks:
     def stepped_optimizers(self) -> list[Any]:
         """Those that still exist, by class: what has not stepped has no state yet."""
         return sorted((o for o in self._made_optimizers if o in self._stepped_optimizers), key=lambda o: type(o).__name__)
+
+    def optimizers_of(self, numbers: Collection[int]) -> frozenset[int]:
+        """`id` of those with these numbers that still exist."""
+        return frozenset(id(o) for o in self._stepped_optimizers if self._optimizers.of(o, None) in numbers)
 
     def _patch(self, owner: Any, name: str, make: Callable[[Method], Method]) -> None:
         original = getattr(owner, name)

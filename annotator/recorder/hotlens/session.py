@@ -215,9 +215,9 @@ class Session:
         self._listen()
 
     def _map_step(self) -> MapStep:
-        assert self.course is not None
+        assert self.course is not None and self.hooks is not None
         modules = self.capture.alive()
-        updates = frozenset(self.finder.optimizers) if self.course.boundary.by == "loader" else frozenset()
+        updates = self.hooks.optimizers_of(self.finder.optimizers) if self.course.boundary.by == "loader" else frozenset()
         return MapStep(self.files, model_files(modules, self.files), modules, updates)
 
     def _next_step(self) -> None:
