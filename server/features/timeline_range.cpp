@@ -5,97 +5,139 @@
 namespace hotlens::features {
 namespace {
 
+using profile::Annotated;
 using profile::Block;
 using profile::Blocks;
 using profile::kNoBlock;
-using Kind = Block::Kind;
+using timeline::Forest;
+using timeline::kNoNode;
+using timeline::Work;
 
 struct Range {
-  Ns from{}, to{};
+  Ns from{}, to{};  // after trace.base
 
   Ns part_of(Ns start, Ns end) const { return std::max(Ns{}, std::min(end, to) - std::max(start, from)); }
 };
 
-// Sums by name.
+// Sums by the name of an event.
 class Tally {
  public:
-  Tally(const Blocks& blocks, bool device) : blocks_(blocks), device_(device), sums_(blocks.labels) {}
+  Tally(const trace::Trace& trace, bool device) : trace_(trace), device_(device), sums_(trace.names.size()) {}
 
-  void add(std::uint32_t block, Ns time) {
-    Sum& sum = sums_[blocks_.blocks[block].label];
-    sum.first = std::min(sum.first, block);
+  void add(std::uint32_t event, Ns time) {
+    Sum& sum = sums_[trace_.events.name[event].index];
     sum.time += time;
     ++sum.calls;
   }
-  void take(std::uint32_t block, Ns time) { sums_[blocks_.blocks[block].label].time -= time; }
+  void take(std::uint32_t event, Ns time) { sums_[trace_.events.name[event].index].time -= time; }
 
+  // Longest first, at most kMaxKernels.
   std::vector<Use> uses() const {
     std::vector<Use> list;
-    for (const Sum& sum : sums_) {
-      if (sum.time > Ns{}) list.push_back({profile::name_of(blocks_, sum.first), device_, sum.calls, sum.time});
+    for (std::uint32_t name = 0; name < sums_.size(); ++name) {
+      const Sum& sum = sums_[name];
+      if (sum.time > Ns{}) list.push_back({std::string(trace_.names[trace::NameId{name}]), device_, sum.calls, sum.time});
     }
     std::ranges::sort(list, [](const Use& a, const Use& b) { return a.time != b.time ? a.time > b.time : a.name < b.name; });
+    list.resize(std::min(list.size(), kMaxKernels));
     return list;
   }
 
  private:
   struct Sum {
-    std::uint32_t first = kNoBlock;
     std::int64_t calls = 0;
     Ns time{};
   };
-  const Blocks& blocks_;
+  const trace::Trace& trace_;
   bool device_;
-  std::vector<Sum> sums_;  // by Block::label
+  std::vector<Sum> sums_;  // by NameId
 };
 
-bool is_below(const Blocks& blocks, std::uint32_t block, std::uint32_t around) {
-  return blocks.index.ranks[around].hold(blocks.index.ranks[block].begin);
-}
-
-std::vector<Use> kernels_in(const Blocks& blocks, std::uint32_t around, const Range& range, Ns& busy) {
-  Tally tally(blocks, true);
+// `counts`: whether a position of the account's work is to be counted. `busy`: the union of what is.
+template <class Counts>
+std::vector<Use> kernels_in(const Annotated& annotated, const Range& range, Counts counts, Ns& busy) {
+  const timeline::Account& account = annotated.account;
+  Tally tally(annotated.trace, true);
   Ns covered = range.from;
-  for (const std::uint32_t block : blocks.index.work_block) {
-    if (block == kNoBlock) continue;
-    const timeline::Work& work = blocks.annotated->account.work[blocks.blocks[block].id];
-    const Ns start = work.start - blocks.start, end = work.end - blocks.start;
-    if (start >= range.to) break;
-    const Ns part = range.part_of(start, end);
-    if (part <= Ns{} || (around != profile::kStepBlock && !is_below(blocks, block, around))) continue;
-    tally.add(block, part);
-    busy += Range{covered, range.to}.part_of(start, end);
-    covered = std::max(covered, end);
+  auto at = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, range.from) - account.reached.begin());
+  for (; at < account.work.size() && account.work[at].start < range.to; ++at) {
+    const Work& work = account.work[at];
+    const Ns part = range.part_of(work.start, work.end);
+    if (part <= Ns{} || !counts(at)) continue;
+    tally.add(work.event, part);
+    busy += Range{covered, range.to}.part_of(work.start, work.end);
+    covered = std::max(covered, work.end);
   }
   return tally.uses();
 }
 
-// An operator's own time is what its part of the range leaves of the operators directly inside it.
-std::vector<Use> operators_in(const Blocks& blocks, std::uint32_t around, const Range& range) {
-  Tally tally(blocks, false);
-  const timeline::Forest& forest = blocks.annotated->forest;
-  for (const std::uint32_t block : std::span(blocks.index.by_rank).subspan(blocks.index.ranks[around].begin)) {
-    if (!is_below(blocks, block, around)) break;
-    const Block& of = blocks.blocks[block];
-    if (of.kind != Kind::op) continue;
-    const Ns part = range.part_of(forest.start[of.id] - blocks.start, forest.end[of.id] - blocks.start);
-    if (part <= Ns{}) continue;
-    tally.add(block, part);
-    const bool folded = blocks.blocks[of.parent].kind == Kind::fold;
-    const std::uint32_t outer = folded ? blocks.blocks[of.parent].parent : of.parent;
-    if (blocks.blocks[outer].kind == Kind::op && is_below(blocks, outer, around)) tally.take(outer, part);
+// The operators of one thread, each with its part of the range and the operator directly around it.
+template <class Visit>
+void visit_operators(const Forest& forest, const Forest::Thread& thread, const Range& range, Visit visit) {
+  const std::uint32_t first = first_from(forest, thread, range.from);
+  std::vector<std::uint32_t> open;  // those that reach into the range, outermost first
+  for (std::uint32_t node = first > thread.begin ? first - 1 : kNoNode; node != kNoNode; node = forest.parent[node]) {
+    if (forest.kind[node] == timeline::Kind::op && forest.end[node] > range.from) open.push_back(node);
+  }
+  std::ranges::reverse(open);
+  const auto part = [&](std::uint32_t node) { return range.part_of(forest.start[node], forest.end[node]); };
+  for (std::size_t depth = 0; depth < open.size(); ++depth) visit(open[depth], depth == 0 ? kNoNode : open[depth - 1], part(open[depth]));
+  for (std::uint32_t node = first; node < thread.end && forest.start[node] < range.to; ++node) {
+    if (forest.kind[node] != timeline::Kind::op) continue;
+    while (!open.empty() && forest.end[open.back()] <= forest.start[node]) open.pop_back();
+    if (part(node) > Ns{}) visit(node, open.empty() ? kNoNode : open.back(), part(node));
+    open.push_back(node);
+  }
+}
+
+// An operator's own time is what its part of the range leaves of the operators directly inside it, whatever these do it for.
+template <class Counts>
+std::vector<Use> operators_in(const Annotated& annotated, const Range& range, Counts counts) {
+  Tally tally(annotated.trace, false);
+  const Forest& forest = annotated.forest;
+  if (annotated.steps.main == kNoNode || range.from >= range.to) return {};
+  for (const Forest::Thread& thread : forest.threads) {
+    if (thread.process != forest.threads[annotated.steps.main].process) continue;
+    visit_operators(forest, thread, range, [&](std::uint32_t node, std::uint32_t around, Ns part) {
+      if (counts(node)) tally.add(forest.event[node], part);
+      if (around != kNoNode && counts(around)) tally.take(forest.event[around], part);
+    });
   }
   return tally.uses();
+}
+
+// By node: whether it is an operator below the block.
+std::vector<bool> operators_below(const Blocks& blocks, std::uint32_t block) {
+  std::vector<bool> below(blocks.annotated->forest.size());
+  const profile::BlockIndex::Ranks ranks = blocks.index.ranks[block];
+  for (const std::uint32_t at : std::span(blocks.index.by_rank).subspan(ranks.begin, ranks.end - ranks.begin)) {
+    if (blocks.blocks[at].kind == Block::Kind::op) below[blocks.blocks[at].id] = true;
+  }
+  return below;
 }
 
 }  // namespace
 
 RangeSums sums_of(const Blocks& blocks, std::uint32_t block, Ns from, Ns to) {
-  const Range range{from, to};
+  const Range range{blocks.start + from, blocks.start + to};
+  const profile::BlockIndex& index = blocks.index;
+  const auto is_below = [&](std::size_t work) {
+    if (work < index.first_work || work - index.first_work >= index.work_block.size()) return false;
+    const std::uint32_t at = index.work_block[work - index.first_work];
+    return at != kNoBlock && (block == profile::kStepBlock || index.ranks[block].hold(index.ranks[at].begin));
+  };
+  const std::vector<bool> below = operators_below(blocks, block);
   RangeSums sums;
-  sums.kernels = kernels_in(blocks, block, range, sums.device);
-  sums.operators = operators_in(blocks, block, range);
-  for (std::vector<Use>* uses : {&sums.kernels, &sums.operators}) uses->resize(std::min(uses->size(), kMaxKernels));
+  sums.kernels = kernels_in(*blocks.annotated, range, is_below, sums.device);
+  sums.operators = operators_in(*blocks.annotated, range, [&](std::uint32_t node) -> bool { return below[node]; });
+  return sums;
+}
+
+RangeSums sums_of(const Annotated& annotated, Ns from, Ns to) {
+  const auto all = [](std::size_t) { return true; };
+  RangeSums sums;
+  sums.kernels = kernels_in(annotated, {from, to}, all, sums.device);
+  sums.operators = operators_in(annotated, {from, to}, all);
   return sums;
 }
 

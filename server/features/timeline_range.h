@@ -1,7 +1,7 @@
-// What ran within a range of a step's time, below one block; of the step itself all that ran, device work of earlier steps as well.
-// Everything is cut at the edges of the range, so that ranges side by side add up to what holds them both.
+// What ran within a range of time: of a step, below one block of it; of the step itself all that ran, device work of earlier steps as well;
+// or of the whole recording. Everything is cut at the edges of the range, so that ranges side by side add up to what holds them both.
 //
-// Cost: one pass over the step's operators and over the device work that began before the range ends.
+// Cost: one pass over the operators and the device work of the range, and over the blocks below the block.
 #pragma once
 
 #include "server/features/timeline_facts.h"
@@ -16,5 +16,8 @@ struct RangeSums {
 
 // `from` and `to` after the start of the step; empty sums for an empty range.
 RangeSums sums_of(const profile::Blocks& blocks, std::uint32_t block, Ns from, Ns to);
+
+// Of all steps and what lies between them; `from` and `to` after trace.base.
+RangeSums sums_of(const profile::Annotated& annotated, Ns from, Ns to);
 
 }  // namespace hotlens::features

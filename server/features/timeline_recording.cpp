@@ -21,6 +21,7 @@ class Builder {
   explicit Builder(const Annotated& annotated) : annotated_(annotated), steps_(annotated.steps.spans) { find_extent(); }
 
   Recording take() && {
+    result_.start = from_;
     result_.length = to_ - from_;
     result_.tracks.push_back({.kind = RecordingTrack::Kind::steps, .id = "steps", .name = "steps"});
     add_steps(result_.tracks.back());

@@ -37,7 +37,8 @@ struct RecordingTrack {
 };
 
 struct Recording {
-  Ns length{};                         // from the first event that is shown to the end of the last
+  Ns start{};                          // of the first event that is shown, after trace.base
+  Ns length{};                         // to the end of the last
   std::vector<Portion> parts;          // each once
   std::vector<RecordingTrack> tracks;  // the steps, the main thread, then the devices; at least the steps
 };

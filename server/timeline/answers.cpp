@@ -56,6 +56,16 @@ Answer about(Library& library, const Reader& params) {
   return request(*subject, params);
 }
 
+// With `recording` about all steps at once, else about one.
+template <Answer (*of_step)(const Subject&, const Reader&), Answer (*of_all)(const Opened&, const Reader&)>
+Answer either(Library& library, const Reader& params) {
+  const auto recording = params.maybe("recording");
+  if (!recording || !recording->boolean()) return about<of_step>(library, params);
+  const auto opened = opened_for(library, params);
+  if (!opened) return std::unexpected(opened.error());
+  return of_all(**opened, params);
+}
+
 Answer list(Library& library, const Reader&) {
   return profiles(library);
 }
@@ -76,9 +86,9 @@ const std::map<std::string, Handler, std::less<>>& handlers() {
   static const std::map<std::string, Handler, std::less<>> kTable{
       {"hotlens/timeline/profiles", list},        {"hotlens/timeline/overview", summary},
       {"hotlens/timeline/level", about<level>},   {"hotlens/timeline/details", about<details>},
-      {"hotlens/timeline/arrows", about<arrows>}, {"hotlens/timeline/range", about<range>},
+      {"hotlens/timeline/arrows", about<arrows>}, {"hotlens/timeline/range", either<range, range_of_recording>},
       {"hotlens/timeline/search", about<search>}, {"hotlens/timeline/breakdown", about<breakdown>},
-      {"hotlens/timeline/compare", compare},      {"hotlens/timeline/export", about<export_window>},
+      {"hotlens/timeline/compare", compare},      {"hotlens/timeline/export", either<export_window, export_of_recording>},
       {"hotlens/timeline/recording", whole},
   };
   return kTable;

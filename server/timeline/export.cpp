@@ -44,21 +44,13 @@ std::string_view category(trace::Category category) {
   }
 }
 
-}  // namespace
-
-Answer export_window(const Subject& subject, const protocol::Reader& params) {
-  const profile::Blocks& blocks = *subject.blocks;
-  const profile::Block& step = blocks.blocks[profile::kStepBlock];
-  const auto from = params.maybe("from"), to = params.maybe("to");
-  const std::int64_t begin = from ? from->integer() : step.first.count(), end = to ? to->integer() : step.last.count();
-  if (auto error = params.error()) return std::unexpected(*error);
-  const trace::Trace& trace = blocks.annotated->trace;
+// The events with a part between two moments after trace.base.
+Answer events_between(const trace::Trace& trace, Ns from, Ns to, const std::string& name) {
   const trace::Events& events = trace.events;
   Json list = Json::array();
   std::set<std::uint32_t> threads;
   for (std::size_t event = 0; event < events.size(); ++event) {
-    const std::int64_t start = (events.start[event] - blocks.start).count();
-    if (start >= end || start + events.duration[event].count() <= begin) continue;
+    if (events.start[event] >= to || events.end(event) <= from) continue;
     if (list.size() >= kMaxEvents) {
       return std::unexpected(RpcError{Code::invalid_params, "more than 200,000 events lie in this window; zoom in and export again"});
     }
@@ -77,8 +69,30 @@ Answer export_window(const Subject& subject, const protocol::Reader& params) {
     if (thread.name.empty()) continue;
     list.push_back({{"ph", "M"}, {"name", "thread_name"}, {"pid", thread.process}, {"tid", thread.id}, {"args", {{"name", thread.name}}}});
   }
-  const std::string text = protocol::dump_json({{"traceEvents", std::move(list)}, {"displayTimeUnit", "ms"}});
-  return Json{{"name", "hotlens-step-" + std::to_string(subject.step) + ".json"}, {"text", text}};
+  return Json{{"name", name}, {"text", protocol::dump_json({{"traceEvents", std::move(list)}, {"displayTimeUnit", "ms"}})}};
+}
+
+Ns moment(const protocol::Reader& params, std::string_view key, Ns otherwise) {
+  const auto given = params.maybe(key);
+  return given ? Ns(given->integer()) : otherwise;
+}
+
+}  // namespace
+
+Answer export_window(const Subject& subject, const protocol::Reader& params) {
+  const profile::Blocks& blocks = *subject.blocks;
+  const profile::Block& step = blocks.blocks[profile::kStepBlock];
+  const Ns from = moment(params, "from", step.first), to = moment(params, "to", step.last);
+  if (auto error = params.error()) return std::unexpected(*error);
+  const std::string name = "hotlens-step-" + std::to_string(subject.opened->profile().steps[subject.step].index) + ".json";
+  return events_between(blocks.annotated->trace, blocks.start + from, blocks.start + to, name);
+}
+
+Answer export_of_recording(const Opened& opened, const protocol::Reader& params) {
+  const features::Recording& recording = opened.recording();
+  const Ns from = moment(params, "from", Ns{}), to = moment(params, "to", recording.length);
+  if (auto error = params.error()) return std::unexpected(*error);
+  return events_between(opened.annotated().trace, recording.start + from, recording.start + to, "hotlens-recording.json");
 }
 
 }  // namespace hotlens::timeline_requests

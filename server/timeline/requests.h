@@ -26,9 +26,11 @@ protocol::Answer level(const Subject& subject, const protocol::Reader& params);
 protocol::Answer details(const Subject& subject, const protocol::Reader& params);
 protocol::Answer arrows(const Subject& subject, const protocol::Reader& params);
 protocol::Answer range(const Subject& subject, const protocol::Reader& params);
+protocol::Answer range_of_recording(const Opened& opened, const protocol::Reader& params);
 protocol::Answer search(const Subject& subject, const protocol::Reader& params);
 protocol::Answer breakdown(const Subject& subject, const protocol::Reader& params);
 protocol::Answer export_window(const Subject& subject, const protocol::Reader& params);
+protocol::Answer export_of_recording(const Opened& opened, const protocol::Reader& params);
 
 // BLOCK of TIMELINE.md.
 protocol::Json block_json(const profile::Blocks& blocks, std::uint32_t block);

@@ -126,7 +126,6 @@ export function createCommands(store: Store, transport: Transport, environment: 
   }
 
   function choose(depth: number, [from, to]: Span): void {
-    if (isRecording(store.get().view)) return note("A range of time is of one step: open one first.");
     const extent = levelAt(store.get(), depth)?.extent;
     if (extent === undefined) return;
     const span: Span = [Math.max(extent[0], from), Math.min(extent[1], to)];
@@ -217,10 +216,9 @@ export function createCommands(store: Store, transport: Transport, environment: 
     const depth = depthOf(state);
     const level = levelAt(state, depth);
     if (level === undefined || profile === undefined || step === undefined) return;
-    if (isRecording(state.view)) return note("A window is saved from one step: open one first.");
     const [from, to] = viewOf(level, state.view.zooms[depth]).map(Math.round) as [number, number];
     transport
-      .request("hotlens/timeline/export", { profile, step, from, to })
+      .request("hotlens/timeline/export", { profile, ...(isRecording(state.view) ? { recording: true as const } : { step }), from, to })
       .then(({ name, text }) => {
         environment.save(name, new Blob([text], { type: "application/json" }));
         note(`${name} holds ${time(to - from)} (${exact(to - from)}); open it at ui.perfetto.dev.`);

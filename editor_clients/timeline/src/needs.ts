@@ -145,10 +145,12 @@ function pointedNeeds({ pointed, view: { profile, step } }: State): Need[] {
   return [need({ slot: "pointed", method: "hotlens/timeline/details", params: { profile, step, path: pointed.path }, done })];
 }
 
-function rangeNeeds({ range, view: { profile, step, path } }: State): Need[] {
+function rangeNeeds({ range, view }: State): Need[] {
+  const { profile, step, path } = view;
   if (range === undefined || range.sums !== undefined || profile === undefined || step === undefined) return [];
   const [from, to] = range.span.map(Math.round) as [number, number];
-  const params = { profile, step, path: path.slice(0, range.depth), from, to };
+  const of = isRecording(view) ? { recording: true as const } : { step, path: path.slice(0, range.depth) };
+  const params = { profile, ...of, from, to };
   const done = (sums: Result<"hotlens/timeline/range">): Action => ({ type: "sums", sums });
   return [need({ slot: "range", method: "hotlens/timeline/range", params, done })];
 }

@@ -20,6 +20,12 @@ interface Where {
   readonly step?: number;
 }
 
+// All steps at once: times are on the axis of "recording".
+interface Whole {
+  readonly profile?: string;
+  readonly recording: true;
+}
+
 // Every request: what is asked, what comes back.
 export interface Requests {
   "hotlens/timeline/profiles": { params: Record<string, never>; result: Profiles };
@@ -34,7 +40,7 @@ export interface Requests {
   };
   "hotlens/timeline/details": { params: Where & { readonly path: Path }; result: Details };
   "hotlens/timeline/arrows": { params: Where & { readonly path: Path; readonly from?: number; readonly to?: number }; result: Arrows };
-  "hotlens/timeline/range": { params: Where & { readonly path: Path; readonly from: number; readonly to: number }; result: RangeSums };
+  "hotlens/timeline/range": { params: ((Where & { readonly path: Path }) | Whole) & { readonly from: number; readonly to: number }; result: RangeSums };
   "hotlens/timeline/search": { params: Where & { readonly query: string; readonly limit?: number }; result: Matches };
   "hotlens/timeline/breakdown": {
     params: Where & { readonly metric: Metric; readonly module?: string; readonly limit?: number };
@@ -45,7 +51,7 @@ export interface Requests {
     result: Comparison;
   };
   "hotlens/timeline/export": {
-    params: Where & { readonly from?: number; readonly to?: number };
+    params: (Where | Whole) & { readonly from?: number; readonly to?: number };
     result: { readonly name: string; readonly text: string };
   };
   "hotlens/timeline/reveal": {

@@ -127,6 +127,23 @@ def test_ranges_side_by_side_add_up(page: Page) -> None:
     assert page.refused("range", path=["forward"])["code"] == -32602
 
 
+def test_ranges_of_the_recording_hold_those_of_its_steps(page: Page) -> None:
+    recording = page.ask("recording", width=1000)
+    steps = recording["tracks"][0]["blocks"]
+    third = steps["segment"].index("2")
+    start, duration = steps["start"][third], steps["duration"][third]
+    of_step = page.ask("range", step=2, path=[], **{"from": 0, "to": duration})
+    of_all = page.ask("range", recording=True, **{"from": start, "to": start + duration})
+    for what in ("device", "kernels", "operators"):
+        assert of_step[what] == of_all[what]
+    whole = page.ask("range", recording=True, **{"from": -5, "to": 10**15})
+    assert [whole["from"], whole["to"]] == recording["extent"]
+    busy = [{track["name"]: track["busy"] for track in each["tracks"] if track["busy"]} for each in (whole, recording)]
+    assert busy[0] == busy[1]
+    assert page.refused("range", recording=True)["code"] == -32602
+    assert page.refused("range", recording="yes", **{"from": 0, "to": 1})["code"] == -32602
+
+
 def test_arrows_join_launch_and_kernel(page: Page) -> None:
     found = page.ask("arrows", path=["forward", "Net_0"])
     assert found["total"] == 4
@@ -234,6 +251,20 @@ def test_export_holds_the_window(page: Page) -> None:
     exported = page.ask("export", **{"from": 0, "to": 100_000})
     assert "DataLoader" in exported["text"]
     assert "aten::linear" not in exported["text"]
+
+
+def test_export_of_the_recording_holds_its_window(page: Page) -> None:
+    def names(exported: Json) -> list[str]:
+        return [event["name"] for event in json.loads(exported["text"])["traceEvents"] if event["ph"] == "X"]
+
+    steps = page.ask("recording", width=1000)["tracks"][0]["blocks"]
+    second = steps["segment"].index("1")
+    window = {"from": steps["start"][second], "to": steps["start"][second] + steps["duration"][second]}
+    of_all = page.ask("export", recording=True, **window)
+    of_step = page.ask("export", step=1, **{"from": 0, "to": steps["duration"][second]})
+    assert names(of_all) == names(of_step)
+    assert [of_all["name"], of_step["name"]] == ["hotlens-recording.json", f"hotlens-step-{page.ask('overview')['steps'][1]['index']}.json"]
+    assert len(names(page.ask("export", recording=True))) >= 3 * len(names(of_all))
 
 
 def test_hostile_names_stay_text_and_long_ones_are_cut(page: Page) -> None:

@@ -1,5 +1,6 @@
 // The level above the steps: the whole recording on one axis.
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { DEVICE, kind, label, open } from "./open.mjs";
 import { eventually } from "./page.mjs";
 
@@ -46,4 +47,32 @@ export async function recording(world) {
   await eventually("the step is not under the cursor", async () => (await timeline.selected()).startsWith(label(track, last)));
   await timeline.press("Home", "Enter");
   await eventually("Enter opens no step", async () => (await timeline.addressAtRest()).step === "0");
+}
+
+// What ran in a stretch that holds parts of two steps, and the same stretch for Perfetto.
+export async function recordingRange(world) {
+  const { timeline, page } = await open(world, world.trace(DEVICE));
+  await timeline.press("o");
+  await timeline.settled();
+  const whole = await timeline.ask("recording", { width: 1140 });
+  const [first, second] = [0, 1].map((step) => whole.tracks[0].blocks.segment.indexOf(String(step)));
+  const [from, to] = [await timeline.pointOf(whole, 0, first), await timeline.pointOf(whole, 0, second)];
+  await page.keyboard.down("Shift");
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move(to.x, to.y, { steps: 5 });
+  await page.mouse.up();
+  await page.keyboard.up("Shift");
+  await eventually("no range", async () => (await page.locator("aside h2").first().innerText()).toLowerCase() === "range");
+  const chosen = await eventually("the address does not say the range", async () => (await timeline.state()).range?.split(",").slice(1).map(Number));
+  const sums = await timeline.ask("range", { recording: true, from: chosen[0], to: chosen[1] });
+  await eventually("the range says another kernel first", async () => (await timeline.details()).includes(sums.kernels[0].short));
+  await world.shoot(page, "chosen");
+  await timeline.press("z");
+  await eventually("z does not zoom to the range", async () => (await timeline.addressAtRest()).from !== undefined);
+  const seen = await timeline.state();
+  const [download] = await Promise.all([page.waitForEvent("download"), timeline.press("p")]);
+  assert.equal(download.suggestedFilename(), "hotlens-recording.json");
+  const saved = fs.readFileSync(await download.path(), "utf8");
+  assert.equal(saved, (await timeline.ask("export", { recording: true, from: Number(seen.from), to: Number(seen.to) })).text);
 }

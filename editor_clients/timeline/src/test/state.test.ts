@@ -319,6 +319,13 @@ test("a chosen range is added up once, kept while zooming, and gone with what it
   assert.equal(play(opened(), { type: "sums", sums }).range, undefined);
 });
 
+test("a range of the recording is added up over all steps", () => {
+  const whole = play(opened(), { type: "show recording" }, { type: "range", depth: 0, span: [10, 20] });
+  const asked = needs(whole, 1000).find(({ slot }) => slot === "range")!;
+  assert.deepEqual(asked.params, { profile: "p", recording: true, from: 10, to: 20 });
+  assert.equal(play(whole, { type: "show step", step: 0 }).range, undefined);
+});
+
 test("the recording is a level above the steps: it is asked for as one, and its blocks lead to steps", () => {
   const step = play(opened(), loaded(0, []), { type: "open", path: ["forward"] });
   const whole = play(step, { type: "show recording" });
