@@ -53,7 +53,7 @@ class Course:
         self.draft = draft
         self.reporter = reporter
         self.warnings = warnings
-        self._unusual = False  # the open step has had something that steps of this loop do not have
+        self._unusual: set[tuple[str, int]] = set()  # what the open step has had and steps of this loop do not have
         self._trained = False  # the open step has had a backward pass
         self._left_out = 0  # steps in a row
 
@@ -68,7 +68,13 @@ class Course:
 
     def side_event(self, kind: str, key: int) -> None:
         """Within a step: an epoch that ends, an evaluation, another loader. Where steps of this loop have none, this is not one."""
-        self._unusual = self._unusual or (kind, key) not in self.boundary.usual
+        if (kind, key) not in self.boundary.usual:
+            self._unusual.add((kind, key))
+
+    def renumber(self, loader: int, number: int) -> None:
+        """A loader turns out to have the part of another."""
+        if ("fetch", loader) in self._unusual and ("fetch", number) in self.boundary.usual:
+            self._unusual.remove(("fetch", loader))
 
     def backward(self) -> None:
         self._trained = True
@@ -77,7 +83,8 @@ class Course:
         """At a boundary: the step that was open ends, the next begins. `starts` is told of each phase as it starts."""
         if self.phases and self.phases[0].open:
             self._close_step(self.phases[0])
-        self._unusual = self._trained = False
+        self._unusual.clear()
+        self._trained = False
         while self.phases and self.phases[0].done >= self.phases[0].steps:
             phase = self.phases.pop(0)
             self._finish(phase)

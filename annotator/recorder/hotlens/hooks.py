@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Protocol
 
 from .identity import Numbers
+from .loaders import Loaders
 from .measure import OURS
 from .steps import Boundary
 
@@ -25,7 +26,7 @@ class Listener(Protocol):
     """Told about events on the thread they happen on."""
 
     def on_fetch(self, loader: int, iterator: Any) -> None: ...
-    def on_exhausted(self, loader: int) -> None: ...
+    def on_exhausted(self, iterator: Any) -> None: ...
     def on_optimizer(self, optimizer: int, in_backward: bool) -> None: ...
     def on_backward(self, fresh: bool) -> None: ...
     def on_forward(self, root: int, gradients: bool) -> None: ...
@@ -62,7 +63,7 @@ class Hooks:
         self._patches: list[_Patch] = []
         self._handles: list[Any] = []
         self._forward_handle: Any = None
-        self._loaders, self._optimizers, self._roots = Numbers(), Numbers(), Numbers()
+        self.loaders, self._optimizers, self._roots = Loaders(), Numbers(), Numbers()
         self._root_types: dict[int, type] = {}
         self._made_optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self._stepped_optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -75,6 +76,7 @@ class Hooks:
     # -- installing
 
     def watch(self) -> None:
+        self.loaders = Loaders()
         self._patch_fetch()
         self._patch_evaluation()
         self._patch_profilers()
@@ -95,6 +97,13 @@ class Hooks:
         # Beside the loop that ends its steps so: what looked like inference may turn out a training, and a model that is called without
         # a backward pass may be evaluated.
         if boundary.by in ("backward", "forward") or boundary.inference:
+            self._patch_backward()
+
+    def watch_updates(self, by_optimizers: bool) -> None:
+        """Beside what is left: until it is known whether a loader feeds updates."""
+        if by_optimizers:
+            self._hook_optimizer(None)
+        else:
             self._patch_backward()
 
     def remove(self) -> None:
@@ -129,21 +138,16 @@ class Hooks:
 
     # -- data, evaluation
 
-    def number_of_loader(self, iterator: Any) -> int:
-        """Of a DataLoader's iterator. The loader's sampler outlives those of single epochs."""
-        return self._loaders.of(getattr(iterator, "_index_sampler", iterator), sys._getframe(1))
-
     def _patch_fetch(self) -> None:
         from torch.utils.data import dataloader
 
         def make(fetch: Method) -> Method:
             def __next__(iterator: Any) -> Any:
-                key = self.number_of_loader(iterator)
-                self.listener.on_fetch(key, iterator)
+                self.listener.on_fetch(self.loaders.fetch(iterator, sys._getframe(1)), iterator)
                 try:
                     return fetch(iterator)
                 except StopIteration:
-                    self.listener.on_exhausted(key)
+                    self.listener.on_exhausted(iterator)
                     raise
 
             return __next__

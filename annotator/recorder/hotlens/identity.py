@@ -1,7 +1,7 @@
-"""One number for each DataLoader, optimizer or model of a loop, over a whole run.
+"""One number for each optimizer or model of a loop, over a whole run.
 
 `id` will not do: it comes again as soon as an object has gone, so that what replaces it is the same or another one by chance. A loop
-that makes its DataLoader anew in every epoch has one loader all the same: what is used at the place in the code where an object was used
+that makes its optimizer anew in every fold has one optimizer all the same: what is used at the place in the code where an object was used
 that has gone since takes over the number.
 """
 

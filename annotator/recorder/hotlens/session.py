@@ -78,6 +78,8 @@ class Session:
         self.boundaries = 0  # of the chosen kind, from the start of the script
         self.yields = False  # a profiler of the script's is at work
         self.profiles_itself = False
+        self.trial = 0  # a loader that may have the part of the one that ends the steps: its first step is one if an update comes
+        self.watches_updates = False
         self.stop_tries = 0
         self.stopping = False  # the SystemExit on its way is ours
 
@@ -120,17 +122,27 @@ class Session:
     def on_fetch(self, loader: int, iterator: Any) -> None:
         if self.course is None:
             self.first.begin()
+            loader = self._served(loader)
             self.batch_sizes[loader] = getattr(getattr(iterator, "_index_sampler", None), "batch_size", None)
             self._choose(self._finder().fetch(loader), iterator)
-        elif self._is_boundary("loader", loader):
+            return
+        if self.watches_updates:
+            self._look_at_trial(loader)
+        if self._is_boundary("loader", loader):
             self._next_step()
+        elif self._may_end_steps():
+            self._try(loader)
         else:
             self.course.side_event("fetch", loader)
 
     @_harmless
-    def on_exhausted(self, loader: int) -> None:
+    def on_exhausted(self, iterator: Any) -> None:
+        assert self.hooks is not None
+        loader = self.hooks.loaders.exhausted(iterator)
         if self.course is None:
             self.finder.exhausted(loader)
+        elif self.trial == loader:
+            self._refuse()
         elif self._is_boundary("loader", loader):
             self.course.no_step()
         else:
@@ -153,6 +165,7 @@ class Session:
 
     @_harmless
     def on_optimizer(self, optimizer: int, in_backward: bool) -> None:
+        self._updated()
         if self.course is None and not in_backward:
             self.first.update(self._finder().idle_optimizers)
         self._stepped("optimizer", lambda: self._finder().optimizer(optimizer, in_backward))
@@ -161,6 +174,8 @@ class Session:
     def on_backward(self, fresh: bool) -> None:
         if self.course is not None and self.course.boundary.inference:
             self._start_over()
+        if not (self.finder.optimizers or self.finder.inner_optimizers or self._finder().idle_optimizers):
+            self._updated()
         if self.course is not None:
             self.course.backward()
         elif not self.finder.optimizers:
@@ -186,6 +201,62 @@ class Session:
         self.finder.idle_optimizers = self.hooks.idle_optimizers() if self.hooks is not None else 0
         return self.finder
 
+    # -- loaders
+
+    def _served(self, loader: int) -> int:
+        """The number of a loader that is asked for a batch, while nothing but calls of a model has been seen."""
+        log = self.finder.loaders.get(loader)
+        if log is None or not log.forwards or self.finder.trains:
+            return loader
+        assert self.hooks is not None
+        changed = self.hooks.loaders.served()
+        self._renumber(changed)
+        return dict(changed).get(loader, loader)
+
+    def _updated(self) -> None:
+        assert self.hooks is not None
+        self._renumber(self.hooks.loaders.updated())
+
+    def _renumber(self, changed: list[tuple[int, int]]) -> None:
+        for loader, number in changed:
+            if self.course is None:
+                self.finder.renumber(loader, number)
+                self.batch_sizes[number] = self.batch_sizes.get(loader)
+            else:
+                self.course.renumber(loader, number)
+            if loader == self.trial:
+                self.trial = 0
+
+    def _may_end_steps(self) -> bool:
+        """The loader of the last fetch may replace the one that did."""
+        assert self.course is not None and self.hooks is not None
+        return self.course.boundary.by == "loader" and self.hooks.loaders.tries(self.course.boundary.key)
+
+    def _try(self, loader: int) -> None:
+        assert self.course is not None and self.hooks is not None
+        if self.course.boundary.inference:
+            self.hooks.loaders.served()
+        else:
+            self.trial, self.watches_updates = loader, True
+            self.hooks.watch_updates(bool(self.finder.optimizers or self.finder.inner_optimizers))
+        self._next_step()
+
+    def _look_at_trial(self, loader: int) -> None:
+        """Before a batch is fetched. A batch of another loader may belong to the step that is on trial."""
+        assert self.course is not None and self.hooks is not None
+        if self.trial and (loader == self.trial or self._is_boundary("loader", loader)):
+            self._refuse()
+        if not self.trial:
+            self.watches_updates = False
+            self.hooks.keep_only(self.course.boundary)
+
+    def _refuse(self) -> None:
+        """No update has come: it was no step."""
+        assert self.course is not None
+        self.course.no_step()
+        self.trial = 0
+        self.boundaries -= 1
+
     # -- steps
 
     def _choose(self, boundary: Boundary | None, iterator: Any) -> None:
@@ -209,7 +280,7 @@ class Session:
         assert self.hooks is not None and self.course is not None
         self.course.abandon()
         self.delivery.draft.discard()
-        self.course, self.samples = None, None
+        self.course, self.samples, self.trial, self.watches_updates = None, None, 0, False
         self.finder = StepFinder(self.options.warmup, self.options.step)
         self.hooks.remove()
         self._listen()

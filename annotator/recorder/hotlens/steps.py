@@ -62,6 +62,15 @@ class LoaderLog:
         self.fetches += 1
         self.waiting, self.updates, self.fresh_backwards, self.forwards = True, {}, 0, 0
 
+    def take_over(self, other: LoaderLog, good: bool) -> None:
+        """The batches of `other` come after those of this one, whose last was `good`."""
+        fetches = self.fetches + other.fetches
+        self.fetched(good)
+        if other.fetches > 1:
+            self.good, self.served = other.good, other.served
+        self.fetches, self.waiting = fetches, other.waiting
+        self.updates, self.fresh_backwards, self.forwards = other.updates, other.fresh_backwards, other.forwards
+
 
 @dataclass
 class StepFinder:
@@ -114,6 +123,13 @@ class StepFinder:
         """The loader had no further batch."""
         self.loaders[loader].waiting = False
         self._note("end", loader)
+
+    def renumber(self, loader: int, number: int) -> None:
+        """A loader turns out to have the part of another, which is at rest: its batches are that one's."""
+        mine, its = self.loaders.pop(loader, None), self.loaders.setdefault(number, LoaderLog())
+        self.log = [(kind, number if kind in ("fetch", "end") and key == loader else key) for kind, key in self.log]
+        if mine is not None:
+            its.take_over(mine, its.one_update(bool(self.optimizers or self.inner_optimizers)))
 
     def evaluation(self) -> None:
         """A model was switched to evaluation."""
