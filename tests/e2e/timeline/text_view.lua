@@ -89,7 +89,7 @@ local function late_level()
 end
 
 test('a long gap before a late device is drawn short, with its time', function()
-  local picture = text.picture({ levels = { late_level() }, step = 0, columns = 107, foot = {} }) -- 90 cells for tracks
+  local picture = text.picture({ levels = { late_level() }, step = { index = 0 }, columns = 107, foot = {} }) -- 90 cells for tracks
   local window = axis.window(late_level(), 90)
   same({ 100000, 900000 }, window.gap)
   same(true, picture.lines[2]:find('⟨800 µs⟩', 1, true) ~= nil)
@@ -130,7 +130,7 @@ end)
 
 test('the chosen block is marked, levels follow one another, the foot says the rest', function()
   local level = { block = { duration = 100 }, crumbs = { { label = 'x\n', path = { 'x' } } }, window = { 0, 100 }, extent = { 0, 100 }, moreTracks = 2, tracks = { track('cpu', { { 0, 100, 'forward' } }) } }
-  local picture = text.picture({ levels = { level, level }, step = 3, cursor = { depth = 1, track = 1, index = 1 }, columns = 80, foot = { 'one\ntwo' } })
+  local picture = text.picture({ levels = { level, level }, step = { index = 3 }, cursor = { depth = 1, track = 1, index = 1 }, columns = 80, foot = { 'one\ntwo' } })
   same({ 'step 3  100 ns', 'x   100 ns' }, { picture.lines[1], picture.lines[6] })
   same({ depth = 1, track = 1 }, picture.rows[8])
   local selected = vim.tbl_filter(function(mark) return mark[2] == 'HotlensSelected' end, picture.marks)
@@ -149,23 +149,17 @@ test('the foot says how much memory was held at most, what ran then, and what of
   same(1, #foot.lines({ levels = {}, overview = {} })) -- the keys
 end)
 
-test('what only another step has is followed into that step', function()
+-- The view on a client that gives these answers; `asked` is what was asked for: the method and its params.
+local function open_view(answer)
   local asked = {}
-  local level = { block = { duration = 100 }, crumbs = {}, window = { 0, 100 }, extent = { 0, 100 }, moreTracks = 0, tracks = { track('cpu', { { 0, 100, 'rare' } }) } }
-  local answers = {
-    overview = { profile = { id = 'p' }, steps = { { index = 0 }, { index = 1 }, { index = 2 } }, representative = 0 },
-    details = { places = {} },
-  }
   local client = {
     request = function(_, method, params, done)
       local what = method:match('[^/]+$')
-      table.insert(asked, { what, params.step })
-      local match = { kind = 'operator', label = 'rare', step = params.step ~= 2 and 2 or nil, path = params.step == 2 and { 'forward', 'rare' } or nil }
-      vim.schedule(function() done(nil, answers[what] or what == 'search' and { matches = { match } } or level) end)
+      table.insert(asked, { what, params })
+      same('{', vim.json.encode(params):sub(1, 1)) -- never a list
+      vim.schedule(function() done(nil, answer(what, params)) end)
     end,
   }
-  local input = vim.ui.input
-  vim.ui.input = function(_, answer) answer('rare') end
   local view = require('hotlens.timeline_view')
   view.open(client)
   local function shows(words)
@@ -173,14 +167,67 @@ test('what only another step has is followed into that step', function()
       return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n'):find(words, 1, true) ~= nil
     end, 5)
   end
+  return asked, shows
+end
+
+test('a step is as long as its host takes, and shares are of that; its title says how long the device goes on', function()
+  local level = { block = { duration = 400 }, crumbs = {}, window = { 0, 400 }, extent = { 0, 400 }, moreTracks = 0, tracks = { track('cpu', { { 0, 50, 'forward' } }) } }
+  local picture = text.picture({ levels = { level }, step = { index = 3, wall = 100 }, columns = 80, foot = {} })
+  same('step 3  100 ns, its device work until 400 ns', picture.lines[1])
+  local state = { levels = { level }, overview = { steps = { { wall = 100 } } }, step = 0, cursor = { depth = 0, track = 1, index = 1 } }
+  same('▸ forward · module · 50 ns · 50.0 % of the step · cpu', foot.lines(state)[1])
+end)
+
+test('above the step is the whole recording: o and Backspace show it with that step chosen, Enter opens one, all by the script\'s count', function()
+  local steps = track('steps', { { 0, 40, 'step 7', 'step' }, { 40, 10, 'between steps', 'gap', 'idle' }, { 50, 50, 'step 8', 'step' } })
+  steps.blocks.segment = { '0', '', '1' }
+  local recording = { extent = { 0, 100 }, window = { 0, 100 }, tracks = { steps } }
+  local level = { block = { duration = 50 }, crumbs = {}, window = { 0, 50 }, extent = { 0, 50 }, moreTracks = 0, tracks = { track('cpu', { { 0, 50, 'forward' } }) } }
+  local overview = { profile = { id = 'p' }, steps = { { index = 7 }, { index = 8 } }, representative = 1 }
+  local asked, shows = open_view(function(what) return ({ overview = overview, recording = recording, level = level, details = { places = {} } })[what] end)
+  local function press(key) vim.api.nvim_feedkeys(vim.keycode(key), 'xt', false) end
+  same(true, shows('step 8  50 ns'))
+  press('<BS>')
+  same(true, shows('recording  100 ns') and shows('▸ step 8 · step · 50 ns · 50.0 % of the recording · steps'))
+  local _, before = unpack(asked[#asked])
+  same({ 'recording', nil }, { asked[#asked][1], before.path })
+  press('<BS>')
+  same(true, shows('This is the whole recording: there is no level above it.'))
+  press('h')
+  press('h')
+  same(true, shows('▸ step 7'))
+  press('<CR>')
+  same(true, shows('step 7  50 ns'))
+  same(0, asked[#asked][2].step)
+  press('o')
+  same(true, shows('recording  100 ns') and shows('▸ step 7'))
+  press('+')
+  vim.wait(50)
+  same({ 'recording', 0, 45 }, { asked[#asked][1], asked[#asked][2].from, asked[#asked][2].to })
+  vim.api.nvim_buf_delete(0, { force = true })
+end)
+
+test('what only another step has is followed into that step', function()
+  local level = { block = { duration = 100 }, crumbs = {}, window = { 0, 100 }, extent = { 0, 100 }, moreTracks = 0, tracks = { track('cpu', { { 0, 100, 'rare' } }) } }
+  local answers = {
+    overview = { profile = { id = 'p' }, steps = { { index = 0 }, { index = 1 }, { index = 2 } }, representative = 0 },
+    details = { places = {} },
+  }
+  local input = vim.ui.input
+  vim.ui.input = function(_, answer) answer('rare') end
+  local asked, shows = open_view(function(what, params)
+    local match = { kind = 'operator', label = 'rare', step = params.step ~= 2 and 2 or nil, path = params.step == 2 and { 'forward', 'rare' } or nil }
+    return answers[what] or what == 'search' and { matches = { match } } or level
+  end)
   same(true, shows('step 0'))
   vim.api.nvim_feedkeys('/', 'xt', false)
   same(true, shows('step 2') and shows('1 of 1: rare'))
   vim.wait(20)
   vim.ui.input = input
   vim.api.nvim_buf_delete(0, { force = true })
-  same({ 'search', 2 }, vim.tbl_filter(function(each) return each[1] == 'search' end, asked)[2])
-  same({ 'details', 2 }, asked[#asked])
+  local searched = vim.tbl_filter(function(each) return each[1] == 'search' end, asked)
+  same(2, searched[2][2].step)
+  same({ 'details', 2 }, { asked[#asked][1], asked[#asked][2].step })
 end)
 
 print(('%d passed, %d failed'):format(passed, failed))

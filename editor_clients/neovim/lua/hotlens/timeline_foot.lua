@@ -5,7 +5,7 @@ local text = require('hotlens.timeline_text')
 local walk = require('hotlens.timeline_walk')
 local words = require('hotlens.timeline_words')
 
-local HELP = 'Enter open · Backspace up · h l block · j k track · + - f zoom · [ ] step · u unfold · / n N search · gd line · q close'
+local HELP = 'Enter open · Backspace up · h l block · j k track · + - f zoom · [ ] step · o recording · u unfold · / n N search · gd line · q close'
 
 local function details_lines(details)
   local lines = {}
@@ -40,6 +40,12 @@ local function memory_line(overview, details)
   return ('  memory at most %s, in %s%s%s'):format(words.bytes(overview.memoryPeak), at.stage:gsub('_', ' '), where, part)
 end
 
+-- What shares are of: the step's wall time, as on the page, or the whole recording.
+local function whole_of(state)
+  local step = not state.recording and state.overview and state.overview.steps[(state.step or 0) + 1]
+  return step and step.wall or state.levels[1].block.duration
+end
+
 --- What the text view says below its levels: the block under the cursor, a note, the keys.
 ---@param state hotlens.TimelineState
 ---@return string[]
@@ -47,8 +53,8 @@ function M.lines(state)
   local lines = {}
   local block, track = walk.block_at(state.levels, state.cursor)
   if block then
-    local step = state.levels[1].block.duration
-    local share = step > 0 and ' · ' .. words.of_step(block.duration / step) or ''
+    local whole = whole_of(state)
+    local share = whole > 0 and ' · ' .. words.part_of(block.duration / whole, state.recording and 'recording' or 'step') or ''
     table.insert(lines, ('▸ %s · %s · %s%s · %s'):format(text.name(block), block.kind, words.time(block.duration), share, track.name))
     if state.details then vim.list_extend(lines, details_lines(state.details)) end
   elseif state.overview and state.overview.verdict then

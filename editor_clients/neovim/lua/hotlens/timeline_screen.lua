@@ -6,7 +6,7 @@ local NAME = 'hotlens://timeline'
 local KEYS = {
   open = { '<CR>' }, up = { '<BS>', '<Esc>' }, left = { 'h', '<Left>' }, right = { 'l', '<Right>' }, above = { 'k', '<Up>' }, below = { 'j', '<Down>' },
   zoom_in = { '+', '=' }, zoom_out = { '-' }, fit = { 'f' }, next_step = { ']' }, previous_step = { '[' }, unfold = { 'u' }, search = { '/' },
-  next_match = { 'n' }, previous_match = { 'N' }, line = { 'gd' }, close = { 'q' },
+  next_match = { 'n' }, previous_match = { 'N' }, recording = { 'o' }, line = { 'gd' }, close = { 'q' },
 }
 
 ---@param run fun(action: string)  what a key does

@@ -191,8 +191,16 @@ local function axis(window, width)
   return finish((' '):rep(NAME_WIDTH), { cells = cells, groups = groups })
 end
 
+-- A step is as long as its host takes; its device may go on.
+local function title_of_step(block, step)
+  local wall = step.wall or block.duration
+  local late = block.duration > wall and (', its device work until %s'):format(words.time(block.duration)) or ''
+  return ('step %s  %s%s'):format(step.index, words.time(wall), late)
+end
+
 local function title(level, depth, step)
-  if depth == 0 then return ('step %s  %s'):format(step, words.time(level.block.duration)) end
+  if level.block.kind == 'recording' then return ('recording  %s'):format(words.time(level.block.duration)) end
+  if depth == 0 then return title_of_step(level.block, step) end
   local labels = vim.tbl_map(function(crumb) return words.clean(crumb.label) end, vim.tbl_filter(function(crumb) return #crumb.path > 0 end, level.crumbs))
   return ('%s  %s'):format(table.concat(labels, ' › '), words.time(level.block.duration))
 end
@@ -203,7 +211,7 @@ end
 ---@field rows { depth: integer, track: integer }[]  by 1-based line, where a line is a track
 
 --- Every open level, the block under the cursor marked and described below its level.
----@param shown { levels: table[], step: any, cursor: { depth: integer, track: integer, index: integer }?, columns: integer, foot: string[] }
+---@param shown { levels: table[], step: { index: any, wall: integer? }, cursor: { depth: integer, track: integer, index: integer }?, columns: integer, foot: string[] }
 ---@return hotlens.Picture
 function M.picture(shown)
   local lines, marks, rows = {}, {}, {}

@@ -5,13 +5,12 @@ local axis = require('hotlens.timeline_axis')
 local colours = require('hotlens.timeline_colours')
 local foot = require('hotlens.timeline_foot')
 local code = require('hotlens.timeline_line')
+local levels_of = require('hotlens.timeline_levels')
 local screen = require('hotlens.timeline_screen')
+local searching = require('hotlens.timeline_search')
 local text = require('hotlens.timeline_text')
 local walk = require('hotlens.timeline_walk')
-local words = require('hotlens.timeline_words')
 local namespace = vim.api.nvim_create_namespace('hotlens.timeline')
-
-local MOST_WIDTH = 8192 -- of the protocol
 
 ---@class hotlens.TimelineState
 ---@field client vim.lsp.Client
@@ -25,9 +24,8 @@ local MOST_WIDTH = 8192 -- of the protocol
 ---@field zoom? { [1]: integer, [2]: integer }  of the lowest level
 ---@field wanted? string  segment to put the cursor on when its level is there
 ---@field details? table
----@field matches table[]
----@field match integer
 ---@field unfold boolean
+---@field recording boolean  the whole recording is shown; `step` is what it was opened from
 ---@field note? string
 
 local state ---@type hotlens.TimelineState?
@@ -57,7 +55,7 @@ local function draw()
   local step = state.overview and state.overview.steps[(state.step or 0) + 1]
   local picture = text.picture({
     levels = state.levels,
-    step = step and step.index or state.step or '',
+    step = step or { index = state.step or '' },
     cursor = state.cursor,
     columns = win == -1 and vim.o.columns or vim.api.nvim_win_get_width(win),
     foot = foot.lines(state),
@@ -79,7 +77,9 @@ local function say(note)
 end
 
 local function request(method, params, done)
-  local params_here = vim.tbl_extend('keep', params, { profile = state.profile, step = state.step })
+  if not state then return end
+  -- An empty table alone would be sent as a list.
+  local params_here = vim.tbl_extend('keep', vim.empty_dict(), params, { profile = state.profile, step = state.step })
   state.client:request('hotlens/timeline/' .. method, params_here, function(err, result)
     if not state then return end
     if err then return say(err.message) end
@@ -90,7 +90,7 @@ end
 local function ask_details()
   state.details = nil
   local block = walk.block_at(state.levels, state.cursor)
-  if not block or block.segment == '' then return end
+  if state.recording or not block or block.segment == '' then return end
   local path = vim.list_extend(vim.list_slice(state.path, 1, state.cursor.depth), { block.segment })
   request('details', { path = path }, function(details)
     local now = walk.block_at(state.levels, state.cursor)
@@ -100,34 +100,24 @@ local function ask_details()
   end)
 end
 
--- Asks for every open level, from the top; the levels are drawn when all are there.
+-- The levels are drawn when all are there.
 local function load()
   asked = asked + 1
-  local mine, path = asked, state.path
-  local win = window()
+  local mine, win = asked, window()
   local width = text.width(win == -1 and vim.o.columns or vim.api.nvim_win_get_width(win))
-  local levels = {}
-  local function next_level(depth, finer)
-    local params = { path = vim.list_slice(path, 1, depth), width = finer or width, unfold = state.unfold }
-    if depth == #path and state.zoom then
-      params.from, params.to = state.zoom[1], state.zoom[2]
-    end
-    request('level', params, function(level)
-      if mine ~= asked then return end
-      -- A gap that is drawn short leaves more cells to the rest than was asked for.
-      local fine = math.min(MOST_WIDTH, axis.fine_width(axis.window(level, width), width))
-      if not finer and fine > width then return next_level(depth, fine) end
-      levels[depth + 1] = level
-      if depth < #path then return next_level(depth + 1) end
-      state.levels = levels
-      local wanted = state.wanted
-      state.wanted = nil
-      state.cursor = wanted and walk.first_in(levels, #path, wanted) or walk.first_in(levels, #path)
-      ask_details()
-      draw()
+  local ask = function(method, params, done)
+    request(method, params, function(answer)
+      if mine == asked then done(answer) end
     end)
   end
-  next_level(0)
+  levels_of.ask(ask, state, width, function(levels)
+    state.levels = levels
+    local wanted = state.wanted
+    state.wanted = nil
+    state.cursor = wanted and walk.first_in(levels, #state.path, wanted) or walk.first_in(levels, #state.path)
+    ask_details()
+    draw()
+  end)
 end
 
 local function open_path(path, wanted)
@@ -141,11 +131,25 @@ local function move(cursor)
   draw()
 end
 
+-- The whole recording; the step that was shown is under the cursor.
+local function show_recording()
+  state.recording = true
+  open_path({}, tostring(state.step))
+end
+
+local function show_step(step)
+  state.step, state.recording = step, false
+end
+
 local actions = {}
 
 function actions.open()
   local block = walk.block_at(state.levels, state.cursor)
   if not block then return end
+  if state.recording and block.segment ~= '' then
+    show_step(tonumber(block.segment))
+    return open_path({})
+  end
   if block.open then return open_path(vim.list_extend(vim.list_slice(state.path, 1, state.cursor.depth), { block.segment })) end
   if block.kind == 'merged' then
     state.zoom = { block.start, block.start + math.max(1, block.duration) }
@@ -155,8 +159,13 @@ function actions.open()
 end
 
 function actions.up()
-  if #state.path == 0 then return say('This is the whole step: there is no level above it.') end
+  if state.recording then return say('This is the whole recording: there is no level above it.') end
+  if #state.path == 0 then return show_recording() end
   open_path(vim.list_slice(state.path, 1, #state.path - 1), state.path[#state.path])
+end
+
+function actions.recording()
+  if not state.recording then show_recording() end
 end
 
 local function go(cursor)
@@ -185,15 +194,15 @@ function actions.fit()
   load()
 end
 
-local function show_step(by)
-  local step = (state.step or 0) + by
+local function walk_steps(by)
+  local step = (state.recording and -1 or state.step or 0) + by
   if not state.overview or step < 0 or step >= #state.overview.steps then return end
-  state.step = step
+  show_step(step)
   open_path(state.path)
 end
 
-function actions.next_step() show_step(1) end
-function actions.previous_step() show_step(-1) end
+function actions.next_step() walk_steps(1) end
+function actions.previous_step() walk_steps(-1) end
 
 function actions.unfold()
   state.unfold = not state.unfold
@@ -206,54 +215,24 @@ function actions.line()
   code.show(place, state.buffer)
 end
 
-local function open_match(match, path, position)
+-- A block that was searched for.
+local function go_to_match(path, step, note)
+  show_step(step or state.step)
   open_path(vim.list_slice(path, 1, #path - 1), path[#path])
-  state.note = ('%d of %d: %s'):format(position, #state.matches, match.label)
+  state.note = note
 end
 
--- What only another step has: where it is there is known to a search in that step.
-local function follow_to_step(match, position)
-  request('search', { query = match.label, step = match.step }, function(answer)
-    for _, there in ipairs(answer.matches) do
-      if there.kind == match.kind and there.label == match.label and there.path then
-        state.step = match.step
-        return open_match(match, there.path, position)
-      end
-    end
-    say(('%s: not a block of that step'):format(words.clean(match.label)))
-  end)
-end
-
-local function follow(position)
-  local match = state.matches[position]
-  state.match = position
-  if match.path and #match.path > 0 then return open_match(match, match.path, position) end
-  if match.step then return follow_to_step(match, position) end
-  say(('%s: not a block of this step'):format(words.clean(match.label)))
-end
-
-function actions.search()
-  vim.ui.input({ prompt = 'Search all steps: ' }, function(query)
-    if not query or query == '' or not state then return end
-    request('search', { query = query, limit = 50 }, function(answer)
-      state.matches = answer.matches
-      if #answer.matches == 0 then return say(('Nothing in any step is named %s.'):format(query)) end
-      follow(1)
-    end)
-  end)
-end
-
-local function next_match(by)
-  if #state.matches == 0 then return say('Nothing was searched for yet: press / first.') end
-  follow((state.match - 1 + by) % #state.matches + 1)
-end
-
-function actions.next_match() next_match(1) end
-function actions.previous_match() next_match(-1) end
 function actions.close() vim.api.nvim_buf_delete(state.buffer, { force = true }) end
 
 local function run(action)
   if state then actions[action]() end
+end
+
+local function start_search()
+  local found = searching.actions({ request = request, say = say, go = go_to_match })
+  for action, act in pairs(found) do
+    actions[action] = act
+  end
 end
 
 local function read_overview()
@@ -282,7 +261,8 @@ function M.open(client, block)
         if state then load() end
       end,
     })
-    state = { client = client, buffer = buffer, path = {}, levels = {}, matches = {}, match = 0, unfold = false, note = 'Reading the profile …' }
+    state = { client = client, buffer = buffer, path = {}, levels = {}, unfold = false, recording = false, note = 'Reading the profile …' }
+    start_search()
     screen.show(buffer)
     draw()
     state.note = nil
@@ -296,7 +276,7 @@ end
 function M.select(block)
   if not state then return end
   local known = state.overview ~= nil and (block.profile == nil or block.profile == state.profile)
-  state.step = block.step or state.step
+  show_step(block.step or state.step)
   state.path = vim.list_slice(block.path, 1, math.max(0, #block.path - 1))
   state.wanted, state.zoom = block.path[#block.path], nil
   if known then return load() end
@@ -307,7 +287,7 @@ end
 --- A profile came, went or was replaced: what is shown now is shown anew.
 function M.reload()
   if not state then return end
-  state.profile, state.step, state.path = nil, nil, {}
+  state.profile, state.step, state.path, state.zoom = nil, nil, {}, nil
   read_overview()
 end
 

@@ -22,10 +22,11 @@ function M.time(ns) return scaled(ns, TIMES, 'ns') end
 ---@param bytes number
 function M.bytes(bytes) return scaled(bytes, SIZES, 'B') end
 
---- A part of the step's time. The device may be busy for longer than the host takes: nobody believes 103 %.
+--- A part of the time of a step or of the recording. The device may be busy for longer than the host takes: nobody believes 103 %.
 ---@param share number
-function M.of_step(share)
-  return share > 1.005 and ('as long as %.2f steps'):format(share) or ('%.1f %% of the step'):format(100 * share)
+---@param whole "step"|"recording"
+function M.part_of(share, whole)
+  return share > 1.005 and ('as long as %.2f %ss'):format(share, whole) or ('%.1f %% of the %s'):format(100 * share, whole)
 end
 
 --- Text without control characters, line ends or tabs.
