@@ -132,7 +132,6 @@ std::vector<Use> uses_of(const Blocks& blocks, std::uint32_t block) {
       list.push_back({.name = profile::name_of(blocks, sum.first), .device = any_work, .calls = sum.calls, .time = sum.own});
   }
   std::ranges::sort(list, [](const Use& a, const Use& b) { return a.time != b.time ? a.time > b.time : a.name < b.name; });
-  if (list.size() > kMaxKernels) list.resize(kMaxKernels);
   return list;
 }
 

@@ -14,7 +14,6 @@
 
 namespace hotlens::features {
 
-constexpr std::size_t kMaxKernels = 40;  // of one block; what is left out is the least
 constexpr std::size_t kMaxArrows = 200;
 
 // The profile's module that the block runs (of a fold: the first one's); invalid for every other block.
@@ -35,7 +34,7 @@ struct Use {
   std::int64_t calls = 0;
   Ns time{};
 };
-std::vector<Use> uses_of(const profile::Blocks& blocks, std::uint32_t block);  // longest first, at most kMaxKernels
+std::vector<Use> uses_of(const profile::Blocks& blocks, std::uint32_t block);  // longest first
 
 // Places in the text that was executed.
 struct Place {

@@ -31,7 +31,7 @@ class Tally {
   }
   void take(std::uint32_t event, Ns time) { sums_[trace_.events.name[event].index].time -= time; }
 
-  // Longest first, at most kMaxKernels.
+  // Longest first.
   std::vector<Use> uses() const {
     std::vector<Use> list;
     for (std::uint32_t name = 0; name < sums_.size(); ++name) {
@@ -39,7 +39,6 @@ class Tally {
       if (sum.time > Ns{}) list.push_back({std::string(trace_.names[trace::NameId{name}]), device_, sum.calls, sum.time});
     }
     std::ranges::sort(list, [](const Use& a, const Use& b) { return a.time != b.time ? a.time > b.time : a.name < b.name; });
-    list.resize(std::min(list.size(), kMaxKernels));
     return list;
   }
 

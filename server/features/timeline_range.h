@@ -10,7 +10,7 @@ namespace hotlens::features {
 
 struct RangeSums {
   Ns device{};                 // union over streams
-  std::vector<Use> kernels;    // longest first, at most kMaxKernels
+  std::vector<Use> kernels;    // longest first
   std::vector<Use> operators;  // by their own time, the same
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <span>
 
 #include "annotator/profile/statistics.h"
 #include "annotator/profile/verdict.h"
@@ -22,6 +23,7 @@ using Kind = Block::Kind;
 
 constexpr std::uint32_t kLinesAround = 3;
 constexpr std::size_t kMaxPlaces = 12;
+constexpr std::size_t kMaxKernels = 40;
 constexpr std::size_t kMaxLine = 300;   // bytes of one line of code
 constexpr std::size_t kMaxName = 1000;  // bytes of a kernel's name; templates grow to tens of kilobytes
 constexpr std::uintmax_t kMaxSource = 8 << 20;
@@ -94,9 +96,10 @@ Json place_json(const Place& place, const Profile& profile, bool guessed) {
 
 }  // namespace
 
-Json uses_json(const std::vector<features::Use>& uses) {
+void put_uses(Json& answer, const char* key, const char* more, const std::vector<features::Use>& uses) {
   Json list = Json::array();
-  for (const features::Use& use : uses) {
+  const std::size_t shown = std::min(uses.size(), kMaxKernels);
+  for (const features::Use& use : std::span(uses).first(shown)) {
     const profile::KernelName parts = use.device ? profile::kernel_name(use.name) : profile::operator_name(use.name);
     Json kernel{{"name", cut(use.name, kMaxName)},
                 {"short", cut(parts.label, 200)},
@@ -107,7 +110,11 @@ Json uses_json(const std::vector<features::Use>& uses) {
     if (!parts.tile.empty()) kernel["tile"] = parts.tile;
     list.push_back(std::move(kernel));
   }
-  return list;
+  answer[key] = std::move(list);
+  if (shown == uses.size()) return;
+  Ns rest{};
+  for (const features::Use& use : std::span(uses).subspan(shown)) rest += use.time;
+  answer[more] = {{"count", uses.size() - shown}, {"time", rest.count()}};
 }
 
 namespace {
@@ -168,7 +175,7 @@ Answer details(const Subject& subject, const protocol::Reader&) {
   const Ns shown = profile.has_device() && times.device > Ns{} ? times.device : times.host;
   answer["share"] = blocks.wall > Ns{} ? static_cast<double>(shown.count()) / static_cast<double>(blocks.wall.count()) : 0.0;
   answer["times"] = times_json(times);
-  answer["kernels"] = uses_json(features::uses_of(blocks, subject.block));
+  put_uses(answer, "kernels", "moreKernels", features::uses_of(blocks, subject.block));
   if (const profile::ModuleId id = features::module_of(blocks, profile, subject.block); id.valid()) put_module(answer, subject, id);
   if (block.kind == Kind::stage) put_stage(answer, subject, block.stage);
   if (block.kind == Kind::step) put_step(answer, subject);

@@ -26,9 +26,10 @@ Json track_json(const std::string& id, const std::string& name, Ns busy) {
 }
 
 Json sums_json(const Moments& window, const features::RangeSums& sums, Json tracks) {
-  return {{"from", window.from.count()},        {"to", window.to.count()},
-          {"device", sums.device.count()},      {"tracks", std::move(tracks)},
-          {"kernels", uses_json(sums.kernels)}, {"operators", uses_json(sums.operators)}};
+  Json answer{{"from", window.from.count()}, {"to", window.to.count()}, {"device", sums.device.count()}, {"tracks", std::move(tracks)}};
+  put_uses(answer, "kernels", "moreKernels", sums.kernels);
+  put_uses(answer, "operators", "moreOperators", sums.operators);
+  return answer;
 }
 
 }  // namespace

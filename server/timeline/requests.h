@@ -36,8 +36,8 @@ protocol::Answer export_of_recording(const Opened& opened, const protocol::Reade
 protocol::Json block_json(const profile::Blocks& blocks, std::uint32_t block);
 // `blocks`: those of the step that the verdict is of; evidence then leads to the first block of its module or stage. May be null.
 protocol::Json verdict_json(const profile::Verdict& verdict, const profile::Profile& profile, const profile::Blocks* blocks);
-// KERNEL of TIMELINE.md, of each.
-protocol::Json uses_json(const std::vector<features::Use>& uses);
+// The longest as KERNEL of TIMELINE.md under `key`, how many and how long the others are under `more`.
+void put_uses(protocol::Json& answer, const char* key, const char* more, const std::vector<features::Use>& uses);
 // {id, source, created?, torch?}
 protocol::Json profile_json(const std::string& id, const profile::Profile& profile);
 

@@ -110,6 +110,20 @@ function memoryTitle({ total }: Breakdown, state: State): string {
   return opened === undefined ? `Memory at the peak — ${bytes(total)}${capacity === undefined ? "" : ` of ${bytes(capacity)}`}` : `${opened.label}'s memory at the peak — ${bytes(total)}`;
 }
 
+// What the rows are made of, all of them together, most first.
+export function partsOf(rows: readonly BreakdownRow[]): { what: string; value: number }[] {
+  const sums = new Map<string, number>();
+  for (const { what, value } of rows.flatMap(({ parts }) => parts)) sums.set(what, (sums.get(what) ?? 0) + value);
+  return [...sums].map(([what, value]) => ({ what, value })).filter(({ value }) => value > 0).sort((a, b) => b.value - a.value);
+}
+
+// The parts of memory have colours of their own: what each stands for, and how much of it there is.
+function memoryLegend({ rows }: Breakdown, colours: Colours): HTMLElement {
+  const key = ({ what, value }: { what: string; value: number }): HTMLElement =>
+    element("span", { class: "key" }, element("i", { class: "swatch", style: { "--colour": stageColour(what, colours.theme) } }), `${partName("memory", what)} ${bytes(value)}`);
+  return element("div", { class: "legend", attributes: { "aria-label": "parts of memory" } }, ...partsOf(rows).map(key));
+}
+
 const title = (metric: Metric, breakdown: Breakdown, state: State): string =>
   metric === "time" ? `${timeTitle(breakdown, state)} — ${time(breakdown.total)}` : memoryTitle(breakdown, state);
 
@@ -147,7 +161,8 @@ function chart(metric: Metric, state: State, store: Store, commands: Commands, c
     const missing = metric === "memory" ? "This profile tells nothing of memory. Record it with hotlens run." : "This profile has no modules.";
     return element("section", {}, heading, element("p", { class: "dim", text: missing }));
   }
-  return element("section", {}, heading, ...bars(breakdown, { metric, total, colours }, state, store, commands));
+  const legend = metric === "memory" ? [memoryLegend(breakdown, colours)] : [];
+  return element("section", {}, heading, ...bars(breakdown, { metric, total, colours }, state, store, commands), ...legend);
 }
 
 export const renderBreakdown = (state: State, store: Store, commands: Commands, colours: Colours): HTMLElement[] => [

@@ -17,12 +17,14 @@ export function sorted(rows: readonly CompareRow[]): CompareRow[] {
 // The root has no name but its class.
 const nameOfRow = (row: CompareRow): string => (row.kind === "stage" ? spoken(row.label ?? "") : row.label) ?? (row.module?.split(".").at(-1) || row.class || "model");
 
-function changeText(row: CompareRow): string {
+// What is no change beyond the noise still says how much it is: the rows add up to the step.
+export function changeText(row: CompareRow): string {
   if (row.change === "added") return "added";
   if (row.change === "removed") return "removed";
   const by = (row.after ?? 0) - (row.before ?? 0);
   const share = row.before === undefined || row.before === 0 ? "" : ` (${by < 0 ? "−" : "+"}${percent(Math.abs(by) / row.before)})`;
-  return row.change === "same" ? "same" : `${signedTime(by)}${share}`;
+  if (row.change === "same") return by === 0 ? "same" : `${signedTime(by)}, noise`;
+  return `${signedTime(by)}${share}`;
 }
 
 function bar(kind: string, value: number | undefined, most: number): HTMLElement {

@@ -4,7 +4,7 @@ import type { Commands } from "./commands";
 import { shortName } from "./columns";
 import { button, element } from "./dom";
 import { bytes, exact, fileName, ofStep, percent, spoken, time } from "./format";
-import type { Details, Evidence, Kernel, Place, Times, Verdict } from "./messages";
+import type { Details, Evidence, Kernel, Others, Place, Times, Verdict } from "./messages";
 import { blockWords, levelFor, underCursor, type Seen } from "./shown";
 import { selectedPath, samePath, type State } from "./state";
 import type { Store } from "./store";
@@ -117,13 +117,18 @@ const kernelRow = ({ label, type, calls, time: ns, names }: KernelKind): HTMLEle
     element("td", { text: time(ns) }),
   );
 
+// What the panel has no row for, and what the server left out.
+export const othersOf = (kinds: readonly Pick<Others, "time">[], others: Others | undefined): Others => ({
+  count: kinds.length + (others?.count ?? 0),
+  time: kinds.reduce((sum, each) => sum + each.time, others?.time ?? 0),
+});
+
 // Without a device it is the operators that do the work.
-export function kernelsPart(kernels: readonly Kernel[], device: boolean): HTMLElement[] {
+export function kernelsPart(kernels: readonly Kernel[], others: Others | undefined, device: boolean): HTMLElement[] {
   if (kernels.length === 0) return [];
   const kinds = kernelKinds(kernels, device);
-  const rest = kinds.slice(MOST_KERNELS);
-  const total = rest.reduce((sum, { time: each }) => sum + each, 0);
-  const more = rest.length === 0 ? [] : [element("tr", { class: "dim" }, element("td", { text: `${rest.length} more` }), element("td"), element("td", { text: time(total) }))];
+  const rest = othersOf(kinds.slice(MOST_KERNELS), others);
+  const more = rest.count === 0 ? [] : [element("tr", { class: "dim" }, element("td", { text: `${rest.count} more` }), element("td"), element("td", { text: time(rest.time) }))];
   return [heading(device ? "Kernels" : "Operators"), element("table", { class: "kernels" }, ...kinds.slice(0, MOST_KERNELS).map(kernelRow), ...more)];
 }
 
@@ -172,7 +177,7 @@ function detailsPart(details: Details, store: Store, commands: Commands): HTMLEl
     ...title(details.label, saysClass ? undefined : details.class, dim.filter((each) => each !== "").join(" · "), details.module ?? details.name),
     table(rowsOf(details)),
     ...verdictPart(details.verdict, store),
-    ...kernelsPart(details.kernels, (details.times.device ?? 0) > 0),
+    ...kernelsPart(details.kernels, details.moreKernels, (details.times.device ?? 0) > 0),
     ...placesPart(details.places, commands),
   ];
 }

@@ -5,12 +5,17 @@ import type { Overview, ProfileSummary } from "./messages";
 import type { State } from "./state";
 import type { Store } from "./store";
 
-function facts(overview: Overview): string {
-  const { profile, steps } = overview;
-  const devices = [...new Set(profile.devices)].map((name) => {
-    const count = profile.devices.filter((each) => each === name).length;
-    return count > 1 ? `${name} ×${count}` : name;
+// Each kind of device once; some drivers leave the name empty.
+function devicesOf(names: readonly string[]): string[] {
+  return [...new Set(names)].map((name) => {
+    const count = names.filter((each) => each === name).length;
+    return `${name === "" ? "GPU" : name}${count > 1 ? ` ×${count}` : ""}`;
   });
+}
+
+export function facts(overview: Overview): string {
+  const { profile, steps } = overview;
+  const devices = devicesOf(profile.devices);
   return [
     profile.model,
     devices.length > 0 ? devices.join(", ") : overview.hasDevice ? "GPU" : "CPU",

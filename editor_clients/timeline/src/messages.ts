@@ -162,6 +162,12 @@ export interface Kernel {
   readonly time: number;
 }
 
+// Those that a list leaves out.
+export interface Others {
+  readonly count: number;
+  readonly time: number;
+}
+
 export interface Place {
   readonly what: "definition" | "call" | "class" | "stage";
   readonly file: string;
@@ -204,6 +210,7 @@ export interface Details extends Block {
   readonly memory?: Memory;
   readonly shapes?: string;
   readonly kernels: readonly Kernel[];
+  readonly moreKernels?: Others;
   readonly verdict?: Verdict;
   readonly places: readonly Place[];
 }
@@ -230,7 +237,9 @@ export interface RangeSums {
   readonly device: number;
   readonly tracks: readonly { readonly id: string; readonly name: string; readonly busy: number }[];
   readonly kernels: readonly Kernel[];
+  readonly moreKernels?: Others;
   readonly operators: readonly Kernel[];
+  readonly moreOperators?: Others;
 }
 
 export interface Match {

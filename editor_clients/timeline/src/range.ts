@@ -23,6 +23,6 @@ export function renderRange(range: Range, failure: string | undefined): HTMLElem
   const head = title(time(length(range)), undefined, `from ${time(range.span[0])} to ${time(range.span[1])}`, `${from} to ${to}`);
   if (failure !== undefined) return [top, ...head, element("p", { class: "error", text: failure })];
   if (range.sums === undefined) return [top, ...head, element("div", { class: "skeleton" })];
-  const { kernels, operators } = range.sums;
-  return [top, ...head, table(busyRows(range.sums)), ...kernelsPart(kernels, true), ...kernelsPart(operators, false)];
+  const { kernels, moreKernels, operators, moreOperators } = range.sums;
+  return [top, ...head, table(busyRows(range.sums)), ...kernelsPart(kernels, moreKernels, true), ...kernelsPart(operators, moreOperators, false)];
 }

@@ -9,6 +9,7 @@ import type { Store } from "./store";
 const HEADROOM = 1.15; // above the highest bar; an extreme outlier does not flatten the others
 const MOST_OVER_MEDIAN = 3;
 const LABELLED_STEPS = 10; // more steps are too narrow for their times
+const LOW_MEDIAN = 0.5; // of the strip: a lower median would cross the times, which then stand above it
 
 // The height that stands for a bar's whole strip, in ns.
 export const stripTop = (overview: Overview): number => {
@@ -18,9 +19,13 @@ export const stripTop = (overview: Overview): number => {
 
 const share = (ns: number, top: number): string => `${Math.min(100, (ns / top) * 100).toFixed(1)}%`;
 
-function differences(step: StepSummary): string {
-  return step.differences.map(({ what, excess }) => `${signedTime(excess)} in ${spoken(what)}`).join(", ");
+// "bucket data_loading", "module layer_1.0" as a person says it.
+export function difference({ what, excess }: StepSummary["differences"][number]): string {
+  const name = what.replace(/^(bucket|module) /, "");
+  return `${signedTime(excess)} in ${what.startsWith("module ") ? name : spoken(name)}`;
 }
+
+const differences = (step: StepSummary): string => step.differences.map(difference).join(", ");
 
 function bar(step: StepSummary, position: number, state: State, top: number, store: Store): HTMLElement {
   const shown = position === state.view.step;
@@ -48,11 +53,11 @@ function words(overview: Overview, store: Store): HTMLElement {
   const outlier = overview.steps[position];
   if (outlier !== undefined) {
     const [most] = outlier.differences;
-    const what = most === undefined ? "" : `: ${signedTime(most.excess)} in ${spoken(most.what)}`;
+    const what = most === undefined ? "" : `: ${difference(most)}`;
     line.append(button(`step ${outlier.index} is an outlier`, differences(outlier), () => store.dispatch({ type: "show step", step: position })), `${what} · `);
   }
-  if (overview.steps.length > 1) line.append(`median ${time(overview.median)}, p10 ${time(overview.p10)}, p90 ${time(overview.p90)}`);
-  line.title = line.textContent; // what the strip has no room for
+  if (overview.steps.length > 1) line.append(`median ${time(overview.median)}, most ${time(overview.p10)} to ${time(overview.p90)}`);
+  line.title = `${line.textContent}\nmost: from the 10th to the 90th percentile`; // what the strip has no room for
   return line;
 }
 
@@ -77,7 +82,7 @@ export function renderLegend(stages: readonly string[], theme: Theme): HTMLEleme
     element(
       "span",
       { class: "key" },
-      element("i", { class: isHatched(stage) ? "swatch hatched" : "swatch", style: { "--colour": stageColour(stage, theme) } }),
+      element("i", { class: `swatch${isHatched(stage) ? " hatched" : ""}${stage === "idle" ? " idle" : ""}`, style: { "--colour": stageColour(stage, theme) } }),
       WORDS[stage] ?? spoken(stage),
     ),
   );
@@ -91,7 +96,7 @@ export function renderSteps(state: State, store: Store): HTMLElement[] {
   const bars = overview.steps.map((step, position) => bar(step, position, state, top, store));
   return [
     button(overview.steps.length === 1 ? "step" : "steps", "the whole recording: all steps on one axis (o)", () => store.dispatch({ type: "show recording" }), "link all"),
-    element("div", { class: "bars", attributes: { role: "group", "aria-label": "steps" } }, ...bars, ...(overview.steps.length > 1 ? [median] : [])),
+    element("div", { class: `bars${overview.median < LOW_MEDIAN * top ? " low" : ""}`, attributes: { role: "group", "aria-label": "steps" } }, ...bars, ...(overview.steps.length > 1 ? [median] : [])),
     words(overview, store),
   ];
 }

@@ -144,6 +144,25 @@ def test_ranges_of_the_recording_hold_those_of_its_steps(page: Page) -> None:
     assert page.refused("range", recording="yes", **{"from": 0, "to": 1})["code"] == -32602
 
 
+def test_what_a_list_of_operators_leaves_out_is_told_as_a_sum(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.add("user_annotation", "ProfilerStep#0", 0, 1000)
+    for number in range(60):
+        trace.add("cpu_op", f"aten::op{number}", 10 * number, 1 + number % 7)
+    trace.write(tmp_path / "many.json")
+    with Server(tmp_path, "many.json") as server:
+        page = Page(server)
+        of_range = page.ask("range", path=[], **{"from": 0, "to": 1_000_000})
+        details = page.ask("details", path=[])
+        page.close()
+    total = sum(1 + number % 7 for number in range(60)) * 1000
+    for listed, others in ((of_range["operators"], of_range["moreOperators"]), (details["kernels"], details["moreKernels"])):
+        assert len(listed) == 40
+        assert others["count"] == 20
+        assert sum(each["time"] for each in listed) + others["time"] == total
+    assert "moreKernels" not in of_range
+
+
 def test_arrows_join_launch_and_kernel(page: Page) -> None:
     found = page.ask("arrows", path=["forward", "Net_0"])
     assert found["total"] == 4

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { DEVICE, OLD, open, stepLevel, widest, differ } from "./open.mjs";
+import { DEVICE, LARGE, OLD, open, stepLevel, widest, differ } from "./open.mjs";
 import { eventually, serve, TimelinePage } from "./page.mjs";
 
 export async function restart(world) {
@@ -54,6 +54,16 @@ export async function themes(world) {
   }
   assert.ok(grounds.size >= 2, `grounds ${[...grounds]}`);
   assert.ok(texts.size >= 3, `texts ${[...texts]}`);
+}
+
+// A long title of the memory, and what it is made of, in a panel beside the code.
+export async function narrow(world) {
+  const { timeline, page } = await open(world, world.trace(LARGE), { viewport: { width: 200, height: 600 } });
+  await eventually("no memory", async () => (await page.locator(".breakdown .legend .key").count()) > 0);
+  await timeline.settled();
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 200, "the page is wider than its window");
+  await page.locator(".breakdown").scrollIntoViewIfNeeded();
+  await world.shoot(page);
 }
 
 export async function sizes(world) {

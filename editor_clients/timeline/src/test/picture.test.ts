@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layoutSlices, mainPart, peakWords } from "../breakdown";
-import { sorted } from "../compare";
+import { layoutSlices, mainPart, partsOf, peakWords } from "../breakdown";
+import { othersOf } from "../details";
+import { changeText, sorted } from "../compare";
 import { pictureAsSvg } from "../export_picture";
 import { layoutPicture } from "../layout";
-import type { BreakdownRow, CompareRow } from "../messages";
+import type { BreakdownRow, CompareRow, Overview } from "../messages";
 import type { Colours } from "../palette";
-import { stripTop } from "../steps";
+import { facts } from "../header";
+import { difference, stripTop } from "../steps";
 import { levelOf, random, trackOf } from "./fixtures";
 
 const COLOURS: Colours = { theme: "dark", ground: "#1e1e1e", text: "#d4d4d4", dim: "#8b8b8b", line: "#3c3c3c", accent: "#4daafc", font: "sans-serif" };
@@ -24,6 +26,33 @@ test("an exported picture is one well-formed document, whatever a trace calls it
   assert.ok(!/&(?!#\d+;)/.test(svg) && !/[\u0000-\u0008]/.test(svg));
   assert.equal(svg.match(/<text/g)?.length, svg.match(/<\/text>/g)?.length);
   assert.ok(svg.includes("&#60;script&#62;"));
+});
+
+test("the parts of all rows of memory are added up, most first", () => {
+  const row = (...parts: [string, number][]): BreakdownRow => ({ label: "", kind: "module", value: 0, children: 0, parts: parts.map(([what, value]) => ({ what, value })) });
+  const sums = partsOf([row(["weights", 5], ["activations", 2]), row(), row(["activations", 4], ["gradients", 0])]);
+  assert.deepEqual(sums, [{ what: "activations", value: 6 }, { what: "weights", value: 5 }]);
+});
+
+test("a change within the noise says how much it is, so that rows add up", () => {
+  const row = (change: CompareRow["change"], before: number, after: number): CompareRow => ({ change, before, after, children: 0 });
+  const texts = [row("same", 171_000_000, 157_000_000), row("same", 5, 5), row("faster", 2_000_000, 1_000_000)].map(changeText);
+  assert.deepEqual(texts, ["−14.0 ms, noise", "same", "−1.00 ms (−50 %)"]);
+});
+
+test("what a panel has no row for is told with what the server left out", () => {
+  assert.deepEqual(othersOf([{ time: 3 }, { time: 4 }], { count: 20, time: 100 }), { count: 22, time: 107 });
+  assert.deepEqual(othersOf([], undefined), { count: 0, time: 0 });
+});
+
+test("why a step stands out is said without the words of the profile", () => {
+  const said = ["bucket data_loading", "module layer_1.0", "bucket forward"].map((what) => difference({ what, excess: 1_500_000 }));
+  assert.deepEqual(said, ["+1.50 ms in data loading", "+1.50 ms in layer_1.0", "+1.50 ms in forward"]);
+});
+
+test("a device whose driver tells no name is a GPU", () => {
+  const overview = { profile: { devices: ["", "", "A100"], model: "Net" }, steps: [{}], hasDevice: true } as unknown as Overview;
+  assert.equal(facts(overview), "Net · GPU ×2, A100 · 1 step");
 });
 
 test("a breakdown's slices have the width of their share and together fill the bar", () => {
