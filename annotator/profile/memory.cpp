@@ -53,6 +53,11 @@ class Ledger {
     Ns start{}, end{};
     std::uint32_t thread = 0;  // trace::ThreadId
   };
+  struct Peak {
+    std::uint32_t event = 0;
+    std::size_t at = 0;  // how many events were counted before it
+    Owner owner;
+  };
   struct Block {
     std::int64_t address = 0, bytes = 0;
     Ns time{};
@@ -135,10 +140,7 @@ class Ledger {
     running_ += bytes;
     const std::int64_t total = total_at(event);
     if (!result_.start && total >= 0 && at_the_peaks_device(event)) result_.start = Bytes{std::max<std::int64_t>(total - bytes, 0)};
-    if (event == peak_event_) {
-      peak_at_ = at_;
-      peak_owner_ = owner;
-    }
+    if (event == peak_event_) peak_ = Peak{.event = event, .at = at_, .owner = owner};
     if (owner.direction == Direction::forward) raise(owner, running_ - bytes);
     const std::int64_t address = events_.address[event];
     if (address == trace::kNone) return;
@@ -220,27 +222,28 @@ class Ledger {
   }
 
   void settle_moment() {
-    if (!peak_at_) return;
+    if (!peak_) return;
+    const Peak& peak = *peak_;
     const timeline::Chains& calls = input_.owners.calls;
     const auto module_of = [&](const Owner& owner) {
       const std::uint32_t module = owner.works_for_module() ? calls.value[owner.call] : kNothing;
       return module < result_.modules.size() ? module : kNothing;
     };
-    MemoryMoment moment{.time = events_.time[*peak_event_] - input_.step.start,
-                        .stage = peak_owner_.stage,
-                        .module = module_of(peak_owner_),
-                        .counts_all = events_.device_type[*peak_event_] > kHost,
+    MemoryMoment moment{.time = events_.time[peak.event] - input_.step.start,
+                        .stage = peak.owner.stage,
+                        .module = module_of(peak.owner),
+                        .counts_all = events_.device_type[peak.event] > kHost,
                         .modules = std::vector<Holdings>(result_.modules.size())};
     for (const auto& [thread, blocks] : blocks_) {
       for (const Block& block : blocks) {
-        if (!block.counts || block.born > *peak_at_ || block.gone <= *peak_at_) continue;
+        if (!block.counts || block.born > peak.at || block.gone <= peak.at) continue;
         const std::uint32_t module = module_of(block.owner);
         Holdings& of = module == kNothing ? moment.stages[static_cast<std::size_t>(block.owner.stage)] : moment.modules[module];
         Bytes& held = of[static_cast<std::size_t>(holding_of(block))];
         held = held + Bytes{block.bytes};
       }
     }
-    result_.peak = Bytes{events_.total_allocated[*peak_event_]};
+    result_.peak = Bytes{events_.total_allocated[peak.event]};
     result_.moment = std::move(moment);
   }
 
@@ -256,8 +259,7 @@ class Ledger {
   std::optional<Ns> backward_from_, backward_until_;
   std::size_t at_ = 0;  // how many events were counted
   std::optional<std::uint32_t> peak_event_;
-  std::optional<std::size_t> peak_at_;
-  Owner peak_owner_;
+  std::optional<Peak> peak_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "annotator/profile/place_candidates.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace hotlens::profile {
 namespace {
@@ -37,20 +38,20 @@ bool PlaceCandidates::same_spot(ValueId a, ValueId b) const {
 
 void PlaceCandidates::note(std::uint32_t module, const std::vector<ValueId>& places) {
   auto& known = known_[module];
-  if (!known || known->empty()) {
+  if (known.empty()) {
     known = places;
     return;
   }
   if (places.empty()) return;
-  std::erase_if(*known, [&](ValueId place) {
+  std::erase_if(known, [&](ValueId place) {
     return std::ranges::none_of(places, [&](ValueId other) { return other == place || same_spot(place, other); });
   });
 }
 
 void PlaceCandidates::settle(std::uint32_t module, PlacedModule& to) const {
-  if (!known_[module] || known_[module]->empty()) return;
+  if (known_[module].empty()) return;
   OneLine attached, constructed;
-  for (const ValueId place : *known_[module]) {
+  for (const ValueId place : known_[module]) {
     const Value& value = evaluator_.at(place);
     attached.add(value.kind == Value::Kind::place ? value.spot : Spot{});
     const std::vector<Spot> made = evaluator_.made_at(evaluator_.object(place));

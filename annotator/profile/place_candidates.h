@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "annotator/profile/skeleton_match.h"
@@ -24,7 +23,7 @@ class PlaceCandidates {
   bool same_spot(source::ValueId a, source::ValueId b) const;
 
   const source::Evaluator& evaluator_;
-  std::vector<std::optional<std::vector<source::ValueId>>> known_;
+  std::vector<std::vector<source::ValueId>> known_;
 };
 
 }  // namespace hotlens::profile

@@ -223,12 +223,12 @@ class Writer {
     time("cpu_attributed_ns", profile_.cpu_attributed);
     size("memory_peak_bytes", profile_.memory_peak);
     size("memory_start_bytes", profile_.memory_start);
-    if (profile_.at_peak.moment) json_.object("memory_at_peak", [&] { at_peak(profile_.at_peak); });
+    if (const auto& moment = profile_.at_peak.moment) json_.object("memory_at_peak", [&] { at_peak(profile_.at_peak, *moment); });
   }
 
-  void at_peak(const MemoryAtPeak& peak) {
-    json_.member("stage", name(peak.moment->stage));
-    if (peak.moment->module.valid()) json_.member("module", profile_.at(peak.moment->module).path);
+  void at_peak(const MemoryAtPeak& peak, const MemoryAtPeak::Moment& moment) {
+    json_.member("stage", name(moment.stage));
+    if (moment.module.valid()) json_.member("module", profile_.at(moment.module).path);
     size("total_bytes", peak.total);
     size("outside_bytes", peak.outside);
     size("before_bytes", peak.before);

@@ -57,7 +57,7 @@ class Writer {
     for (const Step& step : profile_.steps) {
       if (step.outlier) outlier(step);
     }
-    if (profile_.at_peak.moment) memory();
+    if (const auto& moment = profile_.at_peak.moment) memory(profile_.at_peak, *moment);
   }
 
   // "rank 0 of 2 is shown; steps of 10.1 ms (rank 0) to 11.3 ms (rank 1), 12 % apart"
@@ -85,10 +85,9 @@ class Writer {
   }
 
   // "memory at most 6.6 MB at once, in backward of layer2.0: activations 3.1 MB, weights 700 kB; 1.4 MB when the step began"
-  void memory() {
-    const MemoryAtPeak& peak = profile_.at_peak;
-    std::string text = "memory at most " + readable(peak.total) + " at once, in " + std::string(name(peak.moment->stage));
-    if (const ModuleId module = peak.moment->module; module.valid() && !profile_.at(module).path.empty()) {
+  void memory(const MemoryAtPeak& peak, const MemoryAtPeak::Moment& moment) {
+    std::string text = "memory at most " + readable(peak.total) + " at once, in " + std::string(name(moment.stage));
+    if (const ModuleId module = moment.module; module.valid() && !profile_.at(module).path.empty()) {
       text += " of " + harmless(profile_.at(module).path);
     }
     const Holdings held = held_at_peak(profile_);

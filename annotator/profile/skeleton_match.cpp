@@ -232,7 +232,7 @@ class Matcher {
         body(below[i].node, holder_of(matches[i], objects), matches[i].arguments);
         continue;
       }
-      if (matches[i].spot && matches[i].spot->known()) note_call(*matches[i].spot, tokens[i].module);
+      if (const auto& spot = matches[i].spot; spot && spot->known()) note_call(*spot, tokens[i].module);
       enter(below[i].node, matches[i].places);
     }
   }

@@ -1,6 +1,7 @@
 #include "annotator/source/anchors.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 
@@ -124,12 +125,12 @@ class Placer {
 }  // namespace
 
 std::string_view name(Role role) {
-  static constexpr std::string_view names[] = {"definition", "constructor", "call", "class", "stage", "line"};
+  static constexpr std::array<std::string_view, 6> names{"definition", "constructor", "call", "class", "stage", "line"};
   return names[static_cast<std::size_t>(role)];
 }
 
 std::string_view name(State state) {
-  static constexpr std::string_view names[] = {"fresh", "moved", "context", "edited", "orphan"};
+  static constexpr std::array<std::string_view, 5> names{"fresh", "moved", "context", "edited", "orphan"};
   return names[static_cast<std::size_t>(state)];
 }
 

@@ -132,7 +132,8 @@ class Binder {
 
   Anchor bind(const Fact& fact) {
     const std::optional<Bytes> bytes = bytes_of(data_, fact);
-    const std::uint32_t index = bytes ? source::statement_at(data_.outline, bytes->begin) : kNoStatement;
+    if (!bytes) return on_line_of(fact);
+    const std::uint32_t index = source::statement_at(data_.outline, bytes->begin);
     return index == kNoStatement ? on_line_of(fact) : expression_of(fact, index, *bytes);
   }
 
