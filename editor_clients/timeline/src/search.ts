@@ -34,7 +34,7 @@ function line(match: Match, position: number, state: State, commands: Commands):
     {
       class: position === at ? "match here" : "match",
       title: [match.label, match.detail].filter((text) => text !== "").join("\n"),
-      attributes: { role: "option", "aria-selected": String(position === at) },
+      attributes: { id: `match-${position}`, role: "option", "aria-selected": String(position === at) },
       on: { mousedown: (event) => event.preventDefault(), click: () => commands.follow(match, position) },
     },
     element("span", { class: "kind", text: match.kind }),
@@ -46,8 +46,8 @@ function line(match: Match, position: number, state: State, commands: Commands):
 }
 
 export function createSearch(store: Store, commands: () => Commands, leave: () => void): SearchBox {
-  const input = element("input", { attributes: { type: "search", placeholder: "/ search", "aria-label": "search all steps", spellcheck: "false" } });
-  const list = element("ul", { class: "matches", attributes: { role: "listbox", "aria-label": "matches" } });
+  const input = element("input", { attributes: { type: "search", role: "combobox", "aria-controls": "matches", "aria-autocomplete": "list", placeholder: "/ search", "aria-label": "search all steps", spellcheck: "false" } });
+  const list = element("ul", { class: "matches", attributes: { id: "matches", role: "listbox", "aria-label": "matches" } });
   const root = element("div", { class: "search" }, input, list);
   let typing = 0;
   const search = (): void => store.dispatch({ type: "search", open: true, query: input.value.trim() });
@@ -73,6 +73,8 @@ export function createSearch(store: Store, commands: () => Commands, leave: () =
   function render(state: State): void {
     const { open, answer, query } = state.search;
     root.classList.toggle("open", open && query !== "");
+    input.setAttribute("aria-expanded", String(open && query !== ""));
+    input.setAttribute("aria-activedescendant", open && state.search.at >= 0 ? `match-${state.search.at}` : "");
     if (!open) return;
     const matches = answer?.query === query ? answer.matches : undefined;
     if (matches === undefined) return list.replaceChildren(element("li", { class: "dim", text: query === "" ? "" : "searching…" }));

@@ -39,7 +39,7 @@ function bar(step: StepSummary, position: number, state: State, top: number, sto
     {
       class: `step${shown ? " shown" : ""}${before ? " before" : ""}${step.outlier ? " outlier" : ""}`,
       title: `${label}\n${exact(step.wall)}, device busy ${time(step.device)}${shown ? "" : "\nShift and click: against the step that is shown"}`,
-      attributes: { type: "button", "aria-label": label, "aria-pressed": String(shown) },
+      attributes: { type: "button", "aria-label": before ? `${label}, the one that is compared with` : label, "aria-pressed": String(shown) },
       on: { click: press },
     },
     element("span", { class: "bar", style: { height: share(step.wall, top) } }),

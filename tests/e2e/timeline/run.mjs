@@ -7,6 +7,7 @@ import * as inputs from "./inputs.mjs";
 import * as results from "./results.mjs";
 import { launch } from "./page.mjs";
 import * as questions from "./questions.mjs";
+import * as readable from "./readable.mjs";
 import * as surroundings from "./surroundings.mjs";
 import * as whole from "./whole.mjs";
 
@@ -16,7 +17,7 @@ if (shots) fs.mkdirSync(shots, { recursive: true });
 const browser = await launch();
 let passed = 0;
 let failed = 0;
-for (const [name, play] of Object.entries({ ...acting, ...surroundings, ...inputs, ...questions, ...results, ...whole })) {
+for (const [name, play] of Object.entries({ ...acting, ...surroundings, ...inputs, ...questions, ...readable, ...results, ...whole })) {
   if (names.length > 0 && !names.includes(name)) continue;
   const begun = Date.now();
   const opened = []; // what is to be closed, last first
