@@ -135,6 +135,7 @@ class Loop(NamedTuple):
     options: tuple[str, ...] = ()
     seen: str = "mine"
     left_out: bool = False  # some steps are not steps of training
+    by_hand: str | None = None  # no optimizer: what is said of the step
 
 
 NO_GRADIENTS = "model.eval()\ntorch.set_grad_enabled(False)\n"
@@ -170,9 +171,9 @@ LOOPS = [
         "optimizer",
         6,
     ),
-    Loop("torch.func.grad", FUNCTIONAL + without_data(FUNCTIONAL_STEP), "backward"),
-    Loop("torch.func.grad over data", FUNCTIONAL + over_data(FUNCTIONAL_STEP), "loader"),
-    Loop("torch.autograd.grad", without_data(AUTOGRAD_STEP), "backward"),
+    Loop("torch.func.grad", FUNCTIONAL + without_data(FUNCTIONAL_STEP), "backward", by_hand="end with the backward pass"),
+    Loop("torch.func.grad over data", FUNCTIONAL + over_data(FUNCTIONAL_STEP), "loader", by_hand="One DataLoader batch"),
+    Loop("torch.autograd.grad", without_data(AUTOGRAD_STEP), "backward", by_hand="end with the backward pass"),
     Loop("generated data from workers", OPTIMIZER + GENERATED + over_data(STEP, "data"), "loader"),
     Loop("two loaders", OPTIMIZER + "for (x, y), _ in zip(loader(), loader(400, shuffle=True)):\n" + indent(STEP), "loader"),
     Loop("asked for forward", OPTIMIZER + over_data(STEP), "forward", 1, ("--step", "forward")),
@@ -204,7 +205,10 @@ def test_a_step_is_what_a_person_means(tmp_path: Path, loop: Loop) -> None:
     check_nesting(markers(bundle))
     manifest = bundle.manifest
     assert manifest["step"]["by"] == loop.by, manifest["step"]
-    assert {w["code"] for w in manifest["warnings"]} == ({"steps_left_out"} if loop.left_out else set())
+    warnings = {w["code"]: w["message"] for w in manifest["warnings"]}
+    expected = {"steps_left_out": loop.left_out, "no_optimizer": loop.by_hand is not None}
+    assert set(warnings) == {code for code, said in expected.items() if said}
+    assert loop.by_hand is None or loop.by_hand in warnings["no_optimizer"]
     calls = whole_calls(bundle, loop.seen)
     assert calls == [loop.calls] * 5
     other = "evaluation" if loop.seen == "mine" else "mine"

@@ -213,7 +213,8 @@ def test_a_loop_of_this_shape_is_recorded(tmp_path: Path, shape: Shape) -> None:
     check_nesting(markers(bundle))
     assert check_sites(bundle) > 5
     assert bundle.manifest["step"]["by"] == shape.by, bundle.manifest["step"]
-    assert bundle.manifest["steps_measured"] == 5 and bundle.manifest["warnings"] == []
+    assert bundle.manifest["steps_measured"] == 5
+    assert [w["code"] for w in bundle.manifest["warnings"]] == ["no_optimizer"] * (shape.name == "update by hand")
     root = next(m["id"] for m in bundle.model["modules"] if m["path"] == "")
     assert [c["module"] for c in bundle.model["calls"] if c["parent"] == -1].count(root) == shape.calls_of_model
 

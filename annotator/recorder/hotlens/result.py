@@ -16,6 +16,14 @@ from .ranks import Part
 from .report import Warnings
 from .steps import Boundary, StepFinder
 
+NO_OPTIMIZER = (
+    "no optimizer was seen, neither torch's nor an object with step and zero_grad: what updates the weights by hand may be in no stage. {}"
+)
+TAKEN_AS_STEP = {
+    "loader": "One DataLoader batch is taken as a step",
+    "forward": "A step is taken to begin with a call of the model",
+    "backward": "A step is taken to end with the backward pass",
+}
 LONGER = "Train longer, or measure from the first step: --warmup 0"
 
 
@@ -54,6 +62,15 @@ def longest(past: Sequence[Phase]) -> Measured | None:
     """The longest window of measured steps; of two equal ones the later."""
     found = [p for p in past if isinstance(p, Measured) and not isinstance(p, Mapped) and p.done]
     return max(reversed(found), key=lambda p: p.done, default=None)
+
+
+def without_optimizer(boundary: Boundary, finder: StepFinder, past: Sequence[Phase]) -> str | None:
+    """The sentence for a training in which no optimizer steps, as far as a map step has shown."""
+    mapped = [p.map for p in past if isinstance(p, Mapped) and p.done and p.map is not None]
+    updates = finder.optimizers or finder.inner_optimizers or any(stage == "optimizer" for m in mapped for stage, _, _ in m.calls.stages)
+    if updates or boundary.inference or not mapped or boundary.by not in TAKEN_AS_STEP:
+        return None
+    return NO_OPTIMIZER.format(TAKEN_AS_STEP[boundary.by])
 
 
 def why_nothing(finder: StepFinder, step_known: bool) -> str:

@@ -398,6 +398,9 @@ class Session:
 
     def _write(self, end: result.End) -> None:
         assert self.course is not None and self.hooks is not None
+        missing = result.without_optimizer(self.course.boundary, self.finder, self.course.past)
+        if missing is not None:
+            self.warnings.add("no_optimizer", missing)
         self.delivery.write(self.course, self.samples, self.held, self.hooks.compiles, end)
 
     # -- small facts
