@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Bundle, bundles_in, command, environment
+from conftest import RECORDER, Bundle, bundles_in, command, environment, record_text
 from scripts import STEP, loop
 from test_bundle import check_bundle
 
@@ -117,6 +118,24 @@ def test_a_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
     assert run.code == -signal.SIGINT and run.bundles == [] and time.monotonic() - begin < 30
 
 
+BETWEEN_STEPS = """\
+import os, signal, torch
+enter = torch.autograd.profiler.record_function.__enter__
+def interrupted(self):
+    if self.name == "ProfilerStep#2":
+        os.kill(os.getpid(), signal.SIGINT)
+    return enter(self)
+torch.autograd.profiler.record_function.__enter__ = interrupted
+"""
+
+
+def test_a_signal_while_a_step_begins_tears_nothing_apart(tmp_path: Path) -> None:
+    run = record_text(tmp_path, BETWEEN_STEPS + loop(), fresh=True)
+    assert run.code == -signal.SIGINT
+    check_bundle(run.bundle)
+    assert run.bundle.manifest["steps_measured"] == 2 and run.bundle.manifest["stopped_by"] == "Ctrl-C"
+
+
 def test_a_handler_of_the_scripts_own_is_left_alone(tmp_path: Path) -> None:
     own = "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
     run = stop(tmp_path, own + SLOW, "measured", signal.SIGTERM)
@@ -127,3 +146,33 @@ def test_workers_of_the_script_end_at_once_when_told_to(tmp_path: Path) -> None:
     worker = "import os, signal\nassert os.fork() or signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and not os._exit(0)\n"
     run = stop(tmp_path, SLOW.replace("criterion", worker + "assert os.wait()[1] == 0\ncriterion", 1), "measured", signal.SIGINT)
     assert "AssertionError" not in run.err and len(run.bundles) == 1
+
+
+STUCK = """\
+import sys, torch
+from hotlens import interrupts
+interrupts.settle_first(lambda number: print("settled", flush=True), patience=0.5)
+print("waits", flush=True)
+{wait}
+"""
+
+
+@pytest.mark.parametrize(
+    "wait, code, said",
+    [
+        ("torch.futures.Future().wait()", 128 + signal.SIGTERM, "waits\n"),  # in C++: no line of Python comes to handle the signal
+        ("import time; time.sleep(60)", -signal.SIGTERM, "waits\nsettled\n"),
+        ("import signal, time; signal.signal(signal.SIGTERM, lambda *_: time.sleep(2) or sys.exit(7)); time.sleep(60)", 7, "waits\n"),
+    ],
+    ids=["stuck", "idle", "its own handler"],
+)
+def test_a_worker_that_comes_to_nothing_ends_without(wait: str, code: int, said: str) -> None:
+    script = STUCK.format(wait=wait)
+    environment_ = environment(PYTHONPATH=str(RECORDER.parents[1]))
+    worker = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment_)
+    assert worker.stdout is not None
+    first = worker.stdout.readline()
+    time.sleep(0.5)
+    worker.terminate()
+    out = worker.communicate(timeout=30)[0]
+    assert (worker.returncode, first + out) == (code, said)

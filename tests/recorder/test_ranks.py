@@ -16,6 +16,7 @@ import pytest
 from conftest import Run, bundles_in, command, environment, record
 from hotlens.ranks import Part, member
 from test_bundle import check_bundle
+from test_interrupts import hear_interrupts
 from test_map_step import step_ranges
 
 SCRIPT = """\
@@ -106,6 +107,29 @@ def alive(pid: int) -> bool:
     with contextlib.suppress(OSError):
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     return False
+
+
+@pytest.mark.parametrize("number, name", [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")])
+def test_a_launcher_that_is_told_to_end_keeps_what_was_measured(tmp_path: Path, number: int, name: str) -> None:
+    slow = "    steps += 1\n    time.sleep(0.1)\n    open('steps', 'a').write('.' * (rank == 0))\n"
+    (tmp_path / "train.py").write_text(SCRIPT.replace("EVALUATES", "False").replace("    steps += 1\n", slow))
+    arguments = command(tmp_path, ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "train.py"])
+    launcher = subprocess.Popen(
+        arguments, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=hear_interrupts
+    )
+    steps, until = tmp_path / "steps", time.monotonic() + 60
+    while not (steps.exists() and steps.stat().st_size > 10) and time.monotonic() < until:
+        time.sleep(0.02)
+    launcher.send_signal(number)
+    messages = launcher.communicate(timeout=60)[1]
+    (bundle,) = bundles_in(tmp_path)
+    check_bundle(bundle)
+    manifest = bundle.manifest
+    assert launcher.returncode == 1 and f"{name} stopped the run after" in messages
+    assert manifest["stopped_by"] == name and manifest["exit_code"] == 128 + number
+    assert [t["rank"] for t in manifest["traces"]] == [0, 1] and manifest["steps_measured"] >= 1
+    assert "rank_missing" not in {w["code"] for w in manifest["warnings"]}
+    assert [p.name for p in bundle.path.parent.iterdir()] == [bundle.path.name]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing else tells a process that its parent was killed")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Callable
 
 from .bundle import Draft
+from .interrupts import held_back
 from .mapping import MapStep
 from .phases import Farewell, Mapped, Measured, Phase, Plain
 from .report import Reporter, Warnings
@@ -62,9 +63,10 @@ class Course:
         return not self.phases
 
     @property
-    def turns(self) -> bool:
-        """The next boundary ends a phase or begins one."""
-        return any(phase.done + phase.open >= phase.steps or phase.clock is None for phase in self.phases[:1])
+    def delicate(self) -> bool:
+        """The next boundary ends a phase or begins one, or works on a profiler."""
+        ahead = self.phases[:1]
+        return any(phase.done + phase.open >= phase.steps or phase.clock is None or isinstance(phase, Measured) for phase in ahead)
 
     def side_event(self, kind: str, key: int) -> None:
         """Within a step: an epoch that ends, an evaluation, another loader. Where steps of this loop have none, this is not one."""
@@ -122,7 +124,8 @@ class Course:
     def no_step(self) -> None:
         """What was begun turns out not to be a step: the loader was at its end."""
         if self.phases and self.phases[0].open:
-            self.phases[0].drop_step()
+            with held_back():
+                self.phases[0].drop_step()
 
     def finish(self) -> None:
         """Ends the phases as they are."""

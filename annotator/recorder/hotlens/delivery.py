@@ -53,6 +53,12 @@ class Delivery:
         at = self.ranks.stops_at()
         return at is not None and boundary >= at
 
+    def leave(self) -> None:
+        """A rank that does not lead has come to its end."""
+        if self.ranks is not None and not self.ranks.leads:
+            with contextlib.suppress(OSError):
+                self.ranks.leave()
+
     def tell_leader(self, failure: str) -> None:
         """A rank that has nothing to deliver says so, or the others would wait for it."""
         if self.ranks is not None and not self.ranks.leads and self.bundle is None:
@@ -76,7 +82,8 @@ class Delivery:
 
     def _write_bundle(self, course: Course, samples: int | None, held: Held, compiles: bool, end: result.End) -> None:
         self.reporter.progress("write")
-        found = result.Ranks(self.ranks.rank, self.ranks.collect()) if self.ranks is not None else result.Ranks()
+        wait = ranks.WAIT_SECONDS if end.stopped_by is None else ranks.SHORT_WAIT_SECONDS
+        found = result.Ranks(self.ranks.rank, self.ranks.collect(wait)) if self.ranks is not None else result.Ranks()
         if compiles:
             self.warnings.add("compiled", COMPILED)
         recording = result.recording(self.options, self.cwd, course.boundary, samples, course.past, self.warnings, end, found)

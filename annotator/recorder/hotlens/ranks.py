@@ -17,7 +17,9 @@ from typing import Any
 
 PREFIX = ".ranks-"
 STOP = "stop"
+LEFT = ".left"
 WAIT_SECONDS = 30.0  # for the parts of the others, once the leader has its own
+SHORT_WAIT_SECONDS = 5.0  # the same where all are told to end, and for the others to have stopped
 
 
 @dataclass
@@ -66,6 +68,12 @@ class Member:
         except (OSError, ValueError):
             return None
 
+    def leave(self) -> None:
+        """It will not look for the leader's announcement again."""
+        if os.path.isdir(self.folder):
+            with open(os.path.join(self.folder, f"{self.local_rank}{LEFT}"), "w", encoding="utf-8"):
+                pass
+
     # -- the leader
 
     def announce_stop(self, boundary: int) -> None:
@@ -75,19 +83,28 @@ class Member:
             file.write(str(boundary))
         os.replace(path + ".new", path)
 
-    def collect(self) -> list[Part]:
+    def collect(self, seconds: float = WAIT_SECONDS) -> list[Part]:
         """The others' parts in order; one that does not come in time says so."""
-        until = time.monotonic() + WAIT_SECONDS
+        until = time.monotonic() + seconds
         parts = []
         for local in range(1, self.local_size):
             path = os.path.join(self.folder, f"{local}.json")
-            while not os.path.exists(path) and time.monotonic() < until:
-                time.sleep(0.02)
+            _wait_for(path, until)
             parts.append(_read(path) or Part(self.rank + local, failure="it did not deliver its steps in time"))
         return parts
 
     def clear(self) -> None:
+        """The others have their announcement from here: it stays until they have read it."""
+        until = time.monotonic() + SHORT_WAIT_SECONDS
+        if self.stops_at() is not None:
+            for local in range(1, self.local_size):
+                _wait_for(os.path.join(self.folder, f"{local}{LEFT}"), until)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _wait_for(path: str, until: float) -> None:
+    while not os.path.exists(path) and time.monotonic() < until:
+        time.sleep(0.02)
 
 
 def _read(path: str) -> Part | None:

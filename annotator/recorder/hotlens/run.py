@@ -39,8 +39,9 @@ def run(options: Options) -> NoReturn:
     files = Files([os.getcwd(), program.folder, os.path.dirname(os.path.dirname(folder))])
     session = Session(options, reporter, folder, files)
     when_imported("torch", session.torch_imported)
-    if place is None:  # a launcher ends its workers so, and they may be waiting for one another
-        interrupts.settle_first(lambda number: _ended_by_signal(number, session, reporter))
+    # A launcher ends its workers so, and they may be waiting for one another.
+    patience = interrupts.WORKERS_PATIENCE if place is not None else None
+    interrupts.settle_first(lambda number: _ended_by_signal(number, session, reporter), patience)
     try:
         program.run()
     except BaseException as error:

@@ -299,7 +299,8 @@ class Session:
         try:
             if stop and not self.delivery.leads:
                 self.course.finish()
-            with held_back() if self.course.turns else contextlib.nullcontext():
+                self.delivery.leave()
+            with held_back() if self.course.delicate else contextlib.nullcontext():
                 self.course.next_step(self._phase_starts)
                 if self.course.over and self.delivery.bundle is None:
                     code = None if self.options.keep_going else 0
@@ -360,6 +361,7 @@ class Session:
 
     def script_ended(self, exit_code: int | None, error: dict[str, Any] | None, stopped_by: str | None) -> None:
         """The script is over before the window was full: by itself, by an exception or `stopped_by` a signal. Never raises."""
+        self.delivery.leave()
         if self.delivery.bundle is not None:
             if self.options.keep_going and self.delivery.leads:
                 bundle.update_manifest(self.delivery.bundle, {"exit_code": exit_code, "error": error})
