@@ -44,13 +44,13 @@ std::string_view category(trace::Category category) {
   }
 }
 
-// The events with a part between two moments after trace.base.
-Answer events_between(const trace::Trace& trace, Ns from, Ns to, const std::string& name) {
+// The events with a part between two moments after `origin`: whatever is asked for, nothing overflows.
+Answer events_between(const trace::Trace& trace, Ns origin, Ns from, Ns to, const std::string& name) {
   const trace::Events& events = trace.events;
   Json list = Json::array();
   std::set<std::uint32_t> threads;
   for (std::size_t event = 0; event < events.size(); ++event) {
-    if (events.start[event] >= to || events.end(event) <= from) continue;
+    if (events.start[event] - origin >= to || events.end(event) - origin <= from) continue;
     if (list.size() >= kMaxEvents) {
       return std::unexpected(RpcError{Code::invalid_params, "more than 200,000 events lie in this window; zoom in and export again"});
     }
@@ -85,14 +85,14 @@ Answer export_window(const Subject& subject, const protocol::Reader& params) {
   const Ns from = moment(params, "from", step.first), to = moment(params, "to", step.last);
   if (auto error = params.error()) return std::unexpected(*error);
   const std::string name = "hotlens-step-" + std::to_string(subject.opened->profile().steps[subject.step].index) + ".json";
-  return events_between(blocks.annotated->trace, blocks.start + from, blocks.start + to, name);
+  return events_between(blocks.annotated->trace, blocks.start, from, to, name);
 }
 
 Answer export_of_recording(const Opened& opened, const protocol::Reader& params) {
   const features::Recording& recording = opened.recording();
   const Ns from = moment(params, "from", Ns{}), to = moment(params, "to", recording.length);
   if (auto error = params.error()) return std::unexpected(*error);
-  return events_between(opened.annotated().trace, recording.start + from, recording.start + to, "hotlens-recording.json");
+  return events_between(opened.annotated().trace, recording.start, from, to, "hotlens-recording.json");
 }
 
 }  // namespace hotlens::timeline_requests

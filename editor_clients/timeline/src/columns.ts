@@ -12,7 +12,7 @@ export const counted = (label: string, count: number): string => (count > 1 && !
 // What stands before most names of PyTorch's operators and says nothing that the track does not say.
 const FAMILIAR = /^(?:autograd::engine::evaluate_function: )?(?:aten::|torch::autograd::)?/;
 
-export const shortName = (name: string): string => name.replace(FAMILIAR, "");
+export const shortName = (name: string): string => name.replace(FAMILIAR, "") || name || "(no name)";
 
 // From the most to the least that a block may say of itself.
 export function wordings(blocks: BlockColumns, index: number): string[] {

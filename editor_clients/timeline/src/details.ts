@@ -16,13 +16,13 @@ export type Row = readonly [name: string, value: string, tip: string];
 
 const timeRow = (name: string, ns: number | undefined): Row[] => (ns === undefined || ns === 0 ? [] : [[name, time(ns), exact(ns)]]);
 
-function timesRows(prefix: string, times: Times | undefined): Row[] {
+function timesRows(prefix: string, times: Times | undefined, device = "device busy"): Row[] {
   if (times === undefined) return [];
   const named = (text: string): string => (prefix === "" ? text : `${prefix}, ${text}`);
   return [
     ...timeRow(named("CPU total"), times.cpuTotal),
     ...timeRow(named("CPU self"), times.cpuSelf === times.cpuTotal ? undefined : times.cpuSelf),
-    ...timeRow(named("device busy"), times.device),
+    ...timeRow(named(device), times.device),
     ...timeRow(named("waiting"), times.waiting),
     ...timeRow(named("device idle before"), times.idleBefore),
     ...timeRow(named("device idle inside"), times.idleInside),
@@ -44,7 +44,7 @@ function rowsOf(details: Details): Row[] {
   const apart = details.forward !== undefined && details.backward !== undefined;
   const rows = apart
     ? [...timesRows("forward", details.forward), ...timesRows("backward", details.backward)]
-    : timesRows("", details.times);
+    : timesRows("", details.times, details.kind === "step" ? "device busy with its work" : "device busy");
   const { fold, spread, memory } = details;
   return [
     ["span", time(details.duration), `${exact(details.duration)}, from ${exact(details.start)}`],
@@ -189,7 +189,7 @@ function seenPart(seen: Seen): HTMLElement[] {
     wait: "The host waits for the device here.",
     gap: "No step holds this time.",
     step: "Enter or a double click opens it.",
-    stage: "Enter or a double click opens its step.",
+    stage: seen.segment === "" ? "No step holds this work." : "Enter or a double click opens its step.",
     merged: "These blocks share a pixel. Zoom in (z) to see each of them.",
   };
   return [

@@ -1,4 +1,5 @@
 // Elements of the page. Text only ever becomes a text node; styles are set on elements, never as attributes: a strict CSP lets nothing else in.
+import { upright } from "./format";
 
 export interface Properties {
   readonly class?: string;
@@ -16,12 +17,12 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
 ): HTMLElementTagNameMap[Tag] {
   const made = document.createElement(tag);
   if (properties.class !== undefined) made.className = properties.class;
-  if (properties.text !== undefined) made.textContent = properties.text;
-  if (properties.title !== undefined) made.title = properties.title;
+  if (properties.text !== undefined) made.textContent = upright(properties.text);
+  if (properties.title !== undefined) made.title = upright(properties.title);
   for (const [name, value] of Object.entries(properties.attributes ?? {})) made.setAttribute(name, value);
   for (const [name, value] of Object.entries(properties.style ?? {})) made.style.setProperty(name, value);
   for (const [kind, listener] of Object.entries(properties.on ?? {})) made.addEventListener(kind, listener as EventListener);
-  made.append(...children);
+  made.append(...children.map((child) => (typeof child === "string" ? upright(child) : child)));
   return made;
 }
 

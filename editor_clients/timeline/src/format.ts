@@ -60,5 +60,8 @@ export function shorten(text: string, most: number): string {
 
 export const spoken = (stage: string): string => stage.replaceAll("_", " ");
 
+// A name that turns the direction of writing would turn what stands beside it as well.
+export const upright = (text: string): string => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+
 // The last part of a path, of either kind of separator.
 export const fileName = (path: string): string => path.split(/[\\/]/).at(-1) || path;

@@ -1,4 +1,5 @@
 // What a picture is drawn with: the canvas of the page, or an SVG document with the same marks.
+import { upright } from "./format";
 
 export interface Pen {
   rect(x: number, y: number, width: number, height: number, fill: string, opacity?: number): void;
@@ -112,7 +113,7 @@ export function canvasPen(context: CanvasRenderingContext2D, ratio: number, font
       use(kind === "bold" ? fonts.bold : fonts.plain);
       context.globalAlpha = 1;
       context.fillStyle = fill;
-      context.fillText(text, x, y);
+      context.fillText(upright(text), x, y);
     },
   };
 }
@@ -154,7 +155,7 @@ export function svgPen(font: string, measure: (text: string) => number): SvgPen 
     line: (x1, y1, x2, y2, stroke) => mark("line", { x1, y1, x2, y2, stroke }),
     text(x, y, text, fill, kind) {
       const values = { x, y, fill, "dominant-baseline": "central", ...(kind === "bold" ? { "font-weight": 600 } : {}) };
-      marks.push(`<text${attributes(values)}>${escaped(text)}</text>`);
+      marks.push(`<text${attributes(values)}>${escaped(upright(text))}</text>`);
     },
     document(width, height, ground) {
       const tiles = strokes.map(

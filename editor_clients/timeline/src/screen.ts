@@ -16,7 +16,7 @@ import { renderRange, rangeWords } from "./range";
 import { createSearch } from "./search";
 import { blockWords } from "./shown";
 import { isComparing, type State } from "./state";
-import { renderLegend, renderSteps, stagesShown } from "./steps";
+import { markSteps, renderLegend, renderSteps, stagesShown } from "./steps";
 import type { Store } from "./store";
 import type { Transport } from "./transport";
 
@@ -126,7 +126,8 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     const width = levels.trackWidth();
     if (changed("overview", "profiles") || viewChanged("profile") || viewChanged("before") || viewChanged("beforeStep")) header.replaceChildren(...renderHeader(state, store));
     if (changed("overview") || viewChanged("step") || viewChanged("beforeStep")) {
-      steps.replaceChildren(...renderSteps(state, store));
+      if (before === undefined || changed("overview")) steps.replaceChildren(...renderSteps(state, store));
+      else markSteps(steps, state, before);
       setTimeout(() => steps.querySelector(".step.shown")?.scrollIntoView({ block: "nearest", inline: "nearest" })); // after the picture
     }
     if (changed("overview", "levels")) legend.replaceChildren(...renderLegend(stagesShown(state), levels.colours().theme));

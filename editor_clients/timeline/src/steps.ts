@@ -27,34 +27,50 @@ export function difference({ what, excess }: StepSummary["differences"][number])
 
 const differences = (step: StepSummary): string => step.differences.map(difference).join(", ");
 
-function bar(step: StepSummary, position: number, state: State, top: number, store: Store): HTMLElement {
-  const shown = position === state.view.step;
-  const before = position === state.view.beforeStep;
-  const press = (event: MouseEvent): void => store.dispatch(event.shiftKey && !shown ? { type: "compare", step: position } : { type: "show step", step: position });
+// What of a bar says which step is shown, and which one it is compared with.
+function mark(made: HTMLElement, step: StepSummary, position: number, { view }: State): void {
+  const shown = position === view.step;
+  const before = position === view.beforeStep;
   const outlier = step.outlier ? `, an outlier${step.differences.length > 0 ? `: ${differences(step)}` : ""}` : "";
   const label = `step ${step.index}: ${time(step.wall)}${outlier}`;
+  made.className = `step${shown ? " shown" : ""}${before ? " before" : ""}${step.outlier ? " outlier" : ""}`;
+  made.title = `${label}\n${exact(step.wall)}, device busy ${time(step.device)} meanwhile${shown ? "" : "\nShift and click: against the step that is shown"}`;
+  made.setAttribute("aria-label", before ? `${label}, the one that is compared with` : label);
+  made.setAttribute("aria-pressed", String(shown));
+}
+
+function bar(step: StepSummary, position: number, state: State, top: number, store: Store): HTMLElement {
+  const press = (event: MouseEvent): void => {
+    const shown = store.get().view.step === position;
+    store.dispatch(event.shiftKey && !shown ? { type: "compare", step: position } : { type: "show step", step: position });
+  };
   const text = (state.overview?.steps.length ?? 0) <= LABELLED_STEPS ? `${step.index} · ${time(step.wall)}` : "";
-  return element(
+  const made = element(
     "button",
-    {
-      class: `step${shown ? " shown" : ""}${before ? " before" : ""}${step.outlier ? " outlier" : ""}`,
-      title: `${label}\n${exact(step.wall)}, device busy ${time(step.device)}${shown ? "" : "\nShift and click: against the step that is shown"}`,
-      attributes: { type: "button", "aria-label": before ? `${label}, the one that is compared with` : label, "aria-pressed": String(shown) },
-      on: { click: press },
-    },
+    { attributes: { type: "button" }, on: { click: press } },
     element("span", { class: "bar", style: { height: share(step.wall, top) } }),
     element("span", { class: "text", text }),
   );
+  mark(made, step, position, state);
+  return made;
+}
+
+// Its position; -1 where there is none.
+export function farthestOutlier({ steps, median }: Pick<Overview, "steps" | "median">): number {
+  const distance = ({ wall, outlier }: StepSummary): number => (outlier ? Math.abs(wall - median) : -1);
+  return steps.reduce((best, step, position) => (distance(step) > (best < 0 ? -1 : distance(steps[best]!)) ? position : best), -1);
 }
 
 function words(overview: Overview, store: Store): HTMLElement {
   const line = element("span", { class: "dim words" });
-  const position = overview.steps.findIndex(({ outlier }) => outlier);
+  const position = farthestOutlier(overview);
   const outlier = overview.steps[position];
   if (outlier !== undefined) {
+    const count = overview.steps.filter((step) => step.outlier).length;
+    const kind = count === 1 ? "is an outlier" : `stands out most of ${count} outliers`;
     const [most] = outlier.differences;
     const what = most === undefined ? "" : `: ${difference(most)}`;
-    line.append(button(`step ${outlier.index} is an outlier`, differences(outlier), () => store.dispatch({ type: "show step", step: position })), `${what} · `);
+    line.append(button(`step ${outlier.index} ${kind}`, differences(outlier), () => store.dispatch({ type: "show step", step: position })), `${what} · `);
   }
   if (overview.steps.length > 1) line.append(`median ${time(overview.median)}, most ${time(overview.p10)} to ${time(overview.p90)}`);
   line.title = `${line.textContent}\nmost: from the 10th to the 90th percentile`; // what the strip has no room for
@@ -99,4 +115,13 @@ export function renderSteps(state: State, store: Store): HTMLElement[] {
     element("div", { class: `bars${overview.median < LOW_MEDIAN * top ? " low" : ""}`, attributes: { role: "group", "aria-label": "steps" } }, ...bars, ...(overview.steps.length > 1 ? [median] : [])),
     words(overview, store),
   ];
+}
+
+// Another step is shown or compared with: of thousands of bars a few change, and the one that was pressed keeps the focus.
+export function markSteps(strip: HTMLElement, state: State, before: State): void {
+  const bars = strip.querySelector(".bars")?.children;
+  for (const position of new Set([before.view, state.view].flatMap(({ step, beforeStep }) => [step, beforeStep]))) {
+    const [step, made] = [state.overview?.steps[position ?? -1], bars?.[position ?? -1]];
+    if (step !== undefined && made instanceof HTMLElement) mark(made, step, position!, state);
+  }
 }

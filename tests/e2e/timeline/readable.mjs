@@ -72,3 +72,19 @@ export async function names(world) {
     return chosen !== null && (await search.getAttribute("aria-activedescendant")) === chosen;
   });
 }
+
+// Without a mouse: a step is chosen from the strip, its button keeps the focus, and the one before is not told as chosen any more.
+export async function stepsByKeys(world) {
+  const { timeline, page } = await open(world, world.trace(AFTER));
+  const steps = page.locator(".step");
+  await steps.nth(2).focus();
+  await timeline.press("Enter");
+  await eventually("Enter chooses no step", async () => (await timeline.state()).step === "2");
+  const marked = () => steps.evaluateAll((all) => all.map((each) => each.getAttribute("aria-pressed")));
+  assert.deepEqual((await marked()).flatMap((pressed, at) => (pressed === "true" ? [at] : [])), [2]);
+  assert.ok(await steps.nth(2).evaluate((each) => each === document.activeElement), "the focus is lost");
+  await timeline.press("c");
+  await eventually("the step that is compared with is not told", async () => (await page.getByRole("button", { name: /the one that is compared with/ }).count()) === 1);
+  await timeline.press("c");
+  await eventually("it is still told", async () => (await page.getByRole("button", { name: /the one that is compared with/ }).count()) === 0);
+}

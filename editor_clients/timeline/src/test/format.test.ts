@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axisUnit, bytes, exact, percent, signedTime, time } from "../format";
+import { shortName } from "../columns";
+import { axisUnit, bytes, exact, percent, signedTime, time, upright } from "../format";
 
 test("times have three significant digits and the unit by size", () => {
   const table: [number, string][] = [
@@ -17,6 +18,11 @@ test("sizes count in thousands, differences carry their sign", () => {
 
 test("shares are whole from ten percent on, and what is there is never zero", () => {
   assert.deepEqual([0, 0.0004, 0.024, 0.0996, 0.374, 1].map(percent), ["0 %", "<0.1 %", "2.4 %", "10.0 %", "37 %", "100 %"]);
+});
+
+test("no name turns the direction of what stands beside it, and none is empty", () => {
+  assert.equal(upright("\u202eevil\u202c \u2067x\u2069 مرحبا"), "\ufffdevil\ufffd \ufffdx\ufffd مرحبا");
+  assert.deepEqual(["aten::mm", "", "aten::"].map(shortName), ["mm", "(no name)", "aten::"]);
 });
 
 test("the full value groups its digits", () => assert.equal(exact(12_345_678).replaceAll("\u202f", "_"), "12_345_678 ns"));

@@ -8,7 +8,7 @@ import { layoutPicture } from "../layout";
 import type { BreakdownRow, CompareRow, Overview } from "../messages";
 import type { Colours } from "../palette";
 import { facts } from "../header";
-import { difference, stripTop } from "../steps";
+import { difference, farthestOutlier, stripTop } from "../steps";
 import { levelOf, random, trackOf } from "./fixtures";
 
 const COLOURS: Colours = { theme: "dark", ground: "#1e1e1e", text: "#d4d4d4", dim: "#8b8b8b", line: "#3c3c3c", accent: "#4daafc", font: "sans-serif" };
@@ -38,6 +38,13 @@ test("a change within the noise says how much it is, so that rows add up", () =>
   const row = (change: CompareRow["change"], before: number, after: number): CompareRow => ({ change, before, after, children: 0 });
   const texts = [row("same", 171_000_000, 157_000_000), row("same", 5, 5), row("faster", 2_000_000, 1_000_000)].map(changeText);
   assert.deepEqual(texts, ["−14.0 ms, noise", "same", "−1.00 ms (−50 %)"]);
+});
+
+test("of several outliers the one farthest from the median is named", () => {
+  const step = (wall: number, outlier: boolean) => ({ index: 0, wall, device: 0, outlier, differences: [] });
+  assert.equal(farthestOutlier({ steps: [step(10, false), step(1000, true), step(2000, true), step(1, true)], median: 10 }), 2);
+  assert.equal(farthestOutlier({ steps: [step(10, false), step(10, true)], median: 10 }), 1);
+  assert.equal(farthestOutlier({ steps: [step(10, false)], median: 10 }), -1);
 });
 
 test("what a panel has no row for is told with what the server left out", () => {
