@@ -62,7 +62,11 @@ for fold in range(20):
 """
 
 
-@pytest.mark.parametrize("loop, by", [(LOADERS, "loader"), (FOLDS, "loader"), (WITHOUT_LOADER, "optimizer")])
+# An optimizer with a scheduler lies in a cycle, and results are kept.
+KEPT = WITHOUT_LOADER.replace("begin()\n", "begin()\n    room.append((optimizer, model))\n")
+
+
+@pytest.mark.parametrize("loop, by", [(LOADERS, "loader"), (FOLDS, "loader"), (WITHOUT_LOADER, "optimizer"), (KEPT, "optimizer")])
 def test_what_an_epoch_makes_anew_ends_its_steps_as_before(tmp_path: Path, loop: str, by: str) -> None:
     run = record_text(tmp_path, SCRIPT + loop)
     (bundle,) = run.bundles
@@ -70,6 +74,9 @@ def test_what_an_epoch_makes_anew_ends_its_steps_as_before(tmp_path: Path, loop:
     manifest = bundle.manifest
     assert manifest["step"]["by"] == by
     assert manifest["steps_measured"] == 5 and manifest["plain_step_ns"] and manifest["map_step_ns"] is not None
+    ranges = [e for e in bundle.trace("trace-0.json.gz") if e["name"].startswith("ProfilerStep#")]
+    passes = [e["ts"] for e in bundle.trace("trace-0.json.gz") if e["name"].startswith("Optimizer.step#")]
+    assert [sum(r["ts"] <= ts < r["ts"] + r["dur"] for ts in passes) for r in ranges] == [1] * 5
     assert not {w["code"] for w in manifest["warnings"]} & {"fewer_steps", "no_plain_steps", "no_map_step"}
 
 
@@ -107,3 +114,12 @@ def test_elsewhere_it_is_another() -> None:
 def test_what_cannot_be_referred_to_weakly_is_numbered_too() -> None:
     numbers, batches = Numbers(), [[0, 1], [2, 3]]
     assert used(numbers, batches) == used(numbers, batches) < 0
+
+
+def test_who_is_still_there_can_be_followed() -> None:
+    numbers, old, new, elsewhere = Numbers(), Thing(), Thing(), Thing()
+    for thing in (old, new):
+        used(numbers, thing)
+    numbers.of(elsewhere, None)
+    assert numbers.take_over(new, 1) and [used(numbers, thing) for thing in (old, new)] == [1, 1]
+    assert not numbers.take_over(elsewhere, 1) and used(numbers, elsewhere) == 3

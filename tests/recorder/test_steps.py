@@ -254,6 +254,16 @@ def test_a_direct_forward_is_a_call(tmp_path: Path) -> None:
     assert sites == ["self.a(x)", "self.a(x[:, :3])", "self.a.forward(x)"]
 
 
+def test_a_criterion_may_return_its_losses_by_name(tmp_path: Path) -> None:
+    losses = (
+        "class Set(nn.Module):\n    def forward(self, out, y):\n        return {'ce': F.cross_entropy(out, y), 'x': out.abs().mean()}\n"
+    )
+    script = loop(step=STEP.replace("loss = criterion(model(x), y)", "loss = sum(criterion(model(x), y).values())"))
+    run = record_text(tmp_path, script.replace("for x", "F = nn.functional\n" + losses + "criterion = Set()\nfor x"))
+    assert [r["role"] for r in run.bundle.model["roots"]] == ["model", "loss"]
+    assert run.bundle.stages()["loss"] == ["criterion(model(x), y)"] and run.bundle.stages()["forward"] == ["model(x)"]
+
+
 # -- the finder alone
 
 

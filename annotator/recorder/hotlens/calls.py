@@ -23,7 +23,7 @@ class ModuleCall:
     in_backward: bool = False
     loop_site: Point | None = None  # of an outermost call: the line of the user's own project that led to it
     evaluates: bool = False  # part of an evaluation within the step
-    scalar_result: bool = False  # returned a scalar with a gradient: a criterion, when it is a root
+    scalar_result: bool = False  # returned nothing but scalars, with a gradient: a criterion, when it is a root
 
 
 class Calls:
@@ -165,4 +165,7 @@ def _is_wrapper(frame: FrameType, module: Any) -> bool:
 
 
 def _scalar_with_gradient(value: Any) -> bool:
-    return getattr(value, "ndim", None) == 0 and bool(getattr(value, "requires_grad", False))
+    """A loss, or several of them by name or in a row, and no other tensor."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
+    tensors = [part for part in parts if hasattr(part, "requires_grad")]
+    return all(tensor.ndim == 0 for tensor in tensors) and any(tensor.requires_grad for tensor in tensors)

@@ -28,6 +28,7 @@ class Listener(Protocol):
     def on_fetch(self, loader: int, iterator: Any) -> None: ...
     def on_exhausted(self, iterator: Any) -> None: ...
     def on_optimizer(self, optimizer: int, in_backward: bool) -> None: ...
+    def on_newcomer(self, optimizer: int) -> None: ...
     def on_backward(self, fresh: bool) -> None: ...
     def on_forward(self, root: int, gradients: bool) -> None: ...
     def on_evaluation(self) -> None: ...
@@ -202,8 +203,24 @@ class Hooks:
         import torch
         from torch.optim import optimizer as module
 
+        known, newcomer = self._optimizers.given, 0
+
+        def replaces(optimizer: Any, number: int) -> bool:
+            """One that is new since, and steps a second time while the one that ends the steps does not."""
+            nonlocal newcomer
+            if number <= known:
+                newcomer = 0
+            elif number == newcomer:
+                return only is not None and self._optimizers.take_over(optimizer, only)
+            else:
+                newcomer = number
+                self.listener.on_newcomer(number)
+            return False
+
         def told(optimizer: Any) -> None:
             number = self._optimizers.of(optimizer, sys._getframe(1))
+            if only is not None and number != only and replaces(optimizer, number):
+                number = only
             if only is None or number == only:
                 self._stepped_optimizers.add(optimizer)
                 self.listener.on_optimizer(number, self._backward_depth > 0)

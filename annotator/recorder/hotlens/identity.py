@@ -20,7 +20,17 @@ class Numbers:
     def __init__(self) -> None:
         self._known: dict[int, tuple[weakref.ref[Any], int]] = {}  # by id
         self._used_at: dict[Stack, list[tuple[weakref.ref[Any], int]]] = {}  # who has each number of that place now
-        self._given = 0
+        self.given = 0  # the highest number so far
+
+    def take_over(self, thing: Any, number: int) -> bool:
+        """Gives a thing the number of one that is still there, where both have been used at one place."""
+        reference, own = self._known[id(thing)]
+        for here in self._used_at.values():
+            if {own, number} <= {n for _, n in here}:
+                here[:] = [(r, n) for r, n in here if n not in (own, number)] + [(reference, number)]
+                self._known[id(thing)] = (reference, number)
+                return True
+        return False
 
     def of(self, thing: Any, frame: FrameType | None) -> int:
         """`frame`: where it is used, of interest the first time alone."""
@@ -41,9 +51,9 @@ class Numbers:
             if before() is None:
                 here[at] = (reference, number)
                 return number
-        self._given += 1
-        here.append((reference, self._given))
-        return self._given
+        self.given += 1
+        here.append((reference, self.given))
+        return self.given
 
 
 def _stack(frame: FrameType | None) -> Stack:

@@ -171,6 +171,12 @@ class Session:
         self._stepped("optimizer", lambda: self._finder().optimizer(optimizer, in_backward))
 
     @_harmless
+    def on_newcomer(self, optimizer: int) -> None:
+        """An optimizer that has not been there yet has stepped, beside the one that ends the steps."""
+        if self.course is not None:
+            self.course.side_event("optimizer", optimizer)
+
+    @_harmless
     def on_backward(self, fresh: bool) -> None:
         if self.course is not None and self.course.boundary.inference:
             self._start_over()
