@@ -11,7 +11,8 @@ namespace {
 using timeline::kNoNode;
 
 constexpr std::string_view kModule = "nn.Module: ";
-constexpr std::size_t kDeepest = 1000;  // frames inside each other; Python itself stops there
+constexpr std::string_view kModuleFile = "torch/nn/modules/module.py";  // where a module's call begins
+constexpr std::size_t kDeepest = 1000;                                  // frames inside each other; Python itself stops there
 
 // "pkg/file.py(41): forward"
 std::optional<PythonFrame> frame_named(std::string_view name) {
@@ -63,6 +64,28 @@ std::vector<std::uint32_t> ordered(const trace::Events& events, trace::ThreadId 
   return list;
 }
 
+// The modules whose calls do not all enter the same function first, torch's way there aside: several under one name.
+std::vector<char> namesakes(const ModuleCalls& calls) {
+  std::vector<std::uint32_t> entered(calls.nodes.size(), kNoNode);  // by call of a module: the first frame in it
+  for (const CallNode& node : calls.nodes) {
+    if (node.frame == kNoNode || node.parent == kNoNode || calls.frames[node.frame].path.ends_with(kModuleFile)) continue;
+    std::uint32_t up = node.parent;
+    while (up != kNoNode && calls.nodes[up].module == kNoNode) {
+      up = calls.frames[calls.nodes[up].frame].path.ends_with(kModuleFile) ? calls.nodes[up].parent : kNoNode;
+    }
+    if (up != kNoNode && entered[up] == kNoNode) entered[up] = node.frame;
+  }
+  std::vector<std::uint32_t> first(calls.modules.size(), kNoNode);
+  std::vector<char> several(calls.modules.size());
+  for (std::size_t node = 0; node < calls.nodes.size(); ++node) {
+    const std::uint32_t module = calls.nodes[node].module;
+    if (module == kNoNode || entered[node] == kNoNode) continue;
+    if (first[module] == kNoNode) first[module] = entered[node];
+    several[module] = several[module] || first[module] != entered[node];
+  }
+  return several;
+}
+
 // Drops the frames below which no module runs.
 void keep_what_leads_to_modules(ModuleCalls& calls) {
   std::vector<char> keep(calls.nodes.size());
@@ -110,6 +133,7 @@ ModuleCalls module_calls(const trace::Trace& trace, const timeline::Steps& steps
     open.push_back(event);
     node_of.push_back(static_cast<std::uint32_t>(calls.nodes.size() - 1));
   }
+  calls.namesakes = namesakes(calls);
   keep_what_leads_to_modules(calls);
   return calls;
 }

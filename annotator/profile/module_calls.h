@@ -27,6 +27,7 @@ struct CallNode {
 
 struct ModuleCalls {
   std::vector<std::string> modules;  // "Linear_3"
+  std::vector<char> namesakes;       // by module: the trace numbers each class by itself, so that modules of two may have one name
   std::vector<PythonFrame> frames;
   std::vector<CallNode> nodes;  // in order of entry, parents first
 };

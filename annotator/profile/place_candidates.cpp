@@ -44,14 +44,30 @@ void PlaceCandidates::note(std::uint32_t module, const std::vector<ValueId>& pla
   }
   if (places.empty()) return;
   std::erase_if(known, [&](ValueId place) {
-    return std::ranges::none_of(places, [&](ValueId other) { return other == place || same_spot(place, other); });
+    return std::ranges::none_of(
+        places, [&](ValueId other) { return other == place || same_spot(place, other) || evaluator_.is_same_made(place, other); });
   });
+}
+
+// Where an object got its name: what is taken from a list has it elsewhere, what has two has the first.
+ValueId PlaceCandidates::named(ValueId place, const std::vector<ValueId>& all) const {
+  if (!evaluator_.is_same_made(place, place)) return place;
+  const std::vector<ValueId>& names = evaluator_.places_of(evaluator_.object(place));
+  if (evaluator_.at(place).kind != Value::Kind::place) return names.size() == 1 ? names.front() : place;
+  if (std::ranges::any_of(all, [&](ValueId other) { return !evaluator_.is_same_made(place, other); })) return place;
+  const ValueId holder = evaluator_.at(place).of;
+  const auto first = std::ranges::find_if(names, [&](ValueId one) {
+    const auto holds = [&](const source::Slot& slot) { return slot.value == one && !slot.optional; };
+    return one == place || (evaluator_.at(one).of == holder && std::ranges::any_of(evaluator_.at(holder).slots, holds));
+  });
+  return first != names.end() ? *first : place;
 }
 
 void PlaceCandidates::settle(std::uint32_t module, PlacedModule& to) const {
   if (known_[module].empty()) return;
   OneLine attached, constructed;
-  for (const ValueId place : known_[module]) {
+  for (const ValueId one : known_[module]) {
+    const ValueId place = named(one, known_[module]);
     const Value& value = evaluator_.at(place);
     attached.add(value.kind == Value::Kind::place ? value.spot : Spot{});
     const std::vector<Spot> made = evaluator_.made_at(evaluator_.object(place));

@@ -21,6 +21,7 @@ class PlaceCandidates {
 
  private:
   bool same_spot(source::ValueId a, source::ValueId b) const;
+  source::ValueId named(source::ValueId place, const std::vector<source::ValueId>& all) const;
 
   const source::Evaluator& evaluator_;
   std::vector<std::vector<source::ValueId>> known_;

@@ -42,7 +42,10 @@ class Matcher {
     for (std::uint32_t node = 0; node < calls_.nodes.size(); ++node) {
       if (calls_.nodes[node].module != kNoNode && !inside_module(node)) enter(node, made_by_scripts(node));
     }
-    for (std::uint32_t module = 0; module < out_.modules.size(); ++module) candidates_.settle(module, out_.modules[module]);
+    for (std::uint32_t module = 0; module < out_.modules.size(); ++module) {
+      const bool several = module < calls_.namesakes.size() && calls_.namesakes[module];
+      if (!several) candidates_.settle(module, out_.modules[module]);
+    }
     for (auto& [key, call] : sites_) out_.calls.push_back(std::move(call));
     return std::move(out_);
   }

@@ -16,6 +16,12 @@ using Kind = source::Value::Kind;
 
 constexpr std::size_t kMostCalls = 4;  // that a function's body is followed for, each with its own arguments
 
+// A lazy module of torch is of the class that it is made for, once it has run.
+bool is_of_class(const source::Class& made, const std::string& name) {
+  const bool lazy = made.external.starts_with("torch.nn.") && made.name.starts_with("Lazy");
+  return made.name == name || (lazy && made.name.substr(4) == name);
+}
+
 // Two sequences with the same signature match alike. Modules count by class and by which of them are the same.
 std::string signature(const std::vector<CallToken>& tokens) {
   std::string text;
@@ -105,7 +111,7 @@ bool TokenMatcher::accepts(ValueId candidate, const CallToken& token) const {
     case Kind::instance:
       if (value.type == source::kNoClass) return true;
       if (token.module != kNoNode) {
-        const bool same = evaluator_.type(value.type).name == token.type;
+        const bool same = is_of_class(evaluator_.type(value.type), token.type);
         return same ||
                (!evaluator_.is_module(value.type) && evaluator_.type(value.type).external.empty() && evaluator_.type(value.type).open);
       }
@@ -123,7 +129,7 @@ bool TokenMatcher::accepts(ValueId candidate, const CallToken& token) const {
 bool TokenMatcher::is_exact(ValueId candidate, const CallToken& token) const {
   const Value& value = evaluator_.at(evaluator_.object(candidate));
   // What has a parametrization may have lost it again; what has a class of its own got it somewhere.
-  return value.kind == Kind::instance && value.type != source::kNoClass && evaluator_.type(value.type).name == token.type &&
+  return value.kind == Kind::instance && value.type != source::kNoClass && is_of_class(evaluator_.type(value.type), token.type) &&
          (!token.parametrized || value.spot.known());
 }
 

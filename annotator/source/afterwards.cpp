@@ -5,14 +5,36 @@
 namespace hotlens::source {
 namespace {
 
+bool is_of_self(Node attribute) {
+  return attribute.field("object").text() == "self";
+}
+
+void note_setattr(Node call, Afterwards& found) {
+  const Node list = call.field("arguments");
+  const std::vector<Node> given = list ? list.children() : std::vector<Node>{};
+  if (given.size() != 3 || given[0].text() == "self") return;
+  const std::vector<Node> text = given[1].children();
+  const bool literal = given[1].is("string") && text.size() == 3 && text[1].is("string_content");
+  if (literal) {
+    found.assigned.emplace(text[1].text(), Afterwards::Given{given[2], call});
+  } else {
+    found.anywhere.push_back({given[2], call});
+  }
+}
+
 void note(Node node, Afterwards& found) {
   if (node.is("call")) {
     const Node callee = node.field("function");
     if (callee && callee.is("attribute")) found.called.emplace(callee.field("attribute").text());
+    if (callee && callee.text() == "setattr") note_setattr(node, found);
   } else if (node.is("assignment")) {
-    const Node target = node.field("left");
-    if (!target || !target.is("attribute") || !node.field("right") || target.field("object").text() == "self") return;
-    found.assigned.emplace(target.field("attribute").text(), node);
+    const Node target = node.field("left"), value = node.field("right");
+    if (!target || !value) return;
+    const Node holder = target.is("subscript") ? target.field("value") : Node{};
+    if (target.is("attribute") && !is_of_self(target))
+      found.assigned.emplace(target.field("attribute").text(), Afterwards::Given{value, node});
+    if (holder && holder.is("attribute") && !is_of_self(holder))
+      found.entered.emplace(holder.field("attribute").text(), Afterwards::Given{value, node});
   }
 }
 

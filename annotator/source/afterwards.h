@@ -13,8 +13,13 @@
 namespace hotlens::source {
 
 struct Afterwards {
-  std::set<std::string, std::less<>> called;  // `anything.name(…)`
-  std::multimap<std::string, Node> assigned;  // `anything.name = …`, the assignment; those to `self` are left out
+  struct Given {
+    Node value, statement;
+  };
+  std::set<std::string, std::less<>> called;   // `anything.name(…)`
+  std::multimap<std::string, Given> assigned;  // `anything.name = …`, `setattr(anything, "name", …)`; those to `self` are left out
+  std::multimap<std::string, Given> entered;   // `anything.name[…] = …`
+  std::vector<Given> anywhere;                 // `setattr(anything, name, …)`
 };
 
 Afterwards afterwards(std::span<const Code* const> scripts);

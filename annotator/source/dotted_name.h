@@ -1,6 +1,7 @@
 // Dotted names of modules and what they hold: "torch.nn.Linear".
 #pragma once
 
+#include <cctype>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,12 @@ inline bool is_torch_name(std::string_view dotted) {
 
 inline std::string last_part(std::string_view dotted) {
   return std::string(dotted.substr(dotted.rfind('.') + 1));
+}
+
+// As people name classes.
+inline bool names_class(std::string_view dotted) {
+  const std::string_view last = dotted.substr(dotted.rfind('.') + 1);
+  return !last.empty() && std::isupper(static_cast<unsigned char>(last.front())) != 0;
 }
 
 }  // namespace hotlens::source

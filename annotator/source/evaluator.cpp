@@ -42,7 +42,19 @@ Evaluator::Evaluator(Library& library, Afterwards later) : library_(library), la
 
 ValueId Evaluator::add(Value value) {
   values_.push_back(std::move(value));
-  return static_cast<ValueId>(values_.size() - 1);
+  const auto id = static_cast<ValueId>(values_.size() - 1);
+  if (values_.back().kind == Kind::place) places_[object(id)].push_back(id);
+  return id;
+}
+
+const std::vector<ValueId>& Evaluator::places_of(ValueId object_value) const {
+  static const std::vector<ValueId> kNone;
+  const auto found = places_.find(object_value);
+  return found != places_.end() ? found->second : kNone;
+}
+
+bool Evaluator::is_same_made(ValueId a, ValueId b) const {
+  return object(a) == object(b) && at(object(a)).kind == Kind::instance && at(object(a)).trail != kNoTrail;
 }
 
 ValueId Evaluator::any(const std::vector<ValueId>& options) {
@@ -205,41 +217,6 @@ void Evaluator::construct(ValueId instance) {
   ran_.insert(function.node.id());
   if (const Node body = function.node.field("body")) run.run(body);
   follow_later(instance);
-}
-
-// Methods that a script calls and attributes that it sets, of this object or of another with the same names: as behind a condition.
-void Evaluator::follow_later(ValueId instance) {
-  const std::size_t mark = assigned_.size();
-  ++branch_depth_;
-  ++undecided_;
-  std::set<std::string> seen{"__init__", "__call__", "forward"};
-  for (const ClassId type : std::vector(classes_[at(instance).type].order)) {
-    if (!classes_[type].node) continue;
-    const auto names = classes_[type].names;
-    for (const std::string& name : later_.called) {
-      const auto method = names.find(name);
-      if (method == names.end() || !seen.insert(name).second) continue;
-      const Node function = method->second.back().node;
-      if (method->second.back().kind != Binding::Kind::function || ran_.contains(function.id())) continue;
-      auto scope = std::make_shared<Scope>();
-      Interpreter run(*this, {.code = function.code,
-                              .scope = scope,
-                              .self = instance,
-                              .owner = type,
-                              .trail = at(instance).trail,
-                              .activation = next_activation_++});
-      bind_parameters(run, function, instance, nullptr, *scope);
-      if (const Node body = function.field("body")) run.run(body);
-    }
-  }
-  for (const auto& [name, assignment] : later_.assigned) {
-    if (std::ranges::none_of(at(instance).slots, [&](const Slot& slot) { return slot.name == name; })) continue;
-    Interpreter top(*this, {.code = assignment.code, .scope = std::make_shared<Scope>()});
-    top.attach(instance, name, top.evaluate(assignment.field("right")), assignment);
-  }
-  --branch_depth_;
-  --undecided_;
-  leave_way(mark);
 }
 
 bool Evaluator::hold_modules(const std::vector<Argument>& arguments) const {

@@ -49,6 +49,10 @@ class Evaluator {
   std::vector<ValueId> alternatives(ValueId value) const;
   // A place's object, else the value itself.
   ValueId object(ValueId value) const;
+  // Every attribute and entry that an object was given as, in the order in which that happened.
+  const std::vector<ValueId>& places_of(ValueId object) const;
+  // Two values that are one object which somebody was seen to make.
+  bool is_same_made(ValueId a, ValueId b) const;
   // The objects of classes of that name which a script makes, by its top level or by functions of it that nothing calls there.
   std::vector<ValueId> made_by(const Code& script, std::string_view type);
   // The attribute of an object: the places it was attached at. Unknown where there is none.
@@ -84,6 +88,7 @@ class Evaluator {
   ValueId method(ClassId type, std::string_view name, ValueId self, std::size_t after = 0);
   void construct(ValueId instance);
   void follow_later(ValueId instance);
+  void follow_replacement(ValueId instance, const Afterwards::Given& given);
   std::vector<ClassId> resolution_order(ClassId type) const;
   // What an attribute holds on the way that is being followed, where a statement on this way gave it; kUnknown where none did.
   ValueId assigned(ValueId holder, std::string_view name) const;
@@ -131,6 +136,7 @@ class Evaluator {
   std::map<std::pair<const Code*, std::string>, ValueId> names_;
   std::map<ClassId, ValueId> some_, type_values_;
   std::map<ValueId, ValueId> parametrizations_;
+  std::map<ValueId, std::vector<ValueId>> places_;   // by object
   std::map<const void*, Code::Names> names_around_;  // by function
   std::map<std::pair<ValueId, ClassId>, ValueId> made_as_;
   std::map<std::tuple<const void*, ValueId, const std::vector<Argument>*>, Pattern> patterns_;

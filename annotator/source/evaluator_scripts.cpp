@@ -1,10 +1,12 @@
-// What a script makes: its top level is followed, then the functions that nobody called there.
+// What a script makes: its top level is followed, then the functions that nobody called there; and what it may do to a model afterwards.
 #include <utility>
 
 #include "annotator/source/interpreter.h"
 
 namespace hotlens::source {
 namespace {
+
+using Kind = Value::Kind;
 
 constexpr std::int64_t kScriptBudget = 200'000;  // expressions; a training script of 1,000 lines needs 20,000
 
@@ -43,6 +45,70 @@ std::vector<ValueId> Evaluator::made_by(const Code& script, std::string_view typ
   }
   watched_ = outer;
   return made;
+}
+
+// Methods that a script calls and attributes that it sets, of this object or of another with the same names: as behind a condition.
+void Evaluator::follow_later(ValueId instance) {
+  const std::size_t mark = assigned_.size();
+  ++branch_depth_;
+  ++undecided_;
+  std::set<std::string> seen{"__init__", "__call__", "forward"};
+  for (const ClassId type : std::vector(classes_[at(instance).type].order)) {
+    if (!classes_[type].node) continue;
+    const auto names = classes_[type].names;
+    for (const std::string& name : later_.called) {
+      const auto method = names.find(name);
+      if (method == names.end() || !seen.insert(name).second) continue;
+      const Node function = method->second.back().node;
+      if (method->second.back().kind != Binding::Kind::function || ran_.contains(function.id())) continue;
+      auto scope = std::make_shared<Scope>();
+      Interpreter run(*this, {.code = function.code,
+                              .scope = scope,
+                              .self = instance,
+                              .owner = type,
+                              .trail = at(instance).trail,
+                              .activation = next_activation_++});
+      bind_parameters(run, function, instance, nullptr, *scope);
+      if (const Node body = function.field("body")) run.run(body);
+    }
+  }
+  for (const auto& [name, given] : later_.assigned) {
+    if (std::ranges::none_of(at(instance).slots, [&](const Slot& slot) { return slot.name == name; })) continue;
+    Interpreter top(*this, {.code = given.value.code, .scope = std::make_shared<Scope>()});
+    top.attach(instance, name, top.evaluate(given.value), given.statement);
+  }
+  for (const auto& [name, given] : later_.entered) {
+    for (const Slot& slot : std::vector(at(instance).slots)) {
+      const ValueId held = object(slot.value);
+      if (slot.name != name || at(held).kind != Kind::instance || container(at(held).type) == Container::none) continue;
+      Interpreter top(*this, {.code = given.value.code, .scope = std::make_shared<Scope>()});
+      top.replace_entry(held, given.statement.field("left").field("subscript"), top.evaluate(given.value), given.statement);
+    }
+  }
+  for (const Afterwards::Given& given : later_.anywhere) follow_replacement(instance, given);
+  --branch_depth_;
+  --undecided_;
+  leave_way(mark);
+}
+
+// A module given under a name that nobody knows may stand in the place of any of its class, here or in a container.
+void Evaluator::follow_replacement(ValueId instance, const Afterwards::Given& given) {
+  Interpreter top(*this, {.code = given.value.code, .scope = std::make_shared<Scope>()});
+  const ValueId made = top.evaluate(given.value);
+  const ClassId type = at(object(made)).type;
+  if (at(object(made)).kind != Kind::instance || type == kNoClass) return;
+  const auto same = [&](const Slot& slot) {
+    return std::ranges::any_of(alternatives(slot.value), [&](ValueId one) { return at(object(one)).type == type; });
+  };
+  for (const Slot& slot : std::vector(at(instance).slots)) {
+    const ValueId held = object(slot.value);
+    if (same(slot)) {
+      top.attach(instance, slot.name, made, given.statement);
+    } else if (at(held).kind == Kind::instance && container(at(held).type) != Container::none &&
+               std::ranges::any_of(at(held).entries, same)) {
+      top.replace_entry(held, {}, made, given.statement);
+    }
+  }
 }
 
 }  // namespace hotlens::source

@@ -45,6 +45,12 @@ class Interpreter {
   Outcomes outcomes(Node condition, const Evaluator::Loop& loop);
   Outcomes outcomes_inside(Node condition, const Evaluator::Loop& loop);
   Outcomes compared(Node comparison, const Evaluator::Loop& loop);
+  // Whether a condition holds, where what its names stand for tells.
+  std::optional<bool> truth(Node condition);
+  std::optional<bool> truth_inside(Node condition);
+  std::optional<bool> truth_of_comparison(Node comparison);
+  // The one value of a name that no loop around this place changes; null where that is not known.
+  const Value* settled(Node name);
   void count_passes(Node target, Node iterable, Evaluator::Loop& loop);
   // The ways of an `if`, one after the other: in which passes of the loops around it each runs, and what follows it.
   class Decisions {
@@ -63,6 +69,7 @@ class Interpreter {
   void assign(Node target, ValueId value, Node whole);
   void augmented(Node node);
   void attach(ValueId object, const std::string& name, ValueId value, Node whole);
+  void attach_to(ValueId holder, const std::string& name, ValueId value, Node whole, bool alone);
   void define(Node node);
 
   // Expressions.
@@ -83,6 +90,18 @@ class Interpreter {
   void fill(ValueId list, ValueId value, const std::string& name, Node site);
   void fill_all(ValueId list, ValueId iterable, Node site);
   void fill_pairs(ValueId list, ValueId pairs, Node site);
+
+  // Lists changed in place.
+  std::optional<std::int64_t> place_in_list(Node index) const;
+  std::vector<std::size_t> entries_at(ValueId list, std::optional<std::int64_t> place) const;
+  bool happens_once(ValueId list) const;
+  void replace_entry(ValueId list, Node index, ValueId value, Node site);
+  void insert_entry(ValueId list, Node index, ValueId value, Node site);
+  void take_out(ValueId list, std::optional<std::int64_t> place);
+  void forget_order(ValueId list);
+  void turn_round(ValueId list);
+  bool change_list(ValueId list, const std::string& name, const std::vector<Argument>& arguments, Node site);
+  void remove(Node target);
 
   // Calls.
   ValueId call_one(ValueId callee, const std::vector<Argument>& arguments, Node site);

@@ -150,8 +150,15 @@ ValueId Interpreter::subscript(Node node) {
     if (slice) {
       Value part{.kind = Kind::list, .depth = e_.depth()};
       part.entries = value.entries;
-      for (Slot& slot : part.entries) slot.optional = true;
-      out.push_back(e_.add(std::move(part)));
+      const bool turned = key.text() == "::-1";
+      for (Slot& slot : part.entries) slot.optional = slot.optional || !turned;
+      const ValueId list = e_.add(std::move(part));
+      if (turned) {
+        turn_round(list);
+      } else if (std::ranges::count(key.text(), ':') == 2 && key.text().find('-', key.text().rfind(':')) != std::string_view::npos) {
+        forget_order(list);
+      }
+      out.push_back(list);
       continue;
     }
     const Value& at = e_.at(index);

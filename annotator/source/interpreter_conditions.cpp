@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 
+#include "annotator/source/dotted_name.h"
 #include "annotator/source/interpreter.h"
 
 namespace hotlens::source {
@@ -24,6 +26,25 @@ bool is_one_less(std::string_view text, std::string_view count) {
 
 Passes rest(Passes of) {
   return kEveryPass & static_cast<Passes>(~of);
+}
+
+// Whether a statement gives the name another value, also by `+=`, as a loop's variable or inside an expression.
+bool assigns(Node statement, std::string_view name) {
+  std::vector<Node> open{statement};
+  while (!open.empty()) {
+    const Node node = open.back();
+    open.pop_back();
+    const bool gives = node.is("assignment") || node.is("augmented_assignment") || node.is("for_statement") || node.is("named_expression");
+    if (const Node target = gives ? node.field(node.is("named_expression") ? "name" : "left") : Node{}) {
+      if (target.text() == name) return true;
+      for (const Node& one : target.children()) {
+        if (one.text() == name) return true;
+      }
+    }
+    const std::vector<Node> below = node.children();
+    open.insert(open.end(), below.begin(), below.end());
+  }
+  return false;
 }
 
 std::string_view mirrored(std::string_view op) {
@@ -108,6 +129,83 @@ Interpreter::Outcomes Interpreter::compared(Node comparison, const Evaluator::Lo
     if (op == "!=" || op == "<") return when(rest(kLast));
   }
   return {};
+}
+
+std::optional<bool> Interpreter::truth(Node condition) {
+  if (!condition || e_.nesting_ >= Evaluator::kNesting) return std::nullopt;
+  ++e_.nesting_;
+  const std::optional<bool> found = truth_inside(condition);
+  --e_.nesting_;
+  return found;
+}
+
+std::optional<bool> Interpreter::truth_inside(Node condition) {
+  const std::vector<Node> parts = condition.children();
+  if (condition.is("comparison_operator")) return truth_of_comparison(condition);
+  if (condition.is("parenthesized_expression") && parts.size() == 1) return truth(parts.front());
+  if (condition.is("not_operator") && parts.size() == 1) {
+    const std::optional<bool> inner = truth(parts.front());
+    return inner ? std::optional(!*inner) : inner;
+  }
+  if (condition.is("boolean_operator") && parts.size() == 2) {
+    const bool decides = condition.field("operator").text() == "or";  // the value of either side that decides alone
+    const std::optional<bool> a = truth(parts[0]), b = truth(parts[1]);
+    if (a == decides || b == decides) return decides;
+    return a && b ? std::optional(!decides) : std::nullopt;
+  }
+  const Value* value = settled(condition);
+  if (value == nullptr || value->kind == Value::Kind::instance) return std::nullopt;  // an empty container is false
+  if (value->kind == Value::Kind::text) return !value->name.empty();
+  return value->kind != Value::Kind::constant || (value->name != "None" && value->name != "False" && value->name != "0");
+}
+
+std::optional<bool> Interpreter::truth_of_comparison(Node comparison) {
+  const std::vector<Node> sides = comparison.children();
+  if (sides.size() != 2) return std::nullopt;
+  const char* const begin = sides[0].text().data() + sides[0].text().size();
+  const std::string op = without_blanks({begin, static_cast<std::size_t>(sides[1].text().data() - begin)});
+  const Value *left = settled(sides[0]), *right = settled(sides[1]);
+  if (left == nullptr || right == nullptr) return std::nullopt;
+  const auto is_none = [](const Value* value) { return value->kind == Value::Kind::constant && value->name == "None"; };
+  const bool same = op == "is" || op == "==";
+  if ((same || op == "isnot" || op == "!=") && (is_none(left) || is_none(right))) return (is_none(left) == is_none(right)) == same;
+  const auto number = [](const Value* value) {
+    std::int64_t read = -1;
+    const char *const first = value->name.data(), *const last = first + value->name.size();
+    const auto [end, error] = std::from_chars(first, last, read);
+    return value->kind == Value::Kind::constant && end == last && error == std::errc{} ? std::optional(read) : std::nullopt;
+  };
+  const std::optional<std::int64_t> a = number(left), b = number(right);
+  const bool texts = left->kind == Value::Kind::text && right->kind == Value::Kind::text;
+  if ((op == "==" || op == "!=") && (texts || (a && b))) return (left->name == right->name) == same;
+  if (!a || !b) return std::nullopt;
+  if (op == "<") return *a < *b;
+  if (op == "<=") return *a <= *b;
+  if (op == ">") return *a > *b;
+  if (op == ">=") return *a >= *b;
+  return std::nullopt;
+}
+
+const Value* Interpreter::settled(Node name) {
+  using Kind = Value::Kind;
+  const bool literal = name.is("string") || name.is("none") || name.is("true") || name.is("false") || name.is("integer");
+  if (!literal && !name.is("identifier")) return nullptr;
+  if (!literal) {
+    // A later statement of the loop may have changed it since the first pass.
+    for (Node up = name.parent(); up && !up.is("function_definition"); up = up.parent()) {
+      if ((up.is("for_statement") || up.is("while_statement")) && assigns(up, name.text())) return nullptr;
+      if (up.is("list_comprehension") || up.is("generator_expression") || up.is("lambda")) return nullptr;
+    }
+  }
+  const std::vector<ValueId> values = e_.alternatives(literal ? evaluate(name) : identifier(name));
+  if (values.size() != 1) return nullptr;
+  const Value& value = e_.at(e_.object(values.front()));
+  bool told = value.kind == Kind::type || value.kind == Kind::function;
+  if (value.kind == Kind::constant) told = !value.name.empty();
+  if (value.kind == Kind::text) told = value.name.find('*') == std::string::npos;
+  if (value.kind == Kind::instance) told = value.type != kNoClass && value.trail != kNoTrail;
+  if (value.kind == Kind::external) told = names_class(value.name) && value.name.starts_with("torch.nn.");
+  return told ? &value : nullptr;
 }
 
 Interpreter::Decisions::Decisions(Interpreter& at, bool conditions) : at_(at), after_(at.e_.loops_.size(), 0), decided_(conditions) {

@@ -101,8 +101,8 @@ ValueId Interpreter::expression(Node node) {
   }
   for (const Node& inner : node.children()) evaluate(inner);
   if (is_constant(kind)) {
-    const bool number = kind == "integer";
-    return e_.add({.kind = Kind::constant, .name = number ? std::string(node.text()) : std::string()});
+    const bool told = kind == "integer" || kind == "true" || kind == "false" || kind == "none";
+    return e_.add({.kind = Kind::constant, .name = told ? std::string(node.text()) : std::string()});
   }
   return kUnknown;
 }
@@ -184,6 +184,7 @@ ValueId Interpreter::conditional(Node node) {
   const bool choice = node.is("conditional_expression");
   if (choice && parts.size() == 3) {
     evaluate(parts[1]);
+    if (const std::optional<bool> holds = truth(parts[1])) return evaluate(parts[*holds ? 0 : 2]);
     const std::uint32_t from = at_, to = state();
     std::vector<ValueId> values;
     for (const std::size_t part : {std::size_t{0}, std::size_t{2}}) {
@@ -198,6 +199,8 @@ ValueId Interpreter::conditional(Node node) {
     at_ = to;
     return e_.any(values);
   }
+  const std::optional<bool> first = parts.size() == 2 && !choice ? truth(parts[0]) : std::nullopt;
+  if (first) return evaluate(parts[*first == (node.field("operator").text() == "and") ? 1 : 0]);
   std::vector<ValueId> values;
   const std::uint32_t to = state();
   for (const Node& part : parts) {

@@ -2,17 +2,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include "annotator/source/dotted_name.h"
 #include "annotator/source/interpreter.h"
 
 namespace hotlens::source {
 namespace {
 
 using Kind = Value::Kind;
-
-bool names_class(std::string_view dotted) {
-  const std::string_view last = dotted.substr(dotted.rfind('.') + 1);
-  return !last.empty() && std::isupper(static_cast<unsigned char>(last.front())) != 0;
-}
 
 bool ends_with_any(std::string_view name, std::initializer_list<std::string_view> ends) {
   const std::string_view last = name.substr(name.rfind('.') + 1);
@@ -162,10 +158,7 @@ ValueId Interpreter::call_method(const Value& method, const std::vector<Argument
     }
     return kUnknown;
   }
-  if (list && (name == "append" || name == "insert") && !arguments.empty()) {
-    fill(of, arguments.back().value, "", site);
-    return of;
-  }
+  if (list && name != "pop" && change_list(of, name, arguments, site)) return of;
   if ((list && name == "extend") || (mapping && name == "update")) {
     fill_all(of, first, site);
     return of;
@@ -178,7 +171,13 @@ ValueId Interpreter::call_method(const Value& method, const std::vector<Argument
     return e_.add({.kind = Kind::element, .of = of, .ordered = false});
   }
   if (name == "children" || (mapping && name == "values")) return of;
-  if (name == "pop" && list) return e_.add({.kind = Kind::element, .of = of, .ordered = false});
+  if (name == "pop" && list) {
+    Value before = e_.at(of);
+    const ValueId out = e_.add({.kind = Kind::list});
+    e_.values_[out].entries = before.entries;
+    change_list(of, name, arguments, site);
+    return e_.add({.kind = Kind::element, .of = out, .ordered = false});
+  }
   if (mapping && name == "items") {
     const ValueId row = e_.add({.kind = Kind::list}), rows = e_.add({.kind = Kind::list});
     fill(row, any_key(of), "", site);

@@ -8,6 +8,8 @@ namespace {
 
 using Kind = Value::Kind;
 
+constexpr std::size_t kMostHolders = 4;  // objects that one statement may give an attribute to
+
 // What a name may be behind a branch: what it was on each way that reaches the end.
 using Names = std::unordered_map<std::string, ValueId>;
 
@@ -74,7 +76,9 @@ void Interpreter::statement(Node node) {
       const bool here = binding.kind == Binding::Kind::module || binding.kind == Binding::Kind::member;
       if (here && node.text().find(name) != std::string_view::npos) frame_.scope->names[name] = e_.binding(*frame_.code, binding);
     }
-  } else if (kind == "assert_statement" || kind == "delete_statement") {
+  } else if (kind == "delete_statement") {
+    for (const Node& one : node.children()) remove(one);
+  } else if (kind == "assert_statement") {
     for (const Node& one : node.children()) evaluate(one);
   }
 }
@@ -111,6 +115,19 @@ void Interpreter::branches(Node node) {
         ways.push_back({part, {}});
       }
     }
+  }
+  if (node.is("if_statement")) {
+    // What the condition says for certain leaves one way, or fewer.
+    std::vector<Way> open;
+    for (const Way& one : ways) {
+      const std::optional<bool> holds = one.condition ? truth(one.condition) : std::optional<bool>(true);
+      if (!holds || *holds) open.push_back({one.block, holds ? Node{} : one.condition});
+      exhaustive = exhaustive || holds.value_or(false);
+      if (holds.value_or(false)) break;
+    }
+    ways = std::move(open);
+    if (ways.empty()) return;
+    if (ways.size() == 1 && exhaustive) return run(ways.front().block);
   }
   const Names before = frame_.scope->names;
   const std::uint32_t from = at_, to = state();
@@ -212,7 +229,13 @@ void Interpreter::assign(Node target, ValueId value, Node whole) {
     const std::string name = key ? entry_name(evaluate(key), value).value_or("*") : "*";
     for (const ValueId one : e_.alternatives(holder)) {
       const Kind kind = e_.at(e_.object(one)).kind;
-      if (kind == Kind::mapping || kind == Kind::list || kind == Kind::instance) fill(e_.object(one), value, name, whole);
+      const Container container = kind == Kind::instance ? e_.container(e_.at(e_.object(one)).type) : Container::none;
+      const bool list = kind == Kind::list || container == Container::list || container == Container::sequential;
+      if (list) {
+        replace_entry(e_.object(one), e_.alternatives(holder).size() == 1 ? key : Node{}, value, whole);
+      } else if (kind == Kind::mapping || kind == Kind::instance) {
+        fill(e_.object(one), value, name, whole);
+      }
     }
   } else if (target.is("pattern_list") || target.is("tuple_pattern") || target.is("list_pattern") || target.is("tuple")) {
     const std::vector<Node> parts = target.children();
@@ -234,15 +257,20 @@ void Interpreter::assign(Node target, ValueId value, Node whole) {
   }
 }
 
-// An attribute set again at the same depth replaces the earlier one; under a condition both count.
+// An attribute set again at the same depth replaces the earlier one; under a condition both count, as for each of several objects.
 void Interpreter::attach(ValueId object, const std::string& name, ValueId value, Node whole) {
   const std::vector<ValueId> holders = e_.alternatives(object);
-  if (holders.size() != 1) return;
-  const ValueId holder = e_.object(holders.front());
-  if (e_.at(holder).kind != Kind::instance) return;
+  if (holders.size() > kMostHolders) return;
+  for (const ValueId one : holders) {
+    const ValueId holder = e_.object(one);
+    if (e_.at(holder).kind == Kind::instance) attach_to(holder, name, value, whole, holders.size() == 1);
+  }
+}
+
+void Interpreter::attach_to(ValueId holder, const std::string& name, ValueId value, Node whole, bool alone) {
   if (holder != frame_.self) e_.construct(holder);  // what its constructor attaches comes first
   Value& to = e_.values_[holder];
-  const bool sure = e_.branch_depth_ <= to.depth.branches && name.find('*') == std::string::npos;
+  const bool sure = alone && e_.branch_depth_ <= to.depth.branches && name.find('*') == std::string::npos;
   std::vector<Slot> fresh;
   for (const ValueId one : e_.alternatives(value)) {
     const Value& what = e_.at(e_.object(one));
@@ -275,6 +303,10 @@ void Interpreter::augmented(Node node) {
   const Node left = node.field("left"), right = node.field("right");
   if (!left || !right) return;
   const ValueId to = evaluate(left), what = evaluate(right);
+  const Kind kind = e_.at(to).kind;
+  if (left.is("identifier") && (kind == Kind::constant || kind == Kind::text)) {
+    frame_.scope->names[std::string(left.text())] = e_.add({.kind = kind, .name = kind == Kind::text ? "*" : ""});
+  }
   for (const ValueId one : e_.alternatives(to)) {
     const Value& list = e_.at(e_.object(one));
     if (list.kind == Kind::list || (list.kind == Kind::instance && e_.container(list.type) != Container::none)) {

@@ -184,6 +184,72 @@ def make_features(plan: list[int | str], normed: bool = False) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
+class Kept(nn.Module):
+    """A lazy layer, entries of a plain list that have names as well, a second name, a head under another name."""
+
+    def __init__(self, depth: int = 2, norm: str | None = None, pool: str = "mean") -> None:
+        super().__init__()
+        self.lazy = nn.LazyLinear(4)
+        self.blocks = []
+        index = 0
+        while index < depth:
+            block = nn.Linear(4, 4)
+            self.add_module(f"block{index}", block)
+            self.blocks.append(block)
+            index += 1
+        self.tied = nn.Linear(4, 4)
+        self.again = self.tied
+        self.fc = nn.Linear(4, 2)
+        stages = [nn.Linear(4, 4), nn.Tanh()]
+        if norm == "layer":
+            stages.append(nn.LayerNorm(4))
+        stages.insert(0, nn.Linear(4, 4))
+        stages[2] = nn.Sigmoid()
+        if pool is None:
+            stages.pop()
+        self.stages = nn.Sequential(*stages[::-1])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.lazy(x)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.stages(self.again(self.tied(x))))
+
+
+class Linear(nn.Module):
+    """Has the name of another class: the trace calls one of each `Linear_0`."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+
+class Namesakes(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.front = nn.Sequential(nn.Tanh())
+        self.front._modules["1"] = Linear()
+        self.back = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.back(self.front(x))
+
+
+def kept(deep: bool = True) -> tuple[nn.Module, Any]:
+    x = torch.randn(4, 4)
+    model = Kept()
+    if not deep:
+        model = Kept(1)
+    model.head = model.fc
+    del model.fc
+    model(x)
+    return model, lambda model: model(x).sum()
+
+
+def namesakes() -> tuple[nn.Module, Any]:
+    x = torch.randn(4, 4, requires_grad=True)
+    return Namesakes(), lambda model: model(x).sum()
+
+
 def passed_in() -> tuple[nn.Module, Any]:
     x = torch.randn(4, 4)
     model = Judge(make_features([8, "drop", 8]), 8)

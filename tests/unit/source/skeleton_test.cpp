@@ -99,6 +99,9 @@ class Net(nn.Module):
         self.head = nn.Linear(1, 1)
         self.stem = nn.Linear(1, 1)
         self.neck = nn.Linear(1, 1)
+        self.side = nn.Linear(1, 1)
+        self.act = nn.Tanh()
+        self.rows = nn.Sequential(nn.Linear(1, 1), nn.ReLU())
         self.widen()
     def reset_head(self, classes):
         self.head = nn.Linear(1, classes)
@@ -115,14 +118,20 @@ model.widen()
 def replace(model):
     model.neck = nn.Identity()
     model.width = 4
+    setattr(model, "side", nn.Identity())
+    model.rows[1] = nn.Identity()
+    for name, child in model.named_children():
+        setattr(model, name, nn.Tanh())
 )");
   const auto plain = attributes(folder, "m.py", "Net");
   CHECK(plain.at("head") == Lines{"5:Linear"});
   const auto found = attributes(folder, "m.py", "Net", "train.py");
-  CHECK(found.at("head") == Lines{"5:Linear", "10:Linear"});
+  CHECK(found.at("head") == Lines{"5:Linear", "13:Linear"});
+  CHECK(found.at("side") == Lines{"8:Linear", "train.py 9:Identity"});
+  CHECK(found.at("act") == Lines{"9:Tanh", "train.py 12:Tanh"});
   CHECK(found.at("stem") == Lines{"6:Linear"});
   CHECK(found.at("neck") == Lines{"7:Linear", "train.py 7:Identity"});
-  CHECK(found.at("wide") == Lines{"14:Linear"});
+  CHECK(found.at("wide") == Lines{"17:Linear"});
   CHECK_FALSE(found.contains("width"));
 }
 
