@@ -106,8 +106,8 @@ export function peakWords({ stage, module, time: at }: PeakMoment): string {
 function memoryTitle({ total }: Breakdown, state: State): string {
   const { memoryPeak: peak, memoryCapacity: capacity } = state.overview ?? {};
   if (peak === undefined) return `Memory between steps — ${bytes(total)}`;
-  const opened = state.drill.at(-1);
-  return opened === undefined ? `Memory at the peak — ${bytes(total)}${capacity === undefined ? "" : ` of ${bytes(capacity)}`}` : `${opened.label}'s memory at the peak — ${bytes(total)}`;
+  const of = capacity === undefined || state.drill.length > 0 ? "" : ` of ${bytes(capacity)}`; // of an opened row the crumbs say the name
+  return `Memory at the peak — ${bytes(total)}${of}`;
 }
 
 // What the rows are made of, all of them together, most first.

@@ -39,12 +39,16 @@ const MEMORY_ROWS = [
   ["atPeak", "at the step's peak", ", of all kinds, when the step held most"],
 ] as const;
 
+// The directions of a module's calls; of several the block is one, and its own times stand first.
+function directionRows({ calls, times, forward, backward }: Details): Row[] {
+  const all = (way: string): string => (calls > 1 ? `${way} ×${calls}` : way);
+  return [...(calls > 1 ? timesRows("", times) : []), ...timesRows(all("forward"), forward), ...timesRows(all("backward"), backward)];
+}
+
 // Forward and backward apart where both exist; else the block's own times.
-function rowsOf(details: Details): Row[] {
+export function rowsOf(details: Details): Row[] {
   const apart = details.forward !== undefined && details.backward !== undefined;
-  const rows = apart
-    ? [...timesRows("forward", details.forward), ...timesRows("backward", details.backward)]
-    : timesRows("", details.times, details.kind === "step" ? "device busy with its work" : "device busy");
+  const rows = apart ? directionRows(details) : timesRows("", details.times, details.kind === "step" ? "device busy with its work" : "device busy");
   const { fold, spread, memory } = details;
   return [
     ["span", time(details.duration), `${exact(details.duration)}, from ${exact(details.start)}`],

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { layoutSlices, mainPart, partsOf, peakWords } from "../breakdown";
-import { othersOf } from "../details";
+import { othersOf, rowsOf } from "../details";
 import { changeText, sorted } from "../compare";
 import { pictureAsSvg } from "../export_picture";
 import { layoutPicture } from "../layout";
-import type { BreakdownRow, CompareRow, Overview } from "../messages";
+import type { BreakdownRow, CompareRow, Details, Overview } from "../messages";
 import type { Colours } from "../palette";
 import { facts } from "../header";
 import { difference, farthestOutlier, stripTop } from "../steps";
@@ -38,6 +38,12 @@ test("a change within the noise says how much it is, so that rows add up", () =>
   const row = (change: CompareRow["change"], before: number, after: number): CompareRow => ({ change, before, after, children: 0 });
   const texts = [row("same", 171_000_000, 157_000_000), row("same", 5, 5), row("faster", 2_000_000, 1_000_000)].map(changeText);
   assert.deepEqual(texts, ["−14.0 ms, noise", "same", "−1.00 ms (−50 %)"]);
+});
+
+test("a module that is called several times says its own call's times beside those of all calls", () => {
+  const of = (calls: number) => rowsOf({ duration: 5, start: 0, calls, times: { device: 4 }, forward: { device: 12 }, backward: {} } as unknown as Details).map(([name, value]) => `${name} ${value}`);
+  assert.deepEqual(of(3), ["span 5 ns", "device busy 4 ns", "forward ×3, device busy 12 ns"]);
+  assert.deepEqual(of(1), ["span 5 ns", "forward, device busy 12 ns"]);
 });
 
 test("of several outliers the one farthest from the median is named", () => {
