@@ -264,6 +264,11 @@ def test_a_criterion_may_return_its_losses_by_name(tmp_path: Path) -> None:
     assert run.bundle.stages()["loss"] == ["criterion(model(x), y)"] and run.bundle.stages()["forward"] == ["model(x)"]
 
 
+def test_gradients_may_be_emptied_by_the_model(tmp_path: Path) -> None:
+    run = record_text(tmp_path, loop(step=STEP.replace("optimizer.zero_grad()", "model.zero_grad()")))
+    assert run.bundle.stages()["zero_grad"] == ["model.zero_grad()"]
+
+
 # -- the finder alone
 
 

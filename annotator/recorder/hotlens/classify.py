@@ -105,6 +105,8 @@ class Classifier:
         subject = first_argument(frame)
         if name == "__next__":
             return "data" if isinstance(subject, self._loader) else None
+        if name == "zero_grad" and self.is_module(subject):
+            return "zero_grad"  # model.zero_grad()
         if not isinstance(subject, self._optimizer) and not self._acts_as_optimizer(subject):
             return None
         return "zero_grad" if name == "zero_grad" else "optimizer"
