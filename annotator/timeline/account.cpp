@@ -110,7 +110,8 @@ class Cutter {
     const bool idle = level.node == kNoNode || forest_.is_stage(level.node, Stage::backward);
     Piece piece{level.reached, until, parent, Bucket::host, idle};
     piece.node = level.node;
-    if (level.node == kNoNode) {
+    // A range that says nothing of a stage (a wrapper's "forward", a person's "my step") leaves what lies between operators as it is.
+    if (level.node == kNoNode || (forest_.kind[level.node] == Kind::range && parent.stage == Stage::other)) {
       piece.owner = between(owners_, parent, a, b);
       if (piece.owner.stage != Stage::other) piece.bucket = bucket_of(piece.owner);
     } else {

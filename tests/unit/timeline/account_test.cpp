@@ -63,6 +63,24 @@ TEST_CASE("time outside every operator is the host's, between two of one stage i
   CHECK(sum(step.wall_by_bucket) == us(100));
 }
 
+TEST_CASE("a range that is no module leaves the time between operators to the host or their stage") {
+  Script script;
+  script.range("ProfilerStep#0", 0, 100)
+      .range("DistributedDataParallel.forward", 10, 45)
+      .op("aten::linear", 40, 5)
+      .op("aten::relu", 48, 2)
+      .backward("ReluBackward0", 60, 10)
+      .backward("AddmmBackward0", 75, 5);
+  Read read(script);
+  read.owners.of[read.node("DistributedDataParallel.forward")] = {};  // a map step knows the modules, and it is none of them
+  const Account result = account(read.trace, read.forest, read.steps, read.owners);
+  const StepAccount& step = result.steps.at(0);
+  CHECK(wall(step, Bucket::forward) == us(10));
+  CHECK(wall(step, Bucket::backward) == us(20));
+  CHECK(wall(step, Bucket::host) == us(70));
+  CHECK(wall(step, Bucket::unattributed) == us(0));
+}
+
 TEST_CASE("a call that synchronises with the device is waiting") {
   const Account account =
       account_of(Script().range("ProfilerStep#0", 0, 50).op("aten::item", 5, 30).launch(3, 8, 20, "cudaStreamSynchronize"));
