@@ -123,6 +123,7 @@ test('keys lead over idle time, to the nearest block of the next track, into the
   same(nil, walk.sideways(levels, device, -1))
   same({ depth = 1, track = 1, index = 2 }, walk.updown(levels, device, 1))
   same(nil, walk.updown(levels, { depth = 1, track = 1, index = 1 }, 1))
+  same({ 1, 2 }, { walk.end_of(levels, device, 1).track == 2 and 1, walk.end_of(levels, { depth = 1, track = 1, index = 1 }, -1).index })
   same({ depth = 1, track = 1, index = 2 }, walk.first_in(levels, 1, 'late'))
   same({ 62, 88 }, walk.zoomed(levels[2], { start = 70, duration = 10 }, 0.25))
   same(nil, walk.zoomed(levels[2], nil, 2))
@@ -146,7 +147,7 @@ test('the foot says how much memory was held at most, what ran then, and what of
   same('  memory at most 6.60 MB, in backward of layer2.0\n: 1.20 kB of it here', foot.lines(state)[1])
   overview.memoryPeakAt = { stage = 'zero_grad' }
   same('  memory at most 6.60 MB, in zero grad', foot.lines({ levels = {}, overview = overview })[1])
-  same(1, #foot.lines({ levels = {}, overview = {} })) -- the keys
+  same(2, #foot.lines({ levels = {}, overview = {} })) -- the keys
 end)
 
 -- The view on a client that gives these answers; `asked` is what was asked for: the method and its params.
@@ -204,6 +205,46 @@ test('above the step is the whole recording: o and Backspace show it with that s
   press('+')
   vim.wait(50)
   same({ 'recording', 0, 45 }, { asked[#asked][1], asked[#asked][2].from, asked[#asked][2].to })
+  vim.api.nvim_buf_delete(0, { force = true })
+end)
+
+test('what is seen is added up, with what a list has no room for, and saved for Perfetto, of a step and of the recording', function()
+  local window = require('hotlens.timeline_window')
+  local uses = {}
+  for index = 1, 6 do
+    uses[index] = { short = 'k' .. index, calls = index, time = 1000 }
+  end
+  table.insert(uses, { short = 'k2', calls = 1, time = 1 }) -- of another tile
+  local sums = { from = 1000, to = 11000, device = 5000, kernels = uses, moreKernels = { count = 3, time = 500 }, operators = {} }
+  same({
+    'Σ 10.0 µs, from 1.00 µs to 11.0 µs, the device busy for 5.00 µs (50 %)',
+    '  kernels: k2 ×3 1.00 µs · k1 ×1 1.00 µs · k3 ×3 1.00 µs · k4 ×4 1.00 µs · 5 more 2.50 µs',
+  }, window.lines(sums))
+  local track_of = { track('steps', { { 0, 40, 'step 0', 'step' } }) }
+  track_of[1].blocks.segment = { '0' }
+  local level = { block = { duration = 50 }, crumbs = {}, window = { 0, 50 }, extent = { 0, 50 }, moreTracks = 0, tracks = { track('cpu', { { 0, 50, 'forward' } }) } }
+  local answers = {
+    overview = { profile = { id = 'p' }, steps = { { index = 0, wall = 50 } }, representative = 0 }, level = level, details = { places = {} }, range = sums,
+    recording = { extent = { 0, 100 }, window = { 0, 100 }, tracks = track_of }, export = { name = 'x.json', text = '{"traceEvents":[]}' },
+  }
+  local asked, shows = open_view(function(what) return answers[what] end)
+  local path = vim.fn.tempname()
+  local input = vim.ui.input
+  vim.ui.input = function(options, answer) answer(options.default == 'x.json' and path or nil) end
+  local function press(key) vim.api.nvim_feedkeys(key, 'xt', false) end
+  same(true, shows('step 0  50 ns'))
+  press('r')
+  same(true, shows('Σ 10.0 µs'))
+  same({ 'range', 0, 50, nil }, { asked[#asked][1], asked[#asked][2].from, asked[#asked][2].to, asked[#asked][2].recording })
+  press('o')
+  same(true, shows('recording  100 ns'))
+  same(false, table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n'):find('Σ', 1, true) ~= nil)
+  press('p')
+  same(true, shows('open it at ui.perfetto.dev'))
+  same({ 'export', 0, 100, true }, { asked[#asked][1], asked[#asked][2].from, asked[#asked][2].to, asked[#asked][2].recording })
+  same({ '{"traceEvents":[]}' }, vim.fn.readfile(path))
+  vim.ui.input = input
+  vim.fn.delete(path)
   vim.api.nvim_buf_delete(0, { force = true })
 end)
 

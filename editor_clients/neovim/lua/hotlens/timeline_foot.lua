@@ -5,7 +5,10 @@ local text = require('hotlens.timeline_text')
 local walk = require('hotlens.timeline_walk')
 local words = require('hotlens.timeline_words')
 
-local HELP = 'Enter open · Backspace up · h l block · j k track · + - f zoom · [ ] step · o recording · u unfold · / n N search · gd line · q close'
+local HELP = {
+  'Enter open · Backspace up · h l block · j k track · 0 $ ends · + - z f zoom · [ ] step · o recording',
+  'r add up what is seen · p save it for Perfetto · u unfold · / n N search · gd line · q close',
+}
 
 local function details_lines(details)
   local lines = {}
@@ -61,9 +64,9 @@ function M.lines(state)
     table.insert(lines, ('▸ %s'):format(state.overview.verdict.kind:gsub('_', ' ')))
   end
   table.insert(lines, state.overview and memory_line(state.overview, state.details) or nil)
+  vim.list_extend(lines, state.sums or {})
   if state.note then table.insert(lines, state.note) end
-  table.insert(lines, HELP)
-  return lines
+  return vim.list_extend(lines, HELP)
 end
 
 return M

@@ -1,7 +1,6 @@
 -- The buffer that shows the timeline as text, its keys, and what it asks the server for (protocol/TIMELINE.md).
 local M = {}
 
-local axis = require('hotlens.timeline_axis')
 local colours = require('hotlens.timeline_colours')
 local foot = require('hotlens.timeline_foot')
 local code = require('hotlens.timeline_line')
@@ -10,7 +9,7 @@ local screen = require('hotlens.timeline_screen')
 local searching = require('hotlens.timeline_search')
 local text = require('hotlens.timeline_text')
 local walk = require('hotlens.timeline_walk')
-local namespace = vim.api.nvim_create_namespace('hotlens.timeline')
+local seen = require('hotlens.timeline_window')
 
 ---@class hotlens.TimelineState
 ---@field client vim.lsp.Client
@@ -26,28 +25,13 @@ local namespace = vim.api.nvim_create_namespace('hotlens.timeline')
 ---@field details? table
 ---@field unfold boolean
 ---@field recording boolean  the whole recording is shown; `step` is what it was opened from
+---@field sums? string[]  what ran in the window that was added up
 ---@field note? string
 
 local state ---@type hotlens.TimelineState?
 local asked = 0 -- the latest request for levels: an earlier answer is not drawn
 
 local function window() return state and vim.fn.bufwinid(state.buffer) or -1 end
-
--- The terminal's cursor stands on the chosen block.
-local function place_cursor(picture)
-  local win, cursor = window(), state.cursor
-  if win == -1 or not cursor then return end
-  for line, row in pairs(picture.rows) do
-    if row.depth == cursor.depth and row.track == cursor.track then
-      local level = state.levels[cursor.depth + 1]
-      local block = text.block(level.tracks[cursor.track].blocks, cursor.index)
-      local width = text.width(vim.api.nvim_win_get_width(win))
-      local first = block and text.span(block, axis.window(level, width), width) or 1
-      local column = vim.fn.virtcol2col(win, line, text.NAME_WIDTH + first)
-      vim.api.nvim_win_set_cursor(win, { line, math.max(0, column - 1) })
-    end
-  end
-end
 
 local function draw()
   if not state or not vim.api.nvim_buf_is_valid(state.buffer) then return end
@@ -60,14 +44,8 @@ local function draw()
     columns = win == -1 and vim.o.columns or vim.api.nvim_win_get_width(win),
     foot = foot.lines(state),
   })
-  vim.bo[state.buffer].modifiable = true
-  vim.api.nvim_buf_set_lines(state.buffer, 0, -1, false, picture.lines)
-  vim.bo[state.buffer].modifiable = false
-  vim.api.nvim_buf_clear_namespace(state.buffer, namespace, 0, -1)
-  for _, mark in ipairs(picture.marks) do
-    vim.api.nvim_buf_set_extmark(state.buffer, namespace, mark[1], mark[3], { end_col = mark[4], hl_group = mark[2] })
-  end
-  place_cursor(picture)
+  screen.paint(state.buffer, picture)
+  if win ~= -1 and state.cursor then screen.place_cursor(win, picture, state.levels, state.cursor) end
 end
 
 local function say(note)
@@ -102,7 +80,7 @@ end
 
 -- The levels are drawn when all are there.
 local function load()
-  asked = asked + 1
+  asked, state.sums = asked + 1, nil
   local mine, win = asked, window()
   local width = text.width(win == -1 and vim.o.columns or vim.api.nvim_win_get_width(win))
   local ask = function(method, params, done)
@@ -175,6 +153,9 @@ end
 function actions.left() go(walk.sideways(state.levels, state.cursor, -1)) end
 function actions.right() go(walk.sideways(state.levels, state.cursor, 1)) end
 
+function actions.first() go(walk.end_of(state.levels, state.cursor, 1)) end
+function actions.last() go(walk.end_of(state.levels, state.cursor, -1)) end
+
 function actions.above() go(walk.updown(state.levels, state.cursor, -1)) end
 function actions.below() go(walk.updown(state.levels, state.cursor, 1)) end
 
@@ -187,11 +168,33 @@ local function zoom(factor)
   load()
 end
 
+function actions.zoom_to_block()
+  local block = walk.block_at(state.levels, state.cursor)
+  if not block or state.cursor.depth ~= #state.path then return end
+  state.zoom = { block.start, block.start + math.max(1, block.duration) }
+  state.wanted = block.segment ~= '' and block.segment or nil
+  load()
+end
+
 function actions.zoom_in() zoom(0.5) end
 function actions.zoom_out() zoom(2) end
 function actions.fit()
   state.zoom = nil
   load()
+end
+
+function actions.sum()
+  local level = state.levels[#state.path + 1]
+  if not level then return end
+  seen.sum(request, level, state, function(lines)
+    state.sums = lines
+    draw()
+  end)
+end
+
+function actions.export()
+  local level = state.levels[#state.path + 1]
+  if level then seen.export(request, level, state, say) end
 end
 
 local function walk_steps(by)
@@ -237,7 +240,7 @@ end
 
 local function read_overview()
   request('overview', {}, function(overview)
-    state.overview = overview
+    state.overview, state.note = overview, nil
     state.profile = overview.profile.id
     if not state.step or state.step >= #overview.steps then state.step = overview.representative end
     load()

@@ -40,6 +40,15 @@ function M.sideways(levels, cursor, by)
   return blocks.start[index] and { depth = cursor.depth, track = cursor.track, index = index } or nil
 end
 
+--- The first (`by` 1) or the last (-1) block of the track.
+---@return hotlens.Cursor?
+function M.end_of(levels, cursor, by)
+  local level = cursor and levels[cursor.depth + 1]
+  if not level then return end
+  local count = #level.tracks[cursor.track].blocks.start
+  return M.sideways(levels, { depth = cursor.depth, track = cursor.track, index = by > 0 and 0 or count + 1 }, by)
+end
+
 -- The block of a track that is nearest in time.
 local function nearest(levels, depth, track, time)
   local blocks = levels[depth + 1].tracks[track].blocks
