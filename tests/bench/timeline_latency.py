@@ -96,7 +96,8 @@ def measure(page: Page, process: int, asked: int, width: int, random_: random.Ra
     def ask(method: str, **params: Json) -> Json:
         before = processor_seconds(process)
         took, size, result = timed(page, method, **params)
-        taken.setdefault(method, []).append((took, processor_seconds(process) - before, size))
+        of = f"{method} of all" if "recording" in params else method
+        taken.setdefault(of, []).append((took, processor_seconds(process) - before, size))
         return result
 
     path: list[str] = []
@@ -113,6 +114,7 @@ def measure(page: Page, process: int, asked: int, width: int, random_: random.Ra
         ask("arrows", path=path, **(window if random_.random() < 0.5 else {}))
         begin, end = random_window(random_, recorded)
         ask("recording", width=width, **{"from": begin, "to": end})
+        ask("range", recording=True, **{"from": begin, "to": end})
         if random_.random() < 0.2:
             ask("search", query=random_.choice(WORDS), limit=50)
             ask("breakdown", metric=random_.choice(("time", "memory")))
@@ -149,7 +151,7 @@ def main() -> None:
                 wall, processor = (statistics.quantiles([answer[of] for answer in answers], n=100) for of in (0, 1))
                 told = [f"p50 {cuts[49] * 1000:.2f}, p99 {cuts[98] * 1000:.2f} ms" for cuts in (wall, processor)]
                 largest = max(size for _, _, size in answers)
-                print(f"{method:10} {len(answers):5} asked: {told[0]}; processor {told[1]}; largest answer {largest / 1000:.1f} kB")
+                print(f"{method:12} {len(answers):5} asked: {told[0]}; processor {told[1]}; largest answer {largest / 1000:.1f} kB")
             page.close()
 
 
