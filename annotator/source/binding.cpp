@@ -63,8 +63,9 @@ bool fits(Role role, const Expression& found, const Statement& at) {
     case Role::definition:
       return found.call || found.assignment || found.statement;
     case Role::constructor:
-    case Role::call:
       return found.call;
+    case Role::call:
+      return found.call || found.loop || found.unpacking;  // an iterator calls when something is taken from it
     case Role::class_line:
       return at.kind == StatementKind::type;
     case Role::stage:

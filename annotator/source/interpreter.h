@@ -100,6 +100,7 @@ class Interpreter {
   void take_out(ValueId list, std::optional<std::int64_t> place);
   void forget_order(ValueId list);
   void turn_round(ValueId list);
+  void shuffle(ValueId list);
   bool change_list(ValueId list, const std::string& name, const std::vector<Argument>& arguments, Node site);
   void remove(Node target);
 

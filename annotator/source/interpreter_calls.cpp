@@ -3,6 +3,7 @@
 #include <array>
 #include <cctype>
 
+#include "annotator/source/dotted_name.h"
 #include "annotator/source/interpreter.h"
 
 namespace hotlens::source {
@@ -126,6 +127,7 @@ ValueId Interpreter::call_expression(Node node) {
   const ValueId callee = evaluate(function);
   const std::vector<Argument> given = arguments(node.field("arguments"));
   note_call(callee, given, node);
+  if (last_part(function.text()) == "shuffle" && !given.empty()) shuffle(given.front().value);
   return call(callee, given, node);
 }
 

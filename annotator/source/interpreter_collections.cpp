@@ -148,7 +148,9 @@ ValueId Interpreter::subscript(Node node) {
       continue;
     }
     if (slice) {
-      Value part{.kind = Kind::list, .depth = e_.depth()};
+      Value part{
+          .kind = value.kind == Kind::instance ? Kind::instance : Kind::list, .type = value.type, .depth = e_.depth(), .ready = true};
+      if (part.kind == Kind::instance) part.trail = trail_to(node);
       part.entries = value.entries;
       const bool turned = key.text() == "::-1";
       for (Slot& slot : part.entries) slot.optional = slot.optional || !turned;

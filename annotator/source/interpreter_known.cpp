@@ -21,8 +21,11 @@ ValueId Interpreter::call_external(const std::string& name, const std::vector<Ar
   const ValueId first = arguments.empty() || arguments.front().splat ? kUnknown : arguments.front().value;
   const auto new_list = [&](Kind kind) { return e_.add({.kind = kind, .depth = e_.depth()}); };
   if (name == "getattr" && arguments.size() >= 2) {
-    const Value& attribute = e_.at(arguments[1].value);
-    return attribute.kind == Kind::text ? member(first, attribute.name) : kUnknown;
+    std::vector<ValueId> found;
+    for (const ValueId one : e_.alternatives(arguments[1].value)) {
+      found.push_back(e_.at(one).kind == Kind::text ? member(first, std::string(e_.at(one).name)) : kUnknown);
+    }
+    return e_.any(found);
   }
   if (name == "setattr" && arguments.size() == 3) {
     const Value& attribute = e_.at(arguments[1].value);
@@ -72,6 +75,7 @@ ValueId Interpreter::call_external(const std::string& name, const std::vector<Ar
     fill_all(list, first, site);
     for (Slot& slot : e_.values_[list].entries) slot.optional = true;
     std::ranges::reverse(e_.values_[list].entries);
+    if (name == "sorted") forget_order(list);
     return list;
   }
   if (name == "str") return e_.add({.kind = Kind::text, .name = e_.at(first).kind == Kind::text ? e_.at(first).name : "*"});

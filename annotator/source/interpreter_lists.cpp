@@ -126,6 +126,13 @@ void Interpreter::turn_round(ValueId list) {
   std::ranges::reverse(entries);
 }
 
+// `random.shuffle(list)`
+void Interpreter::shuffle(ValueId list) {
+  for (const ValueId one : e_.alternatives(list)) {
+    if (e_.at(one).kind == Kind::list) forget_order(one);
+  }
+}
+
 // The methods that change a list in place; whether `name` is one.
 bool Interpreter::change_list(ValueId list, const std::string& name, const std::vector<Argument>& arguments, Node site) {
   if (name == "append" && !arguments.empty()) {

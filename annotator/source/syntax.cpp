@@ -45,6 +45,7 @@ bool is_statement(std::string_view type) {
 void note_use(Expression& found, TSNode node, TSNode parent) {
   std::string_view above = type(parent);
   if (above == "assignment" || above == "augmented_assignment") found.assignment |= is_field(parent, "left", node);
+  if (above == "assignment" && is_pattern(type(node))) found.unpacking |= is_field(parent, "left", node);
   if (above == "for_statement" || above == "for_in_clause") found.loop |= is_field(parent, "right", node);
   if (above == "with_item") found.context = true;
 }

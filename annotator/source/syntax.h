@@ -16,6 +16,7 @@ namespace hotlens::source {
 struct Expression {
   bool call = false;
   bool assignment = false;          // an assignment, or the target of one
+  bool unpacking = false;           // the targets of an assignment that takes something apart
   bool loop = false;                // what a `for` or a comprehension runs over
   bool context = false;             // what a `with` enters
   bool statement = false;           // a whole simple statement

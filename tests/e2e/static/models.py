@@ -200,6 +200,12 @@ class Kept(nn.Module):
         self.tied = nn.Linear(4, 4)
         self.again = self.tied
         self.fc = nn.Linear(4, 2)
+        self.scales = []
+        for kind in ("low", "high"):
+            self.add_module("scale_" + kind, nn.Linear(2, 2))
+            self.scales.append("scale_" + kind)
+        made = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
+        self.most = made[:-1]
         stages = [nn.Linear(4, 4), nn.Tanh()]
         if norm == "layer":
             stages.append(nn.LayerNorm(4))
@@ -213,7 +219,8 @@ class Kept(nn.Module):
         x = self.lazy(x)
         for block in self.blocks:
             x = block(x)
-        return self.head(self.stages(self.again(self.tied(x))))
+        x = self.head(self.most(self.stages(self.again(self.tied(x)))))
+        return sum(getattr(self, name)(x) for name in self.scales)
 
 
 class Linear(nn.Module):

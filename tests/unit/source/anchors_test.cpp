@@ -266,6 +266,11 @@ TEST_CASE("A fact that the syntax does not bear out is not confirmed") {
     Tree tree = Tree::parse(text.text);
     CHECK(is_confirmed(tree, cases[i].fact) == cases[i].confirmed);
   }
+  MarkedText lazy = marked("def f(self):\n    $0q, k = map(self.norm, x)\n    $1n = 1\n");
+  const Tree lazy_tree = Tree::parse(lazy.text);
+  CHECK(is_confirmed(lazy_tree, fact_at(lazy, 0, "q, k", Role::call, "f")));
+  CHECK_FALSE(is_confirmed(lazy_tree, fact_at(lazy, 0, "q, k", Role::constructor, "f")));
+  CHECK_FALSE(is_confirmed(lazy_tree, fact_at(lazy, 1, "n", Role::call, "f")));
   Fact nowhere{.role = Role::call, .range = {{99, 0}, {99, 4}}, .has_columns = true, .function = "A.f"};
   Tree tree = Tree::parse(text.text);
   CHECK(Anchors::bind(tree, std::span(&nowhere, 1)).place(tree)[0].state == State::orphan);

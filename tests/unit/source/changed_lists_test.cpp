@@ -79,6 +79,8 @@ TEST_CASE("an order that nobody knows makes every entry any of them") {
   CHECK(changed("if flag:\n    x.reverse()") == any);
   CHECK(changed("x = x[n::-2]") == any);
   CHECK(changed("x.sort(key=n)") == any);
+  CHECK(changed("x = sorted(x, key=n)") == "3|2|1? 3|2|1? 3|2|1?");
+  CHECK(changed("import random\nrandom.shuffle(x)") == any);
   CHECK(changed("x.pop()\nx.insert(n, L(3))") == any);
 }
 
