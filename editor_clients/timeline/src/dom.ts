@@ -29,3 +29,27 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
 export const button = (text: string, title: string, press: () => void, kind = "link", spoken?: string): HTMLButtonElement =>
   element("button", { class: kind, text, title, attributes: { type: "button", ...(spoken === undefined ? {} : { "aria-label": spoken }) }, on: { click: press } });
 
+const nameOf = (each: Element): string => each.getAttribute("aria-label") ?? each.textContent ?? "";
+
+const awaited = new WeakMap<HTMLElement, string>(); // what had the focus in a container that shows nothing yet
+
+// What had the focus of who works with keys; after a click keys are for the levels.
+function focusedIn(container: HTMLElement): string | undefined {
+  const active = document.activeElement;
+  if (active === container) return awaited.get(container);
+  return active !== null && container.contains(active) && active.matches(":focus-visible") ? nameOf(active) : undefined;
+}
+
+// New children in place of the old ones. The focus stays: on what has the same name, else on the first that takes it, else on the container
+// until there is something.
+export function refill(container: HTMLElement, ...children: readonly HTMLElement[]): void {
+  const name = focusedIn(container);
+  container.replaceChildren(...children);
+  if (name === undefined) return;
+  const controls = [...container.querySelectorAll<HTMLElement>("button, select, input")];
+  if (controls.length === 0) {
+    awaited.set(container, name);
+    container.tabIndex = -1;
+  }
+  (controls.find((each) => nameOf(each) === name) ?? controls[0] ?? container).focus({ preventScroll: true });
+}

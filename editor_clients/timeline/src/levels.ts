@@ -248,6 +248,9 @@ export function createLevels(store: Store, rest: Rest): Levels {
     { passive: false },
   );
   pane.addEventListener("scroll", redraw);
+  // Who comes here by Tab sees that; who opens the page or clicks does not need it.
+  pane.addEventListener("keyup", ({ key }) => pane.classList.toggle("reached", key === "Tab" || (pane.classList.contains("reached") && key === "Shift")));
+  pane.addEventListener("blur", () => pane.classList.remove("reached"));
   // Called between the page's layout and its paint, first of all in the first frame: what is drawn here is in this frame's picture, and what
   // is measured costs no layout.
   new ResizeObserver(() => {

@@ -5,7 +5,7 @@ import { shortName } from "./columns";
 import { createCommands, type Commands } from "./commands";
 import { renderCompare } from "./compare";
 import { renderDetails, seenUnderCursor } from "./details";
-import { button, element } from "./dom";
+import { button, element, refill } from "./dom";
 import { savePicture, type Save } from "./export_picture";
 import { time } from "./format";
 import { renderHeader } from "./header";
@@ -115,7 +115,8 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   function renderCrumbs(state: State): void {
     const labels = state.view.path.map((segment, depth) => state.levels[depth + 1]?.whole?.level.crumbs.at(-1)?.label ?? segment);
     const names = [isRecording(state.view) ? "recording" : `step ${state.overview?.steps[state.view.step ?? 0]?.index ?? ""}`, ...labels];
-    crumbs.replaceChildren(
+    refill(
+      crumbs,
       ...names.map((name, depth) => button(shortName(name), `${name}\nclose the levels below this one`, () => depth < state.view.path.length && store.dispatch({ type: "close", depth }))),
     );
   }
@@ -124,7 +125,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     const changed = (...keys: (keyof State)[]): boolean => before === undefined || keys.some((key) => state[key] !== before[key]);
     const viewChanged = (key: keyof State["view"]): boolean => before === undefined || state.view[key] !== before.view[key];
     const width = levels.trackWidth();
-    if (changed("overview", "profiles") || viewChanged("profile") || viewChanged("before") || viewChanged("beforeStep")) header.replaceChildren(...renderHeader(state, store));
+    if (changed("overview", "profiles") || viewChanged("profile") || viewChanged("before") || viewChanged("beforeStep")) refill(header, ...renderHeader(state, store));
     if (changed("overview") || viewChanged("step") || viewChanged("beforeStep")) {
       if (before === undefined || changed("overview")) steps.replaceChildren(...renderSteps(state, store));
       else markSteps(steps, state, before);
@@ -139,12 +140,12 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
       said.classList.toggle("error", error);
     }
     if (changed("details", "failures", "levels", "range") || viewChanged("cursor")) {
-      details.replaceChildren(...(state.range === undefined ? renderDetails(state, store, commands, width) : renderRange(state.range, state.failures["range"])));
+      refill(details, ...(state.range === undefined ? renderDetails(state, store, commands, width) : renderRange(state.range, state.failures["range"])));
       const words = spokenSelection(state, width);
       if (spokenLine.textContent !== words) spokenLine.textContent = words;
     }
     if (changed("overview", "breakdowns", "drill", "comparisons", "expanded", "failures") || viewChanged("step") || viewChanged("before") || viewChanged("beforeStep")) {
-      breakdown.replaceChildren(...(!isComparing(state.view) ? renderBreakdown(state, store, commands, levels.colours()) : renderCompare(state, store)));
+      refill(breakdown, ...(!isComparing(state.view) ? renderBreakdown(state, store, commands, levels.colours()) : renderCompare(state, store)));
     }
     if (changed("search")) search.render(state);
     if (changed("help") && state.help && help.childElementCount === 0) help.append(element("h2", { text: "Keys" }), helpTable());

@@ -87,4 +87,17 @@ export async function stepsByKeys(world) {
   await eventually("the step that is compared with is not told", async () => (await page.getByRole("button", { name: /the one that is compared with/ }).count()) === 1);
   await timeline.press("c");
   await eventually("it is still told", async () => (await page.getByRole("button", { name: /the one that is compared with/ }).count()) === 0);
+  // Tab leads to the levels, and shows that it does.
+  await page.locator("button.tool").last().focus();
+  await timeline.press("Tab");
+  const outline = () => page.locator(".levels").evaluate((pane) => [document.activeElement === pane, getComputedStyle(pane).outlineStyle]);
+  assert.deepEqual(await outline(), [true, "solid"]);
+  // What is pressed below stays where the focus is, though the rows are drawn anew.
+  const slice = page.locator(".breakdown button.slice").first();
+  const name = await slice.getAttribute("aria-label");
+  await slice.focus();
+  await timeline.press("[");
+  await timeline.settled();
+  await eventually("the focus leaves the breakdown", () => page.evaluate(() => document.activeElement.closest(".breakdown") !== null && document.activeElement.matches("button")));
+  assert.notEqual(name, null);
 }
