@@ -68,7 +68,7 @@ Message decode(std::string_view text) {
 std::string encode_response(const Json& id, const Outcome& outcome) {
   const std::string head = R"({"jsonrpc":"2.0","id":)" + dump_json(id);
   if (const auto* written = std::get_if<Written>(&outcome)) return head + R"(,"result":)" + written->json + "}";
-  const Answer& answer = std::get<Answer>(outcome);
+  const auto& answer = std::get<Answer>(outcome);
   if (answer) return head + R"(,"result":)" + dump_json(*answer) + "}";
   Json error{{"code", static_cast<int>(answer.error().code)}, {"message", answer.error().message}};
   if (!answer.error().data.is_null()) error["data"] = answer.error().data;
