@@ -15,7 +15,6 @@
 namespace hotlens::features {
 namespace {
 
-constexpr double kWholeStep = 0.99;      // `main()` and its like hold the whole step: the lens says that number
 constexpr std::size_t kLabelLimit = 20;  // characters; VS Code cuts the hints of one line at 43 over all servers
 
 std::string_view mark(source::State state) {
@@ -130,7 +129,8 @@ LineWords words_of(const FileView& view, const LineFacts& line, const Options& o
   if (const LineWords* known = memory.find(view, line.facts)) return *known;
   const LineSummary summary = summarize_line(view, line);
   LineWords words = words_of(view, summary, options);
-  return can_be_kept(summary) ? memory.keep(view, line.facts, std::move(words)) : words;
+  if (can_be_kept(summary)) return memory.keep(view, line.facts, std::move(words));
+  return words;
 }
 
 Hint hint_of(const FileView& view, source::Position at, LineWords words) {
