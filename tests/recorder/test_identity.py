@@ -123,3 +123,19 @@ def test_who_is_still_there_can_be_followed() -> None:
     numbers.of(elsewhere, None)
     assert numbers.take_over(new, 1) and [used(numbers, thing) for thing in (old, new)] == [1, 1]
     assert not numbers.take_over(elsewhere, 1) and used(numbers, elsewhere) == 3
+
+
+class Uses:
+    """An iterator that is used by whoever asks it."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        self.numbers = numbers
+
+    def __next__(self) -> int:
+        self.thing = Thing()
+        return self.numbers.of(self.thing, sys._getframe(1))
+
+
+def test_a_place_stays_the_same_however_often_it_runs() -> None:
+    uses = Uses(Numbers())
+    assert {next(uses) for _ in range(100)} == {1}  # one comes as the other has gone

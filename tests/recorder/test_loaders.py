@@ -92,6 +92,16 @@ LOOPS = {
         "loader",
         "for epoch in range(30):\n    for i, (x, y) in enumerate(made(80)):\n        step(x, y)\n        if i == 3:\n            break\n",
     ),
+    "broken off, and its iterator is kept": (
+        "loader",
+        "for epoch in range(30):\n    batches = iter(made(80))\n    kept.append(batches)\n"
+        "    for i in range(5):\n        step(*next(batches))\n",
+    ),
+    "one of two, by chance": (
+        "optimizer",
+        "import random\nrandom.seed(0)\nboth = iter(made(400)), iter(made(400))\n"
+        "for i in range(60):\n    step(*next(random.choice(both)))\n",
+    ),
     "accumulation": (
         "optimizer",
         "for epoch in range(40):\n    for i, (x, y) in enumerate(made(32)):\n"
@@ -188,6 +198,16 @@ def test_no_number_is_given_to_two_at_work() -> None:
         loaders.updated()
         assert [loaders.fetch(each, None) for each in pair] == [1, 2], first
         loaders.exhausted(pair[0])
+
+
+def test_who_comes_to_the_side_of_another_keeps_its_own() -> None:
+    loaders, old, new = Loaders(), Batches(Thing()), Batches(Thing())
+    numbers = []
+    for each in (old, old, old, new, old, new, old, new, old):
+        numbers.append(loaders.fetch(each, None))
+        if each is old:
+            loaders.updated()
+    assert numbers == [1, 1, 1, 2, 1, 2, 1, 2, 1]
 
 
 def test_a_list_of_batches_is_a_loader_too() -> None:

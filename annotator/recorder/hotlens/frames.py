@@ -40,6 +40,9 @@ class Point(NamedTuple):
     function: str
 
 
+Stack = tuple[tuple[CodeType, tuple[int, int, int | None, int | None]], ...]
+
+
 def is_ours(filename: str) -> bool:
     return filename.startswith(HERE)
 
@@ -115,6 +118,15 @@ def qualified_name(frame: FrameType) -> str:
 
 def point(frame: FrameType) -> Point:
     return Point(frame.f_code, frame.f_lasti, frame.f_lineno or frame.f_code.co_firstlineno, qualified_name(frame))
+
+
+def stack(frame: FrameType | None) -> Stack:
+    """Where a frame and those around it stand. By expression: of a call that has run often, Python stands at another instruction."""
+    places = []
+    while frame is not None:
+        places.append((frame.f_code, columns(Point(frame.f_code, frame.f_lasti, frame.f_lineno or 0, ""))))
+        frame = frame.f_back
+    return tuple(places)
 
 
 _positions: dict[CodeType, list[tuple[int | None, int | None, int | None, int | None]]] = {}

@@ -8,10 +8,10 @@ that has gone since takes over the number.
 from __future__ import annotations
 
 import weakref
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
-Stack = tuple[tuple[CodeType, int], ...]
+from .frames import Stack, stack
 
 
 class Numbers:
@@ -41,12 +41,12 @@ class Numbers:
             reference = weakref.ref(thing)
         except TypeError:
             return -id(thing)
-        number = self._number(reference, _stack(frame))
+        number = self._number(reference, stack(frame))
         self._known[id(thing)] = (reference, number)
         return number
 
-    def _number(self, reference: weakref.ref[Any], stack: Stack) -> int:
-        here = self._used_at.setdefault(stack, [])
+    def _number(self, reference: weakref.ref[Any], place: Stack) -> int:
+        here = self._used_at.setdefault(place, [])
         for at, (before, number) in enumerate(here):
             if before() is None:
                 here[at] = (reference, number)
@@ -54,11 +54,3 @@ class Numbers:
         self.given += 1
         here.append((reference, self.given))
         return self.given
-
-
-def _stack(frame: FrameType | None) -> Stack:
-    places = []
-    while frame is not None:
-        places.append((frame.f_code, frame.f_lasti))
-        frame = frame.f_back
-    return tuple(places)
