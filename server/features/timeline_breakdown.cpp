@@ -17,7 +17,7 @@ using profile::Module;
 using profile::ModuleId;
 using profile::Profile;
 using profile::Stage;
-using profile::operator+;  // of Holdings
+using profile::operator+;  // of Holdings. NOLINT(misc-unused-using-decls): used twice below
 using timeline::kNothing;
 using timeline::Owner;
 using timeline::StepAccount;
