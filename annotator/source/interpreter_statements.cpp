@@ -257,14 +257,14 @@ void Interpreter::assign(Node target, ValueId value, Node whole) {
   }
 }
 
-// An attribute set again at the same depth replaces the earlier one; under a condition both count, as for each of several objects.
+// An attribute set again at the same depth replaces the earlier one; under a condition both count, as for each of several objects of
+// one class.
 void Interpreter::attach(ValueId object, const std::string& name, ValueId value, Node whole) {
   const std::vector<ValueId> holders = e_.alternatives(object);
-  if (holders.size() > kMostHolders) return;
-  for (const ValueId one : holders) {
-    const ValueId holder = e_.object(one);
-    if (e_.at(holder).kind == Kind::instance) attach_to(holder, name, value, whole, holders.size() == 1);
-  }
+  const ClassId type = e_.at(e_.object(holders.front())).type;
+  const auto alike = [&](ValueId one) { return e_.at(e_.object(one)).kind == Kind::instance && e_.at(e_.object(one)).type == type; };
+  if (holders.size() > kMostHolders || (holders.size() > 1 && type == kNoClass) || !std::ranges::all_of(holders, alike)) return;
+  for (const ValueId one : holders) attach_to(e_.object(one), name, value, whole, holders.size() == 1);
 }
 
 void Interpreter::attach_to(ValueId holder, const std::string& name, ValueId value, Node whole, bool alone) {
