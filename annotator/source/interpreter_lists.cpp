@@ -22,9 +22,9 @@ bool is_single(const Slot& slot) {
 std::optional<std::int64_t> Interpreter::place_in_list(Node index) const {
   if (!index) return std::nullopt;
   const std::string_view text = index.text();
-  std::int64_t place = 0;
+  std::int32_t place = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), place);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(place) : std::nullopt;
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional<std::int64_t>(place) : std::nullopt;
 }
 
 // The entries that an index may mean; none known: all of them.
@@ -64,7 +64,7 @@ void Interpreter::replace_entry(ValueId list, Node index, ValueId value, Node si
     return;
   }
   for (const std::size_t i : meant) {
-    const ValueId either = e_.any({e_.values_[list].entries[i].value, made.value});
+    const ValueId either = e_.spend() ? e_.any({e_.values_[list].entries[i].value, made.value}) : kUnknown;
     e_.values_[list].entries[i].value = either;
   }
 }
@@ -109,7 +109,7 @@ void Interpreter::take_out(ValueId list, std::optional<std::int64_t> place) {
 // Any entry may stand anywhere, or nowhere.
 void Interpreter::forget_order(ValueId list) {
   std::vector<ValueId> values;
-  for (const Slot& slot : e_.at(list).entries) values.push_back(slot.value);
+  for (const Slot& slot : e_.at(list).entries) values.push_back(e_.spend() ? slot.value : kUnknown);
   const ValueId one = e_.any(values);
   for (Slot& slot : e_.values_[list].entries) {
     slot.value = one;
