@@ -86,8 +86,8 @@ void Session::receive(Incoming incoming) {
 void Session::dispatch(Incoming incoming) {
   if (auto* request = std::get_if<protocol::Request>(&incoming.message)) {
     handle(std::move(*request), incoming.cancelled);
-  } else if (auto* notification = std::get_if<protocol::Notification>(&incoming.message)) {
-    handle(std::move(*notification));
+  } else if (const auto* notification = std::get_if<protocol::Notification>(&incoming.message)) {
+    handle(*notification);
   } else if (auto* rejected = std::get_if<protocol::Rejected>(&incoming.message)) {
     handle(std::move(*rejected));
   } else {

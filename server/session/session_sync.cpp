@@ -65,7 +65,7 @@ void Session::did_save(const Json& params) {
   for (auto& [key, document] : documents_) {
     if (document.bound() && !document.has_facts()) unknown.push_back(&document);
   }
-  if (!unknown.empty()) bind(std::move(unknown), true);
+  if (!unknown.empty()) bind(unknown, true);
 }
 
 void Session::did_close(const Json& params) {

@@ -1,6 +1,7 @@
 // `hotlens/timeline/compare`: two profiles, or two steps of one, aligned by module.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "annotator/profile/diff.h"
 #include "annotator/profile/statistics.h"
@@ -81,8 +82,11 @@ Answer compare_steps(const Opened& before, std::size_t before_step, const Opened
     const auto noise = profile::noise_of_steps(times_by_step(row.row, profile));
     json["change"] = profile::name(outcome(row, noise.value_or(longer / kVisible)));
     if (noise) json["noise"] = noise->count();
-    if (row.before) json["before"] = *row.before;
-    if (row.after) json["after"] = *row.after;
+    const auto put = [&](const char* key, std::optional<std::int64_t> value) {
+      if (value) json[key] = *value;
+    };
+    put("before", row.before);
+    put("after", row.after);
     paths.put(json, row.row, profile);
     rows.push_back(std::move(json));
   }
