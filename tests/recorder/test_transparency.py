@@ -190,6 +190,22 @@ print([h() is None for h in held])
     assert run.out == "[True, True, True]\n", run.err
 
 
+@pytest.mark.parametrize("data", ["a loader", "no loader"])
+def test_hooks_of_the_scripts_on_all_optimizers_go_on(tmp_path: Path, data: str) -> None:
+    hook = """
+from torch.optim import optimizer as o
+seen = []
+o.register_optimizer_step_post_hook(lambda *_: seen.append(1))
+"""
+    script = loop() if data == "a loader" else counted_loop(30)
+    script = script.replace("from torch import nn\n", "from torch import nn\n" + hook, 1) + "print(len(seen), loss.item())\n"
+    (tmp_path / "train.py").write_text(script)
+    run = record(tmp_path, ["train.py"], ["--keep-going"])
+    expected = plain(tmp_path, ["train.py"])
+    assert (run.out, run.code) == (expected.stdout, 0)
+    check_bundle(run.bundle)
+
+
 def test_a_trace_function_of_the_users_is_put_back(tmp_path: Path) -> None:
     script = "import sys\ndef mine(frame, event, arg):\n    return None\nsys.settrace(mine)\n" + loop(
         after="print(sys.gettrace() is mine)\n"

@@ -62,7 +62,9 @@ class Hooks:
         self.wanted = wanted
         self.compiles = False  # torch.compile was called
         self._patches: list[_Patch] = []
-        self._handles: list[Any] = []
+        self._step_handle: Any = None
+        self._told: Callable[[Any], None] | None = None  # of an optimizer that has stepped
+        self._telling = 0  # callbacks of optimizers at work
         self._forward_handle: Any = None
         self.loaders, self._optimizers, self._roots = Loaders(), Numbers(), Numbers()
         self._root_types: dict[int, type] = {}
@@ -115,9 +117,10 @@ class Hooks:
                 setattr(patch.owner, patch.name, patch.original)
         self._patches.clear()
         self._unhook_forward()
-        for handle in self._handles:
-            handle.remove()
-        self._handles.clear()
+        self._told = None
+        if self._step_handle is not None and (not self._telling or _is_last(self._step_handle)):
+            self._step_handle.remove()
+            self._step_handle = None
 
     def idle_optimizers(self) -> int:
         """Optimizers that exist and have not stepped yet."""
@@ -225,10 +228,6 @@ class Hooks:
                 self._stepped_optimizers.add(optimizer)
                 self.listener.on_optimizer(number, self._backward_depth > 0)
 
-        def stepped(optimizer: Any, args: Any, kwargs: Any) -> None:
-            if id(optimizer) != self._scaled:
-                told(optimizer)
-
         def make(step: Method) -> Method:
             def scaled_step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
                 self._scaled = id(optimizer)
@@ -241,9 +240,20 @@ class Hooks:
 
             return scaled_step
 
-        self._handles.append(module.register_optimizer_step_post_hook(stepped))
+        self._told = told
+        if self._step_handle is None:
+            self._step_handle = module.register_optimizer_step_post_hook(self._optimizer_stepped)
         scaler = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler
         self._patch(scaler, "step", make)
+
+    def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        if self._told is None or id(optimizer) == self._scaled:
+            return
+        self._telling += 1
+        try:
+            self._told(optimizer)
+        finally:
+            self._telling -= 1
 
     def _patch_constructors(self) -> None:
         """An optimizer that exists says that training will come; torch.compile must not meet hooks of ours in what it compiles."""
@@ -354,3 +364,9 @@ def _is_outermost(module: Any, frame: Any, implementation: Any) -> bool:
             return False
         frame = frame.f_back
     return True
+
+
+def _is_last(handle: Any) -> bool:
+    """Of its hooks, which torch may be going through: taking out another one would end that with an error."""
+    hooks = handle.hooks_dict_ref()
+    return hooks is None or next(reversed(hooks), None) == handle.id
