@@ -54,6 +54,7 @@ class Course:
         self.draft = draft
         self.reporter = reporter
         self.warnings = warnings
+        self.boundaries = 0  # of the chosen kind, from the start of the script
         self._unusual: set[tuple[str, int]] = set()  # what the open step has had and steps of this loop do not have
         self._trained = False  # the open step has had a backward pass
         self._left_out = 0  # steps in a row
@@ -126,6 +127,11 @@ class Course:
         if self.phases and self.phases[0].open:
             with held_back():
                 self.phases[0].drop_step()
+
+    def take_back(self) -> None:
+        """The last boundary turns out to have been none."""
+        self.no_step()
+        self.boundaries -= 1
 
     def finish(self) -> None:
         """Ends the phases as they are."""

@@ -22,6 +22,7 @@ from .frames import Files
 from .held import Held, look
 from .hooks import Hooks, steps_left
 from .interrupts import held_back
+from .loader_steps import LoaderSteps
 from .mapping import MapStep
 from .measure import OWN_PROFILER
 from .options import Options
@@ -69,17 +70,15 @@ class Session:
         self.hooks: Hooks | None = None
         self.warnings = Warnings()
         self.course: Course | None = None
+        self.loader_steps: LoaderSteps | None = None  # with the course
         self.batch_sizes: dict[int, Any] = {}  # by loader
         self.samples: int | None = None
         self.held = Held()  # as the last phase began
         self.over = False
         self.delivery = Delivery(options, reporter, self.warnings, folder, self.capture, files)
         self.first = FirstStep(self.delivery.draft, options.warmup == 0 and self.delivery.ranks is None)
-        self.boundaries = 0  # of the chosen kind, from the start of the script
         self.yields = False  # a profiler of the script's is at work
         self.profiles_itself = False
-        self.trial = 0  # a loader that may have the part of the one that ends the steps: its first step is one if an update comes
-        self.watches_updates = False
         self.stop_tries = 0
         self.stopping = False  # the SystemExit on its way is ours
 
@@ -120,33 +119,22 @@ class Session:
 
     @_harmless
     def on_fetch(self, loader: int, iterator: Any) -> None:
-        if self.course is None:
+        if self.loader_steps is None:
             self.first.begin()
             loader = self._served(loader)
             self.batch_sizes[loader] = getattr(getattr(iterator, "_index_sampler", None), "batch_size", None)
             self._choose(self._finder().fetch(loader), iterator)
-            return
-        if self.watches_updates:
-            self._look_at_trial(loader)
-        if self._is_boundary("loader", loader):
+        elif self.loader_steps.fetched(loader):
             self._next_step()
-        elif self._may_end_steps():
-            self._try(loader)
-        else:
-            self.course.side_event("fetch", loader)
 
     @_harmless
     def on_exhausted(self, iterator: Any) -> None:
         assert self.hooks is not None
         loader = self.hooks.loaders.exhausted(iterator)
-        if self.course is None:
+        if self.loader_steps is None:
             self.finder.exhausted(loader)
-        elif self.trial == loader:
-            self._refuse()
-        elif self._is_boundary("loader", loader):
-            self.course.no_step()
         else:
-            self.course.side_event("end", loader)
+            self.loader_steps.exhausted(loader)
 
     @_harmless
     def on_evaluation(self) -> None:
@@ -200,9 +188,6 @@ class Session:
         elif self.course.boundary.by == by:
             self._next_step()
 
-    def _is_boundary(self, by: str, key: int) -> bool:
-        return self.course is not None and (self.course.boundary.by, self.course.boundary.key) == (by, key)
-
     def _finder(self) -> StepFinder:
         self.finder.idle_optimizers = self.hooks.idle_optimizers() if self.hooks is not None else 0
         return self.finder
@@ -225,43 +210,11 @@ class Session:
 
     def _renumber(self, changed: list[tuple[int, int]]) -> None:
         for loader, number in changed:
-            if self.course is None:
+            if self.loader_steps is not None:
+                self.loader_steps.renumber(loader, number)
+            else:
                 self.finder.renumber(loader, number)
                 self.batch_sizes[number] = self.batch_sizes.get(loader)
-            else:
-                self.course.renumber(loader, number)
-            if loader == self.trial:
-                self.trial = 0
-
-    def _may_end_steps(self) -> bool:
-        """The loader of the last fetch may replace the one that did."""
-        assert self.course is not None and self.hooks is not None
-        return self.course.boundary.by == "loader" and self.hooks.loaders.tries(self.course.boundary.key)
-
-    def _try(self, loader: int) -> None:
-        assert self.course is not None and self.hooks is not None
-        if self.course.boundary.inference:
-            self.hooks.loaders.served()
-        else:
-            self.trial, self.watches_updates = loader, True
-            self.hooks.watch_updates(bool(self.finder.optimizers or self.finder.inner_optimizers))
-        self._next_step()
-
-    def _look_at_trial(self, loader: int) -> None:
-        """Before a batch is fetched. A batch of another loader may belong to the step that is on trial."""
-        assert self.course is not None and self.hooks is not None
-        if self.trial and (loader == self.trial or self._is_boundary("loader", loader)):
-            self._refuse()
-        if not self.trial:
-            self.watches_updates = False
-            self.hooks.keep_only(self.course.boundary)
-
-    def _refuse(self) -> None:
-        """No update has come: it was no step."""
-        assert self.course is not None
-        self.course.no_step()
-        self.trial = 0
-        self.boundaries -= 1
 
     # -- steps
 
@@ -276,7 +229,8 @@ class Session:
         phases = plan(self.options.steps, left, boundary, self._map_step if self.delivery.leads else None, farewell)
         self.course = Course(boundary, phases[len(past) :], self.delivery.draft, self.reporter, self.warnings, past)
         self.samples = self._samples_per_step(boundary)
-        self.boundaries = self.finder.events_of(boundary) - 1
+        self.course.boundaries = self.finder.events_of(boundary) - 1
+        self.loader_steps = LoaderSteps(self.course, self.hooks, bool(self.finder.optimizers or self.finder.inner_optimizers))
         self.capture.uninstall()
         self.hooks.keep_only(boundary)
         self._next_step()
@@ -286,7 +240,7 @@ class Session:
         assert self.hooks is not None and self.course is not None
         self.course.abandon()
         self.delivery.draft.discard()
-        self.course, self.samples, self.trial, self.watches_updates = None, None, 0, False
+        self.course, self.loader_steps, self.samples = None, None, None
         self.finder = StepFinder(self.options.warmup, self.options.step)
         self.hooks.remove()
         self._listen()
@@ -300,8 +254,8 @@ class Session:
     def _next_step(self) -> None:
         """At a boundary: the step that was open ends, the next begins."""
         assert self.course is not None
-        self.boundaries += 1
-        stop = self.delivery.leads or self.delivery.leader_stops(self.boundaries)
+        self.course.boundaries += 1
+        stop = self.delivery.leads or self.delivery.leader_stops(self.course.boundaries)
         try:
             if stop and not self.delivery.leads:
                 self.course.finish()
@@ -321,7 +275,8 @@ class Session:
     def _phase_starts(self, phase: Phase) -> None:
         self._look_at_optimizers()
         if isinstance(phase, Farewell):
-            self.delivery.announce_stop(self.boundaries + 1)
+            assert self.course is not None
+            self.delivery.announce_stop(self.course.boundaries + 1)
 
     def _look_at_optimizers(self) -> None:
         with contextlib.suppress(Exception):  # an optimizer that is one only by name: nothing is known of its state
