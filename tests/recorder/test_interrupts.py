@@ -120,6 +120,7 @@ def test_a_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
 
 BETWEEN_STEPS = """\
 import os, signal, torch
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
 enter = torch.autograd.profiler.record_function.__enter__
 def interrupted(self):
     if self.name == "ProfilerStep#2":
