@@ -21,7 +21,8 @@ struct StagePart {
   std::string counted_at;      // "line 43", "train.py:43": where its time is shown instead of here; empty where it is shown here
 };
 
-enum class Subject : std::uint8_t { class_line, definition, stage, execution, constructor };
+// In the order in which they win on one line: `trainer.fit(Net(), loader)` shows its stages.
+enum class Subject : std::uint8_t { class_line, stage, definition, execution, constructor };
 
 struct LineSummary {
   std::uint32_t line = 0;  // in the text as it is now

@@ -74,6 +74,13 @@ TEST_CASE("a class line shows all instances, a stage line its wall time") {
   CHECK(label_at(hints, 16) == "2.00 ms 18%");
 }
 
+TEST_CASE("a line that makes a module and runs the loop shows the loop") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->modules[4].attached = profile->stage_sites[0].site;
+  CHECK(label_at(inlay_hints(test::open(profile), {}, {}), 15) == "5.00 ms 45%");
+}
+
 TEST_CASE("a line of a stage that others enter too shows its own part, and the hover says of how much") {
   const Opened opened;
   auto profile = std::make_shared<profile::Profile>(*opened.profile);
