@@ -271,5 +271,62 @@ test('what only another step has is followed into that step', function()
   same({ 'details', 2 }, { asked[#asked][1], asked[#asked][2].step })
 end)
 
+test('an outlier says in its title what was different', function()
+  local level = { block = { duration = 100 }, crumbs = {}, window = { 0, 100 }, extent = { 0, 100 }, moreTracks = 0, tracks = {} }
+  local step = { index = 3, wall = 100, outlier = true, differences = { { what = 'bucket data_loading', excess = 40 }, { what = 'module layer_1.0', excess = -5 } } }
+  same('step 3  100 ns, an outlier: +40 ns in data loading, -5 ns in layer_1.0', text.picture({ levels = { level }, step = step, columns = 80, foot = {} }).lines[1])
+end)
+
+test('panning moves the window, keeps its length, and ends where the level does', function()
+  local level = { window = { 40, 60 }, extent = { 0, 100 } }
+  same({ 36, 56 }, walk.panned(level, -0.2))
+  same({ 80, 100 }, walk.panned(level, 9))
+  same({ 0, 20 }, walk.panned(level, -9))
+end)
+
+test('a step is compared with the usual one, that one with the slowest, largest changes first', function()
+  local comparing = require('hotlens.timeline_compare')
+  local overview = { representative = 1, steps = { { wall = 9 }, { wall = 10 }, { wall = 30 } } }
+  same({ 1, 2, 1 }, { comparing.other(overview, 0), comparing.other(overview, 1), comparing.other(overview, 2) })
+  same(nil, comparing.other({ representative = 0, steps = { { wall = 9 } } }, 0))
+  local rows = {
+    { label = 'data', kind = 'stage', change = 'slower', before = 1000, after = 2500 },
+    { module = 'conv1', change = 'faster', before = 20000, after = 10000 },
+    { module = '', class = 'Net', change = 'same', before = 10, after = 11 },
+    { label = 'zero_grad', kind = 'stage', change = 'added', after = 300 },
+  }
+  same({
+    'step 12 against step 10: 31.0 µs → 22.8 µs, -8.20 µs (-26 %)',
+    '  ▼ -10.0 µs (-50 %)  conv1: 20.0 µs → 10.0 µs',
+    '  ▲ +1.50 µs (+150 %)  data: 1.00 µs → 2.50 µs',
+    '  + +300 ns  zero grad: 0 ns → 300 ns',
+    '  1 other is within the noise of the steps',
+  }, comparing.lines({ rows = rows, before = { stepNs = 31000 }, after = { stepNs = 22800 } }, 10, 12))
+  same('  all is within the noise of the steps', comparing.lines({ rows = { rows[3] }, before = { stepNs = 31000 }, after = { stepNs = 22800 } }, 1, 2)[2])
+end)
+
+test('c compares the step that is shown, a and d pan what is zoomed', function()
+  local level = { block = { duration = 100 }, crumbs = {}, window = { 40, 60 }, extent = { 0, 100 }, moreTracks = 0, tracks = { track('cpu', { { 0, 100, 'forward' } }) } }
+  local overview = { profile = { id = 'p' }, steps = { { index = 5, wall = 100 }, { index = 6, wall = 90 } }, representative = 0 }
+  local compared = { rows = {}, before = { stepNs = 90 }, after = { stepNs = 100 } }
+  local asked, shows = open_view(function(what) return ({ overview = overview, level = level, details = { places = {} }, compare = compared })[what] end)
+  local function press(key) vim.api.nvim_feedkeys(key, 'xt', false) end
+  same(true, shows('step 5'))
+  press('c')
+  same(true, shows('step 5 against step 6: 90 ns → 100 ns, +10 ns (+11 %)'))
+  same({ 'compare', 'p', 1, 0 }, { asked[#asked][1], asked[#asked][2].before, asked[#asked][2].beforeStep, asked[#asked][2].afterStep })
+  press('d')
+  same(true, shows('zoom in with + first'))
+  press('+')
+  vim.wait(50)
+  press('d')
+  same(true, vim.wait(2000, function() return asked[#asked - 1][2].from == 44 and asked[#asked - 1][2].to == 64 end, 5))
+  press('o')
+  same(true, shows('recording'))
+  press('c')
+  same(true, shows('open it first'))
+  vim.api.nvim_buf_delete(0, { force = true })
+end)
+
 print(('%d passed, %d failed'):format(passed, failed))
 vim.cmd(failed > 0 and 'cquit 1' or 'qall!')

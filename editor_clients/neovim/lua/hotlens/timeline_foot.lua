@@ -6,8 +6,8 @@ local walk = require('hotlens.timeline_walk')
 local words = require('hotlens.timeline_words')
 
 local HELP = {
-  'Enter open · Backspace up · h l block · j k track · 0 $ ends · + - z f zoom · [ ] step · o recording',
-  'r add up what is seen · p save it for Perfetto · u unfold · / n N search · gd line · q close',
+  'Enter open · Backspace up · h l block · j k track · 0 $ ends · + - z f zoom · a d pan · [ ] step · o recording',
+  'r add up what is seen · p save it for Perfetto · c compare steps · u unfold · / n N search · gd line · q close',
 }
 
 local function details_lines(details)
@@ -64,7 +64,7 @@ function M.lines(state)
     table.insert(lines, ('▸ %s'):format(state.overview.verdict.kind:gsub('_', ' ')))
   end
   table.insert(lines, state.overview and memory_line(state.overview, state.details) or nil)
-  vim.list_extend(lines, state.sums or {})
+  vim.list_extend(lines, state.told or {})
   if state.note then table.insert(lines, state.note) end
   return vim.list_extend(lines, HELP)
 end

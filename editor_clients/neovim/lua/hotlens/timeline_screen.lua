@@ -9,8 +9,8 @@ local NAME = 'hotlens://timeline'
 
 local KEYS = {
   open = { '<CR>' }, up = { '<BS>', '<Esc>' }, left = { 'h', '<Left>' }, right = { 'l', '<Right>' }, above = { 'k', '<Up>' }, below = { 'j', '<Down>' },
-  zoom_in = { '+', '=' }, zoom_out = { '-' }, fit = { 'f' }, next_step = { ']' }, previous_step = { '[' }, unfold = { 'u' }, search = { '/' },
-  next_match = { 'n' }, previous_match = { 'N' }, recording = { 'o' }, sum = { 'r' }, export = { 'p' },
+  zoom_in = { '+', '=' }, zoom_out = { '-' }, pan_left = { 'a' }, pan_right = { 'd' }, fit = { 'f' }, next_step = { ']' }, previous_step = { '[' }, unfold = { 'u' }, search = { '/' },
+  next_match = { 'n' }, previous_match = { 'N' }, recording = { 'o' }, sum = { 'r' }, export = { 'p' }, compare = { 'c' },
   zoom_to_block = { 'z' }, first = { '0', '<Home>' }, last = { '$', '<End>' }, line = { 'gd' }, close = { 'q' },
 }
 

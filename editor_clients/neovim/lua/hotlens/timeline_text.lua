@@ -191,11 +191,21 @@ local function axis(window, width)
   return finish((' '):rep(NAME_WIDTH), { cells = cells, groups = groups })
 end
 
+-- What was different in a step unlike the others.
+local function outlier(step)
+  if not step.outlier then return '' end
+  local differences = vim.tbl_map(function(each)
+    local kind, name = words.clean(each.what):match('^(%l+) (.*)$')
+    return ('%s in %s'):format(words.signed_time(each.excess), kind == 'module' and name or (name or each.what):gsub('_', ' '))
+  end, step.differences or {})
+  return ', an outlier' .. (#differences > 0 and ': ' .. table.concat(differences, ', ') or '')
+end
+
 -- A step is as long as its host takes; its device may go on.
 local function title_of_step(block, step)
   local wall = step.wall or block.duration
   local late = block.duration > wall and (', its device work until %s'):format(words.time(block.duration)) or ''
-  return ('step %s  %s%s'):format(step.index, words.time(wall), late)
+  return ('step %s  %s%s%s'):format(step.index, words.time(wall), late, outlier(step))
 end
 
 local function title(level, depth, step)

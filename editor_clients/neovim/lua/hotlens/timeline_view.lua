@@ -2,6 +2,7 @@
 local M = {}
 
 local colours = require('hotlens.timeline_colours')
+local comparing = require('hotlens.timeline_compare')
 local foot = require('hotlens.timeline_foot')
 local code = require('hotlens.timeline_line')
 local levels_of = require('hotlens.timeline_levels')
@@ -10,6 +11,7 @@ local searching = require('hotlens.timeline_search')
 local text = require('hotlens.timeline_text')
 local walk = require('hotlens.timeline_walk')
 local seen = require('hotlens.timeline_window')
+local zooming = require('hotlens.timeline_zoom')
 
 ---@class hotlens.TimelineState
 ---@field client vim.lsp.Client
@@ -25,7 +27,7 @@ local seen = require('hotlens.timeline_window')
 ---@field details? table
 ---@field unfold boolean
 ---@field recording boolean  the whole recording is shown; `step` is what it was opened from
----@field sums? string[]  what ran in the window that was added up
+---@field told? string[]  what ran in the window that was added up, or how two steps differ
 ---@field note? string
 
 local state ---@type hotlens.TimelineState?
@@ -80,7 +82,7 @@ end
 
 -- The levels are drawn when all are there.
 local function load()
-  asked, state.sums = asked + 1, nil
+  asked, state.told = asked + 1, nil
   local mine, win = asked, window()
   local width = text.width(win == -1 and vim.o.columns or vim.api.nvim_win_get_width(win))
   local ask = function(method, params, done)
@@ -159,37 +161,20 @@ function actions.last() go(walk.end_of(state.levels, state.cursor, -1)) end
 function actions.above() go(walk.updown(state.levels, state.cursor, -1)) end
 function actions.below() go(walk.updown(state.levels, state.cursor, 1)) end
 
-local function zoom(factor)
-  local level = state.levels[#state.path + 1]
-  local block = walk.block_at(state.levels, state.cursor)
-  if not level then return end
-  state.zoom = walk.zoomed(level, state.cursor and state.cursor.depth == #state.path and block or nil, factor)
-  state.wanted = block and block.segment ~= '' and block.segment or nil
-  load()
-end
-
-function actions.zoom_to_block()
-  local block = walk.block_at(state.levels, state.cursor)
-  if not block or state.cursor.depth ~= #state.path then return end
-  state.zoom = { block.start, block.start + math.max(1, block.duration) }
-  state.wanted = block.segment ~= '' and block.segment or nil
-  load()
-end
-
-function actions.zoom_in() zoom(0.5) end
-function actions.zoom_out() zoom(2) end
-function actions.fit()
-  state.zoom = nil
-  load()
-end
-
 function actions.sum()
   local level = state.levels[#state.path + 1]
   if not level then return end
   seen.sum(request, level, state, function(lines)
-    state.sums = lines
+    state.told = lines
     draw()
   end)
+end
+
+function actions.compare()
+  comparing.compare(request, state, function(lines)
+    state.told, state.note = lines, nil
+    draw()
+  end, say)
 end
 
 function actions.export()
@@ -231,9 +216,10 @@ local function run(action)
   if state then actions[action]() end
 end
 
-local function start_search()
-  local found = searching.actions({ request = request, say = say, go = go_to_match })
-  for action, act in pairs(found) do
+-- What other rooms do on a key.
+local function add_actions()
+  local get = function() return state end
+  for action, act in pairs(vim.tbl_extend('error', searching.actions({ request = request, say = say, go = go_to_match }), zooming.actions({ state = get, load = load, say = say }))) do
     actions[action] = act
   end
 end
@@ -265,7 +251,7 @@ function M.open(client, block)
       end,
     })
     state = { client = client, buffer = buffer, path = {}, levels = {}, unfold = false, recording = false, note = 'Reading the profile …' }
-    start_search()
+    add_actions()
     screen.show(buffer)
     draw()
     state.note = nil

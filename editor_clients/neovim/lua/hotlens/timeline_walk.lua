@@ -91,4 +91,14 @@ function M.zoomed(level, block, factor)
   return (from > level.extent[1] or to < level.extent[2]) and { from, to } or nil
 end
 
+--- The window moved by a part of itself, as far as the level goes.
+---@param by number  of the window's length; negative to the left
+---@return { [1]: integer, [2]: integer }
+function M.panned(level, by)
+  local length = level.window[2] - level.window[1]
+  local from = math.floor(level.window[1] + by * length)
+  from = math.max(level.extent[1], math.min(level.extent[2] - length, from))
+  return { from, from + length }
+end
+
 return M

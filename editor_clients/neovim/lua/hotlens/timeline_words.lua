@@ -19,6 +19,17 @@ end
 ---@param ns number
 function M.time(ns) return scaled(ns, TIMES, 'ns') end
 
+--- "+1.20 ms", "-30.0 µs"
+---@param ns number
+function M.signed_time(ns) return (ns < 0 and '-' or '+') .. M.time(math.abs(ns)) end
+
+--- "+9.8 %", "-52 %"
+---@param share number
+function M.signed_percent(share)
+  local value = math.abs(share) * 100
+  return ('%s%s %%'):format(share < 0 and '-' or '+', ('%.' .. (value < 9.95 and 1 or 0) .. 'f'):format(value))
+end
+
 ---@param bytes number
 function M.bytes(bytes) return scaled(bytes, SIZES, 'B') end
 
