@@ -45,6 +45,15 @@ class Owner(nn.Module):
 model = Owner()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 """
+FLOW = """\
+class Flow(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList([Net(), nn.Identity()])
+    def likelihood(self, x):
+        return self.parts[1](self.parts[0](x))
+model = Flow()
+"""
 TWICE = """\
 def first():
     class Same(nn.Module):
@@ -127,6 +136,13 @@ def test_modules_of_one_class_name_have_their_own_lines(tmp_path: Path) -> None:
         "self.l = nn.Linear(8, 8)",
         "self.l = nn.Linear(8, 3)",
     ]
+
+
+def test_a_model_that_is_never_called_itself_is_the_model(tmp_path: Path) -> None:
+    script = loop().replace("model = Net()\n", FLOW).replace("model(x)", "model.likelihood(x)")
+    bundle = record_text(tmp_path, script).bundle
+    assert bundle.module("")["class"] == "Flow"
+    assert bundle.text(bundle.module("parts.0")["attached"]) == "Net()"
 
 
 def test_columns_count_bytes_whatever_ends_the_lines(tmp_path: Path) -> None:

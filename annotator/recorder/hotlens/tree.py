@@ -90,6 +90,11 @@ def _is_criterion(module: Any) -> bool:
     return any(cls.__module__ == "torch.nn.modules.loss" for cls in type(module).__mro__)
 
 
+def _is_list(module: Any) -> bool:
+    lists = ("ModuleList", "ModuleDict")
+    return any(cls.__module__ == "torch.nn.modules.container" and cls.__name__ in lists for cls in type(module).__mro__)
+
+
 def _has_parameters(module: Any) -> bool:
     return next(iter(module.parameters()), None) is not None
 
@@ -117,13 +122,16 @@ def _called_roots(alive: list[Any], outermost: list[ModuleCall]) -> list[Any]:
 
 
 def _common_holder(top: Any, wanted: set[int]) -> Any:
-    holder = top
+    """Not a list of modules: that has no forward, so whose it is has methods that the loop calls."""
+    holder = named = top
     while id(holder) not in wanted:
         children = [c for c in holder.children() if wanted & {id(m) for m in c.modules()}]
         covering = [c for c in children if wanted <= {id(m) for m in c.modules()}]
         if not covering:
-            return holder
+            return named
         holder = covering[0]
+        if not _is_list(holder):
+            named = holder
     return holder
 
 
