@@ -61,9 +61,9 @@ const std::vector<std::string>& nested_scopes() {
 bool fits(Role role, const Expression& found, const Statement& at) {
   switch (role) {
     case Role::definition:
-      return found.call || found.assignment || found.statement;
+      return found.call || found.subscript || found.assignment || found.statement;  // `REGISTRY[name]` may make what it gives
     case Role::constructor:
-      return found.call;
+      return found.call || found.subscript;
     case Role::call:
       return found.call || found.loop || found.unpacking;  // an iterator calls when something is taken from it
     case Role::class_line:

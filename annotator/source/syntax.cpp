@@ -52,6 +52,7 @@ void note_use(Expression& found, TSNode node, TSNode parent) {
 
 void note_kind(Expression& found, std::string_view kind) {
   found.call |= kind == "call";
+  found.subscript |= kind == "subscript";
   found.assignment |= kind == "assignment" || kind == "augmented_assignment" || kind == "named_expression";
   found.statement |= kind.ends_with("_statement");
 }

@@ -15,6 +15,7 @@ namespace hotlens::source {
 // The expression at exactly [begin, end), and how it is used.
 struct Expression {
   bool call = false;
+  bool subscript = false;
   bool assignment = false;          // an assignment, or the target of one
   bool unpacking = false;           // the targets of an assignment that takes something apart
   bool loop = false;                // what a `for` or a comprehension runs over

@@ -271,6 +271,11 @@ TEST_CASE("A fact that the syntax does not bear out is not confirmed") {
   CHECK(is_confirmed(lazy_tree, fact_at(lazy, 0, "q, k", Role::call, "f")));
   CHECK_FALSE(is_confirmed(lazy_tree, fact_at(lazy, 0, "q, k", Role::constructor, "f")));
   CHECK_FALSE(is_confirmed(lazy_tree, fact_at(lazy, 1, "n", Role::call, "f")));
+  MarkedText table = marked("def f(self):\n    self.act = nn.Sequential($0ACT[name])\n");
+  const Tree table_tree = Tree::parse(table.text);
+  CHECK(is_confirmed(table_tree, fact_at(table, 0, "ACT[name]", Role::definition, "f")));
+  CHECK(is_confirmed(table_tree, fact_at(table, 0, "ACT[name]", Role::constructor, "f")));
+  CHECK_FALSE(is_confirmed(table_tree, fact_at(table, 0, "ACT[name]", Role::call, "f")));
   Fact nowhere{.role = Role::call, .range = {{99, 0}, {99, 4}}, .has_columns = true, .function = "A.f"};
   Tree tree = Tree::parse(text.text);
   CHECK(Anchors::bind(tree, std::span(&nowhere, 1)).place(tree)[0].state == State::orphan);
