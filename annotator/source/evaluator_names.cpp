@@ -23,7 +23,7 @@ bool named_after(std::string_view name, std::string_view module) {
 }  // namespace
 
 ValueId Evaluator::import_module(const std::string& dotted, const Code& from) {
-  if (!is_torch_name(dotted)) {
+  if (!is_known_name(dotted)) {
     if (const Code* code = library_.module(dotted, &from)) return add({.kind = Kind::file, .name = dotted, .node = code->root()});
   }
   return external(dotted);
@@ -42,7 +42,7 @@ ValueId Evaluator::binding(const Code& code, const Binding& bound) {
     case Binding::Kind::member: {
       const std::string separator = bound.module.ends_with('.') ? "" : ".";
       const std::string dotted = bound.module + separator + bound.name;
-      if (is_torch_name(bound.module)) return external(dotted);
+      if (is_known_name(bound.module)) return external(dotted);
       const Code* file = library_.module(bound.module, &code);
       if (file != nullptr) {
         if (const ValueId value = name_in(*file, bound.name); value != kUnknown) return value;
@@ -83,7 +83,7 @@ ValueId Evaluator::name_in(const Code& code, const std::string& name) {
   for (const bool kin : {true, false}) {
     if (!values.empty()) break;
     for (const Binding& star : code.star_imports()) {
-      if (is_torch_name(star.module) || named_after(name, star.module) != kin) continue;
+      if (is_known_name(star.module) || named_after(name, star.module) != kin) continue;
       const Code* file = library_.module(star.module, &code);
       if (file == nullptr || !file->may_bind(name)) continue;
       if (const ValueId value = name_in(*file, name); value != kUnknown) values.push_back(value);

@@ -48,6 +48,7 @@ class Interpreter {
   // Whether a condition holds, where what its names stand for tells.
   std::optional<bool> truth(Node condition);
   std::optional<bool> truth_inside(Node condition);
+  std::optional<bool> truth_of_call(Node call);
   std::optional<bool> truth_of_comparison(Node comparison);
   // The one value of a name that no loop around this place changes; null where that is not known.
   const Value* settled(Node name);
@@ -87,6 +88,7 @@ class Interpreter {
   std::string text_value(Node node);
   std::vector<Argument> arguments(Node list);
   ValueId element_of(ValueId iterable);
+  bool counts_from_first(ValueId index) const;
   void fill(ValueId list, ValueId value, const std::string& name, Node site);
   void fill_all(ValueId list, ValueId iterable, Node site);
   void fill_pairs(ValueId list, ValueId pairs, Node site);
@@ -132,6 +134,9 @@ class Interpreter {
   std::vector<ValueId> returns_;
   bool stopped_ = false;  // behind an unconditional return or raise
 };
+
+// A format string with '*' for what is put in; `percent`: "%d", else "{}".
+std::string with_holes(const std::string& text, bool percent);
 
 void bind_parameters(Interpreter& at, Node function, ValueId self, const std::vector<Argument>* arguments, Scope& scope);
 

@@ -171,9 +171,15 @@ ValueId Interpreter::subscript(Node node) {
       const bool by_place = at.kind == Kind::constant && fixed && std::to_string(i) == at.name;
       if (by_name || by_place) exact.push_back(value.entries[i].value);
     }
-    out.push_back(exact.empty() ? e_.add({.kind = Kind::element, .of = id, .ordered = false}) : e_.any(exact));
+    out.push_back(exact.empty() ? e_.add({.kind = Kind::element, .of = id, .ordered = counts_from_first(index)}) : e_.any(exact));
   }
   return e_.any(out);
+}
+
+// `items[i]`, where `i` counts the passes of a loop: the entries in their order.
+bool Interpreter::counts_from_first(ValueId index) const {
+  return index != kUnknown &&
+         std::ranges::any_of(e_.loops_, [&](const Evaluator::Loop& loop) { return loop.index == index && loop.first == "0"; });
 }
 
 ValueId Interpreter::literal_list(Node node) {
@@ -223,6 +229,7 @@ ValueId Interpreter::comprehension(Node node) {
       ends.emplace_back(head, end);
       e_.loops_.push_back({.id = e_.next_loop_++});
       assign(clause.field("left"), element_of(over), clause);
+      count_passes(clause.field("left"), clause.field("right"), e_.loops_.back());
     } else if (clause.is("if_clause")) {
       optional = true;
       for (const Node& condition : clause.children()) evaluate(condition);

@@ -142,6 +142,7 @@ std::optional<bool> Interpreter::truth(Node condition) {
 std::optional<bool> Interpreter::truth_inside(Node condition) {
   const std::vector<Node> parts = condition.children();
   if (condition.is("comparison_operator")) return truth_of_comparison(condition);
+  if (condition.is("call")) return truth_of_call(condition);
   if (condition.is("parenthesized_expression") && parts.size() == 1) return truth(parts.front());
   if (condition.is("not_operator") && parts.size() == 1) {
     const std::optional<bool> inner = truth(parts.front());
@@ -157,6 +158,15 @@ std::optional<bool> Interpreter::truth_inside(Node condition) {
   if (value == nullptr || value->kind == Value::Kind::instance) return std::nullopt;  // an empty container is false
   if (value->kind == Value::Kind::text) return !value->name.empty();
   return value->kind != Value::Kind::constant || (value->name != "None" && value->name != "False" && value->name != "0");
+}
+
+// `isinstance(name, str)`
+std::optional<bool> Interpreter::truth_of_call(Node call) {
+  const Node function = call.field("function"), list = call.field("arguments");
+  const std::vector<Node> given = function && list && function.text() == "isinstance" ? list.children() : std::vector<Node>{};
+  if (given.size() != 2 || given[1].text() != "str") return std::nullopt;
+  const Value* value = settled(given[0]);
+  return value != nullptr ? std::optional(value->kind == Value::Kind::text) : std::nullopt;
 }
 
 std::optional<bool> Interpreter::truth_of_comparison(Node comparison) {

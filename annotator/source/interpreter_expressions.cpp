@@ -24,7 +24,9 @@ std::string literal_text(Node node) {
   return text;
 }
 
-std::string with_holes(std::string text, bool percent) {
+}  // namespace
+
+std::string with_holes(const std::string& text, bool percent) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -42,8 +44,6 @@ std::string with_holes(std::string text, bool percent) {
   }
   return out;
 }
-
-}  // namespace
 
 ValueId Interpreter::evaluate(Node node) {
   if (!node || e_.nesting_ >= Evaluator::kNesting || !e_.spend()) return kUnknown;

@@ -128,7 +128,8 @@ ValueId Interpreter::call_method(const Value& method, const std::vector<Argument
   const ValueId first = arguments.empty() ? kUnknown : arguments.front().value;
   const std::string& name = method.name;
   if (holder.kind == Kind::text) {
-    return name == "format" || name == "join" ? e_.add({.kind = Kind::text, .name = "*"}) : e_.add({.kind = Kind::constant});
+    if (name == "format") return e_.add({.kind = Kind::text, .name = with_holes(holder.name, false)});
+    return e_.add({.kind = name == "join" ? Kind::text : Kind::constant, .name = name == "join" ? "*" : ""});
   }
   if ((name == "add_module" || name == "register_module") && arguments.size() == 1 && arguments.front().splat) {
     for (const ValueId pair : e_.alternatives(first)) {

@@ -159,6 +159,31 @@ class Normed(nn.Module):
         return self.last(self.act(self.second(self.first(x))))
 
 
+class Counted(nn.Module):
+    """Entries that only a counting index tells apart."""
+
+    def __init__(self, width: int = 4) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList()
+        self.layers.append(nn.Linear(width, 8))
+        self.layers.append(nn.Linear(8, width))
+        self.heads = nn.ModuleList([
+            nn.Linear(width, 1),
+            nn.Linear(width, 2),
+        ])  # fmt: skip
+        self.loose = nn.ModuleList([
+            nn.Tanh(),
+            nn.Tanh(),
+        ])  # fmt: skip
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for i in range(len(self.layers)):
+            x = self.layers[i](x)
+        for i in range(1, -1, -1):
+            x = self.loose[i](x)
+        return torch.cat([self.heads[i](x) for i in range(2)], dim=-1)
+
+
 class Judge(nn.Module):
     """Is given what it judges by."""
 
@@ -292,6 +317,11 @@ def local() -> tuple[nn.Module, Any]:
 def steps() -> tuple[nn.Module, Any]:
     x = torch.randn(4, 4)
     return Steps(), lambda model: model(x).sum()
+
+
+def counted() -> tuple[nn.Module, Any]:
+    x = torch.randn(4, 4)
+    return Counted(), lambda model: model(x).sum()
 
 
 def normed() -> tuple[nn.Module, Any]:

@@ -66,6 +66,12 @@ def test_entries_under_a_condition_on_the_index_have_their_lines(record: Record)
     assert len(right) == 9 and not wrong and not unknown, (wrong, unknown)
 
 
+def test_entries_taken_by_a_counting_index_have_their_lines(record: Record) -> None:
+    right, wrong, unknown = judged(record, "counted")
+    assert len(right) == 4 and not wrong, (right, wrong)
+    assert sorted(unknown) == ["counted loose.0", "counted loose.1"]  # the index does not begin with the first
+
+
 def test_what_a_script_makes_and_passes_in_has_its_lines(record: Record) -> None:
     models = [judged(record, model) for model in ("passed_in", "plain", "local")]
     right, wrong, unknown = ([leaf for lines in kind for leaf in lines] for kind in zip(*models, strict=True))

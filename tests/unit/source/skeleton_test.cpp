@@ -243,6 +243,7 @@ class Net(nn.Module):
         for i in range(n):
             self.add_module(f"layer{i}", nn.Linear(1, 1))
             setattr(self, "norm%d" % i, nn.LayerNorm(1))
+            self.add_module("act_{}".format(i + 1), nn.ReLU())
 )");
   Library library({folder.path()});
   Evaluator evaluator(library);
@@ -254,7 +255,24 @@ class Net(nn.Module):
   };
   CHECK(line_of("layer3") == 6);
   CHECK(line_of("norm0") == 7);
+  CHECK(line_of("act_1") == 8);
+  CHECK(line_of("gate_1") == 0);
   CHECK(line_of("head") == 0);
+}
+
+TEST_CASE("what Python's own library is called is enough, also where its source can be read") {
+  PythonFolder folder;
+  folder.write("collections/__init__.py",
+               "class OrderedDict(dict):\n    def __init__(self, other=(), /, **rest):\n        self.update(other)\n");
+  folder.write("m.py", R"(from collections import OrderedDict
+from torch import nn
+class Net(nn.Sequential):
+    def __init__(self):
+        super().__init__(OrderedDict([
+            ("fc", nn.Linear(1, 1)),
+        ]))
+)");
+  CHECK(attributes(folder, "m.py", "Net").at("fc") == Lines{"5:Linear"});
 }
 
 TEST_CASE("a constructor that calls itself, or nests without end, ends") {
