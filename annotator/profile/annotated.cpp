@@ -172,7 +172,8 @@ Result<void> read_steps(Annotated& annotated) {
   Result<trace::Trace> trace = trace::read_file(annotated.trace_file, annotated.issues);
   if (!trace) return std::unexpected(trace.error());
   annotated.trace = std::move(*trace);
-  annotated.forest = timeline::nest(annotated.trace);
+  const bool has_map = annotated.manifest && annotated.manifest->map_trace;
+  annotated.forest = timeline::nest(annotated.trace, !has_map);
   annotated.steps = timeline::find_steps(annotated.trace, annotated.forest);
   if (annotated.steps.spans.empty()) {
     return std::unexpected(Error{ErrorCode::malformed,

@@ -135,9 +135,10 @@ void find_graphs(const trace::Trace& trace, const Forest& forest, const std::vec
   }
 }
 
-// A node with hooks runs inside an `evaluate_function: X` that carries no number; the `X` inside does.
+// A node with hooks runs inside an `evaluate_function: X` that carries no number; the `X` inside does. Hooks may put ranges between them.
 void lend_to_evaluation(const trace::Trace& trace, const Forest& forest, std::uint32_t node, std::vector<std::uint32_t>& creator) {
-  const std::uint32_t outer = forest.parent[node];
+  std::uint32_t outer = forest.parent[node];
+  while (outer != kNoNode && forest.kind[outer] == Kind::range) outer = forest.parent[outer];
   if (creator[node] == kNoNode || outer == kNoNode || forest.kind[outer] != Kind::op || creator[outer] != kNoNode) return;
   const auto name = [&](std::uint32_t at) { return trace.names[trace.events.name[forest.event[at]]]; };
   if (forest.traits_at(trace, outer).backward && name(outer).ends_with(name(node))) creator[outer] = creator[node];

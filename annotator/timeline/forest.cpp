@@ -146,7 +146,7 @@ void append_thread(Forest& forest, const trace::Trace& trace, trace::ThreadId id
 
 }  // namespace
 
-Forest nest(const trace::Trace& trace) {
+Forest nest(const trace::Trace& trace, bool ranges) {
   const trace::Events& events = trace.events;
   Lexicon lexicon(trace);
   Forest forest;
@@ -155,6 +155,7 @@ Forest nest(const trace::Trace& trace) {
   bool has_ranges = false;
   for (std::uint32_t event = 0; event < events.size(); ++event) {
     meanings[event] = lexicon.meaning_of(event);
+    if (meanings[event].kind == Kind::range && !ranges) continue;
     if (meanings[event].kind != Kind::none) by_thread[events.thread[event].index].push_back(event);
     has_ranges |= meanings[event].kind == Kind::range;
   }

@@ -43,7 +43,9 @@ struct Forest {
   }
 };
 
-Forest nest(const trace::Trace& trace);
+// `ranges`: whether the ranges that a person put around something may be modules; where something better knows the modules they are left
+// out, since they would only stand between operators and what these are inside of.
+Forest nest(const trace::Trace& trace, bool ranges = true);
 
 // The node after the last descendant of `node`, at most `end`.
 std::uint32_t after_descendants(const Forest& forest, std::uint32_t node, std::uint32_t end);

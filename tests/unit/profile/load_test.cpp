@@ -190,6 +190,22 @@ TEST_CASE("of several ranks the one asked for is read, and all are known by thei
   CHECK(loaded()->ranks.empty());
 }
 
+TEST_CASE("ranges of the script take no time from the modules that the map step knows") {
+  const TemporaryFolder folder;
+  const auto bundle = write_bundle(folder.path() / "b");
+  TraceWriter trace;
+  for (int step = 0; step < 2; ++step) {
+    write_step(trace, step * 1000, step, 10 + step * 10, false);
+    trace.range("one part", step * 1000 + 158, 44);
+    trace.range("another", step * 1000 + 206, 56);
+  }
+  write_text(bundle / "trace-0.json.gz", trace.text());
+  const auto profile = load(bundle);
+  REQUIRE(profile.has_value());
+  CHECK(module(**profile, "a").forward.at(0).cpu_total == us(100));
+  CHECK(wall(**profile, Bucket::host) == wall(*loaded(), Bucket::host));
+}
+
 TEST_CASE("a bundle without a map step still knows modules, steps and stages") {
   Json manifest = manifest_json();
   manifest.erase("map_trace");

@@ -58,6 +58,17 @@ TEST_CASE("a node with hooks lends its number to the evaluation around it") {
   CHECK(creators(read.trace, read.forest)[read.node("autograd::engine::evaluate_function: AddmmBackward0")] == read.node("aten::addmm"));
 }
 
+TEST_CASE("a range that hooks put around a node does not keep its number from the evaluation") {
+  const Script script = Script()
+                            .op("aten::addmm", 1, 1, {.sequence = 5})
+                            .op("autograd::engine::evaluate_function: AddmmBackward0", 4, 9)
+                            .range("my hook", 5, 7)
+                            .op("AddmmBackward0", 6, 3, {.sequence = 5, .forward_thread = 1})
+                            .op("aten::sum", 10, 1);
+  const Read read(script);
+  CHECK(read.forest.creator[read.node("autograd::engine::evaluate_function: AddmmBackward0")] == read.node("aten::addmm"));
+}
+
 TEST_CASE("of a forward thread that was not recorded nothing is known, whatever numbers others used") {
   const Script script = Script()
                             .op("main a", 1, 1, {.sequence = 1})
