@@ -222,3 +222,41 @@ def test_a_compiled_function_leaves_the_marks_uncompiled(tmp_path: Path) -> None
     check_nesting(found)
     assert {f"hotlens.call#{c['id']}" for c in run.bundle.model["calls"]} <= {e["name"] for e in found}
     assert [e["name"] for e in run.bundle.trace("trace-map.json.gz") if "compile_id" in e["name"]] == []
+
+
+HOLDER = """\
+class Holder(nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+    def loss_of(self, x, y):
+        return criterion(self.net(x), y)
+"""
+SEQUENTIAL = "holder = Holder(nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 3)))\n"
+RING = """\
+class Ring(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = self
+        self.inner = Holder(nn.Linear(8, 3))
+        self.inner.back = self
+top = nn.Module()
+top.ring = Ring()
+holder = top.ring.inner
+"""
+
+
+@pytest.mark.parametrize(
+    "made, root, path",
+    [(SEQUENTIAL, "Holder", "net.0"), ("holder = Holder(model)\n", "Net", "a"), (RING, "Holder", "net")],
+    ids=["layers", "own", "ring"],
+)
+def test_the_model_is_the_users_own_class_that_holds_what_the_loop_calls(tmp_path: Path, made: str, root: str, path: str) -> None:
+    setup = HOLDER + made + "optimizer = torch.optim.SGD(holder.net.parameters(), lr=0.1)\n"
+    script = loop(step=STEP.replace("criterion(model(x), y)", "holder.loss_of(x, y)")).replace("for x", setup + "for x")
+    run = record_text(tmp_path, script)
+    assert run.code == 0, run.err
+    check_bundle(run.bundle)
+    model = run.bundle.model
+    assert model["modules"][model["roots"][0]["module"]]["class"] == root
+    assert run.bundle.module(path)["class"] == "Linear"

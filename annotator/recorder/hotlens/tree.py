@@ -47,7 +47,7 @@ def build(capture: Capture, mapped: MapStep | None, sites: Sites, files: Files) 
     calls = mapped.calls.rows if mapped else []
     alive = _alive(capture, calls)
     tree = Tree()
-    roots = _ranked_roots(alive, calls)
+    roots = _ranked_roots(alive, calls, files)
     # Modules that a forward reaches without holding them as children are trees of their own.
     roots += [(c.module, _role(c.module, False, False)) for c in calls]
     used: set[str] = set()
@@ -70,10 +70,10 @@ def _alive(capture: Capture, calls: list[ModuleCall]) -> list[Any]:
 # -- roots
 
 
-def _ranked_roots(alive: list[Any], calls: list[ModuleCall]) -> list[tuple[Any, str]]:
+def _ranked_roots(alive: list[Any], calls: list[ModuleCall], files: Files) -> list[tuple[Any, str]]:
     """The main model first: most parameter bytes, called before uncalled, then in order of the first call."""
     outermost = [c for c in calls if c.parent < 0 and not c.in_backward]
-    roots = _called_roots(alive, outermost) if outermost else [m for m in _tops(alive) if _has_parameters(m) or _is_criterion(m)]
+    roots = _called_roots(alive, outermost, files) if outermost else [m for m in _tops(alive) if _has_parameters(m) or _is_criterion(m)]
     order = {id(m): i for i, m in enumerate(roots)}
     roots.sort(key=lambda m: (-parameter_bytes(m), order[id(m)]))
     scalar = {id(c.module) for c in outermost if c.scalar_result}
@@ -104,8 +104,8 @@ def _tops(modules: list[Any]) -> list[Any]:
     return [m for m in modules if id(m) not in held]
 
 
-def _called_roots(alive: list[Any], outermost: list[ModuleCall]) -> list[Any]:
-    """Per tree of modules the smallest one that holds everything the loop called, in order of the first call."""
+def _called_roots(alive: list[Any], outermost: list[ModuleCall], files: Files) -> list[Any]:
+    """Per tree of modules the one that holds everything the loop called, in order of the first call."""
     called: dict[int, Any] = {id(c.module): c.module for c in outermost}
     roots: dict[int, Any] = {}
     left = dict(called)
@@ -113,7 +113,7 @@ def _called_roots(alive: list[Any], outermost: list[ModuleCall]) -> list[Any]:
         inside = [m for m in top.modules() if id(m) in left]
         if not inside:
             continue
-        root = _common_holder(top, {id(m) for m in inside})
+        root = _common_holder(top, {id(m) for m in inside}, files)
         for m in inside:
             del left[id(m)]
             roots[id(m)] = root
@@ -121,18 +121,23 @@ def _called_roots(alive: list[Any], outermost: list[ModuleCall]) -> list[Any]:
     return list({id(m): m for m in ordered}.values())
 
 
-def _common_holder(top: Any, wanted: set[int]) -> Any:
-    """Not a list of modules: that has no forward, so whose it is has methods that the loop calls."""
+def _common_holder(top: Any, wanted: set[int], files: Files) -> Any:
+    """The smallest holder of the user's own classes, else of any: whose `training_step` calls `self.net` means itself by the model.
+
+    A list of modules has no forward: whose it is has methods that the loop calls.
+    """
     holder = named = top
-    while id(holder) not in wanted:
-        children = [c for c in holder.children() if wanted & {id(m) for m in c.modules()}]
-        covering = [c for c in children if wanted <= {id(m) for m in c.modules()}]
-        if not covering:
-            return named
-        holder = covering[0]
-        if not _is_list(holder):
+    own, passed = None, set()  # a module may hold the one that holds it
+    while True:
+        passed.add(id(holder))
+        if id(holder) in wanted or not _is_list(holder):
             named = holder
-    return holder
+        if files.in_workspace(class_file(type(holder)) or ""):
+            own = holder
+        covering = [c for c in holder.children() if id(c) not in passed and wanted <= {id(m) for m in c.modules()}]
+        if id(holder) in wanted or not covering:
+            return named if own is None else own
+        holder = covering[0]
 
 
 def _unique_name(name: str, used: set[str]) -> str:
@@ -146,8 +151,8 @@ def _unique_name(name: str, used: set[str]) -> str:
 
 def _add_root(tree: Tree, root: Any, role: str, prefix: str) -> None:
     first = len(tree.modules)
-    by_path = dict(root.named_modules(remove_duplicate=False))
-    for path, module in root.named_modules():
+    by_path = dict(root.named_modules())
+    for path, module in by_path.items():
         if id(module) in tree.number:
             continue
         holder = path.rpartition(".")[0]
