@@ -121,10 +121,14 @@ void fill_memory(const Annotated& annotated, const std::vector<std::uint32_t>& p
   profile.at_peak = settle_peak(used, profile.optimizer_elsewhere, modules);
   if (profile.at_peak.moment) profile.at_peak.moment->of_map = annotated.map_memory.has_value();
   for (std::size_t module = 0; module < modules.size(); ++module) {
-    // A gradient that is kept from step to step is allocated in none, one that is freed with its step is there between none.
-    modules[module].memory.gradients = std::max(modules[module].memory.gradients, used.modules[module].gradients);
-    modules[module].memory.activations = used.modules[module].activations;
-    modules[module].memory.temporary = used.modules[module].temporary;
+    Memory& memory = modules[module].memory;
+    // A gradient that is kept from step to step is allocated in none, one that is freed with its step is there between none. What backward
+    // leaves beyond the size of the weights is something else: gradients of a gradient, of single samples, of a module that it calls.
+    std::optional<Bytes> left = used.modules[module].gradients;
+    if (left && memory.parameters) left = std::min(*left, *memory.parameters);
+    memory.gradients = std::max(memory.gradients, left);
+    memory.activations = used.modules[module].activations;
+    memory.temporary = used.modules[module].temporary;
   }
 }
 

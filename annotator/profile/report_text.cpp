@@ -103,10 +103,10 @@ class Writer {
     line(text);
   }
 
+  // What is of no stage is the last of them, so that nothing of the step is missing.
   void stages() {
     title("Stages");
     for (const StageTimes& stage : profile_.stages) {
-      if (stage.stage == Stage::other) continue;
       const Ns wall = median(stage.wall);
       const Ns waiting = median(stage.waiting);
       std::string row =

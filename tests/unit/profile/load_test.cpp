@@ -190,6 +190,24 @@ TEST_CASE("of several ranks the one asked for is read, and all are known by thei
   CHECK(loaded()->ranks.empty());
 }
 
+TEST_CASE("gradients of a module are no larger than its weights, whatever its backward leaves behind") {
+  const TemporaryFolder folder;
+  const auto bundle = write_bundle(folder.path() / "b");
+  TraceWriter map;
+  write_step(map, 5000, 0, 50, true);
+  const auto allocate = [&](double at, int bytes) {
+    const Json args = {{"Device Type", 0}, {"Device Id", -1}, {"Addr", at}, {"Bytes", bytes}, {"Total Allocated", 1000}};
+    map.events.push_back(
+        {{"ph", "i"}, {"s", "t"}, {"cat", "cpu_instant_event"}, {"name", "[memory]"}, {"pid", 1}, {"tid", 1}, {"ts", at}, {"args", args}});
+  };
+  allocate(5600, 600);  // by an operator of a's backward
+  allocate(5715, 400);  // of a's AccumulateGrad
+  write_text(bundle / "trace-map.json.gz", map.text());
+  const auto profile = load(bundle);
+  REQUIRE(profile.has_value());
+  CHECK(module(**profile, "a").memory.gradients == Bytes{400});
+}
+
 TEST_CASE("ranges of the script take no time from the modules that the map step knows") {
   const TemporaryFolder folder;
   const auto bundle = write_bundle(folder.path() / "b");

@@ -53,6 +53,13 @@ TEST_CASE("the report's buckets add up to its totals") {
   CHECK(json["totals"]["cpu_attributed_ns"] == (180 + 30 + 30 + 5 + 100 + 5 + 150 + 5 + 15 - 5) * 1000);
 }
 
+TEST_CASE("the stages of the text report leave out nothing of the step") {
+  const TemporaryFolder folder;
+  const std::string text = report_text(*load(write_bundle(folder.path() / "b")).value());
+  const std::string stages = text.substr(text.find("Stages"), text.find("Where the time") - text.find("Stages"));
+  CHECK(stages.find("\n  other ") != std::string::npos);
+}
+
 TEST_CASE("the text report is for people, and hostile names cannot reach the terminal") {
   Profile profile;
   profile.source =
