@@ -49,6 +49,15 @@ void PlaceCandidates::note(std::uint32_t module, const std::vector<ValueId>& pla
   });
 }
 
+// Whether the holder of `place`'s list was given the object itself before the list.
+bool PlaceCandidates::stands_before(ValueId other, ValueId place) const {
+  const std::vector<source::Slot>& slots = evaluator_.at(evaluator_.at(other).of).slots;
+  const auto own = std::ranges::find(slots, other, &source::Slot::value);
+  return own != slots.end() && !own->optional && std::any_of(own, slots.end(), [&](const source::Slot& later) {
+           return !later.optional && evaluator_.object(later.value) == evaluator_.at(place).of;
+         });
+}
+
 // Where an object got its name: what is taken from a list has it elsewhere, what has two has the first.
 ValueId PlaceCandidates::named(ValueId place, const std::vector<ValueId>& all) const {
   if (!evaluator_.is_same_made(place, place)) return place;
@@ -58,7 +67,8 @@ ValueId PlaceCandidates::named(ValueId place, const std::vector<ValueId>& all) c
   const ValueId holder = evaluator_.at(place).of;
   const auto first = std::ranges::find_if(names, [&](ValueId one) {
     const auto holds = [&](const source::Slot& slot) { return slot.value == one && !slot.optional; };
-    return one == place || (evaluator_.at(one).of == holder && std::ranges::any_of(evaluator_.at(holder).slots, holds));
+    return one == place || stands_before(one, place) ||
+           (evaluator_.at(one).of == holder && std::ranges::any_of(evaluator_.at(holder).slots, holds));
   });
   return first != names.end() ? *first : place;
 }

@@ -184,12 +184,15 @@ std::vector<TokenMatch> TokenMatcher::match(const Pattern& pattern, const std::v
         if (std::ranges::find(match.places, one) == match.places.end()) match.places.push_back(one);
       }
     }
-    // Of the values that one attribute may have, the one whose class is the recorded one.
+    // Of the values that one attribute may have, the one whose class is the recorded one; unless it stands under a condition and one whose
+    // class is not known, which it would replace, does not.
     const std::vector<ValueId> all = match.places;
     std::erase_if(match.places, [&](ValueId one) {
+      const bool known = evaluator_.at(evaluator_.object(one)).type != source::kNoClass;
       const auto better = [&](ValueId other) {
         return is_exact(other, tokens[token]) && evaluator_.at(other).of == evaluator_.at(one).of &&
-               evaluator_.at(other).name == evaluator_.at(one).name;
+               evaluator_.at(other).name == evaluator_.at(one).name &&
+               (known || evaluator_.at(other).depth.branches <= evaluator_.at(one).depth.branches);
       };
       return evaluator_.at(one).kind == Kind::place && !is_exact(one, tokens[token]) && std::ranges::any_of(all, better);
     });

@@ -9,17 +9,20 @@ bool is_of_self(Node attribute) {
   return attribute.field("object").text() == "self";
 }
 
+void note_given(Node name, Afterwards::Given given, Afterwards& found) {
+  const std::vector<Node> text = name.children();
+  const bool literal = name.is("string") && text.size() == 3 && text[1].is("string_content");
+  if (literal) {
+    found.assigned.emplace(text[1].text(), given);
+  } else {
+    found.anywhere.push_back(given);
+  }
+}
+
 void note_setattr(Node call, Afterwards& found) {
   const Node list = call.field("arguments");
   const std::vector<Node> given = list ? list.children() : std::vector<Node>{};
-  if (given.size() != 3 || given[0].text() == "self") return;
-  const std::vector<Node> text = given[1].children();
-  const bool literal = given[1].is("string") && text.size() == 3 && text[1].is("string_content");
-  if (literal) {
-    found.assigned.emplace(text[1].text(), Afterwards::Given{given[2], call});
-  } else {
-    found.anywhere.push_back({given[2], call});
-  }
+  if (given.size() == 3 && given[0].text() != "self") note_given(given[1], {given[2], call}, found);
 }
 
 void note(Node node, Afterwards& found) {
@@ -33,8 +36,12 @@ void note(Node node, Afterwards& found) {
     const Node holder = target.is("subscript") ? target.field("value") : Node{};
     if (target.is("attribute") && !is_of_self(target))
       found.assigned.emplace(target.field("attribute").text(), Afterwards::Given{value, node});
-    if (holder && holder.is("attribute") && !is_of_self(holder))
+    if (!holder || !holder.is("attribute") || is_of_self(holder)) return;
+    if (holder.field("attribute").text() == "_modules") {
+      note_given(target.field("subscript"), {value, node}, found);
+    } else {
       found.entered.emplace(holder.field("attribute").text(), Afterwards::Given{value, node});
+    }
   }
 }
 

@@ -19,7 +19,7 @@ struct Afterwards {
   std::set<std::string, std::less<>> called;   // `anything.name(…)`
   std::multimap<std::string, Given> assigned;  // `anything.name = …`, `setattr(anything, "name", …)`; those to `self` are left out
   std::multimap<std::string, Given> entered;   // `anything.name[…] = …`
-  std::vector<Given> anywhere;                 // `setattr(anything, name, …)`
+  std::vector<Given> anywhere;                 // `setattr(anything, name, …)`, `anything._modules[name] = …`
 };
 
 Afterwards afterwards(std::span<const Code* const> scripts);

@@ -198,7 +198,13 @@ void Evaluator::construct(ValueId instance) {
   value.ready = true;
   if (value.type == kNoClass || is_torch(value.type)) return;
   value.depth = depth();
-  const ValueId constructor = method(value.type, "__init__", instance);
+  ValueId constructor = method(value.type, "__init__", instance);
+  if (at(constructor).kind != Kind::function) {
+    const std::vector<Argument> given = value.arguments;
+    const std::vector<Slot> kept = fields(value.type, value.trail != kNoTrail ? &given : nullptr);
+    if (!kept.empty()) constructor = method(value.type, "__post_init__", instance);
+    values_[instance].slots.insert(values_[instance].slots.end(), kept.begin(), kept.end());
+  }
   const Value& function = at(constructor);
   if (function.kind != Kind::function || !function.node) return;
   const Allowance allowance(*this, kBodyBudget);

@@ -87,6 +87,9 @@ class Evaluator {
   ValueId type_value(ClassId type);
   ValueId method(ClassId type, std::string_view name, ValueId self, std::size_t after = 0);
   void construct(ValueId instance);
+  // What each field of a dataclass or named tuple holds, in their order: what its constructor is given, else what stands in the class;
+  // unknown where nobody knows what it is given. Nothing for other classes.
+  std::vector<Slot> fields(ClassId type, const std::vector<Argument>* given);
   void follow_later(ValueId instance);
   void follow_replacement(ValueId instance, const Afterwards::Given& given);
   std::vector<ClassId> resolution_order(ClassId type) const;

@@ -17,7 +17,62 @@ bool is_property(Node function) {
       above.children(), [](const Node& child) { return child.is("decorator") && child.text().find("property") != std::string_view::npos; });
 }
 
+// Whether a class gets its constructor from its fields.
+bool has_fields(Node type) {
+  const Node above = type.parent();
+  for (const Node& one : above&& above.is("decorated_definition") ? above.children() : std::vector<Node>{}) {
+    const std::string_view text = one.text();
+    if (one.is("decorator") && last_part(text.substr(0, text.find('('))).ends_with("dataclass")) return true;
+  }
+  const Node bases = type.field("superclasses");
+  return bases && std::ranges::any_of(bases.children(), [](const Node& base) { return last_part(base.text()) == "NamedTuple"; });
+}
+
+// The annotated names of a class's body: (name, value; null where none).
+std::vector<std::pair<std::string, Node>> annotated(Node type) {
+  std::vector<std::pair<std::string, Node>> found;
+  const Node body = type.field("body");
+  for (const Node& statement : body ? body.children() : std::vector<Node>{}) {
+    for (const Node& one : statement.children()) {
+      const Node name = one.is("assignment") && one.field("type") ? one.field("left") : Node{};
+      if (name && name.is("identifier")) found.emplace_back(name.text(), one.field("right"));
+    }
+  }
+  return found;
+}
+
 }  // namespace
+
+std::vector<Slot> Evaluator::fields(ClassId type, const std::vector<Argument>* given) {
+  std::vector<Slot> slots;
+  for (const ClassId one : std::views::reverse(std::vector(classes_[type].order))) {
+    const Node node = classes_[one].node;
+    if (!node || !has_fields(node)) continue;
+    for (const auto& [name, value] : annotated(node)) {
+      const bool made = value && value.is("call");  // field(default_factory=…)
+      const bool known = given != nullptr && value && !made;
+      const ValueId otherwise =
+          known ? Interpreter(*this, {.code = node.code, .scope = std::make_shared<Scope>()}).evaluate(value) : kUnknown;
+      const auto inherited = std::ranges::find(slots, name, &Slot::name);
+      if (inherited != slots.end()) {
+        inherited->value = otherwise;
+      } else {
+        slots.push_back({.name = name, .value = otherwise});
+      }
+    }
+  }
+  std::size_t next = 0;
+  for (const Argument& one : given != nullptr ? *given : std::vector<Argument>{}) {
+    if (one.splat) {
+      for (Slot& slot : slots) slot.value = kUnknown;
+      break;
+    }
+    const auto named = one.name.empty() ? slots.begin() + static_cast<std::ptrdiff_t>(std::min(next++, slots.size()))
+                                        : std::ranges::find(slots, one.name, &Slot::name);
+    if (named != slots.end()) named->value = one.value;
+  }
+  return slots;
+}
 
 ClassId Evaluator::class_of(Node definition) {
   const auto [known, fresh] = class_by_node_.try_emplace(definition.id(), static_cast<ClassId>(classes_.size()));

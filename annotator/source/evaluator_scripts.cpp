@@ -91,23 +91,20 @@ void Evaluator::follow_later(ValueId instance) {
   leave_way(mark);
 }
 
-// A module given under a name that nobody knows may stand in the place of any of its class, here or in a container.
+// A module given under a name that nobody knows may stand in the place of any other, here or in a container.
 void Evaluator::follow_replacement(ValueId instance, const Afterwards::Given& given) {
   Interpreter top(*this, {.code = given.value.code, .scope = std::make_shared<Scope>()});
   const ValueId made = top.evaluate(given.value);
   const ClassId type = at(object(made)).type;
   if (at(object(made)).kind != Kind::instance || type == kNoClass) return;
-  const auto same = [&](const Slot& slot) {
-    return std::ranges::any_of(alternatives(slot.value), [&](ValueId one) { return at(object(one)).type == type; });
-  };
+  std::set<std::string> seen;
   for (const Slot& slot : std::vector(at(instance).slots)) {
+    const bool module = at(slot.value).kind == Kind::place && at(object(slot.value)).kind == Kind::instance;
+    if (!module || !seen.insert(slot.name).second) continue;
     const ValueId held = object(slot.value);
-    if (same(slot)) {
-      top.attach(instance, slot.name, made, given.statement);
-    } else if (at(held).kind == Kind::instance && container(at(held).type) != Container::none &&
-               std::ranges::any_of(at(held).entries, same)) {
-      top.replace_entry(held, {}, made, given.statement);
-    }
+    const bool list = container(at(held).type) != Container::none;
+    if (!list || at(held).type == type) top.attach(instance, slot.name, made, given.statement);
+    if (list) top.replace_entry(held, {}, made, given.statement);
   }
 }
 

@@ -19,12 +19,13 @@ class Interpreter {
     ClassId owner = kNoClass;      // the class whose body holds the function, for super()
     TrailId trail = kNoTrail;      // the call that runs it
     std::uint32_t activation = 0;  // 0: a top level
+    Depth depth;                   // where it began
   };
   Interpreter(Evaluator& evaluator, Frame frame, Pattern* pattern = nullptr) : e_(evaluator), frame_(std::move(frame)), pattern_(pattern) {}
 
   ValueId evaluate(Node expression);
   void run(Node block);
-  ValueId returned();  // any of the values returned
+  ValueId returned();  // any of the values returned; of a generator the list of what it yields
   const std::shared_ptr<Scope>& scope() const { return frame_.scope; }
 
   ValueId call(ValueId callee, const std::vector<Argument>& arguments, Node site);
@@ -85,6 +86,7 @@ class Interpreter {
   ValueId dictionary(Node node);
   ValueId conditional(Node node);
   ValueId operation(Node node);
+  ValueId yielded(Node node);
   std::string text_value(Node node);
   std::vector<Argument> arguments(Node list);
   ValueId element_of(ValueId iterable);
@@ -132,7 +134,8 @@ class Interpreter {
   std::uint32_t at_ = 0;                                        // the pattern's current state
   std::vector<std::pair<std::uint32_t, std::uint32_t>> loops_;  // begin and end states, for continue and break
   std::vector<ValueId> returns_;
-  bool stopped_ = false;  // behind an unconditional return or raise
+  ValueId yields_ = kUnknown;  // a list, of a generator
+  bool stopped_ = false;       // behind an unconditional return or raise
 };
 
 // A format string with '*' for what is put in; `percent`: "%d", else "{}".

@@ -206,6 +206,11 @@ ValueId Interpreter::call_one(ValueId callee, const std::vector<Argument>& argum
 }
 
 ValueId Interpreter::instantiate(ClassId type, const std::vector<Argument>& arguments, Node site) {
+  if (e_.derives(type, "NamedTuple")) {
+    Value row{.kind = Kind::list, .depth = e_.depth()};
+    row.entries = e_.fields(type, &arguments);
+    return e_.add(std::move(row));
+  }
   Value made{.kind = Kind::instance, .type = type, .depth = e_.depth()};
   made.arguments = arguments;
   made.trail = trail_to(site);
@@ -239,7 +244,8 @@ ValueId Interpreter::call_function(const Value& function, const std::vector<Argu
                                 : function.scope          ? frame_.owner
                                                           : kNoClass,
                        .trail = trail_to(site),
-                       .activation = e_.next_activation_++});
+                       .activation = e_.next_activation_++,
+                       .depth = e_.depth()});
   if (frame_.self != kUnknown && function.self == kUnknown && function.type != kNoClass && !arguments.empty()) {
     run.frame_.self = e_.object(arguments.front().value);  // Base.__init__(self, …)
   }

@@ -77,6 +77,7 @@ ValueId Interpreter::expression(Node node) {
   if (kind == "dictionary") return dictionary(node);
   if (kind == "conditional_expression" || kind == "boolean_operator") return conditional(node);
   if (kind == "binary_operator") return operation(node);
+  if (kind == "yield") return yielded(node);
   if (kind == "string" || kind == "concatenated_string") {
     for (const Node& part : node.children()) {
       if (part.is("interpolation")) {
@@ -133,7 +134,12 @@ ValueId Interpreter::member(ValueId object, const std::string& name) {
         out.push_back(found != kUnknown ? found : e_.add({.kind = Kind::method, .name = name, .of = id}));
         break;
       }
-      case Kind::list:
+      case Kind::list: {
+        const auto field = std::ranges::find(value.entries, name, &Slot::name);
+        const bool named = field != value.entries.end();
+        out.push_back(named ? field->value : e_.add({.kind = Kind::method, .name = name, .of = id}));
+        break;
+      }
       case Kind::mapping:
       case Kind::text:
         out.push_back(e_.add({.kind = Kind::method, .name = name, .of = id}));
@@ -209,6 +215,20 @@ ValueId Interpreter::conditional(Node node) {
   }
   at_ = to;
   return e_.any(values);
+}
+
+// What a generator gives is an entry of a list, as if it ran at once.
+ValueId Interpreter::yielded(Node node) {
+  if (yields_ == kUnknown) yields_ = e_.add({.kind = Kind::list, .depth = frame_.depth});
+  const std::vector<Node> values = node.children();
+  if (values.empty()) return kUnknown;
+  const ValueId value = evaluate(values.front());
+  if (node.text().starts_with("yield from")) {
+    fill_all(yields_, value, values.front());
+  } else {
+    fill(yields_, value, "", values.front());
+  }
+  return kUnknown;
 }
 
 ValueId Interpreter::operation(Node node) {

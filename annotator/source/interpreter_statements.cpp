@@ -35,7 +35,7 @@ void Interpreter::run(Node block) {
 }
 
 ValueId Interpreter::returned() {
-  return e_.any(returns_);
+  return yields_ != kUnknown ? yields_ : e_.any(returns_);
 }
 
 void Interpreter::statement(Node node) {
@@ -277,7 +277,12 @@ void Interpreter::attach_to(ValueId holder, const std::string& name, ValueId val
     if (what.kind == Kind::constant) continue;
     Slot slot{.name = name, .value = one};
     if (what.kind == Kind::instance || what.kind == Kind::unknown) {
-      slot.value = e_.add({.kind = Kind::place, .name = name, .of = holder, .inner = e_.object(one), .spot = spot(statement_of(whole))});
+      slot.value = e_.add({.kind = Kind::place,
+                           .name = name,
+                           .of = holder,
+                           .inner = e_.object(one),
+                           .spot = spot(statement_of(whole)),
+                           .depth = e_.depth()});
     }
     fresh.push_back(std::move(slot));
   }

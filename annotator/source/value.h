@@ -106,7 +106,7 @@ struct Value {
   std::shared_ptr<Scope> scope;  // function: the names around it
   TrailId trail = kNoTrail;      // instance: where it was made
   Spot spot;                     // place: where it was attached; instance: the call that parametrized it
-  Depth depth;                   // list, instance: where it was made
+  Depth depth;                   // list, instance: where it was made; place of an attribute: where it was attached
   bool ready = false;            // instance: its constructor was followed
   bool ordered = true;           // element: the loop runs over all entries in their order
 };

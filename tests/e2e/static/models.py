@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from typing import Any
 
 import torch
@@ -184,6 +186,28 @@ class Counted(nn.Module):
         return torch.cat([self.heads[i](x) for i in range(2)], dim=-1)
 
 
+class Changed(nn.Module):
+    """A condition may replace what a table gives; a function replaces activations by name; an entry that had a name before."""
+
+    def __init__(self, options: dict[str, str], wide: bool, width: int = 4) -> None:
+        super().__init__()
+        self.mixer = getattr(nn, options["mixer"])(width, width)
+        if wide:
+            self.mixer = nn.Linear(width, width)
+        self.act = nn.ReLU()
+        self.first = nn.LayerNorm(width)
+        self.both = nn.Sequential(self.first, nn.Tanh())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.both(self.act(self.mixer(x)))
+
+
+def swap(model: nn.Module) -> None:
+    for name, child in model.named_children():
+        if isinstance(child, nn.ReLU):
+            setattr(model, name, nn.SiLU())
+
+
 class Judge(nn.Module):
     """Is given what it judges by."""
 
@@ -317,6 +341,13 @@ def local() -> tuple[nn.Module, Any]:
 def steps() -> tuple[nn.Module, Any]:
     x = torch.randn(4, 4)
     return Steps(), lambda model: model(x).sum()
+
+
+def changed() -> tuple[nn.Module, Any]:
+    x = torch.randn(4, 4)
+    model = Changed(json.loads('{"mixer": "Linear"}'), wide="PATH" not in os.environ)
+    swap(model)
+    return model, lambda model: model(x).sum()
 
 
 def counted() -> tuple[nn.Module, Any]:

@@ -72,6 +72,12 @@ def test_entries_taken_by_a_counting_index_have_their_lines(record: Record) -> N
     assert sorted(unknown) == ["counted loose.0", "counted loose.1"]  # the index does not begin with the first
 
 
+def test_what_may_have_been_replaced_is_what_the_trace_says_where_that_decides(record: Record) -> None:
+    right, wrong, unknown = judged(record, "changed")
+    assert not wrong and unknown == ["changed mixer"], (wrong, unknown)  # a table may give a Linear, too
+    assert sorted(right) == ["changed act", "changed both.1", "changed first"]
+
+
 def test_what_a_script_makes_and_passes_in_has_its_lines(record: Record) -> None:
     models = [judged(record, model) for model in ("passed_in", "plain", "local")]
     right, wrong, unknown = ([leaf for lines in kind for leaf in lines] for kind in zip(*models, strict=True))

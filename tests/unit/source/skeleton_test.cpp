@@ -126,12 +126,13 @@ def replace(model):
   const auto plain = attributes(folder, "m.py", "Net");
   CHECK(plain.at("head") == Lines{"5:Linear"});
   const auto found = attributes(folder, "m.py", "Net", "train.py");
-  CHECK(found.at("head") == Lines{"5:Linear", "13:Linear"});
-  CHECK(found.at("side") == Lines{"8:Linear", "train.py 9:Identity"});
+  CHECK(found.at("head") == Lines{"5:Linear", "13:Linear", "train.py 12:Tanh"});
+  CHECK(found.at("side") == Lines{"8:Linear", "train.py 9:Identity", "train.py 12:Tanh"});
   CHECK(found.at("act") == Lines{"9:Tanh", "train.py 12:Tanh"});
-  CHECK(found.at("stem") == Lines{"6:Linear"});
-  CHECK(found.at("neck") == Lines{"7:Linear", "train.py 7:Identity"});
-  CHECK(found.at("wide") == Lines{"17:Linear"});
+  CHECK(found.at("stem") == Lines{"6:Linear", "train.py 12:Tanh"});
+  CHECK(found.at("neck") == Lines{"7:Linear", "train.py 7:Identity", "train.py 12:Tanh"});
+  CHECK(found.at("wide") == Lines{"17:Linear", "train.py 12:Tanh"});
+  CHECK(found.at("rows") == Lines{"10:Sequential"});  // a list's entries may be another, not the list
   CHECK_FALSE(found.contains("width"));
 }
 
@@ -232,6 +233,75 @@ class Stack(nn.Sequential):
   CHECK(found.at("0") == Lines{"6:Conv2d"});
   CHECK(found.at("1") == Lines{"7:ReLU"});
   CHECK(found.at("2") == Lines{"9:Linear"});
+}
+
+TEST_CASE("what a generator gives are entries in their order") {
+  PythonFolder folder;
+  folder.write("m.py", R"(from torch import nn
+def pairs(n):
+    yield from head()
+    for i in range(n):
+        yield nn.Linear(1, 1)
+        yield nn.ReLU()
+def head():
+    yield nn.Conv2d(1, 1, 1)
+class Stack(nn.Sequential):
+    def __init__(self, depth):
+        super().__init__(*pairs(depth),
+                         nn.Tanh())
+)");
+  const auto found = attributes(folder, "m.py", "Stack");
+  CHECK(found.at("0") == Lines{"11:Conv2d"});
+  CHECK(found.at("1") == Lines{"11:Linear"});
+  CHECK(found.at("2") == Lines{"11:ReLU"});
+  CHECK(found.at("3") == Lines{"12:Tanh"});
+}
+
+TEST_CASE("fields hold what their constructor is given, else what stands in the class") {
+  PythonFolder folder;
+  folder.write("m.py", R"(import dataclasses
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from torch import nn
+@dataclass
+class Base:
+    norm: type = nn.LayerNorm
+@dataclasses.dataclass(frozen=True)
+class Config(Base):
+    act: type = nn.ReLU
+    head: type = field(default=nn.Linear)
+class Pair(NamedTuple):
+    enc: nn.Module
+    dec: nn.Module
+@dataclass(eq=False)
+class Part(nn.Module):
+    kind: type = nn.Tanh
+    def __post_init__(self):
+        super().__init__()
+        self.inner = self.kind()
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        config = Config(nn.BatchNorm2d, head=nn.Conv2d)
+        self.norm = config.norm(1)
+        self.act = config.act()
+        self.head = config.head(1)
+        self.last = Config().head()
+        pair = Pair(nn.Linear(1, 1), dec=nn.GELU())
+        self.enc = pair.enc
+        self.dec = pair[1]
+        first, second = pair
+        self.again = second
+)");
+  const auto found = attributes(folder, "m.py", "Net");
+  CHECK(found.at("norm") == Lines{"25:BatchNorm2d"});
+  CHECK(found.at("act") == Lines{"26:ReLU"});
+  CHECK(found.at("head") == Lines{"27:Conv2d"});
+  CHECK(found.at("last") == Lines{"28"});
+  CHECK(found.at("enc") == Lines{"30:Linear"});
+  CHECK(found.at("dec") == Lines{"31:GELU"});
+  CHECK(found.at("again") == Lines{"33:GELU"});
+  CHECK(attributes(folder, "m.py", "Part").at("inner") == Lines{"20"});  // of an object that nobody was seen to make
 }
 
 TEST_CASE("names with unknown parts are matched by their known ones") {
