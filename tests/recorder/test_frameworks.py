@@ -185,9 +185,7 @@ FRAMEWORKS = [
         "trainer.train()",
         ("data", "forward", "backward", "optimizer"),
     ),
-    Framework(
-        "lightning", "Trainer.fit", LIGHTNING, "loader", 1, "trainer.fit(Lit(), loader(), loader(32))", ("data", "backward", "optimizer")
-    ),
+    Framework("lightning", "Trainer.fit", LIGHTNING, "loader", 1, "trainer.fit(Lit(), loader(), loader(32))", ALL),
     Framework("accelerate", "accelerate with accumulation", ACCELERATE, "optimizer", 2, "for x, y in train", ("data",)),
     Framework("ignite", "ignite", IGNITE, "loader", 1, "trainer.run(loader(), max_epochs=2)", ALL),
     Framework("skorch", "skorch", SKORCH, "loader", 1, "net.fit(x, y)", ALL),

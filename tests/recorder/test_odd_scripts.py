@@ -260,3 +260,31 @@ def test_the_model_is_the_users_own_class_that_holds_what_the_loop_calls(tmp_pat
     model = run.bundle.model
     assert model["modules"][model["roots"][0]["module"]]["class"] == root
     assert run.bundle.module(path)["class"] == "Linear"
+
+
+METHODS = """\
+class Parted(Net):
+    def encode(self, x):
+        return self.a(x).relu()
+    def loss_of(self, x, y):
+        return nn.functional.cross_entropy(self.b(self.encode(x)), y)
+    def update(self, x, y):
+        optimizer.zero_grad()
+        loss = self.loss_of(x, y)
+        loss.backward()
+        optimizer.step()
+model = Parted()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+LOSS_OF = "model.loss_of(x, y)"
+
+
+@pytest.mark.parametrize(
+    "step, forward",
+    [(STEP.replace("criterion(model(x), y)", LOSS_OF), LOSS_OF), ("model.update(x, y)\n", "self.loss_of(x, y)")],
+    ids=["loop", "method"],
+)
+def test_a_method_of_the_model_is_the_model_unless_it_is_the_loop(tmp_path: Path, step: str, forward: str) -> None:
+    stages = record_text(tmp_path, loop(step=step).replace("for x", METHODS + "for x")).bundle.stages()
+    assert stages["forward"] == stages["loss"] == [forward]
+    assert stages["backward"] == ["loss.backward()"] and stages["optimizer"] == ["optimizer.step()"]

@@ -229,19 +229,20 @@ def _parameter(row: ParameterRow, held: Held) -> dict[str, Any]:
 def _stages(tree: Tree, mapped: MapStep, sites: Sites) -> list[dict[str, Any]]:
     """Each place once: what the map step noted, and the calls of the model and of its criterion."""
     roles = dict(tree.roots)
-    found = [(stage, sites.expression(at)) for (stage, _, _), at in mapped.calls.stages.items()]
+    site_of = mapped.calls.loop_site
+    found = [(stage, sites.expression(at)) for stage, around in mapped.calls.stages if (at := site_of(around)) is not None]
     for call in mapped.calls.rows:
         if call.parent >= 0 or call.in_backward or call.site is None:
             continue
         if call.evaluates:
-            found.append(("evaluation", sites.expression(call.loop_site or call.site)))
+            found.append(("evaluation", sites.expression(site_of(call.around) or call.site)))
             continue
         root = tree.modules[tree.number[id(call.module)]].root
         role = roles.get(root)
         if role == "model" or (role == "other" and parameter_bytes(tree.modules[root].module)):
-            found.append(("forward", sites.expression(call.loop_site or call.site)))
+            found.append(("forward", sites.expression(site_of(call.around) or call.site)))
         elif role == "loss":
-            found.append(("loss", sites.expression(call.loop_site or call.site)))
+            found.append(("loss", sites.expression(site_of(call.around) or call.site)))
     return [{"stage": stage, "site": site.as_json()} for stage, site in dict.fromkeys(found)]
 
 

@@ -10,8 +10,11 @@ from types import CodeType, FrameType
 from typing import Any
 
 from .classify import Classifier
-from .frames import Files, Point, first_argument, point
+from .frames import INLINE_CODE, Files, Point, first_argument, point
 from .marks import Mark, Marks
+
+# Frames of the user's project that led to a call, innermost first, and whether each runs a method of a module.
+Around = tuple[tuple[Point, bool], ...]
 
 
 @dataclass
@@ -21,7 +24,7 @@ class ModuleCall:
     site: Point | None
     depth: int  # modules around it on its thread
     in_backward: bool = False
-    loop_site: Point | None = None  # of an outermost call: the line of the user's own project that led to it
+    around: Around = ()  # of an outermost call
     evaluates: bool = False  # part of an evaluation within the step
     scalar_result: bool = False  # returned nothing but scalars, with a gradient: a criterion, when it is a root
 
@@ -36,7 +39,8 @@ class Calls:
         self.files = files
         self.kinds = kinds
         self.rows: list[ModuleCall] = []
-        self.stages: dict[tuple[str, CodeType, int], Point] = {}
+        self.stages: dict[tuple[str, Around], None] = {}
+        self._loops: set[CodeType] = set()  # functions that run steps, or enter what only a loop does
         self._first_call: dict[int, int] = {}
         self._switched: list[Any] = []  # modules that the step has switched to evaluation
         self._updates = updates
@@ -80,7 +84,7 @@ class Calls:
         is_loops = top is None and backward is None
         row = ModuleCall(module, top.call if top else -1, site, thread.calls(), backward is not None)
         if is_loops:
-            row.loop_site = self._loop_site(frame.f_back)
+            row.around = self._around(frame.f_back)
             row.evaluates = self._evaluating()
         if row.evaluates:
             _open_stage(thread, frame, "evaluation")
@@ -99,7 +103,9 @@ class Calls:
         if stage == "optimizer":
             self._updated.add(id(first_argument(frame)))
         if stage is not None and thread.stage(stage) is None:
-            self._note_stage(stage, self._loop_site(frame.f_back))
+            around = self._around(frame.f_back)
+            self._note_stage(stage, around)
+            self._loops.update(at.code for at, _ in around)
             _open_stage(thread, frame, stage)
 
     def enter_loss(self, thread: Marks, frame: FrameType) -> None:
@@ -107,7 +113,7 @@ class Calls:
         if thread.innermost_call() is not None or thread.stage("backward") is not None:
             return
         evaluates = self._evaluating()
-        self._note_stage("evaluation" if evaluates else "loss", self._loop_site(frame.f_back))
+        self._note_stage("evaluation" if evaluates else "loss", self._around(frame.f_back))
         if evaluates:
             _open_stage(thread, frame, "evaluation")
 
@@ -130,9 +136,22 @@ class Calls:
         updated = bool(self._updates) and self._updates <= self._updated
         return updated or any(not module.training for module in self._switched)
 
-    def _note_stage(self, stage: str, site: Point | None) -> None:
-        if site is not None:
-            self.stages.setdefault((stage, site.code, site.lasti), site)
+    def _note_stage(self, stage: str, around: Around) -> None:
+        if around:
+            self.stages[stage, around] = None
+
+    def note_loop(self, code: CodeType) -> None:
+        """A function that runs already when the step begins."""
+        self._loops.add(code)
+
+    def loop_site(self, around: Around) -> Point | None:
+        """Where the loop entered a stage: outside of methods of modules, `training_step` among them, unless one of them is the loop."""
+        site = None
+        for at, of_module in reversed(around):
+            if of_module and at.code not in self._loops:
+                break
+            site = at
+        return site if site is not None or not around else around[0][0]
 
     # -- places
 
@@ -144,14 +163,23 @@ class Calls:
             frame = frame.f_back
         return None
 
-    def _loop_site(self, frame: FrameType | None) -> Point | None:
-        """The nearest frame of the user's own project, else of any user code."""
+    def _around(self, frame: FrameType | None) -> Around:
+        """The frames of the user's own project, else the nearest one of any user code."""
+        found: list[tuple[Point, bool]] = []
         f = frame
         while f is not None:
             if self.files.in_workspace(f.f_code.co_filename):
-                return point(f)
+                found.append((point(f), self._is_method(f)))
             f = f.f_back
-        return self._site(frame)
+        if not found and (site := self._site(frame)) is not None:
+            found.append((site, False))
+        return tuple(found)
+
+    def _is_method(self, frame: FrameType) -> bool:
+        """Of a module; a comprehension is part of the method around it."""
+        while frame.f_code.co_name in INLINE_CODE and frame.f_back is not None:
+            frame = frame.f_back
+        return frame.f_code.co_varnames[:1] == ("self",) and self.kinds.is_module(first_argument(frame))
 
 
 def _open_stage(thread: Marks, frame: FrameType, stage: str) -> None:

@@ -116,6 +116,7 @@ class MapStep:
             frame = frame.f_back
         innermost = open_frames[0] if open_frames else None
         for f in reversed(open_frames):
+            self.calls.note_loop(f.f_code)
             thread.local_before.append((f, f.f_trace))
             f.f_trace = self._on_event
             whole = f is innermost and (boundary == "loader" or package_between)

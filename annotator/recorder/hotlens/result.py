@@ -67,7 +67,7 @@ def longest(past: Sequence[Phase]) -> Measured | None:
 def without_optimizer(boundary: Boundary, finder: StepFinder, past: Sequence[Phase]) -> str | None:
     """The sentence for a training in which no optimizer steps, as far as a map step has shown."""
     mapped = [p.map for p in past if isinstance(p, Mapped) and p.done and p.map is not None]
-    updates = finder.optimizers or finder.inner_optimizers or any(stage == "optimizer" for m in mapped for stage, _, _ in m.calls.stages)
+    updates = finder.optimizers or finder.inner_optimizers or any(stage == "optimizer" for m in mapped for stage, _ in m.calls.stages)
     if updates or boundary.inference or not mapped or boundary.by not in TAKEN_AS_STEP:
         return None
     return NO_OPTIMIZER.format(TAKEN_AS_STEP[boundary.by])
