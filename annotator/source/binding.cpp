@@ -61,7 +61,8 @@ const std::vector<std::string>& nested_scopes() {
 bool fits(Role role, const Expression& found, const Statement& at) {
   switch (role) {
     case Role::definition:
-      return found.call || found.subscript || found.assignment || found.statement;  // `REGISTRY[name]` may make what it gives
+      // `REGISTRY[name]` may make what it gives, a generator what is taken from it.
+      return found.call || found.subscript || found.unpacking || found.assignment || found.statement;
     case Role::constructor:
       return found.call || found.subscript;
     case Role::call:

@@ -50,7 +50,19 @@ void note_use(Expression& found, TSNode node, TSNode parent) {
   if (above == "with_item") found.context = true;
 }
 
-void note_kind(Expression& found, std::string_view kind) {
+// `[*items]`: takes something apart where it is read.
+bool has_splat(TSNode node) {
+  const std::string_view kind = type(node);
+  if (kind != "list" && kind != "tuple" && kind != "set" && kind != "expression_list") return false;
+  for (std::uint32_t i = 0; i < ts_node_named_child_count(node); ++i) {
+    if (type(ts_node_named_child(node, i)) == "list_splat") return true;
+  }
+  return false;
+}
+
+void note_kind(Expression& found, TSNode node) {
+  const std::string_view kind = type(node);
+  found.unpacking |= has_splat(node);
   found.call |= kind == "call";
   found.subscript |= kind == "subscript";
   found.assignment |= kind == "assignment" || kind == "augmented_assignment" || kind == "named_expression";
@@ -115,7 +127,7 @@ Expression Syntax::expression_at(std::uint32_t statement, std::uint32_t begin, s
     const std::uint32_t node_begin = begin_of(node, part.text);
     if (exact && ts_node_end_byte(node) <= end && node_begin >= begin) {
       if (node_begin == begin && ts_node_end_byte(node) == end) {
-        note_kind(found, type(node));
+        note_kind(found, node);
         TSNode target = node, above = parent;
         while (!ts_node_is_null(above) && is_pattern(type(above))) target = above, above = ts_node_parent(above);
         if (!ts_node_is_null(above)) note_use(found, target, above);

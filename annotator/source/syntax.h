@@ -17,7 +17,7 @@ struct Expression {
   bool call = false;
   bool subscript = false;
   bool assignment = false;          // an assignment, or the target of one
-  bool unpacking = false;           // the targets of an assignment that takes something apart
+  bool unpacking = false;           // takes something apart: the targets of an assignment, a list with `*items`
   bool loop = false;                // what a `for` or a comprehension runs over
   bool context = false;             // what a `with` enters
   bool statement = false;           // a whole simple statement

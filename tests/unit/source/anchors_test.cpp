@@ -276,6 +276,10 @@ TEST_CASE("A fact that the syntax does not bear out is not confirmed") {
   CHECK(is_confirmed(table_tree, fact_at(table, 0, "ACT[name]", Role::definition, "f")));
   CHECK(is_confirmed(table_tree, fact_at(table, 0, "ACT[name]", Role::constructor, "f")));
   CHECK_FALSE(is_confirmed(table_tree, fact_at(table, 0, "ACT[name]", Role::call, "f")));
+  MarkedText taken = marked("def f(self):\n    self.all = nn.ModuleList($0[*made(), last])\n    self.some = $1[first, last]\n");
+  const Tree taken_tree = Tree::parse(taken.text);
+  CHECK(is_confirmed(taken_tree, fact_at(taken, 0, "[*made(), last]", Role::definition, "f")));
+  CHECK_FALSE(is_confirmed(taken_tree, fact_at(taken, 1, "[first, last]", Role::definition, "f")));
   Fact nowhere{.role = Role::call, .range = {{99, 0}, {99, 4}}, .has_columns = true, .function = "A.f"};
   Tree tree = Tree::parse(text.text);
   CHECK(Anchors::bind(tree, std::span(&nowhere, 1)).place(tree)[0].state == State::orphan);
