@@ -92,28 +92,26 @@ class Matcher {
       const Node definition = found.node ? enclosing(found.node, "class_definition") : Node{};
       if (!definition) continue;
       const ClassId type = evaluator_.class_of(definition);
-      if (evaluator_.type(type).name == name) return type;
+      if (evaluator_.type(type).name == name) return heirs_named(name, type).empty() ? type : kNoClass;
       const ClassId named = evaluator_.class_named(*definition.code, name);
       if (named != kNoClass) return named;
       if (nearest == kNoClass && evaluator_.is_module(type)) nearest = type;
     }
-    const ClassId heir = nearest != kNoClass ? heir_named(name, nearest) : kNoClass;
-    return heir != kNoClass ? heir : nearest;
+    const std::vector<ClassId> heirs = nearest != kNoClass ? heirs_named(name, nearest) : std::vector<ClassId>{};
+    return heirs.size() == 1 ? heirs.front() : nearest;
   }
 
-  // The only class of that name, in the files read so far, that inherits from `base`.
-  ClassId heir_named(const std::string& name, ClassId base) {
+  // The classes of that name, in the files read so far, that inherit from `base`.
+  std::vector<ClassId> heirs_named(const std::string& name, ClassId base) {
     std::vector<const source::Code*> files;
     for (const auto& [path, code] : library_.files()) {
-      if (code && code->names().contains(name)) files.push_back(code.get());
+      if (code && code->text().find("class " + name) != std::string::npos && code->names().contains(name)) files.push_back(code.get());
     }
-    ClassId found = kNoClass;
+    std::vector<ClassId> found;
     for (const source::Code* code : files) {
       const ClassId type = evaluator_.class_named(*code, name);
-      if (type == kNoClass || type == found || std::ranges::find(evaluator_.type(type).order, base) == evaluator_.type(type).order.end())
-        continue;
-      if (found != kNoClass) return kNoClass;
-      found = type;
+      const bool known = type == kNoClass || type == base || std::ranges::find(found, type) != found.end();
+      if (!known && std::ranges::find(evaluator_.type(type).order, base) != evaluator_.type(type).order.end()) found.push_back(type);
     }
     return found;
   }

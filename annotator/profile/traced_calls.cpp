@@ -42,6 +42,10 @@ TracedCalls::TracedCalls(const ModuleCalls& calls, source::Library& library, sou
   for (std::uint32_t node = 0; node < calls.nodes.size(); ++node) {
     if (calls.nodes[node].parent != kNoNode) children_[calls.nodes[node].parent].push_back(node);
   }
+  // What a class is called may be what its heir is called: the files of both are there before the first is looked for.
+  for (const PythonFrame& frame : calls.frames) {
+    if (frame.function == "forward" && !is_torch_frame(frame)) library.traced(frame.path);
+  }
   parametrized_ =
       std::ranges::any_of(calls.modules, [](const std::string& module) { return class_of_instance(module) == kParametrizations; });
 }

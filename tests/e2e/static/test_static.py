@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from conftest import Recorded, check
+from conftest import HERE, PYTHON, Recorded, check
 from lsp_client import Client, uri_of
 
 Record = Callable[[str], Recorded]
@@ -92,6 +94,61 @@ def test_lists_changed_in_place_second_names_and_lazy_layers_have_their_lines(re
 def test_two_classes_of_one_name_have_no_line_of_either(record: Record) -> None:
     right, wrong, unknown = judged(record, "namesakes")
     assert not right and not wrong and "namesakes front.1" in unknown, (right, wrong, unknown)
+
+
+BASE = """\
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.fc(x)
+"""
+HEIR = """\
+from base import Block as BaseBlock
+from torch import nn
+
+class Gate(nn.Module):
+    def forward(self, x):
+        return x.sigmoid()
+
+class Block(BaseBlock):
+    def __init__(self):
+        super(BaseBlock, self).__init__()
+        self.fc = nn.Linear(4, 4, bias=False)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList()
+        for kind in self.kinds():
+            self.blocks.append(kind())
+        self.gate = Gate()
+
+    def kinds(self):
+        return vars(self).get("of", [Block])
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return self.gate(x)
+"""
+
+
+def test_an_heir_of_the_same_name_may_be_what_ran(tmp_path: Path) -> None:
+    (tmp_path / "base.py").write_text(BASE)
+    (tmp_path / "heir.py").write_text(HEIR)
+    (tmp_path / "make.py").write_text("import torch\n\ndef net():\n    heir = __import__('heir')\n    x = torch.randn(2, 4)\n")
+    with (tmp_path / "make.py").open("a") as script:
+        script.write("    return heir.Net(), lambda model: model(x).sum()\n")
+    command = [PYTHON, str(HERE / "record.py"), "make", str(tmp_path), "net"]
+    subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, check=True)
+    anchors = check(tmp_path / "net" / "trace.json", [tmp_path / "base.py"])["files"][0]["anchors"]
+    assert not [anchor for anchor in anchors if anchor["role"] == "definition"]  # its line is in the other file
 
 
 def test_parametrized_modules_have_the_line_that_made_them(record: Record) -> None:
