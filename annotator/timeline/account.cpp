@@ -111,7 +111,11 @@ class Cutter {
     Piece piece{level.reached, until, parent, Bucket::host, idle};
     piece.node = level.node;
     // A range that says nothing of a stage (a wrapper's "forward", a person's "my step") leaves what lies between operators as it is.
-    if (level.node == kNoNode || (forest_.kind[level.node] == Kind::range && parent.stage == Stage::other)) {
+    const auto pause = level.node == kNoNode ? owners_.pauses.find(next) : owners_.pauses.end();
+    if (pause != owners_.pauses.end()) {
+      piece.owner = pause->second;
+      if (piece.owner.stage != Stage::other) piece.bucket = bucket_of(piece.owner);
+    } else if (level.node == kNoNode || (forest_.kind[level.node] == Kind::range && parent.stage == Stage::other)) {
       piece.owner = between(owners_, parent, a, b);
       if (piece.owner.stage != Stage::other) piece.bucket = bucket_of(piece.owner);
     } else {

@@ -1,8 +1,9 @@
 // The account of a step: every nanosecond of its host and device time, once, with its owner and its bucket.
 //
 // Host time is cut at the edges of nested nodes; each piece belongs to the innermost node there. Time between two operators belongs to what
-// both are inside of when they are in the same stage, else to the host. While the main thread only waits for a backward thread, that
-// thread's pieces stand for it. Device time is the union over streams; where kernels overlap the one that began first counts.
+// both are inside of when they are in the same stage, else to the host; a long pause to what a map step shows there (pauses.h). While the
+// main thread only waits for a backward thread, that thread's pieces stand for it. Device time is the union over streams; where kernels
+// overlap the one that began first counts.
 //
 // Waiting is host time that only the device can end: synchronisations; the launch of a copy that returns only after the copy is done (of
 // a copy to the device until it begins: then the host helps to move the data); a launch that takes long while the device is busy throughout

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "annotator/timeline/forest.h"
@@ -51,7 +52,8 @@ struct Owner {
 };
 
 struct Owners {
-  std::vector<Owner> of;  // by node
+  std::vector<Owner> of;                            // by node
+  std::unordered_map<std::uint32_t, Owner> pauses;  // by the node after it: host code before it, where a map step tells (pauses.h)
   Chains calls, lines, sites;
   ModuleSource source = ModuleSource::none;
   std::vector<FoundModule> found;  // modules of a trace without a map, parents first; empty with a map

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "annotator/timeline/copies.h"
+#include "annotator/timeline/pauses.h"
 #include "annotator/timeline/replaceable.h"
 #include "annotator/timeline/twins.h"
 
@@ -98,7 +99,9 @@ class Transferrer {
         const Program program = program_of(clean_, clean_.forest.threads[clean_roles[role]], clean_.steps.spans[step], vocabulary_);
         step_of_.insert(step_of_.end(), program.nodes.size(), step);
         aligned_.insert(aligned_.end(), program.nodes.begin(), program.nodes.end());
-        if (role < map_roles.size() && !map_.steps.spans.empty()) pair_up(program, map_program(map_roles[role]));
+        if (role >= map_roles.size() || map_.steps.spans.empty()) continue;
+        const Alignment found = pair_up(program, map_program(map_roles[role]));
+        if (role == 0) find_pauses(program, clean_.steps.spans[step], found);
       }
     }
     settle_replaceable();
@@ -120,13 +123,49 @@ class Transferrer {
     return known->second;
   }
 
-  void pair_up(const Program& program, const Program& map) {
-    const Alignment found = twins(program, map, from_);
+  Alignment pair_up(const Program& program, const Program& map) {
+    Alignment found = twins(program, map, from_);
     for (const TwinRun& run : found.runs) {
       for (std::uint32_t i = 0; i < run.length; ++i) add_twin(program.nodes[run.clean + i], from_.of[map.nodes[run.map + i]]);
     }
     for (std::size_t i = 0; i < program.nodes.size(); ++i) {
       if (found.extra[i]) replaceable_.see(from_.calls, result_.owners.of[program.nodes[i]].call);
+    }
+    return found;
+  }
+
+  // By element of the main thread's program: its only twin.
+  static std::vector<std::uint32_t> only_twins(const Program& program, const Alignment& found) {
+    constexpr std::uint32_t kSeveral = kNothing - 1;
+    std::vector<std::uint32_t> twin(program.nodes.size(), kNothing);
+    for (const TwinRun& run : found.runs) {
+      for (std::uint32_t i = 0; i < run.length; ++i) {
+        std::uint32_t& own = twin[run.clean + i];
+        own = own == kNothing ? run.map + i : kSeveral;
+      }
+    }
+    return twin;
+  }
+
+  // Before the first operator of a step and between two outermost ones that follow one another in the map step as well.
+  void find_pauses(const Program& program, const StepSpan& span, const Alignment& found) {
+    if (clean_.steps.main == kNoNode || map_.steps.main == kNoNode) return;
+    const Forest::Thread& thread = map_.forest.threads[map_.steps.main];
+    const Program& map = map_program(map_.steps.main);
+    const std::vector<std::uint32_t> twin = only_twins(program, found);
+    Pause clean{span.start, {}}, slow{map_.steps.spans.front().start, {}};
+    std::uint32_t expected = 0;
+    for (std::uint32_t i = 0; i < program.nodes.size(); i = program.after[i]) {
+      clean.end = clean_.forest.start[program.nodes[i]];
+      const bool follows = twin[i] == expected && expected < map.nodes.size();
+      if (follows) slow.end = map_.forest.start[map.nodes[expected]];
+      if (follows && clean.length() >= kShortestPause && slow.length() > Ns{}) {
+        const std::optional<Owner> owner = owner_of_pause(map_.forest, from_, thread, slow, clean);
+        if (owner) result_.owners.pauses.emplace(program.nodes[i], *owner);
+      }
+      clean.start = clean_.forest.end[program.nodes[i]];
+      expected = twin[i] < map.nodes.size() ? map.after[twin[i]] : kNothing;
+      if (twin[i] < map.nodes.size()) slow.start = map_.forest.end[map.nodes[twin[i]]];
     }
   }
 

@@ -81,6 +81,20 @@ TEST_CASE("a range that is no module leaves the time between operators to the ho
   CHECK(wall(step, Bucket::unattributed) == us(0));
 }
 
+TEST_CASE("time before an operator is of the execution that is known to have run then") {
+  const Script script = Script().range("ProfilerStep#0", 0, 100).op("aten::randn", 10, 5).op("aten::linear", 60, 10);
+  Read read(script);
+  read.owners.pauses[read.node("aten::linear")] = {.line = 7, .stage = Stage::forward, .known = true};
+  const Account result = account(read.trace, read.forest, read.steps, read.owners);
+  const StepAccount& step = result.steps.at(0);
+  const auto pause = std::ranges::find(step.wall, us(15), &Piece::start);
+  REQUIRE(pause != step.wall.end());
+  CHECK(pause->end == us(60));
+  CHECK(pause->owner.line == 7);
+  CHECK(pause->bucket == Bucket::forward);
+  CHECK(sum(step.wall_by_bucket) == us(100));
+}
+
 TEST_CASE("a call that synchronises with the device is waiting") {
   const Account account =
       account_of(Script().range("ProfilerStep#0", 0, 50).op("aten::item", 5, 30).launch(3, 8, 20, "cudaStreamSynchronize"));

@@ -210,3 +210,47 @@ TEST_CASE("what an operator holds may differ from its twin's, and does not mix w
   CHECK(transferred.module("aten::addmm", 1) == kNothing);
   CHECK(transferred.result.steps.at(0).found == 3);
 }
+
+namespace {
+
+// A step of 4 ms: the model (call 0) runs line 5 for three of them before its first operator.
+Script slow_map(std::int64_t pause) {
+  return Script()
+      .range("ProfilerStep#0", 0, pause + 1000)
+      .op("aten::randn", 10, 5)
+      .range("hotlens.line#4", 20, pause + 200)
+      .range("hotlens.call#0", 30, pause + 180)
+      .range("hotlens.line#5", 40, pause)
+      .op("aten::linear", pause + 100, 8);
+}
+
+}  // namespace
+
+TEST_CASE("a long pause belongs to the module and the line that ran in the map step meanwhile") {
+  const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::randn", 10, 5).op("aten::linear", 3020, 8);
+  const Script map = slow_map(3000);
+  const Transferred transferred(clean, map);
+  const Owners& owners = transferred.result.owners;
+  REQUIRE(owners.pauses.size() == 1);
+  const Owner& owner = owners.pauses.at(transferred.clean.node("aten::linear"));
+  CHECK(owners.calls.value[owner.call] == 0);
+  CHECK(owners.lines.value[owner.line] == 5);
+  CHECK(owner.stage == Stage::forward);
+}
+
+TEST_CASE("a pause that took much longer in the map step, or much shorter, tells nothing") {
+  const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::randn", 10, 5).op("aten::linear", 3020, 8);
+  const Script watched = slow_map(9000), hurried = slow_map(900);
+  CHECK(Transferred(clean, watched).result.owners.pauses.empty());
+  CHECK(Transferred(clean, hurried).result.owners.pauses.empty());
+}
+
+TEST_CASE("a pause in which another operator ran in the map step, or a short one, tells nothing") {
+  const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::randn", 10, 5).op("aten::linear", 3020, 8);
+  Script map = slow_map(3000);
+  map.op("aten::sin", 2000, 5);
+  CHECK(Transferred(clean, map).result.owners.pauses.empty());
+  const Script brief = Script().range("ProfilerStep#0", 0, 400).op("aten::randn", 10, 5).op("aten::linear", 100, 8);
+  const Script same = slow_map(80);
+  CHECK(Transferred(brief, same).result.owners.pauses.empty());
+}
