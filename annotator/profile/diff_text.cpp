@@ -94,7 +94,7 @@ class Writer {
     const Change& step = diff_.step;
     std::string text;
     if (step.outcome == Outcome::same) {
-      text = "The step did not change beyond the noise";
+      text = step.noise ? "The step did not change beyond the noise" : "The step did not change";
     } else {
       text = "The step got " + magnitude(step) + std::string(name(step.outcome));
     }
@@ -184,9 +184,10 @@ class Writer {
         ++more;
       }
     }
+    const bool noise_known = std::ranges::any_of(diff_.modules, [](const ModuleRow& row) { return row.time.noise.has_value(); });
     std::string text = more > 0 ? "and " + std::to_string(more) + " with smaller differences; " : "";
-    text +=
-        tally(Outcome::same) + " unchanged within the noise, " + tally(Outcome::added) + " added, " + tally(Outcome::removed) + " removed";
+    text += tally(Outcome::same) + (noise_known ? " unchanged within the noise, " : " unchanged, ") + tally(Outcome::added) + " added, " +
+            tally(Outcome::removed) + " removed";
     note(text);
   }
 

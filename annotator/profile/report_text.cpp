@@ -215,9 +215,10 @@ class Writer {
 
   void kernels() {
     if (profile_.kernel_times.empty()) return;
-    title(device_ ? "Longest kernels" : "Longest operators");
     Ns whole{};
     for (const KernelUse& use : profile_.kernel_times) whole += use.time;
+    title((device_ ? "Longest kernels of step " : "Longest operators of step ") + std::to_string(shown_step().index) + ", shares of " +
+          readable(whole) + " for all");
     std::size_t shown = 0;
     for (const LabelUse& row : by_label(profile_, profile_.kernel_times)) {
       if (shown++ == kKernels) break;

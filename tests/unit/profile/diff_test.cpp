@@ -94,6 +94,14 @@ TEST_CASE("with a single step on one side the noise is not known") {
   CHECK_FALSE(noise(sample(us({5})), sample(us({5, 6}))).has_value());
 }
 
+TEST_CASE("where the noise is not known nothing is said to be within it") {
+  const Side before = side({1000}, {{"a", "Linear", -1, {5}}, {"b", "Linear", -1, {7}}});
+  const Side after = side({1000}, {{"a", "Linear", -1, {5}}, {"b", "Linear", -1, {9}}});
+  const std::string text = diff_text(diff(before, after), before, after, false);
+  CHECK(text.find("The step did not change: ") != std::string::npos);
+  CHECK(text.find("1 unchanged, 0 added") != std::string::npos);
+}
+
 TEST_CASE("the noise of two samples grows with their spread and shrinks with their number") {
   const Sample narrow = sample(us({1000, 1010, 990, 1005, 995}));
   const Sample wide = sample(us({1000, 1100, 900, 1050, 950}));

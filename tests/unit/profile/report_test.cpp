@@ -58,6 +58,7 @@ TEST_CASE("the stages of the text report leave out nothing of the step") {
   const std::string text = report_text(*load(write_bundle(folder.path() / "b")).value());
   const std::string stages = text.substr(text.find("Stages"), text.find("Where the time") - text.find("Stages"));
   CHECK(stages.find("\n  other ") != std::string::npos);
+  CHECK(text.find("Longest operators of step 0, shares of ") != std::string::npos);
 }
 
 TEST_CASE("the text report is for people, and hostile names cannot reach the terminal") {
