@@ -10,7 +10,7 @@ import os
 import sys
 import sysconfig
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 from .statements import text_of
 
@@ -40,7 +40,7 @@ class Point(NamedTuple):
     function: str
 
 
-Stack = tuple[tuple[CodeType, tuple[int, int, int | None, int | None]], ...]
+Stack = tuple[tuple[CodeType, tuple[int, int, Optional[int], Optional[int]]], ...]  # read when it runs: Python 3.9 has no `|` there
 
 
 def is_ours(filename: str) -> bool:
