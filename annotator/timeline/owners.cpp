@@ -52,6 +52,9 @@ class Finder {
           break;
         case Kind::line:
           owner.line = owners_.lines.add(owner.line, forest_.value[node], forest_.start[node], false);
+          // What runs again makes what the line that asked for it first would have made.
+          if (owner.direction == Direction::recompute && owner.made_line != kNothing)
+            owner.made_line = owners_.lines.add(owner.made_line, forest_.value[node], forest_.start[node], true);
           break;
         case Kind::rest:
           // A line that is entered anew within the step has both ends in it; one that is not (`main()`) is around all steps.
@@ -142,7 +145,9 @@ class Finder {
     if (creator != kNoNode) {
       owner.call = owners_.of[creator].call;
       owner.site = owners_.of[creator].site;
-      owner.made_line = accumulates ? kNothing : owners_.of[creator].line;
+      const Owner& made = owners_.of[creator];
+      const bool again = made.direction == Direction::recompute && made.made_line != kNothing;
+      owner.made_line = accumulates ? kNothing : again ? made.made_line : made.line;
     } else if (owner.direction != Direction::backward || accumulates) {
       owner.call = owner.site = owner.made_line = kNothing;
     }

@@ -191,7 +191,9 @@ TEST_CASE("what runs again is due to the line that called the module, not to the
   const Read read(script, &map);
   const auto made_by = [&](const Owner& owner) { return read.owners.lines.value[owner.made_line]; };
   CHECK(made_by(read.owner(evaluation("DropoutBackward0"))) == 5);
-  CHECK(made_by(read.owner("aten::linear", 1)) == 3);
+  const std::uint32_t again = read.owner("aten::linear", 1).made_line;
+  CHECK(read.owners.lines.value[again] == 4);
+  CHECK(read.owners.lines.value[read.owners.lines.parent[again]] == 3);
   CHECK(read.owners.lines.value[read.owner("aten::linear", 1).line] == 4);
   CHECK(made_by(read.owner(evaluation("AddmmBackward0"))) == 4);
 }
@@ -309,4 +311,31 @@ TEST_CASE("paths are chains of names, and stay short however deep a tree and lon
     CHECK(paths[module].size() <= 1030);
     if (module > 2) CHECK(paths[module].ends_with("/" + found[module].name));
   }
+}
+
+TEST_CASE("the backward of what a checkpoint runs again is of the line that asked for it first, too") {
+  const Script script = Script()
+                            .range("hotlens.line#4", 1, 28)
+                            .op("CheckpointFunction", 2, 20, {.sequence = 7})
+                            .range("hotlens.call#1", 3, 18)
+                            .range("hotlens.line#5", 4, 12)
+                            .op("aten::mul", 5, 5)
+                            .range("hotlens.line#6", 30, 65)
+                            .backward("CheckpointFunctionBackward", 32, 60, 7)
+                            .range("hotlens.call#1", 34, 20)
+                            .range("hotlens.line#5", 35, 15)
+                            .op("aten::mul", 36, 5, {.sequence = 9})
+                            .backward("MulBackward0", 60, 10, 9);
+  const ModuleMap map = small_map();
+  const Read read(script, &map);
+  const Chains& lines = read.owners.lines;
+  const auto values = [&](std::uint32_t link) {
+    std::vector<std::uint32_t> found;
+    for (; link != kNothing; link = lines.parent[link]) found.push_back(lines.value[link]);
+    return found;
+  };
+  const Owner& backward = read.owner(evaluation("MulBackward0"));
+  CHECK(values(backward.made_line) == std::vector<std::uint32_t>{5, 4});
+  CHECK(values(backward.line) == std::vector<std::uint32_t>{6});
+  CHECK(values(read.owner("aten::mul", 1).line) == std::vector<std::uint32_t>{5, 6});
 }
