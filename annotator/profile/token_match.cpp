@@ -217,16 +217,28 @@ std::vector<const std::vector<source::Argument>*> TokenMatcher::given(const Patt
   return all;
 }
 
+// The variable of a loop over a container that a call calls, or is given to call: `checkpoint(layer, x)`.
+ValueId TokenMatcher::loop_element(const PatternCall& call, const CallToken& token) const {
+  const auto ordered = [&](ValueId one) { return evaluator_.at(one).kind == Kind::element && evaluator_.at(one).ordered; };
+  if (ordered(call.callee)) return call.callee;
+  const auto takes = [&](ValueId one) { return accepts(one, token); };
+  if (std::ranges::any_of(evaluator_.alternatives(call.callee), takes)) return source::kUnknown;
+  const auto given = std::ranges::find_if(call.arguments, ordered, &source::Argument::value);
+  return given != call.arguments.end() ? given->value : source::kUnknown;
+}
+
 // Calls of a loop's variable go to the entries of the container in their order.
 void TokenMatcher::order_elements(const Pattern& pattern, const std::vector<CallToken>& tokens,
                                   const std::vector<std::vector<std::uint32_t>>& calls, std::vector<TokenMatch>& matches) {
-  std::map<std::uint32_t, std::vector<std::size_t>> by_call;
+  std::map<ValueId, std::vector<std::size_t>> by_element;
   for (std::size_t token = 0; token < tokens.size(); ++token) {
-    if (calls[token].size() == 1 && tokens[token].module != kNoNode) by_call[calls[token].front()].push_back(token);
+    const auto element_of = [&](std::uint32_t call) { return loop_element(pattern.calls[call], tokens[token]); };
+    const ValueId element = calls[token].empty() ? source::kUnknown : element_of(calls[token].front());
+    const auto same = [&](std::uint32_t call) { return element_of(call) == element; };
+    const bool known = element != source::kUnknown && tokens[token].module != kNoNode;
+    if (known && std::ranges::all_of(calls[token], same)) by_element[element].push_back(token);
   }
-  for (const auto& [call, list] : by_call) {
-    const Value& callee = evaluator_.at(pattern.calls[call].callee);
-    if (callee.kind != Kind::element || !callee.ordered) continue;
+  for (const auto& [element, list] : by_element) {
     std::vector<CallToken> distinct;
     std::vector<std::size_t> position(list.size());
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -234,7 +246,7 @@ void TokenMatcher::order_elements(const Pattern& pattern, const std::vector<Call
       position[i] = static_cast<std::size_t>(seen - distinct.begin());
       if (seen == distinct.end()) distinct.push_back(tokens[list[i]]);
     }
-    const auto entries = align_entries(callee.of, distinct);
+    const auto entries = align_entries(evaluator_.at(element).of, distinct);
     for (std::size_t i = 0; entries && i < list.size(); ++i) matches[list[i]].places = (*entries)[position[i]];
   }
 }

@@ -54,6 +54,7 @@ class TokenMatcher {
   std::vector<TokenMatch> match(const source::Pattern& pattern, const std::vector<CallToken>& tokens);
   std::vector<const std::vector<source::Argument>*> given(const source::Pattern& pattern, const std::vector<std::uint32_t>& calls,
                                                           const CallToken& token) const;
+  source::ValueId loop_element(const source::PatternCall& call, const CallToken& token) const;
   void order_elements(const source::Pattern& pattern, const std::vector<CallToken>& tokens,
                       const std::vector<std::vector<std::uint32_t>>& calls, std::vector<TokenMatch>& matches);
   std::optional<std::vector<std::vector<source::ValueId>>> align_entries(source::ValueId container, const std::vector<CallToken>& tokens);

@@ -44,10 +44,21 @@ void bind_from(Node statement, Bound& out) {
 
 void bind_statement(Node statement, Bound& out);
 
+// `a, b = x, y`; what is taken apart at run time only is not known.
+void bind_parts(Node left, Node right, Bound& out) {
+  const std::vector<Node> names = left.children(), values = right.children();
+  const bool listed = (right.is("expression_list") || right.is("tuple")) && names.size() == values.size();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].is("identifier"))
+      out.emplace_back(std::string(names[i].text()), Binding{Binding::Kind::value, listed ? values[i] : Node{}, {}, {}});
+  }
+}
+
 void bind_assignment(Node assignment, Bound& out) {
   const Node left = assignment.field("left"), right = assignment.field("right");
   if (!left || !right) return;
   if (left.is("identifier")) out.emplace_back(std::string(left.text()), Binding{Binding::Kind::value, right, {}, {}});
+  if (left.is("pattern_list") || left.is("tuple_pattern")) bind_parts(left, right, out);
   if (right.is("assignment")) bind_assignment(right, out);
 }
 

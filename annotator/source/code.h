@@ -42,7 +42,7 @@ struct Node {
 struct Binding {
   enum class Kind : std::uint8_t { type, function, value, module, member, star };
   Kind kind = Kind::value;
-  Node node;           // type, function: the definition; value: the expression on the right
+  Node node;           // type, function: the definition; value: the expression on the right, null where only running it tells
   std::string module;  // module, member, star: dotted name; leading dots for a relative one
   std::string name;    // member: the name in that module
 };

@@ -113,6 +113,7 @@ class Interpreter {
   ValueId call_function(const Value& function, const std::vector<Argument>& arguments, Node site);
   ValueId call_external(const std::string& name, const std::vector<Argument>& arguments, Node site);
   ValueId call_method(const Value& method, const std::vector<Argument>& arguments, Node site);
+  ValueId mapped(const std::vector<Argument>& arguments, Node site);
   ValueId parametrized(ValueId module, Node site);
   ValueId any_key(ValueId mapping);
   ValueId instantiate(ClassId type, const std::vector<Argument>& arguments, Node site);

@@ -81,6 +81,16 @@ ValueId Interpreter::call_external(const std::string& name, const std::vector<Ar
   if (name == "str") return e_.add({.kind = Kind::text, .name = e_.at(first).kind == Kind::text ? e_.at(first).name : "*"});
   if (name == "next") return element_of(first);
   if (name == "type" && arguments.size() == 1) return kUnknown;
+  if (name == "importlib.import_module" && e_.at(first).kind == Kind::text && e_.at(first).name.find('*') == std::string::npos)
+    return e_.import_module(e_.at(first).name, *frame_.code);
+  if (name == "__import__" || name == "eval" || name == "globals" || name == "locals" || name == "vars") return kUnknown;
+  if (name == "map" && pattern_ == nullptr && arguments.size() >= 2) return mapped(arguments, site);
+  if (name == "filter" && arguments.size() == 2) {
+    const ValueId list = new_list(Kind::list);
+    fill_all(list, arguments[1].value, site);
+    for (Slot& slot : e_.values_[list].entries) slot.optional = true;
+    return list;
+  }
   if (name.starts_with("torch.nn.utils.parametriz")) return parametrized(first, site);
   if (name.starts_with("torch.nn.utils")) return first;  // weight_norm and its like give back what they are given
   if (name.starts_with("torch.nn.") && names_class(name) && name.find("functional") == std::string::npos &&
@@ -90,8 +100,19 @@ ValueId Interpreter::call_external(const std::string& name, const std::vector<Ar
   if (name.find('.') != std::string::npos && !name.starts_with("torch.") && names_class(name)) {
     return instantiate(e_.external_class(name), arguments, site);
   }
-  const bool builtin = name.find('.') == std::string::npos;
+  const bool builtin = name.find('.') == std::string::npos && !names_class(name);  // a class from where nobody could look
   return builtin || name.starts_with("torch.") ? e_.add({.kind = Kind::constant}) : kUnknown;
+}
+
+// `map(make, items)`: what each call gives.
+ValueId Interpreter::mapped(const std::vector<Argument>& arguments, Node site) {
+  const ValueId list = e_.add({.kind = Kind::list, .depth = e_.depth()});
+  std::vector<Argument> given;
+  for (auto one = arguments.begin() + 1; one != arguments.end(); ++one) given.push_back({.value = element_of(one->value)});
+  e_.loops_.push_back({.id = e_.next_loop_++});
+  fill(list, call(arguments.front().value, given, site), "", site);
+  e_.loops_.pop_back();
+  return list;
 }
 
 // Any key of a mapping; '*' where one of them is not known.

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn.utils.parametrizations import spectral_norm, weight_norm
+from torch.utils.checkpoint import checkpoint
 
 
 class Block(nn.Module):
@@ -162,7 +163,7 @@ class Normed(nn.Module):
 
 
 class Counted(nn.Module):
-    """Entries that only a counting index tells apart."""
+    """Entries that only their order tells apart, taken by a counting index or by a loop that calls in one of two ways."""
 
     def __init__(self, width: int = 4) -> None:
         super().__init__()
@@ -178,9 +179,16 @@ class Counted(nn.Module):
             nn.Tanh(),
         ])  # fmt: skip
 
+        self.steps = nn.ModuleList([
+            nn.LayerNorm(width),
+            nn.LayerNorm(width, bias=False),
+        ])  # fmt: skip
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for i in range(len(self.layers)):
             x = self.layers[i](x)
+        for step in self.steps:
+            x = checkpoint(step, x, use_reentrant=False) if self.training and x.requires_grad else step(x)
         for i in range(1, -1, -1):
             x = self.loose[i](x)
         return torch.cat([self.heads[i](x) for i in range(2)], dim=-1)

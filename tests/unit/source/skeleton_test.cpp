@@ -257,6 +257,43 @@ class Stack(nn.Sequential):
   CHECK(found.at("3") == Lines{"12:Tanh"});
 }
 
+TEST_CASE("what only running tells is not known, and makes a module all the same") {
+  PythonFolder folder;
+  folder.write("parts.py", "from torch import nn\nclass Part(nn.Module):\n    pass\n");
+  folder.write("m.py", R"(import importlib
+from nowhere import *
+from torch import nn
+Act, Norm = nn.ReLU, nn.LayerNorm
+Fast, found = look_up("fast")
+layers = importlib.import_module("parts")
+class Net(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.act = Act()
+        self.norm = Norm(1)
+        self.fast = Fast(1)
+        self.part = layers.Part()
+        self.kind = eval(kind)()
+        self.star = Star()
+        self.size = len(kind)
+class Stack(nn.Sequential):
+    def __init__(self, sizes):
+        super().__init__(*map(nn.Linear, sizes, sizes),
+                         *filter(None, [nn.Tanh()]))
+)");
+  const auto found = attributes(folder, "m.py", "Net");
+  CHECK(found.at("act") == Lines{"10:ReLU"});
+  CHECK(found.at("norm") == Lines{"11:LayerNorm"});
+  CHECK(found.at("fast") == Lines{"12"});
+  CHECK(found.at("part") == Lines{"13:Part"});
+  CHECK(found.at("kind") == Lines{"14"});
+  CHECK(found.at("star") == Lines{"15"});
+  CHECK_FALSE(found.contains("size"));
+  const auto entries = attributes(folder, "m.py", "Stack");
+  CHECK(entries.at("0") == Lines{"19:Linear"});
+  CHECK(entries.at("1") == Lines{"20:Tanh"});
+}
+
 TEST_CASE("fields hold what their constructor is given, else what stands in the class") {
   PythonFolder folder;
   folder.write("m.py", R"(import dataclasses
