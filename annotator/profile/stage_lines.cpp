@@ -13,6 +13,7 @@ using timeline::Place;
 using timeline::StepAccount;
 
 constexpr std::int64_t kGuessedPart = 20;  // one part in so many of a stage's time may have its line from what ran before
+constexpr std::int64_t kTellingPart = 20;  // one part in so many of the loss is a line worth naming
 
 std::uint32_t line_of(const Model& model, const Site& site) {
   const auto found = std::ranges::find_if(model.lines, [&](const ModelLine& line) {
@@ -21,21 +22,38 @@ std::uint32_t line_of(const Model& model, const Site& site) {
   return found == model.lines.end() ? kNothing : static_cast<std::uint32_t>(found - model.lines.begin());
 }
 
+bool is_guess(Stage stage, const std::vector<StepAccount>& steps) {
+  Ns wall{}, guessed{};
+  for (const StepAccount& step : steps) {
+    wall += step.wall_by_stage[static_cast<std::size_t>(stage)];
+    guessed += step.guessed_by_stage[static_cast<std::size_t>(stage)];
+  }
+  return guessed * kGuessedPart > wall;
+}
+
 // By stage: whether its lines' parts are known.
 std::array<bool, timeline::kStages> told_stages(const Model& model, const StageLines& lines, const std::vector<StepAccount>& steps) {
   std::array<bool, timeline::kStages> told;
-  for (std::size_t stage = 0; stage < told.size(); ++stage) {
-    Ns wall{}, guessed{};
-    for (const StepAccount& step : steps) {
-      wall += step.wall_by_stage[stage];
-      guessed += step.guessed_by_stage[stage];
-    }
-    told[stage] = guessed * kGuessedPart <= wall;
-  }
+  for (std::size_t stage = 0; stage < told.size(); ++stage) told[stage] = !is_guess(static_cast<Stage>(stage), steps);
   for (std::size_t site = 0; site < model.stages.size(); ++site) {
     if (lines.of_site[site] == kNothing) told[static_cast<std::size_t>(model.stages[site].stage)] = false;
   }
   return told;
+}
+
+bool is_in_loop(const Model& model, const ModelLine& line) {
+  return std::ranges::any_of(model.stages,
+                             [&](const StageSite& stage) { return stage.site.file == line.file && stage.site.function == line.function; });
+}
+
+// Where no criterion is called the loss is what the loop's own lines compute of the outputs: `(model(x) - y).pow(2).mean()`.
+void add_lines_of_loss(const Model& model, StageLines& lines) {
+  if (std::ranges::find(model.stages, Stage::loss, &StageSite::stage) != model.stages.end()) return;
+  for (std::uint32_t row = 0; row < model.lines.size(); ++row) {
+    if (!is_in_loop(model, model.lines[row])) continue;
+    lines.of_loss.push_back({.row = row, .place = static_cast<std::uint32_t>(lines.places.size())});
+    lines.places.push_back({Stage::loss, row});
+  }
 }
 
 void fill_part(const std::vector<StepAccount>& steps, std::uint32_t place, StageSite& site) {
@@ -58,6 +76,21 @@ void fill_whole(const std::vector<StepAccount>& steps, StageSite& site) {
   }
 }
 
+void add_sites_of_loss(const Model& model, const StageLines& lines, const std::vector<StepAccount>& steps, std::vector<StageSite>& sites) {
+  if (is_guess(Stage::loss, steps)) return;
+  for (const LineOfLoss& line : lines.of_loss) {
+    Ns whole{}, part{};
+    for (const StepAccount& step : steps) {
+      whole += step.wall_by_stage[static_cast<std::size_t>(Stage::loss)];
+      part += step.by_place[line.place].wall;
+    }
+    if (part * kTellingPart < whole || part == Ns{}) continue;
+    const ModelLine& at = model.lines[line.row];
+    sites.push_back({.site = {.file = at.file, .line = at.line, .end_line = at.line, .function = at.function}, .stage = Stage::loss});
+    fill_part(steps, line.place, sites.back());
+  }
+}
+
 }  // namespace
 
 StageLines stage_lines(const Model& model) {
@@ -70,6 +103,7 @@ StageLines stage_lines(const Model& model) {
     if (place.line != kNothing && known == lines.places.end()) lines.places.push_back(place);
     lines.of_site.push_back(place.line == kNothing ? kNothing : number);
   }
+  add_lines_of_loss(model, lines);
   return lines;
 }
 
@@ -89,6 +123,7 @@ std::vector<StageSite> stage_sites(const Model& model, const StageLines& lines, 
       fill_part(steps, place, site);
     }
   }
+  add_sites_of_loss(model, lines, steps, sites);
   return sites;
 }
 

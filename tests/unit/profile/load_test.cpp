@@ -145,11 +145,22 @@ TEST_CASE("a call site holds the modules called from it, and stages have their p
   REQUIRE(inner->modules.size() == 2);
   CHECK(profile->at(inner->modules[0]).path == "a");
   CHECK(inner->calls == 2);
-  REQUIRE(profile->stage_sites.size() == 2);
+  REQUIRE(profile->stage_sites.size() == 3);
   CHECK(profile->stage_sites[1].stage == Stage::backward);
   CHECK(profile->files.at(profile->stage_sites[1].site.file.index).path == "/w/train.py");
   CHECK(profile->files[0].copy.filename() == "0-model.py");
   CHECK(profile->files[1].copy.empty());
+}
+
+TEST_CASE("a loss that no criterion computes has the lines of the loop that compute it") {
+  const auto profile = loaded();
+  const StageSite& loss = profile->stage_sites.back();
+  CHECK(loss.stage == Stage::loss);
+  CHECK(loss.site.line == 10);
+  CHECK(loss.wall == std::vector<Ns>{us(30), us(30)});
+  Json model = model_json();
+  model["stages"].push_back({{"stage", "loss"}, {"site", site(9)}});
+  CHECK(loaded(manifest_json(), model)->stage_sites.size() == 3);
 }
 
 TEST_CASE("slices lie on the axis of the representative step, one per run of the module") {
@@ -252,7 +263,7 @@ TEST_CASE("ids that point nowhere are dropped, not followed") {
   model["stages"].push_back({{"stage", "lunch"}, {"site", site(1)}});
   const auto profile = loaded(manifest_json(), model);
   CHECK_FALSE(module(*profile, "b").attached.has_value());
-  CHECK(profile->stage_sites.size() == 2);
+  CHECK(profile->stage_sites.size() == 3);
   CHECK(profile->lines.size() == 4);
 }
 
