@@ -37,12 +37,25 @@ std::string stage_names(const LineSummary& summary) {
   return out;
 }
 
+Ns cost_of(const Module& module, const Profile& profile) {
+  return profile::headline(profile::median(module.forward), profile.has_device()) +
+         profile::headline(profile::median(module.backward), profile.has_device());
+}
+
+// A line that calls one module and does more: `F.cross_entropy(self.head(x), y)`.
+bool does_more(const LineSummary& summary, const Profile& profile) {
+  constexpr int kTelling = 20;  // one part in so many
+  if (summary.subject != Subject::execution || summary.modules.size() != 1) return false;
+  const Ns module = cost_of(profile.at(summary.modules.front()), profile);
+  return (summary.value - module) * kTelling > module;
+}
+
 // The bold name and the class, as Markdown or plain text.
 std::string subject(const LineSummary& summary, const Profile& profile, bool markdown) {
   const auto bold = [&](std::string_view text) { return markdown ? "**" + escape_markdown(text) + "**" : plain(text); };
   if (summary.subject == Subject::stage) return bold(stage_names(summary));
   if (summary.subject == Subject::execution && summary.modules.size() != 1) return bold("this line");
-  if (summary.modules.empty()) return bold("this line");
+  if (summary.modules.empty() || does_more(summary, profile)) return bold("this line");
   const Module& first = profile.at(summary.container.valid() ? summary.container : summary.modules.front());
   const std::string class_name = markdown ? " " + escape_markdown(first.class_name) : " " + plain(first.class_name);
   if (summary.subject == Subject::class_line) return bold(first.class_name);
@@ -117,10 +130,7 @@ std::string call_note(const LineSummary& summary, const Profile& profile) {
   const auto places = std::ranges::count_if(profile.call_sites, calls_it);
   if (places <= std::max<std::ptrdiff_t>(1, std::ssize(summary.call_sites))) return "";
   Ns whole{};
-  for (const ModuleId id : summary.modules) {
-    whole += profile::headline(profile::median(profile.at(id).forward), profile.has_device()) +
-             profile::headline(profile::median(profile.at(id).backward), profile.has_device());
-  }
+  for (const ModuleId id : summary.modules) whole += cost_of(profile.at(id), profile);
   const std::string modules = summary.modules.size() == 1 ? "the module is" : "the modules are";
   if (summary.call_sites.empty()) {
     return fmt::format("{} called from {} places; this is the time of all, they are not told apart", modules, places);
@@ -142,14 +152,9 @@ std::optional<double> spread(std::vector<Ns> values) {
 // The instances of one line, the most expensive first: "layer1.0.conv1 1.20 ms · layer1.1.conv1 1.10 ms · 6 more · ".
 std::string instances(const LineSummary& summary, const Profile& profile, bool markdown) {
   constexpr std::size_t kNamed = 3;
-  if (summary.modules.size() < 2) return "";
-  const auto cost = [&](ModuleId id) {
-    const Module& module = profile.at(id);
-    return profile::headline(profile::median(module.forward), profile.has_device()) +
-           profile::headline(profile::median(module.backward), profile.has_device());
-  };
+  if (summary.modules.size() < 2 && !does_more(summary, profile)) return "";
   std::vector<std::pair<Ns, ModuleId>> costs;
-  for (ModuleId id : summary.modules) costs.emplace_back(cost(id), id);
+  for (ModuleId id : summary.modules) costs.emplace_back(cost_of(profile.at(id), profile), id);
   std::ranges::stable_sort(costs, std::greater{}, &std::pair<Ns, ModuleId>::first);
   std::string out;
   for (std::size_t i = 0; i < std::min(kNamed, costs.size()); ++i) {

@@ -81,6 +81,18 @@ TEST_CASE("a line that makes a module and runs the loop shows the loop") {
   CHECK(label_at(inlay_hints(test::open(profile), {}, {}), 15) == "5.00 ms 45%");
 }
 
+TEST_CASE("a line that calls a module and does more says what of it is the module's") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->lines[1].forward[0].cpu_total = profile->lines[1].forward[1].cpu_total = Ns{3'000'000};
+  const auto more = hover(test::open(profile), {11, 5}, {.markdown = false});
+  REQUIRE(more);
+  CHECK_THAT(more->contents, Catch::StartsWith("this line — 4.00 ms") && Catch::Contains("norm 2.00 ms · "));
+  const auto alone = hover(test::open(opened.profile), {11, 5}, {.markdown = false});
+  REQUIRE(alone);
+  CHECK_THAT(alone->contents, Catch::StartsWith("norm LayerNorm — 2.10 ms") && !Catch::Contains("norm 2.00 ms"));
+}
+
 TEST_CASE("a line of a stage that others enter too shows its own part, and the hover says of how much") {
   const Opened opened;
   auto profile = std::make_shared<profile::Profile>(*opened.profile);
