@@ -12,6 +12,7 @@ constexpr std::int64_t kUsualDistances = 3;
 constexpr std::int64_t kNoticeableFraction = 5;
 
 constexpr double kExplained = 0.8;  // of an outlier's excess: enough to tell why
+constexpr double kWorthNaming = 0.05;
 constexpr double kHeldByModule = 0.5;
 
 // In the direction of the whole: how much of `whole` the part explains; negative where it goes the other way.
@@ -87,7 +88,7 @@ void Differences::add_buckets(std::size_t step, Ns whole, std::vector<Difference
   std::ranges::stable_sort(buckets, std::ranges::greater{}, [&](const Difference& each) { return share(each.excess, whole); });
   double explained = 0;
   for (Difference& each : buckets) {
-    if (explained >= kExplained) break;
+    if (explained >= kExplained || share(each.excess, whole) < kWorthNaming) break;
     explained += share(each.excess, whole);
     found.push_back(std::move(each));
   }

@@ -111,12 +111,9 @@ class Cutter {
     Piece piece{level.reached, until, parent, Bucket::host, idle};
     piece.node = level.node;
     // A range that says nothing of a stage (a wrapper's "forward", a person's "my step") leaves what lies between operators as it is.
-    const auto pause = level.node == kNoNode ? owners_.pauses.find(next) : owners_.pauses.end();
-    if (pause != owners_.pauses.end()) {
-      piece.owner = pause->second;
-      if (piece.owner.stage != Stage::other) piece.bucket = bucket_of(piece.owner);
-    } else if (level.node == kNoNode || (forest_.kind[level.node] == Kind::range && parent.stage == Stage::other)) {
+    if (level.node == kNoNode || (forest_.kind[level.node] == Kind::range && parent.stage == Stage::other)) {
       piece.owner = between(owners_, parent, a, b);
+      if (level.node == kNoNode) tell_pause(piece.owner, next);
       if (piece.owner.stage != Stage::other) piece.bucket = bucket_of(piece.owner);
     } else {
       if (forest_.kind[level.node] != Kind::launch) piece.owner = inner(parent, a, b);
@@ -124,6 +121,17 @@ class Cutter {
     }
     level.reached = until;
     push(piece);
+  }
+
+  // What is known of the time before `next`. Code of the step's own has the stage that its neighbours share.
+  void tell_pause(Owner& owner, std::uint32_t next) const {
+    const auto pause = owners_.pauses.find(next);
+    if (pause == owners_.pauses.end()) return;
+    if (pause->second.stage == Stage::other) {
+      owner.line = pause->second.line;
+    } else {
+      owner = pause->second;
+    }
   }
 
   // A launch that waits first and works then makes two pieces.

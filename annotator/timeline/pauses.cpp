@@ -6,8 +6,8 @@
 namespace hotlens::timeline {
 namespace {
 
-constexpr double kMostSlower = 1.25, kMostFaster = 0.5;  // of the map step against the clean one
-constexpr double kMost = 0.8;                            // of a pause
+constexpr double kMostElsewhere = 0.25;  // of a clean pause: what the map step, which is slower, ran elsewhere in its own
+constexpr double kLeast = 0.5;          // of a clean pause: a shorter one in the map step is not all of it
 
 double ratio(Ns part, Ns whole) {
   return static_cast<double>(part.count()) / static_cast<double>(whole.count());
@@ -53,10 +53,9 @@ bool may_own(const Owner& owner) {
 }  // namespace
 
 std::optional<Owner> owner_of_pause(const Forest& map, const Owners& owners, const Forest::Thread& thread, Pause pause, Pause clean) {
-  const double slower = ratio(pause.length(), clean.length());
-  if (slower > kMostSlower || slower < kMostFaster) return std::nullopt;
+  if (ratio(pause.length(), clean.length()) < kLeast) return std::nullopt;
   std::optional<Owner> shared;
-  Ns covered{};
+  Ns elsewhere = pause.length();
   for (const Stretch& stretch : stretches(map, thread, pause)) {
     if (stretch.node == kNoNode) return std::nullopt;
     const Owner& owner = owners.of[stretch.node];
@@ -66,8 +65,8 @@ std::optional<Owner> owner_of_pause(const Forest& map, const Owners& owners, con
     shared->call = owners.calls.common(shared->call, owner.call);
     shared->line = owners.lines.common(shared->line, owner.line);
     shared->site = owners.sites.common(shared->site, owner.site);
-    covered += stretch.length;
-    if (ratio(covered, pause.length()) >= kMost) return shared;
+    elsewhere -= stretch.length;
+    if (ratio(elsewhere, clean.length()) <= kMostElsewhere) return shared;
   }
   return std::nullopt;
 }

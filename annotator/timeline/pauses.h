@@ -1,8 +1,8 @@
 // Long stretches of host code between two operators: which module call and line they belong to.
 //
-// A clean step shows nothing there. Its map step ran the same code between the twins of the two operators, under markers, only slower.
-// Where both took about as long, what the map step spent there was not spent on watching, and most of it tells what the clean step did: a
-// module that tokenizes before its first operator, a line that reads a file.
+// A clean step shows nothing there. Its map step ran the same code between the twins of the two operators, under markers, only slower. What
+// took a small part of the clean pause even when watched was a small part of it at most, so the rest is known: a module that tokenizes
+// before its first operator, a line that reads a file.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ struct Pause {
   Ns length() const { return end - start; }
 };
 
-// What most of a pause of the map step is inside of; nullopt where that is not one forward execution, or where the pause took much longer
-// or shorter than `clean`, its twin.
+// What at least three quarters of `clean` are inside of, by its twin `pause` of the map step; nullopt where that is not one forward
+// execution, or where the map step's took much shorter.
 std::optional<Owner> owner_of_pause(const Forest& map, const Owners& owners, const Forest::Thread& thread, Pause pause, Pause clean);
 
 }  // namespace hotlens::timeline

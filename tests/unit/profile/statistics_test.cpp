@@ -76,3 +76,13 @@ TEST_CASE("an outlier's excess is explained by buckets, and by the innermost mod
   CHECK(found[1].what == "module b");
   CHECK(found[1].excess == Ns{450});
 }
+
+TEST_CASE("what hardly adds to an outlier's excess is not named, even where nothing explains the excess") {
+  Profile profile;
+  profile.steps = steps_of({1000, 1000, 1000, 1600});
+  profile.buckets.push_back({Bucket::forward, {Ns{500}, Ns{500}, Ns{500}, Ns{600}}, {}});
+  profile.buckets.push_back({Bucket::loss, {Ns{10}, Ns{10}, Ns{10}, Ns{12}}, {}});
+  const std::vector<Difference> found = Differences(profile).of(3);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].what == "bucket forward");
+}

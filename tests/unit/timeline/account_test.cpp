@@ -95,6 +95,17 @@ TEST_CASE("time before an operator is of the execution that is known to have run
   CHECK(sum(step.wall_by_bucket) == us(100));
 }
 
+TEST_CASE("code of the step's own between two operators of one stage is of that stage, on its line") {
+  const Script script = Script().range("ProfilerStep#0", 0, 100).op("aten::linear", 10, 10).op("aten::relu", 60, 10);
+  Read read(script);
+  read.owners.pauses[read.node("aten::relu")] = {.line = 7};
+  const Account result = account(read.trace, read.forest, read.steps, read.owners);
+  const auto pause = std::ranges::find(result.steps.at(0).wall, us(20), &Piece::start);
+  REQUIRE(pause != result.steps.at(0).wall.end());
+  CHECK(pause->owner.line == 7);
+  CHECK(pause->owner.stage == read.owner("aten::linear").stage);
+}
+
 TEST_CASE("a call that synchronises with the device is waiting") {
   const Account account =
       account_of(Script().range("ProfilerStep#0", 0, 50).op("aten::item", 5, 30).launch(3, 8, 20, "cudaStreamSynchronize"));
