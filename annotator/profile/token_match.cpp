@@ -1,6 +1,7 @@
 #include "annotator/profile/token_match.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 
 namespace hotlens::profile {
@@ -128,6 +129,7 @@ bool TokenMatcher::accepts(ValueId candidate, const CallToken& token) const {
 
 bool TokenMatcher::is_exact(ValueId candidate, const CallToken& token) const {
   const Value& value = evaluator_.at(evaluator_.object(candidate));
+  if (value.kind == Kind::function) return token.definition && token.definition.id() == value.node.id();
   // What has a parametrization may have lost it again; what has a class of its own got it somewhere.
   return value.kind == Kind::instance && value.type != source::kNoClass && is_of_class(evaluator_.type(value.type), token.type) &&
          (!token.parametrized || value.spot.known());
@@ -184,6 +186,8 @@ std::vector<TokenMatch> TokenMatcher::match(const Pattern& pattern, const std::v
         if (std::ranges::find(match.places, one) == match.places.end()) match.places.push_back(one);
       }
     }
+    const auto defines = [&](ValueId one) { return tokens[token].module == kNoNode && is_exact(one, tokens[token]); };
+    if (std::ranges::any_of(match.places, defines)) std::erase_if(match.places, std::not_fn(defines));
     // Of the values that one attribute may have, the one whose class is the recorded one; unless it stands under a condition and one whose
     // class is not known, which it would replace, does not.
     const std::vector<ValueId> all = match.places;

@@ -216,6 +216,37 @@ def swap(model: nn.Module) -> None:
             setattr(model, name, nn.SiLU())
 
 
+class Narrow(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.one = nn.Linear(width, width)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor]:
+        return (self.one(x),)
+
+
+class Wide(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.one = nn.Linear(width, 2 * width)
+        self.two = nn.Linear(2 * width, width)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor]:
+        return (self.two(self.one(x)),)
+
+
+class Direct(nn.Module):
+    """Calls forward itself, of one of two classes."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        net_type = Narrow if kind in ("narrow", "slim") else Wide
+        self.net = net_type(4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.net.forward(x)[0].tanh() + self.net.forward(-x)[0].tanh()
+
+
 class Judge(nn.Module):
     """Is given what it judges by."""
 
@@ -356,6 +387,11 @@ def changed() -> tuple[nn.Module, Any]:
     model = Changed(json.loads('{"mixer": "Linear"}'), wide="PATH" not in os.environ)
     swap(model)
     return model, lambda model: model(x).sum()
+
+
+def direct() -> tuple[nn.Module, Any]:
+    x = torch.randn(4, 4)
+    return Direct("broad"), lambda model: model(x).sum()
 
 
 def counted() -> tuple[nn.Module, Any]:

@@ -80,6 +80,11 @@ def test_what_may_have_been_replaced_is_what_the_trace_says_where_that_decides(r
     assert sorted(right) == ["changed act", "changed both.1", "changed first"]
 
 
+def test_a_forward_that_is_called_itself_tells_whose_it_is(record: Record) -> None:
+    right, wrong, unknown = judged(record, "direct")
+    assert sorted(right) == ["direct net.one", "direct net.two"] and not wrong and not unknown, (wrong, unknown)
+
+
 def test_what_a_script_makes_and_passes_in_has_its_lines(record: Record) -> None:
     models = [judged(record, model) for model in ("passed_in", "plain", "local")]
     right, wrong, unknown = ([leaf for lines in kind for leaf in lines] for kind in zip(*models, strict=True))
