@@ -92,8 +92,12 @@ class Finder {
   }
 
   void enter_module(Owner& owner, std::uint32_t node, std::uint32_t module) {
-    // What has not run forward cannot run again: a graph that a compiler made for backward is part of the node that runs it.
-    if (map_ && owner.direction == Direction::backward && call_of_module_[module] == kNothing) return;
+    // What has not run forward cannot run again: a graph that a compiler made for backward is part of the node that runs it; a module that
+    // a custom backward calls works for the module whose backward that is.
+    if (map_ && owner.direction == Direction::backward && call_of_module_[module] == kNothing) {
+      if (map_->role[module] == RootRole::model) owner.call = owners_.calls.add(owner.call, module, forest_.start[node], false);
+      return;
+    }
     const bool root = owner.call == kNothing || owner.direction == Direction::backward;
     const bool again = owner.direction == Direction::backward;
     if (again) {

@@ -138,8 +138,9 @@ TEST_CASE("a module that runs again inside backward is recomputed, and its own b
   CHECK(steps.steps.at(0).wall_by_bucket[static_cast<std::size_t>(Bucket::recompute)] == us(6));
 }
 
-TEST_CASE("a module that runs in backward alone is no recomputation but part of the node that runs it") {
-  const ModuleMap map = small_map();
+TEST_CASE("a compiler's graph that runs in backward alone is no recomputation but part of the node that runs it") {
+  ModuleMap map = small_map();
+  map.role[2] = RootRole::other;
   const Script script = Script()
                             .range("hotlens.call#0", 0, 10)
                             .op("CompiledFunction", 1, 8, {.sequence = 1})
@@ -338,4 +339,20 @@ TEST_CASE("the backward of what a checkpoint runs again is of the line that aske
   CHECK(values(backward.made_line) == std::vector<std::uint32_t>{5, 4});
   CHECK(values(backward.line) == std::vector<std::uint32_t>{6});
   CHECK(values(read.owner("aten::mul", 1).line) == std::vector<std::uint32_t>{5, 6});
+}
+
+TEST_CASE("a module that only a custom backward calls has that time, and so has the module whose backward it is") {
+  const Script script = Script()
+                            .range("hotlens.call#0", 0, 20)
+                            .range("hotlens.call#1", 1, 18)
+                            .op("Straight", 2, 10, {.sequence = 5})
+                            .backward("StraightBackward", 30, 30, 5)
+                            .range("hotlens.call#2", 32, 20)
+                            .op("aten::addmm", 34, 10);
+  const ModuleMap map = small_map();
+  const Read read(script, &map);
+  const Owner& owner = read.owner("aten::addmm");
+  CHECK(owner.direction == Direction::backward);
+  CHECK(read.module("aten::addmm") == 2);
+  CHECK(read.owners.calls.value[read.owners.calls.parent[owner.call]] == 1);
 }
