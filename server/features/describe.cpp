@@ -183,7 +183,7 @@ std::string reasons(const LineSummary& summary, const Profile& profile, bool mar
   }
   if (const auto rows = profile::by_label(profile, uses); rows.size() > 1) {
     const std::string label = markdown ? escape_markdown(rows.front().label, 48) : plain(rows.front().label, 48);
-    parts.push_back(fmt::format("most in {} ×{} {}", label, rows.front().calls, format_time(rows.front().time)));
+    parts.push_back(fmt::format("longest: {} ×{} {}", label, rows.front().calls, format_time(rows.front().time)));
   }
   if (activations > Bytes{}) parts.push_back("activations " + format_bytes(activations));
   return fmt::format("{}", fmt::join(parts, " · "));

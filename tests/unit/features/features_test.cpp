@@ -226,7 +226,7 @@ TEST_CASE("a hover says why a layer takes its time, within ten lines, and nothin
   norm.spent = norm.critical;
   const auto plain = hover(test::open(profile), {6, 14}, {.markdown = false});
   REQUIRE(plain);
-  CHECK_THAT(plain->contents, Catch::Contains("memory-bound · most in aten::<b>*x* ×3 900 µs · activations 4.20 MB"));
+  CHECK_THAT(plain->contents, Catch::Contains("memory-bound · longest: aten::<b>*x* ×3 900 µs · activations 4.20 MB"));
   CHECK(std::ranges::count(plain->contents, '\n') < 10);
   const auto markdown = hover(test::open(profile), {6, 14}, {});
   CHECK_THAT(markdown->contents, Catch::Contains("memory-bound") && !Catch::Contains("<b>"));
