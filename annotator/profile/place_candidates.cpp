@@ -10,6 +10,8 @@ using source::Spot;
 using source::Value;
 using source::ValueId;
 
+constexpr std::size_t kMostHolders = 64;  // of one place, by all names
+
 bool on_one_line(const Spot& a, const Spot& b) {
   return a.code == b.code && a.range.begin.line == b.range.begin.line;
 }
@@ -49,13 +51,34 @@ void PlaceCandidates::note(std::uint32_t module, const std::vector<ValueId>& pla
   });
 }
 
-// Whether the holder of `place`'s list was given the object itself before the list.
+// What holds a place, and what holds that, nearest first.
+std::vector<ValueId> PlaceCandidates::holders(ValueId place) const {
+  std::vector<ValueId> found{evaluator_.at(place).of};
+  for (std::size_t i = 0; i < found.size() && found.size() < kMostHolders; ++i) {
+    for (const ValueId one : evaluator_.places_of(found[i])) {
+      const ValueId holder = evaluator_.at(one).of;
+      if (std::ranges::find(found, holder) == found.end()) found.push_back(holder);
+    }
+  }
+  return found;
+}
+
+// Whether a walk through all modules finds `other` before it finds `place`, another name of the same object.
 bool PlaceCandidates::stands_before(ValueId other, ValueId place) const {
-  const std::vector<source::Slot>& slots = evaluator_.at(evaluator_.at(other).of).slots;
-  const auto own = std::ranges::find(slots, other, &source::Slot::value);
-  return own != slots.end() && !own->optional && std::any_of(own, slots.end(), [&](const source::Slot& later) {
-           return !later.optional && evaluator_.object(later.value) == evaluator_.at(place).of;
-         });
+  const std::vector<ValueId> ours = holders(place), theirs = holders(other);
+  const auto common = std::ranges::find_if(ours, [&](ValueId one) { return std::ranges::find(theirs, one) != theirs.end(); });
+  if (common == ours.end()) return false;
+  const auto leads_to = [&](const source::Slot& slot, ValueId wanted, const std::vector<ValueId>& by) {
+    const ValueId child = evaluator_.object(slot.value);
+    return slot.value == wanted || (child != *common && std::ranges::find(by, child) != by.end());
+  };
+  for (const auto* children : {&evaluator_.at(*common).slots, &evaluator_.at(*common).entries}) {
+    for (const source::Slot& slot : *children) {
+      if (leads_to(slot, place, ours)) return false;
+      if (leads_to(slot, other, theirs)) return !slot.optional;
+    }
+  }
+  return false;
 }
 
 // Where an object got its name: what is taken from a list has it elsewhere, what has two has the first.
@@ -64,13 +87,11 @@ ValueId PlaceCandidates::named(ValueId place, const std::vector<ValueId>& all) c
   const std::vector<ValueId>& names = evaluator_.places_of(evaluator_.object(place));
   if (evaluator_.at(place).kind != Value::Kind::place) return names.size() == 1 ? names.front() : place;
   if (std::ranges::any_of(all, [&](ValueId other) { return !evaluator_.is_same_made(place, other); })) return place;
-  const ValueId holder = evaluator_.at(place).of;
-  const auto first = std::ranges::find_if(names, [&](ValueId one) {
-    const auto holds = [&](const source::Slot& slot) { return slot.value == one && !slot.optional; };
-    return one == place || stands_before(one, place) ||
-           (evaluator_.at(one).of == holder && std::ranges::any_of(evaluator_.at(holder).slots, holds));
-  });
-  return first != names.end() ? *first : place;
+  ValueId first = place;
+  for (const ValueId one : names) {
+    if (one != first && stands_before(one, first)) first = one;
+  }
+  return first;
 }
 
 void PlaceCandidates::settle(std::uint32_t module, PlacedModule& to) const {

@@ -20,6 +20,7 @@ class PlaceCandidates {
   void settle(std::uint32_t module, PlacedModule& to) const;
 
  private:
+  std::vector<source::ValueId> holders(source::ValueId place) const;
   bool stands_before(source::ValueId other, source::ValueId place) const;
   bool same_spot(source::ValueId a, source::ValueId b) const;
   source::ValueId named(source::ValueId place, const std::vector<source::ValueId>& all) const;

@@ -247,6 +247,33 @@ class Direct(nn.Module):
         return self.net.forward(x)[0].tanh() + self.net.forward(-x)[0].tanh()
 
 
+class Borrower(nn.Module):
+    def __init__(self, position: nn.Module) -> None:
+        super().__init__()
+        self.position = position
+        self.own = nn.Tanh()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.own(self.position(x))
+
+
+class Shared(nn.Module):
+    """One module under names of several, some of which come first in a walk through all modules."""
+
+    def __init__(self, width: int = 4) -> None:
+        super().__init__()
+        self.position = nn.Linear(width, width)
+        self.blocks = nn.ModuleList([Borrower(self.position) for _ in range(2)])
+        last = nn.LayerNorm(width)
+        self.tail = Borrower(last)
+        self.norm = last
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for block in self.blocks:
+            x = block(x)
+        return self.norm(self.tail(x))
+
+
 class Judge(nn.Module):
     """Is given what it judges by."""
 
@@ -392,6 +419,11 @@ def changed() -> tuple[nn.Module, Any]:
 def direct() -> tuple[nn.Module, Any]:
     x = torch.randn(4, 4)
     return Direct("broad"), lambda model: model(x).sum()
+
+
+def shared() -> tuple[nn.Module, Any]:
+    x = torch.randn(4, 4)
+    return Shared(), lambda model: model(x).sum()
 
 
 def counted() -> tuple[nn.Module, Any]:

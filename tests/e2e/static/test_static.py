@@ -85,6 +85,11 @@ def test_a_forward_that_is_called_itself_tells_whose_it_is(record: Record) -> No
     assert sorted(right) == ["direct net.one", "direct net.two"] and not wrong and not unknown, (wrong, unknown)
 
 
+def test_a_module_of_several_names_stands_at_the_first(record: Record) -> None:
+    right, wrong, unknown = judged(record, "shared")
+    assert not wrong and not unknown and len(right) == 5, (right, wrong, unknown)
+
+
 def test_what_a_script_makes_and_passes_in_has_its_lines(record: Record) -> None:
     models = [judged(record, model) for model in ("passed_in", "plain", "local")]
     right, wrong, unknown = ([leaf for lines in kind for leaf in lines] for kind in zip(*models, strict=True))
