@@ -19,16 +19,30 @@ bool is_root_class(const FileView& view, std::uint32_t fact) {
   return std::ranges::any_of(modules, [&](profile::ModuleId id) { return view.profile->at(id).path.empty(); });
 }
 
-// One lens a file: above the model's class, else the first measured class, else the loop, else the first placed line.
+bool is_head_of_loop(const FileView& view, std::uint32_t fact) {
+  return view.profile->stage_sites.at(view.facts->meanings[fact].row).stage == profile::Stage::data;
+}
+
+int rank(const FileView& view, std::uint32_t fact) {
+  switch (view.facts->anchors.facts()[fact].role) {
+    case Role::class_line:
+      return is_root_class(view, fact) ? 0 : 1;
+    case Role::stage:
+      return is_head_of_loop(view, fact) ? 2 : 3;
+    default:
+      return 4;
+  }
+}
+
+// One lens a file: above the model's class, else the first measured class, else the loop over the data, else the first stage, else the
+// first placed line.
 std::optional<std::uint32_t> lens_line(const FileView& view) {
   // Rank, then line: the least is best.
   std::optional<std::pair<int, std::uint32_t>> best;
   for (std::uint32_t fact = 0; fact < view.placements.size(); ++fact) {
     const auto& placement = view.placements[fact];
     if (placement.state == source::State::orphan) continue;
-    const Role role = view.facts->anchors.facts()[fact].role;
-    const int rank = role == Role::class_line ? (is_root_class(view, fact) ? 0 : 1) : role == Role::stage ? 2 : 3;
-    const std::pair found(rank, placement.range.begin.line);
+    const std::pair found(rank(view, fact), placement.range.begin.line);
     if (!best || found < *best) best = found;
   }
   return best.transform([](const auto& found) { return found.second; });

@@ -288,3 +288,12 @@ def test_a_method_of_the_model_is_the_model_unless_it_is_the_loop(tmp_path: Path
     stages = record_text(tmp_path, loop(step=step).replace("for x", METHODS + "for x")).bundle.stages()
     assert stages["forward"] == stages["loss"] == [forward]
     assert stages["backward"] == ["loss.backward()"] and stages["optimizer"] == ["optimizer.step()"]
+
+
+TEACHER = "teacher = nn.Sequential(nn.Linear(8, 900), nn.ReLU(), nn.Linear(900, 3)).requires_grad_(False)\n"
+
+
+def test_the_model_is_what_is_trained_not_a_larger_teacher(tmp_path: Path) -> None:
+    step = STEP.replace("criterion(model(x), y)", "nn.functional.mse_loss(model(x), teacher(x))")
+    bundle = record_text(tmp_path, loop(step=step).replace("for x", TEACHER + "for x")).bundle
+    assert bundle.module("")["class"] == "Net" and bundle.module("Sequential.2")["class"] == "Linear"

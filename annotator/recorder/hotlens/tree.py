@@ -71,11 +71,11 @@ def _alive(capture: Capture, calls: list[ModuleCall]) -> list[Any]:
 
 
 def _ranked_roots(alive: list[Any], calls: list[ModuleCall], files: Files) -> list[tuple[Any, str]]:
-    """The main model first: most parameter bytes, called before uncalled, then in order of the first call."""
+    """The main model first: what is trained before a teacher or an encoder that is not, most bytes, then in order of the first call."""
     outermost = [c for c in calls if c.parent < 0 and not c.in_backward]
     roots = _called_roots(alive, outermost, files) if outermost else [m for m in _tops(alive) if _has_parameters(m) or _is_criterion(m)]
     order = {id(m): i for i, m in enumerate(roots)}
-    roots.sort(key=lambda m: (-parameter_bytes(m), order[id(m)]))
+    roots.sort(key=lambda m: (-parameter_bytes(m, trained=True), -parameter_bytes(m), order[id(m)]))
     scalar = {id(c.module) for c in outermost if c.scalar_result}
     return [(m, _role(m, i == 0, id(m) in scalar)) for i, m in enumerate(roots)]
 
@@ -248,8 +248,9 @@ def class_file(cls: type) -> str | None:
 # -- parameters
 
 
-def parameter_bytes(module: Any) -> int:
-    return sum(_bytes(p) for p in module.parameters())
+def parameter_bytes(module: Any, trained: bool = False) -> int:
+    """Of all parameters, or of those that are trained alone."""
+    return sum(_bytes(p) for p in module.parameters() if p.requires_grad or not trained)
 
 
 def _bytes(parameter: Any) -> int:

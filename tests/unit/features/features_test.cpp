@@ -255,6 +255,15 @@ TEST_CASE("the lens tells the step and offers to profile again, or to cancel whi
   CHECK(code_lenses(view, {.running = true}).front().command == kCancelCommand);
 }
 
+TEST_CASE("without a class of the model the lens stands above the loop, not above what the loop calls first") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->modules[0].class_site.reset();
+  CHECK(code_lenses(test::open(profile), {}).front().line == 15);
+  profile->stage_sites[1].stage = profile::Stage::data;
+  CHECK(code_lenses(test::open(profile), {}).front().line == 16);
+}
+
 TEST_CASE("the lens gives both lengths of the step where the profiler, or a busy machine, made a difference") {
   const Opened opened;
   for (const std::int64_t plain_ms : {8, 30}) {
