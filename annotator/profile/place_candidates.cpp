@@ -89,7 +89,7 @@ ValueId PlaceCandidates::named(ValueId place, const std::vector<ValueId>& all) c
   if (std::ranges::any_of(all, [&](ValueId other) { return !evaluator_.is_same_made(place, other); })) return place;
   ValueId first = place;
   for (const ValueId one : names) {
-    if (one != first && stands_before(one, first)) first = one;
+    if (one != first && evaluator_.at(one).certain && stands_before(one, first)) first = one;
   }
   return first;
 }

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <ranges>
 #include <set>
+#include <utility>
 
 #include "annotator/source/dotted_name.h"
 #include "annotator/source/interpreter.h"
@@ -197,7 +198,6 @@ void Evaluator::construct(ValueId instance) {
   if (value.kind != Kind::instance || value.ready) return;
   value.ready = true;
   if (value.type == kNoClass || is_torch(value.type)) return;
-  value.depth = depth();
   ValueId constructor = method(value.type, "__init__", instance);
   if (at(constructor).kind != Kind::function) {
     const std::vector<Argument> given = value.arguments;
@@ -207,6 +207,10 @@ void Evaluator::construct(ValueId instance) {
   }
   const Value& function = at(constructor);
   if (function.kind != Kind::function || !function.node) return;
+  // Its constructor ran under the conditions under which it was made, not those under which somebody asks.
+  const Depth made = value.depth;
+  const std::uint32_t branches = std::exchange(branch_depth_, made.branches), undecided = std::exchange(undecided_, made.undecided);
+  value.depth = depth();
   const Allowance allowance(*this, kBodyBudget);
   const KeptPasses kept(*this);
   // Nothing is known of the arguments of an object that nobody was seen to make.
@@ -223,6 +227,9 @@ void Evaluator::construct(ValueId instance) {
   ran_.insert(function.node.id());
   if (const Node body = function.node.field("body")) run.run(body);
   follow_later(instance);
+  values_[instance].depth = made;
+  branch_depth_ = branches;
+  undecided_ = undecided;
 }
 
 bool Evaluator::hold_modules(const std::vector<Argument>& arguments) const {

@@ -50,7 +50,8 @@ void Interpreter::fill(ValueId list, ValueId value, const std::string& name, Nod
       const Spot named_at = site ? spot(statement_of(site)) : Spot{}, made_at = entry_spot(one);
       const bool one_line = named_at.code == made_at.code && named_at.range.begin.line == made_at.range.begin.line;
       const Spot where = named ? named_at : undecided && !one_line ? Spot{} : made_at;
-      places.push_back(e_.add({.kind = Kind::place, .name = name, .of = list, .inner = e_.object(one), .spot = where}));
+      const bool certain = !slot.optional && e_.alternatives(value).size() == 1;
+      places.push_back(e_.add({.kind = Kind::place, .name = name, .of = list, .inner = e_.object(one), .spot = where, .certain = certain}));
     }
     const bool nothing = places.empty() && e_.at(e_.object(value)).kind == Kind::constant;  // None: an entry that is never called
     slot.value = nothing ? value : e_.any(places);

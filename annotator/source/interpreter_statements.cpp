@@ -272,6 +272,7 @@ void Interpreter::attach_to(ValueId holder, const std::string& name, ValueId val
   Value& to = e_.values_[holder];
   const bool sure = alone && e_.branch_depth_ <= to.depth.branches && name.find('*') == std::string::npos;
   std::vector<Slot> fresh;
+  const bool single = e_.alternatives(value).size() == 1;
   for (const ValueId one : e_.alternatives(value)) {
     const Value& what = e_.at(e_.object(one));
     if (what.kind == Kind::constant) continue;
@@ -282,7 +283,8 @@ void Interpreter::attach_to(ValueId holder, const std::string& name, ValueId val
                            .of = holder,
                            .inner = e_.object(one),
                            .spot = spot(statement_of(whole)),
-                           .depth = e_.depth()});
+                           .depth = e_.depth(),
+                           .certain = sure && single});
     }
     fresh.push_back(std::move(slot));
   }

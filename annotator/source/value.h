@@ -108,6 +108,7 @@ struct Value {
   Spot spot;                     // place: where it was attached; instance: the call that parametrized it
   Depth depth;                   // list, instance: where it was made; place of an attribute: where it was attached
   bool ready = false;            // instance: its constructor was followed
+  bool certain = false;          // place: attached in every case, and the only one under its name then
   bool ordered = true;           // element: the loop runs over all entries in their order
 };
 

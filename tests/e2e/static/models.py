@@ -274,6 +274,35 @@ class Shared(nn.Module):
         return self.norm(self.tail(x))
 
 
+class Part(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.fc = nn.Linear(width, width)
+        self.act = nn.Tanh()
+
+    def widen(self, width: int) -> None:
+        self.fc = nn.Linear(width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.act(self.fc(x))
+
+
+class Late(nn.Module):
+    """What a condition has done to a part may not have happened."""
+
+    def __init__(self, wide: bool) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList([Part(4) for _ in range(2)])
+        if wide:
+            for part in self.parts:
+                part.widen(4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
 class Judge(nn.Module):
     """Is given what it judges by."""
 
@@ -424,6 +453,11 @@ def direct() -> tuple[nn.Module, Any]:
 def shared() -> tuple[nn.Module, Any]:
     x = torch.randn(4, 4)
     return Shared(), lambda model: model(x).sum()
+
+
+def late() -> tuple[nn.Module, Any]:
+    x = torch.randn(4, 4)
+    return Late("PATH" not in os.environ), lambda model: model(x).sum()
 
 
 def counted() -> tuple[nn.Module, Any]:

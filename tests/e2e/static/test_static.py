@@ -85,6 +85,11 @@ def test_a_forward_that_is_called_itself_tells_whose_it_is(record: Record) -> No
     assert sorted(right) == ["direct net.one", "direct net.two"] and not wrong and not unknown, (wrong, unknown)
 
 
+def test_what_a_condition_does_to_a_part_may_not_have_happened(record: Record) -> None:
+    right, wrong, unknown = judged(record, "late")
+    assert not wrong and len(right) == 2 and len(unknown) == 2, (right, wrong, unknown)
+
+
 def test_a_module_of_several_names_stands_at_the_first(record: Record) -> None:
     right, wrong, unknown = judged(record, "shared")
     assert not wrong and not unknown and len(right) == 5, (right, wrong, unknown)
