@@ -7,7 +7,7 @@ namespace hotlens::timeline {
 namespace {
 
 constexpr double kMostElsewhere = 0.25;  // of a clean pause: what the map step, which is slower, ran elsewhere in its own
-constexpr double kLeast = 0.5;          // of a clean pause: a shorter one in the map step is not all of it
+constexpr double kLeast = 0.5;           // of a clean pause: a shorter one in the map step is not all of it
 
 double ratio(Ns part, Ns whole) {
   return static_cast<double>(part.count()) / static_cast<double>(whole.count());

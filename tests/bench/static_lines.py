@@ -46,7 +46,7 @@ def names_in(models: Path) -> list[str]:
 
 
 def record(models: Path, names: list[str], out: Path) -> None:
-    missing = [name for name in names if not (out / name / "truth.json").exists()]
+    missing = [name for name in names if not (out / name / "files.json").exists()]
     environment = {**os.environ, "PYTHONPATH": str(models.parent), "HF_HUB_OFFLINE": "1"}
     for i in range(0, len(missing), 8):  # a factory that fails costs its group only
         command = [PYTHON, str(RECORD), models.stem, str(out), *missing[i : i + 8]]
@@ -57,7 +57,8 @@ def record(models: Path, names: list[str], out: Path) -> None:
 
 def found_lines(folder: Path, truth: dict[str, Any]) -> tuple[dict[str, tuple[str, range]], float]:
     """Module's frame name -> file and lines (1-based) of its definition anchor; and the seconds that took."""
-    files = sorted({file for row in truth.values() for file, _ in row["lines"]})
+    classes = json.loads((folder / "files.json").read_text())
+    files = sorted({*classes, *(file for row in truth.values() for file, _ in row["lines"])})
     command = [HOTLENS, "check", *files, "--profile", str(folder / "trace.json"), "--python", PYTHON, "--format", "json"]
     start = time.monotonic()
     document = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -5,7 +5,7 @@
 Truth: the frames that stood on the stack when a module was given its name (a subclass of nothing of ours: nn.Module's own methods are
 wrapped while the factory runs). A named child belongs to the statement that names it, an entry of a container to the expressions that led
 to its constructor. Writes OUT/FACTORY/trace.json and …/truth.json: {frame name: {"path", "leaf", "lines": [[file, line], …]}}, lines
-1-based.
+1-based; and …/files.json: the files of all classes, where a wrong line may be.
 """
 
 from __future__ import annotations
@@ -79,6 +79,12 @@ class Truth:
         return self.made.get(id(child), named) if name.isdigit() else named
 
 
+def files_of_classes(model: nn.Module) -> list[str]:
+    classes = {cls for module in model.modules() for cls in type(module).__mro__}
+    files = {getattr(sys.modules.get(cls.__module__), "__file__", None) for cls in classes}
+    return sorted(file for file in files if file and not file.startswith(TORCH))
+
+
 def record(factory: Any, out: Path) -> None:
     truth = Truth()
     model, run = truth.capture(factory)
@@ -105,6 +111,7 @@ def record(factory: Any, out: Path) -> None:
             lines = truth.lines(by_path[holder], name, child)
             leaf = next(child.children(), None) is None
             rows[event.name.removeprefix("nn.Module: ")] = {"path": path, "leaf": leaf, "lines": sorted(set(lines))}
+    (out / "files.json").write_text(json.dumps(files_of_classes(model)))
     (out / "truth.json").write_text(json.dumps(rows))
 
 
