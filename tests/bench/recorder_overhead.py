@@ -125,30 +125,39 @@ def added(name: str, aim: float, ours: Callable[[], float], bare: Callable[[], f
     )
 
 
-def cost_of_a_plain_step(clock: Callable[[], float], step_us: float) -> None:
-    """The hook, the clock and the progress line of a plain step."""
+def steps_of(loader: Any, sink: int | None = None) -> tuple[Any, Any]:
+    """A session and its course of plain steps, one for each batch of the loader; `sink`: where progress is written."""
     from hotlens.cli import Options
     from hotlens.course import Course
     from hotlens.frames import Files
     from hotlens.hooks import Hooks
+    from hotlens.loader_steps import LoaderSteps
     from hotlens.phases import Plain
     from hotlens.report import Reporter
     from hotlens.session import Session
     from hotlens.steps import Boundary
+
+    session = Session(Options(argv=["bench"]), Reporter() if sink is None else Reporter(sink), "", Files([]))
+    session.hooks = Hooks(session)
+    boundary = Boundary("loader", number_of(loader, session), "bench", 0)
+    course = session.course = Course(boundary, [Plain(1 << 60)], session.delivery.draft, session.reporter, session.warnings)
+    session.loader_steps = LoaderSteps(course, session.hooks, by_optimizers=False)
+    return session, course
+
+
+def cost_of_a_plain_step(clock: Callable[[], float], step_us: float) -> None:
+    """The hook, the clock and the progress line of a plain step."""
     from torch.utils.data import DataLoader
 
     loader: Any = DataLoader([0] * EMPTY_STEPS, batch_size=None, collate_fn=int)
     with open(os.devnull, "wb") as sink:
-        session = Session(Options(argv=["bench"]), Reporter(sink.fileno()), "", Files([]))
-        session.hooks = Hooks(session)
-        boundary = Boundary("loader", number_of(loader, session), "bench", 0)
-        course = session.course = Course(boundary, [Plain(1 << 60)], session.delivery.draft, session.reporter, session.warnings)
+        session, course = steps_of(loader, sink.fileno())
 
         def whole_pass(hooked: bool) -> float:
             assert session.hooks is not None
             before = course.phases[0].done
             if hooked:
-                session.hooks.keep_only(boundary)
+                session.hooks.keep_only(course.boundary)
             begin = clock()
             for _ in loader:
                 pass
@@ -211,26 +220,14 @@ def main() -> None:
     cost_of_a_measured_step(clock, step_us)
     if arguments.only_cost:
         return
-    from hotlens.cli import Options
-    from hotlens.course import Course
-    from hotlens.frames import Files
-    from hotlens.hooks import Hooks
     from hotlens.measure import ProfiledSteps
-    from hotlens.phases import Plain
-    from hotlens.report import Reporter
-    from hotlens.session import Session
-    from hotlens.steps import Boundary
     from torch.profiler import ProfilerActivity, profile
 
-    loader = loader_of_steps[0]
-    session = Session(Options(argv=["bench"]), Reporter(), "", Files([]))
-    session.hooks = Hooks(session)
-    boundary = Boundary("loader", number_of(loader, session), "bench", 0)
-    course = session.course = Course(boundary, [Plain(1 << 60)], session.delivery.draft, session.reporter, session.warnings)
+    session, course = steps_of(loader_of_steps[0])
 
     def plain() -> list[float]:
         assert session.hooks is not None
-        session.hooks.keep_only(boundary)
+        session.hooks.keep_only(course.boundary)
         before = course.phases[0].done
         times = run(arguments.steps)
         session.hooks.remove()
