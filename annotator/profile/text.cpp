@@ -42,7 +42,7 @@ std::string readable(Ns time) {
 }
 
 std::string readable(Bytes size) {
-  constexpr std::array kUnits = std::to_array<Unit>({{1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}, {1, "B"}});
+  constexpr std::array kUnits = std::to_array<Unit>({{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "B"}});
   return scaled(count(size), kUnits);
 }
 

@@ -96,7 +96,7 @@ std::string format_share(double share) {
 }
 
 std::string format_bytes(Bytes bytes) {
-  static constexpr std::array kUnits{Unit{1, "B"}, Unit{1e3, "KB"}, Unit{1e6, "MB"}, Unit{1e9, "GB"}, Unit{1e12, "TB"}};
+  static constexpr std::array kUnits{Unit{1, "B"}, Unit{1e3, "kB"}, Unit{1e6, "MB"}, Unit{1e9, "GB"}, Unit{1e12, "TB"}};
   const auto value = static_cast<double>(count(bytes));
   if (std::abs(value) < 1000) return fmt::format("{} B", count(bytes));
   return value < 0 ? "-" + scaled(-value, kUnits) : scaled(value, kUnits);

@@ -16,7 +16,7 @@ std::string format_time(Ns time);
 // "24%", "<1%"; `share` is a fraction.
 std::string format_share(double share);
 
-// "144 KB", "25.7 MB": decimal units.
+// "144 kB", "25.7 MB": decimal units.
 std::string format_bytes(Bytes bytes);
 
 // Characters of UTF-8 text: one terminal cell each in our own labels.

@@ -24,7 +24,7 @@ TEST_CASE("shares are whole percent, small ones say so") {
 
 TEST_CASE("sizes use decimal units") {
   CHECK(format_bytes(Bytes{512}) == "512 B");
-  CHECK(format_bytes(Bytes{144'000}) == "144 KB");
+  CHECK(format_bytes(Bytes{144'000}) == "144 kB");
   CHECK(format_bytes(Bytes{25'700'000}) == "25.7 MB");
 }
 
