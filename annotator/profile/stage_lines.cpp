@@ -22,13 +22,16 @@ std::uint32_t line_of(const Model& model, const Site& site) {
   return found == model.lines.end() ? kNothing : static_cast<std::uint32_t>(found - model.lines.begin());
 }
 
+Ns wall_of(Stage stage, const std::vector<StepAccount>& steps) {
+  Ns wall{};
+  for (const StepAccount& step : steps) wall += step.wall_by_stage[static_cast<std::size_t>(stage)];
+  return wall;
+}
+
 bool is_guess(Stage stage, const std::vector<StepAccount>& steps) {
-  Ns wall{}, guessed{};
-  for (const StepAccount& step : steps) {
-    wall += step.wall_by_stage[static_cast<std::size_t>(stage)];
-    guessed += step.guessed_by_stage[static_cast<std::size_t>(stage)];
-  }
-  return guessed * kGuessedPart > wall;
+  Ns guessed{};
+  for (const StepAccount& step : steps) guessed += step.guessed_by_stage[static_cast<std::size_t>(stage)];
+  return guessed * kGuessedPart > wall_of(stage, steps);
 }
 
 // By stage: whether its lines' parts are known.
@@ -78,12 +81,10 @@ void fill_whole(const std::vector<StepAccount>& steps, StageSite& site) {
 
 void add_sites_of_loss(const Model& model, const StageLines& lines, const std::vector<StepAccount>& steps, std::vector<StageSite>& sites) {
   if (is_guess(Stage::loss, steps)) return;
+  const Ns whole = wall_of(Stage::loss, steps);
   for (const LineOfLoss& line : lines.of_loss) {
-    Ns whole{}, part{};
-    for (const StepAccount& step : steps) {
-      whole += step.wall_by_stage[static_cast<std::size_t>(Stage::loss)];
-      part += step.by_place[line.place].wall;
-    }
+    Ns part{};
+    for (const StepAccount& step : steps) part += step.by_place[line.place].wall;
     if (part * kTellingPart < whole || part == Ns{}) continue;
     const ModelLine& at = model.lines[line.row];
     sites.push_back({.site = {.file = at.file, .line = at.line, .end_line = at.line, .function = at.function}, .stage = Stage::loss});

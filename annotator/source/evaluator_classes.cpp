@@ -10,20 +10,22 @@ namespace {
 
 using Kind = Value::Kind;
 
+std::vector<Node> decorators(Node definition) {
+  const Node above = definition.parent();
+  if (!above || !above.is("decorated_definition")) return {};
+  std::vector<Node> found = above.children();
+  std::erase_if(found, [](const Node& child) { return !child.is("decorator"); });
+  return found;
+}
+
 bool is_property(Node function) {
-  const Node above = function.parent();
-  if (!above || !above.is("decorated_definition")) return false;
-  return std::ranges::any_of(
-      above.children(), [](const Node& child) { return child.is("decorator") && child.text().find("property") != std::string_view::npos; });
+  return std::ranges::any_of(decorators(function), [](const Node& one) { return one.text().find("property") != std::string_view::npos; });
 }
 
 // Whether a class gets its constructor from its fields.
 bool has_fields(Node type) {
-  const Node above = type.parent();
-  for (const Node& one : above&& above.is("decorated_definition") ? above.children() : std::vector<Node>{}) {
-    const std::string_view text = one.text();
-    if (one.is("decorator") && last_part(text.substr(0, text.find('('))).ends_with("dataclass")) return true;
-  }
+  const auto is_dataclass = [](const Node& one) { return last_part(one.text().substr(0, one.text().find('('))).ends_with("dataclass"); };
+  if (std::ranges::any_of(decorators(type), is_dataclass)) return true;
   const Node bases = type.field("superclasses");
   return bases && std::ranges::any_of(bases.children(), [](const Node& base) { return last_part(base.text()) == "NamedTuple"; });
 }

@@ -150,7 +150,8 @@ ValueId Interpreter::call_method(const Value& method, const std::vector<Argument
   const std::string& name = method.name;
   if (holder.kind == Kind::text) {
     if (name == "format") return e_.add({.kind = Kind::text, .name = with_holes(holder.name, false)});
-    return e_.add({.kind = name == "join" ? Kind::text : Kind::constant, .name = name == "join" ? "*" : ""});
+    if (name == "join") return e_.add({.kind = Kind::text, .name = "*"});
+    return e_.add({.kind = Kind::constant});
   }
   if ((name == "add_module" || name == "register_module") && arguments.size() == 1 && arguments.front().splat) {
     for (const ValueId pair : e_.alternatives(first)) {

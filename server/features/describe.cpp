@@ -54,8 +54,8 @@ bool does_more(const LineSummary& summary, const Profile& profile) {
 std::string subject(const LineSummary& summary, const Profile& profile, bool markdown) {
   const auto bold = [&](std::string_view text) { return markdown ? "**" + escape_markdown(text) + "**" : plain(text); };
   if (summary.subject == Subject::stage) return bold(stage_names(summary));
-  if (summary.subject == Subject::execution && summary.modules.size() != 1) return bold("this line");
-  if (summary.modules.empty() || does_more(summary, profile)) return bold("this line");
+  const bool several = summary.subject == Subject::execution && summary.modules.size() > 1;
+  if (summary.modules.empty() || several || does_more(summary, profile)) return bold("this line");
   const Module& first = profile.at(summary.container.valid() ? summary.container : summary.modules.front());
   const std::string class_name = markdown ? " " + escape_markdown(first.class_name) : " " + plain(first.class_name);
   if (summary.subject == Subject::class_line) return bold(first.class_name);

@@ -234,15 +234,17 @@ def _stages(tree: Tree, mapped: MapStep, sites: Sites) -> list[dict[str, Any]]:
     for call in mapped.calls.rows:
         if call.parent >= 0 or call.in_backward or call.site is None:
             continue
-        if call.evaluates:
-            found.append(("evaluation", sites.expression(site_of(call.around) or call.site)))
-            continue
         root = tree.modules[tree.number[id(call.module)]].root
         role = roles.get(root)
-        if role == "model" or (role == "other" and parameter_bytes(tree.modules[root].module)):
-            found.append(("forward", sites.expression(site_of(call.around) or call.site)))
+        if call.evaluates:
+            stage = "evaluation"
+        elif role == "model" or (role == "other" and parameter_bytes(tree.modules[root].module)):
+            stage = "forward"
         elif role == "loss":
-            found.append(("loss", sites.expression(site_of(call.around) or call.site)))
+            stage = "loss"
+        else:
+            continue
+        found.append((stage, sites.expression(site_of(call.around) or call.site)))
     return [{"stage": stage, "site": site.as_json()} for stage, site in dict.fromkeys(found)]
 
 

@@ -146,12 +146,12 @@ class Calls:
 
     def loop_site(self, around: Around) -> Point | None:
         """Where the loop entered a stage: outside of methods of modules, `training_step` among them, unless one of them is the loop."""
-        site = None
+        site = around[0][0] if around else None
         for at, of_module in reversed(around):
             if of_module and at.code not in self._loops:
                 break
             site = at
-        return site if site is not None or not around else around[0][0]
+        return site
 
     # -- places
 

@@ -132,7 +132,7 @@ function actions.open()
   end
   if block.open then return open_path(vim.list_extend(vim.list_slice(state.path, 1, state.cursor.depth), { block.segment })) end
   if block.kind == 'merged' then
-    state.zoom = { block.start, block.start + math.max(1, block.duration) }
+    state.zoom = walk.filled(block)
     return load()
   end
   actions.line()
@@ -218,10 +218,9 @@ end
 
 -- What other rooms do on a key.
 local function add_actions()
-  local get = function() return state end
-  for action, act in pairs(vim.tbl_extend('error', searching.actions({ request = request, say = say, go = go_to_match }), zooming.actions({ state = get, load = load, say = say }))) do
-    actions[action] = act
-  end
+  local searches = searching.actions({ request = request, say = say, go = go_to_match })
+  local zooms = zooming.actions({ state = function() return state end, load = load, say = say })
+  actions = vim.tbl_extend('force', actions, searches, zooms)
 end
 
 local function read_overview()

@@ -81,6 +81,10 @@ function M.updown(levels, cursor, by)
   end
 end
 
+--- The window that a block fills.
+---@return { [1]: integer, [2]: integer }
+function M.filled(block) return { block.start, block.start + math.max(1, block.duration) } end
+
 --- The window of a level `factor` times as wide, around the block if it is in this level; nothing where that is the whole level.
 ---@return { [1]: integer, [2]: integer }?
 function M.zoomed(level, block, factor)

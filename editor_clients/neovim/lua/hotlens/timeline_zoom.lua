@@ -37,7 +37,7 @@ function M.actions(of)
     zoom_out = function() zoom(2) end,
     zoom_to_block = function()
       local _, _, block, here = looked()
-      if here then show({ block.start, block.start + math.max(1, block.duration) }, block) end
+      if here then show(walk.filled(block), block) end
     end,
     pan_left = function() pan(-PAN) end,
     pan_right = function() pan(PAN) end,
