@@ -258,20 +258,26 @@ class Borrower(nn.Module):
 
 
 class Shared(nn.Module):
-    """One module under names of several, some of which come first in a walk through all modules."""
+    """One module under names of several, some of which come first in a walk through all modules, and some may not be there."""
 
-    def __init__(self, width: int = 4) -> None:
+    def __init__(self, width: int = 4, mirrored: bool = False) -> None:
         super().__init__()
+        middle, end = nn.Linear(width, width), nn.Linear(width, width)
+        self.mirror = middle if mirrored else None
+        if mirrored:
+            self.extra = Borrower(end)
         self.position = nn.Linear(width, width)
         self.blocks = nn.ModuleList([Borrower(self.position) for _ in range(2)])
         last = nn.LayerNorm(width)
         self.tail = Borrower(last)
         self.norm = last
+        self.middle = middle
+        self.end = end
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for block in self.blocks:
             x = block(x)
-        return self.norm(self.tail(x))
+        return self.end(self.middle(self.norm(self.tail(x))))
 
 
 class Part(nn.Module):
@@ -452,7 +458,7 @@ def direct() -> tuple[nn.Module, Any]:
 
 def shared() -> tuple[nn.Module, Any]:
     x = torch.randn(4, 4)
-    return Shared(), lambda model: model(x).sum()
+    return Shared(mirrored="PATH" not in os.environ), lambda model: model(x).sum()
 
 
 def late() -> tuple[nn.Module, Any]:
