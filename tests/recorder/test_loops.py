@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import record_text
+from conftest import Bundle, record_text
 from hotlens.steps import StepFinder
 from scripts import indent
 from test_bundle import check_bundle
@@ -211,8 +211,32 @@ def test_a_step_is_what_a_person_means(tmp_path: Path, loop: Loop) -> None:
     assert loop.by_hand is None or loop.by_hand in warnings["no_optimizer"]
     calls = whole_calls(bundle, loop.seen)
     assert calls == [loop.calls] * 5
+    check_ranges_stay_in_steps(bundle)
     other = "evaluation" if loop.seen == "mine" else "mine"
     assert whole_calls(bundle, other) == [0] * 5
+
+
+def check_ranges_stay_in_steps(bundle: Bundle) -> None:
+    """A range that reaches over the begin of a step would be read as what the step is in, and cut it short."""
+    for name in ("trace-0.json.gz", "trace-map.json.gz"):
+        ranges = [(e["ts"], e["ts"] + e["dur"], e["name"]) for e in bundle.trace(name) if e.get("cat") == "user_annotation"]
+        begins = [begin for begin, _, name in ranges if name.startswith(("ProfilerStep#", "between steps"))]
+        assert begins
+        assert [name for begin, end, name in ranges if any(begin < at < end for at in begins)] == []
+
+
+def test_torchscript_compiles_ranges_after_the_step_is_known(tmp_path: Path) -> None:
+    """While steps end with an optimizer the end of torch's ranges is watched; TorchScript compiles that method, too."""
+    scripted = """\
+@torch.jit.script
+def ranged(x):
+    with torch.autograd.profiler.record_function("scripted"):
+        return x + 1
+"""
+    body = STEP + "if i == 8:\n" + indent(scripted) + "if i > 8:\n    ranged(x)\n"
+    run = record_text(tmp_path, SETUP + OPTIMIZER + without_data(body), ["--step", "optimizer"])
+    assert run.code == 0, run.err
+    assert sum(e["name"] == "scripted" for e in run.bundle.trace("trace-0.json.gz")) == 5
 
 
 def test_a_kind_that_never_comes_is_said(tmp_path: Path) -> None:

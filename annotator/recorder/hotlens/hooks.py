@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 import weakref
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from .measure import OURS
 from .steps import Boundary
 
 Method = Callable[..., Any]
+STEP_RANGE = "Optimizer.step#"  # torch opens it around an optimizer's step and calls the hooks inside
 
 
 class Listener(Protocol):
@@ -64,7 +66,7 @@ class Hooks:
         self._patches: list[_Patch] = []
         self._step_handle: Any = None
         self._told: Callable[[Any], None] | None = None  # of an optimizer that has stepped
-        self._telling = 0  # callbacks of optimizers at work
+        self._in_range: list[tuple[int, Any]] = []  # (thread, optimizer): stepped, torch's range around it still open
         self._forward_handle: Any = None
         self.loaders, self._optimizers, self._roots = Loaders(), Numbers(), Numbers()
         self._root_types: dict[int, type] = {}
@@ -118,7 +120,8 @@ class Hooks:
         self._patches.clear()
         self._unhook_forward()
         self._told = None
-        if self._step_handle is not None and (not self._telling or _is_last(self._step_handle)):
+        self._in_range.clear()
+        if self._step_handle is not None:
             self._step_handle.remove()
             self._step_handle = None
 
@@ -243,17 +246,29 @@ class Hooks:
         self._told = told
         if self._step_handle is None:
             self._step_handle = module.register_optimizer_step_post_hook(self._optimizer_stepped)
+            self._patch(torch.autograd.profiler.record_function, "__exit__", self._after_step_range)
         scaler = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler
         self._patch(scaler, "step", make)
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if self._told is None or id(optimizer) == self._scaled:
-            return
-        self._telling += 1
-        try:
+        """A boundary here would lie inside torch's range, which then reaches from one step into the next: its end is waited for."""
+        if self._told is not None and id(optimizer) != self._scaled:
+            self._in_range.append((threading.get_ident(), optimizer))
+
+    def _after_step_range(self, leave: Method) -> Method:
+        in_range, get_thread, tell, prefix = self._in_range, threading.get_ident, self._tell_stepped, STEP_RANGE
+
+        def __exit__(range_: Any, exc_type: Any, exc_value: Any, traceback: Any) -> Any:
+            result = leave(range_, exc_type, exc_value, traceback)
+            if in_range and in_range[-1][0] == get_thread() and range_.name.startswith(prefix):
+                tell(in_range.pop()[1])
+            return result
+
+        return __exit__
+
+    def _tell_stepped(self, optimizer: Any) -> None:
+        if self._told is not None:
             self._told(optimizer)
-        finally:
-            self._telling -= 1
 
     def _patch_constructors(self) -> None:
         """An optimizer that exists says that training will come; torch.compile must not meet hooks of ours in what it compiles."""
@@ -364,9 +379,3 @@ def _is_outermost(module: Any, frame: Any, implementation: Any) -> bool:
             return False
         frame = frame.f_back
     return True
-
-
-def _is_last(handle: Any) -> bool:
-    """Of its hooks, which torch may be going through: taking out another one would end that with an error."""
-    hooks = handle.hooks_dict_ref()
-    return hooks is None or next(reversed(hooks), None) == handle.id
