@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "annotator/attribution/structure/stage.h"
 #include "annotator/common/units.h"
-#include "annotator/timeline/stage.h"
 
 namespace hotlens::profile {
 
@@ -35,12 +35,12 @@ struct MemoryAtPeak {
   struct Moment {
     Ns time{};            // from the step's start
     bool of_map = false;  // of the map step of a bundle, which runs slower than the measured ones
-    timeline::Stage stage = timeline::Stage::other;
+    attribution::Stage stage = attribution::Stage::other;
     ModuleId module;  // the innermost that allocated then; invalid: none
   };
   std::optional<Moment> moment;
-  std::array<Holdings, timeline::kStages> stages{};  // of no module, by the stage that allocated it
-  Bytes before{};                                    // held since before the step, for what nobody says
+  std::array<Holdings, attribution::kStages> stages{};  // of no module, by the stage that allocated it
+  Bytes before{};                                       // held since before the step, for what nobody says
   Bytes outside{};  // of total: held since before the allocator began to count. A device's counts from the process's start, the host's from
                     // the profiler's, so that weights are missing in its peak
   Bytes total{};

@@ -16,19 +16,19 @@
 #include <string_view>
 #include <vector>
 
+#include "annotator/attribution/structure/stage.h"
 #include "annotator/common/error.h"
 #include "annotator/common/units.h"
+#include "annotator/kernels/kernel_name.h"
 #include "annotator/profile/held.h"
-#include "annotator/profile/kernel_name.h"
-#include "annotator/timeline/stage.h"
 
 namespace hotlens::profile {
 
 enum class How : std::uint8_t { recorded, frames, annotations, guess, none };
-using timeline::Bucket;  // every nanosecond of a step is in exactly one
-using timeline::Direction;
-using timeline::name;  // "gradient_accumulation"
-using timeline::Stage;
+using attribution::Bucket;  // every nanosecond of a step is in exactly one
+using attribution::Direction;
+using attribution::name;  // "gradient_accumulation"
+using attribution::Stage;
 
 std::string_view name(How how);
 
@@ -68,8 +68,8 @@ struct Slice {
 
 // What ran on the device; on a run without device work, the operators that do their work themselves.
 struct Kernel {
-  std::string name;  // as the trace has it
-  KernelName parts;  // family and what else the name tells
+  std::string name;           // as the trace has it
+  kernels::KernelName parts;  // family and what else the name tells
 };
 
 // How much of it one module, or the step, ran in the representative step.
@@ -238,7 +238,7 @@ struct Profile {
   std::vector<Kernel> kernels;          // those of the representative step
   std::vector<KernelUse> kernel_times;  // the whole step's, longest first
   // The representative step twice, each adding up to its wall time. spent: device time by what ran, idle device time by what the host did
-  // meanwhile. critical: the critical path (annotator/timeline/critical_path.h). Without device work both are the host's time.
+  // meanwhile. critical: the critical path (annotator/causes/critical_path.h). Without device work both are the host's time.
   Causes spent{}, critical{};
   // Most memory held at once in the step and held when it began, as the allocator counts it: the representative step's, or the map step's
   // of a bundle; on the device where the recording has events of one. Absent in a recording without memory events.
@@ -266,14 +266,5 @@ Bytes held_at_peak(const Profile& profile, ModuleId module);
 Ns headline(const Times& times, bool has_device);
 // Of forward and backward together, by step.
 std::vector<Ns> headlines(const Module& module, bool has_device);
-
-// Reads a bundle folder or a trace file (.json, .json.gz). Blocks on I/O: call it off the main strand. With `step` (a Step::index) the
-// profile holds that step alone; ErrorCode::usage where there is none of that number. `rank`: of a bundle with several, the one to read;
-// without it the one that wrote the bundle.
-Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step = std::nullopt,
-                                            std::optional<std::int64_t> rank = std::nullopt);
-
-// Turns what a user types (bundle id, bundle folder, "latest", trace file) into a path. Searches `.hotlens/profiles` upward from `from`.
-Result<std::filesystem::path> resolve(std::string_view reference, const std::filesystem::path& from);
 
 }  // namespace hotlens::profile

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "annotator/source/binding.h"
-#include "annotator/source/match.h"
+#include "annotator/source/match/match.h"
 
 namespace hotlens::source {
 

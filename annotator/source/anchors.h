@@ -13,19 +13,9 @@
 #include <vector>
 
 #include "annotator/common/error.h"
+#include "annotator/source/outline/tree.h"
 
 namespace hotlens::source {
-
-struct Position {
-  std::uint32_t line = 0;
-  std::uint32_t column = 0;
-  friend constexpr auto operator<=>(const Position&, const Position&) = default;
-};
-
-struct Range {
-  Position begin, end;  // end is exclusive
-  friend constexpr bool operator==(const Range&, const Range&) = default;
-};
 
 enum class Role : std::uint8_t { definition, constructor, call, class_line, stage, line };
 enum class State : std::uint8_t {
@@ -45,30 +35,6 @@ struct Fact {
   bool has_columns = true;
   std::string function;   // qualified name as Python writes it: "Net.forward", "Net.__init__.<locals>.<listcomp>", "<module>"
   std::uint32_t key = 0;  // the caller's own number; carried through
-};
-
-// An edit in bytes and positions, as tree-sitter wants it.
-struct Edit {
-  std::uint32_t start_byte = 0, old_end_byte = 0, new_end_byte = 0;
-  Position start, old_end, new_end;
-};
-
-// An immutable parse of one text. Cheap to copy (shared). The text is kept.
-class Tree {
- public:
-  static Tree parse(std::string text);
-  // The tree after one edit; `text` is the whole new text. Re-uses unchanged parts.
-  Tree edited(const Edit& edit, std::string text) const;
-
-  const std::string& text() const;
-  bool has_errors() const;
-
-  struct Data;
-  const Data& data() const { return *data_; }
-
- private:
-  explicit Tree(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
-  std::shared_ptr<const Data> data_;
 };
 
 // Facts of one file bound to the syntax of its executed text.

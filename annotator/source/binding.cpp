@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "annotator/source/syntax.h"
+#include "annotator/source/outline/syntax.h"
 
 namespace hotlens::source {
 namespace {

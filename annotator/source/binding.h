@@ -8,8 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "annotator/source/normal_form.h"
-#include "annotator/source/tree.h"
+#include "annotator/source/anchors.h"
+#include "annotator/source/outline/normal_form.h"
+#include "annotator/source/outline/tree_data.h"
 
 namespace hotlens::source {
 

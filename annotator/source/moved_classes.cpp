@@ -4,9 +4,9 @@
 #include <map>
 #include <string_view>
 
-#include "annotator/source/matching.h"
-#include "annotator/source/similarity.h"
-#include "annotator/source/tree.h"
+#include "annotator/source/match/matching.h"
+#include "annotator/source/match/similarity.h"
+#include "annotator/source/outline/tree_data.h"
 
 namespace hotlens::source {
 namespace {

@@ -5,8 +5,8 @@
 #include <cctype>
 #include <string_view>
 
-#include "annotator/source/normal_form.h"
-#include "annotator/source/tree.h"
+#include "annotator/source/outline/normal_form.h"
+#include "annotator/source/outline/tree_data.h"
 
 namespace hotlens::source {
 namespace {

@@ -7,7 +7,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "annotator/profile/guess_lines.h"
+#include "annotator/guess/match/guess_lines.h"
+#include "annotator/profile/build/load.h"
+#include "annotator/profile/bundle/resolve.h"
 #include "annotator/profile/profile.h"
 #include "server/cli/verbs.h"
 #include "server/features/features.h"
@@ -141,7 +143,7 @@ int check(const CheckOptions& options) {
   if (!path) return fail(path.error());
   const auto loaded = profile::load(*path);
   if (!loaded) return fail(loaded.error());
-  const std::shared_ptr<const profile::Profile> profile = profile::guess_lines(*loaded, source_roots(options), absolute(options.files));
+  const std::shared_ptr<const profile::Profile> profile = guess::guess_lines(*loaded, source_roots(options), absolute(options.files));
 
   const bool as_json = options.format == OutputFormat::json;
   const features::Options shown{.images = false, .tooltips = as_json};

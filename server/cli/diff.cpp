@@ -1,20 +1,21 @@
-#include "annotator/profile/diff.h"
+#include "annotator/report/diff.h"
 
 #include <unistd.h>
 
 #include <charconv>
 #include <iostream>
 
-#include "annotator/profile/text.h"
+#include "annotator/common/format.h"
+#include "annotator/profile/bundle/resolve.h"
 #include "server/cli/verbs.h"
 
 namespace hotlens::cli {
 namespace {
 
-Result<profile::Side> open_side(const std::string& reference) {
+Result<report::Side> open_side(const std::string& reference) {
   const auto path = profile::resolve(reference, std::filesystem::current_path());
   if (!path) return std::unexpected(path.error());
-  return profile::read_side(*path);
+  return report::read_side(*path);
 }
 
 // "5%" and "5" are five percent.
@@ -30,14 +31,13 @@ Result<double> share(std::string_view text) {
   return value / 100;
 }
 
-void explain(const profile::Gate& gate) {
+void explain(const report::Gate& gate) {
   const std::string limit = std::to_string(gate.threshold * 100).substr(0, 4) + " %";
   for (const std::string& name : gate.unknown_noise) {
-    std::cerr << "hotlens: " << profile::text::harmless(name)
-              << " has a single step on one side, so its noise is not known; record more steps\n";
+    std::cerr << "hotlens: " << format::harmless(name) << " has a single step on one side, so its noise is not known; record more steps\n";
   }
   for (const std::string& name : gate.crossed) {
-    std::cerr << "hotlens: " << profile::text::harmless(name) << " got slower by more than " << limit << '\n';
+    std::cerr << "hotlens: " << format::harmless(name) << " got slower by more than " << limit << '\n';
   }
 }
 
@@ -50,18 +50,18 @@ int diff(const DiffOptions& options) {
     if (!parsed) return fail(parsed.error());
     threshold = *parsed;
   }
-  const Result<profile::Side> before = open_side(options.before);
+  const Result<report::Side> before = open_side(options.before);
   if (!before) return fail(before.error());
-  const Result<profile::Side> after = open_side(options.after);
+  const Result<report::Side> after = open_side(options.after);
   if (!after) return fail(after.error());
 
-  const profile::Diff found = profile::diff(*before, *after);
-  std::optional<profile::Gate> gate;
-  if (threshold) gate = profile::gate(found, *threshold, options.module);
+  const report::Diff found = report::diff(*before, *after);
+  std::optional<report::Gate> gate;
+  if (threshold) gate = report::gate(found, *threshold, options.module);
   if (options.format == OutputFormat::json) {
-    std::cout << profile::diff_json(found, *before, *after, gate) << '\n';
+    std::cout << report::diff_json(found, *before, *after, gate) << '\n';
   } else {
-    std::cout << profile::diff_text(found, *before, *after, use_colour(STDOUT_FILENO));
+    std::cout << report::diff_text(found, *before, *after, use_colour(STDOUT_FILENO));
   }
   if (!gate) return kDone;
   if (gate->compared == 0) {

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "annotator/profile/bundle/resolve.h"
 #include "annotator/profile/profile.h"
 #include "server/cli/verbs.h"
 #include "server/runs/discovery.h"

@@ -1,4 +1,8 @@
-#include "annotator/profile/export.h"
+#include "annotator/profile/bundle/resolve.h"
+#include "annotator/report/export/csv.h"
+#include "annotator/report/export/json.h"
+#include "annotator/report/export/perfetto.h"
+#include "annotator/report/export/speedscope.h"
 
 #include <fstream>
 #include <functional>
@@ -35,15 +39,14 @@ Result<void> write_file(const std::filesystem::path& file, const Write& write) {
 Write writer_for(const std::string& format, profile::Annotated annotated) {
   if (format == "perfetto" || format == "speedscope") {
     const auto shared = std::make_shared<const profile::Annotated>(std::move(annotated));
-    if (format == "perfetto") return [shared](std::ostream& out) { return profile::export_perfetto(*shared, out); };
-    return [shared](std::ostream& out) -> Result<void> { return profile::export_speedscope(*shared, out), Result<void>{}; };
+    if (format == "perfetto") return [shared](std::ostream& out) { return report::export_perfetto(*shared, out); };
+    return [shared](std::ostream& out) -> Result<void> { return report::export_speedscope(*shared, out), Result<void>{}; };
   }
   const auto profile = profile::profile_of(annotated);
-  if (format == "csv") return [profile](std::ostream& out) -> Result<void> { return profile::export_csv(*profile, out), Result<void>{}; };
+  if (format == "csv") return [profile](std::ostream& out) -> Result<void> { return report::export_csv(*profile, out), Result<void>{}; };
   const std::vector<Ns> plain_steps = annotated.manifest ? annotated.manifest->plain_steps : std::vector<Ns>{};
-  return [profile, plain_steps](std::ostream& out) -> Result<void> {
-    return profile::export_json(*profile, plain_steps, out), Result<void>{};
-  };
+  return
+      [profile, plain_steps](std::ostream& out) -> Result<void> { return report::export_json(*profile, plain_steps, out), Result<void>{}; };
 }
 
 }  // namespace

@@ -1,4 +1,8 @@
-#include "annotator/profile/report.h"
+#include "annotator/profile/build/load.h"
+#include "annotator/profile/bundle/resolve.h"
+#include "annotator/report/events.h"
+#include "annotator/report/json.h"
+#include "annotator/report/text.h"
 
 #include <unistd.h>
 
@@ -13,15 +17,15 @@ int report(const ReportOptions& options) {
   const auto path = profile::resolve(options.profile, std::filesystem::current_path());
   if (!path) return fail(path.error());
   if (options.events) {
-    const auto written = profile::report_events(*path, std::cout, options.rank);
+    const auto written = report::report_events(*path, std::cout, options.rank);
     return written ? kDone : fail(written.error());
   }
   const auto loaded = profile::load(*path, options.step, options.rank);
   if (!loaded) return fail(loaded.error());
   if (options.format == OutputFormat::json) {
-    std::cout << profile::report_json(**loaded) << '\n';
+    std::cout << report::report_json(**loaded) << '\n';
   } else {
-    std::cout << profile::report_text(**loaded, {.color = use_colour(STDOUT_FILENO), .unfold = options.unfold});
+    std::cout << report::report_text(**loaded, {.color = use_colour(STDOUT_FILENO), .unfold = options.unfold});
   }
   for (const Issue& issue : (*loaded)->warnings) std::cerr << "hotlens: " << issue.message << '\n';
   return kDone;

@@ -1,5 +1,6 @@
 // Profiles an unmodified script: finds the interpreter and the recorder, runs them in this terminal, then says what came out.
 #include "server/runs/run.h"
+#include "annotator/profile/build/load.h"
 
 #include <fmt/format.h>
 #include <signal.h>

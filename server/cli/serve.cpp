@@ -8,8 +8,8 @@
 #include <iostream>
 #include <thread>
 
-#include "annotator/profile/guess_lines.h"
-#include "annotator/profile/resolve.h"
+#include "annotator/guess/match/guess_lines.h"
+#include "annotator/profile/bundle/resolve.h"
 #include "protocol/messages.h"
 #include "server/cli/verbs.h"
 #include "server/runs/discovery.h"
@@ -58,7 +58,7 @@ std::shared_ptr<const profile::Profile> with_lines(std::shared_ptr<const profile
   if (const auto python = runs::find_python({}, fs::current_path(), runs::process_environment())) {
     for (const fs::path& folder : runs::package_folders(python->path)) roots.push_back(folder);
   }
-  return profile::guess_lines(std::move(profile), roots, {});
+  return guess::guess_lines(std::move(profile), roots, {});
 }
 
 void open_in_browser(const std::string& url) {

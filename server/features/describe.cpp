@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "annotator/profile/module_name.h"
+#include "annotator/causes/usage.h"
+#include "annotator/causes/verdict.h"
+#include "annotator/profile/build/module_name.h"
 #include "annotator/profile/statistics.h"
-#include "annotator/profile/usage.h"
-#include "annotator/profile/verdict.h"
 #include "server/features/format.h"
 
 namespace hotlens::features {
@@ -169,7 +169,7 @@ std::string instances(const LineSummary& summary, const Profile& profile, bool m
 // Why it takes that long, from the modules of the line: what bounds it, what it waits for, its longest kernel, the memory it leaves behind.
 std::string reasons(const LineSummary& summary, const Profile& profile, bool markdown) {
   std::vector<std::string> parts;
-  if (const profile::Verdict verdict = profile::judge(profile, summary.modules); verdict.kind != "unclear")
+  if (const profile::Verdict verdict = causes::judge(profile, summary.modules); verdict.kind != "unclear")
     parts.push_back(verdict.kind + "-bound");
   constexpr int kNoticeable = 20;  // one part in so many of the line's time
   const Ns waiting = profile::median(summary.forward).waiting + profile::median(summary.backward).waiting;
@@ -181,7 +181,7 @@ std::string reasons(const LineSummary& summary, const Profile& profile, bool mar
     uses.insert(uses.end(), module.kernels.begin(), module.kernels.end());
     activations = activations + module.memory.activations.value_or(Bytes{});
   }
-  if (const auto rows = profile::by_label(profile, uses); rows.size() > 1) {
+  if (const auto rows = causes::by_label(profile, uses); rows.size() > 1) {
     const std::string label = markdown ? escape_markdown(rows.front().label, 48) : plain(rows.front().label, 48);
     parts.push_back(fmt::format("longest: {} ×{} {}", label, rows.front().calls, format_time(rows.front().time)));
   }

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <unordered_map>
 
-#include "annotator/profile/module_name.h"
+#include "annotator/profile/build/module_name.h"
 
 namespace hotlens::features {
 namespace {
@@ -18,10 +18,10 @@ using profile::ModuleId;
 using profile::Profile;
 using profile::Stage;
 using profile::operator+;  // of Holdings. NOLINT(misc-unused-using-decls): used twice below
-using timeline::kNothing;
-using timeline::Owner;
-using timeline::StepAccount;
-using timeline::Work;
+using attribution::kNothing;
+using attribution::Owner;
+using attribution::StepAccount;
+using attribution::Work;
 using Kind = BreakdownRow::Kind;
 
 constexpr std::size_t kDirections = 3;
@@ -34,7 +34,7 @@ Ns sum(const ByDirection& times) {
 // Exclusive times: each nanosecond with the innermost module, or the stage, or none.
 struct Shares {
   std::vector<ByDirection> modules;  // by ModuleId
-  std::array<Ns, timeline::kStages> stages{};
+  std::array<Ns, attribution::kStages> stages{};
   Ns idle{}, waiting{}, earlier{};  // earlier: of device work whose launch lies before the recording
 };
 
@@ -78,7 +78,7 @@ class Sharing {
 };
 
 // As count_device in account.cpp: the work that began first has the time.
-void share_device(const timeline::Account& account, const StepAccount& step, Sharing& sharing) {
+void share_device(const attribution::Account& account, const StepAccount& step, Sharing& sharing) {
   Ns covered = step.span.start;
   const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, step.span.start) - account.reached.begin());
   for (std::size_t at = first; at < account.work.size() && account.work[at].start < step.span.end; ++at) {
@@ -96,7 +96,7 @@ void share_device(const timeline::Account& account, const StepAccount& step, Sha
 }
 
 void share_host(const StepAccount& step, Sharing& sharing) {
-  for (const timeline::Piece& piece : step.wall) {
+  for (const attribution::Piece& piece : step.wall) {
     const Ns time = piece.end - piece.start;
     if (piece.bucket == profile::Bucket::waiting) {
       sharing.add_waiting(time);
@@ -119,7 +119,7 @@ std::vector<ByDirection> inclusive(const Profile& profile, std::vector<ByDirecti
 std::vector<Part> parts_of(const ByDirection& times) {
   std::vector<Part> parts;
   for (std::size_t way = 0; way < kDirections; ++way) {
-    if (times[way] > Ns{}) parts.push_back({timeline::name(static_cast<Direction>(way)), times[way].count()});
+    if (times[way] > Ns{}) parts.push_back({attribution::name(static_cast<Direction>(way)), times[way].count()});
   }
   return parts;
 }
@@ -184,7 +184,7 @@ std::vector<BreakdownRow> time_below(const Annotated& annotated, const Profile& 
     const ByDirection& own = shares.modules[module.index];
     rows.push_back({.kind = Kind::own, .label = "itself", .value = sum(own).count(), .parts = parts_of(own)});
   } else {
-    for (std::size_t stage = 0; stage < timeline::kStages; ++stage) {
+    for (std::size_t stage = 0; stage < attribution::kStages; ++stage) {
       const auto what = static_cast<Stage>(stage);
       const std::int64_t value = shares.stages[stage].count();
       rows.push_back(
@@ -235,7 +235,7 @@ std::vector<BreakdownRow> memory_below(const Profile& profile, ModuleId module) 
     rows.push_back({.kind = Kind::own, .label = "itself"});
     fill(rows.back(), profile.at(module).memory.at_peak);
   } else {
-    for (std::size_t stage = 0; stage < timeline::kStages; ++stage) {
+    for (std::size_t stage = 0; stage < attribution::kStages; ++stage) {
       const auto what = static_cast<Stage>(stage);
       if (what == Stage::other) {
         rows.push_back({.kind = Kind::unattributed, .label = "unattributed"});

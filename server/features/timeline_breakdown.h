@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "annotator/profile/annotated.h"
+#include "annotator/profile/build/annotated.h"
 
 namespace hotlens::features {
 

@@ -6,12 +6,12 @@
 namespace hotlens::features {
 namespace {
 
-using profile::Block;
-using profile::BlockGroup;
-using profile::Blocks;
+using attribution::kNoNode;
+using attribution::kNothing;
+using blocks::Block;
+using blocks::BlockGroup;
+using blocks::Blocks;
 using profile::Profile;
-using timeline::kNoNode;
-using timeline::kNothing;
 using Kind = Block::Kind;
 
 bool is_work(Kind kind) {
@@ -35,14 +35,14 @@ void add_sites(const Profile& profile, profile::ModuleId id, std::vector<Place>&
 // The line that ran, of an operator or what it launched.
 void add_line(const Blocks& blocks, std::uint32_t line, std::vector<Place>& places) {
   const auto& model = blocks.annotated->model;
-  const timeline::Chains& lines = blocks.annotated->owners.lines;
+  const attribution::Chains& lines = blocks.annotated->owners.lines;
   if (!model || line == kNothing || lines.value[line] >= model->lines.size()) return;
   const profile::ModelLine& at = model->lines[lines.value[line]];
   if (at.file.valid())
     places.push_back({Place::What::call, {.file = at.file, .line = at.line, .end_line = at.line, .function = at.function}});
 }
 
-const timeline::Owner* owner_of(const Blocks& blocks, const Block& block) {
+const attribution::Owner* owner_of(const Blocks& blocks, const Block& block) {
   if (nests(block.kind)) return &blocks.annotated->owners.of[block.id];
   if (is_work(block.kind)) return &blocks.annotated->account.work[block.id].owner;
   return nullptr;
@@ -73,7 +73,7 @@ std::uint32_t track_of_work(const Blocks& blocks, std::uint32_t block) {
 }  // namespace
 
 std::optional<std::uint32_t> first_of_module(const Blocks& blocks, std::string_view path) {
-  for (const profile::BlockIndex::Name& name : blocks.index.names) {
+  for (const blocks::BlockIndex::Name& name : blocks.index.names) {
     const std::uint32_t first = blocks.index.by_rank[blocks.index.name_rank[name.begin]];
     if (name.kind == Kind::module && blocks.modules[number_of_module(blocks, first)].path == path) return first;
   }
@@ -81,7 +81,7 @@ std::optional<std::uint32_t> first_of_module(const Blocks& blocks, std::string_v
 }
 
 std::optional<std::uint32_t> first_of_stage(const Blocks& blocks, profile::Stage stage) {
-  for (const std::uint32_t child : blocks.below(profile::kStepBlock)) {
+  for (const std::uint32_t child : blocks.below(blocks::kStepBlock)) {
     if (blocks.blocks[child].kind == Kind::stage && blocks.blocks[child].stage == stage) return child;
   }
   return std::nullopt;
@@ -101,7 +101,7 @@ BlockTimes times_of(const Blocks& blocks, std::uint32_t block) {
   const Block& of = blocks.blocks[block];
   BlockTimes times{
       .host = of.host, .host_self = of.host, .device = blocks.index.device[block], .waiting = of.waiting, .span = of.last - of.first};
-  for (const std::uint32_t instance : of.kind == Kind::fold ? profile::folded(blocks, block) : std::vector{block}) {
+  for (const std::uint32_t instance : of.kind == Kind::fold ? blocks::folded(blocks, block) : std::vector{block}) {
     const bool nested = nests(blocks.blocks[instance].kind);
     for (const std::uint32_t child : blocks.below(instance)) {
       const Block& part = blocks.blocks[child];
@@ -113,23 +113,23 @@ BlockTimes times_of(const Blocks& blocks, std::uint32_t block) {
 
 std::int64_t calls_of(const Blocks& blocks, std::uint32_t block) {
   const Block& of = blocks.blocks[blocks.blocks[block].kind == Kind::fold ? blocks.blocks[block].id : block];
-  const profile::BlockIndex::Name* name = blocks.index.named(of.kind, of.label);
+  const blocks::BlockIndex::Name* name = blocks.index.named(of.kind, of.label);
   return name == nullptr ? 0 : name->end - name->begin;
 }
 
 std::vector<Use> uses_of(const Blocks& blocks, std::uint32_t block) {
-  const profile::BlockIndex& index = blocks.index;
-  std::vector<profile::BlockIndex::Sum> device, host;
-  for (const profile::BlockIndex::Name& name : index.names) {
+  const blocks::BlockIndex& index = blocks.index;
+  std::vector<blocks::BlockIndex::Sum> device, host;
+  for (const blocks::BlockIndex::Name& name : index.names) {
     if (!is_work(name.kind) && name.kind != Kind::op) continue;
-    const profile::BlockIndex::Sum sum = index.sum(name, index.ranks[block]);
+    const blocks::BlockIndex::Sum sum = index.sum(name, index.ranks[block]);
     if (sum.calls > 0) (is_work(name.kind) ? device : host).push_back(sum);
   }
   const bool any_work = !device.empty();
   std::vector<Use> list;
-  for (const profile::BlockIndex::Sum& sum : any_work ? device : host) {
+  for (const blocks::BlockIndex::Sum& sum : any_work ? device : host) {
     if (sum.own > Ns{})
-      list.push_back({.name = profile::name_of(blocks, sum.first), .device = any_work, .calls = sum.calls, .time = sum.own});
+      list.push_back({.name = blocks::name_of(blocks, sum.first), .device = any_work, .calls = sum.calls, .time = sum.own});
   }
   std::ranges::sort(list, [](const Use& a, const Use& b) { return a.time != b.time ? a.time > b.time : a.name < b.name; });
   return list;
@@ -145,7 +145,7 @@ std::vector<Place> places_of(const Blocks& blocks, const Profile& profile, std::
       if (site.stage == of.stage) places.push_back({Place::What::stage, site.site});
     }
   }
-  if (const timeline::Owner* owner = owner_of(blocks, of)) {
+  if (const attribution::Owner* owner = owner_of(blocks, of)) {
     add_line(blocks, owner->line, places);
     if (owner->made_line != owner->line) add_line(blocks, owner->made_line, places);
   }
@@ -169,23 +169,23 @@ std::string_view name(Place::What what) {
 
 Arrows arrows_of(const Blocks& blocks, std::uint32_t block, Ns from, Ns to) {
   const profile::Annotated& annotated = *blocks.annotated;
-  const profile::BlockIndex& index = blocks.index;
+  const blocks::BlockIndex& index = blocks.index;
   const Block& of = blocks.blocks[block];
   // A launch's work hangs beside it.
   const bool launch = of.kind == Kind::launch || of.kind == Kind::wait;
   const std::uint32_t node = launch ? of.id : kNoNode;
-  const profile::BlockIndex::Ranks below = index.ranks[launch ? of.parent : block];
+  const blocks::BlockIndex::Ranks below = index.ranks[launch ? of.parent : block];
   const bool all = from <= of.first && to >= of.last;
   const auto seen = [&](Ns at) { return at >= from && at <= to; };
   // Work begins after its launch, so what began before the window was launched before it.
   const auto work_from = annotated.account.work.begin() + index.first_work;
   const auto first = all ? work_from
                          : std::lower_bound(work_from, work_from + static_cast<std::ptrdiff_t>(index.work_block.size()), from,
-                                            [&](const timeline::Work& work, Ns time) { return work.start - blocks.start < time; });
+                                            [&](const attribution::Work& work, Ns time) { return work.start - blocks.start < time; });
   std::vector<std::uint32_t> found;
   for (const std::uint32_t at : std::span(index.work_block).subspan(static_cast<std::size_t>(first - work_from))) {
-    if (at == profile::kNoBlock || !below.hold(index.ranks[at].begin)) continue;
-    const timeline::Work& work = annotated.account.work[blocks.blocks[at].id];
+    if (at == blocks::kNoBlock || !below.hold(index.ranks[at].begin)) continue;
+    const attribution::Work& work = annotated.account.work[blocks.blocks[at].id];
     if (work.launch == kNoNode || (launch && work.launch != node)) continue;
     if (all || seen(work.start - blocks.start) || seen(annotated.forest.start[work.launch] - blocks.start)) found.push_back(at);
   }
@@ -193,7 +193,7 @@ Arrows arrows_of(const Blocks& blocks, std::uint32_t block, Ns from, Ns to) {
   const std::size_t every = std::max<std::size_t>(1, (found.size() + kMaxArrows - 1) / kMaxArrows);
   for (std::size_t position = 0; position < found.size(); position += every) {
     const std::uint32_t at = found[position];
-    const timeline::Work& item = annotated.account.work[blocks.blocks[at].id];
+    const attribution::Work& item = annotated.account.work[blocks.blocks[at].id];
     arrows.arrows.push_back({.launch_track = track_of_thread(blocks, item.launch),
                              .device_track = blocks.tracks[track_of_work(blocks, at)].id,
                              .launch = annotated.forest.start[item.launch] - blocks.start,

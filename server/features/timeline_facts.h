@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "annotator/profile/blocks.h"
+#include "annotator/blocks/blocks.h"
 
 namespace hotlens::features {
 
 constexpr std::size_t kMaxArrows = 200;
 
 // The profile's module that the block runs (of a fold: the first one's); invalid for every other block.
-profile::ModuleId module_of(const profile::Blocks& blocks, const profile::Profile& profile, std::uint32_t block);
+profile::ModuleId module_of(const blocks::Blocks& blocks, const profile::Profile& profile, std::uint32_t block);
 
 struct BlockTimes {
   Ns host{}, host_self{};  // self: without child blocks of the same kind
@@ -25,7 +25,7 @@ struct BlockTimes {
   Ns waiting{};
   Ns span{};  // first start to last end
 };
-BlockTimes times_of(const profile::Blocks& blocks, std::uint32_t block);
+BlockTimes times_of(const blocks::Blocks& blocks, std::uint32_t block);
 
 // What ran below the block on the device; where nothing did, its operators by their own time.
 struct Use {
@@ -34,7 +34,7 @@ struct Use {
   std::int64_t calls = 0;
   Ns time{};
 };
-std::vector<Use> uses_of(const profile::Blocks& blocks, std::uint32_t block);  // longest first
+std::vector<Use> uses_of(const blocks::Blocks& blocks, std::uint32_t block);  // longest first
 
 // Places in the text that was executed.
 struct Place {
@@ -42,11 +42,11 @@ struct Place {
   What what = What::definition;
   profile::Site site;
 };
-std::vector<Place> places_of(const profile::Blocks& blocks, const profile::Profile& profile, std::uint32_t block);
+std::vector<Place> places_of(const blocks::Blocks& blocks, const profile::Profile& profile, std::uint32_t block);
 std::string_view name(Place::What what);
 
 // How often the step runs what has this block's name.
-std::int64_t calls_of(const profile::Blocks& blocks, std::uint32_t block);
+std::int64_t calls_of(const blocks::Blocks& blocks, std::uint32_t block);
 
 // From a launch to its work, in order of the work.
 struct Arrow {
@@ -61,13 +61,13 @@ struct Arrows {
   std::size_t total = 0;
 };
 // Those with an end within the window, after the start of the step.
-Arrows arrows_of(const profile::Blocks& blocks, std::uint32_t block, Ns from, Ns to);
+Arrows arrows_of(const blocks::Blocks& blocks, std::uint32_t block, Ns from, Ns to);
 
 // The input shapes of an operator, as the trace has them; empty where it does not tell.
-std::string_view shapes_of(const profile::Blocks& blocks, std::uint32_t block);
+std::string_view shapes_of(const blocks::Blocks& blocks, std::uint32_t block);
 
 // The first block of a module (by path) or of a stage, what the cursor in an editor stands for.
-std::optional<std::uint32_t> first_of_module(const profile::Blocks& blocks, std::string_view path);
-std::optional<std::uint32_t> first_of_stage(const profile::Blocks& blocks, profile::Stage stage);
+std::optional<std::uint32_t> first_of_module(const blocks::Blocks& blocks, std::string_view path);
+std::optional<std::uint32_t> first_of_stage(const blocks::Blocks& blocks, profile::Stage stage);
 
 }  // namespace hotlens::features

@@ -5,10 +5,10 @@
 namespace hotlens::features {
 namespace {
 
-using profile::Block;
-using profile::BlockGroup;
-using profile::Blocks;
-using profile::kNoBlock;
+using blocks::Block;
+using blocks::BlockGroup;
+using blocks::Blocks;
+using blocks::kNoBlock;
 
 // The spans of a group that reach into the window: since they do not overlap, both edges are ordered.
 BlockGroup visible(const Blocks& blocks, const BlockGroup& group, Ns from, Ns to) {
@@ -49,8 +49,8 @@ void paint(const Blocks& blocks, const BlockGroup& shown, const Look& look, Ns f
 }
 
 // Idle device time at least a pixel wide, between what is drawn already.
-void add_gaps(const std::vector<timeline::Interval>& gaps, Ns from, Ns to, Ns pixel, std::vector<Rectangle>& rectangles) {
-  auto gap = std::ranges::upper_bound(gaps, from, {}, &timeline::Interval::end);
+void add_gaps(const std::vector<attribution::Interval>& gaps, Ns from, Ns to, Ns pixel, std::vector<Rectangle>& rectangles) {
+  auto gap = std::ranges::upper_bound(gaps, from, {}, &attribution::Interval::end);
   const std::size_t drawn = rectangles.size();
   for (; gap != gaps.end() && gap->start < to; ++gap) {
     const Ns start = std::max(gap->start, from);
@@ -74,8 +74,8 @@ void draw_gaps(const Blocks& blocks, Level& level, Ns pixel) {
   for (const auto& [device, gaps] : blocks.gaps) {
     LevelTrack* busiest = nullptr;
     for (LevelTrack& track : level.tracks) {
-      const profile::BlockTrack& of = blocks.tracks[track.track];
-      if (of.kind == profile::BlockTrack::Kind::host || of.device != device) continue;
+      const blocks::BlockTrack& of = blocks.tracks[track.track];
+      if (of.kind == blocks::BlockTrack::Kind::host || of.device != device) continue;
       if (busiest == nullptr || track.busy > busiest->busy) busiest = &track;
     }
     if (busiest != nullptr) add_gaps(gaps, from, to, pixel, busiest->rectangles);
@@ -114,7 +114,7 @@ void place_window(const Window& window, Level& level) {
 
 }  // namespace
 
-Level level(const profile::Blocks& blocks, std::uint32_t block, const Window& window) {
+Level level(const blocks::Blocks& blocks, std::uint32_t block, const Window& window) {
   const Block& of = blocks.blocks[block];
   Level level{.block = block, .from = of.first, .to = std::max(of.last, of.first + Ns(1))};
   place_window(window, level);

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "annotator/profile/blocks.h"
+#include "annotator/blocks/blocks.h"
 #include "server/features/timeline_painter.h"
 
 namespace hotlens::features {
@@ -34,13 +34,13 @@ struct LevelTrack {
 };
 
 struct Level {
-  std::uint32_t block = profile::kStepBlock;
+  std::uint32_t block = blocks::kStepBlock;
   Ns from{}, to{};  // its extent
   Ns window_from{}, window_to{};
   std::vector<LevelTrack> tracks;  // host first
   std::size_t more_tracks = 0;     // left out, the least busy ones
 };
 
-Level level(const profile::Blocks& blocks, std::uint32_t block, const Window& window);
+Level level(const blocks::Blocks& blocks, std::uint32_t block, const Window& window);
 
 }  // namespace hotlens::features

@@ -52,26 +52,26 @@ StepNames merged(StepNames all) {
 }  // namespace
 
 StepNames names_by_step(const profile::Annotated& annotated) {
-  const timeline::Forest& forest = annotated.forest;
+  const attribution::Forest& forest = annotated.forest;
   const auto& steps = annotated.account.steps;
   const auto name_of = [&](std::uint32_t event) { return annotated.trace.events.name[event].index; };
   std::uint32_t most = 0;
   for (const trace::NameId name : annotated.trace.events.name) most = std::max(most, name.index);
 
   Collector host(std::size_t{most} + 1, false), device(std::size_t{most} + 1, true);
-  for (const timeline::Forest::Thread& thread : forest.threads) {
+  for (const attribution::Forest::Thread& thread : forest.threads) {
     std::uint32_t step = 0;
     for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
       while (step < steps.size() && steps[step].span.end <= forest.start[node]) ++step;
       if (step == steps.size()) break;
-      const bool shown = forest.kind[node] == timeline::Kind::op || forest.kind[node] == timeline::Kind::launch;
+      const bool shown = forest.kind[node] == attribution::Kind::op || forest.kind[node] == attribution::Kind::launch;
       if (shown && forest.start[node] >= steps[step].span.start)
         host.add(name_of(forest.event[node]), step, forest.end[node] - forest.start[node]);
     }
   }
   for (std::uint32_t step = 0; step < steps.size(); ++step) {
     for (const std::uint32_t at : steps[step].launched) {
-      const timeline::Work& work = annotated.account.work[at];
+      const attribution::Work& work = annotated.account.work[at];
       device.add(name_of(work.event), step, work.end - work.start);
     }
   }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "annotator/profile/annotated.h"
+#include "annotator/profile/build/annotated.h"
 
 namespace hotlens::features {
 

@@ -5,13 +5,13 @@
 namespace hotlens::features {
 namespace {
 
+using attribution::Forest;
+using attribution::kNoNode;
+using attribution::Work;
+using blocks::Block;
+using blocks::Blocks;
+using blocks::kNoBlock;
 using profile::Annotated;
-using profile::Block;
-using profile::Blocks;
-using profile::kNoBlock;
-using timeline::Forest;
-using timeline::kNoNode;
-using timeline::Work;
 
 struct Range {
   Ns from{}, to{};  // after trace.base
@@ -55,7 +55,7 @@ class Tally {
 // `counts`: whether a position of the account's work is to be counted. `busy`: the union of what is.
 template <class Counts>
 std::vector<Use> kernels_in(const Annotated& annotated, const Range& range, Counts counts, Ns& busy) {
-  const timeline::Account& account = annotated.account;
+  const attribution::Account& account = annotated.account;
   Tally tally(annotated.trace, true);
   Ns covered = range.from;
   auto at = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, range.from) - account.reached.begin());
@@ -76,13 +76,13 @@ void visit_operators(const Forest& forest, const Forest::Thread& thread, const R
   const std::uint32_t first = first_from(forest, thread, range.from);
   std::vector<std::uint32_t> open;  // those that reach into the range, outermost first
   for (std::uint32_t node = first > thread.begin ? first - 1 : kNoNode; node != kNoNode; node = forest.parent[node]) {
-    if (forest.kind[node] == timeline::Kind::op && forest.end[node] > range.from) open.push_back(node);
+    if (forest.kind[node] == attribution::Kind::op && forest.end[node] > range.from) open.push_back(node);
   }
   std::ranges::reverse(open);
   const auto part = [&](std::uint32_t node) { return range.part_of(forest.start[node], forest.end[node]); };
   for (std::size_t depth = 0; depth < open.size(); ++depth) visit(open[depth], depth == 0 ? kNoNode : open[depth - 1], part(open[depth]));
   for (std::uint32_t node = first; node < thread.end && forest.start[node] < range.to; ++node) {
-    if (forest.kind[node] != timeline::Kind::op) continue;
+    if (forest.kind[node] != attribution::Kind::op) continue;
     while (!open.empty() && forest.end[open.back()] <= forest.start[node]) open.pop_back();
     if (part(node) > Ns{}) visit(node, open.empty() ? kNoNode : open.back(), part(node));
     open.push_back(node);
@@ -108,7 +108,7 @@ std::vector<Use> operators_in(const Annotated& annotated, const Range& range, Co
 // By node: whether it is an operator below the block.
 std::vector<bool> operators_below(const Blocks& blocks, std::uint32_t block) {
   std::vector<bool> below(blocks.annotated->forest.size());
-  const profile::BlockIndex::Ranks ranks = blocks.index.ranks[block];
+  const blocks::BlockIndex::Ranks ranks = blocks.index.ranks[block];
   for (const std::uint32_t at : std::span(blocks.index.by_rank).subspan(ranks.begin, ranks.end - ranks.begin)) {
     if (blocks.blocks[at].kind == Block::Kind::op) below[blocks.blocks[at].id] = true;
   }
@@ -119,11 +119,11 @@ std::vector<bool> operators_below(const Blocks& blocks, std::uint32_t block) {
 
 RangeSums sums_of(const Blocks& blocks, std::uint32_t block, Ns from, Ns to) {
   const Range range{blocks.start + from, blocks.start + to};
-  const profile::BlockIndex& index = blocks.index;
+  const blocks::BlockIndex& index = blocks.index;
   const auto is_below = [&](std::size_t work) {
     if (work < index.first_work || work - index.first_work >= index.work_block.size()) return false;
     const std::uint32_t at = index.work_block[work - index.first_work];
-    return at != kNoBlock && (block == profile::kStepBlock || index.ranks[block].hold(index.ranks[at].begin));
+    return at != kNoBlock && (block == blocks::kStepBlock || index.ranks[block].hold(index.ranks[at].begin));
   };
   const std::vector<bool> below = operators_below(blocks, block);
   RangeSums sums;

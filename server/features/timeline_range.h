@@ -15,7 +15,7 @@ struct RangeSums {
 };
 
 // `from` and `to` after the start of the step; empty sums for an empty range.
-RangeSums sums_of(const profile::Blocks& blocks, std::uint32_t block, Ns from, Ns to);
+RangeSums sums_of(const blocks::Blocks& blocks, std::uint32_t block, Ns from, Ns to);
 
 // Of all steps and what lies between them; `from` and `to` after trace.base.
 RangeSums sums_of(const profile::Annotated& annotated, Ns from, Ns to);

@@ -6,14 +6,14 @@
 namespace hotlens::features {
 namespace {
 
+using attribution::Forest;
+using attribution::kNoNode;
+using attribution::kNothing;
+using attribution::Piece;
+using attribution::Stage;
+using attribution::StepSpan;
+using attribution::Work;
 using profile::Annotated;
-using timeline::Forest;
-using timeline::kNoNode;
-using timeline::kNothing;
-using timeline::Piece;
-using timeline::Stage;
-using timeline::StepSpan;
-using timeline::Work;
 using Kind = Portion::Kind;
 
 class Builder {
@@ -105,7 +105,7 @@ class Builder {
     const Forest& forest = annotated_.forest;
     const Forest::Thread& main = forest.threads[annotated_.steps.main];
     for (std::uint32_t node = first_from(forest, main, from); node < main.end && forest.start[node] < to;) {
-      const bool works = forest.kind[node] == timeline::Kind::op || forest.kind[node] == timeline::Kind::launch;
+      const bool works = forest.kind[node] == attribution::Kind::op || forest.kind[node] == attribution::Kind::launch;
       if (works)
         add(track, {.kind = Kind::outside, .stage = annotated_.owners.of[node].stage}, forest.start[node], std::min(to, forest.end[node]));
       node = works ? after_descendants(forest, node, main.end) : node + 1;

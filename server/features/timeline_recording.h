@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "annotator/profile/annotated.h"
+#include "annotator/profile/build/annotated.h"
 #include "server/features/timeline_painter.h"
 
 namespace hotlens::features {
@@ -18,8 +18,8 @@ namespace hotlens::features {
 struct Portion {
   enum class Kind : std::uint8_t { step, stage, waiting, earlier, outside, before, between, after };
   Kind kind = Kind::step;
-  timeline::Stage stage = timeline::Stage::other;
-  std::uint32_t step = timeline::kNothing;  // position in Account::steps; kNothing outside all
+  attribution::Stage stage = attribution::Stage::other;
+  std::uint32_t step = attribution::kNothing;  // position in Account::steps; kNothing outside all
 
   friend auto operator<=>(const Portion&, const Portion&) = default;
 };

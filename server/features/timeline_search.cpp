@@ -8,8 +8,8 @@
 namespace hotlens::features {
 namespace {
 
-using profile::Block;
-using profile::Blocks;
+using blocks::Block;
+using blocks::Blocks;
 
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -41,18 +41,18 @@ std::optional<Match::Kind> kind_of(Block::Kind kind) {
 
 // What a person may type for the block: a module by its path or its class.
 bool answers(const Blocks& blocks, std::uint32_t block, std::string_view query) {
-  if (holds(profile::name_of(blocks, block), query)) return true;
+  if (holds(blocks::name_of(blocks, block), query)) return true;
   if (blocks.blocks[block].kind != Block::Kind::module) return false;
   return holds(blocks.modules[blocks.annotated->owners.calls.value[blocks.blocks[block].id]].class_name, query);
 }
 
 Match match_of(const Blocks& blocks, std::uint32_t block, Match::Kind kind) {
-  Match match{.kind = kind, .label = profile::name_of(blocks, block), .detail = {}, .block = block};
+  Match match{.kind = kind, .label = blocks::name_of(blocks, block), .detail = {}, .block = block};
   if (kind == Match::Kind::module) {
     match.detail = blocks.modules[blocks.annotated->owners.calls.value[blocks.blocks[block].id]].class_name;
     if (match.label.empty()) match.label = match.detail;
   } else if (kind == Match::Kind::kernel) {
-    match.detail = profile::label_of(blocks, block);
+    match.detail = blocks::label_of(blocks, block);
   }
   return match;
 }
@@ -150,8 +150,8 @@ void look_in_other_steps(const Blocks& blocks, const StepNames& names, std::stri
 Matches search(const Blocks& blocks, const profile::Profile& profile, const StepNames& names, std::string_view query, std::size_t limit) {
   Matches result;
   if (query.empty()) return result;
-  const profile::BlockIndex& index = blocks.index;
-  for (const profile::BlockIndex::Name& name : index.names) {
+  const blocks::BlockIndex& index = blocks.index;
+  for (const blocks::BlockIndex::Name& name : index.names) {
     const auto kind = kind_of(name.kind);
     const std::uint32_t first = index.by_rank[index.name_rank[name.begin]];
     if (!kind || !answers(blocks, first, query)) continue;

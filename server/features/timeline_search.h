@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "annotator/profile/blocks.h"
+#include "annotator/blocks/blocks.h"
 #include "server/features/timeline_names.h"
 
 namespace hotlens::features {
@@ -17,7 +17,7 @@ struct Match {
   enum class Kind : std::uint8_t { stage, module, op, kernel, file };
   Kind kind = Kind::stage;
   std::string label, detail;
-  std::uint32_t block = profile::kNoBlock;  // the first of them; kNoBlock for a file
+  std::uint32_t block = blocks::kNoBlock;  // the first of them; kNoBlock for a file
   profile::FileId file;
   Ns time{};  // sum over all blocks of the name: device time of device work, else host time
   std::int64_t count = 0;
@@ -32,7 +32,7 @@ struct Matches {
 
 // Names that hold `query`, ASCII letters compared without case; none for an empty query. `names` of the same trace. Cost: one look at each
 // different name, and at each step that has it.
-Matches search(const profile::Blocks& blocks, const profile::Profile& profile, const StepNames& names, std::string_view query,
+Matches search(const blocks::Blocks& blocks, const profile::Profile& profile, const StepNames& names, std::string_view query,
                std::size_t limit);
 
 }  // namespace hotlens::features

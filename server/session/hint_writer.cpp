@@ -2,12 +2,10 @@
 
 #include <utility>
 
-#include "annotator/profile/json_text.h"
+#include "annotator/common/json_text.h"
 
 namespace hotlens::session {
 namespace {
-
-using profile::json_string;
 
 std::string position_text(protocol::Position at) {
   return R"({"line":)" + std::to_string(at.line) + R"(,"character":)" + std::to_string(at.character) + "}";

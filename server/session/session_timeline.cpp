@@ -55,7 +55,7 @@ Json found_place(timeline_requests::Library& library, const Target& target) {
   const auto blocks = (*opened)->blocks(step);
   const auto block = target.stage ? features::first_of_stage(*blocks, *target.stage) : features::first_of_module(*blocks, target.module);
   if (!block) return nullptr;
-  return {{"profile", (*opened)->id()}, {"step", step}, {"path", profile::path_of(*blocks, *block)}};
+  return {{"profile", (*opened)->id()}, {"step", step}, {"path", blocks::path_of(*blocks, *block)}};
 }
 
 std::string escaped(std::string_view text) {

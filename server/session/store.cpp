@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "annotator/profile/guess_lines.h"
+#include "annotator/guess/match/guess_lines.h"
+#include "annotator/profile/build/load.h"
+#include "annotator/profile/bundle/resolve.h"
 
 namespace hotlens::session {
 namespace fs = std::filesystem;
@@ -65,7 +67,7 @@ void ProfileStore::open(const fs::path& trace, std::function<std::vector<fs::pat
   ++loading_;
   loop_.work([this, trace, roots = std::move(roots), files = std::move(files)] {
     auto result = profile::load(trace);
-    if (result) result = profile::guess_lines(*result, roots(), files);
+    if (result) result = guess::guess_lines(*result, roots(), files);
     loop_.post([this, trace, result = std::move(result)]() mutable { opened(trace, std::move(result)); });
     return_freed_memory();
   });

@@ -1,7 +1,7 @@
 #include "server/session/timeline.h"
 
-#include "annotator/profile/guess_lines.h"
-#include "annotator/profile/resolve.h"
+#include "annotator/guess/match/guess_lines.h"
+#include "annotator/profile/bundle/resolve.h"
 #include "server/runs/discovery.h"
 #include "server/runs/packages.h"
 
@@ -36,7 +36,7 @@ std::shared_ptr<const profile::Profile> TimelineSources::with_lines(std::shared_
   if (const auto python = runs::find_python(now.python, from, runs::process_environment())) {
     for (fs::path& folder : runs::package_folders(python->path)) roots.push_back(std::move(folder));
   }
-  return profile::guess_lines(std::move(profile), roots, {});
+  return guess::guess_lines(std::move(profile), roots, {});
 }
 
 Timeline::Timeline()

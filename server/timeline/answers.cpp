@@ -43,7 +43,7 @@ std::expected<Subject, RpcError> subject_of(Library& library, const Reader& para
     return std::unexpected(gone({ErrorCode::not_found, "the profile has no step " + std::to_string(subject.step), {}}));
   }
   subject.blocks = (*opened)->blocks(subject.step);
-  const auto block = profile::find_block(*subject.blocks, path);
+  const auto block = blocks::find_block(*subject.blocks, path);
   if (!block) return std::unexpected(gone({ErrorCode::not_found, "this step has no such block; go up a level", {}}));
   subject.block = *block;
   return subject;

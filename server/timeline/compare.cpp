@@ -3,8 +3,8 @@
 #include <chrono>
 #include <optional>
 
-#include "annotator/profile/diff.h"
 #include "annotator/profile/statistics.h"
+#include "annotator/report/diff.h"
 #include "server/timeline/requests.h"
 #include "server/timeline/rows.h"
 
@@ -19,11 +19,11 @@ using protocol::Reader;
 
 constexpr std::int64_t kVisible = 200;  // of two steps alone, a difference is shown as one from this part of the longer one on
 
-Json change_json(const profile::ModuleRow& row, const Profile& profile, ModuleId id) {
+Json change_json(const report::ModuleRow& row, const Profile& profile, ModuleId id) {
   const profile::Module& module = profile.at(id);
   Json json{{"module", row.path},
             {"class", cut(module.class_name)},
-            {"change", profile::name(row.time.outcome)},
+            {"change", report::name(row.time.outcome)},
             {"children", module.children.size()}};
   if (row.time.before) json["before"] = row.time.before->count();
   if (row.time.after) json["after"] = row.time.after->count();
@@ -31,8 +31,8 @@ Json change_json(const profile::ModuleRow& row, const Profile& profile, ModuleId
   return json;
 }
 
-profile::Side side_of(const Library::Shared& opened) {
-  profile::Side side{.profile = std::shared_ptr<const Profile>(opened, &opened->profile())};
+report::Side side_of(const Library::Shared& opened) {
+  report::Side side{.profile = std::shared_ptr<const Profile>(opened, &opened->profile())};
   if (opened->annotated().manifest) side.plain_steps = opened->annotated().manifest->plain_steps;
   return side;
 }
@@ -46,12 +46,12 @@ std::vector<Ns> times_by_step(const features::BreakdownRow& row, const Profile& 
   return row.module.valid() ? profile::headlines(profile.at(row.module), profile.has_device()) : profile::walls(profile.steps);
 }
 
-profile::Outcome outcome(const features::StepsRow& row, Ns noise) {
-  if (!row.before) return profile::Outcome::added;
-  if (!row.after) return profile::Outcome::removed;
+report::Outcome outcome(const features::StepsRow& row, Ns noise) {
+  if (!row.before) return report::Outcome::added;
+  if (!row.after) return report::Outcome::removed;
   const Ns difference{*row.after - *row.before};
-  if (std::chrono::abs(difference) <= noise) return profile::Outcome::same;
-  return difference > Ns{} ? profile::Outcome::slower : profile::Outcome::faster;
+  if (std::chrono::abs(difference) <= noise) return report::Outcome::same;
+  return difference > Ns{} ? report::Outcome::slower : report::Outcome::faster;
 }
 
 Json step_side(const Opened& opened, std::size_t step) {
@@ -80,7 +80,7 @@ Answer compare_steps(const Opened& before, std::size_t before_step, const Opened
     Json json = row_json(row.row, profile);
     for (const char* key : {"value", "parts"}) json.erase(key);
     const auto noise = profile::noise_of_steps(times_by_step(row.row, profile));
-    json["change"] = profile::name(outcome(row, noise.value_or(longer / kVisible)));
+    json["change"] = report::name(outcome(row, noise.value_or(longer / kVisible)));
     if (noise) json["noise"] = noise->count();
     const auto put = [&](const char* key, std::optional<std::int64_t> value) {
       if (value) json[key] = *value;
@@ -111,11 +111,11 @@ Answer compare(Library& library, const Reader& params) {
   if (before_step || after_step) return compare_steps(**before, first, **after, second, params);
   const Profile& old_profile = (*before)->profile();
   const Profile& new_profile = (*after)->profile();
-  const profile::Diff diff = profile::diff(side_of(*before), side_of(*after));
+  const report::Diff diff = report::diff(side_of(*before), side_of(*after));
   const auto blocks = (*after)->blocks(new_profile.representative);
   const RowPaths paths(*blocks);
   Json rows = Json::array();
-  for (const profile::ModuleRow& row : diff.modules) {
+  for (const report::ModuleRow& row : diff.modules) {
     const bool in_after = row.after.valid();
     const Profile& of = in_after ? new_profile : old_profile;
     const ModuleId id = in_after ? row.after : row.before;

@@ -4,17 +4,17 @@
 #include <iterator>
 #include <span>
 
+#include "annotator/causes/verdict.h"
 #include "annotator/profile/statistics.h"
-#include "annotator/profile/verdict.h"
 #include "server/features/timeline_facts.h"
 #include "server/timeline/requests.h"
 
 namespace hotlens::timeline_requests {
 namespace {
 
+using blocks::Block;
+using blocks::Blocks;
 using features::Place;
-using profile::Block;
-using profile::Blocks;
 using profile::Profile;
 using profile::Times;
 using protocol::Answer;
@@ -100,10 +100,10 @@ void put_uses(Json& answer, const char* key, const char* more, const std::vector
   Json list = Json::array();
   const std::size_t shown = std::min(uses.size(), kMaxKernels);
   for (const features::Use& use : std::span(uses).first(shown)) {
-    const profile::KernelName parts = use.device ? profile::kernel_name(use.name) : profile::operator_name(use.name);
+    const kernels::KernelName parts = use.device ? kernels::kernel_name(use.name) : kernels::operator_name(use.name);
     Json kernel{{"name", cut(use.name, kMaxName)},
                 {"short", cut(parts.label, 200)},
-                {"family", profile::name(parts.family)},
+                {"family", kernels::name(parts.family)},
                 {"calls", use.calls},
                 {"time", use.time.count()}};
     if (!parts.type.empty()) kernel["type"] = parts.type;
@@ -144,7 +144,7 @@ void put_module(Json& details, const Subject& subject, profile::ModuleId id) {
     details["spread"] = spread_json(profile.has_device() ? "device busy" : "CPU total", profile::headlines(module, profile.has_device()));
   }
   put_memory(details, module.memory, profile::held_at_peak(profile, id));
-  details["verdict"] = verdict_json(profile::judge(profile, std::span(&id, 1)), profile, subject.blocks.get());
+  details["verdict"] = verdict_json(causes::judge(profile, std::span(&id, 1)), profile, subject.blocks.get());
 }
 
 void put_stage(Json& details, const Subject& subject, profile::Stage stage) {
@@ -170,7 +170,7 @@ Answer details(const Subject& subject, const protocol::Reader&) {
   Json answer = block_json(blocks, subject.block);
   answer["profile"] = subject.opened->id();
   answer["step"] = subject.step;
-  answer["name"] = cut(profile::name_of(blocks, subject.block), kMaxName);
+  answer["name"] = cut(blocks::name_of(blocks, subject.block), kMaxName);
   answer["calls"] = features::calls_of(blocks, subject.block);
   const Ns shown = profile.has_device() && times.device > Ns{} ? times.device : times.host;
   answer["share"] = blocks.wall > Ns{} ? static_cast<double>(shown.count()) / static_cast<double>(blocks.wall.count()) : 0.0;
@@ -199,7 +199,7 @@ Answer arrows(const Subject& subject, const protocol::Reader& params) {
                     {"deviceTrack", arrow.device_track},
                     {"start", arrow.start.count()},
                     {"end", arrow.end.count()},
-                    {"name", profile::label_of(*subject.blocks, arrow.work)},
+                    {"name", blocks::label_of(*subject.blocks, arrow.work)},
                     {"delay", arrow.delay.count()}});
   }
   return Json{{"arrows", std::move(list)}, {"total", found.total}};

@@ -80,8 +80,8 @@ Ns moment(const protocol::Reader& params, std::string_view key, Ns otherwise) {
 }  // namespace
 
 Answer export_window(const Subject& subject, const protocol::Reader& params) {
-  const profile::Blocks& blocks = *subject.blocks;
-  const profile::Block& step = blocks.blocks[profile::kStepBlock];
+  const blocks::Blocks& blocks = *subject.blocks;
+  const blocks::Block& step = blocks.blocks[blocks::kStepBlock];
   const Ns from = moment(params, "from", step.first), to = moment(params, "to", step.last);
   if (auto error = params.error()) return std::unexpected(*error);
   const std::string name = "hotlens-step-" + std::to_string(subject.opened->profile().steps[subject.step].index) + ".json";

@@ -10,12 +10,12 @@
 namespace hotlens::timeline_requests {
 namespace {
 
+using blocks::Block;
+using blocks::Blocks;
+using blocks::kNoBlock;
+using blocks::kStepBlock;
 using features::LevelTrack;
 using features::Rectangle;
-using profile::Block;
-using profile::Blocks;
-using profile::kNoBlock;
-using profile::kStepBlock;
 using protocol::Answer;
 using protocol::Json;
 
@@ -27,9 +27,9 @@ class Labels {
   std::size_t at(std::uint32_t block) {
     if (block == kNoBlock) return texts_.at("device idle");
     const Block& of = blocks_.blocks[block];
-    if (of.kind == Block::Kind::module || of.kind == Block::Kind::fold) return texts_.at(profile::label_of(blocks_, block));
+    if (of.kind == Block::Kind::module || of.kind == Block::Kind::fold) return texts_.at(blocks::label_of(blocks_, block));
     const auto [entry, fresh] = known_.try_emplace(of.label, 0);
-    if (fresh) entry->second = texts_.at(profile::label_of(blocks_, block));
+    if (fresh) entry->second = texts_.at(blocks::label_of(blocks_, block));
     return entry->second;
   }
   Json take() { return texts_.take(); }
@@ -52,23 +52,23 @@ Json columns(const Blocks& blocks, const LevelTrack& track) {
     columns.add({.start = rectangle.start,
                  .duration = rectangle.duration,
                  .label = labels.at(rectangle.block),
-                 .kind = merged ? "merged" : profile::name(block.kind),
-                 .stage = profile::colour_of(block),
+                 .kind = merged ? "merged" : blocks::name(block.kind),
+                 .stage = blocks::colour_of(block),
                  .direction = static_cast<int>(block.direction),
                  .count = merged ? rectangle.count : block.members,
-                 .segment = selectable ? profile::segment_of(blocks, rectangle.block) : std::string(),
+                 .segment = selectable ? blocks::segment_of(blocks, rectangle.block) : std::string(),
                  .open = selectable && blocks.opens(rectangle.block)});
   }
   return columns.take(labels.take());
 }
 
-std::string_view kind_of(profile::BlockTrack::Kind kind) {
+std::string_view kind_of(blocks::BlockTrack::Kind kind) {
   switch (kind) {
-    case profile::BlockTrack::Kind::host:
+    case blocks::BlockTrack::Kind::host:
       return "host";
-    case profile::BlockTrack::Kind::device:
+    case blocks::BlockTrack::Kind::device:
       return "device";
-    case profile::BlockTrack::Kind::communication:
+    case blocks::BlockTrack::Kind::communication:
       return "communication";
   }
   return "";
@@ -76,11 +76,11 @@ std::string_view kind_of(profile::BlockTrack::Kind kind) {
 
 Json crumbs(const Blocks& blocks, std::uint32_t block) {
   Json list = Json::array(), path = Json::array();
-  for (const std::uint32_t at : profile::way_to(blocks, block)) {
-    if (at != kStepBlock) path.push_back(profile::segment_of(blocks, at));
+  for (const std::uint32_t at : blocks::way_to(blocks, block)) {
+    if (at != kStepBlock) path.push_back(blocks::segment_of(blocks, at));
     const auto lifted = blocks.lifted.find(at);
-    const std::string model = lifted == blocks.lifted.end() ? "" : " › " + profile::label_of(blocks, lifted->second);
-    list.push_back({{"label", profile::label_of(blocks, at) + model}, {"path", path}});
+    const std::string model = lifted == blocks.lifted.end() ? "" : " › " + blocks::label_of(blocks, lifted->second);
+    list.push_back({{"label", blocks::label_of(blocks, at) + model}, {"path", path}});
   }
   return list;
 }
@@ -89,10 +89,10 @@ Json crumbs(const Blocks& blocks, std::uint32_t block) {
 
 Json block_json(const Blocks& blocks, std::uint32_t block) {
   const Block& of = blocks.blocks[block];
-  Json json{{"label", profile::label_of(blocks, block)}, {"kind", profile::name(of.kind)},
-            {"stage", profile::colour_of(of)},           {"direction", static_cast<int>(of.direction)},
-            {"path", profile::path_of(blocks, block)},   {"start", of.first.count()},
-            {"duration", (of.last - of.first).count()},  {"count", 1}};
+  Json json{{"label", blocks::label_of(blocks, block)}, {"kind", blocks::name(of.kind)},
+            {"stage", blocks::colour_of(of)},           {"direction", static_cast<int>(of.direction)},
+            {"path", blocks::path_of(blocks, block)},   {"start", of.first.count()},
+            {"duration", (of.last - of.first).count()}, {"count", 1}};
   const std::uint32_t instance = of.kind == Block::Kind::fold ? of.id : block;
   if (blocks.blocks[instance].kind == Block::Kind::module) {
     const std::string& type = blocks.modules[blocks.annotated->owners.calls.value[blocks.blocks[instance].id]].class_name;
@@ -100,7 +100,7 @@ Json block_json(const Blocks& blocks, std::uint32_t block) {
   }
   if (of.kind != Block::Kind::fold) return json;
   std::vector<Ns> times;
-  for (const std::uint32_t member : profile::folded(blocks, block)) {
+  for (const std::uint32_t member : blocks::folded(blocks, block)) {
     times.push_back(of.device > Ns{} ? blocks.blocks[member].device : blocks.blocks[member].host);
   }
   const auto [least, most] = std::ranges::minmax(times);
@@ -119,13 +119,13 @@ Answer level(const Subject& subject, const protocol::Reader& params) {
   const features::Level level = features::level(blocks, subject.block, window);
   Json tracks = Json::array();
   for (const LevelTrack& track : level.tracks) {
-    const profile::BlockTrack& of = blocks.tracks[track.track];
+    const blocks::BlockTrack& of = blocks.tracks[track.track];
     tracks.push_back(
         {{"id", of.id}, {"kind", kind_of(of.kind)}, {"name", of.name}, {"busy", track.busy.count()}, {"blocks", columns(blocks, track)}});
   }
   return Json{{"profile", subject.opened->id()},
               {"step", subject.step},
-              {"path", profile::path_of(blocks, subject.block)},
+              {"path", blocks::path_of(blocks, subject.block)},
               {"crumbs", crumbs(blocks, subject.block)},
               {"block", block_json(blocks, subject.block)},
               {"extent", {level.from.count(), level.to.count()}},

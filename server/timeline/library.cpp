@@ -53,13 +53,13 @@ Opened::Opened(std::string id, profile::Annotated annotated,
   recording_ = std::async(std::launch::deferred, [annotated = annotated_] { return features::recording_of(*annotated); });
 }
 
-std::shared_ptr<const profile::Blocks> Opened::blocks(std::size_t step) const {
+std::shared_ptr<const blocks::Blocks> Opened::blocks(std::size_t step) const {
   const std::scoped_lock lock(mutex_);
-  const auto known = std::ranges::find(blocks_, step, &std::pair<std::size_t, std::shared_ptr<const profile::Blocks>>::first);
+  const auto known = std::ranges::find(blocks_, step, &std::pair<std::size_t, std::shared_ptr<const blocks::Blocks>>::first);
   if (known != blocks_.end()) {
     blocks_.splice(blocks_.begin(), blocks_, known);
   } else {
-    blocks_.emplace_front(step, profile::blocks_of(annotated_, step));
+    blocks_.emplace_front(step, blocks::blocks_of(annotated_, step));
     if (blocks_.size() > kMaxSteps) blocks_.pop_back();
   }
   return blocks_.front().second;

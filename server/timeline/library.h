@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "annotator/profile/blocks.h"
+#include "annotator/blocks/blocks.h"
 #include "server/features/timeline_names.h"
 #include "server/features/timeline_recording.h"
 
@@ -47,7 +47,7 @@ class Opened {
   const std::filesystem::path& path() const { return annotated_->path; }
 
   // Built on the first call for each step, which takes a while for a large trace.
-  std::shared_ptr<const profile::Blocks> blocks(std::size_t step) const;
+  std::shared_ptr<const blocks::Blocks> blocks(std::size_t step) const;
   bool built(std::size_t step) const;  // whether blocks() answers at once
 
  private:
@@ -57,7 +57,7 @@ class Opened {
   std::shared_future<features::StepNames> names_;      // found beside the first picture, which does not need them
   std::shared_future<features::Recording> recording_;  // made by the first who asks
   mutable std::mutex mutex_;
-  mutable std::list<std::pair<std::size_t, std::shared_ptr<const profile::Blocks>>> blocks_;  // the last used first
+  mutable std::list<std::pair<std::size_t, std::shared_ptr<const blocks::Blocks>>> blocks_;  // the last used first
 };
 
 class Library {

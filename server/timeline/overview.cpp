@@ -3,8 +3,8 @@
 #include <chrono>
 #include <filesystem>
 
+#include "annotator/causes/verdict.h"
 #include "annotator/profile/statistics.h"
-#include "annotator/profile/verdict.h"
 #include "server/features/timeline_facts.h"
 #include "server/timeline/requests.h"
 
@@ -78,7 +78,7 @@ Json buckets_of(const Profile& profile) {
 }
 
 // What was held at most, when that was, and what was held when the step began; what the allocator did not count is in both.
-void put_memory(Json& answer, const Profile& profile, const profile::Blocks* blocks) {
+void put_memory(Json& answer, const Profile& profile, const blocks::Blocks* blocks) {
   const profile::MemoryAtPeak& peak = profile.at_peak;
   if (!peak.moment) return;
   answer["memoryPeak"] = count(peak.total);
@@ -89,13 +89,13 @@ void put_memory(Json& answer, const Profile& profile, const profile::Blocks* blo
     const std::string& module = profile.at(peak.moment->module).path;
     when["module"] = module;
     const auto block = blocks ? features::first_of_module(*blocks, module) : std::nullopt;
-    if (block) when["path"] = profile::path_of(*blocks, *block);
+    if (block) when["path"] = blocks::path_of(*blocks, *block);
   }
   answer["memoryPeakAt"] = std::move(when);
 }
 
 // Of a list of modules, which is never called itself, the first of those in it.
-std::optional<std::uint32_t> first_block(const Profile& profile, const profile::Blocks& blocks, const profile::Module& module) {
+std::optional<std::uint32_t> first_block(const Profile& profile, const blocks::Blocks& blocks, const profile::Module& module) {
   if (const auto block = features::first_of_module(blocks, module.path)) return block;
   for (const profile::ModuleId child : module.children) {
     if (const auto block = first_block(profile, blocks, profile.at(child))) return block;
@@ -105,13 +105,13 @@ std::optional<std::uint32_t> first_block(const Profile& profile, const profile::
 
 // The first block of the module or the stage that a verdict's evidence names: a module by its path, a root by its class, a stage by its
 // line.
-std::optional<std::uint32_t> block_of(const std::string& where, const Profile& profile, const profile::Blocks& blocks) {
+std::optional<std::uint32_t> block_of(const std::string& where, const Profile& profile, const blocks::Blocks& blocks) {
   if (where.empty()) return std::nullopt;
   const auto named = [&](const profile::Module& module) { return (module.path.empty() ? module.class_name : module.path) == where; };
   const auto module = std::ranges::find_if(profile.modules, named);
   if (module != profile.modules.end()) return first_block(profile, blocks, *module);
   const auto line =
-      std::ranges::find(profile.stage_sites, where, [&](const profile::StageSite& stage) { return profile::place_of(profile, stage); });
+      std::ranges::find(profile.stage_sites, where, [&](const profile::StageSite& stage) { return causes::place_of(profile, stage); });
   return line == profile.stage_sites.end() ? std::nullopt : features::first_of_stage(blocks, line->stage);
 }
 
@@ -124,12 +124,12 @@ Json profile_json(const std::string& id, const Profile& profile) {
   return json;
 }
 
-Json verdict_json(const profile::Verdict& verdict, const Profile& profile, const profile::Blocks* blocks) {
+Json verdict_json(const profile::Verdict& verdict, const Profile& profile, const blocks::Blocks* blocks) {
   Json evidence = Json::array();
   for (const profile::Verdict::Evidence& item : verdict.evidence) {
     Json json{{"what", item.what}, {"time", item.time.count()}, {"where", item.where}};
     const auto block = blocks != nullptr ? block_of(item.where, profile, *blocks) : std::nullopt;
-    if (block) json["path"] = profile::path_of(*blocks, *block);
+    if (block) json["path"] = blocks::path_of(*blocks, *block);
     evidence.push_back(std::move(json));
   }
   return {{"kind", verdict.kind}, {"evidence", std::move(evidence)}};

@@ -37,13 +37,13 @@ Json sums_json(const Moments& window, const features::RangeSums& sums, Json trac
 Answer range(const Subject& subject, const Reader& params) {
   const auto [from, to] = moments_in(params);
   if (auto error = params.error()) return std::unexpected(*error);
-  const profile::Blocks& blocks = *subject.blocks;
+  const blocks::Blocks& blocks = *subject.blocks;
   // Cut to what the level shows, so that a range is no longer than what it is a part of.
   const features::Level level = features::level(blocks, subject.block, {.from = from, .to = to, .width = 1});
   const Moments window{level.window_from, level.window_to};
   Json tracks = Json::array();
   for (const features::LevelTrack& track : level.tracks) {
-    const profile::BlockTrack& of = blocks.tracks[track.track];
+    const blocks::BlockTrack& of = blocks.tracks[track.track];
     if (track.busy > Ns{}) tracks.push_back(track_json(of.id, of.name, track.busy));
   }
   return sums_json(window, features::sums_of(blocks, subject.block, window.from, window.to), std::move(tracks));

@@ -11,9 +11,9 @@ namespace hotlens::timeline_requests {
 // What most requests are about.
 struct Subject {
   Library::Shared opened;
-  std::shared_ptr<const profile::Blocks> blocks;
+  std::shared_ptr<const blocks::Blocks> blocks;
   std::size_t step = 0;
-  std::uint32_t block = profile::kStepBlock;
+  std::uint32_t block = blocks::kStepBlock;
 };
 
 protocol::RpcError gone(const Error& error);
@@ -33,9 +33,9 @@ protocol::Answer export_window(const Subject& subject, const protocol::Reader& p
 protocol::Answer export_of_recording(const Opened& opened, const protocol::Reader& params);
 
 // BLOCK of TIMELINE.md.
-protocol::Json block_json(const profile::Blocks& blocks, std::uint32_t block);
+protocol::Json block_json(const blocks::Blocks& blocks, std::uint32_t block);
 // `blocks`: those of the step that the verdict is of; evidence then leads to the first block of its module or stage. May be null.
-protocol::Json verdict_json(const profile::Verdict& verdict, const profile::Profile& profile, const profile::Blocks* blocks);
+protocol::Json verdict_json(const profile::Verdict& verdict, const profile::Profile& profile, const blocks::Blocks* blocks);
 // The longest as KERNEL of TIMELINE.md under `key`, how many and how long the others are under `more`.
 void put_uses(protocol::Json& answer, const char* key, const char* more, const std::vector<features::Use>& uses);
 // {id, source, created?, torch?}

@@ -6,8 +6,8 @@
 
 namespace hotlens::timeline_requests {
 
-using profile::Block;
-using profile::Blocks;
+using blocks::Block;
+using blocks::Blocks;
 using profile::ModuleId;
 using profile::Profile;
 using protocol::Json;
@@ -34,7 +34,7 @@ void put_place(Json& row, const Profile& profile, const std::optional<profile::S
 }
 
 RowPaths::RowPaths(const Blocks& blocks) : blocks_(blocks) {
-  for (const profile::BlockIndex::Name& name : blocks.index.names) {
+  for (const blocks::BlockIndex::Name& name : blocks.index.names) {
     const std::uint32_t at = blocks.index.by_rank[blocks.index.name_rank[name.begin]];
     const Block& block = blocks.blocks[at];
     if (name.kind == Block::Kind::module) modules_.try_emplace(blocks.modules[blocks.annotated->owners.calls.value[block.id]].path, at);
@@ -44,13 +44,13 @@ RowPaths::RowPaths(const Blocks& blocks) : blocks_(blocks) {
 
 void RowPaths::put(Json& row, const profile::Module& module) const {
   const auto block = modules_.find(module.path);
-  if (block != modules_.end()) row["path"] = profile::path_of(blocks_, block->second);
+  if (block != modules_.end()) row["path"] = blocks::path_of(blocks_, block->second);
 }
 
 void RowPaths::put(Json& row, const features::BreakdownRow& of, const Profile& profile) const {
   if (of.module.valid()) return put(row, profile.at(of.module));
   const auto stage = stages_.find(of.stage);
-  if (of.kind == features::BreakdownRow::Kind::stage && stage != stages_.end()) row["path"] = profile::path_of(blocks_, stage->second);
+  if (of.kind == features::BreakdownRow::Kind::stage && stage != stages_.end()) row["path"] = blocks::path_of(blocks_, stage->second);
 }
 
 std::expected<ModuleId, RpcError> module_in(const Reader& params, const Profile& profile) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "annotator/profile/blocks.h"
+#include "annotator/blocks/blocks.h"
 #include "protocol/reader.h"
 #include "protocol/rpc.h"
 #include "server/features/timeline_breakdown.h"
@@ -24,14 +24,14 @@ void put_place(protocol::Json& row, const profile::Profile& profile, const std::
 // The blocks that rows lead to: the first one of each module and of each stage. `blocks` must outlive it.
 class RowPaths {
  public:
-  explicit RowPaths(const profile::Blocks& blocks);
+  explicit RowPaths(const blocks::Blocks& blocks);
 
   // Adds `path` where the step has a block of it.
   void put(protocol::Json& row, const profile::Module& module) const;
   void put(protocol::Json& row, const features::BreakdownRow& of, const profile::Profile& profile) const;
 
  private:
-  const profile::Blocks& blocks_;
+  const blocks::Blocks& blocks_;
   std::map<std::string_view, std::uint32_t> modules_;  // by path
   std::map<profile::Stage, std::uint32_t> stages_;
 };

@@ -56,9 +56,9 @@ Answer search(const Subject& subject, const Reader& params) {
               {"count", match.count}};
     if (match.steps > 0) json["steps"] = match.steps;
     if (match.step) json["step"] = *match.step;
-    if (match.block != profile::kNoBlock) json["path"] = profile::path_of(*subject.blocks, match.block);
+    if (match.block != blocks::kNoBlock) json["path"] = blocks::path_of(*subject.blocks, match.block);
     if (match.file.valid()) json["file"] = profile.files[match.file.index].path.string();
-    if (match.kind == features::Match::Kind::module && match.block != profile::kNoBlock) {
+    if (match.kind == features::Match::Kind::module && match.block != blocks::kNoBlock) {
       const ModuleId id = features::module_of(*subject.blocks, profile, match.block);
       if (id.valid()) put_place(json, profile, profile.at(id).attached);
     }

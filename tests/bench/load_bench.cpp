@@ -27,8 +27,12 @@
 #include <iterator>
 #include <string>
 
-#include "annotator/profile/annotated.h"
-#include "annotator/profile/report.h"
+#include "annotator/attribution/structure/annotations.h"
+#include "annotator/profile/build/annotated.h"
+#include "annotator/profile/build/load.h"
+#include "annotator/report/events.h"
+#include "annotator/report/json.h"
+#include "annotator/report/text.h"
 #include "annotator/trace/source.h"
 
 namespace {
@@ -89,15 +93,15 @@ void add_stages(Input& input) {
   }
   stage("parse", [&] { benchmark::DoNotOptimize(trace::read_bytes(input.json, "text", issues)); });
   const profile::Annotated& given = input.annotated;
-  stage("link", [&] { benchmark::DoNotOptimize(timeline::nest(given.trace)); });
+  stage("link", [&] { benchmark::DoNotOptimize(attribution::module_forest(given.trace)); });
   stage("attribute", [&] {
-    const timeline::Steps steps = timeline::find_steps(given.trace, given.forest);
-    benchmark::DoNotOptimize(timeline::find_owners(given.trace, given.forest, steps, nullptr));
+    const attribution::Steps steps = attribution::find_steps(given.trace, given.forest);
+    benchmark::DoNotOptimize(attribution::find_owners(given.trace, given.forest, steps, nullptr));
   });
-  stage("account", [&] { benchmark::DoNotOptimize(timeline::account(given.trace, given.forest, given.steps, given.owners)); });
+  stage("account", [&] { benchmark::DoNotOptimize(attribution::account(given.trace, given.forest, given.steps, given.owners)); });
   stage("statistics", [&] { benchmark::DoNotOptimize(profile::profile_of(input.annotated)); });
   static const auto profile = profile::profile_of(input.annotated);
-  stage("report", [] { benchmark::DoNotOptimize(profile::report_json(*profile)); });
+  stage("report", [] { benchmark::DoNotOptimize(report::report_json(*profile)); });
   static simdjson::ondemand::parser parser;
   stage("raw walk", [&] { benchmark::DoNotOptimize(walk(parser, input.padded)); });
 }
@@ -122,7 +126,7 @@ void compare(const Input& input) {
       benchmark::DoNotOptimize(walk(fresh, simdjson::padded_string::load(plain.string())));
     });
     keep_best(only_walk, [&] { benchmark::DoNotOptimize(walk(used, input.padded)); });
-    keep_best(report, [&] { benchmark::DoNotOptimize(profile::report_json(*profile::load(plain).value())); });
+    keep_best(report, [&] { benchmark::DoNotOptimize(report::report_json(*profile::load(plain).value())); });
   }
   std::filesystem::remove(plain);
   const auto ms = [](Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); };

@@ -9,7 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "annotator/profile/report.h"
+#include "annotator/profile/build/load.h"
+#include "annotator/report/events.h"
+#include "annotator/report/json.h"
+#include "annotator/report/text.h"
 #include "annotator/trace/source.h"
 #include "annotator/trace/trace.h"
 #include "tests/fuzz/promises.h"
@@ -139,6 +142,6 @@ TEST_CASE("a real trace changed anywhere still adds up") {
       continue;
     }
     CHECK(fuzz::broken_promise(**loaded).value_or("") == "");
-    CHECK_FALSE(profile::report_json(**loaded).empty());
+    CHECK_FALSE(report::report_json(**loaded).empty());
   }
 }

@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "annotator/profile/report.h"
+#include "annotator/profile/build/load.h"
+#include "annotator/report/events.h"
+#include "annotator/report/json.h"
+#include "annotator/report/text.h"
 #include "tests/fuzz/promises.h"
 
 namespace {
@@ -30,9 +33,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::optional<std::string> broken = fuzz::broken_promise(**loaded);
   expect(!broken, broken.value_or(""));
-  expect(!profile::report_text(**loaded, {.unfold = true}).empty(), "a report has text");
-  expect(!profile::report_json(**loaded).empty(), "a report has JSON");
+  expect(!report::report_text(**loaded, {.unfold = true}).empty(), "a report has text");
+  expect(!report::report_json(**loaded).empty(), "a report has JSON");
   std::ostringstream events;
-  expect(profile::report_events(file.path(), events).has_value(), "what loads has events to report");
+  expect(report::report_events(file.path(), events).has_value(), "what loads has events to report");
   return 0;
 }

@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "annotator/profile/report.h"
+#include "annotator/profile/build/load.h"
+#include "annotator/report/events.h"
+#include "annotator/report/json.h"
+#include "annotator/report/text.h"
 #include "annotator/trace/trace.h"
 #include "tests/fuzz/promises.h"
 #include "tests/unit/catch.h"
@@ -205,8 +208,8 @@ TEST_CASE("a trace of any shape is reported in time that grows with its size, an
     const auto loaded = profile::load(file.path());
     REQUIRE(loaded.has_value());
     CHECK(fuzz::broken_promise(**loaded).value_or("") == "");
-    CHECK_FALSE(profile::report_json(**loaded).empty());
-    CHECK_FALSE(profile::report_text(**loaded).empty());
+    CHECK_FALSE(report::report_json(**loaded).empty());
+    CHECK_FALSE(report::report_text(**loaded).empty());
     CHECK(watch.seconds() < kMostSeconds);
   }
 }

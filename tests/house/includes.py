@@ -1,6 +1,7 @@
 """Every include stays inside the rooms that its room may know: the table of README.md ("The house"), read from the CMake link graph.
 
-A room may include its own headers, `annotator/common`, and the headers of every room it links, directly or through PUBLIC links.
+A room may include its own headers, `annotator/common`, and the headers of every room it links, directly or through PUBLIC links. Computed
+from the includes themselves, no folder leads back to itself.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ def room_folders() -> dict[str, Path]:
     """The folder of each room's target."""
     folders = {}
     for lists in ROOT.glob("**/CMakeLists.txt"):
-        if "build" in lists.relative_to(ROOT).parts:
+        if lists.relative_to(ROOT).parts[0] == "build":
             continue
         for match in ROOM.finditer(lists.read_text()):
             folders[match[1] or match[2]] = lists.parent.relative_to(ROOT)
@@ -44,18 +45,53 @@ def reachable(room: str, folders: dict[str, Path]) -> set[Path]:
     return {folders[name] for name in seen} | {Path("annotator/common")}
 
 
+def home(place: Path, folders: dict[str, Path]) -> Path:
+    """The room that a folder is part of: itself, or the nearest one around it."""
+    rooms = {*folders.values(), Path("annotator/common")}
+    return next((folder for folder in (place, *place.parents) if folder in rooms), place)
+
+
+def sources(folder: Path) -> list[Path]:
+    """The C++ files of a room: those of its folder, and of folders below it that are no room of their own."""
+    below = [path for path in (ROOT / folder).iterdir() if path.is_dir() and not (path / "CMakeLists.txt").exists()]
+    return sorted(path for place in [ROOT / folder, *below] for ending in ("*.h", "*.cpp") for path in place.glob(ending))
+
+
+def circle(known: dict[Path, set[Path]]) -> list[Path]:
+    """Folders that know each other in a circle, the first one again at the end; empty where there is none."""
+    finished: set[Path] = set()
+
+    def walk(folder: Path, way: list[Path]) -> list[Path]:
+        if folder in way:
+            return [*way[way.index(folder) :], folder]
+        if folder in finished:
+            return []
+        for other in sorted(known.get(folder, ())):
+            if found := walk(other, [*way, folder]):
+                return found
+        finished.add(folder)
+        return []
+
+    return next((found for folder in sorted(known) if (found := walk(folder, []))), [])
+
+
 def main() -> int:
     folders = room_folders()
     wrong = []
+    known: dict[Path, set[Path]] = {}
     for room, folder in sorted(folders.items()):
         allowed = reachable(room, folders)
-        for source in sorted([*(ROOT / folder).glob("*.h"), *(ROOT / folder).glob("*.cpp")]):
+        for source in sources(folder):
+            place = source.parent.relative_to(ROOT)
             for header in INCLUDE.findall(source.read_text()):
-                if Path(header).parent not in allowed:
+                known.setdefault(place, set()).update({Path(header).parent} - {place})
+                if home(Path(header).parent, folders) not in allowed:
                     wrong.append(f"{source.relative_to(ROOT)}: {room} may not know {Path(header).parent}")
                 if not (ROOT / header).is_file():
                     wrong.append(f"{source.relative_to(ROOT)}: {header} does not exist")
-    print("\n".join(wrong) if wrong else f"{len(folders)} rooms, every include allowed")
+    if found := circle(known):
+        wrong.append("folders in a circle: " + " -> ".join(map(str, found)))
+    print("\n".join(wrong) if wrong else f"{len(folders)} rooms, every include allowed, no circle among {len(known)} folders")
     return 1 if wrong or len(folders) < 8 else 0
 
 

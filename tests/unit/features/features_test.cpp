@@ -217,8 +217,8 @@ TEST_CASE("a hover names the module, its directions and the number of calls") {
 TEST_CASE("a hover says why a layer takes its time, within ten lines, and nothing stale") {
   const Opened opened;
   auto profile = std::make_shared<profile::Profile>(*opened.profile);
-  profile->kernels = {{"aten::native_layer_norm", profile::operator_name("aten::native_layer_norm")},
-                      {"aten::<b>*x*", profile::operator_name("aten::<b>*x*")}};
+  profile->kernels = {{"aten::native_layer_norm", kernels::operator_name("aten::native_layer_norm")},
+                      {"aten::<b>*x*", kernels::operator_name("aten::<b>*x*")}};
   profile::Module& norm = profile->modules[4];
   norm.kernels = {{.kernel = {1}, .calls = 3, .time = Ns{900'000}}, {.kernel = {0}, .calls = 1, .time = Ns{800'000}}};
   norm.memory.activations = Bytes{4'200'000};

@@ -7,9 +7,10 @@
 
 using namespace hotlens;
 using namespace hotlens::features;
+using namespace hotlens::blocks;
 using namespace hotlens::profile;
-using timeline::Script;
-using timeline::us;
+using attribution::Script;
+using attribution::us;
 
 namespace {
 

@@ -21,9 +21,9 @@ TEST_CASE("random recordings: steps and the time between them fill the axis, a d
     reached = each.end;
   }
   CHECK(reached == recording.length);
-  std::vector<timeline::Interval> busy = timeline::busy_intervals(annotated->account.work);
+  std::vector<attribution::Interval> busy = attribution::busy_intervals(annotated->account.work);
   Ns union_of_work{}, drawn{};
-  for (const timeline::Interval& each : busy) union_of_work += each.end - each.start;
+  for (const attribution::Interval& each : busy) union_of_work += each.end - each.start;
   for (const RecordingTrack& track : recording.tracks) {
     CHECK(std::ranges::is_sorted(track.stretches, {}, &Stretch::start));
     for (std::size_t at = 1; at < track.stretches.size(); ++at) CHECK(track.stretches[at - 1].end <= track.stretches[at].start);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
-#include "annotator/profile/report.h"
+#include "annotator/profile/build/load.h"
+#include "annotator/report/events.h"
+#include "annotator/report/json.h"
+#include "annotator/report/text.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/profile/fixture.h"
 
@@ -194,7 +197,7 @@ TEST_CASE("of several ranks the one asked for is read, and all are known by thei
   CHECK((*other)->plain_step == us(1200));
   REQUIRE((*first)->ranks.size() == 2);
   CHECK((*first)->ranks[1].plain_step == us(1200));
-  const std::string text = report_text(**first);
+  const std::string text = report::report_text(**first);
   CHECK(text.find("rank 0 of 2 is shown; steps of 900 µs (rank 0) to 1.20 ms (rank 3), 25.0 % apart") != std::string::npos);
   REQUIRE_FALSE(none);
   CHECK(none.error().message == "the bundle has no rank 1; it holds 0, 3");

@@ -1,14 +1,15 @@
-#include "annotator/profile/memory.h"
+#include "annotator/profile/build/memory.h"
+#include "annotator/attribution/structure/annotations.h"
 
 #include <limits>
 
+#include "tests/unit/attribution/fixture.h"
 #include "tests/unit/catch.h"
-#include "tests/unit/timeline/fixture.h"
 
 using namespace hotlens;
 using namespace hotlens::profile;
-using timeline::Script;
-using timeline::us;
+using attribution::Script;
+using attribution::us;
 
 namespace {
 
@@ -39,11 +40,11 @@ MemoryUse used(std::initializer_list<Event> events) {
     trace.memory.total_allocated.push_back(event.total);
     trace.memory.total_reserved.push_back(0);
   }
-  const timeline::Forest forest = timeline::nest(trace);
-  const timeline::Steps steps = timeline::find_steps(trace, forest);
-  const timeline::Owners owners = timeline::find_owners(trace, forest, steps, nullptr);
+  const attribution::Forest forest = attribution::module_forest(trace);
+  const attribution::Steps steps = attribution::find_steps(trace, forest);
+  const attribution::Owners owners = attribution::find_owners(trace, forest, steps, nullptr);
   std::vector<std::uint32_t> parents;
-  for (const timeline::FoundModule& module : owners.found) parents.push_back(module.parent);
+  for (const attribution::FoundModule& module : owners.found) parents.push_back(module.parent);
   return memory_use({.trace = trace, .forest = forest, .owners = owners, .module_parent = parents, .step = steps.spans.at(0)});
 }
 

@@ -1,4 +1,4 @@
-#include "annotator/profile/module_name.h"
+#include "annotator/profile/build/module_name.h"
 
 #include "tests/unit/catch.h"
 

@@ -4,19 +4,20 @@
 #include <memory>
 #include <random>
 
-#include "annotator/profile/annotated.h"
-#include "tests/unit/timeline/fixture.h"
+#include "annotator/attribution/structure/annotations.h"
+#include "annotator/profile/build/annotated.h"
+#include "tests/unit/attribution/fixture.h"
 
 namespace hotlens::profile {
 
-inline std::shared_ptr<const Annotated> annotated_of(const timeline::Script& script) {
+inline std::shared_ptr<const Annotated> annotated_of(const attribution::Script& script) {
   auto annotated = std::make_shared<Annotated>();
   annotated->trace = script.trace();
-  annotated->forest = timeline::nest(annotated->trace);
-  annotated->steps = timeline::find_steps(annotated->trace, annotated->forest);
-  annotated->owners = timeline::find_owners(annotated->trace, annotated->forest, annotated->steps, nullptr);
-  annotated->how = annotated->owners.source == timeline::ModuleSource::frames ? How::frames : How::none;
-  annotated->account = timeline::account(annotated->trace, annotated->forest, annotated->steps, annotated->owners);
+  annotated->forest = attribution::module_forest(annotated->trace);
+  annotated->steps = attribution::find_steps(annotated->trace, annotated->forest);
+  annotated->owners = attribution::find_owners(annotated->trace, annotated->forest, annotated->steps, nullptr);
+  annotated->how = annotated->owners.source == attribution::ModuleSource::frames ? How::frames : How::none;
+  annotated->account = attribution::account(annotated->trace, annotated->forest, annotated->steps, annotated->owners);
   return annotated;
 }
 
@@ -25,8 +26,8 @@ class RandomTrace {
  public:
   explicit RandomTrace(unsigned seed) : random_(seed) {}
 
-  timeline::Script draw() {
-    timeline::Script script;
+  attribution::Script draw() {
+    attribution::Script script;
     std::int64_t at = 0;
     for (int step = 0; step < 2; ++step) {
       const std::int64_t start = at;
@@ -40,7 +41,7 @@ class RandomTrace {
   std::int64_t between(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(random_); }
 
  private:
-  std::int64_t draw_module(timeline::Script& script, std::int64_t at) {
+  std::int64_t draw_module(attribution::Script& script, std::int64_t at) {
     const std::int64_t start = at;
     at += 2;
     for (std::int64_t count = between(1, 12); count > 0; --count) at = draw_operator(script, at + between(0, 3), 0);
@@ -48,7 +49,7 @@ class RandomTrace {
     return at + 3;
   }
 
-  std::int64_t draw_operator(timeline::Script& script, std::int64_t at, int depth) {
+  std::int64_t draw_operator(attribution::Script& script, std::int64_t at, int depth) {
     const std::int64_t start = at;
     at += 1;
     if (depth < 3 && between(0, 2) == 0) {

@@ -1,3 +1,4 @@
+#include "annotator/profile/build/load.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/profile/fixture.h"
 

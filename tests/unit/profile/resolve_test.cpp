@@ -1,3 +1,4 @@
+#include "annotator/profile/bundle/resolve.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/profile/fixture.h"
 

@@ -1,6 +1,7 @@
 // Real traces, where the folder that HOTLENS_TRACES names holds them: sums that must hold on any of them.
 #include <cstdlib>
 
+#include "annotator/profile/build/load.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/profile/fixture.h"
 
@@ -58,7 +59,7 @@ TEST_CASE("in every real trace buckets add up to the step and modules stay below
     Ns known{}, whole{};
     for (const KernelUse& use : profile.kernel_times) {
       whole += use.time;
-      if (profile.kernels[use.kernel.index].parts.family != Family::other) known += use.time;
+      if (profile.kernels[use.kernel.index].parts.family != kernels::Family::other) known += use.time;
     }
     if (profile.has_device()) CHECK(known.count() * 100 >= whole.count() * 94);
     families.first += known;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "annotator/source/outline.h"
+#include "annotator/source/outline/outline.h"
 
 namespace hotlens::source::test {
 

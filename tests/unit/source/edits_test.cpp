@@ -8,8 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "annotator/source/normal_form.h"
-#include "annotator/source/tree.h"
+#include "annotator/source/anchors.h"
+#include "annotator/source/outline/normal_form.h"
+#include "annotator/source/outline/tree_data.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/source/edit_script.h"
 #include "tests/unit/source/real_files.h"

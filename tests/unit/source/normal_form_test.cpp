@@ -3,8 +3,8 @@
 #include <random>
 #include <string>
 
-#include "annotator/source/normal_form.h"
-#include "annotator/source/tree.h"
+#include "annotator/source/outline/normal_form.h"
+#include "annotator/source/outline/tree_data.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/source/real_files.h"
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "annotator/source/tree.h"
+#include "annotator/source/outline/tree_data.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/source/real_files.h"
 

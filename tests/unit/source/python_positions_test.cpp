@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "annotator/source/tree.h"
+#include "annotator/source/anchors.h"
+#include "annotator/source/outline/tree_data.h"
 #include "tests/unit/catch.h"
 
 namespace {

@@ -1,0 +1,304 @@
+#include "annotator/attribution/account/account.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "annotator/attribution/account/overlay.h"
+
+namespace hotlens::attribution {
+namespace {
+
+// A launch takes 5 to 20 µs. One that takes this long while the device is busy all the time waits for room in the launch queue.
+constexpr Ns kBlockedLaunch = std::chrono::microseconds(100);
+constexpr double kBusyThroughout = 0.9;
+
+// What tells a launch that waits for the device from one that works.
+class Waits {
+ public:
+  Waits(const trace::Trace& trace, const Forest& forest, const std::vector<Work>& work)
+      : trace_(trace), forest_(forest), busy_(busy_intervals(work)) {
+    for (const Work& item : work) {
+      if (item.launch == kNoNode || trace.events.category[item.event] != trace::Category::copy) continue;
+      copies_.push_back({item.launch, item.start, item.end, item.bucket == Bucket::host_to_device});
+    }
+    std::ranges::sort(copies_, {}, &Copy::launch);
+  }
+
+  // Until when the piece [start, end) of a launch waits: `start` where it never does.
+  Ns until(std::uint32_t node, Ns start, Ns end) const {
+    if (forest_.kind[node] != Kind::launch) return start;
+    const bool waits = forest_.traits_at(trace_, node).waits;
+    const Ns duration = forest_.end[node] - forest_.start[node];
+    if (!waits && duration < kBlockedLaunch) return start;
+    if (const Copy* copy = copy_of(node); copy && copy->end <= forest_.end[node]) {
+      return copy->to_device ? std::clamp(copy->start, start, end) : end;
+    }
+    if (waits) return end;
+    const Ns busy = within(busy_, forest_.start[node], forest_.end[node]);
+    return static_cast<double>(busy.count()) >= kBusyThroughout * static_cast<double>(duration.count()) ? end : start;
+  }
+
+ private:
+  struct Copy {
+    std::uint32_t launch = kNoNode;
+    Ns start{}, end{};
+    bool to_device = false;
+  };
+
+  const Copy* copy_of(std::uint32_t node) const {
+    const auto at = std::ranges::lower_bound(copies_, node, {}, &Copy::launch);
+    return at != copies_.end() && at->launch == node ? &*at : nullptr;
+  }
+
+  const trace::Trace& trace_;
+  const Forest& forest_;
+  std::vector<Interval> busy_;
+  std::vector<Copy> copies_;  // by launch
+};
+
+// Cuts one thread's time inside a window into pieces. With `fill`, time outside every node is host time; otherwise it is left out.
+class Cutter {
+ public:
+  Cutter(const Forest& forest, const Owners& owners, const Waits& waits, StepSpan span)
+      : forest_(forest), owners_(owners), waits_(waits), span_(span) {}
+
+  std::vector<Piece> cut(const Forest::Thread& thread, bool fill) {
+    std::uint32_t node = first_from(forest_, thread, span_.start);
+    const Level outside{kNoNode, span_.end, span_.start, kNoNode};
+    levels_.assign(1, outside);
+    const std::uint32_t end = first_from(forest_, thread, span_.end);
+    // Before each node and behind it. What stays unused is never touched and costs nothing; growing copies it all.
+    pieces_.reserve(2 * (std::max(end, node) - node) + std::size_t{1});
+    for (; node < end; ++node) {
+      if (forest_.kind[node] == Kind::step) continue;
+      close_until(forest_.start[node]);
+      Level& around = levels_.back();
+      gap(around, forest_.start[node], node);
+      levels_.push_back({node, std::min(forest_.end[node], around.end), forest_.start[node], kNoNode});
+    }
+    close_until(span_.end);
+    gap(levels_.back(), span_.end, kNoNode);
+    if (!fill) drop_idle();
+    return std::move(pieces_);
+  }
+
+ private:
+  struct Level {
+    std::uint32_t node = kNoNode;
+    Ns end{};
+    Ns reached{};                    // time up to here is cut
+    std::uint32_t before = kNoNode;  // the last child
+  };
+
+  void close_until(Ns time) {
+    while (levels_.size() > 1 && levels_.back().end <= time) {
+      const Level done = levels_.back();
+      gap(levels_.back(), done.end, kNoNode);
+      levels_.pop_back();
+      levels_.back().reached = done.end;
+      levels_.back().before = done.node;
+    }
+  }
+
+  // The time of a level between its last child and `next`.
+  void gap(Level& level, Ns until, std::uint32_t next) {
+    if (until <= level.reached) return;
+    const Owner parent = level.node == kNoNode ? Owner{} : owners_.of[level.node];
+    const Owner* a = level.before == kNoNode ? nullptr : &owners_.of[level.before];
+    const Owner* b = next == kNoNode ? nullptr : &owners_.of[next];
+    // A main thread inside a person's "backward" range waits for the backward thread like one outside of it.
+    const bool idle = level.node == kNoNode || forest_.is_stage(level.node, Stage::backward);
+    Piece piece{level.reached, until, parent, Bucket::host, idle};
+    piece.node = level.node;
+    // A range that says nothing of a stage (a wrapper's "forward", a person's "my step") leaves what lies between operators as it is.
+    if (level.node == kNoNode || (forest_.kind[level.node] == Kind::range && parent.stage == Stage::other)) {
+      piece.owner = between(owners_, parent, a, b);
+      if (level.node == kNoNode) tell_pause(piece.owner, next);
+      if (piece.owner.stage != Stage::other) piece.bucket = bucket_of(piece.owner);
+    } else {
+      if (forest_.kind[level.node] != Kind::launch) piece.owner = inner(parent, a, b);
+      piece.bucket = bucket_of(piece.owner);
+    }
+    level.reached = until;
+    push(piece);
+  }
+
+  // What is known of the time before `next`. Code of the step's own has the stage that its neighbours share.
+  void tell_pause(Owner& owner, std::uint32_t next) const {
+    const auto pause = owners_.pauses.find(next);
+    if (pause == owners_.pauses.end()) return;
+    if (pause->second.stage == Stage::other) {
+      owner.line = pause->second.line;
+    } else {
+      owner = pause->second;
+    }
+  }
+
+  // A launch that waits first and works then makes two pieces.
+  void push(Piece piece) {
+    const Ns working = piece.node == kNoNode ? piece.start : waits_.until(piece.node, piece.start, piece.end);
+    if (working > piece.start) {
+      Piece waiting = piece;
+      waiting.end = working;
+      waiting.bucket = Bucket::waiting;
+      pieces_.push_back(waiting);
+      piece.start = working;
+    }
+    if (piece.end > piece.start) pieces_.push_back(piece);
+  }
+
+  // Inside an operator or range: never less than what the operator itself says.
+  Owner inner(const Owner& parent, const Owner* a, const Owner* b) const {
+    if (!a || !b || *a == *b || a->stage != parent.stage) return parent;
+    Owner owner = between(owners_, parent, a, b);
+    owner.copies = parent.copies;
+    owner.communicates = parent.communicates;
+    owner.accumulates = parent.accumulates;
+    owner.direction = parent.direction == Direction::forward ? owner.direction : parent.direction;
+    if (owners_.calls.common(owner.call, parent.call) != parent.call) owner.call = parent.call;
+    if (owners_.sites.common(owner.site, parent.site) != parent.site) owner.site = parent.site;
+    if (owners_.lines.common(owner.line, parent.line) != parent.line) owner.line = parent.line;
+    if (owners_.lines.common(owner.made_line, parent.made_line) != parent.made_line) owner.made_line = parent.made_line;
+    return owner;
+  }
+
+  // A backward thread's time between two operators of one backward pass is backward, whatever it does there; its other free time is no
+  // work of the step.
+  void drop_idle() {
+    std::erase_if(pieces_, [](const Piece& piece) { return piece.idle && piece.owner.stage != Stage::backward; });
+  }
+
+  const Forest& forest_;
+  const Owners& owners_;
+  const Waits& waits_;
+  StepSpan span_;
+  std::vector<Level> levels_;
+  std::vector<Piece> pieces_;
+};
+
+// A backward thread that pauses while the main thread runs something else is between two backward passes, not inside one.
+void drop_pauses(std::vector<Piece>& worker, const std::vector<Piece>& wall) {
+  const auto busy_elsewhere = [&](const Piece& piece) {
+    auto at = std::ranges::upper_bound(wall, piece.start, {}, &Piece::end);
+    for (; at != wall.end() && at->start < piece.end; ++at) {
+      if (!at->idle && at->owner.stage != Stage::backward) return true;
+    }
+    return false;
+  };
+  std::erase_if(worker, [&](const Piece& piece) { return piece.idle && busy_elsewhere(piece); });
+}
+
+// The work that can reach into each step: from the first item that ends after its start to the last that begins before its end.
+void count_device(const Account& account, StepAccount& step) {
+  const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, step.span.start) - account.reached.begin());
+  Ns covered = step.span.start;
+  Ns communicated = step.span.start;
+  for (std::size_t i = first; i < account.work.size() && account.work[i].start < step.span.end; ++i) {
+    const Work& work = account.work[i];
+    const Ns to = std::min(work.end, step.span.end);
+    if (work.start > covered) step.gaps.push_back({covered, work.start, static_cast<std::uint32_t>(i)});
+    if (const Ns from = std::max(work.start, covered); to > from) {
+      step.device_by_bucket[static_cast<std::size_t>(work.bucket)] += to - from;
+      step.device += to - from;
+      if (work.launched < step.span.start || work.launch == kNoNode) step.carried += to - from;
+      if (work.bucket == Bucket::earlier_step && work.owner.communicates) step.earlier_communication += to - from;
+    }
+    covered = std::max(covered, to);
+    if (const Ns from = std::max(work.start, communicated); work.owner.communicates && to > from) {
+      step.communication += to - from;
+      step.exposed_communication += to - from - within(account.computing, from, to);
+      communicated = to;
+    }
+  }
+  if (covered < step.span.end && !account.work.empty()) step.gaps.push_back({covered, step.span.end, kNoNode});
+}
+
+// Every piece of work to the step that launched it.
+void count_launched(Account& account, PlaceFinder& places) {
+  std::vector<std::array<Ns, kStages>> reached(account.steps.size());
+  for (auto& stages : reached) stages.fill(Ns::min());
+  places.begin_thread();
+  for (std::uint32_t i = 0; i < account.work.size(); ++i) {
+    const Work& work = account.work[i];
+    if (work.launch == kNoNode) continue;
+    const auto at = std::ranges::upper_bound(account.steps, work.launched, {}, [](const StepAccount& step) { return step.span.end; });
+    if (at == account.steps.end() || work.launched < at->span.start) continue;
+    at->launched.push_back(i);
+    const auto stage = static_cast<std::size_t>(work.owner.stage);
+    Ns& covered = reached[static_cast<std::size_t>(at - account.steps.begin())][stage];
+    const Ns begin = std::max(work.start, covered);
+    if (work.end > begin) {
+      at->device_by_stage[stage] += work.end - begin;
+      if (const std::uint32_t place = places.of(work.owner, false); place != kNothing) at->by_place[place].device += work.end - begin;
+      covered = work.end;
+    }
+  }
+}
+
+bool is_gap(const Forest& forest, const Piece& piece) {
+  return piece.node == kNoNode || (forest.kind[piece.node] != Kind::op && forest.kind[piece.node] != Kind::launch);
+}
+
+void count_cpu(const Forest& forest, const std::vector<Piece>& pieces, PlaceFinder& places, StepAccount& step) {
+  places.begin_thread();
+  for (const Piece& piece : pieces) {
+    const Ns time = piece.end - piece.start;
+    step.cpu_by_stage[static_cast<std::size_t>(piece.owner.stage)] += time;
+    if (const std::uint32_t place = places.of(piece.owner, is_gap(forest, piece)); place != kNothing) step.by_place[place].cpu += time;
+  }
+}
+
+void count_host(const Forest& forest, PlaceFinder& places, StepAccount& step) {
+  places.begin_thread();
+  for (const Piece& piece : step.wall) {
+    const Ns time = piece.end - piece.start;
+    if (const std::uint32_t place = places.of(piece.owner, is_gap(forest, piece)); place != kNothing) {
+      step.by_place[place].wall += time;
+      if (piece.bucket == Bucket::waiting) step.by_place[place].waiting += time;
+    }
+    if (places.guessed()) step.guessed_by_stage[static_cast<std::size_t>(piece.owner.stage)] += time;
+    step.wall_by_bucket[static_cast<std::size_t>(piece.bucket)] += time;
+    step.wall_by_stage[static_cast<std::size_t>(piece.owner.stage)] += time;
+    if (piece.bucket == Bucket::waiting) step.waiting_by_stage[static_cast<std::size_t>(piece.owner.stage)] += time;
+  }
+}
+
+}  // namespace
+
+Account account(const trace::Trace& trace, const Forest& forest, const Steps& steps, const Owners& owners, const Places& places) {
+  Account result;
+  result.work = device_work(trace, forest, steps, owners);
+  result.computing = computing_intervals(result.work);
+  const Waits waits(trace, forest, result.work);
+  for (const Work& work : result.work)
+    result.reached.push_back(result.reached.empty() ? work.end : std::max(result.reached.back(), work.end));
+  const std::vector<std::vector<std::uint32_t>> threads = threads_by_step(forest, steps);
+  PlaceFinder finder(places, owners.lines);
+  for (const StepSpan& span : steps.spans) {
+    StepAccount step;
+    step.by_place.resize(places.size());
+    step.span = span;
+    if (steps.main == kNoNode) {
+      step.wall = {{span.start, span.end, Owner{}, Bucket::host}};
+    } else {
+      step.wall = Cutter(forest, owners, waits, span).cut(forest.threads[steps.main], true);
+    }
+    count_cpu(forest, step.wall, finder, step);
+    for (const std::uint32_t thread : threads[result.steps.size()]) {
+      if (thread == steps.main) continue;
+      std::vector<Piece> worker = Cutter(forest, owners, waits, span).cut(forest.threads[thread], false);
+      drop_pauses(worker, step.wall);
+      if (worker.empty()) continue;
+      count_cpu(forest, worker, finder, step);
+      step.workers.push_back(std::move(worker));
+    }
+    if (!step.workers.empty()) step.wall = overlaid(step.wall, step.workers);
+    count_host(forest, finder, step);
+    count_device(result, step);
+    result.steps.push_back(std::move(step));
+  }
+  count_launched(result, finder);
+  return result;
+}
+
+}  // namespace hotlens::attribution

@@ -1,0 +1,69 @@
+// The account of a step: every nanosecond of its host and device time, once, with its owner and its bucket.
+//
+// Host time is cut at the edges of nested nodes; each piece belongs to the innermost node there. Time between two operators belongs to what
+// both are inside of when they are in the same stage, else to the host; a long pause to what a map step shows there (pauses.h). While the
+// main thread only waits for a backward thread, that thread's pieces stand for it. Device time is the union over streams; where kernels
+// overlap the one that began first counts.
+//
+// Waiting is host time that only the device can end: synchronisations; the launch of a copy that returns only after the copy is done (of
+// a copy to the device until it begins: then the host helps to move the data); a launch that takes long while the device is busy throughout
+// (its queue is full).
+//
+// Device time is told twice, because a host may run ahead of the device by a whole step:
+// - Buckets tell what the device did within the span, whichever step launched it; with the gaps they cover the span exactly. Work keeps the
+//   bucket of its launch; work without a launch in the recording is the bucket earlier_step. `carried` says how much of it is not this
+//   step's own.
+// - Stages and modules tell what the step launched, whenever that ran.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "annotator/attribution/account/device.h"
+#include "annotator/attribution/owners/places.h"
+
+namespace hotlens::attribution {
+
+struct Piece {
+  Ns start{}, end{};
+  Owner owner;
+  Bucket bucket = Bucket::unattributed;
+  bool idle = false;             // outside every operator and range: the thread runs other code, or waits
+  std::uint32_t node = kNoNode;  // innermost node there; kNoNode outside all
+  bool lent = false;             // of a backward thread, standing for the main thread that waits for it
+};
+
+// A stage's time that belongs to one place.
+struct PlaceTimes {
+  Ns wall{}, cpu{}, device{};
+  Ns waiting{};  // part of wall
+};
+
+struct StepAccount {
+  StepSpan span;
+  std::vector<Piece> wall;                  // the main thread's time, partitioned, in order
+  std::vector<std::vector<Piece>> workers;  // other threads' own pieces; they run beside the wall
+  std::vector<std::uint32_t> launched;      // into Account::work: launched in this step, by start
+  std::array<Ns, kBuckets> wall_by_bucket{}, device_by_bucket{};
+  std::array<Ns, kStages> wall_by_stage{}, cpu_by_stage{}, device_by_stage{}, waiting_by_stage{};
+  std::array<Ns, kStages> guessed_by_stage{};   // part of wall that has a place only because of what ran before (places.h)
+  std::vector<PlaceTimes> by_place;             // as the places given
+  Ns device{};                                  // busy within the span
+  Ns carried{};                                 // of it with work launched before the step began, or before the recording
+  Ns communication{}, exposed_communication{};  // on the device, within the span; exposed: no other device work runs beside it
+  Ns earlier_communication{};                   // part of bucket earlier_step: communication, by the kernels' names
+  std::vector<Gap> gaps;                        // idle device time of the span, in order; empty for a trace without device work
+};
+
+struct Account {
+  std::vector<StepAccount> steps;
+  std::vector<Work> work;           // by start
+  std::vector<Ns> reached;          // by work: the latest end so far
+  std::vector<Interval> computing;  // when any work but communication ran, anywhere in the trace
+};
+
+// `places`: what to count the stages' times by.
+Account account(const trace::Trace& trace, const Forest& forest, const Steps& steps, const Owners& owners, const Places& places = {});
+
+}  // namespace hotlens::attribution

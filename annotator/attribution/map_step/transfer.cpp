@@ -1,0 +1,296 @@
+#include "annotator/attribution/map_step/transfer.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <unordered_map>
+
+#include "annotator/attribution/map_step/pauses.h"
+#include "annotator/attribution/map_step/replaceable.h"
+#include "annotator/attribution/map_step/twins.h"
+#include "annotator/attribution/owners/copies.h"
+
+namespace hotlens::attribution {
+namespace {
+
+// Operators and torch's own stage ranges are in both traces; launches and markers are not compared.
+bool is_aligned(const Recorded& recorded, std::uint32_t node) {
+  if (recorded.forest.kind[node] == Kind::op) return true;
+  if (recorded.forest.kind[node] != Kind::stage) return false;
+  const std::string_view name = recorded.trace.names[recorded.trace.events.name[recorded.forest.event[node]]];
+  return !name.starts_with("hotlens.");
+}
+
+// `vocabulary`: names of both traces under common numbers.
+Program program_of(const Recorded& recorded, const Forest::Thread& thread, const StepSpan& step, trace::Names& vocabulary) {
+  Program program;
+  std::vector<std::uint32_t> open;
+  const auto close_until = [&](Ns time) {
+    while (!open.empty() && recorded.forest.end[program.nodes[open.back()]] <= time) {
+      program.after[open.back()] = static_cast<std::uint32_t>(program.nodes.size());
+      open.pop_back();
+    }
+  };
+  for (std::uint32_t node = first_from(recorded.forest, thread, step.start); node < thread.end && recorded.forest.start[node] < step.end;
+       ++node) {
+    if (!is_aligned(recorded, node)) continue;
+    close_until(recorded.forest.start[node]);
+    open.push_back(static_cast<std::uint32_t>(program.nodes.size()));
+    program.nodes.push_back(node);
+    program.words.push_back(vocabulary.intern(recorded.trace.names[recorded.trace.events.name[recorded.forest.event[node]]]).index);
+    program.after.push_back(0);
+  }
+  close_until(Ns::max());
+  return program;
+}
+
+// The threads that play a part in the steps: the main one, then those that run autograd, then others, each in order of first work.
+std::vector<std::uint32_t> roles(const Recorded& recorded) {
+  std::vector<std::uint32_t> backward, others;
+  for (std::uint32_t thread = 0; thread < recorded.forest.threads.size(); ++thread) {
+    if (thread == recorded.steps.main) continue;
+    const Forest::Thread& nodes = recorded.forest.threads[thread];
+    bool autograd = false;
+    for (std::uint32_t node = nodes.begin; node < nodes.end && !autograd; ++node) {
+      autograd = recorded.forest.kind[node] == Kind::op && recorded.forest.traits_at(recorded.trace, node).backward;
+    }
+    (autograd ? backward : others).push_back(thread);
+  }
+  const auto by_start = [&](std::uint32_t thread) { return recorded.forest.start[recorded.forest.threads[thread].begin]; };
+  std::ranges::sort(backward, {}, by_start);
+  std::ranges::sort(others, {}, by_start);
+  std::vector<std::uint32_t> order;
+  if (recorded.steps.main != kNoNode) order.push_back(recorded.steps.main);
+  std::ranges::copy(backward, std::back_inserter(order));
+  std::ranges::copy(others, std::back_inserter(order));
+  return order;
+}
+
+// What both owners say: the innermost executions whose chains have the same modules, or lines, all the way.
+Owner shared(const Owners& owners, const Owner& a, const Owner& b) {
+  if (a == b) return a;
+  Owner both = a;
+  both.call = owners.calls.alike(a.call, b.call);
+  both.line = owners.lines.alike(a.line, b.line);
+  both.made_line = owners.lines.alike(a.made_line, b.made_line);
+  both.site = owners.sites.alike(a.site, b.site);
+  if (a.stage != b.stage) both.stage = Stage::other;
+  both.accumulates &= b.accumulates;
+  both.communicates &= b.communicates;
+  both.copies &= b.copies;
+  both.known &= b.known;
+  return both;
+}
+
+class Transferrer {
+ public:
+  Transferrer(const Recorded& clean, const Recorded& map, Owners map_owners, const ModuleMap& modules)
+      : clean_(clean), map_(map), from_(std::move(map_owners)), replaceable_(from_.calls, modules) {
+    result_.owners.of.resize(clean.forest.size());
+    result_.steps.resize(clean.steps.spans.size());
+    twin_.assign(clean.forest.size(), Twin::none);
+  }
+
+  Transfer run() && {
+    const std::vector<std::uint32_t> clean_roles = roles(clean_);
+    const std::vector<std::uint32_t> map_roles = roles(map_);
+    for (std::size_t role = 0; role < clean_roles.size(); ++role) {
+      for (std::size_t step = 0; step < clean_.steps.spans.size(); ++step) {
+        const Program program = program_of(clean_, clean_.forest.threads[clean_roles[role]], clean_.steps.spans[step], vocabulary_);
+        step_of_.insert(step_of_.end(), program.nodes.size(), step);
+        aligned_.insert(aligned_.end(), program.nodes.begin(), program.nodes.end());
+        if (role >= map_roles.size() || map_.steps.spans.empty()) continue;
+        const Alignment found = pair_up(program, map_program(map_roles[role]));
+        if (role == 0) find_pauses(program, clean_.steps.spans[step], found);
+      }
+    }
+    settle_replaceable();
+    count();
+    for (const std::uint32_t role : clean_roles) inherit(clean_.forest.threads[role]);
+    result_.owners.calls = std::move(from_.calls);
+    result_.owners.lines = std::move(from_.lines);
+    result_.owners.sites = std::move(from_.sites);
+    mark_copies(clean_.trace, clean_.forest, result_.owners);
+    return std::move(result_);
+  }
+
+ private:
+  enum class Twin : std::uint8_t { none, one, several };
+
+  const Program& map_program(std::uint32_t thread) {
+    const auto [known, fresh] = map_programs_.try_emplace(thread);
+    if (fresh) known->second = program_of(map_, map_.forest.threads[thread], map_.steps.spans.front(), vocabulary_);
+    return known->second;
+  }
+
+  Alignment pair_up(const Program& program, const Program& map) {
+    Alignment found = twins(program, map, from_);
+    for (const TwinRun& run : found.runs) {
+      for (std::uint32_t i = 0; i < run.length; ++i) add_twin(program.nodes[run.clean + i], from_.of[map.nodes[run.map + i]]);
+    }
+    for (std::size_t i = 0; i < program.nodes.size(); ++i) {
+      if (found.extra[i]) replaceable_.see(from_.calls, result_.owners.of[program.nodes[i]].call);
+    }
+    return found;
+  }
+
+  // By element of the main thread's program: its only twin.
+  static std::vector<std::uint32_t> only_twins(const Program& program, const Alignment& found) {
+    constexpr std::uint32_t kSeveral = kNothing - 1;
+    std::vector<std::uint32_t> twin(program.nodes.size(), kNothing);
+    for (const TwinRun& run : found.runs) {
+      for (std::uint32_t i = 0; i < run.length; ++i) {
+        std::uint32_t& own = twin[run.clean + i];
+        own = own == kNothing ? run.map + i : kSeveral;
+      }
+    }
+    return twin;
+  }
+
+  // Before the first operator of a step and between two outermost ones that follow one another in the map step as well.
+  void find_pauses(const Program& program, const StepSpan& span, const Alignment& found) {
+    if (clean_.steps.main == kNoNode || map_.steps.main == kNoNode) return;
+    const Forest::Thread& thread = map_.forest.threads[map_.steps.main];
+    const Program& map = map_program(map_.steps.main);
+    const std::vector<std::uint32_t> twin = only_twins(program, found);
+    Pause clean{span.start, {}}, slow{map_.steps.spans.front().start, {}};
+    std::uint32_t expected = 0;
+    for (std::uint32_t i = 0; i < program.nodes.size(); i = program.after[i]) {
+      clean.end = clean_.forest.start[program.nodes[i]];
+      const bool follows = twin[i] == expected && expected < map.nodes.size();
+      if (follows) slow.end = map_.forest.start[map.nodes[expected]];
+      if (follows && clean.length() >= kShortestPause && slow.length() > Ns{}) {
+        const std::optional<Owner> owner = owner_of_pause(map_.forest, from_, thread, slow, clean);
+        if (owner) result_.owners.pauses.emplace(program.nodes[i], *owner);
+      }
+      clean.start = clean_.forest.end[program.nodes[i]];
+      expected = twin[i] < map.nodes.size() ? map.after[twin[i]] : kNothing;
+      if (twin[i] < map.nodes.size()) slow.start = map_.forest.end[map.nodes[twin[i]]];
+    }
+  }
+
+  void add_twin(std::uint32_t node, const Owner& owner) {
+    Owner& own = result_.owners.of[node];
+    if (twin_[node] == Twin::none) {
+      own = owner;
+      twin_[node] = Twin::one;
+      return;
+    }
+    if (own == owner) return;
+    const Owner both = shared(from_, own, owner);
+    if (both == own) return;
+    replaceable_.see(from_.calls, own.call);
+    replaceable_.see(from_.calls, owner.call);
+    twin_[node] = Twin::several;
+    own = both;
+  }
+
+  // Modules that the map step cannot tell from others that it did not run.
+  void settle_replaceable() {
+    for (const std::uint32_t node : aligned_) {
+      if (twin_[node] == Twin::none) continue;
+      std::uint32_t& call = result_.owners.of[node].call;
+      const std::uint32_t sure = replaceable_.around(from_.calls, call);
+      if (sure == call) continue;
+      call = sure;
+      twin_[node] = Twin::several;
+    }
+  }
+
+  void count() {
+    std::unordered_map<std::uint32_t, std::size_t> by_module;
+    for (std::size_t i = 0; i < aligned_.size(); ++i) {
+      StepFit& fit = result_.steps[step_of_[i]];
+      ++fit.operators;
+      if (twin_[aligned_[i]] == Twin::none) continue;
+      ++fit.found;
+      const std::uint32_t call = result_.owners.of[aligned_[i]].call;
+      if (twin_[aligned_[i]] == Twin::one) {
+        ++fit.certain;
+      } else {
+        ++by_module[call == kNothing ? kNothing : from_.calls.value[call]];
+      }
+    }
+    for (const auto& [module, operators] : by_module) result_.blurred.push_back({module, operators});
+    std::ranges::sort(result_.blurred, std::ranges::greater{}, [](const Blurred& each) { return std::pair(each.operators, each.module); });
+  }
+
+  // Nodes without a twin: launches and inner operators belong where their parent does, others between their neighbours.
+  void inherit(const Forest::Thread& thread) {
+    std::uint32_t last = kNoNode;  // the last operator with a twin at the top
+    std::vector<std::uint32_t> waiting;
+    for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
+      const std::uint32_t parent = clean_.forest.parent[node];
+      const bool top = parent == kNoNode || clean_.forest.kind[parent] == Kind::step || clean_.forest.kind[parent] == Kind::range;
+      Owner& owner = result_.owners.of[node];
+      if (twin_[node] != Twin::none) {
+        if (!top) continue;
+        for (const std::uint32_t between_two : waiting) settle(between_two, last, node);
+        waiting.clear();
+        last = node;
+      } else if (!top) {
+        owner = result_.owners.of[parent];
+        own_traits(node, owner);
+      } else if (clean_.forest.kind[node] != Kind::step) {
+        own_traits(node, owner);
+        waiting.push_back(node);
+      }
+    }
+  }
+
+  void own_traits(std::uint32_t node, Owner& owner) const {
+    if (clean_.forest.kind[node] == Kind::stage) {
+      owner.stage = static_cast<Stage>(clean_.forest.value[node]);
+      owner.known = true;
+    }
+    if (clean_.forest.kind[node] == Kind::step) return;
+    const Traits& traits = clean_.forest.traits_at(clean_.trace, node);
+    owner.communicates |= traits.communicates;
+    if (clean_.forest.kind[node] != Kind::op || !traits.backward) return;
+    owner.stage = Stage::backward;
+    owner.direction = Direction::backward;
+    owner.accumulates |= traits.accumulates;
+    owner.known = true;
+  }
+
+  void settle(std::uint32_t node, std::uint32_t before, std::uint32_t after) {
+    if (before == kNoNode) return;
+    Owner& owner = result_.owners.of[node];
+    if (owner.known) return;
+    const Owner& a = result_.owners.of[before];
+    const Owner& b = result_.owners.of[after];
+    if (a.stage != b.stage) return;
+    owner = a;
+    owner.call = from_.calls.alike(a.call, b.call);
+    owner.line = from_.lines.alike(a.line, b.line);
+    owner.made_line = from_.lines.alike(a.made_line, b.made_line);
+    owner.site = from_.sites.alike(a.site, b.site);
+    descend(node);
+  }
+
+  void descend(std::uint32_t top) {
+    for (std::uint32_t node = top + 1; node < clean_.forest.size() && clean_.forest.parent[node] != kNoNode; ++node) {
+      if (clean_.forest.parent[node] < top) return;
+      if (twin_[node] == Twin::none) result_.owners.of[node] = result_.owners.of[clean_.forest.parent[node]];
+    }
+  }
+
+  const Recorded& clean_;
+  const Recorded& map_;
+  Owners from_;
+  Transfer result_;
+  std::vector<Twin> twin_;              // by node
+  std::vector<std::uint32_t> aligned_;  // nodes of all steps
+  std::vector<std::size_t> step_of_;    // of these
+  Replaceable replaceable_;
+  trace::Names vocabulary_;
+  std::unordered_map<std::uint32_t, Program> map_programs_;
+};
+
+}  // namespace
+
+Transfer transfer(const Recorded& clean, const Recorded& map, Owners map_owners, const ModuleMap& modules) {
+  return Transferrer(clean, map, std::move(map_owners), modules).run();
+}
+
+}  // namespace hotlens::attribution

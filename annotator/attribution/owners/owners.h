@@ -1,0 +1,68 @@
+// Whose time it is: module call, source line, stage and direction of every host node of a trace.
+//
+// Module calls come from modules.h, or for a clean step from the operators of the map step that it repeats (align.h). Backward operators
+// belong to the module call whose forward created the autograd node (creators.h); AccumulateGrad to the owner of its parameter; a module
+// run again inside backward is a recomputation. An optimizer that runs in a hook, inside backward, is the optimizer's.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "annotator/attribution/owners/modules.h"
+#include "annotator/attribution/steps/steps.h"
+#include "annotator/attribution/structure/forest.h"
+
+namespace hotlens::attribution {
+
+// A tree of executions (module calls, source lines, or expressions that call modules), each inside the one that was running when it began.
+// No deeper than `deepest`: what would be deeper stands beside its parent instead, so that walking outwards is cheap whatever a trace
+// holds.
+struct Chains {
+  std::vector<std::uint32_t> parent, value, depth;  // value: module, line or calling expression
+  std::vector<Ns> start;
+  std::vector<bool> again;  // no execution to count: a recomputation, the rest of a line, or made up for a module that never ran itself
+
+  std::uint32_t deepest = kDeepest;
+
+  std::uint32_t add(std::uint32_t parent_link, std::uint32_t of, Ns begin, bool is_again);
+  // The innermost execution that both are inside of (or are); kNothing when there is none.
+  std::uint32_t common(std::uint32_t a, std::uint32_t b) const;
+  // The innermost execution on the chain of `a` up to which the chain of `b` has the same values; kNothing when there is none.
+  std::uint32_t alike(std::uint32_t a, std::uint32_t b) const;
+};
+
+struct Owner {
+  std::uint32_t call = kNothing;       // into Owners::calls
+  std::uint32_t line = kNothing;       // into Owners::lines: the line that ran
+  std::uint32_t made_line = kNothing;  // of a backward operator: the line whose forward created it
+  std::uint32_t site = kNothing;       // into Owners::sites: the expression that called the module
+  Stage stage = Stage::other;
+  Direction direction = Direction::forward;
+  bool accumulates = false;  // gradient accumulation
+  bool communicates = false;
+  bool copies = false;  // moves data to the device
+  bool known = false;   // something claims it, be it only a stage
+
+  // Whether its time is its module's. Exchanging gradients is work of all that take part, not of the module whose gradient was accumulated
+  // last; what a module itself exchanges in backward (SyncBatchNorm) is its own.
+  bool works_for_module() const { return call != kNothing && !(communicates && accumulates); }
+
+  friend bool operator==(const Owner&, const Owner&) = default;
+};
+
+struct Owners {
+  std::vector<Owner> of;                            // by node
+  std::unordered_map<std::uint32_t, Owner> pauses;  // by the node after it: host code before it, where a map step tells (pauses.h)
+  Chains calls, lines, sites;
+  ModuleSource source = ModuleSource::none;
+  std::vector<FoundModule> found;  // modules of a trace without a map, parents first; empty with a map
+};
+
+// Owners from markers (`map` given) or from what the trace itself tells.
+Owners find_owners(const trace::Trace& trace, const Forest& forest, const Steps& steps, const ModuleMap* map);
+
+// The owner of the time between two neighbours `a` and `b` inside `parent`: what both are inside of, when they are in the same stage.
+Owner between(const Owners& owners, const Owner& parent, const Owner* a, const Owner* b);
+
+}  // namespace hotlens::attribution

@@ -1,0 +1,32 @@
+// The critical path of a step: at every instant the one thing that, had it been shorter, would have let the run end sooner.
+//
+// Followed backwards from the end of the last step, so that a device which merely runs some time behind the host does not count as late:
+// from device work to what it had to wait for (the work before it on its stream, or its launch when that came later, or other work that
+// ended just then), from host time to the host time before it, and from a host that waits for the device to the device work whose end
+// released it. A host that keeps a full queue is thus never on the path, and neither is a device that idles between late launches. Without
+// device work the path is the main thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "annotator/attribution/account/account.h"
+
+namespace hotlens::causes {
+
+struct PathPart {
+  enum class On : std::uint8_t {
+    host,     // `at`: piece of StepAccount::wall
+    device,   // `at`: Account::work
+    latency,  // the launch, and until its work starts where that is soon and its stream is free; `at`: the work
+    queue,    // the work was launched, nothing ran, and it did not begin yet; `at`: the work
+  };
+  Ns start{}, end{};
+  On on = On::host;
+  std::uint32_t at = 0;
+};
+
+// Covers the step's span exactly, in order. Cost: O((pieces + work) log work) of this step and those after it.
+std::vector<PathPart> critical_path(const attribution::Account& account, std::size_t step);
+
+}  // namespace hotlens::causes

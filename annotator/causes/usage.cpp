@@ -1,0 +1,273 @@
+#include "annotator/causes/usage.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "annotator/attribution/owners/stack.h"
+#include "annotator/causes/critical_path.h"
+#include "annotator/causes/kernel_uses.h"
+#include "annotator/kernels/intensity.h"
+
+namespace hotlens::causes {
+namespace {
+
+using attribution::kNoNode;
+using attribution::Owner;
+using attribution::Piece;
+using attribution::StepAccount;
+using attribution::Work;
+
+// Names that are told apart. Real recordings have some hundred; a trace in which every name is another would make a table as long as
+// itself.
+constexpr std::size_t kMostKernels = 10'000;
+
+class Collector {
+ public:
+  explicit Collector(const UsageInput& input)
+      : input_(input),
+        step_(input.account.steps[input.representative]),
+        stack_(input.owners.calls, input.module_parent.size(), &input.module_parent),
+        parts_(input.trace.names.size()),
+        kernel_of_(input.trace.names.size()) {
+    result_.spent_by_module.resize(input.module_parent.size());
+    result_.critical_by_module.resize(input.module_parent.size());
+    has_device_ = !input.account.work.empty();
+    if (!has_device_) find_delegating();
+  }
+
+  Usage run() && {
+    if (has_device_) {
+      for (const std::uint32_t i : step_.launched) count(input_.account.work[i]);
+    } else {
+      count(step_.wall);
+      for (const std::vector<Piece>& worker : step_.workers) count(worker);
+    }
+    for (const PathPart& part : critical_path(input_.account, input_.representative)) count(part);
+    if (has_device_) {
+      count_busy();
+      for (const attribution::Gap& gap : step_.gaps) count(gap);
+    } else {
+      result_.spent = result_.critical;
+      result_.spent_by_module = result_.critical_by_module;
+    }
+    KernelRuns::Sums uses = runs_.sums(stack_, input_.module_parent.size());
+    result_.step = std::move(uses.step);
+    result_.by_module = std::move(uses.by_module);
+    return std::move(result_);
+  }
+
+ private:
+  trace::NameId name_of(std::uint32_t event) const { return input_.trace.events.name[event]; }
+
+  const kernels::KernelName& parts_of(trace::NameId name) {
+    std::optional<kernels::KernelName>& parts = parts_[name.index];
+    if (parts) return *parts;
+    if (++understood_ > kMostKernels) {
+      parts = rest_;
+    } else {
+      parts = has_device_ ? kernels::kernel_name(input_.trace.names[name]) : kernels::operator_name(input_.trace.names[name]);
+    }
+    return *parts;
+  }
+
+  // An operator that leaves most of its time to others which touch elements does its work there; its own code is overhead. Making views is
+  // no such work, and a matrix product that copies its bias first still multiplies itself.
+  void find_delegating() {
+    const attribution::Forest& forest = input_.forest;
+    std::vector<Ns> own(forest.size()), handed_on(forest.size());
+    for (std::uint32_t node = 0; node < forest.size(); ++node) {
+      const Ns time = forest.end[node] - forest.start[node];
+      own[node] += time;
+      const std::uint32_t parent = forest.parent[node];
+      if (forest.kind[node] != attribution::Kind::op || parent == kNoNode || forest.kind[parent] != attribution::Kind::op) continue;
+      own[parent] -= time;
+      if (parts_of(name_of(forest.event[node])).family != kernels::Family::view) handed_on[parent] += time;
+    }
+    delegates_.resize(forest.size());
+    for (std::uint32_t node = 0; node < forest.size(); ++node) delegates_[node] = handed_on[node] > own[node];
+  }
+
+  bool works_itself(const Piece& piece) const {
+    return piece.node != kNoNode && input_.forest.kind[piece.node] == attribution::Kind::op && !delegates_[piece.node];
+  }
+
+  void count(const Work& work) { add(work.owner, name_of(work.event), work.end - work.start); }
+
+  void count(const std::vector<Piece>& pieces) {
+    for (const Piece& piece : pieces) {
+      if (piece.lent || !works_itself(piece)) continue;
+      const trace::NameId name = name_of(input_.forest.event[piece.node]);
+      const bool begins = piece.start == input_.forest.start[piece.node];
+      if (parts_of(name).family != kernels::Family::view) add(piece.owner, name, piece.end - piece.start, begins ? 1 : 0);
+    }
+  }
+
+  void add(const Owner& owner, trace::NameId name, Ns time, std::int64_t calls = 1) {
+    profile::KernelId& kernel = kernel_of_[name.index];
+    if (!kernel.valid()) kernel = table_entry(name);
+    runs_.add(kernel, owner, time, calls);
+  }
+
+  profile::KernelId table_entry(trace::NameId name) {
+    const std::size_t next = std::min(result_.kernels.size(), kMostKernels);
+    if (next < kMostKernels) {
+      result_.kernels.push_back({std::string(input_.trace.names[name]), parts_of(name)});
+    } else if (result_.kernels.size() == kMostKernels) {
+      result_.kernels.push_back({rest_.label, rest_});
+    }
+    return profile::KernelId{static_cast<std::uint32_t>(next)};
+  }
+
+  void add(profile::Causes& step, std::vector<profile::Causes>& modules, const Owner& owner, profile::Cause cause, Ns time) {
+    step[static_cast<std::size_t>(cause)] += time;
+    for (const std::uint32_t module : modules_of(owner, stack_)) modules[module][static_cast<std::size_t>(cause)] += time;
+  }
+
+  void spend(const Owner& owner, profile::Cause cause, Ns time) { add(result_.spent, result_.spent_by_module, owner, cause, time); }
+
+  void count(const PathPart& part) {
+    const bool host = part.on == PathPart::On::host;
+    profile::Cause cause = profile::Cause::other;
+    if (host) cause = cause_of_piece(step_.wall[part.at]);
+    if (part.on == PathPart::On::latency) cause = profile::Cause::launch;
+    if (part.on == PathPart::On::device) cause = cause_of_work(input_.account.work[part.at]);
+    const Owner& owner = host ? step_.wall[part.at].owner : input_.account.work[part.at].owner;
+    add(result_.critical, result_.critical_by_module, owner, cause, part.end - part.start);
+  }
+
+  void count_busy() {
+    const std::vector<Work>& work = input_.account.work;
+    const std::vector<Ns>& reached = input_.account.reached;
+    auto i = static_cast<std::size_t>(std::ranges::upper_bound(reached, step_.span.start) - reached.begin());
+    for (Ns covered = step_.span.start; i < work.size() && work[i].start < step_.span.end; ++i) {
+      const Ns from = std::max(work[i].start, covered);
+      const Ns to = std::min(work[i].end, step_.span.end);
+      if (to <= from) continue;
+      spend(work[i].owner, cause_of_work(work[i]), to - from);
+      covered = to;
+    }
+  }
+
+  // Until the work that ends the gap was launched the host was late, doing what it did; then the launch itself took its time, which is long
+  // where it loads the kernel first. Work whose launch was done before the gap began, or long before its end, waits for something that the
+  // trace does not tell.
+  void count(const attribution::Gap& gap) {
+    const Work* ended_by = gap.ended_by == kNoNode ? nullptr : &input_.account.work[gap.ended_by];
+    const Ns launched = ended_by ? std::clamp(ended_by->launched, gap.start, gap.end) : gap.end;
+    auto piece = std::ranges::upper_bound(step_.wall, gap.start, {}, &Piece::end);
+    for (; piece != step_.wall.end() && piece->start < launched; ++piece) {
+      const Ns time = std::min(piece->end, launched) - std::max(piece->start, gap.start);
+      spend(piece->owner, cause_of_piece(*piece), time);
+    }
+    if (launched == gap.end) return;
+    Ns done = std::clamp(ended_by->queued, launched, gap.end);
+    if (done > gap.start && gap.end - done <= attribution::kLaunchLatency) done = gap.end;
+    spend(ended_by->owner, profile::Cause::launch, done - launched);
+    spend(ended_by->owner, profile::Cause::other, gap.end - done);
+  }
+
+  profile::Cause cause_of_work(const Work& work) {
+    if (work.owner.communicates) return profile::Cause::communication;
+    if (input_.trace.events.category[work.event] == trace::Category::copy && leaves_device(work)) return profile::Cause::copy;
+    const profile::Cause cause = cause_of(parts_of(name_of(work.event)).family);
+    return cause == profile::Cause::compute && is_thin_product(work) ? profile::Cause::memory : cause;
+  }
+
+  // A product that reads its operands for a few rows only is bound by memory, whatever its kernel is called.
+  bool is_thin_product(const Work& work) {
+    if (work.launch == kNoNode) return false;
+    std::uint32_t node = input_.forest.parent[work.launch];
+    while (node != kNoNode && input_.forest.kind[node] == attribution::Kind::launch) node = input_.forest.parent[node];
+    if (node == kNoNode) return false;
+    const trace::Inputs& inputs = input_.trace.inputs;
+    const auto row = trace::row_of(inputs.event, input_.forest.event[node]);
+    if (!row || !inputs.shapes[*row].valid() || !inputs.types[*row].valid()) return false;
+    const trace::NameId name = name_of(input_.forest.event[node]);
+    const trace::NameId shapes = inputs.shapes[*row], types = inputs.types[*row];
+    const auto [known, fresh] = thin_.try_emplace({name.index, shapes.index, types.index});
+    if (fresh) {
+      const auto of = kernels::product(input_.trace.names[name], input_.trace.inputs_text[shapes], input_.trace.inputs_text[types]);
+      known->second = of && kernels::is_bound_by_memory(*of);
+    }
+    return known->second;
+  }
+
+  bool leaves_device(const Work& work) const {
+    return work.bucket == attribution::Bucket::host_to_device || !input_.trace.names[name_of(work.event)].contains("DtoD");
+  }
+
+  profile::Cause cause_of_piece(const Piece& piece) {
+    switch (piece.bucket) {
+      case attribution::Bucket::data_loading:
+        return profile::Cause::data;
+      case attribution::Bucket::host_to_device:
+        return profile::Cause::copy;
+      case attribution::Bucket::waiting:
+        return profile::Cause::sync;
+      case attribution::Bucket::communication:
+        return profile::Cause::communication;
+      case attribution::Bucket::host:
+        return profile::Cause::host;
+      default:
+        break;
+    }
+    if (has_device_ || !works_itself(piece)) return profile::Cause::launch;
+    return cause_of(parts_of(name_of(input_.forest.event[piece.node])).family);
+  }
+
+  const UsageInput& input_;
+  const attribution::StepAccount& step_;
+  Usage result_;
+  attribution::Stack stack_;
+  std::vector<std::optional<kernels::KernelName>> parts_;  // by name
+  std::size_t understood_ = 0;                             // of them
+  const kernels::KernelName rest_{.label = "(all others)"};
+  std::vector<profile::KernelId> kernel_of_;  // by name
+  KernelRuns runs_;
+  std::map<std::array<std::uint32_t, 3>, bool> thin_;  // by operator, shapes and types: is_thin_product
+  std::vector<bool> delegates_;                        // by node; without device work only
+  bool has_device_ = false;
+};
+
+}  // namespace
+
+profile::Cause cause_of(kernels::Family family) {
+  switch (family) {
+    case kernels::Family::gemm:
+    case kernels::Family::convolution:
+    case kernels::Family::attention:
+      return profile::Cause::compute;
+    case kernels::Family::communication:
+      return profile::Cause::communication;
+    case kernels::Family::view:
+      return profile::Cause::launch;
+    case kernels::Family::other:
+      return profile::Cause::other;
+    default:
+      return profile::Cause::memory;
+  }
+}
+
+std::vector<LabelUse> by_label(const profile::Profile& profile, std::span<const profile::KernelUse> uses) {
+  std::vector<LabelUse> rows;
+  std::unordered_map<std::string_view, std::size_t> known;
+  for (const profile::KernelUse& use : uses) {
+    const std::string& label = profile.kernels[use.kernel.index].parts.label;
+    const auto [at, fresh] = known.try_emplace(label, rows.size());
+    if (fresh) rows.push_back({.label = label});
+    rows[at->second].calls += use.calls;
+    rows[at->second].time += use.time;
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater{}, &LabelUse::time);
+  return rows;
+}
+
+Usage usage(const UsageInput& input) {
+  if (input.account.steps.empty()) return {};
+  return Collector(input).run();
+}
+
+}  // namespace hotlens::causes

@@ -1,0 +1,154 @@
+#include "annotator/guess/match/traced_calls.h"
+
+#include <algorithm>
+
+#include "annotator/profile/build/module_name.h"
+
+namespace hotlens::guess {
+namespace {
+
+using attribution::kNoNode;
+
+constexpr std::string_view kParametrizations = "ParametrizationList", kParametrized = "Parametrized";
+
+bool is_torch_frame(const profile::PythonFrame& frame) {
+  return frame.path.starts_with("torch/") || frame.path.find("/site-packages/torch/") != std::string::npos || frame.path.starts_with('<');
+}
+
+// A comprehension runs in a frame of its own (lists and dicts until Python 3.11), but is written inside the body around it.
+bool is_inline(const profile::PythonFrame& frame) {
+  return frame.function == "<listcomp>" || frame.function == "<setcomp>" || frame.function == "<dictcomp>" || frame.function == "<genexpr>";
+}
+
+}  // namespace
+
+std::vector<const Code*> scripts_of(const profile::ModuleCalls& calls, Library& library) {
+  std::vector<const Code*> scripts;
+  std::vector<char> inside(calls.nodes.size());  // a module, or below one
+  for (std::uint32_t node = 0; node < calls.nodes.size(); ++node) {
+    const profile::CallNode& what = calls.nodes[node];
+    inside[node] = what.module != kNoNode || (what.parent != kNoNode && inside[what.parent]);
+    if (inside[node] || is_torch_frame(calls.frames[what.frame])) continue;
+    const Code* code = library.traced(calls.frames[what.frame].path);
+    if (code != nullptr && std::ranges::find(scripts, code) == scripts.end()) scripts.push_back(code);
+  }
+  return scripts;
+}
+
+TracedCalls::TracedCalls(const profile::ModuleCalls& calls, Library& library, Evaluator& evaluator)
+    : calls_(calls), library_(library), evaluator_(evaluator), children_(calls.nodes.size()), functions_(calls.frames.size()) {
+  for (std::uint32_t node = 0; node < calls.nodes.size(); ++node) {
+    if (calls.nodes[node].parent != kNoNode) children_[calls.nodes[node].parent].push_back(node);
+  }
+  // What a class is called may be what its heir is called: the files of both are there before the first is looked for.
+  for (const profile::PythonFrame& frame : calls.frames) {
+    if (frame.function == "forward" && !is_torch_frame(frame)) library.traced(frame.path);
+  }
+  parametrized_ =
+      std::ranges::any_of(calls.modules, [](const std::string& module) { return profile::class_of_instance(module) == kParametrizations; });
+}
+
+TracedCalls::ModuleClass TracedCalls::class_of(std::uint32_t module) const {
+  std::string_view name = profile::class_of_instance(calls_.modules[module]);
+  const bool parametrized = parametrized_ && name.starts_with(kParametrized) && name.size() > kParametrized.size();
+  if (parametrized) name.remove_prefix(kParametrized.size());
+  return {std::string(name), parametrized};
+}
+
+const TracedCalls::Function& TracedCalls::function(std::uint32_t frame, const std::string& owner) {
+  Function& known = functions_[frame];
+  if (known.looked) return known;
+  known.looked = true;
+  const profile::PythonFrame& what = calls_.frames[frame];
+  const Code* code = library_.traced(what.path);
+  if (code == nullptr) return known;
+  const Node exact = code->function_at(what.line);
+  if (exact && exact.field("name").text() == what.function) {
+    known = {exact, true, true};
+    return known;
+  }
+  // Another version of the file: the names decide, where they can.
+  std::vector<Node> named = code->functions_named(what.function);
+  if (named.size() > 1) {
+    const ClassId type = evaluator_.class_named(*code, owner);
+    std::erase_if(named, [&](const Node& one) {
+      const Node holder = enclosing(one, "class_definition");
+      const Node name = holder ? holder.field("name") : Node{};
+      return !name || !(name.text() == owner || evaluator_.derives(type, name.text()));
+    });
+    // A method and the one it overrides: the class's own runs.
+    if (named.size() > 1)
+      std::erase_if(named, [&](const Node& one) { return enclosing(one, "class_definition").field("name").text() != owner; });
+  }
+  if (named.size() == 1) known.node = named.front();
+  return known;
+}
+
+std::string TracedCalls::owner_of(std::uint32_t node) const {
+  while (node != kNoNode && calls_.nodes[node].module == kNoNode) node = calls_.nodes[node].parent;
+  return node == kNoNode ? std::string() : class_of(calls_.nodes[node].module).name;
+}
+
+std::vector<TracedCalls::Token> TracedCalls::below(std::uint32_t node) {
+  std::vector<Token> out;
+  collect_below(node, out);
+  return out;
+}
+
+void TracedCalls::collect_below(std::uint32_t node, std::vector<Token>& out) {
+  for (const std::uint32_t child : children_[node]) {
+    const profile::CallNode& what = calls_.nodes[child];
+    if (what.module != kNoNode) {
+      const ModuleClass type = class_of(what.module);
+      if (parametrized_ && type.name == kParametrizations) continue;
+      out.push_back({child, {.type = type.name, .parametrized = type.parametrized, .module = what.module}});
+      continue;
+    }
+    const profile::PythonFrame& frame = calls_.frames[what.frame];
+    if (is_torch_frame(frame) || is_inline(frame) || is_own_call(child, frame)) {
+      collect_below(child, out);
+    } else {
+      out.push_back({child, {.function = frame.function, .definition = function(what.frame, owner_of(child)).node, .frame = what.frame}});
+    }
+  }
+}
+
+// `__call__` of a module's class runs before the module's own frame.
+bool TracedCalls::is_own_call(std::uint32_t node, const profile::PythonFrame& frame) {
+  if (frame.function != "__call__") return false;
+  const Node definition = function(calls_.nodes[node].frame, owner_of(node)).node;
+  const Node type = definition ? enclosing(definition, "class_definition") : Node{};
+  return !type || evaluator_.is_module(evaluator_.class_of(type));
+}
+
+std::vector<std::uint32_t> TracedCalls::parametrizations(std::uint32_t node) const {
+  std::vector<std::uint32_t> found, open;
+  if (parametrized_) open = children_[node];
+  while (!open.empty()) {
+    const std::uint32_t child = open.back();
+    open.pop_back();
+    const profile::CallNode& what = calls_.nodes[child];
+    if (what.module == kNoNode) {
+      open.insert(open.end(), children_[child].begin(), children_[child].end());
+    } else if (profile::class_of_instance(calls_.modules[what.module]) == kParametrizations) {
+      found.push_back(child);
+    }
+  }
+  return found;
+}
+
+std::vector<std::uint32_t> TracedCalls::first_frames(std::uint32_t node) const {
+  std::vector<std::uint32_t> frames;
+  for (std::uint32_t at = node; frames.size() < 4;) {
+    std::uint32_t next = kNoNode;
+    for (const std::uint32_t child : children_[at]) {
+      if (next == kNoNode && calls_.nodes[child].frame != kNoNode) next = child;
+    }
+    if (next == kNoNode) break;
+    if (!is_torch_frame(calls_.frames[calls_.nodes[next].frame])) frames.push_back(calls_.nodes[next].frame);
+    at = next;
+  }
+  return frames;
+}
+
+}  // namespace hotlens::guess

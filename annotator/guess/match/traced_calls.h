@@ -1,0 +1,64 @@
+// What a bare trace recorded of a forward, as the source sees it: which calls ran directly inside a module or function, and which
+// definition each frame belongs to.
+//
+// Frames that only pass on (torch's own, comprehensions, a module's own __call__) are looked through. A definition is found on the line
+// that the trace names, else by name where the file has only one that fits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "annotator/guess/match/token_match.h"
+#include "annotator/guess/python/evaluator.h"
+#include "annotator/profile/build/module_calls.h"
+
+namespace hotlens::guess {
+
+// The files whose functions ran around the outermost modules: the training script and what it runs the model with. Torch's are left out.
+std::vector<const Code*> scripts_of(const profile::ModuleCalls& calls, Library& library);
+
+class TracedCalls {
+ public:
+  struct Function {
+    Node node;  // null where it was not found
+    bool looked = false, by_line = false;
+  };
+  struct Token {
+    std::uint32_t node = 0;
+    CallToken token;
+  };
+
+  // All three must outlive it.
+  TracedCalls(const profile::ModuleCalls& calls, Library& library, Evaluator& evaluator);
+
+  // The definition of a frame's function, for a module of class `owner`.
+  const Function& function(std::uint32_t frame, const std::string& owner);
+  // The class of a module without what torch puts before it ("ParametrizedConv2d"), should it have.
+  struct ModuleClass {
+    std::string name;
+    bool parametrized = false;
+  };
+  ModuleClass class_of(std::uint32_t module) const;
+  // The class of the module that a node runs in; empty outside of modules.
+  std::string owner_of(std::uint32_t node) const;
+  // Calls directly inside a node, in order; those of parametrizations, which torch makes where a weight is read, are left out.
+  std::vector<Token> below(std::uint32_t node);
+  // The parametrizations called directly inside a node.
+  std::vector<std::uint32_t> parametrizations(std::uint32_t node) const;
+  // The user's functions that a module's call enters first: forward, or what wraps it.
+  std::vector<std::uint32_t> first_frames(std::uint32_t node) const;
+
+ private:
+  void collect_below(std::uint32_t node, std::vector<Token>& out);
+  bool is_own_call(std::uint32_t node, const profile::PythonFrame& frame);
+
+  const profile::ModuleCalls& calls_;
+  Library& library_;
+  Evaluator& evaluator_;
+  std::vector<std::vector<std::uint32_t>> children_;  // per node
+  std::vector<Function> functions_;                   // per frame
+  bool parametrized_ = false;                         // some module of the trace is
+};
+
+}  // namespace hotlens::guess

@@ -1,0 +1,16 @@
+// How well the measured steps fit the map step, said to people.
+#pragma once
+
+#include "annotator/attribution/map_step/transfer.h"
+#include "annotator/profile/bundle/bundle.h"
+
+namespace hotlens::profile {
+
+// Share of all steps' operators that were found in the map step; 0 for steps without operators.
+double found(const attribution::Transfer& transfer);
+
+// Adds an issue for steps that ran other operators than the map step, and one for steps whose modules cannot be told apart: which steps
+// they are, and where that time went.
+void report_fit(const attribution::Transfer& transfer, const attribution::Steps& steps, const Model& model, Issues& issues);
+
+}  // namespace hotlens::profile

@@ -1,0 +1,273 @@
+#include "annotator/profile/build/load.h"
+
+// From an annotated trace and a bundle's tables to a Profile.
+#include <algorithm>
+#include <future>
+#include <ranges>
+#include <set>
+
+#include "annotator/causes/usage.h"
+#include "annotator/causes/verdict.h"
+#include "annotator/profile/build/annotated.h"
+#include "annotator/profile/build/module_calls.h"
+#include "annotator/profile/build/module_table.h"
+#include "annotator/profile/build/tally.h"
+#include "annotator/profile/one_step.h"
+#include "annotator/profile/profile.h"
+#include "annotator/profile/statistics.h"
+
+namespace hotlens::profile {
+namespace {
+
+using attribution::kNothing;
+using attribution::StepAccount;
+
+void fill_steps(const Annotated& annotated, Profile& profile) {
+  for (const StepAccount& step : annotated.account.steps) {
+    profile.steps.push_back({.index = step.span.index,
+                             .start = annotated.trace.base + step.span.start,
+                             .wall = step.span.end - step.span.start,
+                             .device = step.device,
+                             .carried = step.carried,
+                             .communication = step.communication,
+                             .exposed_communication = step.exposed_communication,
+                             .earlier_communication = step.earlier_communication});
+  }
+  for (std::size_t step = 0; step < annotated.fit.size(); ++step) {
+    const attribution::StepFit& fit = annotated.fit[step];
+    profile.steps[step].confidence = fit.operators == 0 ? 0 : static_cast<double>(fit.certain) / static_cast<double>(fit.operators);
+  }
+  mark_outliers(profile.steps);
+}
+
+void fill_buckets(const Annotated& annotated, Profile& profile) {
+  for (std::size_t bucket = 0; bucket < attribution::kBuckets; ++bucket) {
+    BucketTimes times{.bucket = static_cast<Bucket>(bucket), .wall = {}, .device = {}};
+    for (const StepAccount& step : annotated.account.steps) {
+      times.wall.push_back(step.wall_by_bucket[bucket]);
+      times.device.push_back(step.device_by_bucket[bucket]);
+    }
+    profile.buckets.push_back(std::move(times));
+  }
+}
+
+// Stages that took any time, in the order in which the representative step enters them.
+void fill_stages(const Annotated& annotated, Profile& profile) {
+  std::vector<Stage> order;
+  const auto see = [&](Stage stage) {
+    if (std::ranges::find(order, stage) == order.end()) order.push_back(stage);
+  };
+  if (!annotated.account.steps.empty()) {
+    for (const attribution::Piece& piece : annotated.account.steps[profile.representative].wall) {
+      if (piece.owner.stage != Stage::other) see(piece.owner.stage);
+    }
+  }
+  for (std::size_t stage = 0; stage < attribution::kStages; ++stage) see(static_cast<Stage>(stage));
+  for (const Stage stage : order) {
+    const auto at = static_cast<std::size_t>(stage);
+    StageTimes times{.stage = stage, .wall = {}, .cpu = {}, .device = {}, .waiting = {}};
+    for (const StepAccount& step : annotated.account.steps) {
+      times.wall.push_back(step.wall_by_stage[at]);
+      times.cpu.push_back(step.cpu_by_stage[at]);
+      times.device.push_back(step.device_by_stage[at]);
+      times.waiting.push_back(step.waiting_by_stage[at]);
+    }
+    const auto any = [](const std::vector<Ns>& values) { return std::ranges::any_of(values, [](Ns value) { return value > Ns{}; }); };
+    if (any(times.wall) || any(times.cpu) || any(times.device)) profile.stages.push_back(std::move(times));
+  }
+}
+
+void fill_lines(const Model& model, std::vector<Tally>& tallies, Profile& profile) {
+  for (std::size_t line = 0; line < model.lines.size(); ++line) {
+    const bool entered = tallies[line].calls > 0;  // else it is around all steps, as `main()`
+    if (!model.lines[line].file.valid() || !entered) continue;
+    profile.lines.push_back({.file = model.lines[line].file,
+                             .line = model.lines[line].line,
+                             .function = model.lines[line].function,
+                             .calls = tallies[line].calls,
+                             .forward = std::move(tallies[line].forward),
+                             .backward = std::move(tallies[line].backward),
+                             .slices = std::move(tallies[line].slices)});
+  }
+}
+
+// What a container calls belongs to the container's call: listed there, not counted again.
+void fill_call_sites(const Model& model, const std::vector<std::uint32_t>& position, std::vector<Tally>& tallies, Profile& profile) {
+  profile.call_sites.resize(model.call_sites);
+  std::set<std::pair<std::uint32_t, std::uint32_t>> listed;
+  for (std::size_t at = 0; at < model.calls.size(); ++at) {
+    const ModelCall& call = model.calls[at];
+    const std::uint32_t number = model.map.site_of_call[at];
+    if (number == kNothing || !call.site) continue;
+    CallSite& place = profile.call_sites[number];
+    if (place.modules.empty()) place.site = *call.site;
+    if (listed.emplace(number, call.module).second) place.modules.push_back(ModuleId{position[call.module]});
+    const bool inner = call.parent != kNothing && model.map.site_of_call[call.parent] == number;
+    if (!inner) ++place.calls;
+  }
+  for (std::size_t number = 0; number < tallies.size(); ++number) {
+    profile.call_sites[number].forward = std::move(tallies[number].forward);
+    profile.call_sites[number].backward = std::move(tallies[number].backward);
+  }
+}
+
+// From the map step where a bundle recorded its memory, else from the representative step.
+void fill_memory(const Annotated& annotated, const std::vector<std::uint32_t>& parents, Profile& profile, std::vector<Module>& modules) {
+  const MemoryUse used = annotated.map_memory.value_or(memory_use({.trace = annotated.trace,
+                                                                   .forest = annotated.forest,
+                                                                   .owners = annotated.owners,
+                                                                   .module_parent = parents,
+                                                                   .step = annotated.steps.spans[profile.representative]}));
+  profile.memory_peak = used.peak;
+  profile.memory_start = used.start;
+  profile.at_peak = settle_peak(used, profile.optimizer_elsewhere, modules);
+  if (profile.at_peak.moment) profile.at_peak.moment->of_map = annotated.map_memory.has_value();
+  for (std::size_t module = 0; module < modules.size(); ++module) {
+    Memory& memory = modules[module].memory;
+    // A gradient that is kept from step to step is allocated in none, one that is freed with its step is there between none. What backward
+    // leaves beyond the size of the weights is something else: gradients of a gradient, of single samples, of a module that it calls.
+    std::optional<Bytes> left = used.modules[module].gradients;
+    if (left && memory.parameters) left = std::min(*left, *memory.parameters);
+    memory.gradients = std::max(memory.gradients, left);
+    memory.activations = used.modules[module].activations;
+    memory.temporary = used.modules[module].temporary;
+  }
+}
+
+// Of one step, or the median over all.
+Ns reduced(std::vector<Ns> values, std::optional<std::size_t> only) {
+  return only ? values[*only] : median(std::move(values));
+}
+
+void fill_modules(Annotated& annotated, std::optional<std::size_t> only, Profile& profile) {
+  const bool recorded = annotated.how == How::recorded;
+  std::vector<Module> modules =
+      annotated.model ? recorded_modules(*annotated.model) : found_modules(annotated.owners.found, annotated.how, profile.warnings);
+  std::vector<std::uint32_t> parents;
+  for (const Module& module : modules) parents.push_back(module.parent.valid() ? module.parent.index : kNothing);
+  const auto use_of_kernels = [&] {
+    return causes::usage({.trace = annotated.trace,
+                          .forest = annotated.forest,
+                          .account = annotated.account,
+                          .owners = annotated.owners,
+                          .module_parent = parents,
+                          .representative = profile.representative});
+  };
+  std::future<causes::Usage> kernel_use = std::async(std::launch::async, use_of_kernels);  // beside the sums: neither needs the other
+  Tallies tallies = tally({.account = annotated.account,
+                           .owners = annotated.owners,
+                           .module_parent = parents,
+                           .lines = annotated.model ? annotated.model->lines.size() : 0,
+                           .sites = recorded && annotated.model ? annotated.model->call_sites : 0,
+                           .representative = profile.representative,
+                           .calls_of_one_step = recorded});
+  fill_memory(annotated, parents, profile, modules);
+  causes::Usage used = kernel_use.get();
+  for (std::size_t module = 0; module < modules.size(); ++module) {
+    modules[module].kernels = std::move(used.by_module[module]);
+    modules[module].spent = used.spent_by_module[module];
+    modules[module].critical = used.critical_by_module[module];
+    modules[module].forward = std::move(tallies.modules[module].forward);
+    modules[module].backward = std::move(tallies.modules[module].backward);
+    modules[module].slices = std::move(tallies.modules[module].slices);
+    modules[module].calls = tallies.modules[module].calls;
+  }
+  const std::vector<std::uint32_t> position = sort_modules(modules, annotated.owners.calls);
+  if (auto& moment = profile.at_peak.moment; moment && moment->module.valid()) moment->module = ModuleId{position[moment->module.index]};
+  profile.modules = std::move(modules);
+  profile.kernels = std::move(used.kernels);
+  profile.kernel_times = std::move(used.step);
+  profile.spent = used.spent;
+  profile.critical = used.critical;
+  profile.cpu = reduced(std::move(tallies.cpu), only);
+  profile.cpu_attributed = reduced(std::move(tallies.cpu_attributed), only);
+  profile.device_attributed = reduced(std::move(tallies.device_attributed), only);
+  if (!annotated.model) return;
+  fill_lines(*annotated.model, tallies.lines, profile);
+  fill_call_sites(*annotated.model, position, tallies.sites, profile);
+  profile.stage_sites = stage_sites(*annotated.model, annotated.stage_lines, annotated.account.steps);
+  profile.files = annotated.model->files;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += text.empty() ? word : " " + word;
+  return text;
+}
+
+std::vector<RankTimes> ranks_of(const Manifest& manifest) {
+  std::vector<RankTimes> ranks;
+  if (manifest.traces.size() < 2) return ranks;
+  const auto middle = [](const std::vector<Ns>& steps) { return steps.empty() ? std::nullopt : std::optional(median(steps)); };
+  for (const RankTrace& one : manifest.traces) ranks.push_back({one.rank, middle(one.plain_steps), middle(one.profiled_steps)});
+  return ranks;
+}
+
+void fill_run(const Annotated& annotated, Profile& profile) {
+  if (annotated.manifest) {
+    const Manifest& manifest = *annotated.manifest;
+    profile.id = manifest.id;
+    profile.source = joined(manifest.argv);
+    profile.folder = annotated.path;
+    profile.argv = manifest.argv;
+    profile.created = manifest.created;
+    profile.torch = manifest.torch;
+    profile.step_by = manifest.step_by;
+    profile.step_why = manifest.step_why;
+    profile.devices = manifest.devices;
+    if (!manifest.plain_steps.empty()) profile.plain_step = median(manifest.plain_steps);
+    profile.samples_per_step = manifest.samples_per_step;
+    profile.optimizer_elsewhere = manifest.optimizer_elsewhere;
+    profile.rank = annotated.rank;
+    profile.ranks = ranks_of(manifest);
+    profile.alignment = annotated.alignment;
+    profile.warnings = manifest.warnings;
+  } else {
+    profile.id = annotated.path.filename().string();
+    profile.source = annotated.path.string();
+    for (const trace::Device& device : annotated.trace.devices) {
+      profile.devices.push_back({device.name, annotated.trace.hip ? "hip" : "cuda"});
+    }
+  }
+  profile.profiled_step = profile.step_wall();
+}
+
+}  // namespace
+
+std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<std::size_t> only) {
+  auto profile = std::make_shared<Profile>();
+  fill_steps(annotated, *profile);
+  profile->representative = only.value_or(representative(profile->steps));
+  fill_run(annotated, *profile);
+  fill_buckets(annotated, *profile);
+  fill_stages(annotated, *profile);
+  fill_modules(annotated, only, *profile);
+  if (annotated.how == How::frames && !annotated.model) {
+    profile->module_calls = std::make_shared<const ModuleCalls>(module_calls(annotated.trace, annotated.steps));
+  }
+  profile->verdict = causes::judge(*profile);
+  Differences differences(*profile);
+  for (std::size_t step = 0; step < profile->steps.size(); ++step) {
+    if (profile->steps[step].outlier) profile->steps[step].differences = differences.of(step);
+  }
+  const std::vector<Issue>& survived = annotated.issues.items();
+  profile->warnings.insert(profile->warnings.end(), survived.begin(), survived.end());
+  if (only) keep_step(*profile, *only);
+  return profile;
+}
+
+Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step,
+                                            std::optional<std::int64_t> rank) {
+  Result<Annotated> annotated = annotate(bundle_or_trace, rank);
+  if (!annotated) return std::unexpected(annotated.error());
+  if (!step) return profile_of(*annotated, std::nullopt);
+  const std::vector<attribution::StepSpan>& spans = annotated->steps.spans;
+  const auto found = std::ranges::find(spans, *step, &attribution::StepSpan::index);
+  if (found != spans.end()) return profile_of(*annotated, static_cast<std::size_t>(found - spans.begin()));
+  return std::unexpected(Error{ErrorCode::usage,
+                               "there is no step " + std::to_string(*step) + "; the profile holds steps " +
+                                   std::to_string(spans.front().index) + " to " + std::to_string(spans.back().index),
+                               bundle_or_trace.string()});
+}
+
+}  // namespace hotlens::profile

@@ -1,0 +1,19 @@
+// A bundle or a trace file to the Profile that everything else shares.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "annotator/profile/profile.h"
+
+namespace hotlens::profile {
+
+// Reads a bundle folder or a trace file (.json, .json.gz). Blocks on I/O: call it off the main strand. With `step` (a Step::index) the
+// profile holds that step alone; ErrorCode::usage where there is none of that number. `rank`: of a bundle with several, the one to read;
+// without it the one that wrote the bundle.
+Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step = std::nullopt,
+                                            std::optional<std::int64_t> rank = std::nullopt);
+
+}  // namespace hotlens::profile

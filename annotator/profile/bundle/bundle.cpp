@@ -1,0 +1,322 @@
+#include "annotator/profile/bundle/bundle.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include <simdjson.h>
+
+namespace hotlens::profile {
+namespace {
+
+using Json = simdjson::dom::element;
+using attribution::kNothing;
+
+constexpr int kBundleSchema = 1;
+constexpr int kModelSchema = 1;
+
+Error broken(const std::filesystem::path& file, std::string message) {
+  return {ErrorCode::malformed, std::move(message), file.string()};
+}
+
+bool has_a_part_of_a_bundle(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "manifest.json" || name == "model.json" || name.starts_with("trace-")) return true;
+  }
+  return false;
+}
+
+// A parsed file; the parser owns what `json` points into.
+struct Document {
+  std::unique_ptr<simdjson::dom::parser> parser;
+  Json json;
+};
+
+Result<Document> read_json(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream && !has_a_part_of_a_bundle(file.parent_path())) {
+    return std::unexpected(Error{ErrorCode::not_found, "this folder is no bundle of Hotlens; name a bundle, a trace file, or `latest`",
+                                 file.parent_path().string()});
+  }
+  if (!stream) {
+    return std::unexpected(
+        Error{ErrorCode::not_found, "the bundle lacks this file: it is half written; run `hotlens run` again", file.string()});
+  }
+  const std::string bytes(std::istreambuf_iterator<char>(stream), {});
+  Document read{.parser = std::make_unique<simdjson::dom::parser>(), .json = {}};
+  if (read.parser->parse(bytes).get(read.json) != simdjson::SUCCESS || !read.json.is_object()) {
+    return std::unexpected(broken(file, "this file is cut short or not JSON: the bundle is half written; run `hotlens run` again"));
+  }
+  return read;
+}
+
+// The member of an object; nothing where `object` is something else or lacks it.
+std::optional<Json> member(const Json& object, std::string_view key) {
+  Json found;
+  return object.at_key(key).get(found) == simdjson::SUCCESS ? std::optional(found) : std::nullopt;
+}
+
+std::string text(const Json& object, std::string_view key) {
+  std::string_view found;
+  const auto at = member(object, key);
+  return at && at->get(found) == simdjson::SUCCESS ? std::string(found) : std::string();
+}
+
+// "hotlens.bundle/1" → 1.
+Result<void> check_schema(const Json& json, std::string_view kind, int supported, const std::filesystem::path& file) {
+  const std::string schema = text(json, "schema");
+  const std::string prefix = "hotlens." + std::string(kind) + "/";
+  int version = 0;
+  const char* end = schema.data() + schema.size();
+  if (!schema.starts_with(prefix) || std::from_chars(schema.data() + prefix.size(), end, version).ptr != end) {
+    return std::unexpected(broken(file, "this is not a Hotlens bundle (no schema \"" + prefix + std::to_string(supported) + "\")"));
+  }
+  if (version > supported) {
+    const std::string writer = text(json, "hotlens");
+    const std::string wanted = writer.empty() ? "a newer hotlens" : "hotlens>=" + writer;
+    return std::unexpected(Error{ErrorCode::unsupported,
+                                 "written by a newer Hotlens (" + schema + "); install it: pip install '" + wanted + "'", file.string()});
+  }
+  return {};
+}
+
+std::optional<std::int64_t> whole(const Json& object, std::string_view key) {
+  std::int64_t found = 0;
+  const auto at = member(object, key);
+  return at && at->get(found) == simdjson::SUCCESS ? std::optional(found) : std::nullopt;
+}
+
+// The elements of an array; none of anything else.
+std::vector<Json> elements(const Json& object, std::string_view key) {
+  simdjson::dom::array found;
+  const std::optional<Json> at = member(object, key);
+  if (!at || at->get(found) != simdjson::SUCCESS) return {};
+  return {found.begin(), found.end()};
+}
+
+// More than any device holds, and so little that sums of it stay sums.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 44;
+
+std::optional<Bytes> size(const Json& object, std::string_view key) {
+  const std::optional<std::int64_t> value = whole(object, key);
+  if (!value || *value < 0 || *value > kMostBytes) return std::nullopt;
+  return Bytes{*value};
+}
+
+void add(std::optional<Bytes>& sum, const std::optional<Bytes>& more) {
+  if (more) sum = sum.value_or(Bytes{}) + *more;
+}
+
+std::optional<std::uint32_t> small(const Json& object, std::string_view key) {
+  const std::optional<std::int64_t> value = whole(object, key);
+  if (!value || *value < 0 || std::cmp_greater_equal(*value, kNothing)) return std::nullopt;
+  return static_cast<std::uint32_t>(*value);
+}
+
+// Those that are objects.
+std::vector<Json> objects(const Json& object, std::string_view key) {
+  std::vector<Json> list = elements(object, key);
+  std::erase_if(list, [](const Json& element) { return !element.is_object(); });
+  return list;
+}
+
+std::vector<Ns> times(const Json& object, std::string_view key) {
+  std::vector<Ns> list;
+  for (const Json& element : elements(object, key)) {
+    if (std::int64_t value = 0; element.get(value) == simdjson::SUCCESS) list.emplace_back(value);
+  }
+  return list;
+}
+
+std::optional<Site> site(const Json& object, std::string_view key, std::size_t files) {
+  const std::optional<Json> at = member(object, key);
+  if (!at || !at->is_object()) return std::nullopt;
+  const std::optional<std::uint32_t> file = small(*at, "file");
+  const std::optional<std::uint32_t> line = small(*at, "line");
+  if (!file || *file >= files || !line) return std::nullopt;
+  return Site{.file = FileId{*file},
+              .line = *line,
+              .end_line = std::max(*line, small(*at, "end_line").value_or(*line)),
+              .column = small(*at, "column"),
+              .end_column = small(*at, "end_column"),
+              .function = text(*at, "function")};
+}
+
+// A plain file name inside the bundle; a manifest may not point out of its folder.
+std::optional<std::filesystem::path> contained(const std::filesystem::path& folder, const std::string& name) {
+  const std::filesystem::path relative = std::filesystem::path(name).lexically_normal();
+  if (name.empty() || relative.is_absolute() || *relative.begin() == "..") return std::nullopt;
+  return folder / relative;
+}
+
+void read_files(const Json& json, const std::filesystem::path& folder, Model& model) {
+  for (const Json& file : objects(json, "files")) {
+    const auto copy = contained(folder, text(file, "copy"));
+    const auto given = member(file, "workspace");
+    bool workspace = false;
+    if (given && given->get(workspace) != simdjson::SUCCESS) workspace = false;
+    model.files.push_back({.path = text(file, "path"),
+                           .copy = copy.value_or(std::filesystem::path()),
+                           .sha256 = text(file, "sha256"),
+                           .workspace = workspace});
+  }
+}
+
+void read_modules(const Json& json, Model& model) {
+  std::map<std::string, std::uint32_t> classes;
+  for (const Json& entry : objects(json, "modules")) {
+    ModelModule module;
+    module.path = text(entry, "path");
+    module.class_name = text(entry, "class");
+    const std::optional<std::uint32_t> parent = small(entry, "parent");
+    if (parent && *parent < model.modules.size()) module.parent = *parent;  // parents come first, so there is no cycle
+    module.parameters = size(entry, "parameters_bytes");
+    module.attached = site(entry, "attached", model.files.size());
+    module.constructed = site(entry, "constructed", model.files.size());
+    module.class_site = site(entry, "class_site", model.files.size());
+    model.map.module_parent.push_back(module.parent);
+    model.map.module_class.push_back(classes.try_emplace(module.class_name, static_cast<std::uint32_t>(classes.size())).first->second);
+    model.modules.push_back(std::move(module));
+  }
+}
+
+void read_roles(const Json& json, Model& model) {
+  model.map.role.assign(model.modules.size(), attribution::RootRole::other);
+  for (const Json& root : objects(json, "roots")) {
+    const std::optional<std::uint32_t> module = small(root, "module");
+    if (!module || *module >= model.modules.size()) continue;
+    const std::string role = text(root, "role");
+    if (role == "model") model.map.role[*module] = attribution::RootRole::model;
+    if (role == "loss") model.map.role[*module] = attribution::RootRole::loss;
+  }
+  for (std::size_t module = 0; module < model.modules.size(); ++module) {
+    const std::uint32_t parent = model.modules[module].parent;
+    if (parent != kNothing) model.map.role[module] = model.map.role[parent];
+  }
+}
+
+// Places in source by their order: calls at the same expression have one site.
+std::uint32_t number_of(const Site& site, std::map<std::array<std::uint32_t, 5>, std::uint32_t>& known) {
+  const std::array<std::uint32_t, 5> key = {site.file.index, site.line, site.end_line, site.column.value_or(kNothing),
+                                            site.end_column.value_or(kNothing)};
+  return known.try_emplace(key, static_cast<std::uint32_t>(known.size())).first->second;
+}
+
+void read_calls(const Json& json, Model& model) {
+  std::map<std::array<std::uint32_t, 5>, std::uint32_t> sites;
+  for (const Json& entry : objects(json, "calls")) {
+    ModelCall call;
+    call.module = small(entry, "module").value_or(kNothing);
+    if (call.module >= model.modules.size()) call.module = kNothing;
+    call.parent = small(entry, "parent").value_or(kNothing);
+    if (call.parent >= model.calls.size()) call.parent = kNothing;
+    call.site = site(entry, "site", model.files.size());
+    model.map.module_of_call.push_back(call.module);
+    model.map.site_of_call.push_back(call.site && call.module != kNothing ? number_of(*call.site, sites) : kNothing);
+    model.calls.push_back(std::move(call));
+  }
+  model.call_sites = static_cast<std::uint32_t>(sites.size());
+}
+
+void read_lines(const Json& json, Model& model) {
+  for (const Json& entry : objects(json, "lines")) {
+    const std::uint32_t file = small(entry, "file").value_or(kNothing);
+    model.lines.push_back({.file = file < model.files.size() ? FileId{file} : FileId{},
+                           .line = small(entry, "line").value_or(0),
+                           .function = text(entry, "function")});
+  }
+  model.map.lines = model.lines.size();
+}
+
+void read_parameters(const Json& json, Model& model) {
+  for (const Json& entry : objects(json, "parameters")) {
+    const std::uint32_t module = small(entry, "module").value_or(kNothing);
+    model.map.module_of_param.push_back(module < model.modules.size() ? module : kNothing);
+    if (module >= model.modules.size()) continue;
+    add(model.modules[module].gradients, size(entry, "gradient_bytes"));
+    add(model.modules[module].optimizer, size(entry, "optimizer_bytes"));
+  }
+  for (std::size_t at = model.modules.size(); at-- > 0;) {
+    const ModelModule& module = model.modules[at];
+    if (module.parent == kNothing) continue;
+    add(model.modules[module.parent].gradients, module.gradients);
+    add(model.modules[module.parent].optimizer, module.optimizer);
+  }
+}
+
+void read_stages(const Json& json, Model& model) {
+  for (const Json& entry : objects(json, "stages")) {
+    const std::optional<Stage> stage = attribution::stage_named(text(entry, "stage"));
+    const std::optional<Site> place = site(entry, "site", model.files.size());
+    if (stage && place) model.stages.push_back({.site = *place, .stage = *stage});
+  }
+}
+
+}  // namespace
+
+Result<Manifest> read_manifest(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "manifest.json";
+  const Result<Document> read = read_json(file);
+  if (!read) return std::unexpected(read.error());
+  const Json& json = read->json;
+  if (const auto schema = check_schema(json, "bundle", kBundleSchema, file); !schema) return std::unexpected(schema.error());
+  Manifest manifest;
+  manifest.id = text(json, "id");
+  manifest.created = text(json, "created");
+  for (const Json& argument : elements(json, "argv")) {
+    if (std::string_view word; argument.get(word) == simdjson::SUCCESS) manifest.argv.emplace_back(word);
+  }
+  if (const auto libraries = member(json, "libraries")) manifest.torch = text(*libraries, "torch");
+  for (const Json& device : objects(json, "devices")) manifest.devices.push_back({text(device, "name"), text(device, "kind")});
+  if (const auto step = member(json, "step")) {
+    manifest.step_by = text(*step, "by");
+    manifest.step_why = text(*step, "why");
+  }
+  manifest.plain_steps = times(json, "plain_step_ns");
+  manifest.profiled_steps = times(json, "profiled_step_ns");
+  manifest.samples_per_step = whole(json, "samples_per_step");
+  for (const Json& optimizer : objects(json, "optimizers")) add(manifest.optimizer_elsewhere, size(optimizer, "elsewhere_bytes"));
+  for (const Json& warning : objects(json, "warnings")) {
+    manifest.warnings.push_back({text(warning, "code"), text(warning, "message"), whole(warning, "count").value_or(1)});
+  }
+  for (const Json& trace : objects(json, "traces")) {
+    if (const auto path = contained(folder, text(trace, "file"))) {
+      manifest.traces.push_back({.file = *path,
+                                 .rank = whole(trace, "rank").value_or(0),
+                                 .plain_steps = times(trace, "plain_step_ns"),
+                                 .profiled_steps = times(trace, "profiled_step_ns")});
+    }
+  }
+  manifest.map_trace = contained(folder, text(json, "map_trace"));
+  manifest.stopped = !text(json, "stopped_by").empty();
+  if (manifest.traces.empty()) {
+    return std::unexpected(broken(file, "the bundle names no trace: no step was measured; run `hotlens run` again"));
+  }
+  return manifest;
+}
+
+Result<Model> read_model(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "model.json";
+  const Result<Document> read = read_json(file);
+  if (!read) return std::unexpected(read.error());
+  const Json& json = read->json;
+  if (const auto schema = check_schema(json, "model", kModelSchema, file); !schema) return std::unexpected(schema.error());
+  Model model;
+  read_files(json, folder, model);
+  read_modules(json, model);
+  read_roles(json, model);
+  read_calls(json, model);
+  read_lines(json, model);
+  read_parameters(json, model);
+  read_stages(json, model);
+  return model;
+}
+
+}  // namespace hotlens::profile

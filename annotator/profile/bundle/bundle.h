@@ -1,0 +1,68 @@
+// The recorder's files as values: manifest.json and model.json (annotator/recorder/FORMAT.md). Numbers are checked, ids point into their
+// tables, and a bundle that is half written or newer than this program is an error that says what to do.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/attribution/owners/owners.h"
+#include "annotator/profile/profile.h"
+
+namespace hotlens::profile {
+
+// What one process of the training recorded.
+struct RankTrace {
+  std::filesystem::path file;  // absolute
+  std::int64_t rank = 0;
+  std::vector<Ns> plain_steps, profiled_steps;
+};
+
+struct Manifest {
+  std::string id, created, torch;
+  std::vector<std::string> argv;
+  std::vector<Device> devices;
+  std::string step_by, step_why;  // what was taken for a step: "loader", and the sentence that says why
+  std::vector<Ns> plain_steps, profiled_steps;
+  std::optional<std::int64_t> samples_per_step;
+  std::optional<Bytes> optimizer_elsewhere;  // state of optimizers that is of no single parameter
+  std::vector<Issue> warnings;
+  std::vector<RankTrace> traces;  // of every rank, first the one that wrote the bundle
+  std::optional<std::filesystem::path> map_trace;
+  bool stopped = false;  // by a signal: Ctrl-C, SIGTERM
+};
+
+struct ModelModule {
+  std::string path, class_name;
+  std::uint32_t parent = attribution::kNothing;
+  std::optional<Bytes> parameters;            // own and children's, as all three
+  std::optional<Bytes> gradients, optimizer;  // held between two steps
+  std::optional<Site> attached, constructed, class_site;
+};
+
+struct ModelCall {
+  std::uint32_t module = attribution::kNothing, parent = attribution::kNothing;
+  std::optional<Site> site;
+};
+
+struct ModelLine {
+  FileId file;
+  std::uint32_t line = 0;
+  std::string function;
+};
+
+struct Model {
+  std::vector<SourceFile> files;
+  std::vector<ModelModule> modules;
+  std::vector<ModelCall> calls;
+  std::uint32_t call_sites = 0;  // the numbers in map.site_of_call are below it
+  std::vector<ModelLine> lines;
+  std::vector<StageSite> stages;
+  attribution::ModuleMap map;
+};
+
+Result<Manifest> read_manifest(const std::filesystem::path& folder);
+Result<Model> read_model(const std::filesystem::path& folder);
+
+}  // namespace hotlens::profile

@@ -1,0 +1,18 @@
+// Where bundles lie on the disk.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "annotator/common/error.h"
+
+namespace hotlens::profile {
+
+// The complete bundles of the nearest `.hotlens/profiles` upward from `from`, newest first.
+std::vector<std::filesystem::path> bundles(const std::filesystem::path& from);
+
+// Turns what a user types (bundle id, bundle folder, "latest", trace file) into a path. Searches `.hotlens/profiles` upward from `from`.
+Result<std::filesystem::path> resolve(std::string_view reference, const std::filesystem::path& from);
+
+}  // namespace hotlens::profile

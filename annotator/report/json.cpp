@@ -1,0 +1,281 @@
+#include <algorithm>
+#include <array>
+
+#include "annotator/causes/verdict.h"
+#include "annotator/common/json_text.h"
+#include "annotator/profile/statistics.h"
+#include "annotator/report/json.h"
+
+namespace hotlens::report {
+namespace {
+
+// Parts per step, so that shares of a table add up to 1 but for rounding.
+double share(Ns part, Ns whole) {
+  return whole > Ns{} ? static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0.0;
+}
+
+class Writer {
+ public:
+  explicit Writer(const profile::Profile& profile) : profile_(profile), device_(profile.has_device()) {}
+
+  std::string write() && {
+    json_.object([&] {
+      json_.member("schema", "hotlens.report/1");
+      json_.object("profile", [&] { run(); });
+      json_.array("steps", [&] { steps(); });
+      json_.array("stages", [&] { stages(); });
+      json_.array("buckets", [&] { buckets(); });
+      json_.array("modules", [&] { modules(); });
+      json_.array("kernels", [&] { kernels(); });
+      json_.object("totals", [&] { totals(); });
+      json_.object("spent", [&] { causes(profile_.spent); });
+      json_.object("critical_path", [&] { causes(profile_.critical); });
+      json_.object("verdict", [&] { verdict(profile_.verdict); });
+      json_.array("warnings", [&] { warnings(); });
+    });
+    return std::move(json_).take();
+  }
+
+ private:
+  void time(std::string_view name, Ns value) { json_.member(name, value.count()); }
+  void time(std::string_view name, const std::optional<Ns>& value) {
+    if (value) time(name, *value);
+  }
+  void size(std::string_view name, const std::optional<Bytes>& value) {
+    if (value) json_.member(name, count(*value));
+  }
+
+  void run() {
+    json_.member("id", profile_.id);
+    json_.member("source", profile_.source);
+    if (!profile_.torch.empty()) json_.member("torch", profile_.torch);
+    json_.array("devices", [&] {
+      for (const profile::Device& device : profile_.devices) {
+        json_.object([&] {
+          json_.member("name", device.name);
+          json_.member("kind", device.kind);
+        });
+      }
+    });
+    json_.member("steps", profile_.steps.size());
+    time("plain_step_ns", profile_.plain_step);
+    time("profiled_step_ns", profile_.profiled_step);
+    if (profile_.ranks.empty()) return;
+    json_.member("rank", profile_.rank);
+    json_.array("ranks", [&] {
+      for (const profile::RankTimes& one : profile_.ranks) {
+        json_.object([&] {
+          json_.member("rank", one.rank);
+          time("plain_step_ns", one.plain_step);
+          time("profiled_step_ns", one.profiled_step);
+        });
+      }
+    });
+  }
+
+  void steps() {
+    for (const profile::Step& step : profile_.steps) json_.object([&] { one(step); });
+  }
+
+  void one(const profile::Step& step) {
+    json_.member("index", step.index);
+    time("start_ns", step.start);
+    time("wall_ns", step.wall);
+    time("device_ns", step.device);
+    json_.member("outlier", step.outlier);
+    if (step.confidence) json_.member("confidence", *step.confidence);
+    if (device_) {
+      time("idle_ns", step.wall - step.device);
+      time("carried_ns", step.carried);
+      time("communication_ns", step.communication);
+      time("exposed_communication_ns", step.exposed_communication);
+      if (step.earlier_communication > Ns{}) time("earlier_communication_ns", step.earlier_communication);
+    }
+    if (step.differences.empty()) return;
+    json_.array("differences", [&] {
+      for (const profile::Difference& each : step.differences) {
+        json_.object([&] {
+          json_.member("what", each.what);
+          time("excess_ns", each.excess);
+        });
+      }
+    });
+  }
+
+  void stages() {
+    for (const profile::StageTimes& stage : profile_.stages) {
+      const profile::Spread wall = profile::spread(stage.wall);
+      json_.object([&] {
+        json_.member("name", name(stage.stage));
+        time("wall_ns", wall.median);
+        time("p10_ns", wall.p10);
+        time("p90_ns", wall.p90);
+        time("waiting_ns", profile::median(stage.waiting));
+        time("cpu_ns", profile::median(stage.cpu));
+        time("device_ns", profile::median(stage.device));
+        json_.member("share", share(wall.median, profile_.step_wall()));
+      });
+    }
+  }
+
+  // Medians of buckets need not add up to the median step. Shown are the buckets of one real step, the representative one, where they do.
+  void buckets() {
+    for (const profile::BucketTimes& bucket : profile_.buckets) {
+      json_.object([&] {
+        json_.member("name", name(bucket.bucket));
+        time("wall_ns", bucket.wall.at(profile_.representative));
+        time("device_ns", bucket.device.at(profile_.representative));
+      });
+    }
+  }
+
+  void modules() {
+    for (std::uint32_t at = 0; at < profile_.modules.size(); ++at) {
+      json_.object([&] { one(profile_.modules[at], profile::ModuleId{at}); });
+    }
+  }
+
+  void one(const profile::Module& module, profile::ModuleId id) {
+    const std::array own = {id};
+    json_.member("path", module.path);
+    json_.member("class", module.class_name);
+    json_.member("calls", module.calls);
+    json_.object("forward", [&] { times(module.forward, profile::median(module.forward)); });
+    const profile::Times backward = profile::median(module.backward);
+    json_.object("backward", [&] { times(module.backward, backward); });
+    json_.object("memory", [&] { memory(module.memory); });
+    json_.array("kernels", [&] { uses(module.kernels); });
+    json_.object("verdict", [&] { verdict(causes::judge(profile_, own)); });
+    json_.member("how", name(module.how));
+    if (backward.recompute_cpu == Ns{} && backward.recompute_device == Ns{}) return;
+    json_.object("recompute", [&] {  // a part of `backward`
+      time("cpu_total_ns", backward.recompute_cpu);
+      time("device_ns", backward.recompute_device);
+    });
+  }
+
+  void band(std::vector<Ns> times) {
+    const profile::Spread of = profile::spread(std::move(times));
+    time("p10_ns", of.p10);
+    time("p90_ns", of.p90);
+  }
+
+  // p10 and p90 are of the number that is shown: device time where there is a device, else host time.
+  void times(const profile::PerStep& steps, const profile::Times& middle) {
+    std::vector<Ns> shown(steps.size());
+    std::ranges::transform(steps, shown.begin(), [&](const profile::Times& each) { return profile::headline(each, device_); });
+    time("cpu_total_ns", middle.cpu_total);
+    time("cpu_self_ns", middle.cpu_self);
+    time("device_ns", middle.device);
+    time("span_ns", middle.span);
+    time("waiting_ns", middle.waiting);
+    band(std::move(shown));
+    if (!device_) return;
+    time("idle_before_ns", middle.idle_before);
+    time("idle_inside_ns", middle.idle_inside);
+    time("exposed_communication_ns", middle.exposed_communication);
+  }
+
+  void memory(const profile::Memory& memory) {
+    size("parameters_bytes", memory.parameters);
+    size("gradients_bytes", memory.gradients);
+    size("optimizer_bytes", memory.optimizer);
+    size("activations_bytes", memory.activations);
+    size("temporary_bytes", memory.temporary);
+  }
+
+  void uses(const std::vector<profile::KernelUse>& uses) {
+    for (const profile::KernelUse& use : uses) {
+      json_.object([&] {
+        json_.member("kernel", use.kernel.index);
+        json_.member("calls", use.calls);
+        time("ns", use.time);
+      });
+    }
+  }
+
+  // The representative step's kernels, or operators on a run without device work; modules refer to them by position.
+  void kernels() {
+    std::vector<const profile::KernelUse*> used(profile_.kernels.size());
+    for (const profile::KernelUse& use : profile_.kernel_times) used[use.kernel.index] = &use;
+    for (std::size_t at = 0; at < used.size(); ++at) {
+      const profile::Kernel& kernel = profile_.kernels[at];
+      json_.object([&] {
+        json_.member("name", kernel.name);
+        json_.member("family", name(kernel.parts.family));
+        json_.member("label", kernel.parts.label);
+        if (!kernel.parts.type.empty()) json_.member("type", kernel.parts.type);
+        if (!kernel.parts.tile.empty()) json_.member("tile", kernel.parts.tile);
+        if (!used[at]) return;
+        json_.member("calls", used[at]->calls);
+        time("ns", used[at]->time);
+      });
+    }
+  }
+
+  void totals() {
+    const profile::Step& step = profile_.steps.at(profile_.representative);
+    time("wall_ns", step.wall);
+    band(profile::walls(profile_.steps));
+    time("cpu_ns", profile_.cpu);
+    time("device_ns", step.device);
+    time("device_attributed_ns", profile_.device_attributed);
+    time("cpu_attributed_ns", profile_.cpu_attributed);
+    size("memory_peak_bytes", profile_.memory_peak);
+    size("memory_start_bytes", profile_.memory_start);
+    if (const auto& moment = profile_.at_peak.moment) json_.object("memory_at_peak", [&] { at_peak(profile_.at_peak, *moment); });
+  }
+
+  void at_peak(const profile::MemoryAtPeak& peak, const profile::MemoryAtPeak::Moment& moment) {
+    json_.member("stage", name(moment.stage));
+    if (moment.module.valid()) json_.member("module", profile_.at(moment.module).path);
+    size("total_bytes", peak.total);
+    size("outside_bytes", peak.outside);
+    size("before_bytes", peak.before);
+    const profile::Holdings held = profile::held_at_peak(profile_);
+    for (std::size_t what = 0; what < profile::kHoldings; ++what) {
+      size(std::string(name(static_cast<profile::Holding>(what))) + "_bytes", held[what]);
+    }
+  }
+
+  void causes(const profile::Causes& causes) {
+    for (std::size_t cause = 0; cause < profile::kCauses; ++cause) {
+      time(std::string(name(static_cast<profile::Cause>(cause))) + "_ns", causes[cause]);
+    }
+  }
+
+  void verdict(const profile::Verdict& verdict) {
+    json_.member("kind", verdict.kind);
+    json_.array("evidence", [&] {
+      for (const profile::Verdict::Evidence& evidence : verdict.evidence) {
+        json_.object([&] {
+          json_.member("what", evidence.what);
+          time("ns", evidence.time);
+          json_.member("where", evidence.where);
+        });
+      }
+    });
+  }
+
+  void warnings() {
+    for (const Issue& issue : profile_.warnings) {
+      json_.object([&] {
+        json_.member("code", issue.code);
+        json_.member("message", issue.message);
+        json_.member("count", issue.count);
+      });
+    }
+  }
+
+  const profile::Profile& profile_;
+  const bool device_;
+  JsonText json_;
+};
+
+}  // namespace
+
+std::string report_json(const profile::Profile& profile) {
+  return Writer(profile).write();
+}
+
+}  // namespace hotlens::report

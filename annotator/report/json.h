@@ -1,0 +1,13 @@
+// A profile as scripts read it: `hotlens report --format json` (schema hotlens.report/1, FORMATS.md).
+#pragma once
+
+#include <string>
+
+#include "annotator/profile/profile.h"
+
+namespace hotlens::report {
+
+// One JSON object, two spaces of indentation. Text from a trace is hostile: it is escaped.
+std::string report_json(const profile::Profile& profile);
+
+}  // namespace hotlens::report

@@ -1,0 +1,315 @@
+#include "annotator/attribution/account/account.h"
+
+#include <numeric>
+#include <random>
+
+#include "tests/unit/attribution/fixture.h"
+#include "tests/unit/catch.h"
+
+using namespace hotlens;
+using namespace hotlens::attribution;
+
+namespace {
+
+Account account_of(const Script& script) {
+  const Read read(script);
+  return account(read.trace, read.forest, read.steps, read.owners);
+}
+
+Ns wall(const StepAccount& step, Bucket bucket) {
+  return step.wall_by_bucket[static_cast<std::size_t>(bucket)];
+}
+Ns device(const StepAccount& step, Bucket bucket) {
+  return step.device_by_bucket[static_cast<std::size_t>(bucket)];
+}
+template <std::size_t N>
+Ns sum(const std::array<Ns, N>& parts) {
+  return std::accumulate(parts.begin(), parts.end(), Ns{});
+}
+
+// Busy time of the device within a window, counted tick by tick.
+Ns busy(const trace::Trace& trace, const StepSpan& span) {
+  Ns total{};
+  for (Ns at = span.start; at < span.end; at += us(1)) {
+    for (std::size_t event = 0; event < trace.events.size(); ++event) {
+      if (trace::on_device(trace.events.category[event]) && trace.events.start[event] <= at && at < trace.events.end(event)) {
+        total += us(1);
+        break;
+      }
+    }
+  }
+  return total;
+}
+
+}  // namespace
+
+TEST_CASE("time outside every operator is the host's, between two of one stage it is the stage's") {
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 100)
+                                         .range("enumerate(DataLoader)#_It.__next__", 10, 20)
+                                         .op("aten::stack", 12, 4)
+                                         .op("aten::linear", 40, 5)
+                                         .op("aten::relu", 48, 2)
+                                         .backward("ReluBackward0", 60, 10)
+                                         .backward("AddmmBackward0", 75, 5)
+                                         .range("Optimizer.step#SGD.step", 85, 10)
+                                         .op("aten::add_", 90, 2));
+  const StepAccount& step = account.steps.at(0);
+  CHECK(wall(step, Bucket::data_loading) == us(20));
+  CHECK(wall(step, Bucket::forward) == us(10));
+  CHECK(wall(step, Bucket::backward) == us(20));
+  CHECK(wall(step, Bucket::optimizer) == us(10));
+  CHECK(wall(step, Bucket::host) == us(40));
+  CHECK(sum(step.wall_by_bucket) == us(100));
+}
+
+TEST_CASE("a range that is no module leaves the time between operators to the host or their stage") {
+  Script script;
+  script.range("ProfilerStep#0", 0, 100)
+      .range("DistributedDataParallel.forward", 10, 45)
+      .op("aten::linear", 40, 5)
+      .op("aten::relu", 48, 2)
+      .backward("ReluBackward0", 60, 10)
+      .backward("AddmmBackward0", 75, 5);
+  Read read(script);
+  read.owners.of[read.node("DistributedDataParallel.forward")] = {};  // a map step knows the modules, and it is none of them
+  const Account result = account(read.trace, read.forest, read.steps, read.owners);
+  const StepAccount& step = result.steps.at(0);
+  CHECK(wall(step, Bucket::forward) == us(10));
+  CHECK(wall(step, Bucket::backward) == us(20));
+  CHECK(wall(step, Bucket::host) == us(70));
+  CHECK(wall(step, Bucket::unattributed) == us(0));
+}
+
+TEST_CASE("time before an operator is of the execution that is known to have run then") {
+  const Script script = Script().range("ProfilerStep#0", 0, 100).op("aten::randn", 10, 5).op("aten::linear", 60, 10);
+  Read read(script);
+  read.owners.pauses[read.node("aten::linear")] = {.line = 7, .stage = Stage::forward, .known = true};
+  const Account result = account(read.trace, read.forest, read.steps, read.owners);
+  const StepAccount& step = result.steps.at(0);
+  const auto pause = std::ranges::find(step.wall, us(15), &Piece::start);
+  REQUIRE(pause != step.wall.end());
+  CHECK(pause->end == us(60));
+  CHECK(pause->owner.line == 7);
+  CHECK(pause->bucket == Bucket::forward);
+  CHECK(sum(step.wall_by_bucket) == us(100));
+}
+
+TEST_CASE("code of the step's own between two operators of one stage is of that stage, on its line") {
+  const Script script = Script().range("ProfilerStep#0", 0, 100).op("aten::linear", 10, 10).op("aten::relu", 60, 10);
+  Read read(script);
+  read.owners.pauses[read.node("aten::relu")] = {.line = 7};
+  const Account result = account(read.trace, read.forest, read.steps, read.owners);
+  const auto pause = std::ranges::find(result.steps.at(0).wall, us(20), &Piece::start);
+  REQUIRE(pause != result.steps.at(0).wall.end());
+  CHECK(pause->owner.line == 7);
+  CHECK(pause->owner.stage == read.owner("aten::linear").stage);
+}
+
+TEST_CASE("a call that synchronises with the device is waiting") {
+  const Account account =
+      account_of(Script().range("ProfilerStep#0", 0, 50).op("aten::item", 5, 30).launch(3, 8, 20, "cudaStreamSynchronize"));
+  CHECK(wall(account.steps.at(0), Bucket::waiting) == us(20));
+  CHECK(wall(account.steps.at(0), Bucket::forward) == us(10));
+}
+
+TEST_CASE("a long launch waits for the queue where the device is busy throughout, else it is work") {
+  const auto step_with = [](std::int64_t kernel) {
+    return account_of(Script().range("ProfilerStep#0", 0, 1000).op("aten::mm", 10, 300).launch(4, 20, 200).kernel("gemm", 3, 5, kernel))
+        .steps.at(0);
+  };
+  CHECK(wall(step_with(400), Bucket::waiting) == us(200));
+  CHECK(wall(step_with(100), Bucket::waiting) == us(0));
+}
+
+TEST_CASE("a short copy that synchronises waits, and one to the device helps to move the data") {
+  const auto step_with = [](const std::string& copy) {
+    return account_of(Script()
+                          .range("ProfilerStep#0", 0, 100)
+                          .op("aten::copy_", 10, 60)
+                          .launch(4, 20, 40, "hipMemcpyWithStream")
+                          .copy(copy, 4, 35, 20))
+        .steps.at(0);
+  };
+  CHECK(wall(step_with("Memcpy DtoH (Device -> Pageable)"), Bucket::waiting) == us(40));
+  CHECK(wall(step_with("Memcpy HtoD (Pageable -> Device)"), Bucket::waiting) == us(15));
+}
+
+TEST_CASE("a captured graph that is replayed without backward is forward") {
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 100)
+                                         .launch(1, 5, 10, "cudaGraphLaunch")
+                                         .kernel("gemm", 1, 20, 30)
+                                         .kernel("softmax", 1, 50, 10)
+                                         .frame("nn.Module: Sampler_0", 70, 20)
+                                         .op("aten::argmax", 75, 10));
+  CHECK(device(account.steps.at(0), Bucket::forward) == us(40));
+}
+
+TEST_CASE("a copy that the host cannot leave before it is done is waiting until it moves data itself") {
+  const auto step_with = [](const std::string& copy) {
+    return account_of(Script()
+                          .range("ProfilerStep#0", 0, 1000)
+                          .op("aten::copy_", 10, 600)
+                          .launch(4, 20, 500, "cudaMemcpyAsync")
+                          .copy(copy, 4, 300, 100))
+        .steps.at(0);
+  };
+  CHECK(wall(step_with("Memcpy DtoH (Device -> Pageable)"), Bucket::waiting) == us(500));
+  const StepAccount to_device = step_with("Memcpy HtoD (Pageable -> Device)");
+  CHECK(wall(to_device, Bucket::waiting) == us(280));
+  CHECK(wall(to_device, Bucket::host_to_device) >= us(220));
+}
+
+TEST_CASE("idle device time belongs to the work that ends it") {
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 100)
+                                         .op("aten::mm", 0, 60)
+                                         .launch(1, 5, 2)
+                                         .kernel("first", 1, 10, 20)
+                                         .launch(2, 40, 2)
+                                         .kernel("second", 2, 50, 30));
+  const StepAccount& step = account.steps.at(0);
+  REQUIRE(step.gaps.size() == 3);
+  CHECK(step.gaps[0].end == us(10));
+  CHECK(step.gaps[1].start == us(30));
+  CHECK(step.gaps[1].ended_by == 1);
+  CHECK(step.gaps[2].ended_by == kNoNode);
+  Ns idle{};
+  for (const Gap& gap : step.gaps) idle += gap.end - gap.start;
+  CHECK(idle + step.device == us(100));
+}
+
+TEST_CASE("communication is exposed where nothing else runs beside it") {
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 100)
+                                         .launch(1, 1, 2)
+                                         .launch(2, 4, 2)
+                                         .kernel("gemm", 1, 10, 30)
+                                         .kernel("ncclDevKernel_AllReduce_Sum_f32", 2, 20, 50));
+  const StepAccount& step = account.steps.at(0);
+  CHECK(step.communication == us(50));
+  CHECK(step.exposed_communication == us(30));
+  CHECK(account.work[1].exposed == us(30));
+}
+
+TEST_CASE("while a backward thread works, the main thread's time is backward's") {
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 100)
+                                         .op("aten::linear", 5, 10, {.sequence = 1})
+                                         .backward("AddmmBackward0", 30, 10, 1, 1)
+                                         .accumulate(45, 5, 1)
+                                         .range("Optimizer.step#SGD.step", 70, 10));
+  const StepAccount& step = account.steps.at(0);
+  CHECK(wall(step, Bucket::backward) == us(15));
+  CHECK(wall(step, Bucket::gradient_accumulation) == us(5));
+  CHECK(step.wall_by_stage[static_cast<std::size_t>(Stage::backward)] == us(20));
+  CHECK(sum(step.wall_by_bucket) == us(100));
+}
+
+TEST_CASE("a backward thread's pause while the main thread runs forward is no backward time") {
+  const std::string node = evaluation("AddmmBackward0");
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 100)
+                                         .op("aten::linear", 0, 10, {.sequence = 1})
+                                         .op(node, 12, 8, {.sequence = 1, .forward_thread = 1, .thread = 1})
+                                         .op("aten::linear", 30, 10, {.sequence = 2})
+                                         .op(node, 42, 8, {.sequence = 2, .forward_thread = 1, .thread = 1}));
+  const StepAccount& step = account.steps.at(0);
+  CHECK(wall(step, Bucket::backward) == us(16));
+  CHECK(step.cpu_by_stage[static_cast<std::size_t>(Stage::backward)] == us(16));
+}
+
+TEST_CASE("device work keeps the bucket of its launch in an earlier step, and what has no launch is a row of its own") {
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 50)
+                                         .range("ProfilerStep#1", 50, 50)
+                                         .op("aten::linear", 5, 10)
+                                         .launch(7, 6, 2)
+                                         .kernel("gemm", 7, 30, 40)
+                                         .kernel("unknown", 99, 75, 6)
+                                         .kernel("ncclDevKernel_AllGather", 98, 81, 4)
+                                         .kernel("ncclDevKernel_AllReduce", 8, 90, 5)
+                                         .op("aten::relu", 60, 10)
+                                         .launch(8, 62, 2));
+  const StepAccount& first = account.steps.at(0);
+  const StepAccount& second = account.steps.at(1);
+  CHECK(device(first, Bucket::forward) == us(20));
+  CHECK(device(second, Bucket::forward) == us(20));
+  CHECK(device(second, Bucket::earlier_step) == us(10));
+  CHECK(second.earlier_communication == us(4));
+  CHECK(second.communication == us(9));
+  CHECK(second.carried == us(30));
+  CHECK(first.carried == us(0));
+  CHECK(device(second, Bucket::communication) == us(5));
+  CHECK(first.device == us(20));
+  CHECK(second.device == us(35));
+  REQUIRE(first.launched.size() == 1);
+  CHECK(first.device_by_stage[static_cast<std::size_t>(Stage::forward)] == us(40));
+}
+
+TEST_CASE("whatever runs, buckets add up to the step and device rows to its busy time") {
+  const unsigned seed = 5;
+  CAPTURE(seed);
+  std::mt19937 generator(seed);
+  const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(generator()) % n; };
+  const std::vector<std::string> names = {"aten::add", "aten::to", evaluation("MulBackward0"), "c10d::allreduce_",
+                                          evaluation("torch::autograd::AccumulateGrad")};
+  for (int round = 0; round < 300; ++round) {
+    Script script;
+    std::int64_t at = 0;
+    for (int step = 0; step < 3; ++step) {
+      const std::int64_t length = 1 + below(120);
+      script.range("ProfilerStep#" + std::to_string(step), at, length);
+      at += length + below(3);
+    }
+    const std::int64_t events = below(60);
+    for (std::int64_t i = 0; i < events; ++i) {
+      const auto start = below(at + 20) - 10;
+      const auto duration = below(40);
+      const auto thread = static_cast<std::uint32_t>(below(3));
+      switch (below(6)) {
+        case 0:
+          script.launch(i, start, duration, below(2) == 0 ? "cudaLaunchKernel" : "cudaDeviceSynchronize", thread);
+          break;
+        case 1:
+          script.kernel("k", below(60), start, duration);
+          break;
+        case 2:
+          script.copy("Memcpy HtoD (Pinned -> Device)", below(60), start, duration);
+          break;
+        case 3:
+          script.range("Optimizer.step#A.step", start, duration);
+          break;
+        case 4:
+          script.frame("nn.Module: M_" + std::to_string(below(4)), start, duration, {.thread = thread});
+          break;
+        default:
+          script.op(names[static_cast<std::size_t>(below(std::ssize(names)))], start, duration,
+                    {.sequence = below(4), .forward_thread = static_cast<std::int32_t>(below(2)), .thread = thread});
+      }
+    }
+    const Account account = account_of(script);
+    for (const StepAccount& step : account.steps) {
+      REQUIRE(sum(step.wall_by_bucket) == step.span.end - step.span.start);
+      REQUIRE(sum(step.wall_by_stage) == step.span.end - step.span.start);
+      REQUIRE(sum(step.device_by_bucket) == step.device);
+      REQUIRE(step.device == busy(script.trace(), step.span));
+      REQUIRE(step.carried <= step.device);
+      REQUIRE(device(step, Bucket::earlier_step) <= step.carried);
+      REQUIRE(step.exposed_communication <= step.communication);
+      if (!account.work.empty()) {
+        Ns idle{};
+        for (const Gap& gap : step.gaps) idle += gap.end - gap.start;
+        REQUIRE(idle + step.device == step.span.end - step.span.start);
+      }
+      Ns reached = step.span.start;
+      for (const Piece& piece : step.wall) {
+        REQUIRE(piece.start == reached);
+        REQUIRE(piece.end > piece.start);
+        reached = piece.end;
+      }
+      REQUIRE(reached == step.span.end);
+    }
+  }
+}

@@ -1,0 +1,256 @@
+#include "annotator/attribution/map_step/transfer.h"
+
+#include "tests/unit/attribution/fixture.h"
+#include "tests/unit/catch.h"
+
+using namespace hotlens;
+using namespace hotlens::attribution;
+
+namespace {
+
+Script map_step() {
+  return Script()
+      .range("ProfilerStep#0", 0, 100)
+      .range("hotlens.line#4", 1, 40)
+      .range("hotlens.call#0", 2, 30)
+      .range("hotlens.call#1", 3, 10)
+      .op("aten::linear", 4, 8)
+      .op("aten::addmm", 5, 4)
+      .range("hotlens.call#2", 15, 10)
+      .op("aten::relu", 16, 8);
+}
+
+struct Transferred {
+  Transferred(const Script& clean_script, const Script& map_script, ModuleMap modules = small_map())
+      : map_(std::move(modules)), clean(clean_script), recorded(map_script, &map_), result(run()) {}
+
+  Transfer run() {
+    return transfer({clean.trace, clean.forest, clean.steps}, {recorded.trace, recorded.forest, recorded.steps}, std::move(recorded.owners),
+                    map_);
+  }
+  std::uint32_t module(std::string_view name, std::size_t nth = 0) const {
+    const std::uint32_t call = result.owners.of[clean.node(name, nth)].call;
+    return call == kNothing ? kNothing : result.owners.calls.value[call];
+  }
+
+  ModuleMap map_;
+  Read clean;
+  Read recorded;
+  Transfer result;
+};
+
+}  // namespace
+
+TEST_CASE("every clean step takes its owners from the map step") {
+  const Script clean = Script()
+                           .range("ProfilerStep#0", 0, 20)
+                           .op("aten::linear", 2, 4)
+                           .op("aten::addmm", 3, 2)
+                           .op("aten::relu", 8, 2)
+                           .range("ProfilerStep#1", 20, 20)
+                           .op("aten::linear", 22, 4)
+                           .op("aten::addmm", 23, 2)
+                           .op("aten::relu", 28, 2);
+  const Script map = map_step();
+  const Transferred transferred(clean, map);
+  CHECK(transferred.result.steps.at(1).certain == 3);
+  CHECK(transferred.result.blurred.empty());
+  CHECK(transferred.module("aten::addmm", 0) == 1);
+  CHECK(transferred.module("aten::addmm", 1) == 1);
+  CHECK(transferred.module("aten::relu", 1) == 2);
+  CHECK(transferred.result.owners.of[transferred.clean.node("aten::relu")].stage == Stage::forward);
+}
+
+TEST_CASE("an operator without a twin belongs to its parent, or to what its neighbours share") {
+  const Script clean = Script()
+                           .range("ProfilerStep#0", 0, 40)
+                           .op("aten::linear", 2, 9)
+                           .op("aten::addmm", 3, 2)
+                           .op("extra inside", 6, 2)
+                           .op("extra between", 14, 2)
+                           .op("aten::relu", 18, 2);
+  const Script map = map_step();
+  const Transferred transferred(clean, map);
+  CHECK(transferred.result.steps.at(0).operators == 5);
+  CHECK(transferred.result.steps.at(0).found == 3);
+  CHECK(transferred.result.steps.at(0).certain == 3);
+  CHECK(transferred.module("extra inside") == 1);
+  CHECK(transferred.module("extra between") == 0);
+}
+
+TEST_CASE("launches belong to the operator that made them") {
+  const Script clean =
+      Script().range("ProfilerStep#0", 0, 40).op("aten::linear", 2, 9).op("aten::addmm", 3, 6).launch(4, 5, 1).op("aten::relu", 18, 2);
+  const Script map = map_step();
+  const Transferred transferred(clean, map);
+  CHECK(transferred.module("cudaLaunchKernel") == 1);
+}
+
+TEST_CASE("a program that did something else finds no twins and says so") {
+  const Script clean = Script().range("ProfilerStep#0", 0, 40).op("other a", 2, 9).op("other b", 12, 6);
+  const Script map = map_step();
+  const Transferred transferred(clean, map);
+  CHECK(transferred.result.steps.at(0).found == 0);
+  CHECK(transferred.module("other a") == kNothing);
+}
+
+namespace {
+
+// A model (0) with an embedding (1), a stack (2) of three equal layers (3, 4, 5) and a head (6). `ran`: layers of one step, in order.
+ModuleMap stack_map() {
+  return {.module_of_call = {0, 1, 2, 3, 4, 5, 6},
+          .module_of_param = {},
+          .module_parent = {kNothing, 0, 0, 2, 2, 2, 0},
+          .module_class = {0, 1, 2, 3, 3, 3, 4},
+          .role = std::vector(7, RootRole::model),
+          .lines = 4};
+}
+
+void write_step(Script& script, std::int64_t at, int index, const std::vector<int>& ran, bool markers) {
+  const auto marker = [&](const std::string& name, std::int64_t start, std::int64_t duration) {
+    if (markers) script.range(name, start, duration);
+  };
+  const std::int64_t stack = 10 * std::ssize(ran);
+  script.range("ProfilerStep#" + std::to_string(index), at, 100);
+  marker("hotlens.line#0", at + 1, 90);
+  marker("hotlens.call#0", at + 2, 88);
+  marker("hotlens.call#1", at + 3, 8);
+  script.op("aten::embedding", at + 4, 6);
+  marker("hotlens.call#2", at + 12, stack + 4);
+  for (std::int64_t layer = 0; layer < std::ssize(ran); ++layer) {
+    const std::int64_t start = at + 14 + 10 * layer;
+    marker("hotlens.line#1", start, 9);
+    marker("hotlens.call#" + std::to_string(ran[static_cast<std::size_t>(layer)]), start + 1, 8);
+    marker("hotlens.line#2", start + 1, 8);
+    script.op("aten::linear", start + 2, 3);
+    script.op("aten::relu", start + 6, 2);
+  }
+  marker("hotlens.call#6", at + 70, 15);
+  script.op("aten::mm", at + 72, 8);
+}
+
+Script steps_of(const std::vector<std::vector<int>>& ran, bool markers) {
+  Script script;
+  for (std::size_t i = 0; i < ran.size(); ++i) write_step(script, static_cast<std::int64_t>(i) * 100, static_cast<int>(i), ran[i], markers);
+  return script;
+}
+
+// By step: the module of each relu, and at last of the head.
+std::vector<std::vector<std::uint32_t>> modules_of(const Transferred& transferred, const std::vector<std::vector<int>>& ran) {
+  std::vector<std::vector<std::uint32_t>> found;
+  std::size_t relu = 0;
+  for (const std::vector<int>& layers : ran) {
+    std::vector<std::uint32_t>& step = found.emplace_back();
+    for (std::size_t i = 0; i < layers.size(); ++i) step.push_back(transferred.module("aten::relu", relu++));
+    step.push_back(transferred.module("aten::mm", found.size() - 1));
+  }
+  return found;
+}
+
+using Found = std::vector<std::vector<std::uint32_t>>;
+
+}  // namespace
+
+TEST_CASE("a layer that a step leaves out makes its equals one with the stack, and steps that ran all keep their layers") {
+  const std::vector<std::vector<int>> ran = {{3, 4, 5}, {3, 5}, {3, 4, 5}};
+  const Script clean = steps_of(ran, false);
+  const Script map = steps_of({{3, 4, 5}}, true);
+  const Transferred transferred(clean, map, stack_map());
+  CHECK(modules_of(transferred, ran) == Found{{3, 4, 5, 6}, {2, 2, 6}, {3, 4, 5, 6}});
+  CHECK(transferred.result.steps.at(0).certain == 8);
+  CHECK(transferred.result.steps.at(1).operators == 6);
+  CHECK(transferred.result.steps.at(1).certain == 2);
+  REQUIRE(transferred.result.blurred.size() == 1);
+  CHECK(transferred.result.blurred[0].module == 2);
+  CHECK(transferred.result.blurred[0].operators == 4);
+  // The line that calls a layer and the line inside are the same for all of them.
+  const Owner& owner = transferred.result.owners.of[transferred.clean.node("aten::relu", 3)];
+  CHECK(transferred.result.owners.lines.value[owner.line] == 2);
+}
+
+TEST_CASE("a map step that left a layer out tells none of its equals from it once other steps ran more") {
+  const std::vector<std::vector<int>> ran = {{3, 4, 5}, {4, 5}};
+  const Script clean = steps_of(ran, false);
+  const Script map = steps_of({{3, 5}}, true);
+  const Transferred transferred(clean, map, stack_map());
+  CHECK(modules_of(transferred, ran) == Found{{2, 2, 2, 6}, {2, 2, 6}});
+}
+
+TEST_CASE("a layer that never runs takes nothing from its equals") {
+  const std::vector<std::vector<int>> ran = {{3, 5}, {3, 5}};
+  const Script clean = steps_of(ran, false);
+  const Script map = steps_of({{3, 5}}, true);
+  const Transferred transferred(clean, map, stack_map());
+  CHECK(modules_of(transferred, ran) == Found{{3, 5, 6}, {3, 5, 6}});
+}
+
+TEST_CASE("one module called more often than in the map step keeps its time") {
+  const std::vector<std::vector<int>> ran = {{3, 3, 3}, {3}};
+  ModuleMap modules = stack_map();
+  modules.module_class = {0, 1, 2, 3, 7, 8, 4};
+  const Script clean = steps_of(ran, false);
+  const Script map = steps_of({{3, 3}}, true);
+  const Transferred transferred(clean, map, modules);
+  CHECK(modules_of(transferred, ran) == Found{{3, 3, 3, 6}, {3, 6}});
+}
+
+TEST_CASE("what an operator holds may differ from its twin's, and does not mix with what stands beside it") {
+  const Script clean = Script()
+                           .range("ProfilerStep#0", 0, 40)
+                           .op("aten::linear", 2, 9)
+                           .op("aten::copy_", 3, 2)
+                           .op("aten::addmm", 6, 4)
+                           .op("aten::relu", 18, 2)
+                           .op("aten::addmm", 24, 4);
+  const Script map = map_step();
+  const Transferred transferred(clean, map);
+  CHECK(transferred.module("aten::addmm", 0) == 1);
+  CHECK(transferred.module("aten::copy_") == 1);
+  CHECK(transferred.module("aten::relu") == 2);
+  CHECK(transferred.module("aten::addmm", 1) == kNothing);
+  CHECK(transferred.result.steps.at(0).found == 3);
+}
+
+namespace {
+
+// Line 4 calls the model (call 0) after `before`, which runs line 5 for `pause` before its first operator.
+Script slow_map(std::int64_t pause, std::int64_t before = 0) {
+  return Script()
+      .range("ProfilerStep#0", 0, before + pause + 1000)
+      .op("aten::randn", 10, 5)
+      .range("hotlens.line#4", 20, before + pause + 200)
+      .range("hotlens.call#0", before + 30, pause + 180)
+      .range("hotlens.line#5", before + 40, pause)
+      .op("aten::linear", before + pause + 100, 8);
+}
+
+}  // namespace
+
+TEST_CASE("a long pause belongs to the module and the line that ran in the map step meanwhile") {
+  const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::randn", 10, 5).op("aten::linear", 3020, 8);
+  const Script map = slow_map(GENERATE(3000, 90000), 400);
+  const Transferred transferred(clean, map);
+  const Owners& owners = transferred.result.owners;
+  REQUIRE(owners.pauses.size() == 1);
+  const Owner& owner = owners.pauses.at(transferred.clean.node("aten::linear"));
+  CHECK(owners.calls.value[owner.call] == 0);
+  CHECK(owners.lines.value[owner.line] == 5);
+  CHECK(owner.stage == Stage::forward);
+}
+
+TEST_CASE("a pause of which much may have run elsewhere, or that took much shorter in the map step, tells nothing") {
+  const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::randn", 10, 5).op("aten::linear", 3020, 8);
+  const Script watched = slow_map(90000, 1000), hurried = slow_map(900);
+  CHECK(Transferred(clean, watched).result.owners.pauses.empty());
+  CHECK(Transferred(clean, hurried).result.owners.pauses.empty());
+}
+
+TEST_CASE("a pause in which another operator ran in the map step, or a short one, tells nothing") {
+  const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::randn", 10, 5).op("aten::linear", 3020, 8);
+  Script map = slow_map(3000);
+  map.op("aten::sin", 2000, 5);
+  CHECK(Transferred(clean, map).result.owners.pauses.empty());
+  const Script brief = Script().range("ProfilerStep#0", 0, 400).op("aten::randn", 10, 5).op("aten::linear", 100, 8);
+  const Script same = slow_map(80);
+  CHECK(Transferred(brief, same).result.owners.pauses.empty());
+}

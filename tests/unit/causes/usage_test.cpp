@@ -1,0 +1,92 @@
+#include "annotator/causes/usage.h"
+
+#include "tests/unit/attribution/fixture.h"
+#include "tests/unit/catch.h"
+
+using namespace hotlens;
+using namespace hotlens::causes;
+using namespace hotlens::profile;
+using attribution::Script;
+using attribution::us;
+
+namespace {
+
+Usage used(const Script& script) {
+  const attribution::Read read(script);
+  const attribution::Account account = attribution::account(read.trace, read.forest, read.steps, read.owners);
+  return usage({.trace = read.trace, .forest = read.forest, .account = account, .owners = read.owners, .module_parent = {}});
+}
+
+Ns of(const profile::Causes& causes, profile::Cause cause) {
+  return causes[static_cast<std::size_t>(cause)];
+}
+
+}  // namespace
+
+TEST_CASE("without a device, a product that only makes views of its operands is arithmetic, and what hands on is overhead") {
+  const Usage usage = used(Script()
+                               .range("ProfilerStep#0", 0, 200)
+                               .op("aten::linear", 10, 110)
+                               .op("aten::addmm", 15, 100)
+                               .op("aten::expand", 18, 4)
+                               .op("aten::resolve_conj", 30, 2)
+                               .op("aten::dropout", 130, 40)
+                               .op("aten::mul", 140, 25));
+  CHECK(of(usage.critical, profile::Cause::compute) == us(100 - 4 - 2));
+  CHECK(of(usage.critical, profile::Cause::memory) == us(25));
+  CHECK(of(usage.critical, profile::Cause::launch) >= us(10 + 6 + 15));
+  REQUIRE(usage.step.size() == 2);
+  CHECK(usage.kernels[usage.step[0].kernel.index].name == "aten::addmm");
+  CHECK(usage.step[0].calls == 1);
+  CHECK(usage.step[0].time == us(94));
+  CHECK(usage.spent == usage.critical);
+}
+
+TEST_CASE("without a device, what an operator prepares for itself does not make its own work overhead") {
+  const Usage usage = used(Script()
+                               .range("ProfilerStep#0", 0, 400)
+                               .op("aten::conv2d", 10, 150)
+                               .op("aten::mkldnn_convolution", 15, 140)
+                               .op("aten::empty", 18, 2)
+                               .op("aten::as_strided_", 30, 1)
+                               .op("aten::addmm", 200, 100)
+                               .op("aten::copy_", 205, 10)
+                               .op("aten::nll_loss_backward", 320, 60)
+                               .op("aten::zero_", 322, 5));
+  CHECK(of(usage.critical, profile::Cause::compute) == us(140 - 3 + 90));
+  CHECK(of(usage.critical, profile::Cause::memory) == us(10 + 60));
+}
+
+TEST_CASE("with a device, idle time is told by what the host does meanwhile and busy time by what runs") {
+  const Usage usage = used(Script()
+                               .range("ProfilerStep#0", 0, 200)
+                               .range("enumerate(DataLoader)#_It.__next__", 0, 100)
+                               .op("aten::mm", 100, 30)
+                               .launch(1, 110, 10)
+                               .kernel("ampere_sgemm_128x64_tn", 1, 125, 60));
+  CHECK(of(usage.spent, profile::Cause::data) == us(100));
+  CHECK(of(usage.spent, profile::Cause::compute) == us(60));
+  CHECK(of(usage.spent, profile::Cause::launch) == us(25));
+  Ns sum{};
+  for (const Ns time : usage.spent) sum += time;
+  CHECK(sum == us(200));
+}
+
+TEST_CASE("work that begins long after its launch has returned waits for something that the trace does not tell") {
+  const Usage usage =
+      used(Script().range("ProfilerStep#0", 0, 900).op("aten::mm", 10, 30).launch(1, 15, 10).kernel("ampere_sgemm_128x64_tn", 1, 700, 300));
+  for (const profile::Causes& causes : {usage.spent, usage.critical}) {
+    CHECK(of(causes, profile::Cause::other) == us(700 - 25));
+    CHECK(of(causes, profile::Cause::launch) == us(5 + 10));
+    CHECK(of(causes, profile::Cause::compute) == us(200));
+  }
+}
+
+TEST_CASE("work that begins soon after its launch has returned is late by the launch") {
+  const Usage usage =
+      used(Script().range("ProfilerStep#0", 0, 150).op("aten::mm", 0, 30).launch(1, 15, 10).kernel("ampere_sgemm_128x64_tn", 1, 70, 130));
+  for (const profile::Causes& causes : {usage.spent, usage.critical}) {
+    CHECK(of(causes, profile::Cause::launch) == us(70));
+    CHECK(of(causes, profile::Cause::other) == us(0));
+  }
+}

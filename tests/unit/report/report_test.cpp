@@ -1,0 +1,165 @@
+#include "annotator/profile/build/load.h"
+#include "annotator/report/events.h"
+#include "annotator/report/json.h"
+#include "annotator/report/text.h"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "tests/unit/catch.h"
+#include "tests/unit/profile/fixture.h"
+
+using namespace hotlens;
+using namespace hotlens::report;
+using namespace hotlens::profile;
+
+namespace {
+
+Json report_of() {
+  const TemporaryFolder folder;
+  return Json::parse(report_json(*load(write_bundle(folder.path() / "b")).value()));
+}
+
+std::vector<std::string> keys(const Json& object) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object.items()) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("the JSON report has the shape that the contract names") {
+  const Json json = report_of();
+  CHECK(json["schema"] == "hotlens.report/1");
+  CHECK(keys(json) == std::vector<std::string>{"buckets", "critical_path", "kernels", "modules", "profile", "schema", "spent", "stages",
+                                               "steps", "totals", "verdict", "warnings"});
+  CHECK(keys(json["profile"]) ==
+        std::vector<std::string>{"devices", "id", "plain_step_ns", "profiled_step_ns", "source", "steps", "torch"});
+  CHECK(keys(json["stages"][0]) ==
+        std::vector<std::string>{"cpu_ns", "device_ns", "name", "p10_ns", "p90_ns", "share", "waiting_ns", "wall_ns"});
+  CHECK(keys(json["buckets"][0]) == std::vector<std::string>{"device_ns", "name", "wall_ns"});
+  CHECK(keys(json["modules"][0]) ==
+        std::vector<std::string>{"backward", "calls", "class", "forward", "how", "kernels", "memory", "path", "verdict"});
+  CHECK(keys(json["modules"][0]["forward"]) ==
+        std::vector<std::string>{"cpu_self_ns", "cpu_total_ns", "device_ns", "p10_ns", "p90_ns", "span_ns", "waiting_ns"});
+  CHECK(keys(json["modules"][0]["memory"]) == std::vector<std::string>{"parameters_bytes"});
+  CHECK(keys(json["totals"]) ==
+        std::vector<std::string>{"cpu_attributed_ns", "cpu_ns", "device_attributed_ns", "device_ns", "p10_ns", "p90_ns", "wall_ns"});
+  CHECK(json["buckets"].size() == attribution::kBuckets);
+}
+
+TEST_CASE("the report's buckets add up to its totals") {
+  const Json json = report_of();
+  std::int64_t wall = 0;
+  for (const Json& bucket : json["buckets"]) wall += bucket["wall_ns"].get<std::int64_t>();
+  CHECK(wall == json["totals"]["wall_ns"].get<std::int64_t>());
+  CHECK(json["totals"]["cpu_attributed_ns"] == (180 + 30 + 30 + 5 + 100 + 5 + 150 + 5 + 15 - 5) * 1000);
+}
+
+TEST_CASE("the stages of the text report leave out nothing of the step") {
+  const TemporaryFolder folder;
+  const std::string text = report_text(*load(write_bundle(folder.path() / "b")).value());
+  const std::string stages = text.substr(text.find("Stages"), text.find("Where the time") - text.find("Stages"));
+  CHECK(stages.find("\n  other ") != std::string::npos);
+  CHECK(text.find("Longest operators of step 0, shares of ") != std::string::npos);
+}
+
+TEST_CASE("the text report is for people, and hostile names cannot reach the terminal") {
+  profile::Profile profile;
+  profile.source =
+      "evil\x1b]0;title\x07 \xc2\x9b"
+      "31m.py";
+  profile.steps.push_back({.wall = Ns{1000000}});
+  profile.modules.push_back({.path = "a\x1b[2J\nb", .class_name = "C"});
+  profile.modules[0].forward = profile.modules[0].backward = {profile::Times{.cpu_total = Ns{500000}}};
+  const std::string plain = report_text(profile);
+  for (const char c : plain) CHECK((c == '\n' || static_cast<unsigned char>(c) >= 0x20));
+  CHECK(plain.find("\xc2\x9b") == std::string::npos);
+  CHECK(plain.find("500 µs") != std::string::npos);
+  CHECK(report_text(profile, {.color = true}).find("\x1b[1m") != std::string::npos);
+}
+
+TEST_CASE("the critical path and the operators of the report add up") {
+  const Json json = report_of();
+  std::int64_t path = 0;
+  for (const auto& [cause, time] : json["critical_path"].items()) path += time.get<std::int64_t>();
+  CHECK(path == json["totals"]["wall_ns"].get<std::int64_t>());
+  CHECK(json["critical_path"]["data_ns"] == 100'000);
+  std::map<std::string, std::int64_t> operators;
+  for (const Json& kernel : json["kernels"]) operators[kernel["name"]] = kernel["ns"].get<std::int64_t>();
+  CHECK(operators.at("aten::linear") == (40 + 60) * 1000);
+  CHECK(operators.at("aten::_foreach_add_") == 60 * 1000);
+  const Json& a = *std::ranges::find(json["modules"], "a", [](const Json& module) { return module["path"]; });
+  std::int64_t calls = 0;
+  for (const Json& use : a["kernels"]) calls += use["calls"].get<std::int64_t>();
+  CHECK(calls == 2);  // linear and mul; the fixture's backward nodes run no operator
+}
+
+TEST_CASE("equal blocks are one row of the text unless it is unfolded") {
+  profile::Profile profile;
+  profile.steps.push_back({.wall = Ns{1000}});
+  profile.modules.push_back({.path = "", .class_name = "Net", .children = {profile::ModuleId{1}, profile::ModuleId{2}}});
+  profile.modules.push_back(
+      {.path = "layers.0", .class_name = "Layer", .parent = profile::ModuleId{0}, .calls = 1, .how = profile::How::recorded});
+  profile.modules.push_back(
+      {.path = "layers.1", .class_name = "Layer", .parent = profile::ModuleId{0}, .calls = 1, .how = profile::How::recorded});
+  for (profile::Module& module : profile.modules) {
+    module.forward = {profile::Times{.cpu_total = Ns{400}}};
+    module.backward = {profile::Times{}};
+  }
+  CHECK(report_text(profile).find("0…1  Layer ×2") != std::string::npos);
+  const std::string unfolded = report_text(profile, {.unfold = true});
+  CHECK(unfolded.find("×2") == std::string::npos);
+  CHECK(unfolded.find("1  Layer") != std::string::npos);
+  // Instances of module frames: the stem of a range is said once.
+  profile.modules[1].path = "Net_0/Layer_1";
+  profile.modules[2].path = "Net_0/Layer_12";
+  profile.modules[1].how = profile.modules[2].how = profile::How::frames;
+  CHECK(report_text(profile).find("    Layer_1…12 ×2 ") != std::string::npos);
+}
+
+TEST_CASE("an outlier says what differed") {
+  profile::Profile profile;
+  for (const std::int64_t wall : {1000, 1010, 990, 2000, 1005}) profile.steps.push_back({.index = 7, .wall = Ns{wall}});
+  profile.steps[3].outlier = true;
+  profile.steps[3].differences = {{"bucket data_loading", Ns{950}}, {"module a\x1b[2J", Ns{40}}};
+  const std::string text = report_text(profile);
+  CHECK(text.find("step 7 took 2.00 µs, unlike the others: +950 ns bucket data_loading, +40 ns module a?[2J") != std::string::npos);
+  CHECK(text.find("p10 994 ns, p90 1.60 µs") != std::string::npos);
+  CHECK(Json::parse(report_json(profile))["steps"][3]["differences"][0]["excess_ns"] == 950);
+}
+
+TEST_CASE("text and JSON survive names that are not UTF-8") {
+  profile::Profile profile;
+  profile.source = "\xff\xfe.py";
+  profile.steps.push_back({.wall = Ns{1}});
+  CHECK(Json::parse(report_json(profile))["profile"]["source"] == "\xef\xbf\xbd\xef\xbf\xbd.py");
+  CHECK_FALSE(report_text(profile).empty());
+}
+
+TEST_CASE("the event report has one line for every complete event of a step, in file order") {
+  const TemporaryFolder folder;
+  std::ostringstream out;
+  REQUIRE(report_events(write_bundle(folder.path() / "b"), out).has_value());
+  std::istringstream lines(out.str());
+  std::vector<Json> events;
+  for (std::string line; std::getline(lines, line);) events.push_back(Json::parse(line));
+  REQUIRE(events.size() == 2 * 14);
+  for (std::size_t i = 0; i < events.size(); ++i) CHECK(events[i]["event"] == i);
+  const auto expect = [&](std::size_t event, const Json& module, const char* stage, const char* direction) {
+    CAPTURE(event);
+    CHECK(events[event]["module"] == module);
+    CHECK(events[event]["stage"] == stage);
+    CHECK(events[event]["direction"] == direction);
+  };
+  expect(4, "a", "forward", "forward");  // aten::linear
+  expect(6, "b", "forward", "forward");  // the second one
+  expect(7, "MSELoss", "loss", "forward");
+  expect(10, "a", "backward", "backward");  // MulBackward0
+  expect(11, "a", "backward", "backward");  // AccumulateGrad
+  expect(13, nullptr, "optimizer", "optimizer");
+  CHECK(events[4]["how"] == "recorded");
+  CHECK(events[13]["how"] == "none");
+  CHECK(events[14]["step"] == 1);
+}
