@@ -30,7 +30,7 @@ install_packages() {
 
 as_root=""
 [ "$(id -u)" -eq 0 ] || as_root=sudo
-build_packages=(cmake ninja-build ccache pkg-config g++ python3-venv libsimdjson-dev zlib1g-dev nlohmann-json3-dev libspdlog-dev
+build_packages=(cmake ninja-build ccache pkg-config g++ python3-venv libsimdjson-dev zlib1g-dev nlohmann-json3-dev
                 libfmt-dev libcli11-dev libtree-sitter-dev)
 test_packages=(catch2 clang-19 libclang-rt-19-dev libbenchmark-dev chromium ripgrep libkrb5-dev make tmux git)
 wanted=("${build_packages[@]}")

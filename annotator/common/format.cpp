@@ -3,30 +3,30 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <span>
+
+#include <fmt/format.h>
 
 namespace hotlens::format {
 namespace {
 
 struct Unit {
   double size;
-  const char* name;
+  std::string_view name;
 };
 
-// Three significant digits; whole below the second unit.
+std::string three_digits(double value) {
+  if (value < 9.995) return fmt::format("{:.2f}", value);
+  return value < 99.95 ? fmt::format("{:.1f}", value) : fmt::format("{:.0f}", value);
+}
+
+// Whole numbers in the first unit, three significant digits above it. 999.5 of a unit would round to "1000": it belongs to the next one.
 std::string scaled(std::int64_t amount, std::span<const Unit> units) {
-  const auto value = static_cast<double>(amount);
-  std::array<char, 32> text{};
-  for (const Unit& unit : units.first(units.size() - 1)) {
-    if (std::abs(value) < unit.size) continue;
-    const double part = value / unit.size;
-    const double digits = std::abs(part);
-    std::snprintf(text.data(), text.size(), digits < 10 ? "%.2f %s" : digits < 100 ? "%.1f %s" : "%.0f %s", part, unit.name);
-    return text.data();
-  }
-  std::snprintf(text.data(), text.size(), "%lld %s", static_cast<long long>(amount), units.back().name);
-  return text.data();
+  const auto value = std::abs(static_cast<double>(amount));
+  const auto above = std::ranges::find_if(units, [&](const Unit& unit) { return value < unit.size * 0.9995; });
+  if (above - units.begin() < 2) return fmt::format("{} {}", amount, units.front().name);
+  const Unit& unit = *(above - 1);
+  return fmt::format("{}{} {}", amount < 0 ? "-" : "", three_digits(value / unit.size), unit.name);
 }
 
 }  // namespace
@@ -37,20 +37,21 @@ std::size_t width(std::string_view text) {
 }
 
 std::string readable(Ns time) {
-  constexpr std::array kUnits = std::to_array<Unit>({{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}});
+  static constexpr std::array kUnits{Unit{1, "ns"}, Unit{1e3, "µs"}, Unit{1e6, "ms"}, Unit{1e9, "s"}};
   return scaled(time.count(), kUnits);
 }
 
 std::string readable(Bytes size) {
-  constexpr std::array kUnits = std::to_array<Unit>({{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "B"}});
+  static constexpr std::array kUnits{Unit{1, "B"}, Unit{1e3, "kB"}, Unit{1e6, "MB"}, Unit{1e9, "GB"}, Unit{1e12, "TB"}};
   return scaled(count(size), kUnits);
 }
 
 std::string percent(Ns part, Ns whole) {
-  std::array<char, 16> text{};
-  const double share = whole > Ns{} ? 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0.0;
-  std::snprintf(text.data(), text.size(), "%.1f %%", share);
-  return text.data();
+  return fmt::format("{:.1f} %", whole > Ns{} ? 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0.0);
+}
+
+std::string share(double part) {
+  return part < 0.005 ? "<1%" : fmt::format("{:.0f}%", part * 100);
 }
 
 std::string right(const std::string& text, std::size_t columns) {

@@ -1,4 +1,4 @@
-// How the text report writes numbers and hostile names.
+// How numbers and hostile names reach a person: the one place that spells times, sizes and shares.
 #pragma once
 
 #include <string>
@@ -8,9 +8,11 @@
 
 namespace hotlens::format {
 
-std::string readable(Ns time);                // three significant digits and a unit
-std::string readable(Bytes size);             // decimal units
-std::string percent(Ns part, Ns whole);       // "12.3 %"
+// Three significant digits: "87.4 µs", "3.21 ms", "1.04 s"; "0 ns" only for an exact zero.
+std::string readable(Ns time);
+std::string readable(Bytes size);             // "144 kB", "25.7 MB": decimal units
+std::string percent(Ns part, Ns whole);       // "12.3 %", for tables
+std::string share(double part);               // "24%", "<1%", for labels; `part` is a fraction
 std::string harmless(std::string_view name);  // control characters as '?'
 std::string shortened(std::string_view name, std::size_t columns = 60);
 

@@ -62,19 +62,6 @@ std::optional<Range> statement_at(const Tree& tree, std::uint32_t line) {
   return found ? std::optional(range_of(tree.data().outline, *found)) : std::nullopt;
 }
 
-std::string statement_text(const Tree& tree, std::uint32_t line) {
-  const Statement* found = on_line(tree.data(), line);
-  return found ? tree.text().substr(found->head, found->end - found->head) : std::string();
-}
-
-std::vector<Range> class_headers(const Tree& tree) {
-  std::vector<Range> headers;
-  for (const Statement& statement : tree.data().outline.statements) {
-    if (statement.kind == StatementKind::type) headers.push_back(range_of(tree.data().outline, statement));
-  }
-  return headers;
-}
-
 bool looks_like_training_script(const Tree& tree) {
   const Tree::Data& data = tree.data();
   auto any = [](std::uint32_t, std::string_view) { return true; };

@@ -14,12 +14,6 @@ namespace hotlens::source {
 // comments.
 std::optional<Range> statement_at(const Tree& tree, std::uint32_t line);
 
-// The text of that statement as it is written; empty where there is none.
-std::string statement_text(const Tree& tree, std::uint32_t line);
-
-// The headers `class X(…):` in the order of the text.
-std::vector<Range> class_headers(const Tree& tree);
-
 // Whether running this text probably trains something: it calls `….backward(`, `….step(` inside a loop, `….fit(` or `…trainer….train(`; or
 // it imports torch and has a main guard. Only code counts, not strings or comments. A guess for offering a command, not for anything
 // measured.

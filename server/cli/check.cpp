@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "annotator/common/format.h"
 #include "annotator/guess/match/guess_lines.h"
 #include "annotator/profile/build/load.h"
 #include "annotator/profile/bundle/resolve.h"
@@ -129,7 +130,7 @@ void print_file(const features::FileView& view, const features::Options& options
     const std::string count = std::to_string(number + 1);
     std::cout << dim(std::string(5 - std::min<std::size_t>(count.size(), 5), ' ') + count + " ", colour) << line;
     if (hints.contains(number)) {
-      const std::size_t used = features::characters(line);
+      const std::size_t used = format::width(line);
       std::cout << std::string(used + 2 < kHintColumn ? kHintColumn - used : 2, ' ') << dim(hints[number], colour);
     }
     std::cout << '\n';

@@ -1,5 +1,6 @@
 // Profiles an unmodified script: finds the interpreter and the recorder, runs them in this terminal, then says what came out.
 #include "server/runs/run.h"
+#include "annotator/common/format.h"
 #include "annotator/profile/build/load.h"
 
 #include <fmt/format.h>
@@ -76,8 +77,8 @@ void print_summary(const profile::Profile& profile, bool colour) {
   for (const profile::StageTimes& stage : profile.stages) {
     const Ns wall = profile::median(stage.wall);
     if (wall <= Ns{} || step <= 0) continue;
-    std::cout << fmt::format("  {:<10} {:>9} {:>5}\n", profile::name(stage.stage), features::format_time(wall),
-                             features::format_share(static_cast<double>(wall.count()) / step));
+    std::cout << fmt::format("  {:<10} {:>9} {:>5}\n", profile::name(stage.stage), format::readable(wall),
+                             format::share(static_cast<double>(wall.count()) / step));
   }
   std::cout << "  next: hotlens report, hotlens check FILE.py, or open the model in your editor\n";
 }

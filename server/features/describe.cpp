@@ -11,6 +11,7 @@
 
 #include "annotator/causes/usage.h"
 #include "annotator/causes/verdict.h"
+#include "annotator/common/format.h"
 #include "annotator/profile/build/module_name.h"
 #include "annotator/profile/statistics.h"
 #include "server/features/format.h"
@@ -76,7 +77,7 @@ std::string counted(const LineSummary& summary) {
 
 // Columns count characters, "µ" is two bytes: pad by hand.
 std::string padded(const std::string& text, std::size_t width) {
-  const std::size_t shown_width = characters(text);
+  const std::size_t shown_width = format::width(text);
   return std::string(width > shown_width ? width - shown_width : 0, ' ') + text;
 }
 
@@ -87,8 +88,8 @@ std::string table(const LineSummary& summary, const Profile& profile) {
     return fmt::format("{:<8}", name) + padded(a, 10) + padded(b, 11) + "\n";
   };
   std::string out = line("", "forward", "backward");
-  out += line("CPU", format_time(forward.cpu_total), format_time(backward.cpu_total));
-  if (profile.has_device()) out += line("device", format_time(forward.device), format_time(backward.device));
+  out += line("CPU", format::readable(forward.cpu_total), format::readable(backward.cpu_total));
+  if (profile.has_device()) out += line("device", format::readable(forward.device), format::readable(backward.device));
   return out;
 }
 
@@ -101,8 +102,8 @@ bool is_part(Ns part, Ns whole) {
 std::string stage_table(const LineSummary& summary, const Profile& profile) {
   std::string out;
   const auto row = [&](std::string_view title, Ns wall, Ns cpu, Ns device) {
-    out += fmt::format("{:<11}", title) + padded(format_time(wall), 9) + " wall" + padded(format_time(cpu), 10) + " CPU";
-    if (profile.has_device()) out += padded(format_time(device), 10) + " device";
+    out += fmt::format("{:<11}", title) + padded(format::readable(wall), 9) + " wall" + padded(format::readable(cpu), 10) + " CPU";
+    if (profile.has_device()) out += padded(format::readable(device), 10) + " device";
     out += '\n';
   };
   for (const StagePart& part : summary.stages) {
@@ -135,7 +136,7 @@ std::string call_note(const LineSummary& summary, const Profile& profile) {
   if (summary.call_sites.empty()) {
     return fmt::format("{} called from {} places; this is the time of all, they are not told apart", modules, places);
   }
-  return fmt::format("{} called from {} places, {} in all", modules, places, format_time(whole));
+  return fmt::format("{} called from {} places, {} in all", modules, places, format::readable(whole));
 }
 
 // Half the distance between the 10th and the 90th percentile, relative to the median.
@@ -160,7 +161,7 @@ std::string instances(const LineSummary& summary, const Profile& profile, bool m
   for (std::size_t i = 0; i < std::min(kNamed, costs.size()); ++i) {
     const Module& module = profile.at(costs[i].second);
     const std::string& name = module.path.empty() ? module.class_name : module.path;
-    out += (markdown ? escape_markdown(name) : plain(name)) + " " + format_time(costs[i].first) + " · ";
+    out += (markdown ? escape_markdown(name) : plain(name)) + " " + format::readable(costs[i].first) + " · ";
   }
   if (costs.size() > kNamed) out += fmt::format("{} more · ", costs.size() - kNamed);
   return out;
@@ -173,7 +174,7 @@ std::string reasons(const LineSummary& summary, const Profile& profile, bool mar
     parts.push_back(verdict.kind + "-bound");
   constexpr int kNoticeable = 20;  // one part in so many of the line's time
   const Ns waiting = profile::median(summary.forward).waiting + profile::median(summary.backward).waiting;
-  if (waiting > Ns{} && waiting * kNoticeable >= summary.value) parts.push_back("waits " + format_time(waiting) + " for the device");
+  if (waiting > Ns{} && waiting * kNoticeable >= summary.value) parts.push_back("waits " + format::readable(waiting) + " for the device");
   std::vector<profile::KernelUse> uses;
   Bytes activations{};
   for (const ModuleId id : summary.modules) {
@@ -183,9 +184,9 @@ std::string reasons(const LineSummary& summary, const Profile& profile, bool mar
   }
   if (const auto rows = causes::by_label(profile, uses); rows.size() > 1) {
     const std::string label = markdown ? escape_markdown(rows.front().label, 48) : plain(rows.front().label, 48);
-    parts.push_back(fmt::format("longest: {} ×{} {}", label, rows.front().calls, format_time(rows.front().time)));
+    parts.push_back(fmt::format("longest: {} ×{} {}", label, rows.front().calls, format::readable(rows.front().time)));
   }
-  if (activations > Bytes{}) parts.push_back("activations " + format_bytes(activations));
+  if (activations > Bytes{}) parts.push_back("activations " + format::readable(activations));
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 
@@ -230,14 +231,14 @@ std::string spread_note(const LineSummary& summary) {
 
 std::string describe(const LineSummary& summary, const Profile& profile, const Options& options) {
   const std::string breaks = options.markdown ? "\n\n" : "\n";
-  std::string out = subject(summary, profile, options.markdown) + " — " + format_time(summary.value) + ", " +
-                    format_share(share(summary, profile)) + " of the step" + counted(summary) + breaks;
+  std::string out = subject(summary, profile, options.markdown) + " — " + format::readable(summary.value) + ", " +
+                    format::share(share(summary, profile)) + " of the step" + counted(summary) + breaks;
   const std::string numbers = summary.subject == Subject::stage ? stage_table(summary, profile) : table(summary, profile);
   out += options.markdown ? "```text\n" + numbers + "```\n" : numbers;
   const Ns step = profile.steps.empty() ? Ns{} : profile.steps[profile.representative].wall;
   if (!summary.slices.empty() && step > Ns{}) {
     out += options.markdown && options.images ? "![timeline of the step](" + svg_slice(summary.slices, step) + ")"
-                                              : block_slice(summary.slices, step) + " " + format_time(step);
+                                              : block_slice(summary.slices, step) + " " + format::readable(step);
     out += breaks;
   }
   out += instances(summary, profile, options.markdown) + spread_note(summary) + (options.markdown ? "  \n" : "\n");
@@ -261,13 +262,13 @@ std::string describe_step(const Profile& profile) {
       break;
     }
   }
-  out += format_time(step) + "/step";
+  out += format::readable(step) + "/step";
   // The lines show the profiled step: say its length where it differs by more than a reader would overlook.
   constexpr double kNoticeable = 1.1;
   const auto plain_ns = static_cast<double>(step.count());
   const auto profiled_ns = static_cast<double>(profile.step_wall().count());
   if (profiled_ns > kNoticeable * plain_ns || plain_ns > kNoticeable * profiled_ns) {
-    out += " (" + format_time(profile.step_wall()) + " profiled)";
+    out += " (" + format::readable(profile.step_wall()) + " profiled)";
   }
   if (profile.samples_per_step && step > Ns{}) {
     const double per_second = static_cast<double>(*profile.samples_per_step) * 1e9 / static_cast<double>(step.count());

@@ -7,28 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "annotator/common/format.h"
+
 namespace hotlens::features {
 namespace {
-
-std::string three_digits(double value) {
-  if (value < 9.995) return fmt::format("{:.2f}", value);
-  if (value < 99.95) return fmt::format("{:.1f}", value);
-  return fmt::format("{:.0f}", value);
-}
-
-struct Unit {
-  double factor;
-  std::string_view name;
-};
-
-std::string scaled(double value, std::span<const Unit> units) {
-  const Unit* unit = &units.front();
-  // 999.5 of a unit would round to "1000": it belongs to the next one.
-  for (const Unit& next : units) {
-    if (value >= next.factor * 0.9995) unit = &next;
-  }
-  return fmt::format("{} {}", three_digits(value / unit->factor), unit->name);
-}
 
 // The length of the UTF-8 sequence that starts with `lead`; 1 for a stray byte.
 std::size_t sequence_length(unsigned char lead) {
@@ -81,31 +63,6 @@ std::string base64(std::string_view bytes) {
 
 }  // namespace
 
-std::string format_time(Ns time) {
-  if (time == Ns{}) return "0 ns";
-  static constexpr std::array kUnits{Unit{1, "ns"}, Unit{1e3, "µs"}, Unit{1e6, "ms"}, Unit{1e9, "s"}};
-  const auto value = static_cast<double>(time.count());
-  if (value < 0) return "-" + format_time(-time);
-  if (value < 1000 * 0.9995) return fmt::format("{} ns", time.count());
-  return scaled(value, kUnits);
-}
-
-std::string format_share(double share) {
-  const double percent = share * 100;
-  return percent < 0.5 ? "<1%" : fmt::format("{:.0f}%", percent);
-}
-
-std::string format_bytes(Bytes bytes) {
-  static constexpr std::array kUnits{Unit{1, "B"}, Unit{1e3, "kB"}, Unit{1e6, "MB"}, Unit{1e9, "GB"}, Unit{1e12, "TB"}};
-  const auto value = static_cast<double>(count(bytes));
-  if (std::abs(value) < 1000) return fmt::format("{} B", count(bytes));
-  return value < 0 ? "-" + scaled(-value, kUnits) : scaled(value, kUnits);
-}
-
-std::size_t characters(std::string_view utf8) {
-  return static_cast<std::size_t>(std::ranges::count_if(utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 std::string escape_markdown(std::string_view text, std::size_t limit) {
   return bounded(text, limit, true);
 }
@@ -155,7 +112,7 @@ std::string svg_slice(std::span<const profile::Slice> slices, Ns step) {
   svg += fmt::format(
       "<text x='0' y='25' font-size='8' font-family='sans-serif' fill='#888'>0</text>"
       "<text x='480' y='25' font-size='8' font-family='sans-serif' text-anchor='end' fill='#888'>{}</text></svg>",
-      format_time(step));
+      format::readable(step));
   return "data:image/svg+xml;base64," + base64(svg);
 }
 

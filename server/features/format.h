@@ -1,4 +1,4 @@
-// How numbers and hostile text reach a person: the one place where times, shares and sizes become words.
+// Hostile text and slices of the timeline as an editor can show them. Numbers are spelled by annotator/common/format.h.
 #pragma once
 
 #include <span>
@@ -9,18 +9,6 @@
 #include "annotator/profile/profile.h"
 
 namespace hotlens::features {
-
-// Three significant digits: "87.4 µs", "3.21 ms", "1.04 s"; "0 ns" only for an exact zero.
-std::string format_time(Ns time);
-
-// "24%", "<1%"; `share` is a fraction.
-std::string format_share(double share);
-
-// "144 kB", "25.7 MB": decimal units.
-std::string format_bytes(Bytes bytes);
-
-// Characters of UTF-8 text: one terminal cell each in our own labels.
-std::size_t characters(std::string_view utf8);
 
 // Text from a trace made inert in Markdown: no link, no HTML, no code fence, no control character; at most `limit` characters.
 std::string escape_markdown(std::string_view text, std::size_t limit = 120);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "annotator/common/format.h"
 #include "server/features/describe.h"
 #include "server/features/features.h"
 #include "server/features/format.h"
@@ -30,11 +31,11 @@ std::string_view mark(source::State state) {
 
 // Drops the least telling part until the label fits.
 std::string label(const LineSummary& summary, double share) {
-  std::string time = std::string(mark(summary.state)) + format_time(summary.value);
-  const std::string part = " " + format_share(share);
+  std::string time = std::string(mark(summary.state)) + format::readable(summary.value);
+  const std::string part = " " + format::share(share);
   const std::string times = summary.times > 1 ? fmt::format(" ×{}", summary.times) : "";
   for (const std::string& candidate : {time + part + times, time + part}) {
-    if (characters(candidate) <= kLabelLimit) return candidate;
+    if (format::width(candidate) <= kLabelLimit) return candidate;
   }
   return time;
 }
@@ -43,7 +44,7 @@ std::string label(const LineSummary& summary, double share) {
 std::string elsewhere_label(const LineSummary& summary) {
   const auto part = std::ranges::find_if(summary.stages, [](const StagePart& each) { return !each.counted_at.empty(); });
   std::string text = fmt::format("{}→ {}", mark(summary.state), plain(part->counted_at));
-  return characters(text) <= kLabelLimit ? text : fmt::format("{}→", mark(summary.state));
+  return format::width(text) <= kLabelLimit ? text : fmt::format("{}→", mark(summary.state));
 }
 
 struct Unit {
@@ -77,7 +78,7 @@ std::optional<source::Position> definition_of(const FileView& view, const std::v
 }
 
 std::string part_tooltip(const FileView& view, const LinePart& part, const Options& options) {
-  const std::string time = format_time(part.value);
+  const std::string time = format::readable(part.value);
   if (part.modules.empty()) return time + ": the rest of this line, and modules that other lines call as well";
   const profile::Module& first = view.profile->at(part.modules.front());
   const std::string name = first.path + " " + first.class_name;
@@ -97,10 +98,10 @@ std::vector<PieceWords> parted_label(const FileView& view, const LineSummary& su
     numbers += text;
     pieces.push_back({.text = text, .tooltip = part_tooltip(view, part, options), .modules = part.modules});
   }
-  const std::string percent = " " + format_share(share);
+  const std::string percent = " " + format::share(share);
   const std::string times = summary.times > 1 ? fmt::format(" ×{}", summary.times) : "";
   for (const std::string& tail : {std::string(unit.name) + percent + times, std::string(unit.name) + percent, std::string(unit.name)}) {
-    if (characters(numbers) + characters(tail) > kLabelLimit) continue;
+    if (format::width(numbers) + format::width(tail) > kLabelLimit) continue;
     pieces.push_back({.text = tail, .tooltip = "", .modules = {}});
     return pieces;
   }

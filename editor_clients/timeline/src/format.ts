@@ -52,12 +52,6 @@ export function axisUnit(greatest: number, step: number): AxisUnit {
   return { unit, text: (ns) => (ns / size).toFixed(decimals) };
 }
 
-// At most `most` characters; what is cut ends in "…".
-export function shorten(text: string, most: number): string {
-  if (text.length <= most) return text;
-  return most < 2 ? "" : `${text.slice(0, most - 1)}…`;
-}
-
 export const spoken = (stage: string): string => stage.replaceAll("_", " ");
 
 // A name that turns the direction of writing would turn what stands beside it as well.

@@ -9,23 +9,19 @@ using namespace hotlens::source;
 
 TEST_CASE("The statement of a line is a simple statement or a header") {
   Tree tree = Tree::parse("@wrap\nclass A(B):\n    x = f(\n        1)\n\n    # nothing\n    y = 1; z = 2\n");
-  CHECK(statement_text(tree, 0) == "class A(B):");
-  CHECK(statement_text(tree, 1) == "class A(B):");
-  CHECK(statement_text(tree, 3) == "x = f(\n        1)");
-  CHECK(statement_text(tree, 5).empty());
-  CHECK(statement_text(tree, 6) == "y = 1");
-  CHECK(statement_text(tree, 70).empty());
+  const auto text_at = [&](std::uint32_t line) {
+    const auto found = statement_at(tree, line);
+    return found ? test::slice(tree.text(), *found) : std::string();
+  };
+  CHECK(text_at(0) == "class A(B):");
+  CHECK(text_at(1) == "class A(B):");
+  CHECK(text_at(3) == "x = f(\n        1)");
+  CHECK(text_at(5).empty());
+  CHECK(text_at(6) == "y = 1");
+  CHECK(text_at(70).empty());
   REQUIRE(statement_at(tree, 2));
   CHECK(statement_at(tree, 2)->end == Position{3, 10});
   CHECK_FALSE(statement_at(tree, 4));
-}
-
-TEST_CASE("Class headers, nested ones too") {
-  Tree tree = Tree::parse("class A: pass\ndef f():\n    class B(\n        C):\n        x = 'class D:'\n");
-  auto headers = class_headers(tree);
-  REQUIRE(headers.size() == 2);
-  CHECK(test::slice(tree.text(), headers[0]) == "class A:");
-  CHECK(test::slice(tree.text(), headers[1]) == "class B(\n        C):");
 }
 
 TEST_CASE("What looks like a training script") {
