@@ -39,6 +39,13 @@ MANIFEST = {
     "warnings": list,
     "traces": list,
     "map_trace": str,
+    "loop": str,
+}
+LOOP_ROWS: dict[str, dict[str, Any]] = {
+    "loops": {"id": int, "parent": int, "file": int, "line": int, "end_line": int, "kind": str, "function": str, "updates": int},
+    "statements": {"loop": int, "function": str, "file": int, "line": int, "end_line": int, "column": int, "kind": str}
+    | {"calls": int, "total_ns": int, "per_update_ns": int, "in_updates": int, "first_update": int, "last_update": int}
+    | {"startup_calls": int, "startup_ns": int},
 }
 ROWS: dict[str, dict[str, Any]] = {
     "files": {"path": str, "sha256": (str, type(None)), "copy": (str, type(None)), "workspace": bool},
@@ -111,7 +118,7 @@ def check_numbers(model: dict[str, Any]) -> None:
 def check_bundle(bundle: Bundle) -> None:
     manifest, model = bundle.manifest, bundle.model
     assert manifest["schema"] == "hotlens.bundle/1" and model["schema"] == "hotlens.model/1"
-    expected = {k: v for k, v in MANIFEST.items() if k in manifest or k != "map_trace"}
+    expected = {k: v for k, v in MANIFEST.items() if k in manifest or k not in ("map_trace", "loop")}
     assert set(manifest) == set(expected)
     for key, kind in expected.items():
         assert isinstance(manifest[key], kind), key
@@ -125,8 +132,32 @@ def check_bundle(bundle: Bundle) -> None:
     for file in model["files"]:
         if file["copy"] is not None:
             assert hashlib.sha256((bundle.path / file["copy"]).read_bytes()).hexdigest() == file["sha256"]
-    listed = {"manifest.json", "model.json", "files", *(t["file"] for t in manifest["traces"]), manifest.get("map_trace")} - {None}
-    assert {p.name for p in bundle.path.iterdir()} == listed
+    listed = {
+        "manifest.json",
+        "model.json",
+        "files",
+        *(t["file"] for t in manifest["traces"]),
+        manifest.get("map_trace"),
+        manifest.get("loop"),
+    }
+    assert {p.name for p in bundle.path.iterdir()} == listed - {None}
+    if "loop" in manifest:
+        check_loop(json.loads((bundle.path / manifest["loop"]).read_text(encoding="utf-8")), len(model["files"]))
+
+
+def check_loop(loop: dict[str, Any], files: int) -> None:
+    assert loop["schema"] == "hotlens.loop/1" and loop["updates"] > 0 and loop["startup_ns"] > 0
+    assert len(loop["update_ns"]) == loop["updates"] and sum(loop["update_ns"]) <= loop["watched_ns"]
+    for table, columns in LOOP_ROWS.items():
+        for row in loop[table]:
+            assert set(row) == set(columns) and all(isinstance(row[k], kind) for k, kind in columns.items())
+            assert 0 <= row["file"] < files and 0 <= row["line"] <= row["end_line"]
+    assert [row["id"] for row in loop["loops"]] == list(range(len(loop["loops"])))
+    assert all(-1 <= row["parent"] < row["id"] and row["updates"] <= loop["updates"] for row in loop["loops"])
+    for row in loop["statements"]:
+        assert -1 <= row["loop"] < len(loop["loops"]) and row["total_ns"] <= loop["watched_ns"]
+        assert row["per_update_ns"] == row["total_ns"] // loop["updates"]
+        assert (row["in_updates"] > 0) == (row["first_update"] >= 0) and row["first_update"] <= row["last_update"] < loop["updates"]
 
 
 def test_an_example_gives_a_bundle_of_the_promised_shape(example: Run) -> None:

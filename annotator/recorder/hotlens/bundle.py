@@ -14,6 +14,7 @@ from typing import Any
 
 from . import __version__
 from .capture import Capture
+from .clocks import LoopClocks
 from .frames import Files
 from .held import Held
 from .mapping import MapStep
@@ -154,6 +155,7 @@ class Recording:
     exit_code: int | None = None
     error: dict[str, Any] | None = None
     stopped_by: str | None = None  # the signal that ended the script
+    loop: LoopClocks | None = None
 
 
 def write(recording: Recording, capture: Capture, files: Files, draft: Draft) -> str:
@@ -167,6 +169,8 @@ def write(recording: Recording, capture: Capture, files: Files, draft: Draft) ->
             shutil.move(part.trace, draft.path(f"trace-{part.rank}.json.gz"))
     if recording.map_trace is not None:
         recording.map_trace.write(draft.path("trace-map.json.gz"))
+    if recording.loop is not None:
+        _write_json(draft.path("loop.json"), recording.loop.as_json(sites.file))
     _write_json(draft.path("model.json"), model_json(tree, recording.mapped, recording.held, sites, draft.partial))
     for name in os.listdir(draft.partial):
         if name.endswith(EXPORTED):
@@ -282,6 +286,8 @@ def manifest_json(r: Recording, name: str, moment: datetime) -> dict[str, Any]:
     }
     if r.map_trace is not None:
         manifest["map_trace"] = "trace-map.json.gz"
+    if r.loop is not None:
+        manifest["loop"] = "loop.json"
     return manifest
 
 

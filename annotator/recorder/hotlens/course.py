@@ -13,7 +13,7 @@ from typing import Callable
 from .bundle import Draft
 from .interrupts import held_back
 from .mapping import MapStep
-from .phases import Farewell, Mapped, Measured, Phase, Plain
+from .phases import Farewell, Mapped, Measured, Phase, Plain, Watch
 from .report import Reporter, Warnings
 from .steps import Boundary
 
@@ -24,8 +24,16 @@ MAP_TRIES = 4
 LEFT_OUT = "steps with an evaluation or the end of an epoch in them are not steps of training; left out"
 
 
-def plan(steps: int, left: int | None, boundary: Boundary, map_step: Callable[[], MapStep] | None, farewell: bool) -> list[Phase]:
-    """The phases for `steps` measured steps. `left`: steps the script is known to have; without `map_step` a plain step stands for it."""
+def plan(
+    steps: int,
+    left: int | None,
+    boundary: Boundary,
+    map_step: Callable[[], MapStep] | None,
+    farewell: bool,
+    unseen: Callable[[], bool] = lambda: False,
+) -> list[Phase]:
+    """The phases for `steps` measured steps. `left`: steps the script is known to have; without `map_step` a plain step stands for it, and
+    nothing is watched further; `unseen`: whether work of the loop has not come yet."""
     mapped: Phase = Mapped(map_step, boundary.by, MAP_TRIES) if map_step is not None else Plain(1)
     # A range of the script's that was opened under one profiler must not be closed under the next one (torch writes to freed memory
     # then): a step without a profiler lies between two.
@@ -33,7 +41,8 @@ def plan(steps: int, left: int | None, boundary: Boundary, map_step: Callable[[]
         order = [Plain(steps - 1), Measured(steps), Plain(1), mapped]
     else:
         order = [Measured(1), Plain(1), mapped, Plain(max(1, steps - 1)), Measured(steps)]
-    return [phase for phase in order if phase.steps] + ([Farewell(1)] if farewell else [])
+    watch: list[Phase] = [Watch(unseen)] if map_step is not None else []
+    return [phase for phase in order if phase.steps] + watch + ([Farewell(1)] if farewell else [])
 
 
 class Course:
@@ -64,6 +73,11 @@ class Course:
         return not self.phases
 
     @property
+    def without_profiler(self) -> bool:
+        """The open step runs as it would without us."""
+        return bool(self.phases) and self.phases[0].open and not isinstance(self.phases[0], Measured)
+
+    @property
     def delicate(self) -> bool:
         """The next boundary ends a phase or begins one, or works on a profiler."""
         ahead = self.phases[:1]
@@ -82,13 +96,15 @@ class Course:
     def backward(self) -> None:
         self._trained = True
 
-    def next_step(self, starts: Callable[[Phase], None]) -> None:
-        """At a boundary: the step that was open ends, the next begins. `starts` is told of each phase as it starts."""
+    def next_step(self, starts: Callable[[Phase], None], between: Callable[[], None]) -> None:
+        """At a boundary: the step that was open ends, the next begins. `starts` is told of each phase as it starts, `between` runs when no
+        step is open."""
         if self.phases and self.phases[0].open:
             self._close_step(self.phases[0])
+        between()
         self._unusual.clear()
         self._trained = False
-        while self.phases and self.phases[0].done >= self.phases[0].steps:
+        while self.phases and self.phases[0].over:
             phase = self.phases.pop(0)
             self._finish(phase)
             if isinstance(phase, Mapped):
@@ -104,11 +120,13 @@ class Course:
         """Another map step, where this one says too little: last, and with a plain step between two profilers."""
         another = mapped.another()
         if another is not None:
-            last = len(self.phases) - sum(isinstance(phase, Farewell) for phase in self.phases)
+            last = len(self.phases) - sum(isinstance(phase, (Farewell, Watch)) for phase in self.phases)
             self.phases[last:last] = [Plain(1), another]
 
     def _close_step(self, phase: Phase) -> None:
-        if self._is_step() or isinstance(phase, Farewell):
+        if isinstance(phase, Watch):
+            phase.end_step()
+        elif self._is_step() or isinstance(phase, Farewell):
             self._left_out = 0
             phase.end_step()
             self.reporter.step(phase.name, phase.done, phase.steps)

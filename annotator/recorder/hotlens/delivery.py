@@ -7,6 +7,7 @@ import os
 
 from . import bundle, ranks, result
 from .capture import Capture
+from .clocks import LoopClocks
 from .course import Course
 from .frames import Files
 from .held import Held
@@ -23,7 +24,9 @@ COMPILED = (
 class Delivery:
     """One recording, delivered at most once. `bundle` is its path then; empty where it went to another rank."""
 
-    def __init__(self, options: Options, reporter: Reporter, warnings: Warnings, folder: str, capture: Capture, files: Files) -> None:
+    def __init__(
+        self, options: Options, reporter: Reporter, warnings: Warnings, folder: str, capture: Capture, files: Files, loop: LoopClocks
+    ) -> None:
         self.options = options
         self.reporter = reporter
         self.warnings = warnings
@@ -33,6 +36,7 @@ class Delivery:
         self.ranks = ranks.member(folder)
         self.draft = bundle.Draft(folder, os.environ.get(bundle.NAME_VARIABLE) if self.leads else None)
         self.bundle: str | None = None
+        self.loop = loop
 
     @property
     def leads(self) -> bool:
@@ -88,6 +92,7 @@ class Delivery:
             self.warnings.add("compiled", COMPILED)
         recording = result.recording(self.options, self.cwd, course.boundary, samples, course.past, self.warnings, end, found)
         recording.held = held
+        recording.loop = self.loop if self.loop.updates else None
         self.bundle = bundle.write(recording, self.capture, self.files, self.draft)
         if self.ranks is not None:
             self.ranks.clear()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from importlib.machinery import SourceFileLoader
-from types import ModuleType
+from types import CodeType, ModuleType
+from typing import Callable
 
 from .report import RecorderError
 
@@ -18,6 +19,7 @@ class Program:
         self.argv = argv
         self.target = argv[1] if self.is_module else argv[0]
         self.folder = os.getcwd() if self.is_module else os.path.dirname(os.path.realpath(self.target))
+        self.prepared: Callable[[CodeType, bytes, str], CodeType] = lambda code, text, path: code
 
     def prepare(self) -> None:
         """Sets sys.path[0] and sys.argv. Raises RecorderError for a script that is not there."""
@@ -48,6 +50,6 @@ class Program:
         main.__dict__.update(__file__=path, __loader__=loader, __package__=None, __spec__=None, __cached__=None)
         with open(path, "rb") as file:
             text = file.read()
-        code = compile(text, path, "exec", dont_inherit=True)
+        code = self.prepared(compile(text, path, "exec", dont_inherit=True), text, path)
         del text
         exec(code, main.__dict__)

@@ -36,13 +36,16 @@ class LoaderSteps:
             self._hooks.watch_updates(self._by_optimizers)
         return True
 
-    def exhausted(self, loader: int) -> None:
+    def exhausted(self, loader: int) -> bool:
+        """Whether it takes back what was begun as a step."""
         if loader == self._trial:
             self._refuse()
         elif self._ends_steps(loader):
             self._course.no_step()
         else:
             self._course.side_event("end", loader)
+            return False
+        return True
 
     def renumber(self, loader: int, number: int) -> None:
         """An update has shown that a loader has the part of another."""

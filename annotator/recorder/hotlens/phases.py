@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Callable
 
 from . import bundle
@@ -20,6 +21,10 @@ class Phase:
         self.open = False
         self.clock: StepClock | None = None
         self.durations: list[int] = []
+
+    @property
+    def over(self) -> bool:
+        return self.done >= self.steps
 
     def start(self) -> None:
         self.clock = StepClock()
@@ -52,6 +57,39 @@ class Plain(Phase):
 
 class Farewell(Plain):
     """One more plain step, in which the other ranks learn that the leader stops after it."""
+
+
+# Watching on for work that comes now and then takes no more than this share of the time since the first step, or so many seconds.
+WATCH_SHARE = 0.5
+WATCH_SECONDS = 2.0
+
+
+class Watch(Phase):
+    """Steps without a profiler, until the clocks of the loop have seen each of its statements, or until that has taken long enough.
+
+    An evaluation or the end of an epoch is what is waited for here, so such steps count as well.
+    """
+
+    name = "watch"
+
+    def __init__(self, unseen: Callable[[], bool]) -> None:
+        super().__init__(0)
+        self._unseen = unseen
+        self._since = time.monotonic()
+        self._until = 0.0
+
+    @property
+    def over(self) -> bool:
+        return not self._unseen() or (self.clock is not None and time.monotonic() >= self._until)
+
+    def start(self) -> None:
+        super().start()
+        now = time.monotonic()
+        self._until = now + max(WATCH_SECONDS, WATCH_SHARE * (now - self._since))
+
+    def drop_step(self) -> None:
+        super().drop_step()
+        self.done += 1
 
 
 class Measured(Phase):

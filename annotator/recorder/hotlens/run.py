@@ -38,6 +38,7 @@ def run(options: Options) -> NoReturn:
         sys.exit(CANNOT_RECORD)
     files = Files([os.getcwd(), program.folder, os.path.dirname(os.path.dirname(folder))])
     session = Session(options, reporter, folder, files)
+    program.prepared = session.clocking.script
     when_imported("torch", session.torch_imported)
     # A launcher ends its workers so, and they may be waiting for one another.
     patience = interrupts.WORKERS_PATIENCE if place is not None else None

@@ -15,6 +15,7 @@ from typing import Any, Callable, TypeVar, cast
 
 from . import bundle, result
 from .capture import Capture
+from .clocking import Clocking
 from .course import Course, plan
 from .delivery import Delivery
 from .first import BOUNDARY, FirstStep
@@ -66,6 +67,8 @@ class Session:
         self.folder = folder
         self.files = files
         self.capture = Capture(files)
+        self.clocking = Clocking(files, options.argv[1] if options.argv[:1] == ["-m"] else None)
+        self.clocking.install()
         self.finder = StepFinder(options.warmup, options.step)
         self.hooks: Hooks | None = None
         self.warnings = Warnings()
@@ -75,7 +78,7 @@ class Session:
         self.samples: int | None = None
         self.held = Held()  # as the last phase began
         self.over = False
-        self.delivery = Delivery(options, reporter, self.warnings, folder, self.capture, files)
+        self.delivery = Delivery(options, reporter, self.warnings, folder, self.capture, files, self.clocking.clocks)
         self.first = FirstStep(self.delivery.draft, options.warmup == 0 and self.delivery.ranks is None)
         self.yields = False  # a profiler of the script's is at work
         self.profiles_itself = False
@@ -111,6 +114,7 @@ class Session:
     def leave(self) -> None:
         """Takes everything of ours out of the process."""
         self.over = True
+        self.clocking.remove()
         self.capture.uninstall()
         if self.hooks is not None:
             self.hooks.remove()
@@ -134,7 +138,8 @@ class Session:
         if self.loader_steps is None:
             self.finder.exhausted(loader)
         else:
-            self.loader_steps.exhausted(loader)
+            if self.loader_steps.exhausted(loader):
+                self.clocking.clocks.no_update()
 
     @_harmless
     def on_evaluation(self) -> None:
@@ -154,6 +159,7 @@ class Session:
     @_harmless
     def on_optimizer(self, optimizer: int, in_backward: bool) -> None:
         self._updated()
+        self.clocking.clocks.first_update()
         if self.course is None and not in_backward:
             self.first.update(self._finder().idle_optimizers)
         self._stepped("optimizer", lambda: self._finder().optimizer(optimizer, in_backward))
@@ -222,11 +228,13 @@ class Session:
         if boundary is None or self.yields:
             return
         assert self.hooks is not None
+        clocks = self.clocking.clocks
+        clocks.first_update()
         farewell = self.delivery.leads_others and not self.options.keep_going
         self.first.drop()
         past = self.first.measured()
         left = None if past else steps_left(iterator)
-        phases = plan(self.options.steps, left, boundary, self._map_step if self.delivery.leads else None, farewell)
+        phases = plan(self.options.steps, left, boundary, self._map_step if self.delivery.leads else None, farewell, clocks.unseen)
         self.course = Course(boundary, phases[len(past) :], self.delivery.draft, self.reporter, self.warnings, past)
         self.samples = self._samples_per_step(boundary)
         self.course.boundaries = self.finder.events_of(boundary) - 1
@@ -254,6 +262,7 @@ class Session:
     def _next_step(self) -> None:
         """At a boundary: the step that was open ends, the next begins."""
         assert self.course is not None
+        self.clocking.clocks.pause()
         self.course.boundaries += 1
         stop = self.delivery.leads or self.delivery.leader_stops(self.course.boundaries)
         try:
@@ -261,7 +270,7 @@ class Session:
                 self.course.finish()
                 self.delivery.leave()
             with held_back() if self.course.delicate else contextlib.nullcontext():
-                self.course.next_step(self._phase_starts)
+                self.course.next_step(self._phase_starts, self.clocking.clocks.settle)
                 if self.course.over and self.delivery.bundle is None:
                     code = None if self.options.keep_going else 0
                     self._write(result.End(stopped_early=not self.options.keep_going, exit_code=code))
@@ -271,6 +280,8 @@ class Session:
             raise SystemExit(CANNOT_RECORD) from None
         if self.course.over and stop:
             self._stop_script()
+        if self.course.without_profiler:
+            self.clocking.clocks.watch()
 
     def _phase_starts(self, phase: Phase) -> None:
         self._look_at_optimizers()
@@ -339,6 +350,7 @@ class Session:
             self.delivery.draft.discard()
 
     def _settle(self, end: result.End) -> None:
+        self.clocking.clocks.end()
         self.leave()
         nothing = OWN_PROFILER if self.profiles_itself else result.why_nothing(self.finder, self.course is not None)
         if self.course is not None:
