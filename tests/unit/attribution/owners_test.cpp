@@ -261,6 +261,28 @@ TEST_CASE("operators that copy to the device are copies, also inside the loop's 
   CHECK_FALSE(read.owner("aten::to", 1).copies);
 }
 
+TEST_CASE("where no event tells its correlation, arrows tell what launched a copy") {
+  Script script = Script()
+                      .range("ProfilerStep#0", 0, 60)
+                      .op("aten::to", 1, 9)
+                      .launch(trace::kNone, 4, 2, "cudaMemcpyAsync")
+                      .op("aten::linear", 12, 9)
+                      .launch(trace::kNone, 14, 2)
+                      .copy("Memcpy HtoD (Pageable -> Device)", trace::kNone, 20, 5)
+                      .kernel("gemm", trace::kNone, 30, 5);
+  trace::Flows& flows = script.trace().flows;
+  flows.id = {1, 1, 2, 2};
+  flows.kind.assign(4, trace::Flows::Kind::launch);
+  flows.end = {trace::Flows::End::start, trace::Flows::End::finish, trace::Flows::End::start, trace::Flows::End::finish};
+  flows.thread = {trace::ThreadId{0}, trace::ThreadId{90}, trace::ThreadId{0}, trace::ThreadId{90}};
+  flows.time = {us(4), us(20), us(14), us(30)};
+  const Read read(script);
+  CHECK(read.owner("aten::to").copies);
+  CHECK(read.owner("cudaMemcpyAsync").copies);
+  CHECK_FALSE(read.owner("aten::linear").copies);
+  CHECK_FALSE(read.owner("cudaLaunchKernel").copies);
+}
+
 TEST_CASE("of module frames, a childless root right before backward is the criterion") {
   const Script script = Script()
                             .frame("nn.Module: Encoder_0", 0, 2)
