@@ -14,6 +14,9 @@
 namespace hotlens::causes {
 namespace {
 
+// Python needs 10 to 200 µs from one operator to the next; a millisecond without any operator runs something else.
+constexpr Ns kLongestWayToLaunch = std::chrono::milliseconds(1);
+
 using attribution::kNoNode;
 using attribution::Owner;
 using attribution::Piece;
@@ -130,7 +133,7 @@ class Collector {
 
   void count(const PathPart& part) {
     const bool host = part.on == PathPart::On::host;
-    profile::Cause cause = profile::Cause::other;
+    profile::Cause cause = profile::Cause::queued;
     if (host) cause = cause_of_piece(step_.wall[part.at]);
     if (part.on == PathPart::On::latency) cause = profile::Cause::launch;
     if (part.on == PathPart::On::device) cause = cause_of_work(input_.account.work[part.at]);
@@ -166,7 +169,7 @@ class Collector {
     Ns done = std::clamp(ended_by->queued, launched, gap.end);
     if (done > gap.start && gap.end - done <= attribution::kLaunchLatency) done = gap.end;
     spend(ended_by->owner, profile::Cause::launch, done - launched);
-    spend(ended_by->owner, profile::Cause::other, gap.end - done);
+    spend(ended_by->owner, profile::Cause::queued, gap.end - done);
   }
 
   profile::Cause cause_of_work(const Work& work) {
@@ -199,6 +202,13 @@ class Collector {
     return work.bucket == attribution::Bucket::host_to_device || !input_.trace.names[name_of(work.event)].contains("DtoD");
   }
 
+  bool is_way_to_launch(const Piece& piece) const { return has_device_ && piece.end - piece.start < kLongestWayToLaunch; }
+  bool is_inside_operator(const Piece& piece) const {
+    if (piece.node == kNoNode) return false;
+    const attribution::Kind kind = input_.forest.kind[piece.node];
+    return kind == attribution::Kind::op || kind == attribution::Kind::launch;
+  }
+
   profile::Cause cause_of_piece(const Piece& piece) {
     switch (piece.bucket) {
       case attribution::Bucket::data_loading:
@@ -210,10 +220,11 @@ class Collector {
       case attribution::Bucket::communication:
         return profile::Cause::communication;
       case attribution::Bucket::host:
-        return profile::Cause::host;
+        return is_way_to_launch(piece) ? profile::Cause::launch : profile::Cause::host;
       default:
         break;
     }
+    if (has_device_ && !is_inside_operator(piece) && !is_way_to_launch(piece)) return profile::Cause::host;
     if (has_device_ || !works_itself(piece)) return profile::Cause::launch;
     return cause_of(parts_of(name_of(input_.forest.event[piece.node])).family);
   }

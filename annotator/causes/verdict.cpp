@@ -37,9 +37,8 @@ struct Account {
   Ns waiting{};
 };
 
-// What synchronisations drained is moved to them, and the host's own code is counted to launching.
+// What synchronisations drained is moved to them: for the verdict alone, evidence says what was.
 profile::Causes starved(profile::Causes causes, Ns waiting) {
-  at(causes, profile::Cause::launch) += std::exchange(at(causes, profile::Cause::host), Ns{});
   const Ns drained = std::clamp(waiting - of(causes, profile::Cause::sync), Ns{}, of(causes, profile::Cause::launch));
   at(causes, profile::Cause::launch) -= drained;
   at(causes, profile::Cause::sync) += drained;
@@ -70,13 +69,14 @@ std::vector<Candidate> work_of(const profile::Causes& causes) {
   return {{"copy", of(causes, profile::Cause::copy)},
           {"communication", of(causes, profile::Cause::communication)},
           {"arithmetic", of(causes, profile::Cause::compute) + of(causes, profile::Cause::memory)},
-          {"unclear", of(causes, profile::Cause::other)}};
+          {"unclear", of(causes, profile::Cause::queued) + of(causes, profile::Cause::other)}};
 }
 
 std::vector<Candidate> host_causes(const profile::Causes& causes) {
   return {{"data", of(causes, profile::Cause::data)},
           {"sync", of(causes, profile::Cause::sync)},
-          {"launch", of(causes, profile::Cause::launch)}};
+          {"launch", of(causes, profile::Cause::launch)},
+          {"unclear", of(causes, profile::Cause::host)}};
 }
 
 Ns total(const std::vector<Candidate>& candidates) {
@@ -95,7 +95,6 @@ std::string kind_of(const Account& account, bool has_device) {
   if (!has_device) {
     const std::vector<Candidate> more = host_causes(path);
     candidates.insert(candidates.end(), more.begin(), more.end());
-    candidates.push_back({"unclear", of(path, profile::Cause::host)});
   } else if (host > sum(path) - host && !is_share(total(work_of(account.spent)), sum(account.spent), kFull)) {
     const profile::Causes idle = starved(account.spent, account.waiting);
     candidates = host_causes(idle);
@@ -116,7 +115,7 @@ std::string_view words(profile::Cause cause, bool has_device) {
     case profile::Cause::copy:
       return "copies between host and device";
     case profile::Cause::sync:
-      return "device idle for a synchronisation";
+      return "device idle during a synchronisation";
     case profile::Cause::launch:
       return has_device ? "device idle, waiting for launches" : "overhead of Python and operators";
     case profile::Cause::compute:
@@ -126,9 +125,11 @@ std::string_view words(profile::Cause cause, bool has_device) {
     case profile::Cause::communication:
       return "communication between processes";
     case profile::Cause::host:
-      return "host code outside operators";
+      return has_device ? "device idle, host runs other code" : "host code outside operators";
+    case profile::Cause::queued:
+      return "device idle although work is queued";
     case profile::Cause::other:
-      return has_device ? "device idle although work is queued" : "operators of unknown kind";
+      return has_device ? "kernels of unknown kind" : "operators of unknown kind";
   }
   std::unreachable();
 }
@@ -160,8 +161,10 @@ std::string module_place(const profile::Profile& profile, std::vector<profile::M
 }
 
 // What the verdict names comes first, though others may take more time: a device may be busy and yet wait for the host at every turn.
-std::vector<profile::Verdict::Evidence> evidence_of(const profile::Profile& profile, const profile::Causes& causes,
+// A host that waits while the device works is no idle time: it has a row of its own.
+std::vector<profile::Verdict::Evidence> evidence_of(const profile::Profile& profile, const Account& account,
                                                     const std::vector<profile::ModuleId>& among, std::string_view kind) {
+  const profile::Causes& causes = account.spent;
   std::vector<profile::Cause> order;
   for (std::size_t i = 0; i < profile::kCauses; ++i) order.push_back(static_cast<profile::Cause>(i));
   std::ranges::stable_sort(order, std::ranges::greater{},
@@ -173,6 +176,10 @@ std::vector<profile::Verdict::Evidence> evidence_of(const profile::Profile& prof
     std::string where =
         cause == profile::Cause::data ? stage_place(profile, attribution::Stage::data) : module_place(profile, among, cause, time);
     evidence.push_back({std::string(words(cause, profile.has_device())), time, std::move(where)});
+  }
+  if (profile.has_device() && is_share(account.waiting, sum(causes), kSmallestEvidence) && account.waiting > Ns{}) {
+    const auto place = kind == "sync" ? evidence.begin() : evidence.end();
+    evidence.insert(place, {"host waits while the device works", account.waiting, ""});
   }
   return evidence;
 }
@@ -189,7 +196,7 @@ Ns waiting_of_step(const profile::Profile& profile) {
 profile::Verdict verdict_of(const profile::Profile& profile, const Account& account, const std::vector<profile::ModuleId>& among) {
   const bool device = profile.has_device();
   const std::string kind = kind_of(account, device);
-  return {kind, evidence_of(profile, device ? starved(account.spent, account.waiting) : account.spent, among, kind)};
+  return {kind, evidence_of(profile, account, among, kind)};
 }
 
 void add(profile::Causes& sum, const profile::Causes& part) {

@@ -7,9 +7,10 @@
 // Without device work the host's time is all there is.
 // Three things need judgement:
 // - A synchronisation costs more than the idle time during it: it drains the queue, so the device also idles during the launches right
-//   after it. No more than the time waited could have been overlapped, so that much of the launching is the synchronisation's fault.
-// - On a run with a device, host code between operators delays launches like the operators themselves; on a run without, it is no cause
-//   that the words below name.
+//   after it. No more than the time waited could have been overlapped, so that much of the launching is the synchronisation's fault. That
+//   is judgement: the evidence tells idle time during a synchronisation and waiting of the host apart, as they were.
+// - Host code of less than a millisecond between two operators is the way to the next launch (Cause::launch). Longer code is something
+//   else (Cause::host), which no word of the verdict names: it is `unclear`, and the evidence says where the time went.
 // - Compute- or memory-bound is told by the families of what ran, since a trace does not know the peaks of its machine. Products,
 //   convolutions and attention count as compute, all other arithmetic as memory; so do products whose recorded shapes leave too little
 //   arithmetic for the bytes they read (intensity.h). Where neither prevails nothing is claimed.

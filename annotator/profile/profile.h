@@ -88,19 +88,20 @@ struct Site {
   std::string function;                             // qualified name: "BasicBlock.forward"; "<module>" at the top
 };
 
-// Why time passes, or why the device idles.
+// Why time passes: what the device (or a host alone) runs, else what the host does while the device idles.
 enum class Cause : std::uint8_t {
   data,           // the host loads data
   copy,           // data moves between host and device
-  sync,           // the host waits for the device
-  launch,         // the host decides what to run next: operators' overhead, Python between them, launch latency
+  sync,           // the host is inside a synchronisation while nothing is left to run
+  launch,         // the host decides what to run next: operators' overhead, short Python between them, launch latency
   compute,        // arithmetic: products, convolutions, attention
   memory,         // everything else that computes: bound by moving operands
   communication,  // between processes
-  host,           // host code outside every operator and stage
-  other,          // work of no known family; the device waits although work is queued
+  host,           // host code outside every operator and stage; beside a device, pieces too long to be the way from one launch to the next
+  queued,         // the device idles although work is queued: it waits for other work, or for what a trace does not tell
+  other,          // work of no known family
 };
-constexpr std::size_t kCauses = 9;
+constexpr std::size_t kCauses = 10;
 std::string_view name(Cause cause);
 using Causes = std::array<Ns, kCauses>;
 

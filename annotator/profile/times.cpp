@@ -32,7 +32,7 @@ std::string_view name(How how) {
 
 std::string_view name(Cause cause) {
   constexpr std::array<std::string_view, kCauses> kNames = {"data",   "copy",          "sync", "launch", "compute",
-                                                            "memory", "communication", "host", "other"};
+                                                            "memory", "communication", "host", "queued", "other"};
   return kNames[static_cast<std::size_t>(cause)];
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace hotlens::attribution {
 namespace {
@@ -67,12 +68,54 @@ bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
+// "hid=1 Load Data", "fetchNextBatch": words in lower case. A word ends where letters do, and before a capital that follows a small letter.
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words;
+  bool inside = false;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    if (!is_letter(name[at])) {
+      inside = false;
+      continue;
+    }
+    const bool capital = name[at] <= 'Z';
+    if (!inside || (capital && name[at - 1] > 'Z')) words.emplace_back();
+    words.back() += static_cast<char>(name[at] | 0x20);
+    inside = true;
+  }
+  return words;
+}
+
+// What loads, what is loaded, and what may stand between the two. "get" and "next" fit what a model does too ("get_input_embeddings"):
+// they load batches and data only.
+constexpr auto kLoads = std::to_array<std::string_view>({"load", "loading", "fetch", "fetching", "prefetch", "read", "reading"});
+constexpr auto kGets =
+    std::to_array<std::string_view>({"get", "getting", "next", "load", "loading", "fetch", "fetching", "prefetch", "read", "reading"});
+constexpr auto kInputs = std::to_array<std::string_view>({"input", "inputs", "sample", "samples", "example", "examples"});
+constexpr auto kBatches = std::to_array<std::string_view>({"data", "dataset", "batch", "batches", "minibatch"});
+constexpr auto kBetween =
+    std::to_array<std::string_view>({"the", "a", "next", "new", "one", "mini", "raw", "train", "training", "val", "input"});
+
+// Ranges that load data, whatever else stands in their name.
+bool loads_data(std::string_view name) {
+  const std::vector<std::string> words = words_of(name);
+  const auto is = [](std::string_view word, const auto& list) { return std::ranges::find(list, word) != list.end(); };
+  const auto pair = [&](std::string_view a, std::string_view b) {
+    return (is(a, kGets) && is(b, kBatches)) || (is(a, kLoads) && is(b, kInputs));
+  };
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string& word = words[at];
+    if (word == "dataload" || word == "dataloader" || word == "dataloading" || word == "tokenize" || word == "tokenizing") return true;
+    std::size_t next = at + 1;
+    if (next < words.size() && (pair(word, words[next]) || (word != "next" && word != "get" && pair(words[next], word)))) return true;
+    while (next < words.size() && is(words[next], kBetween)) ++next;
+    if (next < words.size() && pair(word, words[next])) return true;
+  }
+  return false;
+}
+
 // How people call the stages of a loop in record_function and NVTX ranges.
 constexpr auto kStageNames = std::to_array<std::pair<std::string_view, Stage>>({
     {"data", Stage::data},
-    {"dataload", Stage::data},
-    {"dataloader", Stage::data},
-    {"dataloading", Stage::data},
     {"loaddata", Stage::data},
     {"loadbatch", Stage::data},
     {"getbatch", Stage::data},
@@ -114,7 +157,7 @@ std::optional<Stage> stage_as_written(std::string_view name) {
   const auto known = std::ranges::find(kStageNames, plain, [](const auto& entry) { return entry.first; });
   if (known != kStageNames.end()) return known->second;
   if (has_word(name, "loss") || plain == "criterion") return Stage::loss;
-  return std::nullopt;
+  return loads_data(name) ? std::optional(Stage::data) : std::nullopt;
 }
 
 // "AddmmBackward", "AddmmBackward0", "torch::autograd::CopyBackwards": up to torch 1.8 they stand without an evaluation around them, and

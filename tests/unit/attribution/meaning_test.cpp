@@ -19,6 +19,17 @@ TEST_CASE("stages are understood as people write them") {
     CHECK(meaning_of_range(name).kind == Kind::stage);
     CHECK(meaning_of_range(name).value == static_cast<std::uint32_t>(stage));
   }
+  for (const char* name : {"hid=1 Load Data", "fetch next batch", "read_inputs", "tokenize", "dataset fetch", "step/data_loading",
+                           "FetchNextBatch", "train_dataloader", "data load 3", "get batch", "next_train_batch", "loadbatch"}) {
+    CAPTURE(name);
+    CHECK(meaning_of_range(name).kind == Kind::stage);
+    CHECK(meaning_of_range(name).value == static_cast<std::uint32_t>(Stage::data));
+  }
+  for (const char* name : {"get_input_embeddings", "load_balancing", "BatchNorm2d", "input_layer", "VideoTokenizer", "batch_norm",
+                           "readout", "data_parallel", "next layer", "sample_posterior", "reading_head"}) {
+    CAPTURE(name);
+    CHECK(meaning_of_range(name).kind == Kind::range);
+  }
   for (const char* name : {"layer1", "forward:encoder", "lossless", "glossary", "optimal transport", "database"}) {
     CAPTURE(name);
     CHECK(meaning_of_range(name).kind == Kind::range);

@@ -66,18 +66,41 @@ TEST_CASE("with a device, idle time is told by what the host does meanwhile and 
                                .kernel("ampere_sgemm_128x64_tn", 1, 125, 60));
   CHECK(of(usage.spent, profile::Cause::data) == us(100));
   CHECK(of(usage.spent, profile::Cause::compute) == us(60));
-  CHECK(of(usage.spent, profile::Cause::launch) == us(25));
+  CHECK(of(usage.spent, profile::Cause::launch) == us(25 + 15));  // the last: short host code, on its way to the next step's launches
   Ns sum{};
   for (const Ns time : usage.spent) sum += time;
   CHECK(sum == us(200));
+}
+
+TEST_CASE("beside a device, a millisecond of host code without an operator is no way to the next launch") {
+  const Usage usage = used(Script()
+                               .range("ProfilerStep#0", 0, 6000)
+                               .op("aten::mm", 0, 30)
+                               .launch(1, 10, 10)
+                               .kernel("ampere_sgemm_128x64_tn", 1, 30, 50)
+                               .op("aten::mm", 900, 30)
+                               .launch(2, 910, 10)
+                               .kernel("ampere_sgemm_128x64_tn", 2, 930, 50)
+                               .op("aten::mm", 5900, 30)
+                               .launch(3, 5910, 10)
+                               .kernel("ampere_sgemm_128x64_tn", 3, 5930, 50));
+  CHECK(of(usage.spent, profile::Cause::host) == us(5900 - 980));
+  CHECK(of(usage.spent, profile::Cause::launch) == us(30 + 930 - 80 + 30 + 20));
+  CHECK(of(usage.spent, profile::Cause::compute) == us(150));
+}
+
+TEST_CASE("kernels of no known family and a device that idles beside queued work are told apart") {
+  const Usage usage = used(Script().range("ProfilerStep#0", 0, 900).op("aten::x", 10, 30).launch(1, 15, 10).kernel("zqx_17", 1, 700, 200));
+  CHECK(of(usage.spent, profile::Cause::queued) == us(700 - 25));
+  CHECK(of(usage.spent, profile::Cause::other) == us(200));
 }
 
 TEST_CASE("work that begins long after its launch has returned waits for something that the trace does not tell") {
   const Usage usage =
       used(Script().range("ProfilerStep#0", 0, 900).op("aten::mm", 10, 30).launch(1, 15, 10).kernel("ampere_sgemm_128x64_tn", 1, 700, 300));
   for (const profile::Causes& causes : {usage.spent, usage.critical}) {
-    CHECK(of(causes, profile::Cause::other) == us(700 - 25));
-    CHECK(of(causes, profile::Cause::launch) == us(5 + 10));
+    CHECK(of(causes, profile::Cause::queued) == us(700 - 25));
+    CHECK(of(causes, profile::Cause::launch) == us(10 + 5 + 10));
     CHECK(of(causes, profile::Cause::compute) == us(200));
   }
 }

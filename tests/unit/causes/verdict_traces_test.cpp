@@ -24,7 +24,7 @@ constexpr Known kKnown[] = {
     {"switch_transformers", "launch",
      "the device is busy for 11 %, synchronisations take 6 %; one launch takes 347 ms (loading a library)"},
     {"perf_model_normalization", "launch", "the device is busy for 0.1 %; launches that load libraries take 93 %"},
-    {"critical_path_cuda", "launch", "the device is busy for 2 % and the host runs operators for 5 %"},
+    {"critical_path_cuda", "unclear", "the device is busy for 2 %, the host runs operators for 5 %; the rest is one stretch of Python"},
     {"nccl_parser_config", "launch", "the device is busy for 22 to 26 %, communication for 5 %, and nothing blocks"},
     {"mi300_resnet", "communication", "the device is busy for 99.5 %; collectives run alone for 70 %"},
     {"worker1_step_12", "communication", "collectives run alone for 56 %; the host waits for them for 33 %"},
