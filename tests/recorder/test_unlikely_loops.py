@@ -1,0 +1,157 @@
+"""Loops that a recorder does not expect: what can be measured is, and where nothing can, the message says what to do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run, record_text
+from scripts import indent
+from test_bundle import check_bundle
+
+SETUP = """\
+import random
+import torch
+from torch import nn
+torch.manual_seed(0)
+random.seed(0)
+
+def make(n=16):
+    model = nn.Sequential(nn.Linear(8, n), nn.ReLU(), nn.Linear(n, 3))
+    return model, torch.optim.SGD(model.parameters(), lr=0.1)
+
+def update(model, optimizer, n=8):
+    optimizer.zero_grad()
+    h = model(torch.randn(n, 8))
+    for k in range(random.randint(0, 5) if n != 8 else 0):
+        h = random.choice([torch.sin, torch.cos, torch.tanh])(h) + h
+    nn.functional.cross_entropy(h, torch.randint(0, 3, (n,))).backward()
+    optimizer.step()
+
+model, optimizer = make()
+"""
+THREAD = """\
+import threading
+def train():
+    for i in range(200):
+        update(model, optimizer)
+thread = threading.Thread(target=train)
+thread.start()
+thread.join()
+print("the main thread ends")
+"""
+ASYNC = """\
+import asyncio
+async def train():
+    for i in range(200):
+        update(model, optimizer)
+        await asyncio.sleep(0)
+asyncio.run(train())
+"""
+GENERATOR = """\
+def steps():
+    for i in range(200):
+        update(model, optimizer)
+        yield i
+for i in steps():
+    pass
+"""
+IN_TURN = """\
+second, its_optimizer = make(64)
+for i in range(60):
+    update(model, optimizer)
+for i in range(60):
+    update(second, its_optimizer)
+"""
+BLOCKS = """\
+second, its_optimizer = make(64)
+for i in range(200):
+    if i // 4 % 2:
+        update(second, its_optimizer)
+    else:
+        update(model, optimizer)
+"""
+HUNDRED = """\
+pairs = [make(4) for _ in range(100)]
+for i in range(40):
+    for pair in pairs:
+        update(*pair)
+"""
+MEASURED = {
+    "no step like another": "for i in range(200):\n    update(model, optimizer, random.randint(9, 64))\n",
+    "in a thread": THREAD,
+    "in a coroutine": ASYNC,
+    "in a generator": GENERATOR,
+    "two models, one after the other": IN_TURN,
+    "two models, four steps each": BLOCKS,
+    "a hundred optimizers": HUNDRED,
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_it_is_measured(tmp_path: Path, name: str) -> None:
+    run = record_text(tmp_path, SETUP + MEASURED[name])
+    assert run.code == 0, run.err
+    check_bundle(run.bundle)
+    assert run.bundle.manifest["steps_measured"] == 5 and run.bundle.manifest["step"]["by"] == "optimizer"
+    assert "Traceback" not in run.err
+    loop = loop_of(run)
+    assert loop["updates"] >= 5
+    calls = [row for row in loop["statements"] if row["function"] == "update" and row["calls"]]
+    assert calls and all(row["total_ns"] <= loop["watched_ns"] for row in calls)
+    assert "ends" in run.out or name != "in a thread"
+
+
+def loop_of(run: Run) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((run.bundle.path / "loop.json").read_text(encoding="utf-8"))
+    return found
+
+
+OWN_PROFILER = """\
+from torch.profiler import profile, schedule
+with profile(schedule=schedule(wait=2, warmup=2, active=3)) as profiler:
+    for i in range(60):
+        update(model, optimizer)
+        profiler.step()
+print("trained")
+"""
+PROCESS = """\
+import multiprocessing
+def train():
+    for i in range(60):
+        update(model, optimizer)
+if __name__ == "__main__":
+    process = multiprocessing.get_context("fork").Process(target=train)
+    process.start()
+    process.join()
+    print("trained", process.exitcode)
+"""
+TWO_STEPS = "for i in range(2):\n    update(model, optimizer)\nprint('trained')\n"
+NOT_MEASURED = {
+    "two steps": (TWO_STEPS, "training ended during warm-up (", "--warmup 0"),
+    "its own profiler": (OWN_PROFILER, "the script runs torch.profiler itself", "on_trace_ready=hotlens.analyze(model)"),
+    "in a process of its own": (PROCESS, "it started 1 other, which is not followed", "torchrun"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_MEASURED)
+def test_what_to_do_is_said(tmp_path: Path, name: str) -> None:
+    script, what, advice = NOT_MEASURED[name]
+    run = record_text(tmp_path, SETUP + script)
+    assert run.code == 0 and run.bundles == []
+    assert run.out.startswith("trained")
+    messages = run.own_messages()
+    assert len(messages) == 1 and what in messages[0] and advice in messages[0], run.err
+
+
+def test_two_steps_are_measured_from_the_first(tmp_path: Path) -> None:
+    run = record_text(tmp_path, SETUP + TWO_STEPS, ["--warmup", "0"])
+    assert run.code == 0 and run.out == "trained\n"
+    assert run.bundle.manifest["steps_measured"] == 1
+
+
+def test_a_script_that_fails_after_two_steps_keeps_its_exit_code(tmp_path: Path) -> None:
+    run = record_text(tmp_path, SETUP + "for i in range(2):\n" + indent("update(model, optimizer)\n") + "raise SystemExit(7)\n")
+    assert run.code == 7 and run.bundles == []
