@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
-import weakref
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any, Callable, Protocol
+from typing import Any, Protocol
 
 from .identity import Numbers
 from .loaders import Loaders
 from .measure import OURS
+from .optimizers import Optimizers
+from .patches import Method, Patches
 from .steps import Boundary
-
-Method = Callable[..., Any]
-STEP_RANGE = "Optimizer.step#"  # torch opens it around an optimizer's step and calls the hooks inside
 
 
 class Listener(Protocol):
@@ -45,14 +40,6 @@ def steps_left(iterator: Any) -> int | None:
         return None
 
 
-@dataclass
-class _Patch:
-    owner: Any
-    name: str
-    original: Any
-    inherited: bool  # the owner had no attribute of its own
-
-
 class Hooks:
     """Installed patches and handles. `watch` installs all, `keep_only` leaves what the chosen step needs, `remove` leaves nothing.
 
@@ -63,19 +50,16 @@ class Hooks:
         self.listener = listener
         self.wanted = wanted
         self.compiles = False  # torch.compile was called
-        self._patches: list[_Patch] = []
-        self._step_handle: Any = None
-        self._told: Callable[[Any], None] | None = None  # of an optimizer that has stepped
-        self._in_range: list[tuple[int, Any]] = []  # (thread, optimizer): stepped, torch's range around it still open
+        self._patches = Patches()
         self._forward_handle: Any = None
-        self.loaders, self._optimizers, self._roots = Loaders(), Numbers(), Numbers()
+        self.loaders, self._roots = Loaders(), Numbers()
+        self.optimizers = Optimizers(
+            self._patches, lambda number: listener.on_optimizer(number, self._backward_depth > 0), listener.on_newcomer
+        )
         self._root_types: dict[int, type] = {}
-        self._made_optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._stepped_optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self._profilers: set[int] = set()  # the script's, at work
         # One count for all threads: on a device, hooks of a backward pass run on a thread of autograd's.
         self._backward_depth = 0
-        self._scaled: int | None = None  # the optimizer that a GradScaler is stepping
         self._uses_backward = False
 
     # -- installing
@@ -85,9 +69,10 @@ class Hooks:
         self._patch_fetch()
         self._patch_evaluation()
         self._patch_profilers()
-        self._hook_optimizer(None)
+        self.optimizers.watch_steps(None)
         self._patch_backward()
-        self._patch_constructors()
+        self.optimizers.watch_constructors()
+        self._patch_compile()
         self._hook_forward()
 
     def keep_only(self, boundary: Boundary) -> None:
@@ -96,7 +81,7 @@ class Hooks:
         self._patch_evaluation()
         self._patch_profilers()
         if boundary.by == "optimizer":
-            self._hook_optimizer(boundary.key)
+            self.optimizers.watch_steps(boundary.key)
         if boundary.by == "forward":
             self._patch_root(boundary.key)
         # Beside the loop that ends its steps so: what looked like inference may turn out a training, and a model that is called without
@@ -107,41 +92,14 @@ class Hooks:
     def watch_updates(self, by_optimizers: bool) -> None:
         """Beside what is left: until it is known whether a loader feeds updates."""
         if by_optimizers:
-            self._hook_optimizer(None)
+            self.optimizers.watch_steps(None)
         else:
             self._patch_backward()
 
     def remove(self) -> None:
-        for patch in reversed(self._patches):
-            if patch.inherited:
-                delattr(patch.owner, patch.name)
-            else:
-                setattr(patch.owner, patch.name, patch.original)
-        self._patches.clear()
+        self._patches.take_back()
         self._unhook_forward()
-        self._told = None
-        self._in_range.clear()
-        if self._step_handle is not None:
-            self._step_handle.remove()
-            self._step_handle = None
-
-    def idle_optimizers(self) -> int:
-        """Optimizers that exist and have not stepped yet."""
-        return sum(o not in self._stepped_optimizers for o in self._made_optimizers)
-
-    def stepped_optimizers(self) -> list[Any]:
-        """Those that still exist, by class: what has not stepped has no state yet."""
-        return sorted((o for o in self._made_optimizers if o in self._stepped_optimizers), key=lambda o: type(o).__name__)
-
-    def optimizers_of(self, numbers: Collection[int]) -> frozenset[int]:
-        """`id` of those with these numbers that still exist."""
-        return frozenset(id(o) for o in self._stepped_optimizers if self._optimizers.of(o, None) in numbers)
-
-    def _patch(self, owner: Any, name: str, make: Callable[[Method], Method]) -> None:
-        original = getattr(owner, name)
-        inherited = isinstance(owner, type) and name not in vars(owner)
-        setattr(owner, name, functools.wraps(original)(make(original)))
-        self._patches.append(_Patch(owner, name, original, inherited))
+        self.optimizers.forget_steps()
 
     # -- data, evaluation
 
@@ -159,7 +117,7 @@ class Hooks:
 
             return __next__
 
-        self._patch(dataloader._BaseDataLoaderIter, "__next__", make)
+        self._patches.put(dataloader._BaseDataLoaderIter, "__next__", make)
 
     def _patch_evaluation(self) -> None:
         """`model.eval()` and `model.train(False)`; the first goes through the second."""
@@ -173,7 +131,7 @@ class Hooks:
 
             return train
 
-        self._patch(torch.nn.Module, "train", make)
+        self._patches.put(torch.nn.Module, "train", make)
 
     def _patch_profilers(self) -> None:
         """The script's own: its schedule may wait, so it is at work from its start and not from its first event."""
@@ -200,86 +158,14 @@ class Hooks:
             return told
 
         for owner, start, stop in ((torch.profiler.profile, "start", "stop"), (torch.autograd.profiler.profile, "__enter__", "__exit__")):
-            self._patch(owner, start, before)
-            self._patch(owner, stop, after)
+            self._patches.put(owner, start, before)
+            self._patches.put(owner, stop, after)
 
-    # -- optimizers
+    # -- compilation
 
-    def _hook_optimizer(self, only: int | None) -> None:
+    def _patch_compile(self) -> None:
+        """torch.compile must not meet hooks of ours in what it compiles."""
         import torch
-        from torch.optim import optimizer as module
-
-        known, newcomer = self._optimizers.given, 0
-
-        def replaces(optimizer: Any, number: int) -> bool:
-            """One that is new since, and steps a second time while the one that ends the steps does not."""
-            nonlocal newcomer
-            if number <= known:
-                newcomer = 0
-            elif number == newcomer:
-                return only is not None and self._optimizers.take_over(optimizer, only)
-            else:
-                newcomer = number
-                self.listener.on_newcomer(number)
-            return False
-
-        def told(optimizer: Any) -> None:
-            number = self._optimizers.of(optimizer, sys._getframe(1))
-            if only is not None and number != only and replaces(optimizer, number):
-                number = only
-            if only is None or number == only:
-                self._stepped_optimizers.add(optimizer)
-                self.listener.on_optimizer(number, self._backward_depth > 0)
-
-        def make(step: Method) -> Method:
-            def scaled_step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-                self._scaled = id(optimizer)
-                try:
-                    result = step(scaler, optimizer, *args, **kwargs)
-                finally:
-                    self._scaled = None
-                told(optimizer)  # also when the scaler left the step out because of infinite gradients
-                return result
-
-            return scaled_step
-
-        self._told = told
-        if self._step_handle is None:
-            self._step_handle = module.register_optimizer_step_post_hook(self._optimizer_stepped)
-            self._patch(torch.autograd.profiler.record_function, "__exit__", self._after_step_range)
-        scaler = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler
-        self._patch(scaler, "step", make)
-
-    def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """A boundary here would lie inside torch's range, which then reaches from one step into the next: its end is waited for."""
-        if self._told is not None and id(optimizer) != self._scaled:
-            self._in_range.append((threading.get_ident(), optimizer))
-
-    def _after_step_range(self, leave: Method) -> Method:
-        in_range, get_thread, tell, prefix = self._in_range, threading.get_ident, self._tell_stepped, STEP_RANGE
-
-        def __exit__(range_: Any, exc_type: Any, exc_value: Any, traceback: Any) -> Any:
-            result = leave(range_, exc_type, exc_value, traceback)
-            if in_range and in_range[-1][0] == get_thread() and range_.name.startswith(prefix):
-                tell(in_range.pop()[1])
-            return result
-
-        return __exit__
-
-    def _tell_stepped(self, optimizer: Any) -> None:
-        if self._told is not None:
-            self._told(optimizer)
-
-    def _patch_constructors(self) -> None:
-        """An optimizer that exists says that training will come; torch.compile must not meet hooks of ours in what it compiles."""
-        import torch
-
-        def noting(made: Method) -> Method:
-            def __init__(optimizer: Any, *args: Any, **kwargs: Any) -> None:
-                self._made_optimizers.add(optimizer)
-                made(optimizer, *args, **kwargs)
-
-            return __init__
 
         def compiling(compile_: Method) -> Method:
             def compile(*args: Any, **kwargs: Any) -> Any:
@@ -289,9 +175,8 @@ class Hooks:
 
             return compile
 
-        self._patch(torch.optim.Optimizer, "__init__", noting)
         if hasattr(torch, "compile"):
-            self._patch(torch, "compile", compiling)
+            self._patches.put(torch, "compile", compiling)
 
     # -- backward
 
@@ -300,7 +185,7 @@ class Hooks:
         import torch
 
         for name in ("backward", "grad"):
-            self._patch(torch.autograd, name, functools.partial(self._around, name))
+            self._patches.put(torch.autograd, name, functools.partial(self._around, name))
 
     def _around(self, name: str, run: Method) -> Method:
         def around(*args: Any, **kwargs: Any) -> Any:
@@ -314,7 +199,7 @@ class Hooks:
             # torch.autograd.grad is the training pass only of a loop that never calls backward and has no optimizer; elsewhere it is
             # a penalty term, or a step within the step.
             self._uses_backward = self._uses_backward or name == "backward"
-            if outer == 0 and (name == "backward" or not (self._uses_backward or self._made_optimizers)):
+            if outer == 0 and (name == "backward" or not (self._uses_backward or self.optimizers.exist)):
                 if self.wanted != "forward":
                     self._unhook_forward()
                 self.listener.on_backward(fresh)
@@ -369,7 +254,7 @@ class Hooks:
 
             return __call__
 
-        self._patch(self._root_types[key], "__call__", make)
+        self._patches.put(self._root_types[key], "__call__", make)
 
 
 def _is_outermost(module: Any, frame: Any, implementation: Any) -> bool:

@@ -195,7 +195,7 @@ class Session:
             self._next_step()
 
     def _finder(self) -> StepFinder:
-        self.finder.idle_optimizers = self.hooks.idle_optimizers() if self.hooks is not None else 0
+        self.finder.idle_optimizers = self.hooks.optimizers.idle() if self.hooks is not None else 0
         return self.finder
 
     # -- loaders
@@ -256,7 +256,7 @@ class Session:
     def _map_step(self) -> MapStep:
         assert self.course is not None and self.hooks is not None
         modules = self.capture.alive()
-        updates = self.hooks.optimizers_of(self.finder.optimizers) if self.course.boundary.by == "loader" else frozenset()
+        updates = self.hooks.optimizers.of(self.finder.optimizers) if self.course.boundary.by == "loader" else frozenset()
         return MapStep(self.files, model_files(modules, self.files), modules, updates)
 
     def _next_step(self) -> None:
@@ -292,7 +292,7 @@ class Session:
     def _look_at_optimizers(self) -> None:
         with contextlib.suppress(Exception):  # an optimizer that is one only by name: nothing is known of its state
             assert self.hooks is not None
-            self.held = look(self.hooks.stepped_optimizers())
+            self.held = look(self.hooks.optimizers.stepped())
 
     # -- the end
 
@@ -308,6 +308,7 @@ class Session:
     def _give_way(self) -> None:
         """The script goes on alone; what was measured so far is kept."""
         assert self.course is not None
+        self.clocking.clocks.end()
         with held_back():
             self.course.finish()
             if result.longest(self.course.past) is None:

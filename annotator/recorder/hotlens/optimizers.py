@@ -1,0 +1,133 @@
+"""Which optimizers a script makes, and when one of them has stepped."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections.abc import Collection
+from typing import Any, Callable
+
+from .identity import Numbers
+from .patches import Method, Patches
+
+STEP_RANGE = "Optimizer.step#"  # torch opens it around an optimizer's step and calls the hooks inside
+
+
+class Optimizers:
+    """`stepped(number)` is told of each step, or of those of one optimizer alone; `newcomer(number)` then of one that has not been there
+    before."""
+
+    def __init__(self, patches: Patches, stepped: Callable[[int], None], newcomer: Callable[[int], None]) -> None:
+        self._patches = patches
+        self._stepped_now = stepped
+        self._newcomer = newcomer
+        self._numbers = Numbers()
+        self._made: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._stepped: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._step_handle: Any = None
+        self._told: Callable[[Any], None] | None = None  # of an optimizer that has stepped
+        self._in_range: list[tuple[int, Any]] = []  # (thread, optimizer): stepped, torch's range around it still open
+        self._scaled: int | None = None  # the optimizer that a GradScaler is stepping
+
+    @property
+    def exist(self) -> bool:
+        return bool(self._made)
+
+    def idle(self) -> int:
+        """Optimizers that exist and have not stepped yet."""
+        return sum(o not in self._stepped for o in self._made)
+
+    def stepped(self) -> list[Any]:
+        """Those that still exist, by class: what has not stepped has no state yet."""
+        return sorted((o for o in self._made if o in self._stepped), key=lambda o: type(o).__name__)
+
+    def of(self, numbers: Collection[int]) -> frozenset[int]:
+        """`id` of those with these numbers that still exist."""
+        return frozenset(id(o) for o in self._stepped if self._numbers.of(o, None) in numbers)
+
+    def watch_constructors(self) -> None:
+        """An optimizer that exists says that training will come."""
+        import torch
+
+        def noting(made: Method) -> Method:
+            def __init__(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+                self._made.add(optimizer)
+                made(optimizer, *args, **kwargs)
+
+            return __init__
+
+        self._patches.put(torch.optim.Optimizer, "__init__", noting)
+
+    def watch_steps(self, only: int | None) -> None:
+        import torch
+        from torch.optim import optimizer as module
+
+        known, newcomer = self._numbers.given, 0
+
+        def replaces(optimizer: Any, number: int) -> bool:
+            """One that is new since, and steps a second time while the one that ends the steps does not."""
+            nonlocal newcomer
+            if number <= known:
+                newcomer = 0
+            elif number == newcomer:
+                return only is not None and self._numbers.take_over(optimizer, only)
+            else:
+                newcomer = number
+                self._newcomer(number)
+            return False
+
+        def told(optimizer: Any) -> None:
+            number = self._numbers.of(optimizer, sys._getframe(1))
+            if only is not None and number != only and replaces(optimizer, number):
+                number = only
+            if only is None or number == only:
+                self._stepped.add(optimizer)
+                self._stepped_now(number)
+
+        def make(step: Method) -> Method:
+            def scaled_step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+                self._scaled = id(optimizer)
+                try:
+                    result = step(scaler, optimizer, *args, **kwargs)
+                finally:
+                    self._scaled = None
+                told(optimizer)  # also when the scaler left the step out because of infinite gradients
+                return result
+
+            return scaled_step
+
+        self._told = told
+        if self._step_handle is None:
+            self._step_handle = module.register_optimizer_step_post_hook(self._after_step)
+            self._patches.put(torch.autograd.profiler.record_function, "__exit__", self._after_step_range)
+        scaler = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler
+        self._patches.put(scaler, "step", make)
+
+    def forget_steps(self) -> None:
+        """With the patches taken back nothing is told any more."""
+        self._told = None
+        self._in_range.clear()
+        if self._step_handle is not None:
+            self._step_handle.remove()
+            self._step_handle = None
+
+    def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """A boundary here would lie inside torch's range, which then reaches from one step into the next: its end is waited for."""
+        if self._told is not None and id(optimizer) != self._scaled:
+            self._in_range.append((threading.get_ident(), optimizer))
+
+    def _after_step_range(self, leave: Method) -> Method:
+        in_range, get_thread, tell, prefix = self._in_range, threading.get_ident, self._tell, STEP_RANGE
+
+        def __exit__(range_: Any, exc_type: Any, exc_value: Any, traceback: Any) -> Any:
+            result = leave(range_, exc_type, exc_value, traceback)
+            if in_range and in_range[-1][0] == get_thread() and range_.name.startswith(prefix):
+                tell(in_range.pop()[1])
+            return result
+
+        return __exit__
+
+    def _tell(self, optimizer: Any) -> None:
+        if self._told is not None:
+            self._told(optimizer)
