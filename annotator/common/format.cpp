@@ -66,18 +66,6 @@ std::string left(const std::string& text, std::size_t columns) {
   return text + std::string(columns > width(text) ? columns - width(text) : 0, ' ');
 }
 
-// No control characters: a name may hold terminal escapes. C1 controls (0xc2 0x80 to 0xc2 0x9f) are among them.
-std::string harmless(std::string_view text) {
-  std::string safe;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool c1 = byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (c1) ++i;
-    safe += byte < 0x20 || byte == 0x7f || c1 ? '?' : text[i];
-  }
-  return safe;
-}
-
 std::string shortened(std::string_view text, std::size_t columns) {
   std::string name = harmless(text);
   if (width(name) <= columns || columns == 0) return name;

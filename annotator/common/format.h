@@ -4,16 +4,17 @@
 #include <string>
 #include <string_view>
 
+#include "annotator/common/harmless.h"
 #include "annotator/common/units.h"
 
 namespace hotlens::format {
 
 // Three significant digits: "87.4 µs", "3.21 ms", "1.04 s"; "0 ns" only for an exact zero.
 std::string readable(Ns time);
-std::string readable(Bytes size);             // "144 kB", "25.7 MB": decimal units
-std::string percent(Ns part, Ns whole);       // "12.3 %", for tables
-std::string share(double part);               // "24%", "<1%", for labels; `part` is a fraction
-std::string harmless(std::string_view name);  // control characters as '?'
+std::string readable(Bytes size);        // "144 kB", "25.7 MB": decimal units
+std::string percent(Ns part, Ns whole);  // "12.3 %", for tables
+std::string share(double part);          // "24%", "<1%", for labels; `part` is a fraction
+using hotlens::harmless;
 std::string shortened(std::string_view name, std::size_t columns = 60);
 
 // What makes a terminal write in color; all empty without.

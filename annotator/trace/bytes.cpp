@@ -1,6 +1,5 @@
 #include "annotator/trace/bytes.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -31,17 +30,6 @@ PaddedBytes& PaddedBytes::operator=(PaddedBytes&& other) noexcept {
 
 PaddedBytes::~PaddedBytes() {
   if (data_) munmap(data_, mapped_);
-}
-
-Descriptor::Descriptor(const std::filesystem::path& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) close(fd_);
 }
 
 }  // namespace hotlens::trace

@@ -1,8 +1,7 @@
-// Bytes as the JSON parser wants them: readable for a few bytes beyond their end. And files, open.
+// Bytes as the JSON parser wants them: readable for a few bytes beyond their end.
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <utility>
 
 namespace hotlens::trace {
@@ -26,19 +25,6 @@ class PaddedBytes {
   char* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t mapped_ = 0;  // length of the mapping
-};
-
-// A file open for reading; negative where it could not be opened, with errno set.
-class Descriptor {
- public:
-  explicit Descriptor(const std::filesystem::path& path);
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-  int get() const { return fd_; }
-
- private:
-  int fd_ = -1;
 };
 
 }  // namespace hotlens::trace

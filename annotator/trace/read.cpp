@@ -21,8 +21,8 @@ Error unusable(std::string_view where, std::string message) {
 
 class Reader {
  public:
-  Reader(Source& source, Issues& issues, std::size_t window)
-      : source_(source), issues_(issues), text_(source, window), events_(trace_, issues, source.expected()) {}
+  Reader(Source& source, Issues& issues, std::size_t window, MemoryBudget budget)
+      : source_(source), issues_(issues), text_(source, window, budget), events_(trace_, issues, source.expected()) {}
 
   Result<Trace> read(std::string_view where) {
     const bool object = open();
@@ -144,8 +144,18 @@ class Reader {
     if (end != kNowhere) keep_fact("baseTimeNanoseconds", text.substr(value, end - value), trace_);
   }
 
+  // A part of it would still be more than what is made of it has room for.
+  Error too_much(std::string_view where) const {
+    const std::string read = std::to_string(trace_.events.size()) + " events in " + std::to_string(text_.total() / 1'000'000) + " MB";
+    return {ErrorCode::unreadable,
+            "the trace is too large for the memory that is left: it was given up after " + read +
+                "; record fewer steps, or open it on a machine with more",
+            std::string(where)};
+  }
+
   // Why there is no trace, where there is none; otherwise adds what was lost to the issues.
   std::optional<Error> fault(std::string_view where) {
+    if (text_.exhausted()) return too_much(where);
     const bool any = trace_.events.size() + trace_.memory.size() > 0;
     if (text_.error() && !any) return text_.error();
     if (source_.damaged() && text_.total() == 0) {
@@ -182,8 +192,8 @@ class Reader {
 
 }  // namespace
 
-Result<Trace> read_source(Source source, std::string_view where, Issues& issues, std::size_t window) {
-  return Reader(source, issues, window).read(where);
+Result<Trace> read_source(Source source, std::string_view where, Issues& issues, std::size_t window, MemoryBudget budget) {
+  return Reader(source, issues, window, budget).read(where);
 }
 
 Result<Trace> read_bytes(std::string_view bytes, std::string_view where, Issues& issues) {

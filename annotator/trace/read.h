@@ -9,7 +9,8 @@
 
 namespace hotlens::trace {
 
-// `window`: bytes of text in memory at a time; tests choose it small.
-Result<Trace> read_source(Source source, std::string_view where, Issues& issues, std::size_t window = Windows::kUsual);
+// `window`: bytes of text in memory at a time, `budget`: what the trace may take; tests choose them small.
+Result<Trace> read_source(Source source, std::string_view where, Issues& issues, std::size_t window = Windows::kUsual,
+                          MemoryBudget budget = {});
 
 }  // namespace hotlens::trace

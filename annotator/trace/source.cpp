@@ -31,12 +31,17 @@ Source::~Source() = default;
 Source::Source(Raw raw, std::size_t size, std::string where) : raw_(std::move(raw)), where_(std::move(where)), expected_(size) {}
 
 Result<Source> Source::open(const std::filesystem::path& path) {
-  Descriptor file(path);
+  // A pipe is read as well: somebody named it here and now, and writes it. Bundles name regular files only (profile/bundle.h).
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat facts{};
   if (file.get() < 0 || fstat(file.get(), &facts) != 0) return std::unexpected(unreadable(path.string(), errno));
   if (S_ISDIR(facts.st_mode)) {
     return std::unexpected(
         Error{ErrorCode::unreadable, "this is a folder, not a trace file; give a .json or .json.gz file", path.string()});
+  }
+  if (!S_ISREG(facts.st_mode) && !S_ISFIFO(facts.st_mode)) {
+    return std::unexpected(
+        Error{ErrorCode::unreadable, "this is a device, not a trace file; give a .json or .json.gz file", path.string()});
   }
   Source source(std::move(file), static_cast<std::size_t>(facts.st_size), path.string());
   if (const Result<void> told = source.detect(static_cast<std::size_t>(facts.st_size)); !told) return std::unexpected(told.error());

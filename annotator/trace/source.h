@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "annotator/common/error.h"
-#include "annotator/trace/bytes.h"
+#include "annotator/common/file.h"
 
 namespace hotlens::trace {
 

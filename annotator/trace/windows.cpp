@@ -8,10 +8,12 @@ namespace hotlens::trace {
 namespace {
 
 constexpr std::size_t kFront = 64 * 1024;  // bytes: room for what moves over from the window before; an event takes about 400
+// Text between two looks at the memory, which take a few microseconds each.
+constexpr std::size_t kCountEvery = std::size_t{4} << 20;
 
 }  // namespace
 
-Windows::Windows(Source& source, std::size_t size) : source_(source), usual_(size) {}
+Windows::Windows(Source& source, std::size_t size, MemoryBudget budget) : source_(source), usual_(size), budget_(budget) {}
 
 Windows::~Windows() {
   if (!reader_.joinable()) return;
@@ -44,8 +46,20 @@ void Windows::run_tasks() {
   }
 }
 
+bool Windows::fits() {
+  if (total_ - counted_ < kCountEvery) return true;
+  counted_ = total_;
+  exhausted_ = budget_.exceeded();
+  return !exhausted_;
+}
+
 bool Windows::more() {
   if (ended_) return false;
+  if (!fits()) {
+    ended_ = true;
+    error_ = out_of_memory({});
+    return false;
+  }
   const bool first = total_ == 0 && !next_.valid();
   Read next = first ? read(std::move(spare_), usual_) : next_.get();
   if (!next.got || *next.got == 0) {

@@ -2,6 +2,9 @@
 //
 // While one window is looked at, another thread reads (and inflates) the next. What was not consumed moves in front of the next window. A
 // window grows only when what the caller needs to see at once is larger than it is.
+//
+// It is also where a text ends that is too much for this machine: a few megabytes of gzip may hold any amount of it, and what is made of
+// the text grows with it. All of the process's memory is looked at every few megabytes.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +14,8 @@
 #include <string_view>
 #include <thread>
 
+#include "annotator/common/memory.h"
+#include "annotator/trace/bytes.h"
 #include "annotator/trace/source.h"
 
 namespace hotlens::trace {
@@ -22,7 +27,7 @@ class Windows {
   static constexpr std::size_t kUsual = std::size_t{1} << 18;
 
   // `source` must outlive this.
-  explicit Windows(Source& source, std::size_t size = kUsual);
+  explicit Windows(Source& source, std::size_t size = kUsual, MemoryBudget budget = {});
   Windows(const Windows&) = delete;
   Windows& operator=(const Windows&) = delete;
   ~Windows();
@@ -39,6 +44,7 @@ class Windows {
   std::size_t consumed() const { return total_ - (end_ - begin_); }  // bytes, from the start of the text
   std::size_t total() const { return total_; }                       // bytes in memory so far and before
   const std::optional<Error>& error() const { return error_; }
+  bool exhausted() const { return exhausted_; }  // the error is that memory ran out
 
  private:
   struct Read {
@@ -49,13 +55,16 @@ class Windows {
   Read read(PaddedBytes buffer, std::size_t size);
   void prefetch(std::size_t size);
   void run_tasks();
+  bool fits();
 
   Source& source_;
   std::size_t usual_;
   PaddedBytes buffer_, spare_;
   std::size_t begin_ = 0, end_ = 0;
   std::size_t total_ = 0;
-  bool ended_ = false;
+  MemoryBudget budget_;
+  std::size_t counted_ = 0;  // of the text, when memory was looked at last
+  bool ended_ = false, exhausted_ = false;
   std::optional<Error> error_;
   std::future<Read> next_;
   std::packaged_task<Read()> task_;  // for the other thread; one that holds nothing ends it

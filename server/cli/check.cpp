@@ -2,12 +2,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "annotator/common/file.h"
 #include "annotator/common/format.h"
+#include "annotator/common/harmless.h"
 #include "annotator/guess/match/guess_lines.h"
 #include "annotator/profile/build/load.h"
 #include "annotator/profile/bundle/resolve.h"
@@ -30,10 +31,9 @@ Result<features::FileView> open_view(const std::filesystem::path& file, const st
   if (!std::filesystem::is_regular_file(file, error)) {
     return std::unexpected(Error{ErrorCode::not_found, file.string() + " is not a file; name a Python source file.", file.string()});
   }
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return std::unexpected(Error{ErrorCode::unreadable, file.string() + " cannot be read; check its permissions.", file.string()});
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  const source::Tree tree = source::Tree::parse(std::move(text));
+  Result<std::string> text = read_file(file, kMostSource);
+  if (!text) return std::unexpected(text.error());
+  const source::Tree tree = source::Tree::parse(std::move(*text));
   return features::view(file, tree, features::bind(profile, file, &tree), profile);
 }
 
@@ -119,7 +119,7 @@ void print_file(const features::FileView& view, const features::Options& options
   std::map<std::uint32_t, std::string> lenses;
   for (const features::Lens& lens : features::code_lenses(view, options)) lenses[lens.line] = lens.title;
 
-  std::cout << bold(view.path.string(), colour) << '\n';
+  std::cout << bold(harmless(view.path.string()), colour) << '\n';
   std::string_view text = view.tree.text();
   for (std::uint32_t number = 0; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
@@ -156,7 +156,7 @@ int check(const CheckOptions& options) {
       out["files"].push_back(file_json(*view, shown));
     } else {
       print_file(*view, shown, use_colour(STDOUT_FILENO));
-      if (!view->facts) std::cerr << "hotlens: profile " << profile->id << " says nothing about " << file.string() << ".\n";
+      if (!view->facts) std::cerr << "hotlens: profile " << profile->id << " says nothing about " << harmless(file.string()) << ".\n";
     }
   }
   if (as_json) std::cout << out.dump(1, ' ', false, json::error_handler_t::replace) << '\n';

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "annotator/common/harmless.h"
 #include "annotator/profile/bundle/resolve.h"
 #include "annotator/profile/profile.h"
 #include "server/cli/verbs.h"
@@ -90,7 +91,7 @@ Finding editors_finding() {
 void print_text(const std::vector<Finding>& findings, bool colour) {
   for (const Finding& finding : findings) {
     std::cout << (finding.found ? "ok      " : "missing ") << bold(finding.name, colour) << std::string(10 - finding.name.size(), ' ')
-              << finding.what << '\n';
+              << harmless(finding.what) << '\n';
     if (!finding.fix.empty()) std::cout << "                  " << dim("→ " + finding.fix, colour) << '\n';
   }
 }

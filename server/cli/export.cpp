@@ -8,6 +8,7 @@
 #include <functional>
 #include <iostream>
 
+#include "annotator/common/harmless.h"
 #include "server/cli/verbs.h"
 
 namespace hotlens::cli {
@@ -56,11 +57,10 @@ int export_profile(const ExportOptions& options) {
   if (!path) return fail(path.error());
   Result<profile::Annotated> annotated = profile::annotate(*path);
   if (!annotated) return fail(annotated.error());
-  for (const Issue& issue : annotated->issues.items()) std::cerr << "hotlens: " << issue.message << '\n';
+  for (const Issue& issue : annotated->issues.items()) std::cerr << "hotlens: " << harmless(issue.message) << '\n';
   const Write write = writer_for(options.to, std::move(*annotated));
   const Result<void> written = options.file.empty() ? write(std::cout) : write_file(options.file, write);
   if (!written) return fail(written.error());
-  if (options.file.empty() && !std::cout.flush()) return fail(cannot_write("standard output"));
   return kDone;
 }
 

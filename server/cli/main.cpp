@@ -1,13 +1,19 @@
 // hotlens VERB …: parses the command line and calls the verb; see verbs.h for what each does and CONTRACT-level exit codes.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <filesystem>
+#include <iostream>
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
+#include "annotator/common/attempt.h"
 #include "server/cli/verbs.h"
 #include "server/session/serve.h"
 
@@ -133,15 +139,30 @@ std::vector<std::string> cut_script_command(std::vector<std::string> words, cli:
   return words;
 }
 
-int dispatch(CLI::App& app, Arguments& arguments) {
-  const CLI::App* verb = app.get_subcommands().front();
-  if (verb->get_name() == "lsp") return session::serve(arguments.lsp);
-  if (verb->get_name() == "run") return cli::run(arguments.run);
-  if (verb->get_name() == "report") return cli::report(arguments.report);
-  if (verb->get_name() == "check") return cli::check(arguments.check);
-  if (verb->get_name() == "diff") return cli::diff(arguments.diff);
-  if (verb->get_name() == "export") return cli::export_profile(arguments.export_profile);
-  if (verb->get_name() == "serve") return cli::serve(arguments.serve);
+cli::Printed printed(const std::string& verb, const Arguments& arguments) {
+  const std::map<std::string_view, bool> as_json{{"run", arguments.run.format == cli::OutputFormat::json},
+                                                 {"report", arguments.report.format == cli::OutputFormat::json || arguments.report.events},
+                                                 {"check", arguments.check.format == cli::OutputFormat::json},
+                                                 {"diff", arguments.diff.format == cli::OutputFormat::json},
+                                                 {"export", arguments.export_profile.to != "csv"},
+                                                 {"doctor", arguments.doctor.format == cli::OutputFormat::json}};
+  const auto found = as_json.find(verb);
+  return found != as_json.end() && found->second ? cli::Printed::json : cli::Printed::text;
+}
+
+Result<int> dispatch(const std::string& verb, const Arguments& arguments) {
+  if (verb == "lsp") return session::serve(arguments.lsp);
+  std::error_code gone;
+  std::ignore = std::filesystem::current_path(gone);
+  if (gone) {
+    return std::unexpected(Error{ErrorCode::unreadable, "the current folder does not exist any more; change to one that does", {}});
+  }
+  if (verb == "run") return cli::run(arguments.run);
+  if (verb == "report") return cli::report(arguments.report);
+  if (verb == "check") return cli::check(arguments.check);
+  if (verb == "diff") return cli::diff(arguments.diff);
+  if (verb == "export") return cli::export_profile(arguments.export_profile);
+  if (verb == "serve") return cli::serve(arguments.serve);
   return cli::doctor(arguments.doctor);
 }
 
@@ -169,5 +190,11 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? cli::kDone : cli::kWrongUsage;
   }
-  return dispatch(app, arguments);
+  const std::string verb = app.get_subcommands().front()->get_name();
+  [[maybe_unused]] cli::Sink messages(std::cerr, STDERR_FILENO, cli::Printed::text);
+  cli::Sink results(std::cout, STDOUT_FILENO, printed(verb, arguments));
+  const Result<int> code = attempt([&] { return dispatch(verb, arguments); });
+  const Result<void> written = results.finish();
+  if (!code) return cli::fail(code.error());
+  return *code == cli::kDone && !written ? cli::fail(written.error()) : *code;
 }

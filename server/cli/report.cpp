@@ -8,6 +8,7 @@
 
 #include <iostream>
 
+#include "annotator/common/harmless.h"
 #include "annotator/profile/profile.h"
 #include "server/cli/verbs.h"
 
@@ -27,7 +28,7 @@ int report(const ReportOptions& options) {
   } else {
     std::cout << report::report_text(**loaded, {.color = use_colour(STDOUT_FILENO), .unfold = options.unfold});
   }
-  for (const Issue& issue : (*loaded)->warnings) std::cerr << "hotlens: " << issue.message << '\n';
+  for (const Issue& issue : (*loaded)->warnings) std::cerr << "hotlens: " << harmless(issue.message) << '\n';
   return kDone;
 }
 

@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <cstdlib>
 #include <iostream>
 #include <thread>
+#include <tuple>
 
+#include "annotator/common/attempt.h"
 #include "annotator/guess/match/guess_lines.h"
 #include "annotator/profile/bundle/resolve.h"
 #include "protocol/messages.h"
+#include "server/cli/browser.h"
 #include "server/cli/verbs.h"
 #include "server/runs/discovery.h"
 #include "server/runs/packages.h"
@@ -30,22 +34,21 @@ constexpr std::size_t kWorkers = 2;
 // A new profile in the folder is seen after this long at most.
 constexpr std::chrono::seconds kLookEvery{1};
 
-// What was named, then every bundle found from here.
-std::vector<fs::path> profiles_from(const std::vector<fs::path>& named) {
+// What was named, then every bundle found from `here`.
+std::vector<fs::path> profiles_from(const std::vector<fs::path>& named, const fs::path& here) {
   std::vector<fs::path> list = named;
-  for (fs::path& bundle : profile::bundles(fs::current_path())) {
+  for (fs::path& bundle : profile::bundles(here)) {
     if (std::ranges::find(named, bundle) == named.end()) list.push_back(std::move(bundle));
   }
   return list;
 }
 
-Result<std::vector<fs::path>> named_profiles(const std::vector<std::string>& references) {
+Result<std::vector<fs::path>> named_profiles(const std::vector<std::string>& references, const fs::path& here) {
   std::vector<fs::path> named;
   for (const std::string& reference : references) {
-    auto path = profile::resolve(reference, fs::current_path());
+    auto path = profile::resolve(reference, here);
     if (!path) return std::unexpected(path.error());
-    std::error_code ignored;
-    named.push_back(fs::absolute(*path, ignored).lexically_normal());
+    named.push_back((here / *path).lexically_normal());
   }
   // The latest is whichever is the latest when somebody looks.
   if (references == std::vector<std::string>{"latest"}) named.clear();
@@ -53,22 +56,18 @@ Result<std::vector<fs::path>> named_profiles(const std::vector<std::string>& ref
 }
 
 // A bare trace gets its lines guessed from the sources here.
-std::shared_ptr<const profile::Profile> with_lines(std::shared_ptr<const profile::Profile> profile) {
-  std::vector<fs::path> roots{fs::current_path()};
-  if (const auto python = runs::find_python({}, fs::current_path(), runs::process_environment())) {
+std::shared_ptr<const profile::Profile> with_lines(std::shared_ptr<const profile::Profile> profile, const fs::path& here) {
+  std::vector<fs::path> roots{here};
+  if (const auto python = runs::find_python({}, here, runs::process_environment())) {
     for (const fs::path& folder : runs::package_folders(python->path)) roots.push_back(folder);
   }
   return guess::guess_lines(std::move(profile), roots, {});
 }
 
-void open_in_browser(const std::string& url) {
+void show(web::Server& server) {
   const auto opener = runs::on_path("xdg-open", runs::process_environment());
   if (!opener || (::getenv("DISPLAY") == nullptr && ::getenv("WAYLAND_DISPLAY") == nullptr)) return;
-  if (::fork() == 0) {
-    ::setsid();
-    ::execl(opener->c_str(), opener->c_str(), url.c_str(), static_cast<char*>(nullptr));
-    ::_exit(127);
-  }
+  open_in_browser(*opener, server.url_to_open());
 }
 
 // What a page asks for first is ready when it asks.
@@ -89,12 +88,12 @@ Seen seen(Library& library) {
 // Until SIGINT or SIGTERM, which every thread blocks; looks for new profiles, and for new ones under an old name, meanwhile.
 void wait_for_end(const sigset_t& signals, Library& library, web::Server& server) {
   const timespec patience{kLookEvery.count(), 0};
-  Seen known = seen(library);
+  Result<Seen> known = attempt([&] { return seen(library); });
   while (::sigtimedwait(&signals, nullptr, &patience) < 0) {
-    Seen now = seen(library);
-    if (now == known) continue;
+    Result<Seen> now = attempt([&] { return seen(library); });
+    if (!now || (known && *now == *known)) continue;
     known = std::move(now);
-    const std::string current = library.current();
+    const std::string current = attempt([&] { return library.current(); }).value_or(std::string());
     server.notify("hotlens/timeline/changed", current.empty() ? Json::object() : Json{{"current", current}});
   }
 }
@@ -102,7 +101,8 @@ void wait_for_end(const sigset_t& signals, Library& library, web::Server& server
 }  // namespace
 
 int serve(const ServeOptions& options) {
-  auto named = named_profiles(options.profiles);
+  const fs::path here = fs::current_path();
+  auto named = named_profiles(options.profiles, here);
   if (!named) return fail(named.error());
   sigset_t signals;
   sigemptyset(&signals);
@@ -110,7 +110,8 @@ int serve(const ServeOptions& options) {
   sigaddset(&signals, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
-  Library library({.list = [named = std::move(*named)] { return profiles_from(named); }, .finish = with_lines});
+  Library library({.list = [named = std::move(*named), here] { return profiles_from(named, here); },
+                   .finish = [here](std::shared_ptr<const profile::Profile> profile) { return with_lines(std::move(profile), here); }});
   boost::asio::thread_pool workers(kWorkers);
   const auto handle = [&](protocol::Request request, protocol::Reply reply) {
     if (request.method == protocol::message::kTimelineReveal || request.method == protocol::message::kTimelinePoint)
@@ -124,12 +125,12 @@ int serve(const ServeOptions& options) {
       web::Server::start({.port = options.port, .pages = web::find_pages()}, {.handle = handle, .connections = nullptr, .first = first});
   if (!server) return fail(server.error());
   std::cout << (*server)->url() << '\n' << std::flush;
-  if (options.open) open_in_browser((*server)->url());
-  boost::asio::post(workers, [&library] { prepare(library); });
+  if (options.open) show(**server);
+  boost::asio::post(workers, [&library] { std::ignore = attempt([&] { prepare(library); }); });
   wait_for_end(signals, library, **server);
   server->reset();
-  workers.join();
-  return kDone;
+  // Not by unwinding: a worker may read a large trace, and nobody waits for it any more.
+  std::_Exit(kDone);
 }
 
 }  // namespace hotlens::cli

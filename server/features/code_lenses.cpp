@@ -58,17 +58,20 @@ std::string lost_note(const FileView& view) {
 
 }  // namespace
 
+// Where the workspace is not trusted, nothing is offered that runs its code; a run from before may still be stopped.
 std::vector<Lens> code_lenses(const FileView& view, const Options& options) {
   const std::string command = options.running ? kCancelCommand : kProfileCommand;
   if (view.facts && view.profile) {
     if (const auto line = lens_line(view)) {
-      const std::string verb = options.running ? "■ Cancel profiling" : "▸ Profile again";
-      std::vector<Lens> lenses{{.line = *line, .title = verb + " · " + describe_step(*view.profile) + lost_note(view), .command = command}};
+      const std::string verb = options.running ? "■ Cancel profiling · " : options.trusted ? "▸ Profile again · " : "";
+      std::vector<Lens> lenses{{.line = *line,
+                                .title = verb + describe_step(*view.profile) + lost_note(view),
+                                .command = verb.empty() ? std::string() : command}};
       if (options.timeline) lenses.push_back({.line = *line, .title = "Show in timeline", .command = kTimelineCommand});
       return lenses;
     }
   }
-  if (!source::looks_like_training_script(view.tree)) return {};
+  if ((!options.trusted && !options.running) || !source::looks_like_training_script(view.tree)) return {};
   return {{.line = 0, .title = options.running ? "■ Cancel profiling" : "▸ Profile this script", .command = command}};
 }
 

@@ -33,12 +33,15 @@ struct FileFacts;
 
 class HintMemory;
 
+// Folders whose files may be read because a profile names them; nothing: any. Where a workspace is not trusted, neither is its profile.
+using Folders = std::optional<std::vector<std::filesystem::path>>;
+
 // Null when the profile says nothing about the file at `path`, or kept no copy of it: facts are bound to the text that was executed, never
 // to another one. Reads that copy; blocks on I/O. `opened` is the text as it is now, or null: where it is the executed one still, it is not
 // parsed again, and a file that did not run has the facts of classes that it took over from one that did
-// (annotator/source/moved_classes.h).
+// (annotator/source/moved_classes.h), which is read as it is now if it is in `readable`.
 std::shared_ptr<const FileFacts> bind(std::shared_ptr<const profile::Profile> profile, const std::filesystem::path& path,
-                                      const source::Tree* opened = nullptr);
+                                      const source::Tree* opened = nullptr, const Folders& readable = std::nullopt);
 
 // Snapshot of one document. Cheap to copy.
 struct FileView {

@@ -1,11 +1,12 @@
 #include "server/features/file_facts.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <string_view>
 #include <tuple>
 
+#include "annotator/common/file.h"
+#include "annotator/profile/source_text.h"
 #include "annotator/source/moved_classes.h"
 
 namespace hotlens::features {
@@ -92,18 +93,6 @@ std::vector<std::uint32_t> definitions(const Profile& profile, const Collected& 
   return facts;
 }
 
-std::optional<std::string> read_text(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
-
-// The text that lines of the profile are counted in; nothing where it was not kept.
-std::optional<std::string> executed_text(const profile::SourceFile& file) {
-  if (file.text) return *file.text;
-  return file.copy.empty() ? std::nullopt : read_text(file.copy);
-}
-
 std::shared_ptr<const FileFacts> facts_of(std::shared_ptr<const Profile> profile, FileId file, const source::Tree& executed,
                                           Collected collected) {
   source::Anchors anchors = source::Anchors::bind(executed, collected.facts);
@@ -141,14 +130,26 @@ Collected within(const Collected& all, const std::vector<source::LineSpan>& span
   return kept;
 }
 
+// The file of the project as it is now; no value where it is gone, an error where it may not be read.
+Result<std::optional<std::string>> text_now(const std::filesystem::path& path, const Folders& readable) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  const bool allowed =
+      !readable || std::ranges::any_of(*readable, [&](const std::filesystem::path& folder) { return hotlens::is_inside(path, folder); });
+  if (!allowed) return std::unexpected(Error{ErrorCode::unreadable, "not in the workspace", path.string()});
+  Result<std::string> text = read_file(path, kMostSource);
+  if (!text) return std::unexpected(text.error());
+  return std::move(*text);
+}
+
 // A file that did not run, but holds classes now that did, in another file of the project that has them no more.
-std::shared_ptr<const FileFacts> bind_moved(std::shared_ptr<const Profile> profile, const source::Tree& opened) {
+std::shared_ptr<const FileFacts> bind_moved(std::shared_ptr<const Profile> profile, const source::Tree& opened, const Folders& readable) {
   for (const FileId home : homes_of(*profile, source::class_names(opened))) {
-    const profile::SourceFile& file = profile->files[home.index];
-    std::optional<std::string> before = executed_text(file), after = read_text(file.path);
-    if (!before) continue;
+    std::optional<std::string> before = profile::executed_text(*profile, home);
+    Result<std::optional<std::string>> after = text_now(profile->files[home.index].path, readable);
+    if (!before || !after) continue;
     const source::Tree executed = source::Tree::parse(std::move(*before));
-    const std::optional<source::Tree> left = after ? std::optional(source::Tree::parse(std::move(*after))) : std::nullopt;
+    const std::optional<source::Tree> left = *after ? std::optional(source::Tree::parse(std::move(**after))) : std::nullopt;
     Collected collected = within(collect(*profile, home), source::moved_classes(executed, left ? &*left : nullptr, opened));
     if (!collected.facts.empty()) return facts_of(std::move(profile), home, executed, std::move(collected));
   }
@@ -192,13 +193,13 @@ FileId find_file(const Profile& profile, const std::filesystem::path& path) {
   return {};
 }
 
-std::shared_ptr<const FileFacts> bind(std::shared_ptr<const Profile> profile, const std::filesystem::path& path,
-                                      const source::Tree* opened) {
+std::shared_ptr<const FileFacts> bind(std::shared_ptr<const Profile> profile, const std::filesystem::path& path, const source::Tree* opened,
+                                      const Folders& readable) {
   const FileId file = find_file(*profile, path);
-  if (!file.valid()) return opened == nullptr ? nullptr : bind_moved(std::move(profile), *opened);
+  if (!file.valid()) return opened == nullptr ? nullptr : bind_moved(std::move(profile), *opened, readable);
   Collected collected = collect(*profile, file);
   if (collected.facts.empty()) return nullptr;
-  std::optional<std::string> executed = executed_text(profile->files[file.index]);
+  std::optional<std::string> executed = profile::executed_text(*profile, file);
   if (!executed) return nullptr;
   const bool unchanged = opened != nullptr && opened->text() == *executed;
   const source::Tree tree = unchanged ? *opened : source::Tree::parse(std::move(*executed));

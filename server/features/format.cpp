@@ -8,21 +8,10 @@
 #include <fmt/format.h>
 
 #include "annotator/common/format.h"
+#include "annotator/common/harmless.h"
 
 namespace hotlens::features {
 namespace {
-
-// The length of the UTF-8 sequence that starts with `lead`; 1 for a stray byte.
-std::size_t sequence_length(unsigned char lead) {
-  if (lead >= 0xF0) return 4;
-  if (lead >= 0xE0) return 3;
-  if (lead >= 0xC0) return 2;
-  return 1;
-}
-
-bool is_whole(std::string_view sequence) {
-  return std::ranges::all_of(sequence.substr(1), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; });
-}
 
 std::string bounded(std::string_view text, std::size_t limit, bool markdown) {
   // Links, code, emphasis, HTML, tables and entities; what is special only at the start of a line never stands there.
@@ -31,20 +20,17 @@ std::string bounded(std::string_view text, std::size_t limit, bool markdown) {
   std::size_t shown = 0;
   for (std::size_t i = 0; i < text.size();) {
     if (shown++ == limit) return out + "…";
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = sequence_length(lead);
-    const std::string_view sequence = text.substr(i, length);
-    const bool broken = lead >= 0x80 && (length == 1 || sequence.size() != length || !is_whole(sequence));
-    if (broken || lead < 0x20 || lead == 0x7F) {
+    const Seen seen = character_at(text.substr(i));
+    const std::string_view sequence = text.substr(i, seen.length);
+    i += seen.length;
+    if (!seen.harmless) {
       out += '?';
-      ++i;
       continue;
     }
     // A colon before a slash would make a bare address a link.
-    const bool special = kSpecial.contains(text[i]) || (text[i] == ':' && text.substr(i + 1).starts_with('/'));
-    if (markdown && length == 1 && special) out += '\\';
+    const bool special = kSpecial.contains(sequence.front()) || (sequence == ":" && text.substr(i).starts_with('/'));
+    if (markdown && sequence.size() == 1 && special) out += '\\';
     out += sequence;
-    i += length;
   }
   return out;
 }

@@ -1,8 +1,10 @@
 #include "server/runs/packages.h"
 
 #include <algorithm>
-#include <fstream>
+#include <sstream>
 #include <string>
+
+#include "annotator/common/file.h"
 
 namespace hotlens::runs {
 namespace fs = std::filesystem;
@@ -10,6 +12,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMostAbove = 8;  // deeper package trees than that have a root of their own
+constexpr std::size_t kMostPth = std::size_t{1} << 20;
 
 void add(std::vector<fs::path>& list, const fs::path& folder) {
   std::error_code error;
@@ -21,7 +24,7 @@ void add_pth(std::vector<fs::path>& list, const fs::path& site) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(site, error)) {
     if (entry.path().extension() != ".pth") continue;
-    std::ifstream in(entry.path());
+    std::istringstream in(read_file(entry.path(), kMostPth).value_or(std::string()));
     for (std::string line; std::getline(in, line);) {
       if (line.ends_with('\r')) line.pop_back();
       if (!line.empty() && !line.starts_with('#') && !line.starts_with("import")) add(list, site / line);

@@ -36,6 +36,12 @@ struct Loop::State {
   asio::signal_set signals{strand};
   asio::thread_pool pool{kPoolThreads};
   std::atomic<int> code = 0;  // stop() may come from the thread that writes
+  std::function<void(const Error&)> fault;
+
+  void run(Task& task) const {
+    const Result<void> done = attempt(task);
+    if (!done && fault) fault(done.error());
+  }
 };
 
 struct Loop::Timer::State {
@@ -55,10 +61,10 @@ Loop::~Loop() {
 }
 
 void Loop::post(Task task) {
-  asio::post(state_->strand, [task = std::move(task)]() mutable { task(); });
+  asio::post(state_->strand, [state = state_.get(), task = std::move(task)]() mutable { state->run(task); });
 }
 
-void Loop::work(Task task) {
+void Loop::on_pool(Task task) {
   asio::post(state_->pool, [task = std::move(task)]() mutable {
     give_way();
     task();
@@ -69,8 +75,8 @@ Loop::Timer Loop::after(std::chrono::milliseconds delay, Task task) {
   Timer handle;
   handle.state_ = std::make_unique<Timer::State>(state_->strand);
   handle.state_->timer.expires_after(delay);
-  handle.state_->timer.async_wait([task = std::move(task)](const boost::system::error_code& cancelled) mutable {
-    if (!cancelled) task();
+  handle.state_->timer.async_wait([state = state_.get(), task = std::move(task)](const boost::system::error_code& cancelled) mutable {
+    if (!cancelled) state->run(task);
   });
   return handle;
 }
@@ -83,6 +89,10 @@ int Loop::run() {
 void Loop::stop(int code) {
   state_->code = code;
   state_->strand.stop();
+}
+
+void Loop::on_fault(std::function<void(const Error&)> told) {
+  state_->fault = std::move(told);
 }
 
 void Loop::on_terminate(Task task) {

@@ -1,9 +1,8 @@
 #include "server/session/plan.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
+#include "annotator/common/file.h"
 #include "annotator/source/queries.h"
 
 namespace hotlens::session {
@@ -12,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A training script is read to be recognised; generated files beyond this are not scripts that people write.
-constexpr std::uintmax_t kMaxScriptBytes = 1024 * 1024;
+constexpr std::size_t kMaxScriptBytes = 1024 * 1024;
 
 struct Choice {
   std::vector<std::string> command;  // absolute script and arguments, or "-m" …
@@ -26,12 +25,6 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
 bool is_file(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
-}
-
-std::optional<std::string> read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 // The innermost workspace folder around the script, else the script's own.
@@ -120,8 +113,8 @@ std::vector<fs::path> training_scripts(const std::vector<fs::path>& folders) {
   for (const fs::path& folder : folders) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-      if (entry.path().extension() != ".py" || !entry.is_regular_file(ignored) || entry.file_size(ignored) > kMaxScriptBytes) continue;
-      auto text = read_file(entry.path());
+      if (entry.path().extension() != ".py") continue;
+      auto text = read_file(entry.path(), kMaxScriptBytes);
       if (text && source::looks_like_training_script(source::Tree::parse(std::move(*text)))) scripts.push_back(entry.path());
     }
   }
@@ -176,7 +169,8 @@ Result<runs::Python> python_for(const Choice& chosen, const PlanInput& input, co
 std::vector<std::string> unsaved_names(const PlanInput& input) {
   std::vector<std::string> names;
   for (const auto& [path, text] : input.changed) {
-    if (read_file(path) != text) names.push_back(path.filename().string());
+    const Result<std::string> on_disk = read_file(path, text.size());
+    if (!on_disk || *on_disk != text) names.push_back(path.filename().string());
   }
   std::ranges::sort(names);
   return names;

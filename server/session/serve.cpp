@@ -7,13 +7,13 @@
 #include <unistd.h>
 #include <array>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <string>
 
+#include "annotator/common/harmless.h"
 #include "server/session/channel.h"
 #include "server/session/loop.h"
 #include "server/session/session.h"
@@ -43,10 +43,9 @@ class LogFile {
   void warn(std::string_view text) const { write(file_ != nullptr ? file_ : stderr, text); }
 
  private:
-  // Part of a text may be the peer's: no control characters, no endless lines.
+  // Part of a text may be the peer's.
   static void write(std::FILE* to, std::string_view said) {
-    std::string text(said.substr(0, kMaxLogLine));
-    std::ranges::replace_if(text, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+    const std::string text = harmless(said.substr(0, kMaxLogLine));
     const std::time_t now = std::time(nullptr);
     std::tm parts{};
     ::gmtime_r(&now, &parts);
@@ -97,6 +96,7 @@ Result<Connection> accept_one(std::uint16_t port) {
   Output output(connection.out.get(), [&loop] { loop.stop(1); });
   Session session(loop, [&output](const std::string& body, Output::Weight weight) { output.send(body, weight); },
                   {.note = [&log](std::string_view text) { log.note(text); }, .warn = [&log](std::string_view text) { log.warn(text); }});
+  loop.on_fault([&log](const Error& error) { log.warn(error.message); });
   loop.on_terminate([&loop] { loop.stop(1); });
   Input* source = nullptr;
   const auto take_one = [&] {

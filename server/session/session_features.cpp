@@ -1,5 +1,6 @@
 // Requests about a document: the features' results in the client's terms.
 #include <algorithm>
+#include <tuple>
 
 #include "server/session/convert.h"
 #include "server/session/hint_writer.h"
@@ -120,14 +121,17 @@ void Session::answer_waiting() {
   std::erase_if(waiting_ids_, [&](const auto& entry) { return !waiting_.contains(entry.second); });
 }
 
-// The hint comes back as it was when it is not ours or not of this version: a tooltip for other lines would be worse than none.
+// The hint comes back as it was when it is not ours or not of this version: a tooltip for other lines would be worse than none. What is no
+// hint at all is refused.
 Session::Answer Session::resolve_hint(const Json& params) {
-  if (!params.is_object()) return std::unexpected(protocol::RpcError{protocol::Code::invalid_params, "expected an object at params"});
   const Reader hint(params);
+  const std::uint32_t line = hint["position"]["line"].unsigned32();
+  std::ignore = hint["position"]["character"].unsigned32();
+  if (const Reader label = hint["label"]; !label.json().is_array()) std::ignore = label.string();
+  if (auto error = hint.error()) return std::unexpected(*error);
   const auto data = hint.maybe("data");
   const auto origin = data && data->json().is_array() ? data->items() : std::vector<Reader>{};
   if (origin.size() != 2) return params;
-  const std::uint32_t line = hint["position"]["line"].unsigned32();
   const Document* document = documents_.find(origin[0].integer());
   if (hint.error() || document == nullptr || !document->in_step() || document->version() != origin[1].integer()) return params;
   const Places places(document->text(), document->lines(), client_.can.encoding);

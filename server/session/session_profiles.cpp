@@ -37,7 +37,7 @@ void Session::update_places() {
 
 void Session::open_trace() {
   if (settings_.trace.empty()) return store_.open({}, {}, {});
-  const std::filesystem::path folder = folders_.empty() ? std::filesystem::current_path() : folders_.front();
+  const std::filesystem::path folder = folders_.empty() ? std::filesystem::path() : folders_.front();
   std::vector<std::filesystem::path> files;
   for (const auto& [uri, document] : documents_) files.push_back(document.path());
   const auto roots = [folders = folders_, folder, files, python = settings_.python] {
@@ -89,28 +89,32 @@ void Session::bind(const std::vector<Document*>& documents, bool refresh) {
     if (!jobs.back().candidates.empty()) jobs.back().tree = document->tree();
   }
   ++binding_;
-  loop_.work([this, refresh, jobs = std::move(jobs)]() mutable {
+  // Where nobody trusts the workspace, a profile in it may name no file outside.
+  features::Folders readable = trusted_ ? features::Folders() : features::Folders(folders_);
+  auto find_facts = [jobs = std::move(jobs), readable = std::move(readable)]() mutable {
     for (Job& job : jobs) {
       for (const ProfileStore::Shared& candidate : job.candidates) {
-        job.binding = {candidate, features::bind(candidate, job.path, &*job.tree)};
+        job.binding = {candidate, features::bind(candidate, job.path, &*job.tree, readable)};
         if (job.binding.facts) break;
       }
       // Nothing about this file anywhere: it belongs to its own folder's profile.
       if (!job.binding.facts && !job.candidates.empty()) job.binding.profile = job.candidates.front();
     }
-    loop_.post([this, refresh, done = std::move(jobs)]() mutable {
-      --binding_;
-      bool changed = false;
-      for (Job& job : done) {
-        Document* document = documents_.find(job.uri);
-        if (document == nullptr || document->path() != job.path) continue;
-        changed = changed || document->profile() != job.binding.profile || job.binding.facts != nullptr;
-        document->bind(std::move(job.binding));
-      }
-      if (refresh && changed) client_.refresh_hints();
-      if (refresh && changed && !(run_ && run_->reading)) client_.refresh_lenses();  // the end of the run asks for them
-      profiles_settled();
-    });
+    return std::move(jobs);
+  };
+  loop_.work(std::move(find_facts), [this, refresh](Result<std::vector<Job>> done) {
+    --binding_;
+    bool changed = false;
+    if (!done) log_.warn("a document's profile: " + done.error().message);
+    for (Job& job : done ? *done : std::vector<Job>{}) {
+      Document* document = documents_.find(job.uri);
+      if (document == nullptr || document->path() != job.path) continue;
+      changed = changed || document->profile() != job.binding.profile || job.binding.facts != nullptr;
+      document->bind(std::move(job.binding));
+    }
+    if (refresh && changed) client_.refresh_hints();
+    if (refresh && changed && !(run_ && run_->reading)) client_.refresh_lenses();  // the end of the run asks for them
+    profiles_settled();
   });
 }
 

@@ -123,10 +123,8 @@ void Session::profile(const Json& argument, Reply reply) {
   run_.emplace();
   run_->id = next_run_++;
   auto held = std::make_shared<Reply>(std::move(reply));
-  loop_.work([this, held, input = std::move(input)] {
-    auto plan = plan_run(input, runs::process_environment(), runs::find_recorder());
-    loop_.post([this, held, plan = std::move(plan)]() mutable { start_run(std::move(plan), std::move(*held)); });
-  });
+  auto plan = [input = std::move(input)] { return plan_run(input, runs::process_environment(), runs::find_recorder()); };
+  loop_.work(std::move(plan), [this, held](Result<Plan> made) { start_run(std::move(made), std::move(*held)); });
 }
 
 void Session::start_run(Result<Plan> plan, Reply reply) {

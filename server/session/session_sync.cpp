@@ -134,6 +134,7 @@ void Session::set_trust(const Json& params) {
   if (const auto error = reader.error()) return reject_params("hotlens/trust", *error);
   if (trusted == trusted_) return;
   trusted_ = trusted;
+  if (profiles_started_) bind_documents();  // which files a profile may name depends on it
   client_.refresh_lenses();
 }
 

@@ -58,6 +58,10 @@ Json found_place(timeline_requests::Library& library, const Target& target) {
   return {{"profile", (*opened)->id()}, {"step", step}, {"path", blocks::path_of(*blocks, *block)}};
 }
 
+protocol::Answer refusal(const Error& error) {
+  return std::unexpected(RpcError{Code::internal_error, error.message});
+}
+
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -128,13 +132,15 @@ void Session::timeline(std::string_view method, const Json& params, Reply reply)
 
 // One after the other: requests that wait for the same profile to be read would take the whole pool from everything else.
 void Session::answer_timeline() {
-  loop_.work([this, asked = timeline_.asked.front(), library = timeline_.library] {
-    protocol::Answer answer = timeline_requests::answer(*library, asked.method, asked.params);
-    loop_.post([this, reply = asked.reply, answer = std::move(answer)]() mutable {
-      (*reply)(std::move(answer));
-      timeline_.asked.pop_front();
-      if (!timeline_.asked.empty()) answer_timeline();
-    });
+  const Timeline::Asked& asked = timeline_.asked.front();
+  auto find = [library = timeline_.library, method = asked.method, params = asked.params] {
+    return timeline_requests::answer(*library, method, params);
+  };
+  loop_.work(std::move(find), [this](Result<protocol::Answer> answer) {
+    auto reply = std::exchange(timeline_.asked.front().reply, nullptr);
+    timeline_.asked.pop_front();
+    (*reply)(answer ? std::move(*answer) : refusal(answer.error()));
+    if (!timeline_.asked.empty()) answer_timeline();
   });
 }
 
@@ -194,10 +200,9 @@ void Session::timeline_cursor(const Json& params) {
   if (document == nullptr || !document->in_step()) return;
   const auto target = target_at(*document, place_in(*document, at));
   if (!target) return;
-  loop_.work([this, library = timeline_.library, target = *target] {
-    Json place = found_place(*library, target);
-    if (place.is_null()) return;
-    loop_.post([this, place = std::move(place)] { tell_timeline(message::kTimelineSelect, place); });
+  auto find = [library = timeline_.library, target = *target] { return found_place(*library, target); };
+  loop_.work(std::move(find), [this](const Result<Json>& place) {
+    if (place && !place->is_null()) tell_timeline(message::kTimelineSelect, *place);
   });
 }
 
@@ -264,12 +269,16 @@ void Session::open_timeline(const Json& argument, Reply reply) {
   if (in_browser && !start_web(refused)) return reply(std::unexpected(RpcError{Code::request_failed, refused}));
   if (!std::exchange(timeline_.used, true)) update_timeline();
   auto held = std::make_shared<Reply>(std::move(reply));
-  loop_.work([this, held, in_browser, library = timeline_.library, target, place = std::move(place)]() mutable {
+  auto find = [library = timeline_.library, target, place = std::move(place)]() mutable {
     if (target && !place.contains("path")) {
       if (Json found = found_place(*library, *target); found.is_object()) place = std::move(found);
     }
     if (!place.contains("profile")) place["profile"] = library->current();
-    loop_.post([this, held, in_browser, place = std::move(place)]() mutable { timeline_opened(std::move(place), in_browser, *held); });
+    return std::move(place);
+  };
+  loop_.work(std::move(find), [this, held, in_browser](Result<Json> found) {
+    if (!found) return (*held)(refusal(found.error()));
+    timeline_opened(std::move(*found), in_browser, *held);
   });
 }
 
@@ -278,7 +287,7 @@ void Session::timeline_opened(Json place, bool in_browser, Reply& reply) {
     return reply(std::unexpected(RpcError{Code::request_failed, "There is no profile here yet. Profile the script first."}));
   }
   if (place.contains("path") && place.contains("step")) tell_timeline(message::kTimelineSelect, place);  // pages that are open already
-  if (in_browser && timeline_.web) place["url"] = timeline_.web->url() + fragment(place);
+  if (in_browser && timeline_.web) place["url"] = timeline_.web->url_to_open() + fragment(place);
   reply(std::move(place));
 }
 

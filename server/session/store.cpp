@@ -49,13 +49,14 @@ void ProfileStore::look() {
   }
   std::set<fs::path> places = workspace_;
   places.insert(documents_.begin(), documents_.end());
-  loop_.work([this, places = std::move(places)] {
+  auto latest = [places = std::move(places)] {
     Found bundles;
     for (const fs::path& place : places) {
       if (auto bundle = profile::resolve("latest", place)) bundles.emplace(place, std::move(*bundle));
     }
-    loop_.post([this, bundles = std::move(bundles)] { found(bundles); });
-  });
+    return bundles;
+  };
+  loop_.work(std::move(latest), [this](Result<Found> bundles) { found(bundles ? *bundles : newest_); });
 }
 
 void ProfileStore::open(const fs::path& trace, std::function<std::vector<fs::path>()> roots, std::vector<fs::path> files) {
@@ -65,16 +66,17 @@ void ProfileStore::open(const fs::path& trace, std::function<std::vector<fs::pat
     return;
   }
   ++loading_;
-  loop_.work([this, trace, roots = std::move(roots), files = std::move(files)] {
+  auto read = [trace, roots = std::move(roots), files = std::move(files)] {
     auto result = profile::load(trace);
     if (result) result = guess::guess_lines(*result, roots(), files);
-    loop_.post([this, trace, result = std::move(result)]() mutable { opened(trace, std::move(result)); });
-    return_freed_memory();
-  });
+    return result;
+  };
+  loop_.work(std::move(read), [this, trace](Result<Shared> result) { opened(trace, std::move(result)); });
 }
 
 void ProfileStore::opened(const fs::path& trace, Result<Shared> result) {
   --loading_;
+  freed_ = true;
   if (trace == trace_ && result) {
     opened_ = std::move(*result);
     events_.changed();
@@ -98,10 +100,9 @@ void ProfileStore::found(const Found& bundles) {
 void ProfileStore::load(const fs::path& bundle) {
   if (!in_flight_.insert(bundle).second) return;
   ++loading_;
-  loop_.work([this, bundle, rank = rank_] {
-    Loaded done = read(bundle, rank);
-    loop_.post([this, bundle, done = std::move(done)]() mutable { loaded(bundle, std::move(done)); });
-    return_freed_memory();
+  auto job = [bundle, rank = rank_] { return read(bundle, rank); };
+  loop_.work(std::move(job), [this, bundle, rank = rank_](Result<Loaded> done) {
+    loaded(bundle, done ? std::move(*done) : Loaded{rank, std::unexpected(done.error()), std::nullopt});
   });
 }
 
@@ -116,6 +117,7 @@ ProfileStore::Loaded ProfileStore::read(const fs::path& bundle, std::optional<st
 
 void ProfileStore::loaded(const fs::path& bundle, Loaded done) {
   --loading_;
+  freed_ = true;
   in_flight_.erase(bundle);
   if (done.rank != rank_) return load(bundle);
   if (done.profile) {
@@ -148,6 +150,7 @@ bool ProfileStore::adopt() {
 void ProfileStore::settle() {
   if (busy()) return;
   known_ = true;
+  if (std::exchange(freed_, false)) loop_.work(return_freed_memory, [](const Result<void>&) {});
   events_.settled();
 }
 

@@ -76,6 +76,7 @@ class ProfileStore {
   Shared opened_;                // what it holds
   int loading_ = 0;
   bool looking_ = false, again_ = false, known_ = false;
+  bool freed_ = false;  // what reading took, since memory was given back last
 };
 
 }  // namespace hotlens::session

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "annotator/common/attempt.h"
 #include "server/timeline/requests.h"
 
 namespace hotlens::timeline_requests {
@@ -108,7 +109,8 @@ Answer answer(Library& library, std::string_view method, const Json& params) {
   const auto handler = handlers().find(method);
   if (handler == handlers().end()) return std::unexpected(RpcError{Code::method_not_found, "no such method: " + std::string(method)});
   const Json none = Json::object();
-  return handler->second(library, Reader(params.is_null() ? none : params));
+  Result<Answer> given = attempt([&] { return handler->second(library, Reader(params.is_null() ? none : params)); });
+  return given ? std::move(*given) : std::unexpected(RpcError{Code::internal_error, given.error().message});
 }
 
 std::string first_answers(Library& library) {

@@ -1,10 +1,9 @@
 // `hotlens/timeline/details` and `arrows`: one block, told in full.
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <span>
 
 #include "annotator/causes/verdict.h"
+#include "annotator/profile/source_text.h"
 #include "annotator/profile/statistics.h"
 #include "server/features/timeline_facts.h"
 #include "server/timeline/requests.h"
@@ -26,7 +25,6 @@ constexpr std::size_t kMaxPlaces = 12;
 constexpr std::size_t kMaxKernels = 40;
 constexpr std::size_t kMaxLine = 300;   // bytes of one line of code
 constexpr std::size_t kMaxName = 1000;  // bytes of a kernel's name; templates grow to tens of kilobytes
-constexpr std::uintmax_t kMaxSource = 8 << 20;
 
 std::string cut(std::string_view text, std::size_t limit) {
   if (text.size() <= limit) return std::string(text);
@@ -59,15 +57,6 @@ Json spread_json(std::string_view of, const std::vector<Ns>& steps) {
   return {{"of", of}, {"p10", spread.p10.count()}, {"median", spread.median.count()}, {"p90", spread.p90.count()}, {"steps", steps.size()}};
 }
 
-// The text that was executed, from the bundle or as the lines were guessed from it; empty where it was not kept.
-std::string text_of(const profile::SourceFile& file) {
-  if (file.text) return *file.text;
-  std::error_code error;
-  if (file.copy.empty() || std::filesystem::file_size(file.copy, error) > kMaxSource || error) return {};
-  std::ifstream in(file.copy, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 Json lines_around(const std::string& text, std::uint32_t first, std::uint32_t last) {
   Json lines = Json::array();
   std::uint32_t number = 0;
@@ -88,7 +77,7 @@ Json place_json(const Place& place, const Profile& profile, bool guessed) {
           {"line", place.site.line},
           {"endLine", place.site.end_line},
           {"function", place.site.function},
-          {"text", lines_around(text_of(file), first, last)},
+          {"text", lines_around(profile::executed_text(profile, place.site.file).value_or(std::string()), first, last)},
           {"firstLine", first},
           {"guessed", guessed},
           {"workspace", file.workspace}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "annotator/common/attempt.h"
 #include "annotator/profile/statistics.h"
 
 namespace hotlens::timeline_requests {
@@ -132,11 +133,15 @@ Result<Library::Shared> Library::open(const std::string& asked) {
   slots_[id] = {entry->path, written(entry->path), nullptr};
   const fs::path path = entry->path;
   lock.unlock();
-  Result<profile::Annotated> annotated = profile::annotate(path);
-  Shared opened = annotated ? std::make_shared<const Opened>(id, std::move(*annotated), sources_.finish) : nullptr;
+  // Also where reading throws: others wait for its end.
+  Result<Shared> opened = attempt([&]() -> Result<Shared> {
+    Result<profile::Annotated> annotated = profile::annotate(path);
+    if (!annotated) return std::unexpected(annotated.error());
+    return std::make_shared<const Opened>(id, std::move(*annotated), sources_.finish);
+  });
   lock.lock();
   if (opened) {
-    slots_[id].opened = opened;
+    slots_[id].opened = *opened;
   } else {
     slots_.erase(id);
   }
@@ -147,7 +152,6 @@ Result<Library::Shared> Library::open(const std::string& asked) {
     used_.pop_back();
   }
   read_.notify_all();
-  if (!opened) return std::unexpected(annotated.error());
   return opened;
 }
 

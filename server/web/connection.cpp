@@ -11,6 +11,7 @@
 
 #include "server/web/admission.h"
 #include "server/web/pages.h"
+#include "server/web/peer.h"
 
 namespace hotlens::web {
 namespace {
@@ -35,8 +36,15 @@ std::string content_policy(std::uint16_t port) {
 class WebSocket : public std::enable_shared_from_this<WebSocket> {
  public:
   WebSocket(beast::tcp_stream stream, std::shared_ptr<Shared> shared) : stream_(std::move(stream)), shared_(std::move(shared)) {}
+  WebSocket(const WebSocket&) = delete;
+  WebSocket& operator=(const WebSocket&) = delete;
+  ~WebSocket() { closed(); }
 
   void accept(const Request& request) {
+    number_ = shared_->next_peer++;
+    shared_->peers[number_] = {.send = nullptr, .close = [self = weak_from_this()] {
+                                 if (const auto socket = self.lock()) beast::get_lowest_layer(socket->stream_).close();
+                               }};
     beast::get_lowest_layer(stream_).expires_never();
     stream_.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
     stream_.read_message_max(kMaxMessage);
@@ -48,21 +56,19 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
 
  private:
   void opened() {
-    number_ = shared_->next_peer++;
-    shared_->peers[number_] = {.send =
-                                   [self = weak_from_this()](const std::shared_ptr<const std::string>& text) {
-                                     if (const auto socket = self.lock()) socket->send(text);
-                                   },
-                               .close =
-                                   [self = weak_from_this()] {
-                                     if (const auto socket = self.lock()) beast::get_lowest_layer(socket->stream_).close();
-                                   }};
+    shared_->peers[number_].send = [self = weak_from_this()](const std::shared_ptr<const std::string>& text) {
+      if (const auto socket = self.lock()) socket->send(text);
+    };
     shared_->tell_connections();
     read();
   }
 
   void closed() {
-    if (shared_->peers.erase(number_) > 0) shared_->tell_connections();
+    const auto peer = shared_->peers.find(number_);
+    if (peer == shared_->peers.end()) return;
+    const bool page = peer->second.send != nullptr;
+    shared_->peers.erase(peer);
+    if (page) shared_->tell_connections();
   }
 
   void read() {
@@ -146,24 +152,31 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     parser_->header_limit(kMaxHeader);
     parser_->body_limit(0);
     stream_.expires_after(kHttpPatience);
+    shared_->peers[number_].waits_since = ++shared_->waits;
     http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](ErrorCode error, std::size_t) {
       if (!error) self->received(self->parser_->release());
     });
   }
 
   void received(const Request& request) {
+    shared_->peers[number_].waits_since = 0;
     Asked asked{.target = request.target(), .host = request[http::field::host], .origin = std::nullopt};
     if (const auto origin = request.find(http::field::origin); origin != request.end()) asked.origin = origin->value();
     const Admission admission = admit(asked, shared_->port, shared_->token);
     if (admission == Admission::socket && websocket::is_upgrade(request)) {
+      if (shared_->open_pages() >= kMaxPages) {
+        return answer(request, http::status::service_unavailable, {"Too many pages are open. Close one, then reload this one.", kText});
+      }
       std::make_shared<WebSocket>(std::move(stream_), shared_)->accept(request);
       return;
     }
     const bool wanted = request.method() == http::verb::get || request.method() == http::verb::head;
     if (!wanted || admission == Admission::socket) return answer(request, http::status::bad_request, {"Only GET is answered here.", kText});
-    if (admission == Admission::page) {
+    if (admission == Admission::once) return exchange(request, code_in(asked.target));
+    if (admission == Admission::page || admission == Admission::empty_page) {
       Page page = read_page(shared_->pages, "/").value_or(missing_page());
-      if (shared_->events.first) page.body = with_first_answers(std::move(page.body), shared_->events.first());
+      if (admission == Admission::page && shared_->events.first)
+        page.body = with_first_answers(std::move(page.body), shared_->events.first());
       return answer(request, http::status::ok, std::move(page));
     }
     if (admission != Admission::file) return answer(request, http::status::forbidden, {std::string(refusal(admission)), kText});
@@ -173,7 +186,25 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     answer(request, http::status::ok, std::move(*file));
   }
 
+  // The code stood on a command line, where every user of this machine can read it: it counts once, and for the user that it was made for.
+  void exchange(const Request& request, std::string_view code) {
+    ErrorCode error;
+    const auto peer = stream_.socket().remote_endpoint(error);
+    const bool ours = !error && is_of_this_user(peer.port(), shared_->port);
+    if (!ours || !shared_->codes.take(code)) {
+      return answer(request, http::status::forbidden, {std::string(refusal(Admission::once)), kText});
+    }
+    response_to(request, http::status::see_other, {"", kText});
+    response_.set(http::field::location, "/?token=" + shared_->token);
+    send();
+  }
+
   void answer(const Request& request, http::status status, Page page) {
+    response_to(request, status, std::move(page));
+    send();
+  }
+
+  void response_to(const Request& request, http::status status, Page page) {
     response_ = Response(status, request.version());
     response_.set(http::field::content_type, page.type);
     response_.set(http::field::cache_control, "no-store");
@@ -186,6 +217,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     const std::size_t size = page.body.size();
     if (request.method() != http::verb::head) response_.body() = std::move(page.body);
     response_.content_length(size);
+  }
+
+  void send() {
     http::async_write(stream_, response_, [self = shared_from_this()](ErrorCode error, std::size_t) {
       if (!error && self->response_.keep_alive()) return self->read();
       self->stream_.close();
@@ -204,13 +238,29 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
 }  // namespace
 
+std::size_t Shared::open_pages() const {
+  return static_cast<std::size_t>(std::ranges::count_if(peers, [](const auto& peer) { return peer.second.send != nullptr; }));
+}
+
 void Shared::tell_connections() const {
-  if (!events.connections) return;
-  events.connections(static_cast<std::size_t>(std::ranges::count_if(peers, [](const auto& peer) { return peer.second.send != nullptr; })));
+  if (events.connections) events.connections(open_pages());
+}
+
+void Shared::make_room() {
+  if (peers.size() - open_pages() < kMaxStrangers) return;
+  const auto since = [](const auto& peer) { return peer.second.waits_since; };
+  auto oldest = peers.end();
+  for (auto peer = peers.begin(); peer != peers.end(); ++peer) {
+    if (since(*peer) > 0 && (oldest == peers.end() || since(*peer) < since(*oldest))) oldest = peer;
+  }
+  if (oldest == peers.end()) return;
+  const auto close = std::move(oldest->second.close);
+  peers.erase(oldest);
+  close();
 }
 
 void serve_connection(asio::ip::tcp::socket socket, const std::shared_ptr<Shared>& shared) {
-  if (shared->peers.size() >= kMaxConnections) return;  // closed with the socket
+  shared->make_room();
   ErrorCode ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);  // an answer's last packet would wait 40 ms for an acknowledgement
   std::make_shared<HttpConnection>(std::move(socket), shared)->start();

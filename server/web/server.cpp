@@ -1,6 +1,7 @@
 #include "server/web/server.h"
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <thread>
 
 #include "server/web/admission.h"
@@ -10,22 +11,40 @@ namespace hotlens::web {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
+namespace {
+
+constexpr std::chrono::milliseconds kAcceptPause{100};
+
+}  // namespace
+
 struct Server::State {
   std::shared_ptr<Shared> shared = std::make_shared<Shared>();
   tcp::acceptor acceptor{shared->io};
   std::jthread thread;
 
+  asio::steady_timer pause{shared->io};
+
   void accept() {
     acceptor.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
-      if (error == asio::error::operation_aborted) return;
-      if (!error) serve_connection(std::move(socket), shared);
+      if (!acceptor.is_open()) return;
+      if (error) return accept_later();
+      serve_connection(std::move(socket), shared);
       accept();
+    });
+  }
+
+  // Whatever it is that is short (descriptors, memory) is so a moment later, too: asking at once would only spin.
+  void accept_later() {
+    pause.expires_after(kAcceptPause);
+    pause.async_wait([this](const boost::system::error_code& cancelled) {
+      if (!cancelled && acceptor.is_open()) accept();
     });
   }
 
   void close() {
     boost::system::error_code ignored;
     acceptor.close(ignored);
+    pause.cancel();
     const auto peers = shared->peers;  // closing takes them out
     for (const auto& [number, peer] : peers) peer.close();
   }
@@ -68,6 +87,10 @@ std::uint16_t Server::port() const {
 
 std::string Server::url() const {
   return "http://127.0.0.1:" + std::to_string(port()) + "/?token=" + state_->shared->token;
+}
+
+std::string Server::url_to_open() {
+  return "http://127.0.0.1:" + std::to_string(port()) + "/?once=" + state_->shared->codes.make();
 }
 
 void Server::notify(std::string_view method, const protocol::Json& params) {

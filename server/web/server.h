@@ -40,6 +40,7 @@ class Server {
 
   std::uint16_t port() const;
   std::string url() const;                                             // with the token
+  std::string url_to_open();                                           // for a command line: opens the page once
   void notify(std::string_view method, const protocol::Json& params);  // to every page; from any thread
 
  private:

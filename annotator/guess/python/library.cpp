@@ -1,16 +1,17 @@
 #include "annotator/guess/python/library.h"
 
 #include <algorithm>
-#include <fstream>
+
+#include "annotator/common/file.h"
 
 namespace hotlens::guess {
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostFiles = 300;             // by import, twice that by trace; a model of the corpus needs 40
-constexpr std::uintmax_t kLargestFile = 4'000'000;  // bytes; generated sources beyond that are nobody's model
-constexpr int kParents = 8;                         // folders above a file in which its absolute imports are looked for
+constexpr std::size_t kMostFiles = 300;          // by import, twice that by trace; a model of the corpus needs 40
+constexpr std::size_t kLargestFile = 4'000'000;  // bytes; generated sources beyond that are nobody's model
+constexpr int kParents = 8;                      // folders above a file in which its absolute imports are looked for
 
 std::string as_path(std::string_view dotted) {
   std::string path(dotted);
@@ -35,12 +36,10 @@ const Code* Library::open(const fs::path& named, std::size_t most) {
   const fs::path path = fs::weakly_canonical(named, error);  // one file, one set of classes, by whatever links it is reached
   const auto [known, fresh] = files_.try_emplace(path);
   if (!fresh) return known->second.get();
-  if (files_.size() > most || !fs::is_regular_file(path, error) || fs::file_size(path, error) > kLargestFile || error) {
-    return nullptr;
-  }
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return nullptr;
-  known->second = std::make_unique<Code>(path, std::string(std::istreambuf_iterator<char>(in), {}));
+  if (files_.size() > most) return nullptr;
+  Result<std::string> text = read_file(path, kLargestFile);
+  if (!text) return nullptr;
+  known->second = std::make_unique<Code>(path, std::move(*text));
   return known->second.get();
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "annotator/attribution/structure/annotations.h"
+#include "annotator/common/file.h"
 #include "annotator/profile/build/fit.h"
 
 namespace hotlens::profile {
@@ -44,10 +45,25 @@ struct Recording {
   Issues issues;                       // of the map step
 };
 
+// A bundle's trace has to lie in the bundle and to be a file: a pipe or a link that it names would be read for ever, or for somebody else.
+Result<void> check_trace(const std::filesystem::path& bundle, const std::filesystem::path& trace) {
+  std::error_code error;
+  if (!std::filesystem::exists(trace, error)) {
+    return std::unexpected(
+        Error{ErrorCode::not_found, "the bundle lacks its trace: it is half written; run `hotlens run` again", trace.string()});
+  }
+  if (std::filesystem::is_regular_file(trace, error) && is_inside(trace, bundle)) return {};
+  return std::unexpected(Error{ErrorCode::unreadable,
+                               "the bundle's trace is no regular file in the bundle and was not read; run `hotlens run` again",
+                               trace.string()});
+}
+
 std::unique_ptr<Recording> read_recording(const std::filesystem::path& bundle, const std::optional<std::filesystem::path>& map_trace) {
   auto recording = std::make_unique<Recording>();
   recording->model = read_model(bundle);
-  if (recording->model && map_trace) recording->map = read_map_step(*map_trace, recording->model->map, recording->issues);
+  if (!recording->model || !map_trace) return recording;
+  const Result<void> checked = check_trace(bundle, *map_trace);
+  recording->map = checked ? read_map_step(*map_trace, recording->model->map, recording->issues) : std::unexpected(checked.error());
   return recording;
 }
 
@@ -159,6 +175,7 @@ Result<void> choose_rank(Annotated& annotated, Manifest manifest, std::optional<
     return std::unexpected(
         Error{ErrorCode::usage, "the bundle has no rank " + std::to_string(rank) + "; it holds " + known, annotated.path.string()});
   }
+  if (const Result<void> checked = check_trace(annotated.path, chosen->file); !checked) return checked;
   annotated.trace_file = chosen->file;
   annotated.rank = chosen->rank;
   if (chosen != manifest.traces.begin()) {

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
 
 #include <simdjson.h>
+
+#include "annotator/common/file.h"
+#include "annotator/common/memory.h"
 
 namespace hotlens::profile {
 namespace {
@@ -39,19 +40,24 @@ struct Document {
   Json json;
 };
 
-Result<Document> read_json(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream && !has_a_part_of_a_bundle(file.parent_path())) {
-    return std::unexpected(Error{ErrorCode::not_found, "this folder is no bundle of Hotlens; name a bundle, a trace file, or `latest`",
-                                 file.parent_path().string()});
+// A parsed document takes up to so many times its text.
+constexpr std::size_t kParsedRatio = 16;
+
+Error no_such_part(const std::filesystem::path& folder, const std::filesystem::path& file) {
+  if (!has_a_part_of_a_bundle(folder)) {
+    return {ErrorCode::not_found, "this folder is no bundle of Hotlens; name a bundle, a trace file, or `latest`", folder.string()};
   }
-  if (!stream) {
-    return std::unexpected(
-        Error{ErrorCode::not_found, "the bundle lacks this file: it is half written; run `hotlens run` again", file.string()});
-  }
-  const std::string bytes(std::istreambuf_iterator<char>(stream), {});
+  return {ErrorCode::not_found, "the bundle lacks this file: it is half written; run `hotlens run` again", file.string()};
+}
+
+Result<Document> read_json(const std::filesystem::path& folder, const char* name) {
+  const std::filesystem::path file = folder / name;
+  const Result<std::string> bytes = read_file_inside(folder, file, memory_left() / kParsedRatio);
+  if (!bytes) return std::unexpected(bytes.error().code == ErrorCode::not_found ? no_such_part(folder, file) : bytes.error());
   Document read{.parser = std::make_unique<simdjson::dom::parser>(), .json = {}};
-  if (read.parser->parse(bytes).get(read.json) != simdjson::SUCCESS || !read.json.is_object()) {
+  const simdjson::error_code error = read.parser->parse(*bytes).get(read.json);
+  if (error == simdjson::MEMALLOC || error == simdjson::CAPACITY) return std::unexpected(out_of_memory(file.string()));
+  if (error != simdjson::SUCCESS || !read.json.is_object()) {
     return std::unexpected(broken(file, "this file is cut short or not JSON: the bundle is half written; run `hotlens run` again"));
   }
   return read;
@@ -69,6 +75,12 @@ std::string text(const Json& object, std::string_view key) {
   return at && at->get(found) == simdjson::SUCCESS ? std::string(found) : std::string();
 }
 
+// A version as packages have one: it stands in a command that somebody pastes into a shell.
+bool is_version(std::string_view text) {
+  const auto allowed = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.'; };
+  return text.size() <= 30 && !text.empty() && text.front() >= '0' && text.front() <= '9' && std::ranges::all_of(text, allowed);
+}
+
 // "hotlens.bundle/1" → 1.
 Result<void> check_schema(const Json& json, std::string_view kind, int supported, const std::filesystem::path& file) {
   const std::string schema = text(json, "schema");
@@ -80,9 +92,9 @@ Result<void> check_schema(const Json& json, std::string_view kind, int supported
   }
   if (version > supported) {
     const std::string writer = text(json, "hotlens");
-    const std::string wanted = writer.empty() ? "a newer hotlens" : "hotlens>=" + writer;
-    return std::unexpected(Error{ErrorCode::unsupported,
-                                 "written by a newer Hotlens (" + schema + "); install it: pip install '" + wanted + "'", file.string()});
+    const std::string wanted = is_version(writer) ? "Hotlens " + writer + " or newer" : "a newer Hotlens";
+    return std::unexpected(
+        Error{ErrorCode::unsupported, "this was written by a newer Hotlens (" + schema + "); install " + wanted, file.string()});
   }
   return {};
 }
@@ -149,10 +161,11 @@ std::optional<Site> site(const Json& object, std::string_view key, std::size_t f
               .function = text(*at, "function")};
 }
 
-// A plain file name inside the bundle; a manifest may not point out of its folder.
+// A name inside the bundle; a manifest may not point out of its folder. Links are looked at when the file is read.
 std::optional<std::filesystem::path> contained(const std::filesystem::path& folder, const std::string& name) {
   const std::filesystem::path relative = std::filesystem::path(name).lexically_normal();
-  if (name.empty() || relative.is_absolute() || *relative.begin() == "..") return std::nullopt;
+  const bool names_a_file = relative.has_filename() && relative != "." && *relative.begin() != "..";
+  if (!names_a_file || relative.is_absolute() || name.contains('\0')) return std::nullopt;
   return folder / relative;
 }
 
@@ -263,7 +276,7 @@ void read_stages(const Json& json, Model& model) {
 
 Result<Manifest> read_manifest(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "manifest.json";
-  const Result<Document> read = read_json(file);
+  const Result<Document> read = read_json(folder, "manifest.json");
   if (!read) return std::unexpected(read.error());
   const Json& json = read->json;
   if (const auto schema = check_schema(json, "bundle", kBundleSchema, file); !schema) return std::unexpected(schema.error());
@@ -304,7 +317,7 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
 
 Result<Model> read_model(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "model.json";
-  const Result<Document> read = read_json(file);
+  const Result<Document> read = read_json(folder, "model.json");
   if (!read) return std::unexpected(read.error());
   const Json& json = read->json;
   if (const auto schema = check_schema(json, "model", kModelSchema, file); !schema) return std::unexpected(schema.error());

@@ -16,9 +16,19 @@ declare global {
 const FRAME_PATIENCE_MS = 200;
 const ADDRESS_MS = 250; // browsers allow few changes of the address per second
 
-// The token stays in the query: a reload asks for the same page again. What is shown is the fragment.
+const TOKEN = "hotlens-token";
+
+// The token leaves the address bar, where the history would keep it, and is remembered for this tab alone: a reload finds it there.
+function takeToken(): string {
+  const given = new URLSearchParams(location.search).get("token");
+  if (given === null) return sessionStorage.getItem(TOKEN) ?? "";
+  sessionStorage.setItem(TOKEN, given);
+  history.replaceState(null, "", `/${location.hash}`);
+  return given;
+}
+
 function browserWire(begin: Promise<void>): Wire {
-  const page = `${location.origin}/${location.search}`;
+  const page = `${location.origin}/?token=${encodeURIComponent(takeToken())}`;
   return socketWire(page.replace(/^http/, "ws").replace("/?", "/ws?"), page, begin);
 }
 

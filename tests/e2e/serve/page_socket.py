@@ -8,7 +8,9 @@ import os
 import socket
 import struct
 import subprocess
+import urllib.error
 import urllib.parse
+import urllib.request
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,10 +21,28 @@ Json = Any
 TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
 
 
+class SameAddress(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def exchanged(url: str) -> str:
+    """The address behind one that is for one use: with the token, and the same state."""
+    try:
+        urllib.request.build_opener(SameAddress).open(url, timeout=10)
+    except urllib.error.HTTPError as answer:
+        assert answer.code == 303, answer
+        state = urllib.parse.urlsplit(url).fragment
+        return urllib.parse.urljoin(url, answer.headers["Location"]) + (f"#{state}" if state else "")
+    raise AssertionError(f"{url} is no address for one use")
+
+
 class Address:
     """Where a page is served, as its address tells."""
 
     def __init__(self, url: str) -> None:
+        if "once" in urllib.parse.parse_qs(urllib.parse.urlsplit(url).query):
+            url = exchanged(url)
         parts = urllib.parse.urlsplit(url)
         self.url, self.host, self.port = url, parts.netloc, parts.port or 0
         self.token = urllib.parse.parse_qs(parts.query).get("token", [""])[0]

@@ -130,8 +130,8 @@ export async function replaced(world) {
   const file = path.join(folder, "trace.json");
   const write = (count) => fs.writeFileSync(file, JSON.stringify({ schemaVersion: 1, traceEvents: steps(count) }));
   write(3);
-  const { timeline, page } = await open(world, file, { folder });
-  const other = await TimelinePage.open(world.browser, page.url().split("#")[0]); // a second tab
+  const { timeline, page, server } = await open(world, file, { folder });
+  const other = await TimelinePage.open(world.browser, server.address); // a second tab
   world.closing(() => other.page.context().close());
   await other.settled();
   assert.equal(await page.locator(".step").count(), 3);

