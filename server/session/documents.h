@@ -85,6 +85,8 @@ class Documents {
 
   auto begin() { return open_.begin(); }
   auto end() { return open_.end(); }
+  auto begin() const { return open_.begin(); }
+  auto end() const { return open_.end(); }
 
  private:
   std::unordered_map<std::string, Document> open_;

@@ -82,6 +82,7 @@ Loop::Timer Loop::after(std::chrono::milliseconds delay, Task task) {
 }
 
 int Loop::run() {
+  state_->strand.restart();
   state_->strand.run();
   return state_->code;
 }

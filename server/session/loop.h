@@ -50,7 +50,7 @@ class Loop {
   }
   [[nodiscard]] Timer after(std::chrono::milliseconds delay, Task task);
 
-  int run();  // until stop(); returns its code
+  int run();  // until stop(), whose code it returns; may be called again
   void stop(int code);
   void on_terminate(Task task);  // SIGTERM, SIGINT or SIGHUP came; on the strand, once
   void on_fault(std::function<void(const Error&)> told);

@@ -1,143 +1,280 @@
 #include "server/session/session.h"
 
-#include <exception>
 #include <utility>
 
 #include "protocol/messages.h"
+#include "protocol/uri.h"
+#include "server/runs/packages.h"
+#include "server/session/convert.h"
 
 namespace hotlens::session {
-namespace {
 
+namespace fs = std::filesystem;
+namespace command = protocol::command;
+using protocol::Answer;
 using protocol::Code;
+using protocol::Json;
+using protocol::Reader;
+using protocol::Reply;
 using protocol::RpcError;
-
-// A turn of the strand that a person could feel; it is named in the log.
-constexpr std::chrono::milliseconds kSlowTurn{100};
-
-std::string label(const protocol::Message& message) {
-  if (const auto* request = std::get_if<protocol::Request>(&message)) return request->method;
-  if (const auto* notification = std::get_if<protocol::Notification>(&message)) return notification->method;
-  return "an answer";
-}
-
-}  // namespace
 
 Session::Session(Loop& loop, Client::Send send, Log log)
     : loop_(loop),
       client_(std::move(send)),
-      log_(std::move(log)),
-      store_(loop, {.changed = [this] { profiles_changed(); },
-                    .settled = [this] { profiles_settled(); },
-                    .failed = [this](const Error& error) { profile_unreadable(error); }}) {}
-
-const Session::Requests& Session::requests() {
-  // A handler that answers at once, and one that may keep the reply.
-  constexpr auto now = []<Answer (Session::*handler)(const Json&)>() {
-    return [](Session& session, const Json& params, Reply reply) { reply((session.*handler)(params)); };
-  };
-  constexpr auto later = []<void (Session::*handler)(const Json&, Reply)>() {
-    return [](Session& session, const Json& params, Reply reply) { (session.*handler)(params, std::move(reply)); };
-  };
-  static const Requests kTable{
-      {"initialize", now.operator()<&Session::initialize>()},
-      {"shutdown", now.operator()<&Session::shutdown>()},
-      {"textDocument/inlayHint", later.operator()<&Session::inlay_hints>()},
-      {"inlayHint/resolve", now.operator()<&Session::resolve_hint>()},
-      {"textDocument/hover", now.operator()<&Session::hover>()},
-      {"textDocument/codeLens", now.operator()<&Session::code_lenses>()},
-      {"textDocument/codeAction", now.operator()<&Session::code_actions>()},
-      {"workspace/executeCommand", later.operator()<&Session::execute_command>()},
-      {"hotlens/hints", later.operator()<&Session::own_hints>()},
-      {"hotlens/profileState", now.operator()<&Session::profile_state>()},
-  };
-  return kTable;
+      conversation_(client_, std::move(log),
+                    {.initialize = [this](const Json& params) { return initialize(params); },
+                     .shut_down = [this] { shut_down(); },
+                     .leave = [this](int code) { loop_.stop(code); }}),
+      client_process_(loop,
+                      [this] {
+                        conversation_.log().warn("closing: the client's process is gone");
+                        loop_.stop(1);
+                      }),
+      profiles_(loop, workspace_, conversation_.log(),
+                {.changed = [this] { profiles_changed(); },
+                 .bound =
+                     [this] {
+                       client_.refresh_hints();
+                       if (!profiling_.reading()) client_.refresh_lenses();  // the end of the run asks for them
+                     },
+                 .settled = [this] { profiles_settled(); },
+                 .failed = [this](const Error& error) { profile_unreadable(error); }}),
+      profiling_(loop, client_, workspace_,
+                 {.plan = [](const PlanInput& input) { return plan_run(input, runs::process_environment(), runs::find_recorder()); },
+                  .latest = [this](const fs::path& file) -> ProfileStore::Shared {
+                    const auto shown = profiles_.candidates(file);
+                    return shown.empty() ? nullptr : shown.front();
+                  },
+                  .changed = [this] { run_changed(); },
+                  .refused = [this] { tell_state(); },
+                  .recorded = [this](const fs::path& bundle) { run_recorded(bundle); }}),
+      timeline_(loop, client_, workspace_,
+                {.sources = [this] { return timeline_sources(); },
+                 .current = [this]() -> std::string {
+                   const auto shown = profiles_.candidates({});
+                   return shown.empty() ? "" : shown.front()->id;
+                 }}),
+      waiting_(loop) {
+  register_requests();
+  register_notifications();
 }
 
-const Session::Notifications& Session::notifications() {
-  constexpr auto to = []<void (Session::*handler)(const Json&)>() {
-    return [](Session& session, const Json& params) { (session.*handler)(params); };
+void Session::register_requests() {
+  const auto about_document = [this](Answer (*answer)(const Known&, const Json&)) {
+    return [this, answer](const Json& params) { return answer(known(), params); };
   };
-  static const Notifications kTable{
-      {"initialized", to.operator()<&Session::initialized>()},
-      {"exit", to.operator()<&Session::exit>()},
-      {"textDocument/didOpen", to.operator()<&Session::did_open>()},
-      {"textDocument/didChange", to.operator()<&Session::did_change>()},
-      {"textDocument/didSave", to.operator()<&Session::did_save>()},
-      {"textDocument/didClose", to.operator()<&Session::did_close>()},
-      {"workspace/didChangeWorkspaceFolders", to.operator()<&Session::did_change_folders>()},
-      {"workspace/didChangeConfiguration", to.operator()<&Session::did_change_configuration>()},
-      {"workspace/didChangeWatchedFiles", to.operator()<&Session::did_change_watched_files>()},
-      {"window/workDoneProgress/cancel", to.operator()<&Session::cancel_progress>()},
-      {"hotlens/trust", to.operator()<&Session::set_trust>()},
-      {"hotlens/timeline/cursor", to.operator()<&Session::timeline_cursor>()},
-      {"$/cancelRequest", to.operator()<&Session::cancel_request>()},
-  };
-  return kTable;
-}
-
-void Session::receive(Incoming incoming) {
-  const auto began = std::chrono::steady_clock::now();
-  const std::string what = label(incoming.message);
-  dispatch(std::move(incoming));
-  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
-  if (took > kSlowTurn) log_.note(what + " took " + std::to_string(took.count()) + " ms");
-}
-
-void Session::dispatch(Incoming incoming) {
-  if (auto* request = std::get_if<protocol::Request>(&incoming.message)) {
-    handle(std::move(*request), incoming.cancelled);
-  } else if (const auto* notification = std::get_if<protocol::Notification>(&incoming.message)) {
-    handle(*notification);
-  } else if (auto* rejected = std::get_if<protocol::Rejected>(&incoming.message)) {
-    handle(std::move(*rejected));
-  } else {
-    client_.on_response(std::get<protocol::Response>(incoming.message));
+  conversation_.on_request("textDocument/inlayHint", [this](const Json& params, Reply reply) { inlay_hints(params, std::move(reply)); });
+  conversation_.on_request("hotlens/hints", [this](const Json& params, Reply reply) { own_hints(params, std::move(reply)); });
+  conversation_.answer("inlayHint/resolve", about_document(resolved_hint));
+  conversation_.answer("textDocument/hover", about_document(hover));
+  conversation_.answer("textDocument/codeLens", about_document(code_lenses));
+  conversation_.answer("textDocument/codeAction", about_document(code_actions));
+  conversation_.answer("hotlens/profileState", [this](const Json& params) { return profile_state(params); });
+  conversation_.on_request("workspace/executeCommand",
+                           [this](const Json& params, Reply reply) { execute_command(params, std::move(reply)); });
+  for (const std::string& method : TimelineDoor::methods()) {
+    conversation_.on_request(method,
+                             [this, method](const Json& params, Reply reply) { timeline_.request(method, params, std::move(reply)); });
   }
 }
 
-void Session::handle(protocol::Request request, bool cancelled) {
-  const auto refuse = [&](Code code, std::string why) { client_.respond(request.id, std::unexpected(RpcError{code, std::move(why)})); };
-  const bool is_initialize = request.method == "initialize";
-  if (life_ == Life::shut_down) return refuse(Code::invalid_request, "the server was shut down");
-  if (life_ == Life::fresh && !is_initialize) return refuse(Code::server_not_initialized, "the first request must be `initialize`");
-  if (life_ == Life::running && is_initialize) return refuse(Code::invalid_request, "the server is initialized already");
-  const auto handler = requests().find(request.method);
-  const bool of_timeline = answers_timeline(request.method);
-  if (handler == requests().end() && !of_timeline) return refuse(Code::method_not_found, "no such method: " + request.method);
-  if (cancelled) return refuse(Code::request_cancelled, "cancelled");
+void Session::register_notifications() {
+  const auto to = [this](std::string method, Wrong (Session::*handler)(const Json&)) {
+    conversation_.on_notification(std::move(method), [this, handler](const Json& params) { return (this->*handler)(params); });
+  };
+  to("textDocument/didOpen", &Session::did_open);
+  to("textDocument/didChange", &Session::did_change);
+  to("textDocument/didSave", &Session::did_save);
+  to("textDocument/didClose", &Session::did_close);
+  to("workspace/didChangeWorkspaceFolders", &Session::did_change_folders);
+  to("workspace/didChangeConfiguration", &Session::did_change_configuration);
+  to("hotlens/trust", &Session::set_trust);
+  conversation_.on_notification("initialized", [this](const Json&) { return initialized(); });
+  conversation_.on_notification("workspace/didChangeWatchedFiles", [this](const Json&) { return profiles_.look(), Wrong(); });
+  conversation_.on_notification("hotlens/timeline/cursor", [this](const Json& params) { return timeline_.cursor(params); });
+  conversation_.on_notification("window/workDoneProgress/cancel",
+                                [this](const Json& params) { return profiling_.cancel_progress(params), Wrong(); });
+  conversation_.on_notification("$/cancelRequest", [this](const Json& params) {
+    const auto id = params.is_object() ? params.find("id") : params.end();
+    if (params.is_object() && id != params.end()) waiting_.cancel(*id);
+    return Wrong();
+  });
+}
 
-  Reply reply([this, id = request.id](const protocol::Outcome& outcome) { client_.respond(id, outcome); });
-  current_request_ = request.id;
-  try {
-    if (of_timeline) {
-      timeline(request.method, request.params, std::move(reply));
-    } else {
-      handler->second(*this, request.params, std::move(reply));
-    }
-  } catch (const std::exception& bug) {
-    log_.warn(request.method + ": " + bug.what());  // the reply answered InternalError when it was unwound
+Answer Session::initialize(const Json& params) {
+  const Reader reader(params);
+  if (!params.is_object()) reader.fail("an object");
+  if (const auto capabilities = reader.maybe("capabilities"); capabilities && !capabilities->json().is_object()) {
+    capabilities->fail("an object");
   }
-  current_request_ = nullptr;
-}
+  if (auto error = reader.error()) return std::unexpected(*error);
 
-void Session::handle(const protocol::Notification& notification) {
-  if (life_ != Life::running && notification.method != "exit") return;
-  const auto handler = notifications().find(notification.method);
-  if (handler == notifications().end()) return;
-  try {
-    handler->second(*this, notification.params);
-  } catch (const std::exception& bug) {
-    log_.warn(notification.method + ": " + bug.what());
+  Initialize from = read_initialize(params);
+  client_.can = from.client;
+  workspace_.folders = std::move(from.folders);
+  initial_options_ = std::move(from.options);
+  if (initial_options_.is_object()) {
+    const auto trusted = initial_options_.find("trusted");
+    if (trusted != initial_options_.end() && trusted->is_boolean()) workspace_.trusted = trusted->get<bool>();
   }
+  workspace_.settings = read_settings(initial_options_, Settings{}).settings;
+  if (from.process_id) client_process_.watch(*from.process_id);
+  conversation_.log().note("client " + from.client_name + ", " + std::to_string(workspace_.folders.size()) + " folders, " +
+                           std::string(name(client_.can.encoding)));
+  return initialize_result(client_.can);
 }
 
-void Session::handle(protocol::Rejected rejected) {
-  log_.warn("a message was rejected: " + rejected.error.message);
-  client_.respond(rejected.id, std::unexpected(std::move(rejected.error)));
+Session::Wrong Session::initialized() {
+  if (const Json list = registrations(client_.can); !list.empty()) {
+    client_.request("client/registerCapability", {{"registrations", list}});
+  }
+  apply_settings(Json());  // complaints about the initial options could not be shown before
+  pull_configuration();
+  profiles_.start();
+  return std::nullopt;
 }
 
-void Session::reject_params(std::string_view method, const RpcError& error) {
-  log_.warn(std::string(method).append(": ").append(error.message));
+void Session::shut_down() {
+  profiles_.stop();
+  timeline_.shut_down();
+  waiting_.end();
+  profiling_.shut_down();
+}
+
+Known Session::known() {
+  return {.workspace = workspace_,
+          .can = client_.can,
+          .running = profiling_.running().has_value(),
+          .offer = [this](const Document& document, protocol::Position at) { return timeline_.offer(document, at); }};
+}
+
+void Session::inlay_hints(const Json& params, Reply reply) {
+  const Reader reader(params);
+  const std::string uri = reader["textDocument"]["uri"].string();
+  const protocol::Range range = read_range(reader["range"]);
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  const HintForm form = client_.can.hint_lazy_tooltip ? HintForm::lazy : HintForm::eager;
+  when_hints_known(
+      uri, [this, range, form](const Document& document) { return hints_json(known(), document, range, form); }, std::move(reply));
+}
+
+void Session::own_hints(const Json& params, Reply reply) {
+  const Reader reader(params);
+  const std::string uri = reader["textDocument"]["uri"].string();
+  const auto wanted = reader.maybe("range");
+  const std::optional<protocol::Range> range = wanted ? std::optional(read_range(*wanted)) : std::nullopt;
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  when_hints_known(uri, [this, range](const Document& document) { return own_hints_json(known(), document, range); }, std::move(reply));
+}
+
+Document* Session::in_step(const std::string& uri) {
+  Document* document = workspace_.documents.find(uri);
+  return document != nullptr && document->in_step() ? document : nullptr;
+}
+
+// The document's first binding is still under way, and the client has no way to learn of a better answer.
+bool Session::waits_for_hints(const std::string& uri) {
+  const Document* document = in_step(uri);
+  const bool told_later = client_.can.hint_refresh || client_.can.own_messages;
+  return document != nullptr && !told_later && profiles_.is_expected(*document);
+}
+
+void Session::when_hints_known(const std::string& uri, std::function<std::string(const Document&)> make, Reply reply) {
+  auto answer = [this, uri, make = std::move(make)]() -> std::string {
+    const Document* document = in_step(uri);
+    return document != nullptr ? make(*document) : "null";
+  };
+  if (!waits_for_hints(uri)) return reply(protocol::Written(answer()));
+  waiting_.wait(conversation_.current(), uri, std::move(answer), std::move(reply));
+}
+
+void Session::execute_command(const Json& params, Reply reply) {
+  const Reader reader(params);
+  const std::string command = reader["command"].string();
+  Json argument;
+  if (const auto arguments = reader.maybe("arguments")) {
+    if (const auto items = arguments->items(); !items.empty()) argument = items.front().json();
+  }
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  if (!argument.is_null() && !argument.is_object()) {
+    return reply(std::unexpected(RpcError{Code::invalid_params, "expected an object at /arguments/0"}));
+  }
+  if (command == command::kProfile) return profiling_.profile(argument, std::move(reply));
+  if (command == command::kCancel) return reply(profiling_.cancel(argument));
+  if (command == command::kOpenTimeline) return timeline_.open(argument, std::move(reply));
+  if (command != command::kReload) return reply(std::unexpected(RpcError{Code::invalid_params, "no such command: " + command}));
+  profiles_.look_again();
+  reply(Json{{"loading", true}});
+}
+
+void Session::profiles_changed() {
+  tell_state();
+  timeline_.profiles_changed();
+}
+
+void Session::profiles_settled() {
+  waiting_.answer([this](const std::string& uri) { return !waits_for_hints(uri); });
+  profiling_.bundle_read();
+}
+
+void Session::profile_unreadable(const Error& error) {
+  profiling_.bundle_unreadable(error.message);
+  client_.show(MessageType::warning, error.message);
+}
+
+// Lenses and actions name what can be done now.
+void Session::run_changed() {
+  client_.refresh_lenses();
+  tell_state();
+}
+
+// <root>/.hotlens/profiles/<id>: the place is the folder that the run started in.
+void Session::run_recorded(const fs::path& bundle) {
+  workspace_.run_folders.insert(bundle.parent_path().parent_path().parent_path());
+  profiles_.follow_places();
+  profiles_.look_again();
+}
+
+Json Session::state_of(const fs::path& file) const {
+  const auto run = profiling_.running();
+  Json state{{"loading", profiles_.loading()}, {"running", run.has_value()}};
+  const auto candidates = profiles_.candidates(file);
+  if (!candidates.empty()) {
+    const profile::Profile& shown = *candidates.front();
+    const Ns step = shown.plain_step.value_or(shown.step_wall());  // as in the lens
+    state["profile"] = {{"id", shown.id},       {"source", shown.source},          {"created", shown.created},
+                        {"torch", shown.torch}, {"folder", shown.folder.string()}, {"stepNs", step.count()}};
+  }
+  if (run) state["runId"] = *run;
+  if (!profiling_.message().empty()) state["message"] = profiling_.message();
+  return state;
+}
+
+Answer Session::profile_state(const Json& params) const {
+  const Reader reader(params);
+  fs::path file;
+  if (const auto document = reader.maybe("textDocument")) {
+    file = protocol::path_of_uri((*document)["uri"].string()).value_or(fs::path());
+  }
+  if (auto error = reader.error()) return std::unexpected(*error);
+  return state_of(file);
+}
+
+void Session::tell_state() {
+  if (client_.can.own_messages) client_.notify(protocol::message::kProfileChanged, state_of(fs::path()));
+}
+
+TimelineSources::Known Session::timeline_sources() const {
+  TimelineSources::Known known{.folders = workspace_.folders, .roots = workspace_.folders, .python = workspace_.settings.python};
+  known.folders.insert(known.folders.end(), workspace_.run_folders.begin(), workspace_.run_folders.end());
+  for (const auto& [uri, document] : workspace_.documents) {
+    for (fs::path& folder : runs::import_folders(document.path())) known.roots.push_back(std::move(folder));
+    known.folders.push_back(document.path().parent_path());
+  }
+  for (const ProfileStore::Shared& shown : profiles_.candidates({})) {
+    known.shown.push_back(shown->folder.empty() ? fs::path(shown->source) : shown->folder);
+  }
+  return known;
 }
 
 }  // namespace hotlens::session

@@ -101,8 +101,10 @@ RpcError gone(const Error& error) {
   return {Code::invalid_params, error.message, Json{{"gone", error.code == ErrorCode::not_found}}};
 }
 
-bool answers(std::string_view method) {
-  return handlers().contains(method);
+std::vector<std::string> methods() {
+  std::vector<std::string> list;
+  for (const auto& [method, handler] : handlers()) list.push_back(method);
+  return list;
 }
 
 Answer answer(Library& library, std::string_view method, const Json& params) {

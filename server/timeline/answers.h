@@ -6,14 +6,15 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "protocol/rpc.h"
 #include "server/timeline/library.h"
 
 namespace hotlens::timeline_requests {
 
-// Whether answer() knows the method. `reveal` is none of them: it is the connection's, which knows the editor.
-bool answers(std::string_view method);
+// What answer() knows. `reveal` and `point` are none of them: they are the connection's, which knows the editor.
+std::vector<std::string> methods();
 
 protocol::Answer answer(Library& library, std::string_view method, const protocol::Json& params);
 

@@ -1,15 +1,13 @@
-// The timeline's side of a session: which profiles it may show, and the loopback server for pages in a browser.
+// Which profiles a timeline may show: what the strand knows, where the pool reads it.
 #pragma once
 
-#include <deque>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "server/timeline/library.h"
-#include "server/web/server.h"
+#include "annotator/profile/profile.h"
 
 namespace hotlens::session {
 
@@ -34,23 +32,6 @@ class TimelineSources {
 
   mutable std::mutex mutex_;
   Known known_;
-};
-
-struct Timeline {
-  struct Asked {
-    std::string method;
-    protocol::Json params;
-    std::shared_ptr<protocol::Reply> reply;
-  };
-
-  std::shared_ptr<TimelineSources> sources = std::make_shared<TimelineSources>();
-  std::shared_ptr<timeline_requests::Library> library;  // shared with work on the pool
-  std::unique_ptr<web::Server> web;                     // once a client asked for a page in a browser
-  std::deque<Asked> asked;                              // requests without an answer, the first one is being worked on
-  bool lit = false;                                     // lines are lit in the editor
-  bool used = false;                                    // somebody asked for the timeline in this session
-
-  Timeline();
 };
 
 }  // namespace hotlens::session

@@ -1,4 +1,4 @@
-#include "server/session/timeline.h"
+#include "server/session/timeline_sources.h"
 
 #include "annotator/guess/match/guess_lines.h"
 #include "annotator/profile/bundle/resolve.h"
@@ -38,10 +38,5 @@ std::shared_ptr<const profile::Profile> TimelineSources::with_lines(std::shared_
   }
   return guess::guess_lines(std::move(profile), roots, {});
 }
-
-Timeline::Timeline()
-    : library(std::make_shared<timeline_requests::Library>(timeline_requests::Library::Sources{
-          .list = [from = sources] { return from->list(); },
-          .finish = [from = sources](std::shared_ptr<const profile::Profile> profile) { return from->with_lines(std::move(profile)); }})) {}
 
 }  // namespace hotlens::session

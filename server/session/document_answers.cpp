@@ -1,0 +1,158 @@
+#include "server/session/document_answers.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "server/session/convert.h"
+#include "server/session/hint_writer.h"
+
+namespace hotlens::session {
+namespace {
+
+using protocol::Answer;
+using protocol::Json;
+using protocol::Reader;
+
+features::Options options(const Known& known) {
+  return {.min_share = known.workspace.settings.hints_min_percent / 100,
+          .markdown = known.can.hover_markdown,
+          .images = known.can.images,
+          .trusted = known.workspace.trusted,
+          .running = known.running,
+          .timeline = known.can.shows_timeline,
+          .tooltips = true};
+}
+
+Places places_in(const Known& known, const Document& document) {
+  return {document.text(), document.lines(), known.can.encoding};
+}
+
+// Null: not open, not ours, or out of step.
+const Document* readable(const Known& known, const Reader& params) {
+  const Document* document = known.workspace.documents.find(params["textDocument"]["uri"].string());
+  return document != nullptr && document->in_step() ? document : nullptr;
+}
+
+features::LineRange lines_of(const Places& places, const protocol::Range& range) {
+  return {places.to_source(range.start).line, places.to_source(range.end).line + 1};
+}
+
+// "hotlens.profile" is asked for by itself and by every prefix of it that ends at a dot.
+bool wanted(const std::string& kind, const std::vector<std::string>& only) {
+  return only.empty() || std::ranges::any_of(only, [&](const std::string& prefix) {
+           return prefix.empty() || kind == prefix || kind.starts_with(prefix + ".");
+         });
+}
+
+Json command_json(const std::string& title, const std::string& command, const std::string& uri) {
+  return {{"title", title}, {"command", command}, {"arguments", {{{"uri", uri}}}}};
+}
+
+Json action_json(const Known& known, const features::Action& action, const std::string& uri) {
+  Json command = command_json(action.title, action.command, uri);
+  if (!known.can.action_literals) return command;
+  Json one{{"title", action.title}, {"kind", action.kind}};
+  if (action.disabled) {
+    one["disabled"] = {{"reason", *action.disabled}};
+  } else {
+    one["command"] = std::move(command);
+  }
+  return one;
+}
+
+}  // namespace
+
+std::string hints_json(const Known& known, const Document& document, const std::optional<protocol::Range>& range, HintForm form) {
+  if (!known.workspace.settings.hints_enabled) return "[]";
+  const Places places = places_in(known, document);
+  features::Options how = options(known);
+  how.tooltips = form != HintForm::lazy;
+  HintWriter writer(document.uri(), places, how.markdown);
+  const features::LineRange lines = range ? lines_of(places, *range) : features::LineRange{};
+  for (const features::Hint& hint : document.hints(lines, how)) {
+    const protocol::Position at = places.to_client(hint.at);
+    if (range && (at < range->start || range->end < at)) continue;
+    writer.begin(hint, at, form != HintForm::own);
+    if (form == HintForm::lazy) {
+      writer.origin(document.serial(), document.version());
+    } else if (!hint.tooltip.empty()) {
+      writer.tooltip(hint.tooltip + known.offer(document, {at.line, 0}));
+    }
+  }
+  return std::move(writer).take();
+}
+
+std::string own_hints_json(const Known& known, const Document& document, const std::optional<protocol::Range>& range) {
+  return R"({"version":)" + std::to_string(document.version()) + R"(,"hints":)" + hints_json(known, document, range, HintForm::own) + "}";
+}
+
+// The hint comes back as it was when it is not ours or not of this version: a tooltip for other lines would be worse than none. What is no
+// hint at all is refused.
+Answer resolved_hint(const Known& known, const Json& params) {
+  const Reader hint(params);
+  const std::uint32_t line = hint["position"]["line"].unsigned32();
+  std::ignore = hint["position"]["character"].unsigned32();
+  if (const Reader label = hint["label"]; !label.json().is_array()) std::ignore = label.string();
+  if (auto error = hint.error()) return std::unexpected(*error);
+  const auto data = hint.maybe("data");
+  const auto origin = data && data->json().is_array() ? data->items() : std::vector<Reader>{};
+  if (origin.size() != 2) return params;
+  const Document* document = known.workspace.documents.find(origin[0].integer());
+  if (hint.error() || document == nullptr || !document->in_step() || document->version() != origin[1].integer()) return params;
+  const Places places = places_in(known, *document);
+  const std::uint32_t at = places.to_source({line, 0}).line;
+  Json resolved = params;
+  for (const features::Hint& one : features::inlay_hints(document->view(), {at, at + 1}, options(known))) {
+    if (places.to_client(one.at).line != line) continue;
+    resolved["tooltip"] = markup(one.tooltip + known.offer(*document, {line, 0}), known.can.hover_markdown);
+  }
+  return resolved;
+}
+
+Answer hover(const Known& known, const Json& params) {
+  const Reader reader(params);
+  const Document* document = readable(known, reader);
+  const protocol::Position position = read_position(reader["position"]);
+  if (auto error = reader.error()) return std::unexpected(*error);
+  if (document == nullptr) return Json();
+  const Places places = places_in(known, *document);
+  const auto found = features::hover(document->view(), places.to_source(position), options(known));
+  if (!found) return Json();
+  const std::string contents = found->contents + known.offer(*document, position);
+  return Json{{"contents", markup(contents, known.can.hover_markdown)}, {"range", to_json(places.to_client(found->range))}};
+}
+
+Answer code_lenses(const Known& known, const Json& params) {
+  const Reader reader(params);
+  const Document* document = readable(known, reader);
+  if (auto error = reader.error()) return std::unexpected(*error);
+  if (document == nullptr) return Json();
+  const Places places = places_in(known, *document);
+  Json list = Json::array();
+  for (const features::Lens& lens : features::code_lenses(document->view(), options(known))) {
+    const protocol::Position at = places.to_client(source::Position{lens.line, 0});
+    list.push_back({{"range", to_json(protocol::Range{at, at})}, {"command", command_json(lens.title, lens.command, document->uri())}});
+  }
+  return list;
+}
+
+Answer code_actions(const Known& known, const Json& params) {
+  const Reader reader(params);
+  const Document* document = readable(known, reader);
+  const protocol::Range range = read_range(reader["range"]);
+  std::vector<std::string> only;
+  if (const auto kinds = reader["context"].maybe("only")) {
+    for (const Reader& kind : kinds->items()) only.push_back(kind.string());
+  }
+  if (auto error = reader.error()) return std::unexpected(*error);
+  if (document == nullptr) return Json();
+  const Places places = places_in(known, *document);
+  Json list = Json::array();
+  for (const features::Action& action : features::code_actions(document->view(), lines_of(places, range), options(known))) {
+    if (!wanted(action.kind, only) || (action.disabled && !known.can.action_disabled)) continue;
+    list.push_back(action_json(known, action, document->uri()));
+  }
+  return list;
+}
+
+}  // namespace hotlens::session

@@ -1,0 +1,35 @@
+// Requests about a document: the features' results in the client's terms. Functions of what is known now; nothing here waits or remembers.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "protocol/rpc.h"
+#include "server/session/workspace.h"
+
+namespace hotlens::session {
+
+// What an answer depends on beside its params.
+struct Known {
+  Workspace& workspace;
+  const ClientCapabilities& can;
+  bool running = false;  // a profiling run
+  // What is offered for a place in the last line of its hover; "" where nothing is.
+  std::function<std::string(const Document& document, protocol::Position at)> offer;
+};
+
+// `own`: for clients that draw themselves; labels are plain text and tooltips complete.
+enum class HintForm : std::uint8_t { own, eager, lazy };
+
+// The list as JSON text.
+std::string hints_json(const Known& known, const Document& document, const std::optional<protocol::Range>& range, HintForm form);
+// The answer to `hotlens/hints`.
+std::string own_hints_json(const Known& known, const Document& document, const std::optional<protocol::Range>& range);
+
+protocol::Answer resolved_hint(const Known& known, const protocol::Json& params);
+protocol::Answer hover(const Known& known, const protocol::Json& params);
+protocol::Answer code_lenses(const Known& known, const protocol::Json& params);
+protocol::Answer code_actions(const Known& known, const protocol::Json& params);
+
+}  // namespace hotlens::session

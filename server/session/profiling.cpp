@@ -1,0 +1,192 @@
+#include "server/session/profiling.h"
+
+#include <tuple>
+#include <utility>
+
+#include "protocol/reader.h"
+#include "protocol/uri.h"
+#include "server/session/run_sentences.h"
+
+namespace hotlens::session {
+namespace {
+
+using protocol::Json;
+using protocol::Reader;
+using protocol::RpcError;
+
+// From "cancel" to SIGKILL: the client is promised an end within a second.
+constexpr std::chrono::milliseconds kCancelGrace{700};
+// Before the answer to shutdown nothing waits for the child; this is what it gets to put its files away.
+constexpr std::chrono::milliseconds kShutdownGrace{200};
+// Of the script's output that goes to the client's log; the rest is only counted.
+constexpr std::size_t kMaxLogLines = 200;
+constexpr std::size_t kMaxLogLineBytes = 500;
+
+ProfileArguments read_arguments(const Reader& reader) {
+  ProfileArguments asked;
+  if (const auto script = reader.maybe("script")) asked.script = script->string();
+  if (const auto python = reader.maybe("python")) asked.python = python->string();
+  if (const auto uri = reader.maybe("uri")) asked.uri = uri->string();
+  if (const auto args = reader.maybe("args")) {
+    asked.args.emplace();
+    for (const Reader& arg : args->items()) asked.args->push_back(arg.string());
+  }
+  return asked;
+}
+
+Json not_started(const std::string& message) {
+  return {{"started", false}, {"message", message}};
+}
+
+}  // namespace
+
+Profiling::Profiling(Loop& loop, Client& client, Workspace& workspace, Events events)
+    : loop_(loop), client_(client), workspace_(workspace), events_(std::move(events)), marks_(client, workspace) {}
+
+std::optional<std::int64_t> Profiling::running() const {
+  return run_ ? std::optional(run_->id) : std::nullopt;
+}
+
+PlanInput Profiling::input_for(ProfileArguments asked) const {
+  PlanInput input{.asked = std::move(asked), .settings = workspace_.settings, .folders = workspace_.folders};
+  input.document = protocol::path_of_uri(input.asked.uri).value_or(std::filesystem::path());
+  if (const Document* document = workspace_.documents.find(input.asked.uri)) {
+    input.document_tree = document->tree();
+    input.latest = document->profile();
+  }
+  if (!input.latest) input.latest = events_.latest(input.document);
+  for (const auto& [uri, document] : workspace_.documents) {
+    if (document.changed()) input.changed.emplace_back(document.path(), document.text());
+  }
+  return input;
+}
+
+void Profiling::profile(const Json& argument, protocol::Reply reply) {
+  const Reader reader(argument);
+  ProfileArguments asked = read_arguments(reader);
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  if (!workspace_.trusted) {
+    const std::string message = "The workspace is not trusted: profiling runs its code. Trust the workspace and profile again.";
+    client_.show(MessageType::warning, message);
+    return reply(not_started(message));
+  }
+  if (run_) return reply(Json{{"started", false}, {"runId", run_->id}, {"message", "A profiling run is in progress."}});
+  run_.emplace();
+  run_->id = ++last_;
+  auto held = std::make_shared<protocol::Reply>(std::move(reply));
+  auto plan = [make = events_.plan, input = input_for(std::move(asked))] { return make(input); };
+  loop_.work(std::move(plan), [this, held, id = last_](Result<Plan> made) { planned(id, std::move(made), std::move(*held)); });
+}
+
+void Profiling::planned(std::int64_t id, Result<Plan> plan, protocol::Reply reply) {
+  if (shut_down_ || !run_ || run_->id != id) return reply(std::unexpected(RpcError{protocol::Code::request_cancelled, "shutting down"}));
+  if (!plan || run_->cancelled) return refuse(plan, std::move(reply));
+  marks_.clear();
+  message_.clear();
+  reply(start(*run_, *plan));
+  events_.changed();
+}
+
+void Profiling::refuse(const Result<Plan>& plan, protocol::Reply reply) {
+  const std::string message = plan ? "Cancelled." : plan.error().message;
+  run_.reset();
+  if (!plan) {
+    message_ = message;
+    client_.show(MessageType::error, message);
+    events_.refused();
+  }
+  reply(not_started(message));
+}
+
+Json Profiling::start(Active& run, const Plan& plan) {
+  const std::string command_line = runs::quoted(plan.command);
+  run.name = plan.script.empty() ? command_line : plan.script.filename().string();
+  client_.log("Profiling in " + plan.request.cwd.string() + ": " + runs::quoted(plan.request.argv));
+  if (!plan.unsaved.empty()) client_.show(MessageType::info, unsaved_words(plan.unsaved));
+  run.progress = std::make_unique<ProgressReport>(client_, loop_, "hotlens-run-" + std::to_string(run.id), "Profiling " + run.name);
+  const auto on_strand = [this, id = run.id](auto handler) {
+    return [this, id, handler](const auto& value) {
+      loop_.post([this, id, handler, value] {
+        if (run_ && run_->id == id) (this->*handler)(*run_, value);
+      });
+    };
+  };
+  run.run = runs::start(
+      plan.request,
+      {.progress = on_strand(&Profiling::on_progress), .output = on_strand(&Profiling::on_output), .end = on_strand(&Profiling::on_end)});
+  Json started{{"started", true}, {"runId", run.id}, {"command", plan.request.argv}};
+  if (!plan.script.empty()) started["script"] = plan.script.string();
+  return started;
+}
+
+void Profiling::on_progress(Active& run, const runs::Progress& progress) {
+  if (run.cancelled || progress.phase == runs::Phase::failed) return;
+  auto [text, percent] = progress_words(progress);
+  run.progress->report(std::move(text), percent);
+}
+
+void Profiling::on_output(Active& run, const runs::OutputLine& line) {
+  ++run.lines;
+  if (run.lines <= kMaxLogLines) client_.log(line.text.substr(0, kMaxLogLineBytes));
+  if (run.lines == kMaxLogLines) client_.log("(further output of the script is not shown)");
+}
+
+protocol::Answer Profiling::cancel(const Json& argument) {
+  const Reader reader(argument);
+  std::optional<std::int64_t> id;
+  if (const auto wanted = reader.maybe("runId")) id = wanted->integer();
+  if (auto error = reader.error()) return std::unexpected(*error);
+  if (!run_ || run_->reading || (id && *id != run_->id)) return Json{{"cancelled", false}};
+  run_->cancelled = true;
+  if (run_->run) run_->run->cancel(kCancelGrace);
+  return Json{{"cancelled", true}};
+}
+
+void Profiling::cancel_progress(const Json& params) {
+  const auto token = params.is_object() ? params.find("token") : params.end();
+  const bool ours = run_ && run_->progress && params.is_object() && token != params.end() && *token == run_->progress->token();
+  if (ours) std::ignore = cancel(Json());
+}
+
+void Profiling::on_end(Active& run, const runs::RunEnd& end) {
+  if (run.cancelled) return finish("Cancelled.");
+  if (!end.bundle) return fail(run, end);
+  run.reading = true;
+  run.progress->report("Reading the profile", 97);
+  events_.recorded(*end.bundle);
+}
+
+void Profiling::fail(Active& run, const runs::RunEnd& end) {
+  message_ = failure_words(run.name, end);
+  if (end.failure) marks_.put(*end.failure, message_);
+  client_.show(MessageType::error, message_);
+  finish("Failed.");
+}
+
+void Profiling::bundle_unreadable(const std::string& why) {
+  message_ = why;
+  if (run_ && run_->reading) run_->unread = "The profile cannot be read.";
+}
+
+void Profiling::bundle_read() {
+  if (run_ && run_->reading) finish(run_->unread.empty() ? "The hints are new." : run_->unread);
+}
+
+void Profiling::finish(const std::string& said) {
+  run_->progress->end(said);
+  run_.reset();
+  events_.changed();
+}
+
+void Profiling::shut_down() {
+  shut_down_ = true;
+  if (!run_) return;
+  if (run_->progress) run_->progress->end("Stopped: the editor closes.");
+  if (run_->run) run_->run->cancel(kShutdownGrace);
+}
+
+void Profiling::end() {
+  if (run_) run_->run.reset();
+}
+
+}  // namespace hotlens::session

@@ -1,0 +1,85 @@
+// Profiling on request: one run at a time, with progress, cancel, and a place in the code when it fails.
+//
+// User code runs only after profile(), in a workspace that the client did not call untrusted, and never outlives this object. A run is over
+// when its bundle was read: the owner says so with bundle_read().
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "protocol/rpc.h"
+#include "server/session/client.h"
+#include "server/session/failure_marks.h"
+#include "server/session/loop.h"
+#include "server/session/plan.h"
+#include "server/session/progress_report.h"
+#include "server/session/workspace.h"
+
+namespace hotlens::session {
+
+class Profiling {
+ public:
+  using Json = protocol::Json;
+  using Shared = std::shared_ptr<const profile::Profile>;
+  struct Events {
+    std::function<Result<Plan>(const PlanInput&)> plan;               // what to run; on the pool
+    std::function<Shared(const std::filesystem::path& file)> latest;  // the profile that a file shows; may be null
+    std::function<void()> changed;                                    // a run began or ended
+    std::function<void()> refused;                                    // or could not begin: message() says why
+    std::function<void(const std::filesystem::path& bundle)> recorded;
+  };
+
+  Profiling(Loop& loop, Client& client, Workspace& workspace, Events events);
+  Profiling(const Profiling&) = delete;
+  Profiling& operator=(const Profiling&) = delete;
+
+  void profile(const Json& argument, protocol::Reply reply);
+  protocol::Answer cancel(const Json& argument);
+  void cancel_progress(const Json& params);
+
+  std::optional<std::int64_t> running() const;  // its id
+  bool reading() const { return run_ && run_->reading; }
+  const std::string& message() const { return message_; }  // of the last failure; empty after a success
+
+  void bundle_unreadable(const std::string& why);
+  void bundle_read();
+  void shut_down();  // asks the run to end
+  void end();        // kills it and waits for its end
+
+ private:
+  struct Active {
+    std::int64_t id = 0;
+    std::string name;  // of the script, for people
+    std::unique_ptr<ProgressReport> progress;
+    std::optional<runs::Run> run;
+    std::size_t lines = 0;  // of output, passed on so far
+    bool cancelled = false;
+    std::string unread;    // why its bundle could not be read
+    bool reading = false;  // the child ended; its bundle is being loaded
+  };
+
+  PlanInput input_for(ProfileArguments asked) const;
+  void planned(std::int64_t id, Result<Plan> plan, protocol::Reply reply);
+  void refuse(const Result<Plan>& plan, protocol::Reply reply);
+  Json start(Active& run, const Plan& plan);
+  void on_progress(Active& run, const runs::Progress& progress);
+  void on_output(Active& run, const runs::OutputLine& line);
+  void on_end(Active& run, const runs::RunEnd& end);
+  void fail(Active& run, const runs::RunEnd& end);
+  void finish(const std::string& said);  // there is no run afterwards
+
+  Loop& loop_;
+  Client& client_;
+  Workspace& workspace_;
+  Events events_;
+  FailureMarks marks_;
+  std::optional<Active> run_;
+  std::int64_t last_ = 0;
+  std::string message_;
+  bool shut_down_ = false;
+};
+
+}  // namespace hotlens::session

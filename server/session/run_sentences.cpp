@@ -1,0 +1,67 @@
+#include "server/session/run_sentences.h"
+
+#include <algorithm>
+#include <array>
+
+namespace hotlens::session {
+namespace {
+
+struct Stretch {
+  runs::Phase phase;
+  int begin, end;  // percent of the run
+  const char* what;
+};
+constexpr std::array kStretches{Stretch{runs::Phase::start, 0, 5, "Starting"},
+                                Stretch{runs::Phase::warmup, 5, 25, "Warm-up"},
+                                Stretch{runs::Phase::plain, 25, 40, "Plain steps"},
+                                Stretch{runs::Phase::measured, 40, 60, "Measured steps"},
+                                Stretch{runs::Phase::map, 60, 85, "Mapping modules to code"},
+                                Stretch{runs::Phase::write, 85, 95, "Writing the profile"},
+                                Stretch{runs::Phase::done, 95, 97, "Reading the profile"}};
+
+std::string ended_sentence(const std::string& name, const runs::RunEnd& end) {
+  std::string text = name;
+  if (end.signal) {
+    text += " was ended by signal " + std::to_string(*end.signal);
+  } else if (end.exit_code.value_or(0) == 0) {
+    text += " ended before a training step was measured";
+  } else {
+    text += " ended with exit code " + std::to_string(end.exit_code.value_or(0));
+  }
+  text += ". Nothing was recorded.";
+  if (!end.tail.empty()) text += " Its last line was: " + end.tail.back();
+  return text;
+}
+
+std::string failure_sentence(const std::string& name, const runs::Failure& failure) {
+  if (failure.type.empty() && !failure.sentence.empty()) return failure.sentence;
+  std::string text = name;
+  text.append(" failed: ").append(failure.type);
+  if (!failure.message.empty()) text.append(failure.type.empty() ? "" : ": ").append(failure.message);
+  return text;
+}
+
+}  // namespace
+
+std::pair<std::string, int> progress_words(const runs::Progress& progress) {
+  const auto* stretch = std::ranges::find(kStretches, progress.phase, &Stretch::phase);
+  if (stretch == kStretches.end()) return {progress.message, 0};
+  const double part = progress.of > 0 ? std::clamp(static_cast<double>(progress.step) / static_cast<double>(progress.of), 0.0, 1.0) : 0.0;
+  std::string text = stretch->what;
+  if (progress.of > 0) text += " " + std::to_string(progress.step) + " of " + std::to_string(progress.of);
+  return {text, stretch->begin + static_cast<int>(part * (stretch->end - stretch->begin))};
+}
+
+std::string failure_words(const std::string& name, const runs::RunEnd& end) {
+  if (end.error) return end.error->message;
+  return end.failure ? failure_sentence(name, *end.failure) : ended_sentence(name, end);
+}
+
+std::string unsaved_words(const std::vector<std::string>& files) {
+  std::string names;
+  for (const std::string& file : files) names.append(names.empty() ? "" : ", ").append(file);
+  return names + (files.size() == 1 ? " has" : " have") +
+         " unsaved changes. The run uses what is on disk; save and profile again to include them.";
+}
+
+}  // namespace hotlens::session

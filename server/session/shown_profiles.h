@@ -1,0 +1,65 @@
+// Which profile each document shows: looking for the newest ones, and binding documents to them.
+//
+// Binding runs on the pool on snapshots; a document keeps what it shows until all of them are done. Where the workspace is not trusted, a
+// profile may have no file read that lies outside it.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "server/session/conversation.h"
+#include "server/session/loop.h"
+#include "server/session/store.h"
+#include "server/session/workspace.h"
+
+namespace hotlens::session {
+
+class ShownProfiles {
+ public:
+  struct Events {
+    std::function<void()> changed;                   // a place shows another profile
+    std::function<void()> bound;                     // documents show something else than before
+    std::function<void()> settled;                   // nothing is looked for, loaded or bound any more
+    std::function<void(const Error& error)> failed;  // a profile could not be read
+  };
+
+  ShownProfiles(Loop& loop, Workspace& workspace, const Log& log, Events events);
+  ShownProfiles(const ShownProfiles&) = delete;
+  ShownProfiles& operator=(const ShownProfiles&) = delete;
+
+  void start();  // looks, again and again
+  void stop() { poll_ = {}; }
+  void look() { store_.look(); }
+  void look_again() { store_.look_again(); }  // also at what could not be read
+  void follow_places();                       // folders or documents changed
+  void follow_settings(const Settings& before);
+
+  void opened(Document& document);
+  void bind_all();
+  void bind_unknown();  // documents that no profile said anything about
+
+  // Whether hints of the document may still come without anybody's doing.
+  bool is_expected(const Document& document) const;
+  bool loading() const { return !store_.known() || store_.busy(); }
+  std::vector<ProfileStore::Shared> candidates(const std::filesystem::path& file) const { return store_.candidates(file); }
+
+ private:
+  struct Job;
+  void poll();
+  void open_trace();  // that the settings name
+  void bind(const std::vector<Document*>& documents);
+  void bound(Result<std::vector<Job>> done);
+  void settle();
+
+  Loop& loop_;
+  Workspace& workspace_;
+  const Log& log_;
+  Events events_;
+  ProfileStore store_;
+  Loop::Timer poll_;
+  bool started_ = false;
+  int binding_ = 0;
+};
+
+}  // namespace hotlens::session

@@ -1,0 +1,22 @@
+// What the client has told of itself and its files: the one state that the parts of a session share. Changed by the session alone.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <vector>
+
+#include "server/session/capabilities.h"
+#include "server/session/documents.h"
+#include "server/session/settings.h"
+
+namespace hotlens::session {
+
+struct Workspace {
+  Documents documents;
+  std::vector<std::filesystem::path> folders;
+  std::set<std::filesystem::path> run_folders;  // where runs left their bundles
+  Settings settings;
+  bool trusted = true;
+};
+
+}  // namespace hotlens::session

@@ -1,0 +1,122 @@
+#include "server/session/profiling.h"
+
+#include <signal.h>
+
+#include "tests/unit/catch.h"
+#include "tests/unit/session/heard.h"
+
+using namespace hotlens;
+using namespace hotlens::session;
+using protocol::Json;
+
+namespace {
+
+// Runs of shell scripts: no recorder, no documents, no profiles.
+struct Bench {
+  Loop loop;
+  test::Heard heard;
+  Workspace workspace;
+  Result<Plan> plan = std::unexpected(Error{ErrorCode::usage, "Nothing to run.", {}});
+  int changed = 0, refused = 0;
+  std::vector<std::filesystem::path> recorded;
+  Profiling profiling{loop,
+                      heard.client,
+                      workspace,
+                      {.plan = [this](const PlanInput&) { return plan; },
+                       .latest = [](const std::filesystem::path&) { return nullptr; },
+                       .changed = [this] { ++changed; },
+                       .refused = [this] { ++refused; },
+                       .recorded = [this](const std::filesystem::path& bundle) { recorded.push_back(bundle); }}};
+
+  // `script` speaks the recorder's protocol on descriptor 3.
+  Json start(const std::string& script) {
+    Plan made{.request = {}, .command = {"train.py"}, .script = "/w/train.py", .unsaved = {}};
+    made.request.argv = {"/bin/sh", "-c", script};
+    plan = made;
+    return start();
+  }
+  Json start() {
+    const test::Asked asked;
+    profiling.profile(Json::object(), asked.reply());
+    REQUIRE(test::run_until(loop, [&] { return !asked.outcome->is_null(); }));
+    return asked.result();
+  }
+  bool ends() {
+    return test::run_until(loop, [&] { return !profiling.running(); });
+  }
+};
+
+constexpr const char* kRecords = R"(printf '{"phase":"done","bundle":"/w/.hotlens/profiles/b"}\n' >&3)";
+
+}  // namespace
+
+TEST_CASE("a run ends when its bundle was read") {
+  Bench bench;
+  const Json started = bench.start(kRecords);
+  CHECK(started["started"] == true);
+  CHECK(started["script"] == "/w/train.py");
+  REQUIRE(test::run_until(bench.loop, [&] { return !bench.recorded.empty(); }));
+  CHECK(bench.recorded.front() == "/w/.hotlens/profiles/b");
+  CHECK(bench.profiling.reading());
+  CHECK(bench.profiling.cancel(Json())->at("cancelled") == false);
+  bench.profiling.bundle_read();
+  CHECK_FALSE(bench.profiling.running());
+  CHECK(bench.profiling.message().empty());
+  CHECK(bench.changed == 2);
+}
+
+TEST_CASE("a bundle that cannot be read is the run's failure") {
+  Bench bench;
+  bench.start(kRecords);
+  REQUIRE(test::run_until(bench.loop, [&] { return !bench.recorded.empty(); }));
+  bench.profiling.bundle_unreadable("it is broken");
+  bench.profiling.bundle_read();
+  CHECK(bench.profiling.message() == "it is broken");
+}
+
+TEST_CASE("one run at a time, and it can be cancelled") {
+  Bench bench;
+  const Json first = bench.start("sleep 60"), second = bench.start("sleep 60");
+  CHECK(second["started"] == false);
+  CHECK(second["runId"] == first["runId"]);
+  CHECK(bench.profiling.cancel({{"runId", first["runId"].get<int>() + 1}})->at("cancelled") == false);
+  CHECK(bench.profiling.cancel({{"runId", "x"}}).error().code == protocol::Code::invalid_params);
+  CHECK(bench.profiling.cancel(Json())->at("cancelled") == true);
+  CHECK(bench.ends());
+  CHECK(bench.profiling.message().empty());
+  CHECK(bench.start("true")["runId"] == first["runId"].get<int>() + 1);
+  CHECK(bench.ends());
+}
+
+TEST_CASE("a script that fails is said, with its last line") {
+  Bench bench;
+  bench.start("echo the last line >&2; exit 3");
+  REQUIRE(bench.ends());
+  CHECK(bench.profiling.message() == "train.py ended with exit code 3. Nothing was recorded. Its last line was: the last line");
+  CHECK(bench.heard.of("window/showMessage").back()["message"] == bench.profiling.message());
+}
+
+TEST_CASE("what cannot be planned is refused with its reason") {
+  Bench bench;
+  CHECK(bench.start()["message"] == "Nothing to run.");
+  CHECK((bench.refused == 1 && bench.changed == 0));
+  CHECK(bench.profiling.message() == "Nothing to run.");
+  bench.workspace.trusted = false;
+  CHECK(bench.start("touch /nothing/is/run")["started"] == false);
+  CHECK_FALSE(bench.profiling.running());
+}
+
+TEST_CASE("a shutdown ends the run, and one that is being planned never starts") {
+  Bench bench;
+  bench.start("sleep 60");
+  bench.profiling.shut_down();
+  CHECK(test::run_until(bench.loop, [&] { return !bench.profiling.running(); }));
+
+  Bench other;
+  other.plan = Plan{.request = {.argv = {"/bin/sh", "-c", "sleep 60"}}, .command = {"x"}, .script = {}, .unsaved = {}};
+  const test::Asked asked;
+  other.profiling.profile(Json::object(), asked.reply());
+  other.profiling.shut_down();
+  REQUIRE(test::run_until(other.loop, [&] { return !asked.outcome->is_null(); }));
+  CHECK(asked.error() == -32800);
+}

@@ -1,0 +1,98 @@
+#include "server/session/timeline_door.h"
+
+#include <algorithm>
+
+#include "tests/unit/catch.h"
+#include "tests/unit/session/heard.h"
+
+using namespace hotlens;
+using namespace hotlens::session;
+using protocol::Json;
+
+namespace {
+
+// A door without a profile behind it, and without a session around it.
+struct Door {
+  Loop loop;
+  test::Heard heard;
+  Workspace workspace;
+  int asked_for_sources = 0;
+  TimelineDoor door{loop,
+                    heard.client,
+                    workspace,
+                    {.sources =
+                         [this] {
+                           ++asked_for_sources;
+                           return TimelineSources::Known{};
+                         },
+                     .current = []() -> std::string { return "now"; }}};
+
+  Json ask(const std::string& method, const Json& params) {
+    const test::Asked asked;
+    door.request(method, params, asked.reply());
+    REQUIRE(test::run_until(loop, [&] { return !asked.outcome->is_null(); }));
+    return *asked.outcome;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("nothing is looked for before somebody asks for the timeline") {
+  Door one;
+  one.heard.client.can.own_messages = true;
+  one.door.profiles_changed();
+  CHECK_FALSE(one.door.cursor({{"textDocument", 5}}).has_value());
+  CHECK(one.asked_for_sources == 0);
+  CHECK(one.heard.messages.empty());
+  CHECK(one.ask("hotlens/timeline/profiles", nullptr)["result"]["profiles"] == Json::array());
+  CHECK(one.asked_for_sources == 1);
+  one.door.profiles_changed();
+  CHECK(one.asked_for_sources == 2);
+  CHECK(one.heard.of("hotlens/timeline/changed").front()["current"] == "now");
+  CHECK(one.door.cursor({{"textDocument", 5}}).has_value());
+}
+
+TEST_CASE("every request gets its own answer, in order") {
+  Door one;
+  std::vector<test::Asked> asked(20);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    one.door.request(i % 2 == 0 ? "hotlens/timeline/profiles" : "hotlens/timeline/overview", Json::object(), asked[i].reply());
+  }
+  REQUIRE(test::run_until(one.loop, [&] { return !asked.back().outcome->is_null(); }));
+  for (std::size_t i = 0; i < asked.size(); ++i) CHECK((asked[i].error() == 0) == (i % 2 == 0));
+  const std::vector<std::string> methods = TimelineDoor::methods();
+  CHECK(std::ranges::find(methods, "hotlens/timeline/point") != methods.end());
+}
+
+TEST_CASE("a line is shown and lit only by a client that can") {
+  Door one;
+  const Json place{{"file", "/w/model.py"}, {"line", 3}};
+  CHECK(one.ask("hotlens/timeline/reveal", place)["result"]["shown"] == false);
+  CHECK(one.ask("hotlens/timeline/reveal", Json::object())["error"]["code"] == -32602);
+  one.heard.client.can.show_document = true;
+  const test::Asked asked;
+  one.door.request("hotlens/timeline/reveal", place, asked.reply());
+  REQUIRE(one.heard.of("window/showDocument").size() == 1);
+  CHECK(one.heard.of("window/showDocument").front()["selection"]["start"]["line"] == 3);
+  one.heard.client.on_response({one.heard.messages.back()["id"], Json{{"success", true}}});
+  CHECK(asked.result()["shown"] == true);
+
+  const Document& open = one.workspace.documents.open(Document("file:///w/model.py", "/w/model.py", 1, "x = 1\n"));
+  const Json lines{
+      {"lines", {{{"file", "/w/model.py"}, {"line", 0}, {"endLine", 0}}, {{"file", "/w/other.py"}, {"line", 0}, {"endLine", 0}}}}};
+  CHECK(one.ask("hotlens/timeline/point", lines)["result"]["shown"] == false);
+  one.heard.client.can.own_messages = true;
+  CHECK(one.ask("hotlens/timeline/point", lines)["result"]["shown"] == true);
+  const Json lit = one.heard.of("hotlens/timeline/highlight").back()["lines"];
+  REQUIRE(lit.size() == 1);
+  CHECK(lit.front()["uri"] == open.uri());
+}
+
+TEST_CASE("without a profile there is nothing to open, and a page that asks after the end is refused") {
+  Door one;
+  const test::Asked asked;
+  one.door.open(Json::object(), asked.reply());
+  REQUIRE(test::run_until(one.loop, [&] { return !asked.outcome->is_null(); }));
+  CHECK(asked.error() == -32803);
+  CHECK(one.door.offer(one.workspace.documents.open(Document("file:///w/a.py", "/w/a.py", 1, "x = 1\n")), {0, 0}).empty());
+}
