@@ -200,16 +200,6 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     assert run.bundles == [] and leftovers(tmp_path) == [] and run.progress[-1]["phase"] == "failed"
 
 
-def test_what_a_killed_run_left_is_cleared(tmp_path: Path) -> None:
-    stale = tmp_path / ".hotlens" / "profiles" / "20200101T000000Z-abcdef.partial"
-    (stale / "files").mkdir(parents=True)
-    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True).stdout
-    (stale / "writer").write_text(dead)
-    run = record_text(tmp_path, loop())
-    assert not stale.exists()
-    check_bundle(run.bundle)
-
-
 def test_gigabytes_of_output_pass_through(tmp_path: Path) -> None:
     run = record_text(tmp_path, loop(step="print('x' * 1_000_000)\n" + STEP))
     assert run.code == 0 and len(run.out) >= 14_000_000

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any
 
 from . import __version__
@@ -18,19 +17,18 @@ from .clocks import LoopClocks
 from .frames import Files
 from .held import Held
 from .mapping import MapStep
+from .masking import MASK, masked
 from .measure import ExportedTrace, accelerator_names, cpu_name
-from .ranks import Part, clear_abandoned
-from .report import RecorderError, Warnings
+from .ranks import Part
+from .report import Warnings
 from .sites import Sites
 from .statements import Statements
 from .steps import Boundary
+from .store import EXPORTED, PRIVATE_FILE, Draft, replace, write_new
 from .tree import ParameterRow, Tree, build, parameter_bytes, parameter_facts
 
 BUNDLE_SCHEMA = "hotlens.bundle/1"
 MODEL_SCHEMA = "hotlens.model/1"
-PARTIAL = ".partial"
-EXPORTED = ".exported"  # traces as the profiler wrote them; only in a draft
-NAME_VARIABLE = "HOTLENS_BUNDLE"  # set by a launcher that has to find the bundle of its workers
 # Packages whose version explains a profile; only what the script has imported is listed.
 LIBRARIES = (
     "torch",
@@ -46,89 +44,6 @@ LIBRARIES = (
     "diffusers",
     "triton",
 )
-
-
-def profiles_folder(out: str) -> str:
-    """`.hotlens/profiles` below `out`; `out` may also name that folder itself."""
-    out = os.path.abspath(out)
-    head, tail = os.path.split(out)
-    if tail == "profiles" and os.path.basename(head) == ".hotlens":
-        return out
-    if tail == ".hotlens":
-        return os.path.join(out, "profiles")
-    return os.path.join(out, ".hotlens", "profiles")
-
-
-def prepare(folder: str) -> None:
-    """Makes the profiles folder, ignored by git; clears what a killed run has left. Raises RecorderError where it cannot be written."""
-    try:
-        os.makedirs(folder, exist_ok=True)
-        ignore = os.path.join(os.path.dirname(folder), ".gitignore")
-        if not os.path.exists(ignore):
-            with open(ignore, "w", encoding="utf-8") as file:
-                file.write("*\n")
-        probe = os.path.join(folder, f".probe-{os.getpid()}")
-        with open(probe, "w", encoding="utf-8"):
-            pass
-        os.remove(probe)
-    except OSError as error:
-        raise RecorderError(
-            f"profiles cannot be written to {folder}: {error.strerror}. Name a folder that can be written: --out DIR"
-        ) from error
-    clear_abandoned(folder)
-    for name in os.listdir(folder):
-        if name.endswith(PARTIAL) and not _writer_lives(os.path.join(folder, name)):
-            shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
-
-
-def _writer_lives(partial: str) -> bool:
-    try:
-        with open(os.path.join(partial, "writer"), encoding="utf-8") as file:
-            pid = int(file.read())
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (OSError, ValueError):
-        return False
-    return pid != os.getpid()
-
-
-def new_name() -> str:
-    return f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
-
-
-class Draft:
-    """The folder a bundle grows in, `<name>.partial`. Made when first needed; `commit` gives it its name, `discard` removes it."""
-
-    def __init__(self, folder: str, name: str | None = None) -> None:
-        self.folder = folder
-        self.moment = datetime.now(timezone.utc)
-        self.name = name or new_name()
-        self.partial = os.path.join(folder, self.name + PARTIAL)
-        self._made = False
-
-    def path(self, name: str) -> str:
-        if not self._made:
-            os.makedirs(os.path.join(self.partial, "files"))
-            self._made = True
-            with open(os.path.join(self.partial, "writer"), "w", encoding="utf-8") as file:
-                file.write(str(os.getpid()))
-        return os.path.join(self.partial, name)
-
-    def discard(self) -> None:
-        shutil.rmtree(self.partial, ignore_errors=True)
-        self._made = False
-
-    def commit(self) -> str:
-        final = os.path.join(self.folder, self.name)
-        os.remove(self.path("writer"))
-        os.rename(self.partial, final)
-        return final
-
-
-def cannot_write(folder: str, error: OSError) -> RecorderError:
-    step = "Free some space and profile again" if error.errno == errno.ENOSPC else "Name another folder: --out DIR"
-    return RecorderError(f"the bundle could not be written to {folder}: {error.strerror or error}. {step}")
 
 
 @dataclass
@@ -160,6 +75,7 @@ class Recording:
 
 def write(recording: Recording, capture: Capture, files: Files, draft: Draft) -> str:
     """Fills the draft and gives it its name; returns its path. Raises OSError when the disk does not take it."""
+    _hide_secrets(recording)
     statements = recording.mapped.statements if recording.mapped else Statements()
     sites = Sites(files, statements)
     tree = build(capture, recording.mapped, sites, files)
@@ -179,10 +95,20 @@ def write(recording: Recording, capture: Capture, files: Files, draft: Draft) ->
     return draft.commit()
 
 
+def _hide_secrets(recording: Recording) -> None:
+    found = masked(recording.argv)
+    recording.argv = found.words
+    for name in found.names:
+        recording.warnings.add("secret_hidden", f"the value of {name} looks like a secret; the bundle has {MASK} in its place")
+
+
 def _write_json(path: str, value: Any) -> None:
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(value, file, separators=(",", ":"), ensure_ascii=False)
-        file.write("\n")
+    write_new(path, _json(value), PRIVATE_FILE)
+
+
+def _json(value: Any) -> bytes:
+    # A name on the disk may be no text: what of it is none becomes question marks.
+    return (json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
 
 def model_json(tree: Tree, mapped: MapStep | None, held: Held, sites: Sites, partial: str) -> dict[str, Any]:
@@ -305,8 +231,7 @@ def update_manifest(bundle: str, changes: dict[str, Any]) -> None:
     with open(path, encoding="utf-8") as file:
         manifest = json.load(file)
     manifest.update(changes)
-    _write_json(path + ".new", manifest)
-    os.replace(path + ".new", path)
+    replace(path, _json(manifest))
 
 
 def _libraries() -> dict[str, str]:

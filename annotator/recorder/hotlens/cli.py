@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from .options import DEFAULT_STEPS, DEFAULT_WARMUP, Options
 from .steps import KINDS
 
 PROGRAM_VERBS = ("lsp", "report", "check", "diff", "serve", "export", "doctor")
-WITH_VALUE = ("--out", "--warmup", "--steps", "--step", "--progress-fd")
+WITH_VALUE = ("--out", "--warmup", "--steps", "--step", "--progress-fd", "--mark")
 
 
 def count(least: int) -> object:
@@ -30,6 +31,12 @@ def count(least: int) -> object:
 
     parse.__name__ = "number"
     return parse
+
+
+def mark(text: str) -> str:
+    if re.fullmatch("[0-9a-f]{6}", text) is None:
+        raise argparse.ArgumentTypeError("must be six hexadecimal digits")
+    return text
 
 
 def parser() -> argparse.ArgumentParser:
@@ -54,6 +61,7 @@ def _add_options(record: argparse.ArgumentParser) -> None:
     record.add_argument("--step", choices=("auto", *KINDS), default="auto", help="what marks a step (default: what the loop does shows it)")
     record.add_argument("--keep-going", action="store_true", help="let the script finish instead of stopping it when the bundle is written")
     record.add_argument("--progress-fd", type=int, default=None, help="write progress as JSON lines to this descriptor")
+    record.add_argument("--mark", type=mark, default=None, help="the last part of the bundle's name, six hexadecimal digits")
     record.add_argument("command", nargs=argparse.REMAINDER, metavar="-- SCRIPT ARGS… | -- -m MODULE ARGS…")
 
 
@@ -82,6 +90,7 @@ def parse(arguments: Sequence[str]) -> Options:
         keep_going=a.keep_going,
         out=a.out,
         progress_fd=a.progress_fd,
+        mark=a.mark,
         announce=a.verb == "run",
     )
 

@@ -10,12 +10,12 @@ import contextlib
 from collections.abc import Sequence
 from typing import Callable
 
-from .bundle import Draft
 from .interrupts import held_back
 from .mapping import MapStep
 from .phases import Farewell, Mapped, Measured, Phase, Plain, Watch
 from .report import Reporter, Warnings
 from .steps import Boundary
+from .store import Draft
 
 # So many steps in a row with something unusual in them are the loop's own way.
 UNUSUAL_IN_A_ROW = 12

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from . import bundle, ranks, result
+from . import bundle, ranks, result, store
 from .capture import Capture
 from .clocks import LoopClocks
 from .course import Course
@@ -34,9 +34,13 @@ class Delivery:
         self.files = files
         self.cwd = os.getcwd()  # the script may go elsewhere
         self.ranks = ranks.member(folder)
-        self.draft = bundle.Draft(folder, os.environ.get(bundle.NAME_VARIABLE) if self.leads else None)
+        self.draft = store.Draft(folder, self._name(folder))
         self.bundle: str | None = None
         self.loop = loop
+
+    def _name(self, folder: str) -> str:
+        given = os.environ.get(store.NAME_VARIABLE) if self.leads else None
+        return given or store.new_name(folder, self.options.mark)
 
     @property
     def leads(self) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import contextlib
 
-from .bundle import Draft
 from .interrupts import held_back
 from .phases import Measured, Phase
 from .steps import LONG_PATIENCE, Boundary
+from .store import Draft
 
 FIRST = "first"  # the name of its trace
 BOUNDARY = Boundary("optimizer", 0, "--warmup 0: the script's first step, from its first batch or call of a model to its update", 0)

@@ -12,7 +12,7 @@ import shutil
 import sys
 from typing import Any
 
-from . import bundle
+from . import bundle, store
 from .capture import Capture
 from .frames import Files
 from .mapping import MapStep
@@ -35,23 +35,23 @@ class Handler:
     def __init__(self, models: tuple[Any, ...], out: str) -> None:
         import torch
 
-        self.folder = bundle.profiles_folder(out)
+        self.folder = store.profiles_folder(out)
         self.files = Files([os.getcwd(), os.path.dirname(os.path.dirname(self.folder))])
         self.files.set_torch(os.path.dirname(torch.__file__))
         self.capture = Capture(self.files)
         self.capture.know(m for model in models for m in model.modules())
         self.reporter = Reporter()
-        bundle.prepare(self.folder)
+        store.prepare(self.folder)
 
     def __call__(self, profiler: Any) -> None:
-        draft = bundle.Draft(self.folder)
+        draft = store.Draft(self.folder)
         try:
-            exported = export(profiler, draft.path(f"measured{bundle.EXPORTED}"), [])
+            exported = export(profiler, draft.path(f"measured{store.EXPORTED}"), [])
             durations = _step_durations(exported.path)
             path = self._write(draft, exported, durations, None)
         except OSError as error:
             draft.discard()
-            self.reporter.say(str(bundle.cannot_write(self.folder, error)))
+            self.reporter.say(str(store.cannot_write(self.folder, error)))
             return
         self.reporter.say(f"{len(durations)} measured steps in {path}")
         if _records_nothing(profiler):
@@ -59,18 +59,18 @@ class Handler:
 
     def add_map_step(self, path: str, durations: list[int], mapped: Mapped) -> None:
         """Writes the bundle again, with the map step; the one without it goes."""
-        draft = bundle.Draft(self.folder)
+        draft = store.Draft(self.folder)
         try:
             mapped.finish(draft)
             self._write(draft, ExportedTrace(os.path.join(path, "trace-0.json.gz")), durations, mapped)
         except OSError as error:
             draft.discard()
-            self.reporter.say(str(bundle.cannot_write(self.folder, error)))
+            self.reporter.say(str(store.cannot_write(self.folder, error)))
             return
         shutil.rmtree(path, ignore_errors=True)
         self.reporter.say(f"with the map step: {os.path.join(self.folder, draft.name)}")
 
-    def _write(self, draft: bundle.Draft, measured: ExportedTrace, durations: list[int], mapped: Mapped | None) -> str:
+    def _write(self, draft: store.Draft, measured: ExportedTrace, durations: list[int], mapped: Mapped | None) -> str:
         warnings = Warnings()
         if mapped is None:
             warnings.add("no_map_step", NO_MAP)

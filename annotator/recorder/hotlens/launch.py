@@ -21,6 +21,11 @@ class Program:
         self.folder = os.getcwd() if self.is_module else os.path.dirname(os.path.realpath(self.target))
         self.prepared: Callable[[CodeType, bytes, str], CodeType] = lambda code, text, path: code
 
+    @property
+    def name(self) -> str:
+        """For a person."""
+        return self.target if self.is_module else os.path.basename(self.target)
+
     def prepare(self) -> None:
         """Sets sys.path[0] and sys.argv. Raises RecorderError for a script that is not there."""
         if not self.is_module and not os.path.isfile(self.target):

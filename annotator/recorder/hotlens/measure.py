@@ -17,7 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from .forks import let_children_end
 from .report import RecorderError
+from .store import plain_path
 
 STEP_NAME = "ProfilerStep#{}"
 # What a range is renamed to when its step turns out not to be one (the loader was at its end).
@@ -143,7 +145,8 @@ class ExportedTrace:
 
 def export(profiler: Any, path: str, not_steps: list[int]) -> ExportedTrace:
     """Raises OSError when the disk does not take it."""
-    profiler.export_chrome_trace(path)
+    with plain_path(path) as plain:
+        profiler.export_chrome_trace(plain)
     _check_whole(path)
     return ExportedTrace(path, not_steps)
 
@@ -174,6 +177,7 @@ class ProfiledSteps:
             raise RecorderError(OWN_PROFILER)
         with _quiet_kineto():
             self._profiler.start()
+        let_children_end()
         self.running = True
         if self._before is not None:
             with _without_allocator_warning():

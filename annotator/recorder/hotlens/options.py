@@ -19,4 +19,5 @@ class Options:
     keep_going: bool = False
     out: str = "."
     progress_fd: int | None = None
+    mark: str | None = None  # how the bundle's name ends, for the program that has started this
     announce: bool = False  # say on stderr which bundle was written

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Callable
 
-from . import bundle
 from .mapping import MapStep
 from .measure import ExportedTrace, ProfiledSteps, StepClock
+from .store import EXPORTED, Draft
 
 
 class Phase:
@@ -45,7 +45,7 @@ class Phase:
         self.clock.drop()
         self.open = False
 
-    def finish(self, draft: bundle.Draft) -> None:
+    def finish(self, draft: Draft) -> None:
         """The phase is over, whole or cut short."""
         if self.clock is not None:
             self.durations = self.clock.durations_ns()
@@ -126,12 +126,12 @@ class Measured(Phase):
         self.profile.drop()
         super().drop_step()
 
-    def finish(self, draft: bundle.Draft) -> None:
+    def finish(self, draft: Draft) -> None:
         super().finish(draft)
         if self.profile is not None:
             self.profile.stop()
             if self.done:
-                self.profile.export(draft.path(self.trace_name + bundle.EXPORTED))
+                self.profile.export(draft.path(self.trace_name + EXPORTED))
 
 
 class Mapped(Measured):

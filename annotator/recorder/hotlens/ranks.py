@@ -15,7 +15,10 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from .owner import lives, place, untouched
+
 PREFIX = ".ranks-"
+PRIVATE_FOLDER = 0o700
 STOP = "stop"
 LEFT = ".left"
 WAIT_SECONDS = 30.0  # for the parts of the others, once the leader has its own
@@ -50,14 +53,14 @@ class Member:
 
     def deliver(self, part: Part) -> None:
         """Raises OSError when the disk does not take it. The file appears whole."""
-        os.makedirs(self.folder, exist_ok=True)
+        os.makedirs(self.folder, PRIVATE_FOLDER, exist_ok=True)
         path = os.path.join(self.folder, f"{self.local_rank}.json")
         with open(path + ".new", "w", encoding="utf-8") as file:
             json.dump(vars(part), file)
         os.replace(path + ".new", path)
 
     def trace_path(self) -> str:
-        os.makedirs(self.folder, exist_ok=True)
+        os.makedirs(self.folder, PRIVATE_FOLDER, exist_ok=True)
         return os.path.join(self.folder, f"{self.local_rank}.trace")
 
     def stops_at(self) -> int | None:
@@ -77,7 +80,7 @@ class Member:
     # -- the leader
 
     def announce_stop(self, boundary: int) -> None:
-        os.makedirs(self.folder, exist_ok=True)
+        os.makedirs(self.folder, PRIVATE_FOLDER, exist_ok=True)
         path = os.path.join(self.folder, STOP)
         with open(path + ".new", "w", encoding="utf-8") as file:
             file.write(str(boundary))
@@ -125,19 +128,26 @@ def member(profiles: str, environment: Any = os.environ) -> Member | None:
     if local_size < 2 or not 0 <= local < local_size:
         return None
     restart = environment.get("TORCHELASTIC_RESTART_COUNT", "0")
-    return Member(rank, local, local_size, os.path.join(profiles, f"{PREFIX}{os.getppid()}-{restart}"))
+    return Member(rank, local, local_size, os.path.join(profiles, f"{PREFIX}{place()}-{os.getppid()}-{restart}"))
 
 
 def clear_of(profiles: str, launcher: int) -> None:
     """Removes what the workers of a launcher that has ended have left."""
     for name in os.listdir(profiles):
-        if name.startswith(f"{PREFIX}{launcher}-"):
+        if name.startswith(f"{PREFIX}{place()}-{launcher}-"):
             shutil.rmtree(os.path.join(profiles, name), ignore_errors=True)
 
 
-def clear_abandoned(profiles: str) -> None:
-    """Removes what groups have left whose launcher is gone."""
+def clear_abandoned(profiles: str, now: float) -> None:
+    """Removes what groups have left whose launcher is gone. `now` is the time of the folder's file system."""
     for name in os.listdir(profiles):
-        launcher = name[len(PREFIX) :].partition("-")[0]
-        if name.startswith(PREFIX) and launcher.isdigit() and not os.path.exists(f"/proc/{launcher}"):
-            clear_of(profiles, int(launcher))
+        if name.startswith(PREFIX) and _launcher_is_gone(os.path.join(profiles, name), name[len(PREFIX) :], now):
+            shutil.rmtree(os.path.join(profiles, name), ignore_errors=True)
+
+
+def _launcher_is_gone(folder: str, group: str, now: float) -> bool:
+    where, _, rest = group.partition("-")
+    launcher = rest.partition("-")[0]
+    if where == place() and launcher.isdigit():
+        return not lives(int(launcher))
+    return untouched(folder, now)

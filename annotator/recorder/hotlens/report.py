@@ -41,6 +41,7 @@ class Reporter:
         if progress_fd is not None:
             try:
                 os.set_inheritable(progress_fd, False)
+                self._file = os.fstat(progress_fd)
             except OSError:
                 self.fd = None
 
@@ -71,11 +72,15 @@ class Reporter:
     def _write(self, line: str) -> None:
         assert self.fd is not None
         try:
+            # A script may close descriptors that are not its own: the number is then another file's, of its own.
+            if not os.path.samestat(os.fstat(self.fd), self._file):
+                self.fd = None
+                return
             os.write(self.fd, line.encode())
         except OSError:
             self.fd = None
 
     def fail(self, message: str, error: dict[str, Any] | None = None) -> None:
-        """A failure of the run that is worth one line on stderr and a `failed` record."""
+        """A failure of the run that is worth one line on stderr and a `failed` record; with `error` where the script has raised it."""
         self.say(message)
-        self.progress("failed", message=message, error=error or {"type": "RecorderError", "message": message})
+        self.progress("failed", message=message, error=error)

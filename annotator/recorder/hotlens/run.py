@@ -10,83 +10,104 @@ import traceback
 from types import TracebackType
 from typing import Any, NoReturn
 
-from . import bundle, interrupts, ranks, workers
+from . import ending, interrupts, ranks, store, workers
 from .environment import check_torch, when_imported
 from .frames import Files, is_ours
 from .launch import Program
+from .masking import Masked, masked
 from .options import Options
 from .report import RecorderError, Reporter
 from .session import CANNOT_RECORD, Session
 
 
 def run(options: Options) -> NoReturn:
-    folder = bundle.profiles_folder(options.out)
-    place = ranks.member(folder)
-    if place is not None:
-        workers.end_with_launcher()
-    reporter = Reporter(options.progress_fd, silent=place is not None and not place.leads)
+    reporter = Reporter(options.progress_fd)
     reporter.progress("start")
     try:
+        _check_current_folder()
+        folder = store.profiles_folder(options.out)
+        place = ranks.member(folder)
+        if place is not None:
+            workers.end_with_launcher()
+            reporter.silent = not place.leads
         if workers.starts_workers(options.argv):
             workers.run(options, folder, reporter)
         program = Program(options.argv)
         program.prepare()
         check_torch()
-        bundle.prepare(folder)
+        store.prepare(folder)
     except RecorderError as error:
         reporter.fail(str(error))
         sys.exit(CANNOT_RECORD)
     files = Files([os.getcwd(), program.folder, os.path.dirname(os.path.dirname(folder))])
     session = Session(options, reporter, folder, files)
     program.prepared = session.clocking.script
-    when_imported("torch", session.torch_imported)
+    end = _End(session, reporter, program.name, masked(options.argv))
+    # A process that is forked before it may import torch for itself: what it does is not followed.
+    when_imported("torch", lambda: session.torch_imported() if end.is_ours() else None)
     # A launcher ends its workers so, and they may be waiting for one another.
     patience = interrupts.WORKERS_PATIENCE if place is not None else None
-    interrupts.settle_first(lambda number: _ended_by_signal(number, session, reporter), patience)
+    interrupts.settle_first(end.by_signal, patience)
     try:
         program.run()
     except BaseException as error:
-        _ended_by(error, session, reporter)
-    _settle(session, reporter, 0, None)
+        end.by(error)
+    end.settle(0)
     sys.exit(0)
 
 
-def _ended_by(error: BaseException, session: Session, reporter: Reporter) -> NoReturn:
-    """Ends the process as Python ends it for this exception, with our frames taken out of the traceback."""
-    without_our_frames(error)
-    if isinstance(error, SystemExit) and session.stopping:
-        sys.exit(error.code)
-    if isinstance(error, SystemExit):
-        code = _status(error)
-        _settle(session, reporter, code, None)
-        raise SystemExit(error.code)
-    facts = error_facts(error)
-    sys.excepthook(type(error), error, error.__traceback__)
-    if isinstance(error, KeyboardInterrupt):
-        interrupts.second_ends_at_once()
-        _settle(session, reporter, interrupts.SHELL_BASE + signal.SIGINT, facts, signal.SIGINT)
+def _check_current_folder() -> None:
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise RecorderError("the current folder has been deleted. Change into one that exists and profile again") from error
+
+
+class _End:
+    """The end of the script's process, told to the recording first. A process that the script has forked ends as it would."""
+
+    def __init__(self, session: Session, reporter: Reporter, name: str, command: Masked) -> None:
+        self.session = session
+        self.reporter = reporter
+        self.name = name
+        self.command = command
+        self._owner = os.getpid()
+
+    def is_ours(self) -> bool:
+        return os.getpid() == self._owner
+
+    def by(self, error: BaseException) -> NoReturn:
+        """Ends the process as Python ends it for this exception, with our frames taken out of the traceback."""
+        without_our_frames(error)
+        if isinstance(error, SystemExit):
+            if not self.session.stopping:
+                self.settle(ending.status(error), said=self._said(error))
+            raise SystemExit(error.code)
+        facts = self.command.facts(error_facts(error))
+        sys.excepthook(type(error), error, error.__traceback__)
+        if isinstance(error, KeyboardInterrupt):
+            interrupts.second_ends_at_once()
+            self.settle(interrupts.SHELL_BASE + signal.SIGINT, facts, signal.SIGINT)
+            _flush()
+            interrupts.end_by(signal.SIGINT)
+        self.settle(1, facts)
+        sys.exit(1)
+
+    def _said(self, error: SystemExit) -> str | None:
+        said = ending.sentence(self.name, error)
+        return self.command.text(said) if said is not None else None
+
+    def by_signal(self, number: int) -> None:
+        name = interrupts.name_of(number)
+        self.settle(interrupts.SHELL_BASE + number, {"type": name, "message": f"{name} ended the process"}, number)
         _flush()
-        interrupts.end_by(signal.SIGINT)
-    _settle(session, reporter, 1, facts)
-    sys.exit(1)
 
-
-def _ended_by_signal(number: int, session: Session, reporter: Reporter) -> None:
-    name = interrupts.name_of(number)
-    _settle(session, reporter, interrupts.SHELL_BASE + number, {"type": name, "message": f"{name} ended the process"}, number)
-    _flush()
-
-
-def _settle(session: Session, reporter: Reporter, code: int, error: dict[str, Any] | None, stopped_by: int | None = None) -> None:
-    session.script_ended(code, error, None if stopped_by is None else interrupts.name_of(stopped_by))
-    if error is not None:
-        reporter.progress("failed", message=error["message"], error=error)
-
-
-def _status(error: SystemExit) -> int:
-    if error.code is None:
-        return 0
-    return error.code if isinstance(error.code, int) else 1
+    def settle(self, code: int, error: dict[str, Any] | None = None, stopped_by: int | None = None, said: str | None = None) -> None:
+        if not self.is_ours():
+            return
+        self.session.script_ended(code, error, None if stopped_by is None else interrupts.name_of(stopped_by), said)
+        if error is not None:
+            self.reporter.progress("failed", message=error["message"], error=error)
 
 
 def _flush() -> None:

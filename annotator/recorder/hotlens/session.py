@@ -9,15 +9,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import sys
 import traceback
 from typing import Any, Callable, TypeVar, cast
 
-from . import bundle, result
+from . import bundle, result, store
 from .capture import Capture
 from .clocking import Clocking
 from .course import Course, plan
 from .delivery import Delivery
+from .ending import end_now
 from .first import BOUNDARY, FirstStep
 from .frames import Files
 from .held import Held, look
@@ -275,7 +275,7 @@ class Session:
                     code = None if self.options.keep_going else 0
                     self._write(result.End(stopped_early=not self.options.keep_going, exit_code=code))
         except OSError as error:
-            self.give_up(str(bundle.cannot_write(self.folder, error)))
+            self.give_up(str(store.cannot_write(self.folder, error)))
             self.stopping = True
             raise SystemExit(CANNOT_RECORD) from None
         if self.course.over and stop:
@@ -327,13 +327,13 @@ class Session:
         if self.stop_tries <= STOP_TRIES:
             self.stopping = True
             raise SystemExit(0)  # as sys.exit would: clean-up handlers run, and a thread ends silently
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError, AttributeError):
-                stream.flush()
-        os._exit(0)
+        end_now(0)
 
-    def script_ended(self, exit_code: int | None, error: dict[str, Any] | None, stopped_by: str | None) -> None:
-        """The script is over before the window was full: by itself, by an exception or `stopped_by` a signal. Never raises."""
+    def script_ended(self, exit_code: int | None, error: dict[str, Any] | None, stopped_by: str | None, said: str | None = None) -> None:
+        """The script is over before the window was full: by itself, by an exception or `stopped_by` a signal. Never raises.
+
+        `said`: a sentence about an end by itself, for a run that has nothing to keep.
+        """
         self.delivery.leave()
         if self.delivery.bundle is not None:
             if self.options.keep_going and self.delivery.leads:
@@ -342,15 +342,15 @@ class Session:
         if self.over:
             return
         try:
-            self._settle(result.End(False, exit_code, error, stopped_by))
+            self._settle(result.End(False, exit_code, error, stopped_by), said)
         except OSError as problem:
-            self.reporter.fail(str(bundle.cannot_write(self.folder, problem)))
+            self.reporter.fail(str(store.cannot_write(self.folder, problem)))
         except Exception as problem:
             self.reporter.fail(f"what was measured could not be kept ({type(problem).__name__}: {problem}). Please report this")
         finally:
             self.delivery.draft.discard()
 
-    def _settle(self, end: result.End) -> None:
+    def _settle(self, end: result.End, said: str | None) -> None:
         self.clocking.clocks.end()
         self.leave()
         nothing = OWN_PROFILER if self.profiles_itself else result.why_nothing(self.finder, self.course is not None)
@@ -370,7 +370,7 @@ class Session:
         elif end.error is not None:
             self.reporter.progress("failed", message="the script failed before a step was measured", error=end.error)
         else:
-            self.reporter.fail(nothing)
+            self.reporter.fail(said or nothing)
 
     def _write(self, end: result.End) -> None:
         assert self.course is not None and self.hooks is not None

@@ -8,6 +8,7 @@ from typing import Any
 
 from .frames import Files, Point, columns
 from .statements import Span, Statements, sha256, text_of
+from .store import COPIES, write_copy
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,16 @@ class Sites:
         text = text_of(filename)
         copy = None
         if text is not None:
-            copy = f"files/{number}-{os.path.basename(filename)}"
-            with open(os.path.join(copy_to, copy), "wb") as file:
-                file.write(text)
+            copy = f"{COPIES}/{number}-{_as_text(os.path.basename(filename))}"
+            write_copy(os.path.join(copy_to, copy), text, filename)
         return {
             "path": os.path.abspath(filename),
             "sha256": sha256(text) if text is not None else None,
             "copy": copy,
             "workspace": self.files.in_workspace(filename),
         }
+
+
+def _as_text(name: str) -> str:
+    """A name on the disk may be no text, and a bundle's files are named in JSON."""
+    return name.encode("utf-8", "replace").decode()

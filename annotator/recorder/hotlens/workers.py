@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn
 
-from . import bundle
+from . import store
+from .environment import check_torch
 from .options import Options
 from .ranks import clear_of
 from .report import RecorderError, Reporter
@@ -34,8 +35,10 @@ def as_module(argv: Sequence[str]) -> list[str]:
 
 def worker_argv(argv: Sequence[str], options: Options, folder: str) -> list[str]:
     """The launcher's own arguments, then the recorder with the worker's script. Raises RecorderError where there is no script."""
-    from torch.distributed.run import get_args_parser
-
+    try:
+        from torch.distributed.run import get_args_parser
+    except ImportError as error:
+        raise RecorderError(f"this torch cannot start workers ({error}). Choose an interpreter whose torch can: --python EXE") from error
     parsed = get_args_parser().parse_args(list(argv))
     if parsed.no_python:
         raise RecorderError("with --no-python the launcher starts programs that are not Python. Leave it out to profile a Python script")
@@ -56,10 +59,11 @@ def _as_words(options: Options) -> list[str]:
 def run(options: Options, folder: str, reporter: Reporter) -> NoReturn:
     """Runs the launcher in this process, and says which bundle its workers have left. Ends with the launcher's own exit status."""
     command = as_module(options.argv)
-    bundle.prepare(folder)
+    check_torch()
+    store.prepare(folder)
     sys.argv = [command[1], *worker_argv(command[2:], options, folder)]
-    name = bundle.new_name()
-    os.environ[bundle.NAME_VARIABLE] = name
+    name = store.new_name(folder, options.mark)
+    os.environ[store.NAME_VARIABLE] = name
     try:
         importlib.import_module(command[1]).main(sys.argv[1:])
     except SystemExit as end:
@@ -79,7 +83,7 @@ def end_with_launcher() -> None:
 
     A launcher that is told to end ends its workers; one that is killed cannot. Only Linux has a way to be told (prctl(2)).
     """
-    if bundle.NAME_VARIABLE in os.environ and sys.platform == "linux":
+    if store.NAME_VARIABLE in os.environ and sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
 
 
@@ -90,4 +94,4 @@ def _report(path: str, reporter: Reporter) -> None:
         reporter.progress("done", bundle=path)
     else:
         message = "the workers left no bundle"
-        reporter.progress("failed", message=message, error={"type": "RecorderError", "message": message})
+        reporter.progress("failed", message=message)
