@@ -52,7 +52,8 @@ void add_run(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("run", "profile an unmodified training script");
   verb->footer(
       "Then the command, as after python: SCRIPT ARGS… or -m MODULE ARGS…\n\nExample: hotlens run train.py --epochs 1\n         hotlens "
-      "run -m package.train");
+      "run -m package.train\n\nExit code: the script's own; 4 where an exception or a signal ended it; 3 where it ended well and nothing "
+      "was recorded.");
   verb->add_option("--warmup", to.run.warmup, "steps before anything is timed")->check(CLI::Range(0, 1000000));
   verb->add_option("--steps", to.run.steps, "measured steps")->check(CLI::Range(1, 1000));
   verb->add_option("--step", to.run.step, "what marks a step (default: what the loop does shows it)")

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -21,8 +22,6 @@
 namespace hotlens::cli {
 namespace {
 
-constexpr const char* kRecorderError = "RecorderError";  // the recorder's own word, not an exception of the script
-
 std::vector<std::string> script_command(const RunOptions& options) {
   std::vector<std::string> command = options.command;
   if (!options.module.empty()) command.insert(command.begin(), {"-m", options.module});
@@ -30,7 +29,12 @@ std::vector<std::string> script_command(const RunOptions& options) {
 }
 
 Result<runs::RunRequest> request(const RunOptions& options) {
-  const std::filesystem::path here = std::filesystem::current_path();
+  std::error_code gone;
+  const std::filesystem::path here = std::filesystem::current_path(gone);
+  if (gone) {
+    return std::unexpected(
+        Error{ErrorCode::not_found, "the current folder has been deleted; change into one that exists and run again", ""});
+  }
   const auto python = runs::find_python(options.python, here, runs::process_environment());
   if (!python) return std::unexpected(python.error());
   const auto recorder = runs::find_recorder();
@@ -39,7 +43,7 @@ Result<runs::RunRequest> request(const RunOptions& options) {
                                        .steps = options.steps,
                                        .step = options.step,
                                        .keep_going = options.keep_going,
-                                       .out = options.out.empty() ? here : std::filesystem::absolute(options.out)};
+                                       .out = options.out.empty() ? here : here / options.out};
   return runs::RunRequest{.argv = runs::profile_command(python->path, *recorder, recording, script_command(options)),
                           .cwd = here,
                           .streams = runs::Streams::inherited,
@@ -100,12 +104,23 @@ std::string killed_message(int signal) {
                                        : "Run it without Hotlens to see whether it ends alike.");
 }
 
+// Of a script that ended without a word to the recorder, which says everything else itself.
+std::string unheard_message(const RunOptions& options, int code, bool started) {
+  if (!started) return fmt::format("hotlens: the recorder did not start (exit code {}). To see what Python lacks: hotlens doctor\n", code);
+  const std::string name = options.module.empty() ? std::filesystem::path(options.command.front()).filename().string() : options.module;
+  return fmt::format(
+      "hotlens: {} ended with code {} at once, as os._exit does: nothing of it could be kept. Let it end with sys.exit or at its last "
+      "line.\n",
+      features::plain(name), code);
+}
+
+// The script's own code. An exception or a signal gives it none of its own: kScriptFailed.
 int exit_code(const runs::RunEnd& end) {
-  if (end.signal) return kScriptFailed;
+  const bool raised = end.failure && !end.failure->type.empty();
+  if (end.signal || raised) return kScriptFailed;
   const int code = end.exit_code.value_or(kScriptFailed);
-  const bool script_raised = end.failure && end.failure->type != kRecorderError;
-  if (script_raised || (code != 0 && code != kInputUnusable)) return kScriptFailed;
-  return code == 0 && end.bundle ? kDone : kInputUnusable;
+  if (code != 0) return code;
+  return end.bundle ? kDone : kInputUnusable;
 }
 
 }  // namespace
@@ -118,12 +133,17 @@ int run(const RunOptions& options) {
   if (!wanted) return fail(wanted.error());
 
   ProgressLine line(use_colour(STDERR_FILENO));
-  const runs::RunEnd end = runs::run_blocking(*wanted, {.progress = [&](const runs::Progress& progress) { line.show(progress); }});
+  bool started = false;
+  const runs::RunEnd end = runs::run_blocking(*wanted, {.progress = [&](const runs::Progress& progress) {
+    started = true;
+    line.show(progress);
+  }});
   line.clear();
   if (end.error) return fail(*end.error);
-  const int code = exit_code(end);
+  const int code = started || end.signal ? exit_code(end) : kInputUnusable;
   const bool asked = end.cancelled || end.signal == SIGINT;
   if (end.signal && !asked) std::cerr << killed_message(*end.signal);
+  if (!end.bundle && !end.failure && !end.signal) std::cerr << unheard_message(options, end.exit_code.value_or(0), started);
   if (!end.bundle) return code;
 
   const auto loaded = profile::load(*end.bundle);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "server/runs/mark.h"
 #include "server/runs/progress.h"
 
 namespace hotlens::runs {
@@ -122,6 +123,7 @@ std::vector<std::string> profile_command(const fs::path& python, const fs::path&
   if (!options.step.empty()) add({"--step", options.step});
   if (options.keep_going) add({"--keep-going"});
   if (options.progress) add({"--progress-fd", std::to_string(kProgressFd)});
+  add({"--mark", new_mark()});
   add({"--"});
   argv.insert(argv.end(), command.begin(), command.end());
   return argv;

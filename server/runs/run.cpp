@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "server/runs/lines.h"
+#include "server/runs/mark.h"
 #include "server/runs/spawn.h"
 
 namespace hotlens::runs {
@@ -25,6 +26,8 @@ using std::chrono::milliseconds;
 constexpr std::size_t kTailLines = 20;
 // A descendant that left the group may hold a pipe open for ever: what has arrived this long after the exit is all there is.
 constexpr milliseconds kDrainTime{200};
+constexpr milliseconds kLongestWait{60'000};
+constexpr milliseconds kLookEvery{20};  // for the end of a child that no descriptor tells of
 
 // Wakes the supervisor from another thread.
 class Wakeup {
@@ -103,6 +106,7 @@ class Supervisor {
       watch();
       reap();
       drain();
+      if (!end_.bundle) end_.bundle = bundle_left(request_.argv);
       end_.tail.assign(tail_.begin(), tail_.end());
     }
     if (observer_.end) observer_.end(end_);
@@ -122,15 +126,22 @@ class Supervisor {
       if (fds[1].revents != 0) read_progress();
       if (fds[2].revents != 0) read_output(child_.out, out_lines_, false);
       if (fds[3].revents != 0) read_output(child_.error, error_lines_, true);
-      running = fds[0].revents == 0;
+      running = child_.exited ? fds[0].revents == 0 : !has_ended();
     }
   }
 
   int time_left() const {
+    const auto longest = child_.exited ? kLongestWait : kLookEvery;
     const auto deadline = cancel_.deadline();
-    if (!deadline || killed_) return -1;
-    const auto left = std::chrono::ceil<milliseconds>(*deadline - Clock::now()).count();
-    return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+    if (!deadline || killed_) return child_.exited ? -1 : static_cast<int>(kLookEvery.count());
+    const auto left = std::chrono::ceil<milliseconds>(*deadline - Clock::now());
+    return static_cast<int>(std::clamp(left, milliseconds(0), longest).count());
+  }
+
+  // It stays to be reaped.
+  bool has_ended() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(child_.pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
   }
 
   void apply_cancel() {
@@ -161,7 +172,14 @@ class Supervisor {
     }
   }
 
-  void send(int signal) const { ::kill(request_.own_group ? -child_.pid : child_.pid, signal); }
+  void send(int signal) {
+    if (signal == SIGKILL && child_.leash) {
+      ::kill(-child_.pid, SIGCONT);  // a keeper that was stopped with its group
+      child_.leash.close();
+    } else {
+      ::kill(request_.own_group ? -child_.pid : child_.pid, signal);
+    }
+  }
 
   void read_progress() {
     read_all(child_.progress,

@@ -1,8 +1,8 @@
 // One child process from start to end: its streams, its progress, its cancellation, its exit.
 //
 // A run belongs to the thread that supervises it: the caller's for run_blocking(), one of its own for start(). The child dies with that
-// thread (and so with the program, however it ends), is always reaped, and with `own_group` takes everything it started with it. Arguments
-// are an array and never pass a shell.
+// thread, so with the program, however it ends, and is always reaped. With `own_group` so does all it has started when it is killed
+// (keeper.h), and its group when it ends by itself. Arguments are an array and never pass a shell.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,6 @@
 #include "server/runs/spawn.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -13,6 +12,9 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+
+#include "server/runs/descriptors.h"
+#include "server/runs/keeper.h"
 
 extern char** environ;
 
@@ -60,7 +62,6 @@ struct ChildPlan {
   char* const* environment;
   const char* cwd;  // null: stay
   int in, out, error, progress, report;
-  bool own_group;
   pid_t parent;
 };
 
@@ -79,7 +80,6 @@ int above_streams(int fd) {
   const int report = above_streams(plan.report), progress = above_streams(plan.progress);
   const int in = above_streams(plan.in), out = above_streams(plan.out), error = above_streams(plan.error);
   if (report < 0) ::_exit(127);
-  if (plan.own_group) ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != plan.parent) ::_exit(127);  // it died before the line above
 
@@ -92,10 +92,24 @@ int above_streams(int fd) {
   if (out >= 0 && ::dup2(out, 1) < 0) give_up(report);
   if (error >= 0 && ::dup2(error, 2) < 0) give_up(report);
   if (::dup2(progress, kProgressFd) < 0) give_up(report);
-  ::close_range(kProgressFd + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  close_from_at_exec(kProgressFd + 1);
   if (plan.cwd != nullptr && ::chdir(plan.cwd) != 0) give_up(report);
   ::execve(plan.argv[0], plan.argv, plan.environment);
   give_up(report);
+}
+
+// The keeper of a run with a group of its own, which it leads. A signal to the group that comes early finds it deaf already.
+[[noreturn]] void become_keeper(ChildPlan plan, int leash) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  plan.parent = ::getpid();
+  const pid_t first = ::fork();
+  if (first == 0) become(plan);
+  if (first < 0) give_up(plan.report);
+  keep(first, leash);
 }
 
 // Blocks until exec (the pipe closes) or until the child says why not.
@@ -117,8 +131,8 @@ Fd::~Fd() {
 Result<Child> spawn(const RunRequest& request) {
   if (request.argv.empty()) return std::unexpected(Error{ErrorCode::usage, "There is no command to run.", {}});
   const bool capture = request.streams == Streams::lines;
-  auto report = make_pipe(), progress = make_pipe(), out = make_pipe(), error = make_pipe();
-  for (const auto* pipe : {&report, &progress, &out, &error}) {
+  auto report = make_pipe(), progress = make_pipe(), out = make_pipe(), error = make_pipe(), leash = make_pipe();
+  for (const auto* pipe : {&report, &progress, &out, &error, &leash}) {
     if (!*pipe) return std::unexpected(pipe->error());
   }
   const Fd empty_input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -132,12 +146,12 @@ Result<Child> spawn(const RunRequest& request) {
                        .error = capture ? error->write.get() : -1,
                        .progress = progress->write.get(),
                        .report = report->write.get(),
-                       .own_group = request.own_group,
                        .parent = ::getpid()};
   const pid_t pid = ::fork();
   if (pid < 0) {
     return std::unexpected(Error{ErrorCode::failed, "Cannot start a process: " + std::system_category().message(errno) + ".", {}});
   }
+  if (pid == 0 && request.own_group) become_keeper(plan, leash->read.get());
   if (pid == 0) become(plan);
   if (request.own_group) ::setpgid(pid, pid);  // in both processes: whoever comes first
 
@@ -150,9 +164,11 @@ Result<Child> spawn(const RunRequest& request) {
   }
   Child child{.pid = pid,
               .exited = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
+              .leash = {},
               .progress = std::move(progress->read),
               .out = {},
               .error = {}};
+  if (request.own_group) child.leash = std::move(leash->write);
   if (capture) {
     child.out = std::move(out->read);
     child.error = std::move(error->read);

@@ -12,6 +12,7 @@ namespace fs = std::filesystem;
 
 // A training script is read to be recognised; generated files beyond this are not scripts that people write.
 constexpr std::size_t kMaxScriptBytes = 1024 * 1024;
+constexpr std::string_view kMask = "***";  // annotator/recorder/FORMAT.md
 
 struct Choice {
   std::vector<std::string> command;  // absolute script and arguments, or "-m" …
@@ -166,6 +167,11 @@ Result<runs::Python> python_for(const Choice& chosen, const PlanInput& input, co
   return python;
 }
 
+// A profile does not keep what looks like a secret: with the mask in its place the script would run with a wrong one.
+bool has_masked_word(const std::vector<std::string>& command) {
+  return std::ranges::any_of(command, [](const std::string& word) { return word == kMask || word.ends_with("=" + std::string(kMask)); });
+}
+
 std::vector<std::string> unsaved_names(const PlanInput& input) {
   std::vector<std::string> names;
   for (const auto& [path, text] : input.changed) {
@@ -182,6 +188,12 @@ Result<Plan> plan_run(const PlanInput& input, const runs::Environment& environme
   if (!recorder) return std::unexpected(recorder.error());
   auto chosen = choose(input);
   if (!chosen) return std::unexpected(chosen.error());
+  if (has_masked_word(chosen->command)) {
+    return std::unexpected(Error{ErrorCode::usage,
+                                 "The last run was given a secret, which its profile does not keep. Set hotlens.profile.args to the "
+                                 "script's arguments and profile again.",
+                                 {}});
+  }
   const auto python = python_for(*chosen, input, environment);
   if (!python) return std::unexpected(python.error());
 

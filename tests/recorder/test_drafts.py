@@ -205,3 +205,20 @@ def test_a_link_that_leads_nowhere_is_not_written_through(tmp_path: Path, profil
     (profiles.parent / ".gitignore").symlink_to(tmp_path / "elsewhere")
     store.prepare(str(profiles))
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_manifest_is_replaced_also_where_a_killed_run_has_left_half_of_a_new_one(tmp_path: Path) -> None:
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text("old")
+    (tmp_path / "manifest.json.new").write_text("half")
+    store.replace(str(manifest), b"new")
+    assert manifest.read_text() == "new" and names(tmp_path) == ["manifest.json"]
+
+
+def test_a_draft_that_is_done_holds_no_descriptor(profiles: Path) -> None:
+    before = os.listdir("/proc/self/fd")
+    for end in (store.Draft.commit, store.Draft.discard):
+        draft = store.Draft(str(profiles))
+        Path(draft.path("manifest.json")).write_text("{}")
+        end(draft)
+        assert os.listdir("/proc/self/fd") == before

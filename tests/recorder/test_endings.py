@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import RECORDER, command, environment, fresh_record_text, plain, record, record_text
+from hotlens import ending
 from scripts import MODEL, STEP, indent, loop
 from test_bundle import check_bundle
 
@@ -216,3 +217,9 @@ def test_a_folder_of_any_name(tmp_path: Path, name: bytes) -> None:
     check_bundle(run.bundle)
     assert all(len(line) < 200 or line.startswith("hotlens: ") for line in run.err.splitlines())
     shutil.rmtree(folder)
+
+
+def test_a_long_word_at_the_end_is_cut() -> None:
+    said = ending.sentence("t.py", SystemExit("word " * 1000))
+    assert said is not None and len(said) < 400 and said.endswith("…`")
+    assert ending.sentence("t.py", SystemExit("w" * ending.LONGEST)) == f"t.py ended with code 1 before a training step: `{'w' * 300}`"

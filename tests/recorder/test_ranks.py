@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -181,3 +182,16 @@ def test_what_is_delivered_is_collected(tmp_path: Path) -> None:
     assert leader.collect() == parts
     leader.clear()
     assert json.dumps(os.listdir(tmp_path)) == "[]"
+
+
+def test_an_announcement_stays_until_everybody_has_read_it(tmp_path: Path) -> None:
+    leader, follower = (member(str(tmp_path), {"RANK": r, "WORLD_SIZE": "2", "LOCAL_RANK": r, "LOCAL_WORLD_SIZE": "2"}) for r in "01")
+    assert leader is not None and follower is not None
+    leader.announce_stop(14)
+    clearing = threading.Thread(target=leader.clear)
+    clearing.start()
+    time.sleep(0.3)
+    assert follower.stops_at() == 14
+    follower.leave()
+    clearing.join()
+    assert os.listdir(tmp_path) == []

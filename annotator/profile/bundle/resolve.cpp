@@ -2,6 +2,8 @@
 #include "annotator/profile/bundle/resolve.h"
 
 #include <algorithm>
+#include <array>
+#include <fstream>
 #include <system_error>
 #include <vector>
 
@@ -25,15 +27,25 @@ fs::path store_above(const fs::path& from) {
   }
 }
 
-bool is_bundle(const fs::path& folder) {
-  std::error_code status;
-  return folder.extension() != ".partial" && fs::is_regular_file(folder / "manifest.json", status);
+// Where the machine stopped while it was written, a file is empty, cut short or ends with zeros.
+bool ends_as_json(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::array<char, 2> end{};
+  return stream.seekg(-static_cast<std::streamoff>(end.size()), std::ios::end) && stream.read(end.data(), end.size()) &&
+         (end[1] == '}' || (end[0] == '}' && end[1] == '\n'));
 }
 
-// A run that somebody stopped before its map step knows no time of a layer: it must not hide a complete one.
-bool is_cut_short(const fs::path& bundle) {
+bool is_bundle(const fs::path& folder) {
+  std::error_code status;
+  const fs::path manifest = folder / "manifest.json";
+  return folder.extension() != ".partial" && fs::is_regular_file(manifest, status) && ends_as_json(manifest);
+}
+
+// A run that somebody stopped before its map step knows no time of a layer, and a broken one nothing: neither may hide a complete one.
+bool is_complete(const fs::path& bundle) {
   const Result<Manifest> manifest = read_manifest(bundle);
-  return manifest && manifest->stopped && !manifest->map_trace;
+  if (!manifest) return manifest.error().code != ErrorCode::malformed;  // written by a newer program: that is worth saying
+  return !manifest->stopped || manifest->map_trace;
 }
 
 }  // namespace
@@ -57,7 +69,7 @@ Result<fs::path> resolve(std::string_view reference, const fs::path& from) {
   const fs::path store = store_above(from);
   if (reference == "latest") {
     const std::vector<fs::path> found = bundles(from);
-    if (const auto complete = std::ranges::find_if_not(found, is_cut_short); complete != found.end()) return *complete;
+    if (const auto complete = std::ranges::find_if(found, is_complete); complete != found.end()) return *complete;
     if (!found.empty()) return found.front();
     return std::unexpected(Error{ErrorCode::not_found, "there is no profile here yet; record one with `hotlens run train.py`",
                                  fs::absolute(from, status).string()});

@@ -9,7 +9,7 @@
 
 namespace hotlens::profile {
 
-// The complete bundles of the nearest `.hotlens/profiles` upward from `from`, newest first.
+// The bundles, other than half-written ones, of the nearest `.hotlens/profiles` upward from `from`, newest first.
 std::vector<std::filesystem::path> bundles(const std::filesystem::path& from);
 
 // Turns what a user types (bundle id, bundle folder, "latest", trace file) into a path. Searches `.hotlens/profiles` upward from `from`.

@@ -185,13 +185,22 @@ def test_a_script_that_raises_is_marked_at_its_line_until_the_next_run(start: St
     assert client.next_message("textDocument/publishDiagnostics", after=1) == {"uri": uri, "diagnostics": []}
 
 
-def test_a_script_that_never_trains_says_so(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "quiet.py").write_text("print('hello')\n")
+NEEDS_DATA = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--data', required=True)\np.parse_args()\n"
+LACKS_DATA = "quiet.py ended with code 2 before a training step: `the following arguments are required: --data`"
+
+
+@pytest.mark.parametrize(
+    "script, sentence",
+    [("print('hello')\n", "the script never imported torch. Profile the script that trains"), (NEEDS_DATA, LACKS_DATA)],
+    ids=["no torch", "argparse"],
+)
+def test_a_script_that_never_trains_says_so(start: Start, tmp_path: Path, script: str, sentence: str) -> None:
+    (tmp_path / "quiet.py").write_text(script)
     client = start()
     client.initialize([tmp_path], options={"python": PYTHON})
     client.command(PROFILE, {"script": "quiet.py"})
     said = client.next_message("window/showMessage", limit=RUN_LIMIT)
-    assert said["type"] == 1 and said["message"]
+    assert (said["type"], said["message"]) == (1, sentence)
     client.wait(lambda: finished(client))
 
 

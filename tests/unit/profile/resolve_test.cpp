@@ -1,4 +1,5 @@
 #include "annotator/profile/bundle/resolve.h"
+
 #include "tests/unit/catch.h"
 #include "tests/unit/profile/fixture.h"
 
@@ -56,4 +57,24 @@ TEST_CASE("a run that was stopped before its map step hides no complete one") {
   CHECK(latest() == "20261123T000000Z-dddddd");
   write("20261124T000000Z-eeeeee", false, nullptr);  // a script of few steps: as complete as it gets
   CHECK(latest() == "20261124T000000Z-eeeeee");
+}
+
+TEST_CASE("a manifest that is empty, cut short or broken hides no good bundle") {
+  const TemporaryFolder folder;
+  const std::filesystem::path store = folder.path() / ".hotlens" / "profiles";
+  const auto write = [&](const std::string& name, const std::string& manifest) {
+    std::filesystem::create_directories(store / name);
+    write_text(store / name / "manifest.json", manifest);
+  };
+  const std::string good = manifest_json().dump();
+  write("20261120T000000Z-aaaaaa", good + "\n");
+  write("20261121T000000Z-bbbbbb", "");
+  write("20261122T000000Z-cccccc", good.substr(0, good.size() / 2));
+  write("20261123T000000Z-dddddd", good.substr(0, good.size() / 2) + std::string(good.size() / 2, '\0'));
+  CHECK(bundles(folder.path()) == std::vector{store / "20261120T000000Z-aaaaaa"});
+  write("20261124T000000Z-eeeeee", R"({"schema":"something else"})");
+  CHECK(resolve("latest", folder.path()).value().filename() == "20261120T000000Z-aaaaaa");
+
+  write("20261125T000000Z-ffffff", R"({"schema":"hotlens.bundle/99","hotlens":"9.0"})");  // to be said, not passed over
+  CHECK(resolve("latest", folder.path()).value().filename() == "20261125T000000Z-ffffff");
 }

@@ -1,8 +1,10 @@
 #include "server/runs/discovery.h"
+#include "server/runs/mark.h"
 #include "server/runs/packages.h"
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 
@@ -105,12 +107,40 @@ TEST_CASE("the recorder is beside the program or in the environment's packages")
 }
 
 TEST_CASE("the recorder's command keeps the script's words untouched") {
-  const auto argv =
-      profile_command("/py", "/rec", {.warmup = 2, .steps = 4, .step = "loader", .out = "/w"}, {"train.py", "--steps", "9", "a b"});
-  CHECK(argv == std::vector<std::string>{"/py", "/rec/__main__.py", "record", "--out", "/w", "--warmup", "2", "--steps", "4", "--step",
-                                         "loader", "--progress-fd", "3", "--", "train.py", "--steps", "9", "a b"});
+  auto argv = profile_command("/py", "/rec", {.warmup = 2, .steps = 4, .step = "loader", .out = "/w"}, {"train.py", "--steps", "9", "a b"});
+  std::ranges::find(argv, "--mark")[1] = "0a1b2c";
+  CHECK(argv == std::vector<std::string>{
+                    "/py",    "/rec/__main__.py", "record", "--out",  "/w",     "--warmup", "2",        "--steps", "4", "--step",
+                    "loader", "--progress-fd",    "3",      "--mark", "0a1b2c", "--",       "train.py", "--steps", "9", "a b"});
   CHECK(quoted(argv).ends_with("-- train.py --steps 9 'a b'"));
   CHECK(quoted({"it's", "", "$(x)"}) == "'it'\\''s' '' '$(x)'");
+}
+
+TEST_CASE("what a run has left is found by the mark of its name, when it is complete") {
+  const Folder folder;
+  const fs::path store = folder.path / ".hotlens/profiles", made = store / "20261123T080000Z-0a1b2c";
+  const auto left = [](const fs::path& out, const std::string& mark) {
+    return bundle_left({"/py", "--out", out.string(), "--mark", mark, "--", "--mark", "ffffff"});
+  };
+  folder.file(".hotlens/profiles/20261123T080000Z-ffffff/manifest.json");
+  folder.file(".hotlens/profiles/20261123T080000Z-0a1b2c.partial/manifest.json");
+  fs::create_directories(made);
+  CHECK_FALSE(left(folder.path, "0a1b2c"));
+  CHECK_FALSE(left(folder.path / "none", "0a1b2c"));
+  folder.file(".hotlens/profiles/20261123T080000Z-0a1b2c/manifest.json");
+  for (const fs::path& out : {folder.path, folder.path / "", folder.path / ".hotlens", store, store / ""}) {
+    CHECK(left(out, "0a1b2c") == made);
+  }
+  CHECK_FALSE(left(folder.path, "b2c"));
+  CHECK_FALSE(bundle_left({"/py", "--out", folder.path.string(), "--", "--mark", "0a1b2c"}));
+}
+
+TEST_CASE("every command has a mark of its own") {
+  const std::string first = new_mark();
+  CHECK(first.size() == 6);
+  CHECK(first.find_first_not_of("0123456789abcdef") == std::string::npos);
+  const auto one = profile_command("/py", "/rec", {}, {"t.py"}), two = profile_command("/py", "/rec", {}, {"t.py"});
+  CHECK(one != two);
 }
 
 TEST_CASE("packages lie beside the interpreter, and where .pth files say") {

@@ -23,6 +23,8 @@ TEST_CASE("the end carries the bundle or the failure") {
   CHECK((failed->failure->type == "ValueError" && failed->failure->file == "/w/m.py" && failed->failure->line == 41U));
   CHECK(parse_progress(R"({"phase":"failed","message":"why","error":null})")->failure->message == "why");
   CHECK_FALSE(parse_progress(R"({"phase":"failed","error":{"line":-1}})")->failure->line);
+  const auto said = parse_progress(R"({"phase":"failed","message":"t.py ended with code 2"})");
+  CHECK((said->failure->type.empty() && said->failure->sentence == "t.py ended with code 2"));
 }
 
 TEST_CASE("lines that are not the recorder's are ignored") {

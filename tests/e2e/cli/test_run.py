@@ -1,0 +1,112 @@
+"""`hotlens run` ends as the script does, says what came of it, and finds the bundle on the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "recorder"))
+from scripts import STEP, loop
+
+PYTHON = os.environ.get("HOTLENS_TEST_PYTHON", sys.executable)
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+AT_ONCE = "ended with code {} at once, as os._exit does"
+
+
+def run(folder: Path, text: str, *options: str, arguments: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    (folder / "train.py").write_text(text)
+    command = [os.environ["HOTLENS_BIN"], "run", "--python", PYTHON, *options, "train.py", *arguments]
+    return subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False)
+
+
+ARGPARSE = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--data', required=True)\np.parse_args()\n"
+BEFORE_A_STEP = "train.py ended with code {} before a training step"
+
+
+@pytest.mark.parametrize(
+    "script, code, said",
+    [
+        ("import sys\nsys.exit(7)\n", 7, BEFORE_A_STEP.format(7)),
+        (ARGPARSE, 2, BEFORE_A_STEP.format(2) + ": `the following arguments are required: --data`"),
+        ("import os\nos._exit(7)\n", 7, AT_ONCE.format(7)),
+        ("import os\nos._exit(0)\n", 3, AT_ONCE.format(0)),
+        ("raise ValueError('too early')\n", 4, "ValueError: too early"),
+        ("import os\nos.kill(os.getpid(), 9)\n", 4, "the script was ended by signal 9"),
+        ("print('hello')\n", 3, "the script never imported torch"),
+    ],
+    ids=["a code", "argparse", "os._exit", "os._exit(0)", "an exception", "a signal", "no training"],
+)
+def test_the_code_is_the_scripts_own_and_4_where_it_has_none(tmp_path: Path, script: str, code: int, said: str) -> None:
+    done = run(tmp_path, script)
+    assert done.returncode == code and said in done.stderr
+    assert sum(line.startswith("hotlens: ") for line in done.stderr.splitlines()) == ("ValueError" not in said)
+
+
+def test_the_help_says_the_same() -> None:
+    text = subprocess.run([os.environ["HOTLENS_BIN"], "run", "--help"], capture_output=True, text=True, check=True).stdout
+    assert "Exit code: the script's own; 4 where an exception or a signal ended it; 3 where" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "end, code", [("sys.exit(7)", 7), ("raise ValueError", 4), ("os._exit(7)", 7)], ids=["a code", "an exception", "os._exit"]
+)
+def test_an_end_after_measured_steps_has_the_same_codes(tmp_path: Path, end: str, code: int) -> None:
+    script = "import os, sys\ncount = 0\n" + loop(step=f"count += 1\nif count == 12: {end}\n" + STEP)
+    done = run(tmp_path, script)
+    assert done.returncode == code
+    kept = not end.startswith("os")
+    assert ("hotlens report" in done.stdout) == kept == (AT_ONCE.format(7) not in done.stderr)
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+def test_a_bundle_is_found_when_the_script_has_closed_all_descriptors(tmp_path: Path, format_: str) -> None:
+    done = run(tmp_path, "import os\nos.closerange(3, 256)\n" + loop(), "--format", format_)
+    assert done.returncode == 0 and done.stderr == ""
+    (bundle,) = (tmp_path / ".hotlens" / "profiles").iterdir()
+    assert bundle.name in done.stdout
+    if format_ == "json":
+        assert json.loads(done.stdout)["folder"] == str(bundle)
+
+
+def test_a_folder_that_was_deleted(tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    shell = f'rmdir "$PWD"; exec "{os.environ["HOTLENS_BIN"]}" run /train.py'
+    done = subprocess.run(["sh", "-c", shell], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 3 and "the current folder has been deleted" in done.stderr
+
+
+def test_a_python_that_cannot_start_the_recorder(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexit 5\n")
+    python.chmod(0o755)
+    (tmp_path / "train.py").write_text("")
+    done = subprocess.run(
+        [os.environ["HOTLENS_BIN"], "run", "--python", str(python), "train.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3 and "the recorder did not start (exit code 5)" in done.stderr and "hotlens doctor" in done.stderr
+
+
+def test_no_secret_is_shown(tmp_path: Path) -> None:
+    done = run(tmp_path, loop(), arguments=("--api-key", "very-hidden-value"))
+    assert done.returncode == 0 and "the value of --api-key looks like a secret" in done.stderr
+    report = subprocess.run([os.environ["HOTLENS_BIN"], "report"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "very-hidden-value" not in done.stdout + done.stderr + report and "--api-key ***" in report
+
+
+def test_a_launcher_of_a_python_without_torch(tmp_path: Path) -> None:
+    """As `hotlens run -m torch.distributed.run …` with such a python on PATH."""
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    (bin_ / "python3").write_text(f'#!/bin/sh\nexec "{PYTHON}" -S "$@"\n')
+    (bin_ / "python3").chmod(0o755)
+    (tmp_path / "train.py").write_text("")
+    variables = {k: v for k, v in ENVIRONMENT.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")} | {"PATH": f"{bin_}:/usr/bin:/bin"}
+    command = [os.environ["HOTLENS_BIN"], "run", "-m", "torch.distributed.run", "--nproc_per_node", "2", "train.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 3 and "Traceback" not in done.stderr and "PyTorch is not installed" in done.stderr
