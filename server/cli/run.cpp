@@ -29,12 +29,7 @@ std::vector<std::string> script_command(const RunOptions& options) {
 }
 
 Result<runs::RunRequest> request(const RunOptions& options) {
-  std::error_code gone;
-  const std::filesystem::path here = std::filesystem::current_path(gone);
-  if (gone) {
-    return std::unexpected(
-        Error{ErrorCode::not_found, "the current folder has been deleted; change into one that exists and run again", ""});
-  }
+  const std::filesystem::path here = std::filesystem::current_path();
   const auto python = runs::find_python(options.python, here, runs::process_environment());
   if (!python) return std::unexpected(python.error());
   const auto recorder = runs::find_recorder();

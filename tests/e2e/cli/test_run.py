@@ -73,14 +73,6 @@ def test_a_bundle_is_found_when_the_script_has_closed_all_descriptors(tmp_path: 
         assert json.loads(done.stdout)["folder"] == str(bundle)
 
 
-def test_a_folder_that_was_deleted(tmp_path: Path) -> None:
-    folder = tmp_path / "gone"
-    folder.mkdir()
-    shell = f'rmdir "$PWD"; exec "{os.environ["HOTLENS_BIN"]}" run /train.py'
-    done = subprocess.run(["sh", "-c", shell], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 3 and "the current folder has been deleted" in done.stderr
-
-
 def test_a_python_that_cannot_start_the_recorder(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\nexit 5\n")
