@@ -275,12 +275,23 @@ def test_a_bundle_that_cannot_be_read_is_said_once_and_the_old_hints_stay(start:
     before = client.hints(uri)
     broken = example / ".hotlens" / "profiles" / "29991231T000000Z-ffffff"
     broken.mkdir()
-    (broken / "manifest.json").write_text("{")
+    (broken / "manifest.json").write_text('{"schema": "hotlens.bundle/99"}')
     said = client.next_message("window/showMessage", limit=5)
     assert said["type"] == 2 and said["message"]
     assert client.hints(uri) == before
     time.sleep(2.5)
     assert len(client.messages("window/showMessage")) == 1
+
+
+def test_a_bundle_that_was_cut_short_does_not_hide_the_one_before(start: Start, example: Path) -> None:
+    client, uri = opened(start, example)
+    before = client.hints(uri)
+    broken = example / ".hotlens" / "profiles" / "29991231T000000Z-ffffff"
+    broken.mkdir()
+    (broken / "manifest.json").write_text("{")
+    time.sleep(2.5)
+    assert client.hints(uri) == before
+    assert client.messages("window/showMessage") == []
 
 
 def test_a_refused_refresh_is_not_repeated(start: Start, example: Path) -> None:
