@@ -76,13 +76,14 @@ def bomb(path: Path, megabytes: int) -> Path:
     return path
 
 
-def test_a_trace_that_inflates_beyond_the_memory_is_a_sentence(tmp_path: Path) -> None:
-    path = bomb(tmp_path / "bomb.json.gz", 1200)
-    allowed = 600_000_000
+@pytest.mark.parametrize(("megabytes", "allowed"), [(1200, 600_000_000), (400, 1_200_000_000)])
+def test_a_trace_that_inflates_beyond_the_memory_is_a_sentence(tmp_path: Path, megabytes: int, allowed: int) -> None:
+    """The second one has room for its events, but not for what is made of them."""
+    path = bomb(tmp_path / "bomb.json.gz", megabytes)
     result = hotlens(tmp_path, "report", path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (allowed, allowed)))
     assert result.returncode == UNUSABLE, result
     message = result.stderr.decode()
-    assert "memory" in message and message.count("\n") == 1, message
+    assert "too large for the memory" in message and message.count("\n") == 1, message
     assert str(path) in message
 
 
