@@ -63,9 +63,9 @@ export async function messages(world) {
 
 // Frames while the wheel turns and the mouse drags, on the largest shared trace: the page's own work, measured around every frame.
 export async function frames(world) {
-  const { timeline, page } = await open(world, world.trace(LARGE));
+  const { server, timeline, page } = await open(world, world.trace(LARGE));
   // The first picture on a second page: the profile is open by now.
-  const other = await TimelinePage.open(world.browser, (await timeline.page.evaluate(() => location.origin + "/" + location.search)));
+  const other = await TimelinePage.open(world.browser, server.address);
   world.closing(() => other.page.context().close());
   await other.settled();
   const first = await other.page.evaluate(() => performance.getEntriesByName("hotlens first picture")[0]?.startTime);
