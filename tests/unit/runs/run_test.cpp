@@ -291,13 +291,14 @@ TEST_CASE("what a run has started ends with the program that supervises it, in w
 }
 
 TEST_CASE("a run that is killed takes along what has left its group, also while it is stopped") {
-  for (const char* then : {"", "kill -STOP 0; "}) {
+  for (const bool stopped : {false, true}) {
     Ending ending;
     Lines lines;
-    Run run = start(shell("trap '' INT; " + std::string(kFamily) + then + "wait"),
+    Run run = start(shell("trap '' INT; " + std::string(kFamily) + "wait"),
                     {.output = [&](const OutputLine& line) { lines.add(line); }, .end = [&](const RunEnd& end) { ending.set(end); }});
     const std::vector<std::string> family = lines.wait(4);
     REQUIRE(family.size() == 4);
+    if (stopped) ::kill(-::getpgid(std::stoi(family.front())), SIGSTOP);  // the first is in the run's group
     run.cancel(0ms);
     const auto end = ending.wait(20s);
     REQUIRE(end);
@@ -338,6 +339,7 @@ TEST_CASE("a run that a signal ended, or that ended its own group, says so") {
     CHECK(run_blocking(request, {}).signal == SIGSEGV);
   }
   CHECK(run_blocking(shell("kill -TERM 0; sleep 5"), {}).signal == SIGTERM);
+  CHECK(run_blocking(shell("trap '' TERM INT HUP; for s in TERM INT HUP; do kill -$s 0; done; exit 7"), {}).exit_code == 7);
   CHECK(run_blocking(shell("kill -KILL 0"), {}).signal == SIGKILL);
 }
 
