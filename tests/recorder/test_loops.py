@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 from conftest import Bundle, record_text
-from hotlens.steps import StepFinder
+from hotlens.steps import CYCLE, LONG_PATIENCE, PATIENCE, StepFinder, usual_side_events
 from scripts import indent
 from test_bundle import check_bundle
 from test_frameworks import whole_calls
@@ -289,3 +289,54 @@ def test_side_events_of_most_steps_are_usual() -> None:
         found = finder.optimizer(1, False)
     assert found.by == "optimizer" and found.usual == {("fetch", 7)}
     assert finder.batches_per_step(found) == (7, 2)
+
+
+def test_of_models_called_equally_often_the_first_begins_the_step() -> None:
+    """Two models in turn, a before b: the step begins with a, although b has been called as often."""
+    finder = StepFinder(2)
+    found = [(model, chosen) for _ in range(8) for model in (1, 2) if (chosen := finder.forward(model, False)) is not None]
+    model, boundary = found[0]
+    assert (model, boundary.key, boundary.by) == (1, 1, "forward")
+    assert boundary.why.startswith("no backward pass and no optimizer in 4 calls")
+
+
+def test_a_model_that_is_called_more_often_begins_no_step() -> None:
+    finder = StepFinder(2)
+    found = [chosen for _ in range(12) for model in (1, 2, 2) if (chosen := finder.forward(model, False)) is not None]
+    assert {chosen.key for chosen in found} == {1}
+
+
+@pytest.mark.parametrize(("steps_with_it", "usual"), [(1, False), (2, True), (3, True)])
+def test_a_side_event_is_usual_where_half_of_the_steps_have_it(steps_with_it: int, usual: bool) -> None:
+    """Seen once in four steps it is something else than training: the end of an epoch, a validation."""
+    step = ("optimizer", 1)
+    log = [step]
+    for number in range(4):
+        log += [("evaluation", 0)] * (number < steps_with_it) + [step]
+    assert (("evaluation", 0) in usual_side_events(log, step, 4)) == usual
+
+
+def test_twice_in_one_step_is_one_step_that_has_it() -> None:
+    step = ("optimizer", 1)
+    log = [step, ("evaluation", 0), ("evaluation", 0), step, step, step, step]
+    assert usual_side_events(log, step, 4) == frozenset()
+
+
+@pytest.mark.parametrize(("idle", "passes"), [(0, 2 + PATIENCE), (1, 2 + LONG_PATIENCE)])
+def test_backward_passes_wait_longer_for_an_optimizer_that_has_not_stepped(idle: int, passes: int) -> None:
+    finder = StepFinder(2, idle_optimizers=idle)
+    found = [finder.backward(True) is not None for _ in range(passes)]
+    assert found == [False] * (passes - 1) + [True]
+
+
+def test_an_idle_optimizer_is_given_up_after_so_many_steps_of_another() -> None:
+    finder = StepFinder(2, idle_optimizers=1)
+    found = [finder.optimizer(1, False) is not None for _ in range(2 * CYCLE)]
+    assert found == [False] * (2 * CYCLE - 1) + [True]
+
+
+def test_batches_with_an_idle_optimizer_are_no_inference() -> None:
+    for idle in (0, 1):
+        finder = StepFinder(2, idle_optimizers=idle)
+        found = [(finder.forward(1, False), finder.fetch(7))[1] for _ in range(12)]
+        assert any(found) == (idle == 0)

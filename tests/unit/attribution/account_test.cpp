@@ -106,6 +106,62 @@ TEST_CASE("code of the step's own between two operators of one stage is of that 
   CHECK(pause->owner.stage == read.owner("aten::linear").stage);
 }
 
+// The owner of the time between two operators inside another one, whose owners are given.
+static Owner between_inner(const Owner& outer, const Owner& a, const Owner& b) {
+  const Script script =
+      Script().range("ProfilerStep#0", 0, 100).op("aten::outer", 10, 80).op("aten::conv", 20, 10).op("aten::norm", 60, 10);
+  Read read(script);
+  for (Chains* chains : {&read.owners.calls, &read.owners.lines, &read.owners.sites}) {
+    *chains = {};
+    chains->add(kNothing, 0, us(0), false);  // 0: the model
+    chains->add(0, 1, us(1), false);         // 1: a block in it
+    chains->add(1, 2, us(2), false);         // 2 and 3: two layers of the block
+    chains->add(1, 3, us(3), false);
+  }
+  read.owners.of[read.node("aten::outer")] = outer;
+  read.owners.of[read.node("aten::conv")] = a;
+  read.owners.of[read.node("aten::norm")] = b;
+  const Account result = account(read.trace, read.forest, read.steps, read.owners);
+  const auto piece = std::ranges::find(result.steps.at(0).wall, us(30), &Piece::start);
+  REQUIRE(piece != result.steps.at(0).wall.end());
+  CHECK(piece->end == us(60));
+  return piece->owner;
+}
+
+static Owner owner_at(std::uint32_t place, Stage stage = Stage::forward) {
+  return {.call = place, .line = place, .made_line = place, .site = place, .stage = stage, .known = true};
+}
+
+TEST_CASE("time inside an operator belongs to what its neighbours share") {
+  CHECK(between_inner(owner_at(0), owner_at(2), owner_at(3)) == owner_at(1));
+}
+
+TEST_CASE("time inside an operator is the operator's where its neighbours are alike or of another stage") {
+  CHECK(between_inner(owner_at(0), owner_at(2), owner_at(2)) == owner_at(0));
+  CHECK(between_inner(owner_at(0), owner_at(2, Stage::loss), owner_at(3, Stage::loss)) == owner_at(0));
+  CHECK(between_inner(owner_at(0), owner_at(2), owner_at(3, Stage::loss)) == owner_at(0));
+}
+
+TEST_CASE("time inside an operator is never further out than the operator itself") {
+  CHECK(between_inner(owner_at(2), owner_at(1), owner_at(3)) == owner_at(2));
+  // Each of the four places is held by itself.
+  for (std::uint32_t Owner::* place : {&Owner::call, &Owner::line, &Owner::made_line, &Owner::site}) {
+    Owner outer = owner_at(0), expected = owner_at(1);
+    outer.*place = 2;
+    expected.*place = 2;
+    CHECK(between_inner(outer, owner_at(2), owner_at(3)) == expected);
+  }
+}
+
+TEST_CASE("time inside an operator that copies, exchanges or accumulates gradients does so too, in its direction") {
+  Owner outer = owner_at(0), expected = owner_at(1);
+  for (Owner* each : {&outer, &expected}) {
+    each->copies = each->communicates = each->accumulates = true;
+    each->direction = Direction::backward;
+  }
+  CHECK(between_inner(outer, owner_at(2), owner_at(3)) == expected);
+}
+
 TEST_CASE("a call that synchronises with the device is waiting") {
   const Account account =
       account_of(Script().range("ProfilerStep#0", 0, 50).op("aten::item", 5, 30).launch(3, 8, 20, "cudaStreamSynchronize"));
