@@ -1,6 +1,7 @@
 // Real traces, cut at random bytes and changed at random places.
 //
-// HOTLENS_TRACES names their folder; HOTLENS_BROKEN the number of broken files, 10,000 for the full count (an everyday run takes some).
+// HOTLENS_TRACES and HOTLENS_OWN_TRACES name their folders; HOTLENS_BROKEN the number of broken files, 10,000 for the full count (an
+// everyday run takes some).
 #include <simdjson.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "annotator/trace/trace.h"
 #include "tests/fuzz/promises.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/traces.h"
 
 using namespace hotlens;
 
@@ -57,11 +59,10 @@ struct Sample {
 
 std::vector<Sample> samples() {
   std::vector<Sample> found;
-  const char* folder = std::getenv("HOTLENS_TRACES");
-  if (!folder || !std::filesystem::is_directory(folder)) return found;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (!entry.path().filename().string().ends_with(".json.gz") && entry.path().extension() != ".json") continue;
-    Sample sample{entry.path().filename().string(), text_of(entry.path()), {}, {}};
+  std::vector<std::filesystem::path> files = tests::traces(tests::kReal, "real traces are not broken");
+  std::ranges::copy(tests::traces(tests::kOwn, "traces of the tests' own are not broken"), std::back_inserter(files));
+  for (const std::filesystem::path& file : files) {
+    Sample sample{file.filename().string(), text_of(file), {}, {}};
     if (sample.text.size() > kLargest) continue;
     Issues issues;
     const Result<trace::Trace> trace = trace::read_bytes(sample.text, sample.name, issues);
@@ -87,7 +88,6 @@ bool said(const Issues& issues, std::string_view code) {
 
 TEST_CASE("a real trace cut anywhere keeps every whole event and says that it is cut") {
   const std::vector<Sample> all = samples();
-  if (all.empty()) WARN("HOTLENS_TRACES names no folder: real traces are not cut");
   const unsigned seed = 20261121;
   CAPTURE(seed);
   std::mt19937_64 random(seed);

@@ -1,7 +1,7 @@
 """Device time on the right module leaf in real traces that record modules, against a plain reading of the same events in Python.
 
 The reading here knows nothing of Hotlens: a kernel's launch by correlation, the frames and operators around it by time, a backward
-operator's forward by sequence number. Needs HOTLENS_TRACES, a folder of traces; without it there is nothing to compare.
+operator's forward by sequence number. HOTLENS_TRACES names a folder of traces; without it one that the tests record themselves is left.
 """
 
 from __future__ import annotations
@@ -101,6 +101,17 @@ def test_device_time_is_on_the_module_leaf(path: Path) -> None:
     events = events_of(path)
     if not has_modules(events):
         pytest.skip("records no modules on a device")
+    compare_leaves(path, events)
+
+
+def test_device_time_is_on_the_module_leaf_of_our_own_trace(own_traces: Path) -> None:
+    path = own_traces / "device.json.gz"
+    events = events_of(path)
+    assert has_modules(events)
+    compare_leaves(path, events)
+
+
+def compare_leaves(path: Path, events: list[Event]) -> None:
     output = subprocess.run([HOTLENS, "report", str(path), "--events"], check=True, stdout=subprocess.PIPE, text=True).stdout
     said = {line["event"]: line for line in map(json.loads, output.splitlines())}
     launches = {

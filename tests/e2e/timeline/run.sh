@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh HOTLENS NVIM [SHOTS_DIR] [NAME…]: the timeline: the page's pure parts, Neovim's text view, then the page in Chromium on the real
-# server. HOTLENS_TRACES holds the shared traces; without them the browser is left out.
+# server. HOTLENS_TRACES holds the shared traces; without them the scenarios run on those in HOTLENS_OWN_TRACES, and what cannot is counted.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -13,8 +13,4 @@ packages "$root/editor_clients/timeline"
 packages "$here/../vscode"
 (cd "$root/editor_clients/timeline" && npm run --silent check && npm test --silent)
 "$nvim" --headless -n -i NONE -u NONE -l "$here/text_view.lua" "$root/editor_clients/neovim"
-if [ -z "${HOTLENS_TRACES:-}" ]; then
-  echo "run.sh: HOTLENS_TRACES is not set: the browser is left out"
-  exit 0
-fi
-node "$here/run.mjs" "$hotlens" "$HOTLENS_TRACES" "$@"
+node "$here/run.mjs" "$hotlens" "$@"

@@ -1,11 +1,9 @@
 // The verdict on the real traces in HOTLENS_TRACES, each with what a count over the raw events says independently of our account: how long
 // the device is busy, which calls block, how long the data loader runs.
-#include <cstdlib>
-#include <filesystem>
-
 #include "annotator/profile/build/load.h"
 #include "annotator/profile/profile.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/traces.h"
 
 using namespace hotlens;
 using namespace hotlens::profile;
@@ -46,17 +44,12 @@ constexpr Known kKnown[] = {
 }  // namespace
 
 TEST_CASE("the verdict on real traces is what their raw events say") {
-  const char* folder = std::getenv("HOTLENS_TRACES");
-  if (!folder || !std::filesystem::is_directory(folder)) {
-    WARN("HOTLENS_TRACES names no folder: real traces are not read");
-    return;
-  }
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string file = entry.path().filename().string();
+  for (const std::filesystem::path& path : tests::traces(tests::kReal, "the verdict on real traces is not asked")) {
+    const std::string file = path.filename().string();
     for (const Known& known : kKnown) {
       if (!file.starts_with(known.file)) continue;
       CAPTURE(file, known.evidence);
-      const auto loaded = load(entry.path());
+      const auto loaded = load(path);
       REQUIRE(loaded.has_value());
       CHECK((*loaded)->verdict.kind == known.verdict);
       Ns spent{};
