@@ -12,13 +12,16 @@ from datetime import datetime
 from typing import Any
 
 from . import __version__
+from .allocator import Memory
 from .capture import Capture
 from .clocks import LoopClocks
 from .frames import Files
 from .held import Held
 from .mapping import MapStep
 from .masking import MASK, masked
-from .measure import ExportedTrace, accelerator_names, cpu_name
+from .measure import ExportedTrace, accelerator_names, cpu_name, median
+from .program import Program
+from .program_file import PROGRAM_FILE, as_json, compressed
 from .ranks import Part
 from .report import Warnings
 from .sites import Sites
@@ -28,6 +31,7 @@ from .store import EXPORTED, PRIVATE_FILE, Draft, replace, write_new
 from .tree import ParameterRow, Tree, build, parameter_bytes, parameter_facts
 
 BUNDLE_SCHEMA = "hotlens.bundle/1"
+PROGRAM_FAILED = "the operators of a step could not be recorded ({}); nothing can be predicted from this profile. Please report this"
 MODEL_SCHEMA = "hotlens.model/1"
 # Packages whose version explains a profile; only what the script has imported is listed.
 LIBRARIES = (
@@ -71,6 +75,10 @@ class Recording:
     error: dict[str, Any] | None = None
     stopped_by: str | None = None  # the signal that ended the script
     loop: LoopClocks | None = None
+    program: Program | None = None
+    memory: Memory | None = None  # with a program that is not refused
+    batch_size: int | None = None
+    plain_faults: list[int | None] = field(default_factory=list)  # minor page faults of each plain step
 
 
 def write(recording: Recording, capture: Capture, files: Files, draft: Draft) -> str:
@@ -87,12 +95,26 @@ def write(recording: Recording, capture: Capture, files: Files, draft: Draft) ->
         recording.map_trace.write(draft.path("trace-map.json.gz"))
     if recording.loop is not None:
         _write_json(draft.path("loop.json"), recording.loop.as_json(sites.file))
+    if recording.program is not None:
+        _write_program(recording, recording.program, tree, draft)
     _write_json(draft.path("model.json"), model_json(tree, recording.mapped, recording.held, sites, draft.partial))
     for name in os.listdir(draft.partial):
         if name.endswith(EXPORTED):
             os.remove(draft.path(name))
     _write_json(draft.path("manifest.json"), manifest_json(recording, draft.name, draft.moment))
     return draft.commit()
+
+
+def _write_program(recording: Recording, program: Program, tree: Tree, draft: Draft) -> None:
+    """What fails in it is a warning: the profile is whole without. Raises OSError."""
+    faults = median([n for n in recording.plain_faults if n is not None])
+    try:
+        data = compressed(as_json(program, recording.memory, tree, recording.batch_size, faults))
+    except Exception as error:
+        recording.warnings.add("program_failed", PROGRAM_FAILED.format(f"{type(error).__name__}: {error}"))
+        recording.program = None
+        return
+    write_new(draft.path(PROGRAM_FILE), data, PRIVATE_FILE)
 
 
 def _hide_secrets(recording: Recording) -> None:
@@ -199,6 +221,7 @@ def manifest_json(r: Recording, name: str, moment: datetime) -> dict[str, Any]:
         "steps_asked": r.steps_asked,
         "steps_measured": len(r.profiled_ns),
         "plain_step_ns": r.plain_ns,
+        "plain_step_faults": r.plain_faults,
         "profiled_step_ns": r.profiled_ns,
         "map_step_ns": r.map_ns,
         "optimizers": [{"class": o.name, "state_bytes": o.state_bytes, "elsewhere_bytes": o.elsewhere_bytes} for o in r.held.optimizers],
@@ -214,6 +237,8 @@ def manifest_json(r: Recording, name: str, moment: datetime) -> dict[str, Any]:
         manifest["map_trace"] = "trace-map.json.gz"
     if r.loop is not None:
         manifest["loop"] = "loop.json"
+    if r.program is not None:
+        manifest["program"] = PROGRAM_FILE
     return manifest
 
 

@@ -12,7 +12,8 @@ from typing import Callable
 
 from .interrupts import held_back
 from .mapping import MapStep
-from .phases import Farewell, Mapped, Measured, Phase, Plain, Watch
+from .phases import Farewell, Mapped, Measured, Phase, Plain, Recorded, Watch
+from .program import ProgramStep
 from .report import Reporter, Warnings
 from .steps import Boundary
 from .store import Draft
@@ -31,9 +32,10 @@ def plan(
     map_step: Callable[[], MapStep] | None,
     farewell: bool,
     unseen: Callable[[], bool] = lambda: False,
+    program: Callable[[], ProgramStep] | None = None,
 ) -> list[Phase]:
     """The phases for `steps` measured steps. `left`: steps the script is known to have; without `map_step` a plain step stands for it, and
-    nothing is watched further; `unseen`: whether work of the loop has not come yet."""
+    nothing is watched further; `unseen`: whether work of the loop has not come yet; `program`: where one is to be recorded, last."""
     mapped: Phase = Mapped(map_step, boundary.by, MAP_TRIES) if map_step is not None else Plain(1)
     # A range of the script's that was opened under one profiler must not be closed under the next one (torch writes to freed memory
     # then): a step without a profiler lies between two.
@@ -41,6 +43,8 @@ def plan(
         order = [Plain(steps - 1), Measured(steps), Plain(1), mapped]
     else:
         order = [Measured(1), Plain(1), mapped, Plain(max(1, steps - 1)), Measured(steps)]
+    if program is not None:
+        order += [Plain(1), Recorded(program)]
     watch: list[Phase] = [Watch(unseen)] if map_step is not None else []
     return [phase for phase in order if phase.steps] + watch + ([Farewell(1)] if farewell else [])
 
@@ -176,4 +180,6 @@ class Course:
         for phase in self.phases:
             if isinstance(phase, Mapped) and phase.map is not None:
                 phase.map.abandon()
+            if isinstance(phase, Recorded) and phase.program is not None:
+                phase.program.abandon()
         self.phases, self.past = [], []

@@ -12,6 +12,7 @@ from .course import Course
 from .frames import Files
 from .held import Held
 from .options import Options
+from .program import Program
 from .ranks import Part
 from .report import Reporter, Warnings
 
@@ -37,6 +38,8 @@ class Delivery:
         self.draft = store.Draft(folder, self._name(folder))
         self.bundle: str | None = None
         self.loop = loop
+        self.program: Program | None = None  # refused before a step was recorded
+        self.batch_size: int | None = None  # of the loader that feeds the updates
 
     def _name(self, folder: str) -> str:
         given = os.environ.get(store.NAME_VARIABLE) if self.leads else None
@@ -96,6 +99,8 @@ class Delivery:
             self.warnings.add("compiled", COMPILED)
         recording = result.recording(self.options, self.cwd, course.boundary, samples, course.past, self.warnings, end, found)
         recording.held = held
+        recording.program = recording.program or self.program
+        recording.batch_size = self.batch_size
         recording.loop = self.loop if self.loop.updates else None
         self.bundle = bundle.write(recording, self.capture, self.files, self.draft)
         if self.ranks is not None:

@@ -154,16 +154,18 @@ def export(profiler: Any, path: str, not_steps: list[int]) -> ExportedTrace:
 class ProfiledSteps:
     """Steps under torch.profiler, each in a range ProfilerStep#N; time between two steps is in none."""
 
-    def __init__(self, details: bool) -> None:
+    def __init__(self, details: bool, memory: bool = False) -> None:
+        """`details`: shapes and memory; `memory`: that alone."""
         import torch
         from torch.profiler import ProfilerActivity, profile
 
         activities = [ProfilerActivity.CPU]
         if device_module() is not None:
             activities.append(ProfilerActivity.CUDA)
-        self._before = torch.empty(1) if details else None  # a block from before the profiler, to be freed under it
+        memory = memory or details
+        self._before = torch.empty(1) if memory else None  # a block from before the profiler, to be freed under it
         self.exported: ExportedTrace | None = None
-        self._profiler: Any = profile(activities=activities, record_shapes=details, profile_memory=details)
+        self._profiler: Any = profile(activities=activities, record_shapes=details, profile_memory=memory)
         setattr(self._profiler, OURS, True)
         self._range: Any = None
         self._number = -1

@@ -1,4 +1,4 @@
-"""The phases of a run after warm-up: plain steps, measured steps, the map step. Each treats its steps alike."""
+"""The phases of a run after warm-up: plain steps, measured steps, the map step, the program. Each treats its steps alike."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Callable
 
 from .mapping import MapStep
 from .measure import ExportedTrace, ProfiledSteps, StepClock
+from .program import ProgramStep
 from .store import EXPORTED, Draft
 
 
@@ -54,6 +55,20 @@ class Phase:
 class Plain(Phase):
     name = "plain"
 
+    def __init__(self, steps: int) -> None:
+        super().__init__(steps)
+        self.faults: list[int | None] = []  # minor page faults of each step
+        self._faults_before: int | None = None
+
+    def begin_step(self) -> None:
+        self._faults_before = minor_faults()
+        super().begin_step()
+
+    def end_step(self) -> None:
+        super().end_step()
+        now = minor_faults()
+        self.faults.append(now - self._faults_before if now is not None and self._faults_before is not None else None)
+
 
 class Farewell(Plain):
     """One more plain step, in which the other ranks learn that the leader stops after it."""
@@ -98,6 +113,7 @@ class Measured(Phase):
     def __init__(self, steps: int, details: bool = False) -> None:
         super().__init__(steps)
         self.details = details
+        self.memory = False  # alone is recorded beside the operators
         self.trace_name = f"{self.name}-{steps}"
         self.profile: ProfiledSteps | None = None
 
@@ -108,7 +124,7 @@ class Measured(Phase):
 
     def start(self) -> None:
         super().start()
-        self.profile = ProfiledSteps(self.details)
+        self.profile = ProfiledSteps(self.details, self.memory)
         self.profile.start()
 
     def begin_step(self) -> None:
@@ -173,3 +189,45 @@ class Mapped(Measured):
         if self.map is not None:
             self.map.stop()
         super().drop_step()
+
+
+class Recorded(Measured):
+    """The program of one step, with the memory that it took. The step before it shows the blocks that this one frees."""
+
+    name = "program"
+
+    def __init__(self, make: Callable[[], ProgramStep]) -> None:
+        super().__init__(2)
+        self.memory = True
+        self.trace_name = self.name
+        self.make = make
+        self.program: ProgramStep | None = None
+
+    def begin_step(self) -> None:
+        super().begin_step()
+        if self.done == self.steps - 1:
+            self.program = self.make()
+            self.program.start()
+
+    def end_step(self) -> None:
+        if self.program is not None:
+            self.program.stop()
+        super().end_step()
+
+    def drop_step(self) -> None:
+        if self.program is not None:
+            self.program.stop()
+            self.program = None
+        super().drop_step()
+
+    def whole(self) -> ProgramStep | None:
+        return self.program if self.over else None
+
+
+def minor_faults() -> int | None:
+    """Of this process so far."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

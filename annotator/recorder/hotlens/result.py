@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .bundle import Recording
+from .allocator import Memory
+from .allocator import memory as measured_memory
+from .bundle import PROGRAM_FAILED, Recording
 from .first import FIRST
 from .options import Options
-from .phases import Mapped, Measured, Phase, Plain
+from .phases import Mapped, Measured, Phase, Plain, Recorded
+from .program import Program
 from .ranks import Part
 from .report import Warnings
 from .steps import Boundary, StepFinder
@@ -60,7 +63,7 @@ def part(rank: int, past: Sequence[Phase], path: str) -> Part:
 
 def longest(past: Sequence[Phase]) -> Measured | None:
     """The longest window of measured steps; of two equal ones the later."""
-    found = [p for p in past if isinstance(p, Measured) and not isinstance(p, Mapped) and p.done]
+    found = [p for p in past if isinstance(p, Measured) and not isinstance(p, (Mapped, Recorded)) and p.done]
     return max(reversed(found), key=lambda p: p.done, default=None)
 
 
@@ -126,6 +129,7 @@ def recording(
     for other in ranks.others:
         if other.failure is not None:
             warnings.add("rank_missing", f"rank {other.rank} is not in the bundle: {other.failure}")
+    program, memory = _program(past, warnings)
     return Recording(
         argv=options.argv,
         cwd=cwd,
@@ -146,4 +150,25 @@ def recording(
         exit_code=end.exit_code,
         error=end.error,
         stopped_by=end.stopped_by,
+        program=program,
+        memory=memory,
+        plain_faults=[n for p in past if isinstance(p, Plain) for n in p.faults],
     )
+
+
+def _program(past: Sequence[Phase], warnings: Warnings) -> tuple[Program | None, Memory | None]:
+    """A failure in it is a warning and nothing else."""
+    recorded = next((p for p in past if isinstance(p, Recorded)), None)
+    step = recorded.whole() if recorded is not None else None
+    if recorded is None or step is None:
+        return None, None
+    fault = step.fault
+    if fault is None and step.program.refused is not None:
+        return step.program, None
+    if fault is None:
+        try:
+            return step.program, measured_memory(recorded.trace().path, step.program)
+        except Exception as error:
+            fault = f"{type(error).__name__}: {error}"
+    warnings.add("program_failed", PROGRAM_FAILED.format(fault))
+    return None, None

@@ -22,12 +22,14 @@ from .first import BOUNDARY, FirstStep
 from .frames import Files
 from .held import Held, look
 from .hooks import Hooks, steps_left
+from .interception import missing
 from .interrupts import held_back
 from .loader_steps import LoaderSteps
 from .mapping import MapStep
 from .measure import OWN_PROFILER
 from .options import Options
 from .phases import Farewell, Phase
+from .program import COMPILED, SEVERAL, Program, ProgramStep
 from .report import RecorderError, Reporter, Warnings
 from .steps import Boundary, StepFinder
 from .tree import model_files
@@ -234,9 +236,13 @@ class Session:
         self.first.drop()
         past = self.first.measured()
         left = None if past else steps_left(iterator)
-        phases = plan(self.options.steps, left, boundary, self._map_step if self.delivery.leads else None, farewell, clocks.unseen)
+        self._refuse_program()
+        program = self._program_step if self.delivery.program is None else None
+        map_step = self._map_step if self.delivery.leads else None
+        phases = plan(self.options.steps, left, boundary, map_step, farewell, clocks.unseen, program)
         self.course = Course(boundary, phases[len(past) :], self.delivery.draft, self.reporter, self.warnings, past)
         self.samples = self._samples_per_step(boundary)
+        self.delivery.batch_size = self._batch_size(boundary)
         self.course.boundaries = self.finder.events_of(boundary) - 1
         self.loader_steps = LoaderSteps(self.course, self.hooks, bool(self.finder.optimizers or self.finder.inner_optimizers))
         self.capture.uninstall()
@@ -258,6 +264,16 @@ class Session:
         modules = self.capture.alive()
         updates = self.hooks.optimizers.of(self.finder.optimizers) if self.course.boundary.by == "loader" else frozenset()
         return MapStep(self.files, model_files(modules, self.files), modules, updates)
+
+    def _refuse_program(self) -> None:
+        """Where it is known already that a step's operators do not make it again."""
+        assert self.hooks is not None
+        why = SEVERAL if self.delivery.ranks is not None else COMPILED if self.hooks.compiles else missing()
+        self.delivery.program = Program(refused=why) if why is not None else None
+
+    def _program_step(self) -> ProgramStep:
+        assert self.hooks is not None
+        return ProgramStep(self.capture.alive(), self.hooks.optimizers.stepped())
 
     def _next_step(self) -> None:
         """At a boundary: the step that was open ends, the next begins."""
@@ -386,5 +402,10 @@ class Session:
 
     def _samples_per_step(self, boundary: Boundary) -> int | None:
         batches = self.finder.batches_per_step(boundary)
+        size = self._batch_size(boundary)
+        return size * batches[1] if batches and size is not None else None
+
+    def _batch_size(self, boundary: Boundary) -> int | None:
+        batches = self.finder.batches_per_step(boundary)
         size = self.batch_sizes.get(batches[0]) if batches else None
-        return size * batches[1] if batches and isinstance(size, int) else None
+        return size if isinstance(size, int) else None

@@ -1,0 +1,84 @@
+"""What the allocator held during a recorded step, from the memory events of its trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .program import BEGIN, END, OWN, TWICE, Program
+
+CPU, CUDA = 0, 1  # `Device Type` of a memory event
+CUDA_BLOCK_BYTES = 512  # the caching allocator gives whole blocks
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of what the program lists as existing, and the most that was held during the step, beside what the program does not name."""
+
+    start_bytes: int
+    peak_bytes: int
+
+
+def memory(path: str, program: Program) -> Memory:
+    """Raises ValueError where the trace does not show the step."""
+    with open(path, "rb") as file:
+        events = json.load(file)["traceEvents"]
+    start = start_bytes(program)
+    return Memory(start, start + highest_rise(events, program.device))
+
+
+def start_bytes(program: Program) -> int:
+    """Each memory once, as the allocator counts it; what comes during the step is not there yet."""
+    later = {n for operator in program.operators if operator.op == "hotlens::input" for n in operator.args}
+    storages = {
+        known.storage: int(known.facts["storage_bytes"])
+        for known in program.tensors
+        if known.facts["device"] == program.device and "foreign" not in known.facts and known.number not in later
+    }
+    return sum(_in_blocks(size, program.device) for size in storages.values())
+
+
+def _in_blocks(size: int, device: str) -> int:
+    return size if device == "cpu" else -(-size // CUDA_BLOCK_BYTES) * CUDA_BLOCK_BYTES
+
+
+def highest_rise(events: Iterable[dict[str, Any]], device: str) -> int:
+    """The most that was allocated between the two marks, above what was at the first. Blocks from before the trace are not known."""
+    events = list(events)
+    begin, end = _range(events, BEGIN)[1], _range(events, END)[0]
+    own = [(*_interval(e), e["tid"]) for e in events if e.get("name") == OWN and e.get("ph") == "X"]
+    twice = [(*_interval(e), int(e["name"][len(TWICE) :])) for e in events if e.get("ph") == "X" and e["name"].startswith(TWICE)]
+    kind, index = (CPU, None) if device == "cpu" else (CUDA, int(device.partition(":")[2] or 0))
+    moments = [e for e in events if e.get("name") == "[memory]" and int(e["args"]["Device Type"]) == kind]
+    moments = [e for e in moments if index is None or int(e["args"]["Device Id"]) == index]
+    moments.sort(key=lambda e: float(e["ts"]))
+    blocks: dict[int, int] = {}
+    held = highest = base = 0
+    for moment in moments:
+        at, size, address = float(moment["ts"]), int(moment["args"]["Bytes"]), int(moment["args"]["Addr"])
+        if any(first <= at <= last and moment["tid"] == thread for first, last, thread in own):
+            continue
+        if size > 0:
+            blocks[address] = size
+            held += size
+        else:
+            held -= blocks.pop(address, 0)
+        if at < begin:
+            base = highest = held
+        elif at <= end:
+            too_many = sum(size for first, last, size in twice if first <= at <= last) if kind == CPU else 0
+            highest = max(highest, held - too_many)
+    return highest - base
+
+
+def _range(events: Iterable[dict[str, Any]], name: str) -> tuple[float, float]:
+    found = [e for e in events if e.get("name") == name and e.get("ph") == "X"]
+    if len(found) != 1:
+        raise ValueError(f"the trace has {len(found)} ranges {name}")
+    return _interval(found[0])
+
+
+def _interval(event: dict[str, Any]) -> tuple[float, float]:
+    return float(event["ts"]), float(event["ts"]) + float(event["dur"])

@@ -1,0 +1,210 @@
+"""Which tensor is which within one step: a number for each, what it is, and when the script has let go of it.
+
+No tensor is kept alive: the table holds weak references, and a tensor that is gone reports itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import weakref
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+# More tensors than this are no model but data that lies about; what of them a step uses is taken to have existed before it.
+MOST_TENSORS = 200_000
+DEEPEST_STATE = 4  # nested so deep, an optimizer's state is no container of tensors
+
+
+class Unreplayable(Exception):
+    """The step cannot be run again from its list of operators; the message is the sentence that says why."""
+
+
+@dataclass(frozen=True)
+class Role:
+    kind: str  # parameter, buffer, state
+    owner: Any = None  # the module that has it
+    name: str = ""  # in its module; of a state its name in the optimizer
+    parameter: int = 0  # of a state: identity of its parameter
+
+
+@dataclass
+class Known:
+    """A tensor of the step. `made` by one of its operators, else it has `facts`."""
+
+    number: int
+    storage: int
+    made: bool
+    role: Role | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    gradient_of: Known | None = None
+    used: bool = False
+    died: bool = False
+    reference: Any = None
+
+
+class Tensors:
+    """The table of one step. `dead`: what has gone since that was last read, in order."""
+
+    def __init__(self) -> None:
+        self.rows: list[Known] = []
+        self.dead: list[Known] = []
+        self.whole = False  # everything that existed when the step began is known
+        self._by_id: dict[int, Known] = {}
+        self._sharing: dict[int, set[int]] = {}  # storage -> numbers of living tensors
+        self._roles: dict[int, Role] = {}
+
+    # -- before the step
+
+    def know_roles(self, modules: Iterable[Any], optimizers: Iterable[Any]) -> list[Any]:
+        """Returns the parameters."""
+        parameters: dict[int, Any] = {}
+        for module in modules:
+            for name, parameter in module._parameters.items():
+                if parameter is not None:
+                    parameters.setdefault(id(parameter), parameter)
+                    self._roles.setdefault(id(parameter), Role("parameter", module, name))
+            for name, buffer in module._buffers.items():
+                if buffer is not None:
+                    self._roles.setdefault(id(buffer), Role("buffer", module, name))
+        for optimizer in optimizers:
+            for group in optimizer.param_groups:
+                for parameter in group["params"]:
+                    if parameters.setdefault(id(parameter), parameter) is parameter:
+                        self._roles.setdefault(id(parameter), Role("parameter", None, f"parameter{len(parameters) - 1}"))
+            for parameter, state in optimizer.state.items():
+                for name, tensor in _named_tensors(state, "", DEEPEST_STATE):
+                    self._roles.setdefault(id(tensor), Role("state", None, name, id(parameter)))
+        return list(parameters.values())
+
+    def take_stock(self) -> None:
+        """Every tensor that Python has."""
+        import torch
+
+        found = [each for each in gc.get_objects() if issubclass(type(each), torch.Tensor)]
+        if len(found) > MOST_TENSORS:
+            return
+        for tensor in found:
+            if id(tensor) not in self._by_id and why_not(tensor) is None:
+                self.adopt(tensor)
+        self.whole = True
+
+    def adopt_gradient(self, gradient: Any, parameter: Known, made: bool) -> Known:
+        known = self.adopt(gradient) if not made else self.add(gradient)
+        known.gradient_of = parameter
+        return known
+
+    # -- in the step
+
+    def adopt(self, tensor: Any) -> Known:
+        """One that no operator of the step has made."""
+        known = self.add(tensor, made=False)
+        known.role = self._roles.get(id(tensor))
+        known.facts = facts(tensor)
+        return known
+
+    def add(self, tensor: Any, made: bool = True) -> Known:
+        storage = tensor.untyped_storage()._cdata
+        known = Known(len(self.rows), storage, made)
+        key = id(tensor)
+        rows, sharing, dead = self._by_id, self._sharing, self.dead
+
+        def gone(_: Any) -> None:
+            known.died = True
+            if rows.get(key) is known:
+                del rows[key]
+            sharing[storage].discard(known.number)
+            dead.append(known)
+
+        known.reference = weakref.ref(tensor, gone)
+        self.rows.append(known)
+        self._by_id[key] = known
+        self._sharing.setdefault(storage, set()).add(known.number)
+        return known
+
+    def of(self, tensor: Any) -> Known | None:
+        return self._by_id.get(id(tensor))
+
+    def role(self, tensor: Any) -> Role | None:
+        return self._roles.get(id(tensor))
+
+    def sharing(self, tensor: Any) -> Known | None:
+        """A living tensor with the same memory."""
+        numbers = self._sharing.get(tensor.untyped_storage()._cdata)
+        return self.rows[min(numbers)] if numbers else None
+
+    def forget(self) -> None:
+        """Nothing is told any more."""
+        for known in self.rows:
+            known.reference = None
+        self._by_id.clear()
+        self._sharing.clear()
+
+    def listed(self) -> list[Known]:
+        """What existed before the step and belongs into its list: what was used, what was let go, and what keeps such memory."""
+        own = [k for k in self.rows if not k.made]
+        wanted = [k for k in own if k.used or k.died]
+        storages = {k.storage for k in wanted if k.died}
+        return [k for k in own if k.used or k.died or k.storage in storages]
+
+
+def _named_tensors(value: Any, name: str, depth: int) -> Iterator[tuple[str, Any]]:
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        yield name, value
+    elif depth > 0 and isinstance(value, (dict, list, tuple)):
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _named_tensors(each, f"{name}.{key}" if name else str(key), depth - 1)
+
+
+def why_not(tensor: Any) -> str | None:
+    """The sentence for a tensor that a list of operators cannot name."""
+    import torch
+
+    if tensor.layout is not torch.strided:
+        return f"it uses a tensor of layout {str(tensor.layout).replace('torch.', '')}"
+    if tensor.is_quantized or tensor.is_nested or tensor.device.type == "meta":
+        return "it uses a quantized, nested or meta tensor"
+    if hasattr(tensor, "__tensor_flatten__") or torch._C._dispatch_keys(tensor).has(torch._C.DispatchKey.Python):
+        return f"it uses tensors of a class of their own ({type(tensor).__name__})"
+    return None
+
+
+def dtype_name(dtype: Any) -> str:
+    return str(dtype).replace("torch.", "")
+
+
+def facts(tensor: Any) -> dict[str, Any]:
+    storage = tensor.untyped_storage()
+    found = {
+        "shape": list(tensor.shape),
+        "stride": list(tensor.stride()),
+        "dtype": dtype_name(tensor.dtype),
+        "device": str(tensor.device),
+        "requires_grad": bool(tensor.requires_grad),
+        "offset": tensor.storage_offset(),
+        "storage_bytes": storage.nbytes(),
+    }
+    # Memory of NumPy's, of another process, pinned for a device: not of the allocator whose counter the replay reads.
+    if tensor.device.type == "cpu" and (not storage.resizable() or tensor.is_shared() or tensor.is_pinned()):
+        found["foreign"] = True
+    return found
+
+
+def contents(tensor: Any) -> dict[str, Any]:
+    """The one value, or the smallest and the largest: what an index must stay within."""
+    if not tensor.numel() or tensor.is_complex():
+        return {}
+    with_bounds = tensor.detach()
+    if tensor.numel() == 1:
+        value = with_bounds.item()
+        return {"value": value} if math.isfinite(value) else {}
+    if not tensor.is_floating_point() and dtype_name(tensor.dtype) == "bool":
+        return {}
+    try:
+        least, most = (each.item() for each in with_bounds.aminmax())
+    except (RuntimeError, NotImplementedError):  # not for every type there is
+        return {}
+    return {"min": least, "max": most} if math.isfinite(least) and math.isfinite(most) else {}
