@@ -1,7 +1,8 @@
 """Runs a recorded program again, without the script: `python replay.py program.json.gz` prints what the allocator held, as JSON.
 
-The check of what the recorder writes: tensors are made from the list with other values, every operator is called by its name with the recorded
-arguments, autograd makes the backward pass, and what the script had let go is let go. Memory is counted from before the first tensor.
+The check of what the recorder writes: tensors are made from the list with other values, every operator is called by its name with the
+recorded arguments, autograd makes the backward pass, and what the script had let go is let go. Memory is counted from before the first
+tensor.
 """
 
 from __future__ import annotations
@@ -88,6 +89,9 @@ class Replay:
             for number in args:
                 self.tensors[number] = self.made(self.rows[number])
             self.storages.clear()
+        elif name == "hotlens::requires_grad":
+            for number in args:
+                self.tensors[number].requires_grad_(operator["kwargs"]["value"])
         elif name == "hotlens::clear_autocast_cache":
             torch.clear_autocast_cache()
         elif name == "hotlens::backward":

@@ -28,6 +28,7 @@ MANIFEST = {
     "steps_asked": int,
     "steps_measured": int,
     "plain_step_ns": list,
+    "plain_step_faults": list,
     "profiled_step_ns": list,
     "map_step_ns": (int, type(None)),
     "optimizers": list,
@@ -40,6 +41,7 @@ MANIFEST = {
     "traces": list,
     "map_trace": str,
     "loop": str,
+    "program": str,
 }
 LOOP_ROWS: dict[str, dict[str, Any]] = {
     "loops": {"id": int, "parent": int, "file": int, "line": int, "end_line": int, "kind": str, "function": str, "updates": int},
@@ -118,7 +120,7 @@ def check_numbers(model: dict[str, Any]) -> None:
 def check_bundle(bundle: Bundle) -> None:
     manifest, model = bundle.manifest, bundle.model
     assert manifest["schema"] == "hotlens.bundle/1" and model["schema"] == "hotlens.model/1"
-    expected = {k: v for k, v in MANIFEST.items() if k in manifest or k not in ("map_trace", "loop")}
+    expected = {k: v for k, v in MANIFEST.items() if k in manifest or k not in ("map_trace", "loop", "program")}
     assert set(manifest) == set(expected)
     for key, kind in expected.items():
         assert isinstance(manifest[key], kind), key
@@ -139,6 +141,7 @@ def check_bundle(bundle: Bundle) -> None:
         *(t["file"] for t in manifest["traces"]),
         manifest.get("map_trace"),
         manifest.get("loop"),
+        manifest.get("program"),
     }
     assert {p.name for p in bundle.path.iterdir()} == listed - {None}
     if "loop" in manifest:

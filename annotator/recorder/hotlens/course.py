@@ -39,10 +39,11 @@ def plan(
     mapped: Phase = Mapped(map_step, boundary.by, MAP_TRIES) if map_step is not None else Plain(1)
     # A range of the script's that was opened under one profiler must not be closed under the next one (torch writes to freed memory
     # then): a step without a profiler lies between two.
+    later = 1 if program is not None and steps > 1 else 0  # plain steps that come before the program
     if left is not None and left >= 2 * steps + 1:
-        order = [Plain(steps - 1), Measured(steps), Plain(1), mapped]
+        order = [Plain(steps - 1 - later), Measured(steps), Plain(1), mapped]
     else:
-        order = [Measured(1), Plain(1), mapped, Plain(max(1, steps - 1)), Measured(steps)]
+        order = [Measured(1), Plain(1), mapped, Plain(max(1, steps - 1 - later)), Measured(steps)]
     if program is not None:
         order += [Plain(1), Recorded(program)]
     watch: list[Phase] = [Watch(unseen)] if map_step is not None else []

@@ -306,6 +306,9 @@ class ProgramStep:
             if known.role is None or known.role.kind == "buffer" or tensor.numel() == 1:
                 with self._own():
                     known.facts.update(contents(tensor))
+        if known.requires_grad != tensor.requires_grad:  # a switch that is no operator
+            known.requires_grad = tensor.requires_grad
+            self._special("hotlens::requires_grad", [known.number], value=known.requires_grad)
         if known.storage != tensor.untyped_storage()._cdata:
             raise Unreplayable("the data of a tensor was replaced within the step (.data = …, set_)")
         return {"t": known.number}
@@ -345,6 +348,7 @@ class ProgramStep:
                 if reason is not None:
                     raise Unreplayable(reason)
                 known = self._tensors.add(result)
+            known.requires_grad = result.requires_grad  # an operator in place may have changed it
             return known.number
         if isinstance(result, (list, tuple)):
             return [self._made(each) for each in result]

@@ -17,6 +17,8 @@ FORMAT = 1
 LARGEST_BYTES = 5_000_000  # of the file
 TOO_LARGE = "its program would be larger than 5 MB"
 LONGEST_TEXT = 200  # of an attribute
+# Special operators whose arguments are numbers of tensors.
+NUMBERS_ALONE = ("hotlens::free", "hotlens::clear_gradient", "hotlens::input", "hotlens::requires_grad")
 # Classes of torch.nn that are not a layer themselves.
 CONTAINERS = ("torch.nn.modules.module", "torch.nn.modules.container")
 
@@ -148,7 +150,7 @@ def _operator(operator: Operator, tree: Tree, numbers: dict[int, int]) -> dict[s
 
 
 def _args(operator: Operator, numbers: dict[int, int]) -> list[Any]:
-    if operator.op in ("hotlens::free", "hotlens::clear_gradient", "hotlens::input"):
+    if operator.op in NUMBERS_ALONE:
         return [numbers[number] for number in operator.args]
     return [_value(value, numbers) for value in operator.args]
 

@@ -39,6 +39,7 @@ class Known:
     role: Role | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     gradient_of: Known | None = None
+    requires_grad: bool = False  # when it was last seen
     used: bool = False
     died: bool = False
     reference: Any = None
@@ -85,6 +86,9 @@ class Tensors:
         found = [each for each in gc.get_objects() if issubclass(type(each), torch.Tensor)]
         if len(found) > MOST_TENSORS:
             return
+        # A gradient that Python has never looked at is no object yet.
+        with_gradients = [each for each in found if each.requires_grad and (each.is_leaf or each.retains_grad)]
+        found += [each.grad for each in with_gradients if each.grad is not None]
         for tensor in found:
             if id(tensor) not in self._by_id and why_not(tensor) is None:
                 self.adopt(tensor)
@@ -106,7 +110,7 @@ class Tensors:
 
     def add(self, tensor: Any, made: bool = True) -> Known:
         storage = tensor.untyped_storage()._cdata
-        known = Known(len(self.rows), storage, made)
+        known = Known(len(self.rows), storage, made, requires_grad=tensor.requires_grad)
         key = id(tensor)
         rows, sharing, dead = self._by_id, self._sharing, self.dead
 
