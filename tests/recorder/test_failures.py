@@ -55,7 +55,7 @@ def test_an_exception_before_a_measured_step_leaves_no_bundle(tmp_path: Path, st
 
 
 def test_an_exception_after_measured_steps_keeps_them(tmp_path: Path) -> None:
-    run = record_text(tmp_path, "count = 0\n" + loop(step="count += 1\nassert count != 12, 'boom'\n" + STEP))
+    run = record_text(tmp_path, "count = 0\n" + loop(step="count += 1\nassert count != 11, 'boom'\n" + STEP))
     assert run.code == 1
     check_bundle(run.bundle)
     manifest = run.bundle.manifest
@@ -65,7 +65,7 @@ def test_an_exception_after_measured_steps_keeps_them(tmp_path: Path) -> None:
     assert {w["code"] for w in manifest["warnings"]} == {"fewer_steps", "no_map_step"}
 
 
-@pytest.mark.parametrize("steps, measured", [(5, 1), (8, 1), (12, 2), (14, 4)])
+@pytest.mark.parametrize("steps, measured", [(5, 1), (8, 1), (11, 2), (13, 4)])
 def test_fewer_steps_than_asked_are_used_and_said(tmp_path: Path, steps: int, measured: int) -> None:
     run = record_text(tmp_path, counted_loop(steps, after="print('end')\n"))
     assert run.code == 0 and run.out == "end\n"

@@ -108,4 +108,4 @@ def test_the_steps_before_an_early_stop_are_the_same(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SETUP + RUNS["data in this process"] + END)
     expected = plain(tmp_path, ["train.py"]).stdout.splitlines()
     stopped = record(tmp_path, ["train.py"]).out.splitlines()
-    assert len(stopped) == 3 + 5 + 5 + 1 and stopped == expected[: len(stopped)]
+    assert len(stopped) == 3 + 5 + 5 + 1 + 2 and stopped == expected[: len(stopped)]

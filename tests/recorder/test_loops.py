@@ -233,7 +233,7 @@ def ranged(x):
     with torch.autograd.profiler.record_function("scripted"):
         return x + 1
 """
-    body = STEP + "if i == 8:\n" + indent(scripted) + "if i > 8:\n    ranged(x)\n"
+    body = STEP + "if i == 7:\n" + indent(scripted) + "if i > 7:\n    ranged(x)\n"
     run = record_text(tmp_path, SETUP + OPTIMIZER + without_data(body), ["--step", "optimizer"])
     assert run.code == 0, run.err
     assert sum(e["name"] == "scripted" for e in run.bundle.trace("trace-0.json.gz")) == 5
