@@ -1,4 +1,4 @@
-"""Every include stays inside the rooms that its room may know: the table of README.md ("The house"), read from the CMake link graph.
+"""Every include stays inside the rooms that its room may know: the table of ARCHITECTURE.md ("Rooms"), read from the CMake link graph.
 
 A room may include its own headers, `annotator/common`, and the headers of every room it links, directly or through PUBLIC links. Computed
 from the includes themselves, no folder leads back to itself.
