@@ -67,7 +67,7 @@ std::vector<Finding> python_findings(const std::string& setting) {
 Finding recorder_finding() {
   const auto recorder = runs::find_recorder();
   if (recorder) return {"recorder", true, recorder->string(), ""};
-  return {"recorder", false, recorder.error().message, "Reinstall hotlens: pip install ."};
+  return {"recorder", false, recorder.error().message, "Install the Hotlens wheel again."};
 }
 
 Finding store_finding() {

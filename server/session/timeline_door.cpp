@@ -129,9 +129,9 @@ void TimelineDoor::point(const Json& params, protocol::Reply reply) {
 }
 
 void TimelineDoor::light(Json lines) {
-  const bool lights = !lines.empty();
-  if (!client_.can.own_messages || (!lights && !lit_)) return;
-  lit_ = lights;
+  const bool highlights = !lines.empty();
+  if (!client_.can.own_messages || (!highlights && !highlighted_)) return;
+  highlighted_ = highlights;
   client_.notify(message::kTimelineHighlight, Json{{"lines", std::move(lines)}});
 }
 

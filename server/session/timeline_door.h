@@ -1,8 +1,8 @@
 // The timeline's door: its requests, over the client's connection or from a page in a browser, and the way from a line to its block and
 // back.
 //
-// Requests about profiles are answered one after the other on the pool. What the page wants of the editor (a line shown, lines lit) and
-// what the editor wants of the page (a block shown) passes through here. Nothing is read, and no port is opened, before somebody asks.
+// Requests about profiles are answered one after the other on the pool. What the page wants of the editor (a line shown, lines highlighted)
+// and what the editor wants of the page (a block shown) passes through here. Nothing is read, and no port is opened, before somebody asks.
 #pragma once
 
 #include <deque>
@@ -73,8 +73,8 @@ class TimelineDoor {
   std::unique_ptr<web::Server> web_;                     // once a client asked for a page in a browser
   std::deque<Asked> asked_;                              // requests without an answer, the first one is being worked on
   Loop::Timer forget_;
-  bool lit_ = false;   // lines are lit in the editor
-  bool used_ = false;  // somebody asked for the timeline in this session
+  bool highlighted_ = false;  // lines are highlighted in the editor
+  bool used_ = false;         // somebody asked for the timeline in this session
   bool open_ = true;
 };
 

@@ -83,17 +83,17 @@ class Matcher {
       const Node definition = found.node ? enclosing(found.node, "class_definition") : Node{};
       if (!definition) continue;
       const ClassId type = evaluator_.class_of(definition);
-      if (evaluator_.type(type).name == name) return heirs_named(name, type).empty() ? type : kNoClass;
+      if (evaluator_.type(type).name == name) return subclasses_named(name, type).empty() ? type : kNoClass;
       const ClassId named = evaluator_.class_named(*definition.code, name);
       if (named != kNoClass) return named;
       if (nearest == kNoClass && evaluator_.is_module(type)) nearest = type;
     }
-    const std::vector<ClassId> heirs = nearest != kNoClass ? heirs_named(name, nearest) : std::vector<ClassId>{};
-    return heirs.size() == 1 ? heirs.front() : nearest;
+    const std::vector<ClassId> subclasses = nearest != kNoClass ? subclasses_named(name, nearest) : std::vector<ClassId>{};
+    return subclasses.size() == 1 ? subclasses.front() : nearest;
   }
 
   // The classes of that name, in the files read so far, that inherit from `base`.
-  std::vector<ClassId> heirs_named(const std::string& name, ClassId base) {
+  std::vector<ClassId> subclasses_named(const std::string& name, ClassId base) {
     std::vector<const Code*> files;
     for (const auto& [path, code] : library_.files()) {
       if (code && code->text().find("class " + name) != std::string::npos && code->names().contains(name)) files.push_back(code.get());
@@ -130,7 +130,7 @@ class Matcher {
       }
       if (objects.empty()) objects.push_back(evaluator_.some(type));
     }
-    // What is known to be of another class is not what ran; a class of torch that was replaced by its heir, for one.
+    // What is known to be of another class is not what ran; a class of torch that was replaced by its subclass, for one.
     std::erase_if(objects, [&](ValueId object) {
       const ClassId known = evaluator_.at(object).type;
       return known != kNoClass && known != type && evaluator_.type(known).name != name;

@@ -40,7 +40,7 @@ TracedCalls::TracedCalls(const profile::ModuleCalls& calls, Library& library, Ev
   for (std::uint32_t node = 0; node < calls.nodes.size(); ++node) {
     if (calls.nodes[node].parent != kNoNode) children_[calls.nodes[node].parent].push_back(node);
   }
-  // What a class is called may be what its heir is called: the files of both are there before the first is looked for.
+  // What a class is called may be what its subclass is called: the files of both are there before the first is looked for.
   for (const profile::PythonFrame& frame : calls.frames) {
     if (frame.function == "forward" && !is_torch_frame(frame)) library.traced(frame.path);
   }

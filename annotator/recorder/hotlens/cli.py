@@ -110,6 +110,9 @@ def hand_over(arguments: Sequence[str]) -> NoReturn:
     beside = os.path.join(os.path.dirname(sys.executable), "hotlens")
     program = beside if os.access(beside, os.X_OK) else shutil.which("hotlens")
     if program is None:
-        print(f"hotlens: the program is not installed beside {sys.executable} and not on PATH. Install it: pip install .", file=sys.stderr)
+        print(
+            f"hotlens: the program is not installed beside {sys.executable} and not on PATH. Install the Hotlens wheel again.",
+            file=sys.stderr,
+        )
         sys.exit(3)
     os.execv(program, [program, *arguments])

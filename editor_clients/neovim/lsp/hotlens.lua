@@ -17,7 +17,7 @@ return {
     ['workspace/inlayHint/refresh'] = function(_, _, ctx) return require('hotlens.hints').on_refresh(ctx) end,
     ['workspace/codeLens/refresh'] = function(_, _, ctx) return require('hotlens.client').on_lens_refresh(ctx) end,
     ['hotlens/timeline/select'] = function(_, block) require('hotlens.timeline').on_select(block) end,
-    ['hotlens/timeline/highlight'] = function(_, lit) require('hotlens.timeline_light').show(lit.lines) end,
+    ['hotlens/timeline/highlight'] = function(_, params) require('hotlens.timeline_highlight').show(params.lines) end,
     ['hotlens/timeline/changed'] = function() require('hotlens.timeline').on_changed() end,
     ['hotlens/profileChanged'] = function() end, -- hints and lenses are refreshed by their own requests
     ['window/showMessage'] = function(_, message) require('hotlens.messages').show(message) end,

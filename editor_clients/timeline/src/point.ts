@@ -1,5 +1,5 @@
 // What the pointer or the focus rests on, in the levels and in the breakdown: the state is told after a moment, and at once when it leaves.
-// The lines of it are lit in the editor.
+// The lines of it are highlighted in the editor.
 import type { Details, Lines } from "./messages";
 import type { Pointed, State, Target } from "./state";
 import type { Store } from "./store";
@@ -56,20 +56,20 @@ export function linesOf(pointed: Pointed | undefined): readonly Lines[] {
   return [{ file, line, endLine: line }];
 }
 
-// Keeps what is lit in the editor what is pointed at. A server without an editor is asked once.
-export function lightLines(store: Store, transport: Transport): void {
-  let lit = "[]";
+// Keeps highlighted in the editor what is pointed at. A server without an editor is asked once.
+export function highlightLines(store: Store, transport: Transport): void {
+  let last = "[]";
   let heard = true;
-  const light = (lines: readonly Lines[]): void => {
+  const highlight = (lines: readonly Lines[]): void => {
     const now = JSON.stringify(lines);
-    if (now === lit || !heard) return;
-    lit = now;
+    if (now === last || !heard) return;
+    last = now;
     transport
       .request("hotlens/timeline/point", { lines })
       .then(({ shown }) => void (heard = shown))
       .catch(() => void (heard = false)); // an older server knows no such request
   };
   store.subscribe((state: State, before: State) => {
-    if (state.pointed !== before.pointed) light(linesOf(state.pointed));
+    if (state.pointed !== before.pointed) highlight(linesOf(state.pointed));
   });
 }

@@ -11,7 +11,7 @@ import { time } from "./format";
 import { renderHeader } from "./header";
 import { commandFor, COMMANDS, keyNames, type Command } from "./keys";
 import { createLevels } from "./levels";
-import { createRest, lightLines, restOnElements } from "./point";
+import { createRest, highlightLines, restOnElements } from "./point";
 import { renderRange, rangeWords } from "./range";
 import { createSearch } from "./search";
 import { blockWords } from "./shown";
@@ -99,7 +99,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   });
   levels.bindCommands(commands);
   restOnElements(breakdown, rest);
-  lightLines(store, transport);
+  highlightLines(store, transport);
 
   const tools = element("div", { class: "tools" }, ...BUTTONS.map(([command, text]) => button(text, wordsOf(command), () => commands.run(command), "tool", wordsOf(command))));
   document.body.append(

@@ -11,7 +11,7 @@ import {
   type StaticFeature,
 } from "vscode-languageclient/node";
 import { isExecutable, pythonSources, serverPathSetting, workspaceFolders } from "./config";
-import { readLit } from "./lines";
+import { readHighlighted } from "./lines";
 import { addressed } from "./link";
 import { RunProgress } from "./progress";
 import { findPython } from "./python";
@@ -52,10 +52,11 @@ export class Client implements vscode.Disposable, TimelineServer {
   private readonly status = new StatusItem();
   private work: Promise<unknown> = Promise.resolve(); // starts and stops follow one another
 
-  // `page`: the folder of the timeline's page.
+  // `page`: the folder of the timeline's page; `carried`: the program that came with the extension, if one did.
   constructor(
     private readonly log: vscode.LogOutputChannel,
     page: vscode.Uri,
+    private readonly carried: string,
   ) {
     this.timeline = new Timeline(page, this);
   }
@@ -77,7 +78,7 @@ export class Client implements vscode.Disposable, TimelineServer {
 
   dispose(): void {
     this.status.dispose();
-    this.timeline.light.dispose();
+    this.timeline.highlight.dispose();
     void this.stop();
   }
 
@@ -109,7 +110,7 @@ export class Client implements vscode.Disposable, TimelineServer {
     const sources = await pythonSources(vscode.window.activeTextEditor?.document.uri);
     const python = findPython(sources, isExecutable);
     this.log.info(python === undefined ? "no Python found" : `Python: ${python.path} (${python.origin})`);
-    const server = await findServer({ ...sources, setting: serverPathSetting(), python: python?.path }, probeByVersion);
+    const server = await findServer({ ...sources, setting: serverPathSetting(), python: python?.path, carried: this.carried }, probeByVersion);
     if (!isServer(server)) {
       this.explain(server);
       return false;
@@ -125,7 +126,7 @@ export class Client implements vscode.Disposable, TimelineServer {
       void this.offer(`Hotlens: ${server.path} did not start. The log says why.`, "Show Log");
       return false;
     }
-    client.onNotification("hotlens/timeline/highlight", (params) => this.timeline.light.show(readLit(params)));
+    client.onNotification("hotlens/timeline/highlight", (params) => this.timeline.highlight.show(readHighlighted(params)));
     for (const method of NOTIFICATIONS) client.onNotification(method, (params) => this.timeline.forward(method, params));
     this.running = client;
     this.timeline.serverIs("open");
@@ -135,7 +136,7 @@ export class Client implements vscode.Disposable, TimelineServer {
   private async stopNow(): Promise<void> {
     const client = this.running;
     this.running = undefined;
-    this.timeline.light.show([]);
+    this.timeline.highlight.show([]);
     this.timeline.serverIs("lost");
     await client?.dispose();
   }

@@ -9,7 +9,8 @@ let client: Client | undefined;
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const log = vscode.window.createOutputChannel("Hotlens", { log: true });
-  const started = new Client(log, vscode.Uri.joinPath(context.extensionUri, "dist", "timeline"));
+  const part = (...names: string[]): vscode.Uri => vscode.Uri.joinPath(context.extensionUri, "dist", ...names);
+  const started = new Client(log, part("timeline"), part("server", "bin", "hotlens").fsPath);
   client = started;
   context.subscriptions.push(
     log,

@@ -1,11 +1,13 @@
 // Which hotlens program is started. Nothing here imports vscode: the unit tests run it in plain Node.
 //
 // Order: HOTLENS_SERVER (for people who work on Hotlens), the setting, the environment of the chosen Python, PATH. A place the user named
-// must work: when it does not, that is the error, and no other place is tried. The others are tried in turn.
+// must work: when it does not, that is the error, and no other place is tried. The others are tried in turn; what is found there wins over
+// the program that the extension carries where it is newer.
 import { execFile, type ExecFileException } from "node:child_process";
 import { besidePython, expandHome, isInside, onPath, type Found } from "./python";
 
 export interface ServerSources {
+  readonly carried: string; // the extension's own program; the file is there in platform packages only
   readonly setting: string;
   readonly python: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -26,7 +28,7 @@ export interface NoServer {
 // The version that the program at `file` reports, or why it is not Hotlens.
 export type Probe = (file: string) => Promise<{ version: string } | { problem: string }>;
 
-const INSTALL = "Install it with `pip install hotlens` into the environment that has your torch, or set hotlens.server.path.";
+const INSTALL = "Install the Hotlens wheel into the environment that has your torch, or set hotlens.server.path.";
 
 export function serverCandidates(from: ServerSources): { named: Found | undefined; others: Found[] } {
   const override = from.environment["HOTLENS_SERVER"];
@@ -50,12 +52,31 @@ export async function findServer(from: ServerSources, probe: Probe): Promise<Ser
     return { message, tried: [named.path] };
   }
   const tried: string[] = [];
-  for (const candidate of others) {
-    const answer = await probe(candidate.path);
-    if ("version" in answer) return { ...candidate, version: answer.version };
-    tried.push(`${candidate.path} (${candidate.origin}): ${answer.problem}`);
+  const works = async (candidates: readonly Found[]): Promise<Server | undefined> => {
+    for (const candidate of candidates) {
+      const answer = await probe(candidate.path);
+      if ("version" in answer) return { ...candidate, version: answer.version };
+      tried.push(`${candidate.path} (${candidate.origin}): ${answer.problem}`);
+    }
+    return undefined;
+  };
+  const [installed, carried] = [await works(others), await works([{ path: from.carried, origin: "carried by the extension" }])];
+  if (installed !== undefined && (carried === undefined || isNewer(installed.version, carried.version))) return installed;
+  return carried ?? { message: `The hotlens program was not found. ${INSTALL}`, tried };
+}
+
+// Whether version `a` is newer than `b`: number by number; what follows the numbers (-rc1) comes before the version itself.
+export function isNewer(a: string, b: string): boolean {
+  const parts = (version: string): [number[], string] => {
+    const [, numbers = "", rest = ""] = /^([\d.]*)(.*)$/.exec(version) ?? [];
+    return [numbers.split(".").map(Number), rest];
+  };
+  const [[left, leftRest], [right, rightRest]] = [parts(a), parts(b)];
+  for (let at = 0; at < Math.max(left.length, right.length); at++) {
+    const difference = (left[at] ?? 0) - (right[at] ?? 0);
+    if (difference !== 0) return difference > 0;
   }
-  return { message: `The hotlens program was not found. ${INSTALL}`, tried };
+  return leftRest === "" ? rightRest !== "" : rightRest !== "" && leftRest > rightRest;
 }
 
 export function isServer(found: Server | NoServer): found is Server {

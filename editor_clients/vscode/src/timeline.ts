@@ -4,7 +4,7 @@
 // the block. The page keeps its own state, so that a reload of the window brings the panel back as it was.
 import * as crypto from "node:crypto";
 import * as vscode from "vscode";
-import { Light } from "./light";
+import { Highlight } from "./highlight";
 import { answerTo, errorTo, notificationTo, pageHtml, readFromPage, type FromPage } from "./page";
 
 export const VIEW_TYPE = "hotlens.timeline";
@@ -19,7 +19,7 @@ export interface TimelineServer {
 }
 
 export class Timeline implements vscode.WebviewPanelSerializer {
-  readonly light = new Light();
+  readonly highlight = new Highlight();
   private panel: vscode.WebviewPanel | undefined;
   private resting: NodeJS.Timeout | undefined;
   private selectWhenReady: object | undefined;
@@ -78,11 +78,11 @@ export class Timeline implements vscode.WebviewPanelSerializer {
     panel.onDidDispose(() => {
       if (this.panel === panel) this.panel = undefined;
       clearTimeout(this.resting);
-      this.light.show([]);
+      this.highlight.show([]);
     });
     // A page that is not seen is gone, and says no more that the pointer has left.
     panel.onDidChangeViewState(() => {
-      if (!panel.visible) this.light.show([]);
+      if (!panel.visible) this.highlight.show([]);
     });
     panel.webview.onDidReceiveMessage((message: unknown) => {
       const read = readFromPage(message);

@@ -168,7 +168,7 @@ def test_what_a_page_points_at_is_lit_where_it_stands_now_until_the_page_goes(st
     assert pointed(line, {**line, "file": str(example / "train.py")}, {**line, "file": "model.py"}) == [now]  # the others are not open
     assert pointed() == []
     seen = len(client.messages("hotlens/timeline/highlight"))
-    page.ask("point", lines=[])  # nothing is lit: nothing is told
+    page.ask("point", lines=[])  # nothing is highlighted: nothing is told
     assert page.refused("point", lines=[{"file": 3}])["code"] == -32602
     assert len(client.messages("hotlens/timeline/highlight")) == seen
     assert pointed(line) == [now]

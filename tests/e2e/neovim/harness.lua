@@ -286,7 +286,7 @@ function steps.timeline_line(file, text)
   if not line:find(text, 1, true) then fail('the cursor is at %s', line) end
 end
 
--- What lights the lines: a page in a browser that shares the session, played by point_from_page.py.
+-- What highlights the lines: a page in a browser that shares the session, played by point_from_page.py.
 local page ---@type vim.SystemObj?
 local look
 
@@ -305,14 +305,14 @@ end
 
 local function editor_look() return { vim.api.nvim_get_current_win(), vim.api.nvim_win_get_cursor(0), vim.fn.winsaveview().topline } end
 
-local function lit_lines()
-  local namespace, lit = vim.api.nvim_create_namespace('hotlens.pointed'), {}
+local function highlighted_lines()
+  local namespace, highlighted = vim.api.nvim_create_namespace('hotlens.pointed'), {}
   for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
     for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buffer, namespace, 0, -1, {})) do
-      table.insert(lit, vim.api.nvim_buf_get_lines(buffer, mark[2], mark[2] + 1, true)[1])
+      table.insert(highlighted, vim.api.nvim_buf_get_lines(buffer, mark[2], mark[2] + 1, true)[1])
     end
   end
-  return lit
+  return highlighted
 end
 
 function steps.timeline_point(name)
@@ -321,16 +321,16 @@ function steps.timeline_point(name)
   page:write(name .. '\n')
 end
 
-function steps.lit(text)
-  eventually(('"%s" is not lit'):format(text), function()
-    local lit = lit_lines()
-    return vim.iter(lit):any(function(line) return line:find(text, 1, true) ~= nil end), lit
+function steps.highlighted(text)
+  eventually(('"%s" is not highlighted'):format(text), function()
+    local highlighted = highlighted_lines()
+    return vim.iter(highlighted):any(function(line) return line:find(text, 1, true) ~= nil end), highlighted
   end)
-  if not vim.deep_equal(look, editor_look()) then fail('lighting moved the editor: %s', vim.inspect({ look, editor_look() })) end
+  if not vim.deep_equal(look, editor_look()) then fail('highlighting moved the editor: %s', vim.inspect({ look, editor_look() })) end
 end
 
-function steps.not_lit()
-  eventually('a line stays lit', function() return #lit_lines() == 0, lit_lines() end)
+function steps.not_highlighted()
+  eventually('a line stays highlighted', function() return #highlighted_lines() == 0, highlighted_lines() end)
 end
 
 function steps.something_runs()

@@ -27,6 +27,12 @@ for id in ${SCENARIOS:-$(workspace ids neovim)}; do
   fi
 done
 if [ -z "${SCENARIOS:-}" ]; then
+  if "$nvim" --headless -n -i NONE -u NONE -l "$here/find_server.lua" "$root/editor_clients/neovim"; then
+    echo "ok    neovim  find_server: the newest program that a VS Code extension carries is found"
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
   workspace prepare hints "$root/examples/resnet_digits" "$folder" "$scratch/profiles"
   said=$("$here/screen.sh" "$bin" "$nvim" "$folder" "$shots") || true
   printf '%s\n' "$said" | sed '$d'

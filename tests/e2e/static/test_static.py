@@ -123,7 +123,7 @@ class Block(nn.Module):
     def forward(self, x):
         return self.fc(x)
 """
-HEIR = """\
+SUBCLASS = """\
 from base import Block as BaseBlock
 from torch import nn
 
@@ -154,12 +154,12 @@ class Net(nn.Module):
 """
 
 
-def test_an_heir_of_the_same_name_may_be_what_ran(tmp_path: Path) -> None:
+def test_a_subclass_of_the_same_name_may_be_what_ran(tmp_path: Path) -> None:
     (tmp_path / "base.py").write_text(BASE)
-    (tmp_path / "heir.py").write_text(HEIR)
-    (tmp_path / "make.py").write_text("import torch\n\ndef net():\n    heir = __import__('heir')\n    x = torch.randn(2, 4)\n")
+    (tmp_path / "subclass.py").write_text(SUBCLASS)
+    (tmp_path / "make.py").write_text("import torch\n\ndef net():\n    subclass = __import__('subclass')\n    x = torch.randn(2, 4)\n")
     with (tmp_path / "make.py").open("a") as script:
-        script.write("    return heir.Net(), lambda model: model(x).sum()\n")
+        script.write("    return subclass.Net(), lambda model: model(x).sum()\n")
     command = [PYTHON, str(HERE / "record.py"), "make", str(tmp_path), "net"]
     subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, check=True)
     anchors = check(tmp_path / "net" / "trace.json", [tmp_path / "base.py"])["files"][0]["anchors"]

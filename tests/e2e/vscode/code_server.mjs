@@ -19,7 +19,7 @@ const QUIET = {
 const CHROMIUM_ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
   "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-const START_MS = 20000;
+const START_MS = 60000; // two start at once, on a busy machine
 
 export function installExtension(program, folder, vsix) {
   const run = spawnSync(program, [...common(folder), "--install-extension", vsix], { encoding: "utf8" });

@@ -5,6 +5,8 @@ import { sleep } from "./code_server.mjs";
 const WAIT_MS = 20000;
 const FIRST_WAIT_MS = 60000; // the page loads and the extension starts
 const RUN_WAIT_MS = 180000; // a run on a busy machine
+const MESSAGE_WAIT_MS = 120000; // the same of a message that comes when the extension has looked around
+const TOAST_MS = 8000; // shorter than a toast stays
 const LABEL = /(≠ |~)?<?[0-9.]+(\+<?[0-9.]+)* (ns|µs|ms|s)( <?[0-9]+%)?( ×[0-9]+)?$/;
 const SHAPES = {
   time: (label) => label !== "" && !label.includes("≠"),
@@ -129,20 +131,21 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
   const timeline = () => page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
 
   // The tops of the lines that a decoration of ours fills.
-  const litLines = () =>
+  const highlightedLines = () =>
     page.evaluate(() =>
       [...document.querySelectorAll(".editor-instance .view-overlays .cdr")]
         .filter((mark) => /TextEditorDecorationType/.test(mark.className))
         .map((mark) => mark.getBoundingClientRect().top));
 
-  // What must stay as it is while lines are lit: what is scrolled where, which tab is in front.
+  // What must stay as it is while lines are highlighted: what is scrolled where, which tab is in front.
   let look;
   const editorLook = async () => [(await lines())[0]?.text, await page.locator(".tab.active").allInnerTexts()];
 
   async function runCommand(name) {
     await page.keyboard.press("F1");
     await page.locator(".quick-input-widget input").first().fill(`>${COMMANDS[name]}`);
-    await page.locator(".quick-input-list .monaco-list-row", { hasText: COMMANDS[name] }).first().waitFor();
+    // Enter takes the row that has the focus, which is another one until the list follows what was typed.
+    await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: COMMANDS[name] }).first().waitFor();
     await page.keyboard.press("Enter");
   }
 
@@ -230,18 +233,18 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       else await timeline().locator(".breakdown .slice", { hasText: new RegExp(`^${name} `) }).first().hover();
       look = before;
     },
-    async lit(text) {
-      await eventually(`"${text}" is not lit`, async () => {
-        const [line, lit] = [await lineWith(text), await litLines()];
-        return [line !== undefined && lit.some((top) => Math.abs(top - line.top) < 3), `line at ${line?.top}, lit at ${lit}`];
+    async highlighted(text) {
+      await eventually(`"${text}" is not highlighted`, async () => {
+        const [line, highlighted] = [await lineWith(text), await highlightedLines()];
+        return [line !== undefined && highlighted.some((top) => Math.abs(top - line.top) < 3), `line at ${line?.top}, highlighted at ${highlighted}`];
       });
       const now = await editorLook();
-      if (JSON.stringify(now) !== JSON.stringify(look)) throw new Error(`lighting moved the editor: ${JSON.stringify([look, now])}`);
+      if (JSON.stringify(now) !== JSON.stringify(look)) throw new Error(`highlighting moved the editor: ${JSON.stringify([look, now])}`);
     },
-    not_lit: () =>
-      eventually("a line stays lit", async () => {
-        const lit = await litLines();
-        return [lit.length === 0, `lit at ${lit}`];
+    not_highlighted: () =>
+      eventually("a line stays highlighted", async () => {
+        const highlighted = await highlightedLines();
+        return [highlighted.length === 0, `highlighted at ${highlighted}`];
       }),
     async theme(name) {
       await page.keyboard.press("F1");
@@ -302,7 +305,18 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       await page.locator(".editor-instance .squiggly-error").first().waitFor({ timeout: WAIT_MS });
       await hoverShows(text, text, [message]);
     },
-    message: (text) => notification(text).waitFor({ timeout: FIRST_WAIT_MS }),
+    // A toast that waits behind others, or went before anybody looked, is in the notification centre: the bell opens it.
+    async message(text) {
+      let bell = Date.now() + TOAST_MS;
+      await eventually(`no message "${text}"`, async () => {
+        if (await notification(text).isVisible()) return [true, ""];
+        if (Date.now() > bell) {
+          bell = Date.now() + TOAST_MS;
+          await page.locator("#status\\.notifications").click({ timeout: 2000 }).catch(() => {});
+        }
+        return [false, await page.locator(".notification-list-item").allInnerTexts()];
+      }, MESSAGE_WAIT_MS);
+    },
     something_runs: () => eventually("no recorder process", async () => [pids("record") !== "", ""]),
     nothing_runs: () =>
       eventually("a recorder process is left", async () => {

@@ -64,7 +64,7 @@ TEST_CASE("every request gets its own answer, in order") {
   CHECK(std::ranges::find(methods, "hotlens/timeline/point") != methods.end());
 }
 
-TEST_CASE("a line is shown and lit only by a client that can") {
+TEST_CASE("a line is shown and highlighted only by a client that can") {
   Door one;
   const Json place{{"file", "/w/model.py"}, {"line", 3}};
   CHECK(one.ask("hotlens/timeline/reveal", place)["result"]["shown"] == false);
@@ -83,9 +83,9 @@ TEST_CASE("a line is shown and lit only by a client that can") {
   CHECK(one.ask("hotlens/timeline/point", lines)["result"]["shown"] == false);
   one.heard.client.can.own_messages = true;
   CHECK(one.ask("hotlens/timeline/point", lines)["result"]["shown"] == true);
-  const Json lit = one.heard.of("hotlens/timeline/highlight").back()["lines"];
-  REQUIRE(lit.size() == 1);
-  CHECK(lit.front()["uri"] == open.uri());
+  const Json lines = one.heard.of("hotlens/timeline/highlight").back()["lines"];
+  REQUIRE(lines.size() == 1);
+  CHECK(lines.front()["uri"] == open.uri());
 }
 
 TEST_CASE("without a profile there is nothing to open, and a page that asks after the end is refused") {

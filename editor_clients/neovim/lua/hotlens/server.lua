@@ -1,12 +1,13 @@
 -- Which hotlens program is started, for which folder.
 --
--- Order: HOTLENS_SERVER, vim.g.hotlens.server, the environment of VIRTUAL_ENV, PATH, the installation this plugin came with, an environment
--- of the workspace. The last one came with the workspace, perhaps, so it is started only after vim.secure has asked.
+-- Order: HOTLENS_SERVER, vim.g.hotlens.server, the environment of VIRTUAL_ENV, PATH, the installation this plugin came with, the VS Code
+-- extension's program, an environment of the workspace. The last one came with the workspace, perhaps, so it is started only after vim.secure
+-- has asked.
 local M = {}
 
 local python = require('hotlens.python')
 
-local INSTALL = 'Install it with `pip install hotlens` into the environment that has your torch, or set vim.g.hotlens = { server = … }.'
+local INSTALL = 'Install the Hotlens wheel into the environment that has your torch, or set vim.g.hotlens = { server = … }.'
 local VERSION_TIMEOUT_MS = 5000
 
 ---@class hotlens.Server
@@ -18,6 +19,17 @@ local VERSION_TIMEOUT_MS = 5000
 local function beside_plugin()
   local here = debug.getinfo(1, 'S').source:sub(2)
   return python.in_environment(vim.fs.normalize(vim.fs.joinpath(vim.fs.dirname(here), '../../../../..')), 'hotlens')
+end
+
+-- The program that the newest platform package of the VS Code extension carries; empty where none is installed.
+local function of_vscode()
+  local found = {}
+  for _, home in ipairs({ '~/.vscode/extensions', '~/.vscode-server/extensions', '~/.local/share/code-server/extensions' }) do
+    vim.list_extend(found, vim.fn.glob(home .. '/hotlens.hotlens-*/dist/server/bin/hotlens', true, true))
+  end
+  local version = function(path) return vim.version.parse(path:match('hotlens%.hotlens%-([%d.]+%d)') or '0') or vim.version.parse('0') end
+  table.sort(found, function(a, b) return vim.version.gt(version(a), version(b)) end)
+  return found[1] or ''
 end
 
 ---@return hotlens.Server?
@@ -49,7 +61,11 @@ function M.find(root)
     if vim.fn.executable(wish.path) == 1 then return wish, {} end
     return nil, { ('%s (%s)'):format(wish.path, wish.origin) }
   end
-  local candidates = { { path = vim.fn.exepath('hotlens'), origin = 'PATH' }, { path = beside_plugin(), origin = 'beside this plugin' } }
+  local candidates = {
+    { path = vim.fn.exepath('hotlens'), origin = 'PATH' },
+    { path = beside_plugin(), origin = 'beside this plugin' },
+    { path = of_vscode(), origin = 'VS Code extension' },
+  }
   if vim.env.VIRTUAL_ENV then
     table.insert(candidates, 1, { path = python.in_environment(vim.env.VIRTUAL_ENV, 'hotlens'), origin = 'VIRTUAL_ENV' })
   end

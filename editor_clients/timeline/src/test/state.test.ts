@@ -293,7 +293,7 @@ test("two steps of one profile are asked for side by side, kept in the address, 
   assert.equal(readAddress("before=old&beforeStep=1").beforeStep, undefined);
 });
 
-test("what is pointed at lights where it is made and called, its class only for want of better, and nothing once the pointer has left", () => {
+test("what is pointed at is highlighted where it is made and called, its class only for want of better, and nothing once the pointer has left", () => {
   const place = (what: Place["what"], line: number): Place => ({ what, file: "/m.py", line, endLine: line + 2, function: "", text: [], firstLine: 0, guessed: false, workspace: true });
   const details = { ...levelOf([], [0, 1]).block, path: ["forward"], calls: 1, share: 1, times: {}, kernels: [], places: [place("definition", 5), place("class", 1), place("call", 9)] };
   const resting = play(opened(), loaded(0, []), { type: "point", on: { path: ["forward"], place: { file: "/m.py", line: 5 } } });

@@ -3,9 +3,10 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { after, test } from "node:test";
-import { findServer, isServer, probeByVersion, readVersion, serverCandidates, type Probe, type ServerSources } from "../server";
+import { findServer, isNewer, isServer, probeByVersion, readVersion, serverCandidates, type Probe, type ServerSources } from "../server";
 
 const plain: ServerSources = {
+  carried: "/ext/dist/server/bin/hotlens",
   setting: "",
   python: "/env/bin/python",
   environment: { PATH: "/usr/bin" },
@@ -40,8 +41,32 @@ test("HOTLENS_SERVER wins over the setting", () => {
 test("a missing server says how to install it and where it was looked for", async () => {
   const found = await findServer(plain, installed());
   assert.ok(!isServer(found));
-  assert.match(found.message, /pip install hotlens/);
-  assert.deepEqual(found.tried.map((each) => each.split(" ")[0]), ["/env/bin/hotlens", "/usr/bin/hotlens"]);
+  assert.match(found.message, /Install the Hotlens wheel/);
+  assert.deepEqual(found.tried.map((each) => each.split(" ")[0]), ["/env/bin/hotlens", "/usr/bin/hotlens", "/ext/dist/server/bin/hotlens"]);
+});
+
+test("the program that the extension carries is taken unless a newer one is installed", async () => {
+  const versions = (environment: string | undefined, carried: string | undefined): Probe => async (file) => {
+    const version = file === plain.carried ? carried : file === "/env/bin/hotlens" ? environment : undefined;
+    return version === undefined ? { problem: "there is no such file" } : { version };
+  };
+  const origin = async (environment: string | undefined, carried: string | undefined): Promise<string> => {
+    const found = await findServer(plain, versions(environment, carried));
+    return isServer(found) ? found.origin : "none";
+  };
+  assert.equal(await origin(undefined, "0.2.0"), "carried by the extension");
+  assert.equal(await origin("0.1.0", "0.2.0"), "carried by the extension");
+  assert.equal(await origin("0.2.0", "0.2.0"), "carried by the extension");
+  assert.equal(await origin("0.10.0", "0.2.0"), "Python environment");
+  assert.equal(await origin("0.1.0", undefined), "Python environment");
+});
+
+test("versions are compared number by number", () => {
+  for (const [newer, older] of [["0.10.0", "0.9.9"], ["1.0", "0.99.9"], ["0.2.1", "0.2"], ["1.0.0", "1.0.0-rc1"], ["1.0.0-rc2", "1.0.0-rc1"]] as const) {
+    assert.ok(isNewer(newer, older), `${newer} ${older}`);
+    assert.ok(!isNewer(older, newer), `${older} ${newer}`);
+  }
+  assert.ok(!isNewer("1.0", "1.0.0"));
 });
 
 test("an untrusted workspace gives no server", () => {

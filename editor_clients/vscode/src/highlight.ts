@@ -1,8 +1,8 @@
-// The lines of what the pointer rests on in the timeline, lit where they are visible. Nothing is scrolled, selected or focused.
+// The lines of what the pointer rests on in the timeline, highlighted where they are visible. Nothing is scrolled, selected or focused.
 import * as vscode from "vscode";
-import type { LitLines } from "./lines";
+import type { HighlightedLines } from "./lines";
 
-export class Light implements vscode.Disposable {
+export class Highlight implements vscode.Disposable {
   private readonly look = vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
     backgroundColor: new vscode.ThemeColor("editor.wordHighlightStrongBackground"),
@@ -11,8 +11,8 @@ export class Light implements vscode.Disposable {
     borderWidth: "1px 0",
   });
 
-  // In place of those that were lit before.
-  show(lines: readonly LitLines[]): void {
+  // In place of those that were highlighted before.
+  show(lines: readonly HighlightedLines[]): void {
     for (const editor of vscode.window.visibleTextEditors) {
       const uri = editor.document.uri.toString();
       const here = lines.filter((each) => vscode.Uri.parse(each.uri).toString() === uri);

@@ -1,4 +1,4 @@
--- The lines of what the pointer rests on in the timeline's page, lit where they are visible. Nothing is scrolled or selected.
+-- The lines of what the pointer rests on in the timeline's page, highlighted where they are visible. Nothing is scrolled or selected.
 local M = {}
 
 local GROUP = 'HotlensPointed'
@@ -12,7 +12,7 @@ local function visible_buffer(uri)
   end
 end
 
---- In place of those that were lit before. Lines are 0-based, both within.
+--- In place of those that were highlighted before. Lines are 0-based, both within.
 ---@param lines { uri: string, line: integer, endLine: integer }[]
 function M.show(lines)
   vim.api.nvim_set_hl(0, GROUP, { link = 'Visual', default = true })
