@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What is handed out (.ci/package) works where nothing but Python and torch is: the wheel in a new environment, the program alone in a root
-# without any library, the VS Code package's program with the recorder that it brings.
+# without any library, the VS Code package in the real editor with the program and the recorder that it brings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$PWD/build/python
@@ -49,6 +49,13 @@ chmod +x "$carried"
 rm -rf "$digits/.hotlens"
 (cd "$digits" && "$carried" run --python "$python/bin/python" --steps 2 train.py >"$place/out.txt" &&
   "$carried" check blocks.py | grep -q ' ms') || failed "the VS Code package's program profiles nothing"
+
+# Install the extension, open a folder, click Profile: in the real editor, with no other Hotlens on the machine.
+editor=build/editors/code-server/bin/code-server
+[ -x $editor ] || failed "no $editor: tests/setup.sh test installs it"
+[ -d tests/e2e/vscode/node_modules ] || (cd tests/e2e/vscode && npm ci --ignore-scripts --silent)
+CARRIED=1 HOTLENS_TEST_PYTHON=$python/bin/python node tests/e2e/vscode/run.mjs $editor "$vsix" "$place/env/bin" examples/resnet_digits "" \
+  first-profile || failed "the extension alone does not profile"
 
 # The source archive has what a build needs, and nothing that was built.
 tar tzf "$place"/out/hotlens-*.tar.gz >"$place/files.txt"

@@ -1,5 +1,6 @@
 // node run.mjs CODE_SERVER EXTENSION.vsix BIN_DIR EXAMPLE_DIR [SHOTS] [ID…]
 // Runs the scenarios in the real VS Code (code-server in Chromium). HOTLENS_TEST_PYTHON is the Python with torch.
+// CARRIED=1: no program on PATH, the extension brings its own (BIN_DIR only records what is shown).
 // Two at a time, each at a desk of its own: its folder, its code-server, its browser. THEME is a colour theme of VS Code, for the pictures.
 import fs from "node:fs";
 import os from "node:os";
@@ -20,6 +21,7 @@ const waiting = scenariosOf("vscode").filter((each) => ids.length === 0 || ids.i
 // The editor inherits this environment, and the server the editor's: no Hotlens or Python of the developer's shell.
 function environment(withServer) {
   const { HOTLENS_SERVER: _server, VIRTUAL_ENV: _venv, ...rest } = process.env;
+  withServer &&= process.env.CARRIED !== "1";
   // VSCODE_CLI: keep this PATH instead of asking a login shell for its own.
   return { ...rest, VSCODE_CLI: "1", PATH: withServer ? `${binDir}${path.delimiter}${process.env.PATH}` : process.env.PATH };
 }
@@ -63,7 +65,7 @@ async function runScenario(scenario, { folder, workspace, profiles }) {
     user: { ...flatten(settingsOf(scenario)), ...(process.env.THEME ? { "workbench.colorTheme": process.env.THEME } : {}) },
     machine: {
       ...(python ? { "hotlens.python": python } : {}),
-      ...(besidePython && scenario.server !== false ? { "hotlens.server.path": path.join(binDir, "hotlens") } : {}),
+      ...(besidePython && scenario.server !== false && process.env.CARRIED !== "1" ? { "hotlens.server.path": path.join(binDir, "hotlens") } : {}),
     },
     viewport: { width: 1300, height: 1900 },
   });
