@@ -62,5 +62,5 @@ tar tzf "$place"/out/hotlens-*.tar.gz >"$place/files.txt"
 for part in CMakeLists.txt pyproject.toml annotator/recorder/hotlens/__main__.py editor_clients/vscode/package-lock.json; do
   grep -q "/$part\$" "$place/files.txt" || failed "the source archive lacks $part"
 done
-! grep -qE '/(node_modules|build|dist)/' "$place/files.txt" || failed "the source archive holds what was built"
+! grep -qE '/(node_modules|dist)/|^[^/]+/build/|editor_clients/[^/]+/build/' "$place/files.txt" || failed "the source archive holds what was built"
 echo "1 passed, 0 failed"

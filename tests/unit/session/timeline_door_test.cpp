@@ -83,9 +83,9 @@ TEST_CASE("a line is shown and highlighted only by a client that can") {
   CHECK(one.ask("hotlens/timeline/point", lines)["result"]["shown"] == false);
   one.heard.client.can.own_messages = true;
   CHECK(one.ask("hotlens/timeline/point", lines)["result"]["shown"] == true);
-  const Json lines = one.heard.of("hotlens/timeline/highlight").back()["lines"];
-  REQUIRE(lines.size() == 1);
-  CHECK(lines.front()["uri"] == open.uri());
+  const Json highlighted = one.heard.of("hotlens/timeline/highlight").back()["lines"];
+  REQUIRE(highlighted.size() == 1);
+  CHECK(highlighted.front()["uri"] == open.uri());
 }
 
 TEST_CASE("without a profile there is nothing to open, and a page that asks after the end is refused") {
