@@ -18,7 +18,8 @@ wheel=$(ls "$place"/out/hotlens-*-manylinux*.whl)
 "$place/env/bin/pip" install -q --disable-pip-version-check --no-index --no-deps "$wheel"
 "$place/env/bin/hotlens" --version
 "$place/env/bin/python" -c 'import hotlens'
-for part in neovim/plugin/hotlens.lua vscode/hotlens.vsix timeline/index.html licenses/zlib1g-dev.txt; do
+for part in neovim/plugin/hotlens.lua vscode/hotlens.vsix timeline/index.html licenses/zlib1g-dev.txt \
+            lab/annotator/lab/worker/worker.cpp lab/nlohmann/json.hpp; do
   test -e "$place/env/share/hotlens/$part" || failed "the wheel lacks $part"
 done
 needs=$(readelf -Wld "$place/env/bin/hotlens" | grep -E 'NEEDED|INTERP' || true)

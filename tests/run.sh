@@ -10,7 +10,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 groups=("$@")
-[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder loops golden cli install models lsp timeline editors)
+[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder loops golden cli lab install models lsp timeline editors)
 
 [ "${groups[*]}" != quick ] || groups=(style house unit golden quick_recorder quick_lsp quick_page)
 
@@ -59,6 +59,7 @@ run_quick_recorder() { python -m pytest -n 2 tests/recorder/test_steps.py tests/
 run_quick_lsp() { build release && python -m pytest -n 2 tests/e2e/lsp/test_features.py tests/e2e/lsp/test_lifecycle.py tests/e2e/lsp/test_wire.py; }
 run_quick_page() { packages editor_clients/timeline && (cd editor_clients/timeline && npm run --silent check && npm test --silent >/dev/null); }
 run_cli() { build release && python -m pytest tests/e2e/cli; }
+run_lab() { build release && python -m pytest tests/e2e/lab; }
 run_timeline() {
   build release && python -m pytest tests/e2e/serve && bash tests/e2e/timeline/run.sh build/release/bin/hotlens build/editors/neovim/bin/nvim
 }

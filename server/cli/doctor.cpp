@@ -8,6 +8,7 @@
 #include "annotator/profile/bundle/resolve.h"
 #include "annotator/profile/profile.h"
 #include "server/cli/verbs.h"
+#include "server/lab/build.h"
 #include "server/runs/discovery.h"
 #include "server/runs/run.h"
 
@@ -70,6 +71,14 @@ Finding recorder_finding() {
   return {"recorder", false, recorder.error().message, "Install the Hotlens wheel again."};
 }
 
+Finding lab_finding(const std::string& setting) {
+  const auto python = runs::find_python(setting, std::filesystem::current_path(), runs::process_environment());
+  if (!python) return {"lab", false, "without Python there is no torch to predict with", "Name an interpreter with --python."};
+  const auto found = lab::look_for_worker(python->path);
+  if (found) return {"lab", true, *found, ""};
+  return {"lab", false, found.error().message, "Nothing to do: only `hotlens predict` needs it."};
+}
+
 Finding store_finding() {
   const std::filesystem::path here = std::filesystem::current_path();
   const bool writable = access(here.c_str(), W_OK) == 0;
@@ -110,7 +119,7 @@ int doctor(const DoctorOptions& options) {
   std::vector<Finding> findings{{"hotlens", true, HOTLENS_VERSION, ""}};
   for (Finding& finding : python_findings(options.python)) findings.push_back(std::move(finding));
   findings.push_back(recorder_finding());
-  findings.push_back({"lab", false, "not part of this version", "Nothing to do: profiles work without it, predictions come later."});
+  findings.push_back(lab_finding(options.python));
   findings.push_back(store_finding());
   findings.push_back(editors_finding());
   if (options.format == OutputFormat::json) {

@@ -36,6 +36,7 @@ struct Arguments {
   cli::DiffOptions diff;
   cli::ExportOptions export_profile;
   cli::ServeOptions serve;
+  cli::PredictOptions predict;
   cli::DoctorOptions doctor;
 };
 
@@ -113,6 +114,15 @@ void add_serve(CLI::App& app, Arguments& to) {
   verb->add_flag("!--no-open", to.serve.open, "only print the address");
 }
 
+void add_predict(CLI::App& app, Arguments& to) {
+  CLI::App* verb = app.add_subcommand("predict", "what another batch size would cost, without running the script");
+  verb->footer("Example: hotlens predict --batch-size 16,32,64\n\nNeeds the step at two sizes: hotlens run --batch-sizes 6,8 train.py");
+  verb->add_option("profile", to.predict.profile, "bundle id, bundle folder or latest");
+  verb->add_option("--batch-size", to.predict.batch_sizes, "one or several, such as 16,32")->required();
+  verb->add_option("--python", to.predict.python, "the interpreter whose torch replays the step");
+  add_format(*verb, to.predict.format);
+}
+
 void add_doctor(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("doctor", "what Hotlens found on this machine, with a fix for what is missing");
   verb->footer("Example: hotlens doctor");
@@ -146,6 +156,7 @@ cli::Printed printed(const std::string& verb, const Arguments& arguments) {
                                                  {"check", arguments.check.format == cli::OutputFormat::json},
                                                  {"diff", arguments.diff.format == cli::OutputFormat::json},
                                                  {"export", arguments.export_profile.to != "csv"},
+                                                 {"predict", arguments.predict.format == cli::OutputFormat::json},
                                                  {"doctor", arguments.doctor.format == cli::OutputFormat::json}};
   const auto found = as_json.find(verb);
   return found != as_json.end() && found->second ? cli::Printed::json : cli::Printed::text;
@@ -164,6 +175,7 @@ Result<int> dispatch(const std::string& verb, const Arguments& arguments) {
   if (verb == "diff") return cli::diff(arguments.diff);
   if (verb == "export") return cli::export_profile(arguments.export_profile);
   if (verb == "serve") return cli::serve(arguments.serve);
+  if (verb == "predict") return cli::predict(arguments.predict);
   return cli::doctor(arguments.doctor);
 }
 
@@ -183,6 +195,7 @@ int main(int argc, char** argv) {
   add_diff(app, arguments);
   add_export(app, arguments);
   add_serve(app, arguments);
+  add_predict(app, arguments);
   add_doctor(app, arguments);
   try {
     std::vector<std::string> words = cut_script_command({argv + 1, argv + argc}, arguments.run);

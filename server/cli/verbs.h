@@ -65,6 +65,14 @@ struct ServeOptions {
 };
 int serve(const ServeOptions& options);
 
+struct PredictOptions {
+  std::string profile = "latest";
+  std::string batch_sizes;  // "16,32"
+  std::string python;       // whose torch replays; empty: found as runs::find_python does
+  OutputFormat format = OutputFormat::text;
+};
+int predict(const PredictOptions& options);
+
 struct DoctorOptions {
   std::string python;
   OutputFormat format = OutputFormat::text;

@@ -22,6 +22,7 @@ namespace hotlens::runs {
 enum class Streams : std::uint8_t {
   inherited,  // the command line: the child's output is the user's own terminal
   lines,      // the server: stdin is empty, stdout and stderr come as lines
+  spoken,     // a worker: as lines, and stdin is a pipe (conversation.h)
 };
 
 struct RunRequest {

@@ -130,9 +130,9 @@ Fd::~Fd() {
 
 Result<Child> spawn(const RunRequest& request) {
   if (request.argv.empty()) return std::unexpected(Error{ErrorCode::usage, "There is no command to run.", {}});
-  const bool capture = request.streams == Streams::lines;
-  auto report = make_pipe(), progress = make_pipe(), out = make_pipe(), error = make_pipe(), leash = make_pipe();
-  for (const auto* pipe : {&report, &progress, &out, &error, &leash}) {
+  const bool capture = request.streams != Streams::inherited, spoken = request.streams == Streams::spoken;
+  auto report = make_pipe(), progress = make_pipe(), in = make_pipe(), out = make_pipe(), error = make_pipe(), leash = make_pipe();
+  for (const auto* pipe : {&report, &progress, &in, &out, &error, &leash}) {
     if (!*pipe) return std::unexpected(pipe->error());
   }
   const Fd empty_input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -141,7 +141,9 @@ Result<Child> spawn(const RunRequest& request) {
   const ChildPlan plan{.argv = argv.data(),
                        .environment = environment.data(),
                        .cwd = request.cwd.empty() ? nullptr : request.cwd.c_str(),
-                       .in = capture ? empty_input.get() : -1,
+                       .in = spoken    ? in->read.get()
+                             : capture ? empty_input.get()
+                                       : -1,
                        .out = capture ? out->write.get() : -1,
                        .error = capture ? error->write.get() : -1,
                        .progress = progress->write.get(),
@@ -167,13 +169,15 @@ Result<Child> spawn(const RunRequest& request) {
               .leash = {},
               .progress = std::move(progress->read),
               .out = {},
-              .error = {}};
+              .error = {},
+              .in = {}};
   if (request.own_group) child.leash = std::move(leash->write);
   if (capture) {
     child.out = std::move(out->read);
     child.error = std::move(error->read);
   }
-  for (const Fd* fd : {&child.progress, &child.out, &child.error}) set_nonblocking(*fd);
+  if (spoken) child.in = std::move(in->write);
+  for (const Fd* fd : {&child.progress, &child.out, &child.error, &child.in}) set_nonblocking(*fd);
   return child;
 }
 

@@ -33,7 +33,8 @@ struct Child {
   pid_t pid = -1;           // of the child, or of its keeper, which leads its group and ends as it does
   Fd exited;                // readable when it ended (pidfd); closed where the kernel has none (before Linux 5.3)
   Fd leash;                 // only with a keeper: closing it kills the child and everything it has started
-  Fd progress, out, error;  // non-blocking; out and error only with Streams::lines
+  Fd progress, out, error;  // non-blocking; out and error not with Streams::inherited
+  Fd in;                    // non-blocking; only with Streams::spoken
 };
 
 // The child dies when the calling thread ends.

@@ -308,6 +308,7 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
     }
   }
   manifest.map_trace = contained(folder, text(json, "map_trace"));
+  manifest.program = contained(folder, text(json, "program"));
   manifest.stopped = !text(json, "stopped_by").empty();
   if (manifest.traces.empty()) {
     return std::unexpected(broken(file, "the bundle names no trace: no step was measured; run `hotlens run` again"));

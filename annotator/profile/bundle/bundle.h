@@ -30,7 +30,8 @@ struct Manifest {
   std::vector<Issue> warnings;
   std::vector<RankTrace> traces;  // of every rank, first the one that wrote the bundle
   std::optional<std::filesystem::path> map_trace;
-  bool stopped = false;  // by a signal: Ctrl-C, SIGTERM
+  std::optional<std::filesystem::path> program;  // the operators of one step
+  bool stopped = false;                          // by a signal: Ctrl-C, SIGTERM
 };
 
 struct ModelModule {

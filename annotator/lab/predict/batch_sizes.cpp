@@ -1,0 +1,105 @@
+#include "annotator/lab/predict/batch_sizes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "annotator/profile/spread.h"
+
+namespace hotlens::lab {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kMostDifference = 0.0002;  // of the peaks
+// How far the replay's own growth is off, as a share of it: what tests/bench/predict.py measures.
+constexpr double kReplayError = 0.1;
+constexpr double kTwoSigma = 2;
+__extension__ using Wide = __int128;
+
+std::string text(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+Replays replays(const json& one) {
+  Replays read{.batch = one.at("batch"), .start = Bytes{one.at("start_bytes")}, .peak = Bytes{one.at("peak_bytes")}};
+  for (const json& time : one.at("wall_ns")) read.wall.emplace_back(time.get<std::int64_t>());
+  if (one.contains("events")) read.events = one["events"].get<std::vector<std::int64_t>>();
+  return read;
+}
+
+// Of differences between turns that stand beside each other: what disturbs the machine for a while disturbs both.
+std::vector<Ns> growth(const Replays& recorded, const Replays& other) {
+  std::vector<Ns> found;
+  for (std::size_t at = 0; at < std::min(recorded.wall.size(), other.wall.size()); ++at)
+    found.push_back(other.wall[at] - recorded.wall[at]);
+  return found;
+}
+
+}  // namespace
+
+std::expected<std::vector<Replays>, Refusal> read_replays(const json& answer) {
+  try {
+    if (!answer.is_object()) return std::unexpected(Refusal{.reason = "the worker's answer is broken"});
+    if (const auto error = answer.find("error"); error != answer.end()) {
+      return std::unexpected(Refusal{.reason = text(*error, "message"), .op = text(*error, "operator"), .module = text(*error, "module")});
+    }
+    std::vector<Replays> all;
+    for (const json& one : answer.at("replays")) all.push_back(replays(one));
+    return all;
+  } catch (const json::exception&) {
+    return std::unexpected(Refusal{.reason = "the worker's answer is broken"});
+  }
+}
+
+double SelfCheck::ratio() const {
+  return count(real) == 0 ? 0 : static_cast<double>(count(replayed)) / static_cast<double>(count(real));
+}
+
+bool SelfCheck::ok() const {
+  return std::abs(ratio() - 1) <= kMostDifference;
+}
+
+std::optional<Bytes> peak_at(const Replays& one, const Replays& other, std::int64_t batch) {
+  if (one.batch == other.batch || one.events.size() != other.events.size()) return std::nullopt;
+  const auto at = [&](std::int64_t a, std::int64_t b) { return Wide{a} * (other.batch - one.batch) + (Wide{b} - a) * (batch - one.batch); };
+  Wide held = at(count(one.start), count(other.start)), peak = held;
+  for (std::size_t event = 0; event < one.events.size(); ++event) {
+    if ((one.events[event] < 0) != (other.events[event] < 0)) return std::nullopt;
+    held += at(one.events[event], other.events[event]);
+    if ((other.batch > one.batch) == (held > peak)) peak = held;
+  }
+  peak /= other.batch - one.batch;
+  if (peak < 0 || peak > Wide{std::numeric_limits<std::int64_t>::max()}) return std::nullopt;
+  return Bytes{static_cast<std::int64_t>(peak)};
+}
+
+std::optional<StepTime> step_time(const std::vector<Ns>& real, const Replays& recorded, const Replays& other) {
+  const std::vector<Ns> differences = growth(recorded, other);
+  if (real.empty() || differences.empty()) return std::nullopt;
+  const profile::Sample base = profile::sample(real), grown = profile::sample(differences);
+  // A replay that is slower than the script leaves nothing for Python: the machine was another one then, and its speed is divided out.
+  const double replayed = static_cast<double>(profile::sample(recorded.wall).median.count());
+  const double pace = replayed > 0 ? std::min(static_cast<double>(base.median.count()) / replayed, 1.0) : 1;
+  const double growth_ns = pace * static_cast<double>(grown.median.count());
+  const Ns step = base.median + Ns{std::llround(growth_ns)};
+  if (step <= Ns{}) return std::nullopt;
+  const double chance = kTwoSigma * std::sqrt(base.variance + pace * pace * grown.variance);
+  const Ns half{std::llround(chance + kReplayError * std::abs(growth_ns))};
+  return StepTime{.step = step, .low = std::max(step - half, Ns{1}), .high = step + half};
+}
+
+std::string_view name(Method method) {
+  switch (method) {
+    case Method::run:
+      return "run";
+    case Method::replay:
+      return "replay";
+    case Method::line:
+      return "line";
+  }
+  return "";
+}
+
+}  // namespace hotlens::lab

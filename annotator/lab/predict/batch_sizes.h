@@ -1,0 +1,75 @@
+// What another batch size would cost, from replays of the recorded step.
+//
+// Time is added, not scaled: what Python takes does not grow with the batch, so T(b) = T(real) + replay(b) - replay(recorded size), of
+// replays that took turns; where the replay is slower than the script was, all replays are scaled to its pace. Memory is the allocator's
+// peak in the replay. A size that is not tried has a peak all the same: what is allocated and released comes in the same order at every
+// size, each amount a straight line in it, and the peak is the highest sum on the way.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "annotator/common/error.h"
+#include "annotator/common/units.h"
+
+namespace hotlens::lab {
+
+// The worker's answer about one batch size.
+struct Replays {
+  std::int64_t batch = 0;
+  std::vector<Ns> wall;
+  Bytes start{}, peak{};
+  std::vector<std::int64_t> events;  // where they were asked for: bytes, releases negative
+};
+
+// Why there is no number. `op` and `module`: where, if it is somewhere.
+struct Refusal {
+  std::int64_t batch = 0;
+  std::string reason, op, module;
+};
+
+// The replays of an answer, or the worker's own words.
+std::expected<std::vector<Replays>, Refusal> read_replays(const nlohmann::json& answer);
+
+struct SelfCheck {
+  std::int64_t batch = 0;
+  Bytes real{}, replayed{};
+  double ratio() const;
+  bool ok() const;  // within 0.02 %: otherwise the replay is another step than the recorded one
+};
+
+// Nullopt where the two did not allocate alike, or the sum is more than can be counted.
+std::optional<Bytes> peak_at(const Replays& one, const Replays& other, std::int64_t batch);
+
+struct StepTime {
+  Ns step{}, low{}, high{};
+};
+// `real`: steps of the recorded size. Nullopt where one of them has no times.
+std::optional<StepTime> step_time(const std::vector<Ns>& real, const Replays& recorded, const Replays& other);
+
+enum class Method : std::uint8_t { run, replay, line };
+std::string_view name(Method method);
+
+struct Point {
+  std::int64_t batch = 0;
+  Method method = Method::replay;  // run: measured, not predicted
+  std::optional<StepTime> time;
+  Bytes peak{};
+  std::string note;  // why it was not tried
+};
+
+struct BatchSizes {
+  std::string profile;
+  std::vector<SelfCheck> checks;  // of the recorded sizes
+  std::vector<Point> points;      // by batch size
+  std::vector<Refusal> refused;
+};
+
+std::string as_json(const BatchSizes& predicted);
+std::string as_text(const BatchSizes& predicted, bool color);
+
+}  // namespace hotlens::lab

@@ -1,0 +1,25 @@
+// The program that a bundle holds, and what was measured beside it.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "annotator/common/error.h"
+#include "annotator/common/units.h"
+
+namespace hotlens::lab {
+
+struct Recorded {
+  std::string id, torch;
+  std::int64_t batch = 0;
+  Bytes peak{};             // of the allocator, in the recorded step
+  std::vector<Ns> steps;    // without any profiler
+  nlohmann::json document;  // program.json
+};
+
+// The error says what the bundle lacks and which command records it.
+Result<Recorded> read_recorded(const std::filesystem::path& bundle);
+
+}  // namespace hotlens::lab

@@ -1,0 +1,95 @@
+// A prediction as people and as scripts read it (annotator/report/FORMATS.md).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "annotator/common/format.h"
+#include "annotator/common/json_text.h"
+#include "annotator/lab/predict/batch_sizes.h"
+
+namespace hotlens::lab {
+namespace {
+
+using format::harmless;
+using format::readable;
+using format::right;
+
+double samples_per_second(const Point& point) {
+  return static_cast<double>(point.batch) / std::chrono::duration<double>(point.time->step).count();
+}
+
+void write_point(JsonText& json, const Point& point) {
+  json.member("batch_size", point.batch);
+  json.member("measured", point.method == Method::run);
+  if (point.time) {
+    json.member("step_ns", point.time->step.count());
+    json.member("low_ns", point.time->low.count());
+    json.member("high_ns", point.time->high.count());
+    json.member("samples_per_s", samples_per_second(point));
+  }
+  json.member("peak_bytes", count(point.peak));
+  json.member("method", name(point.method));
+  if (!point.note.empty()) json.member("note", point.note);
+}
+
+void write_refusal(JsonText& json, const Refusal& refusal) {
+  json.member("batch_size", refusal.batch);
+  if (!refusal.module.empty()) json.member("module", refusal.module);
+  if (!refusal.op.empty()) json.member("operator", refusal.op);
+  json.member("reason", refusal.reason);
+}
+
+std::string row(const Point& point) {
+  const std::string time = point.time ? readable(point.time->step) : "";
+  const std::string interval = point.time ? readable(point.time->low) + " .. " + readable(point.time->high) : "";
+  const std::string rate = point.time ? fmt::format("{:.4g}", samples_per_second(point)) : "";
+  return right(std::to_string(point.batch), 10) + right(time, 11) + right(rate, 12) + right(readable(point.peak), 11) + "  " +
+         format::left(interval, 22) + "  " + (point.method == Method::run ? "measured" : point.note);
+}
+
+std::string place(const Refusal& refusal) {
+  if (refusal.op.empty()) return {};
+  return " (" + refusal.op + (refusal.module.empty() ? "" : " in " + refusal.module) + ")";
+}
+
+}  // namespace
+
+std::string as_json(const BatchSizes& predicted) {
+  JsonText json;
+  json.object([&] {
+    json.member("schema", std::string_view("hotlens.predict/1"));
+    json.member("profile", predicted.profile);
+    json.array("self_check", [&] {
+      for (const SelfCheck& check : predicted.checks) {
+        json.object([&] {
+          json.member("batch_size", check.batch);
+          json.member("peak_bytes_real", count(check.real));
+          json.member("peak_bytes_replayed", count(check.replayed));
+          json.member("ratio", check.ratio());
+          json.member("ok", check.ok());
+        });
+      }
+    });
+    json.array("points", [&] {
+      for (const Point& point : predicted.points) json.object([&] { write_point(json, point); });
+    });
+    json.array("refused", [&] {
+      for (const Refusal& refusal : predicted.refused) json.object([&] { write_refusal(json, refusal); });
+    });
+  });
+  return std::move(json).take();
+}
+
+std::string as_text(const BatchSizes& predicted, bool color) {
+  const format::Style style = format::style(color);
+  std::string out = fmt::format("{}{}{}{}{}  {}{}\n", style.bold, right("batch size", 10), right("step", 11), right("samples/s", 12),
+                                right("memory", 11), format::left("interval", 22), style.off);
+  for (const Point& point : predicted.points) out += harmless(row(point)) + '\n';
+  for (const Refusal& refusal : predicted.refused) {
+    out += fmt::format("{} not predicted: {}{}\n", right(std::to_string(refusal.batch), 10), harmless(refusal.reason),
+                       harmless(place(refusal)));
+  }
+  return out;
+}
+
+}  // namespace hotlens::lab

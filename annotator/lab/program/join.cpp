@@ -1,0 +1,181 @@
+#include "annotator/lab/program/join.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hotlens::lab {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kLargest = std::int64_t{1} << 52;  // a number that is multiplied below stays in 64 bits
+
+// Thrown inside join() only.
+struct Differs {
+  std::string what;
+};
+
+bool is_free(const json& op) {
+  return op.is_object() && op.value("op", "") == "hotlens::free";
+}
+
+class Joiner {
+ public:
+  Joiner(const Recording& measured, const Recording& other) : measured_(measured), other_(other) {}
+
+  json run() {
+    if (measured_.batch == other_.batch || measured_.batch <= 0 || other_.batch <= 0) throw Differs{"both have the same batch size"};
+    json joined = measured_.document;
+    joined["tensors"] = tensors(part(measured_, "tensors"), part(other_, "tensors"));
+    joined["operators"] = operators(part(measured_, "operators"), part(other_, "operators"));
+    joined["batch_size"] = line(measured_.batch, other_.batch);
+    joined["allocator"] = json::object();  // the peak follows no line, and is compared at each size
+    return joined;
+  }
+
+ private:
+  static const json& part(const Recording& from, const char* key) {
+    const auto found = from.document.find(key);
+    if (found == from.document.end() || !found->is_array()) throw Differs{std::string("`") + key + "` is missing"};
+    return *found;
+  }
+
+  json tensors(const json& a, const json& b) const {
+    if (a.size() != b.size())
+      throw Differs{std::to_string(a.size()) + " tensors are there before the step at one size, " + std::to_string(b.size()) +
+                    " at the other"};
+    json joined = json::array();
+    for (std::size_t at = 0; at < a.size(); ++at) {
+      json one = json::object();
+      for (const auto& [key, value] : a[at].items()) {
+        if (key == "min" || key == "max" || key == "value") continue;
+        if (!b[at].contains(key)) throw Differs{"tensor " + std::to_string(at) + " has other properties"};
+        one[key] = joined_value(value, b[at][key], key, "tensor " + std::to_string(at));
+      }
+      join_content(a[at], b[at], one);
+      joined.push_back(std::move(one));
+    }
+    return joined;
+  }
+
+  // What a tensor holds differs by chance. A largest value that grows as an index into the batch does is one; else what both hold is valid.
+  void join_content(const json& a, const json& b, json& to) const {
+    for (const char* key : {"value", "min", "max"}) {
+      if (a.contains(key)) to[key] = a[key];
+    }
+    if (!is_whole(a, "min") || !is_whole(a, "max") || !is_whole(b, "min") || !is_whole(b, "max")) return;
+    const std::int64_t most_a = a["max"], most_b = b["max"];
+    to["min"] = std::min(a["min"].get<std::int64_t>(), b["min"].get<std::int64_t>());
+    to["max"] = std::max(most_a, most_b);
+    const std::int64_t rise = most_b - most_a, batches = other_.batch - measured_.batch;
+    if (rise % batches != 0 || rise / batches <= 0) return;
+    const std::int64_t behind = rise / batches * measured_.batch - most_a;  // 1 for the last index of a batch
+    if (behind > 0 && behind <= rise / batches) to["max"] = line(most_a, most_b);
+  }
+
+  static bool is_whole(const json& object, const char* key) { return object.contains(key) && object[key].is_number_integer(); }
+
+  json operators(const json& a, const json& b) const {
+    json joined = json::array();
+    std::size_t other = 0;
+    for (const json& op : a) {
+      if (is_free(op)) {
+        joined.push_back(op);
+        continue;
+      }
+      while (other < b.size() && is_free(b[other])) ++other;
+      if (other == b.size()) throw Differs{"the step ends before operator " + place(op, joined.size())};
+      joined.push_back(joined_operator(op, b[other++], joined.size()));
+    }
+    const bool longer = std::any_of(b.begin() + static_cast<std::ptrdiff_t>(other), b.end(), [](const json& op) { return !is_free(op); });
+    if (longer) throw Differs{"the step at batch size " + std::to_string(other_.batch) + " goes on with more operators"};
+    return joined;
+  }
+
+  json joined_operator(const json& a, const json& b, std::size_t at) const {
+    const std::string where = "operator " + place(a, at);
+    if (!a.is_object() || !b.is_object() || a.value("op", "") != b.value("op", "") || a.value("overload", "") != b.value("overload", "")) {
+      throw Differs{where + " is " + (b.is_object() ? b.value("op", "") : "") + " at batch size " + std::to_string(other_.batch)};
+    }
+    json joined = json::object();
+    for (const auto& [key, value] : a.items()) {
+      if (key == "shapes") continue;  // follow from the arguments
+      joined[key] = b.contains(key) ? joined_value(value, b[key], key, where) : value;
+    }
+    return joined;
+  }
+
+  static std::string place(const json& op, std::size_t at) {
+    return std::to_string(at) + (op.is_object() ? " (" + op.value("op", "") + ")" : "");
+  }
+
+  // `key`: the nearest member around it, which tells ids from sizes.
+  json joined_value(const json& a, const json& b, std::string_view key, const std::string& where) const {
+    if (a.is_number() && b.is_number()) return joined_number(a, b, key, where);
+    if (a.type() != b.type()) throw Differs{where + " has arguments of other kinds"};
+    if (a.is_array()) {
+      if (a.size() != b.size()) throw Differs{where + " has lists of other lengths"};
+      json joined = json::array();
+      for (std::size_t at = 0; at < a.size(); ++at) joined.push_back(joined_value(a[at], b[at], key, where));
+      return joined;
+    }
+    if (a.is_object()) {
+      if (a.size() != b.size()) throw Differs{where + " has other arguments"};
+      json joined = json::object();
+      for (const auto& [name, value] : a.items()) {
+        if (!b.contains(name)) throw Differs{where + " has other arguments"};
+        joined[name] = joined_value(value, b[name], name, where);
+      }
+      return joined;
+    }
+    if (a != b) throw Differs{where + " has other arguments"};
+    return a;
+  }
+
+  json joined_number(const json& a, const json& b, std::string_view key, const std::string& where) const {
+    static constexpr std::array<std::string_view, 8> kIdentities{"t", "gradient", "out", "id", "storage", "module", "call", "inputs"};
+    if (a == b || !a.is_number_integer() || !b.is_number_integer()) return a;  // a real number changes neither time nor memory
+    if (std::ranges::find(kIdentities, key) != kIdentities.end()) {
+      if (key == "call") return a;
+      throw Differs{where + " takes or gives other tensors"};
+    }
+    return line(a.get<std::int64_t>(), b.get<std::int64_t>());
+  }
+
+  json line(std::int64_t at_measured, std::int64_t at_other) const {
+    if (std::abs(at_measured) > kLargest || std::abs(at_other) > kLargest) throw Differs{"a number is out of all bounds"};
+    std::int64_t rise = at_other - at_measured, run = other_.batch - measured_.batch;
+    const std::int64_t common = std::gcd(rise, run) * (run < 0 ? -1 : 1);
+    rise /= common;
+    run /= common;
+    std::int64_t product = 0, scaled = 0;
+    if (__builtin_mul_overflow(rise, measured_.batch, &product) || __builtin_mul_overflow(at_measured, run, &scaled)) {
+      throw Differs{"a number is out of all bounds"};
+    }
+    return {{"batch", {scaled - product, rise, run}}};
+  }
+
+  const Recording& measured_;
+  const Recording& other_;
+};
+
+}  // namespace
+
+Result<json> join(const Recording& measured, const Recording& other) {
+  const std::string both =
+      "The steps at batch sizes " + std::to_string(measured.batch) + " and " + std::to_string(other.batch) + " differ: ";
+  try {
+    return Joiner(measured, other).run();
+  } catch (const Differs& difference) {
+    return std::unexpected(Error{ErrorCode::unsupported, both + difference.what + ".", {}});
+  } catch (const json::exception& reason) {
+    return std::unexpected(Error{ErrorCode::malformed, std::string("A recorded program is broken: ") + reason.what(), {}});
+  }
+}
+
+}  // namespace hotlens::lab

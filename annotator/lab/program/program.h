@@ -1,0 +1,103 @@
+// The operators of one recorded step as values: `program.json.gz` of a bundle (annotator/recorder/FORMAT.md), decoded and checked.
+//
+// Every whole number may depend on the batch size, in a straight line: two recordings of different sizes become one such program
+// (batch.h). The worker (annotator/lab/worker) compiles these files too, with the user's torch: nothing here knows a room but common.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "annotator/common/error.h"
+
+namespace hotlens::lab {
+
+// (offset + batch × numerator) / denominator; in JSON a number, or {"batch": [offset, numerator, denominator]}.
+struct Whole {
+  std::int64_t offset = 0, numerator = 0, denominator = 1;
+
+  // Nullopt where the batch size gives no whole number, or none that a program can hold.
+  std::optional<std::int64_t> at(std::int64_t batch) const;
+  bool operator==(const Whole&) const = default;
+};
+
+using TensorId = std::int64_t;  // position in Program::tensors, then what the operators make
+constexpr TensorId kNoTensor = -1;
+
+struct Nothing {
+  bool operator==(const Nothing&) const = default;
+};
+struct TensorRef {
+  TensorId id = kNoTensor;
+  bool operator==(const TensorRef&) const = default;
+};
+struct GradientRef {
+  TensorId of = kNoTensor;
+  bool operator==(const GradientRef&) const = default;
+};
+enum class Named : std::uint8_t { dtype, device, layout, memory_format };
+struct NamedValue {
+  Named kind = Named::dtype;
+  std::string name;
+  bool operator==(const NamedValue&) const = default;
+};
+struct Complex {
+  double real = 0, imaginary = 0;
+  bool operator==(const Complex&) const = default;
+};
+struct Value;
+using Values = std::vector<Value>;
+struct Value {
+  std::variant<Nothing, bool, Whole, double, Complex, std::string, TensorRef, GradientRef, NamedValue, Values> is;
+  bool operator==(const Value&) const = default;
+};
+
+// A tensor that exists before the step.
+enum class TensorKind : std::uint8_t { parameter, buffer, state, gradient, input, other };
+struct Tensor {
+  TensorKind kind = TensorKind::other;
+  std::string name, dtype, device;
+  std::vector<Whole> shape, stride;
+  bool requires_grad = false;
+  bool foreign = false;      // memory that no allocator of torch counts
+  std::int64_t storage = 0;  // tensors with the same number share memory
+  Whole offset, storage_bytes;
+  std::optional<Whole> least, most;                // of whole numbers
+  std::optional<std::pair<double, double>> range;  // of real ones
+  std::optional<Value> value;                      // where there is one element
+};
+
+constexpr std::size_t kNoModule = static_cast<std::size_t>(-1);
+enum class OperatorKind : std::uint8_t { library, backward, grad, clear_gradient, clear_autocast_cache, free, input, requires_grad };
+struct Operator {
+  OperatorKind kind = OperatorKind::library;
+  std::string name, overload;  // "aten::add", "Tensor"
+  Values args;
+  std::vector<std::pair<std::string, Value>> kwargs;
+  std::vector<TensorId> out;       // tensors of the result in order; kNoTensor: nobody uses it
+  std::size_t module = kNoModule;  // position in Program::modules
+  bool grad = true;
+  std::string autocast = {};  // dtype; empty: off
+};
+
+struct Program {
+  std::string torch, device;
+  int threads = 1;
+  std::optional<Whole> batch;                // of the recording
+  std::optional<Whole> start, peak;          // bytes of the recorder's allocator
+  std::optional<std::int64_t> minor_faults;  // of the recorded step
+  std::vector<std::string> modules;          // paths
+  std::vector<Tensor> tensors;
+  std::vector<Operator> operators;
+  std::size_t ids = 0;  // every tensor id is below
+};
+
+// Ids are checked to lie in the id space and to be made before they are used; an error names the place in the document.
+Result<Program> decode(const nlohmann::json& document);
+
+}  // namespace hotlens::lab

@@ -1,0 +1,33 @@
+// Arguments of a program as the dispatcher takes them.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/function_schema.h>
+#include <ATen/core/ivalue.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "annotator/lab/program/program.h"
+
+namespace hotlens::lab {
+
+// What an operator of a program may name: the tensors by id, and the batch size that its numbers are for.
+struct Bindings {
+  std::vector<at::Tensor> tensors;           // undefined: not made yet, or let go
+  std::map<TensorId, TensorId> gradient_of;  // gradients from before the step, which only their parameter holds
+  std::int64_t batch = 0;
+
+  // Throws c10::Error where the tensor is gone or the batch size gives no whole number.
+  at::Tensor tensor(TensorId id) const;
+  std::int64_t whole(const Whole& number) const;
+  std::vector<std::int64_t> wholes(const std::vector<Whole>& numbers) const;
+};
+
+at::ScalarType dtype_named(const std::string& name);
+
+// The arguments in the order of the schema, its defaults where the program names none. Throws c10::Error for what does not fit.
+std::vector<c10::IValue> arguments(const Operator& op, const c10::FunctionSchema& schema, const Bindings& bindings);
+
+}  // namespace hotlens::lab

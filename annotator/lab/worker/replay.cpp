@@ -1,0 +1,309 @@
+#include "annotator/lab/worker/replay.h"
+
+#include <ATen/autocast_mode.h>
+#include <c10/core/GradMode.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/cuda.h>
+
+#include <atomic>
+#include <utility>
+
+namespace hotlens::lab {
+namespace {
+
+using std::chrono::nanoseconds;
+
+std::atomic<const char*> g_running = "";
+
+struct Clocks {
+  nanoseconds wall{}, cpu{};
+  std::int64_t faults = 0;
+};
+
+nanoseconds now(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
+}
+
+Clocks clocks() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return {.wall = now(CLOCK_MONOTONIC), .cpu = now(CLOCK_PROCESS_CPUTIME_ID), .faults = usage.ru_minflt};
+}
+
+// Gradients and autocast as they were when each operator was called; put back at the end.
+class Modes {
+ public:
+  explicit Modes(const Program& program) : device_(c10::Device(program.device.empty() ? "cpu" : program.device).type()) {}
+  Modes(const Modes&) = delete;
+  Modes& operator=(const Modes&) = delete;
+  ~Modes() {
+    c10::GradMode::set_enabled(true);
+    set_autocast("");
+    at::autocast::clear_cache();
+  }
+
+  void set(const Operator& op) {
+    if (c10::GradMode::is_enabled() != op.grad) c10::GradMode::set_enabled(op.grad);
+    if (op.autocast != autocast_) set_autocast(op.autocast);
+  }
+
+ private:
+  void set_autocast(const std::string& dtype) {
+    if (autocast_.empty() && dtype.empty()) return;
+    at::autocast::set_autocast_enabled(device_, !dtype.empty());
+    if (!dtype.empty()) at::autocast::set_autocast_dtype(device_, dtype_named(dtype));
+    autocast_ = dtype;
+  }
+
+  at::DeviceType device_;
+  std::string autocast_;
+};
+
+template <class Each>
+void for_each_tensor(const Value& value, const Each& each) {
+  if (const auto* tensor = std::get_if<TensorRef>(&value.is)) each(tensor->id);
+  if (const auto* values = std::get_if<Values>(&value.is)) {
+    for (const Value& one : *values) for_each_tensor(one, each);
+  }
+}
+
+// What the step does to the storages that were there before it. Views are followed by what the schemas say of them.
+class Fates {
+ public:
+  Fates(const Program& program, const std::vector<std::optional<c10::OperatorHandle>>& handles) : program_(program), base_(program.ids) {
+    for (std::size_t id = 0; id < base_.size(); ++id) base_[id] = static_cast<TensorId>(id);
+    for (const Tensor& tensor : program.tensors) {
+      if (tensor.kind == TensorKind::buffer || tensor.kind == TensorKind::state)
+        fates_[tensor.storage] = Fate::changed;  // batch_norm is silent
+    }
+    for (std::size_t at = 0; at < handles.size(); ++at) {
+      if (handles[at]) follow(program.operators[at], handles[at]->schema());
+    }
+    for (const Operator& op : program.operators) {
+      if (op.kind == OperatorKind::free) release(op);
+    }
+    for (const Tensor& tensor : program.tensors) {
+      if (parameter_of(tensor, program.tensors) != kNoTensor) fates_[tensor.storage] = Fate::released;
+    }
+    for (const Tensor& tensor : program.tensors) {
+      if (tensor.foreign) fates_[tensor.storage] = Fate::kept;  // no allocator counts when it goes
+    }
+  }
+
+  std::map<std::int64_t, Fate> take() && { return std::move(fates_); }
+
+ private:
+  void mark(TensorId id, Fate fate) {
+    const auto base = static_cast<std::size_t>(base_[static_cast<std::size_t>(id)]);
+    if (base < program_.tensors.size()) fates_[program_.tensors[base].storage] = fate;
+  }
+
+  void follow(const Operator& op, const c10::FunctionSchema& schema) {
+    const auto& wanted = schema.arguments();
+    TensorId viewed = kNoTensor;
+    for (std::size_t at = 0; at < wanted.size(); ++at) {
+      const c10::AliasInfo* alias = wanted[at].alias_info();
+      const Value* value = at < op.args.size() ? &op.args[at] : nullptr;
+      for (const auto& [name, given] : op.kwargs) {
+        if (name == wanted[at].name()) value = &given;
+      }
+      if (alias == nullptr || value == nullptr) continue;
+      for_each_tensor(*value, [&](TensorId id) {
+        if (alias->isWrite()) mark(id, Fate::changed);
+        if (viewed == kNoTensor) viewed = base_[static_cast<std::size_t>(id)];
+      });
+    }
+    for (const TensorId id : op.out) {
+      // An operator that writes gives back what it was given, in lists each its own.
+      const bool is_view = id >= static_cast<TensorId>(program_.tensors.size()) && viewed != kNoTensor;
+      if (is_view) base_[static_cast<std::size_t>(id)] = viewed;
+    }
+  }
+
+  void release(const Operator& op) {
+    for (const Value& value : op.args) {
+      for_each_tensor(value, [&](TensorId id) {
+        if (static_cast<std::size_t>(id) < program_.tensors.size())
+          fates_[program_.tensors[static_cast<std::size_t>(id)].storage] = Fate::released;
+      });
+    }
+  }
+
+  const Program& program_;
+  std::vector<TensorId> base_;  // by id: the tensor whose storage it views
+  std::map<std::int64_t, Fate> fates_;
+};
+
+void collect(const c10::IValue& value, std::vector<at::Tensor>& to) {
+  if (value.isTensor()) {
+    to.push_back(value.toTensor());
+  } else if (value.isList()) {
+    for (const c10::IValue& one : value.toListRef()) collect(one, to);
+  } else {
+    to.emplace_back();
+  }
+}
+
+void call(const Operator& op, const c10::OperatorHandle& handle, Bindings& bindings) {
+  torch::jit::Stack stack = arguments(op, handle.schema(), bindings);
+  handle.callBoxed(stack);
+  std::vector<at::Tensor> results;
+  for (const c10::IValue& value : stack) collect(value, results);
+  TORCH_CHECK(results.size() >= op.out.size(), "gives ", results.size(), " tensors where ", op.out.size(), " are recorded");
+  for (std::size_t at = 0; at < op.out.size(); ++at) {
+    if (op.out[at] != kNoTensor) bindings.tensors[static_cast<std::size_t>(op.out[at])] = std::move(results[at]);
+  }
+}
+
+// One or several; null is a tensor that is not there.
+std::vector<at::Tensor> tensors_of(const Value& value, const Bindings& bindings) {
+  std::vector<at::Tensor> found;
+  if (const auto* tensor = std::get_if<TensorRef>(&value.is)) found.push_back(bindings.tensor(tensor->id));
+  if (const auto* values = std::get_if<Values>(&value.is)) {
+    for (const Value& one : *values) {
+      const auto* tensor = std::get_if<TensorRef>(&one.is);
+      found.push_back(tensor != nullptr ? bindings.tensor(tensor->id) : at::Tensor());
+    }
+  }
+  return found;
+}
+
+bool is_true(const Operator& op, const char* name) {
+  for (const auto& [key, value] : op.kwargs) {
+    if (key == name) return value == Value{true};
+  }
+  return false;
+}
+
+void backward(const Operator& op, const Bindings& bindings) {
+  TORCH_CHECK(!op.args.empty(), "no loss is recorded");
+  const auto losses = tensors_of(op.args[0], bindings);
+  std::vector<at::Tensor> gradients, inputs;
+  if (op.args.size() > 1) gradients = tensors_of(op.args[1], bindings);
+  for (const auto& [key, value] : op.kwargs) {
+    if (key == "inputs") inputs = tensors_of(value, bindings);
+  }
+  torch::autograd::backward(losses, gradients, is_true(op, "retain_graph"), is_true(op, "create_graph"), inputs);
+}
+
+void grad(const Operator& op, Bindings& bindings) {
+  TORCH_CHECK(op.args.size() == 3, "outputs, their gradients and inputs are expected");
+  const auto found =
+      torch::autograd::grad(tensors_of(op.args[0], bindings), tensors_of(op.args[2], bindings), tensors_of(op.args[1], bindings),
+                            is_true(op, "retain_graph"), is_true(op, "create_graph"), true);
+  for (std::size_t at = 0; at < std::min(op.out.size(), found.size()); ++at) {
+    if (op.out[at] != kNoTensor) bindings.tensors[static_cast<std::size_t>(op.out[at])] = found[at];
+  }
+}
+
+template <class Each>
+void for_each_subject(const Operator& op, const Each& each) {
+  for (const Value& value : op.args) for_each_tensor(value, [&](TensorId id) { each(static_cast<std::size_t>(id)); });
+}
+
+}  // namespace
+
+const char* running_operator() {
+  return g_running;
+}
+
+Replay::Replay(Program program, Handles handles)
+    : program_(std::move(program)), handles_(std::move(handles)), before_(program_, Fates(program_, handles_).take()) {}
+
+std::expected<std::unique_ptr<Replay>, Halt> Replay::prepare(Program program) {
+  Handles handles;
+  handles.reserve(program.operators.size());
+  for (const Operator& op : program.operators) {
+    std::optional<c10::OperatorHandle> handle;
+    if (op.kind == OperatorKind::library) {
+      handle = c10::Dispatcher::singleton().findSchema({op.name, op.overload});
+      if (!handle) {
+        const std::string module = op.module == kNoModule ? "" : program.modules[op.module];
+        return std::unexpected(
+            Halt{"is not an operator of this torch alone; a package that the script imports brings it", op.name, module});
+      }
+    }
+    handles.push_back(std::move(handle));
+  }
+  return std::unique_ptr<Replay>(new Replay(std::move(program), std::move(handles)));
+}
+
+Halt Replay::halted(std::size_t at, std::string message) const {
+  if (at >= program_.operators.size()) return {std::move(message), "", ""};
+  const Operator& op = program_.operators[at];
+  return {std::move(message), op.name, op.module == kNoModule ? "" : program_.modules[op.module]};
+}
+
+void Replay::run(std::size_t at, Bindings& bindings, Meter& meter) {
+  const Operator& op = program_.operators[at];
+  switch (op.kind) {
+    case OperatorKind::library:
+      return call(op, *handles_[at], bindings);
+    case OperatorKind::backward:
+      return backward(op, bindings);
+    case OperatorKind::grad:
+      return grad(op, bindings);
+    case OperatorKind::clear_autocast_cache:
+      return at::autocast::clear_cache();
+    case OperatorKind::input:
+      return meter.add(before_.bytes_of_input(op, bindings));
+    case OperatorKind::clear_gradient:
+      for_each_subject(op, [&](std::size_t id) { bindings.tensors[id].mutable_grad().reset(); });
+      return;
+    case OperatorKind::requires_grad: {
+      const bool wanted = is_true(op, "value");
+      for_each_subject(op, [&](std::size_t id) { bindings.tensors[id].set_requires_grad(wanted); });
+      return;
+    }
+    case OperatorKind::free:
+      for_each_subject(op, [&](std::size_t id) { bindings.tensors[id].reset(); });
+  }
+}
+
+std::expected<Replayed, Halt> Replay::step(std::int64_t batch, Meter& meter, const Stop& stop, std::vector<std::int64_t>* events) {
+  Bindings bindings{.tensors = std::vector<at::Tensor>(program_.ids), .gradient_of = {}, .batch = batch};
+  std::size_t at = program_.operators.size();
+  const bool on_device = program_.device.starts_with("cuda");
+  meter.watch(on_device ? c10::DeviceType::CUDA : c10::DeviceType::CPU);
+  try {
+    before_.bind(bindings);
+    const std::int64_t start = before_.bytes(bindings);
+    for (const Operator& op : program_.operators) {
+      if (op.kind == OperatorKind::input) meter.add(-before_.bytes_of_input(op, bindings));
+    }
+    const std::int64_t held = meter.held();
+    if (on_device) torch::cuda::synchronize();
+    meter.reset_peak();
+    if (events != nullptr) meter.keep_events();
+    Replayed replayed{.start_bytes = start};
+    const Clocks begin = clocks();
+    {
+      Modes modes(program_);
+      for (at = 0; at < program_.operators.size(); ++at) {
+        if (stop()) return std::unexpected(Halt{"stopped", "", ""});
+        g_running = program_.operators[at].name.c_str();
+        modes.set(program_.operators[at]);
+        run(at, bindings, meter);
+      }
+      if (on_device) torch::cuda::synchronize();
+    }
+    const Clocks end = clocks();
+    if (events != nullptr) *events = meter.take_events();
+    g_running = "";
+    replayed.wall = end.wall - begin.wall;
+    replayed.cpu = end.cpu - begin.cpu;
+    replayed.minor_faults = end.faults - begin.faults;
+    replayed.peak_bytes = start + meter.peak() - held;
+    return replayed;
+  } catch (const c10::Error& error) {
+    return std::unexpected(halted(at, error.what_without_backtrace()));
+  } catch (const std::exception& error) {
+    return std::unexpected(halted(at, error.what()));
+  }
+}
+
+}  // namespace hotlens::lab

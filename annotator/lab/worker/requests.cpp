@@ -1,0 +1,166 @@
+#include "annotator/lab/worker/requests.h"
+
+#include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
+#include <sys/resource.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace hotlens::lab {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::int64_t kMostRounds = 1000;
+constexpr std::size_t kMostBatches = 64;  // each has its own inputs in memory
+constexpr std::int64_t kLongestBudget = 3'600'000;
+
+json error(const std::string& code, const std::string& message) {
+  return {{"error", {{"code", code}, {"message", message}}}};
+}
+
+json error(const Halt& halt) {
+  json answer = error("operator", halt.message);
+  if (!halt.op.empty()) answer["error"]["operator"] = halt.op;
+  if (!halt.module.empty()) answer["error"]["module"] = halt.module;
+  return answer;
+}
+
+struct StepRequest {
+  std::vector<std::int64_t> batches = {};
+  std::int64_t rounds = 1, budget_ms = kLongestBudget;
+  bool events = false;
+};
+
+std::int64_t number(const json& request, const char* key, std::int64_t otherwise, std::int64_t least, std::int64_t most) {
+  const auto found = request.find(key);
+  if (found == request.end() || !found->is_number_integer()) return otherwise;
+  return std::clamp(found->get<std::int64_t>(), least, most);
+}
+
+Result<StepRequest> step_request(const json& request, const Program& program) {
+  StepRequest wanted{.rounds = number(request, "rounds", 1, 1, kMostRounds),
+                     .budget_ms = number(request, "budget_ms", kLongestBudget, 1, kLongestBudget),
+                     .events = request.contains("events") && request["events"] == json(true)};
+  const json batches = request.contains("batch") ? request["batch"] : json::array();
+  for (const json& batch : batches.is_array() ? batches : json::array({batches})) {
+    if (!batch.is_number_integer() || batch.get<std::int64_t>() <= 0) {
+      return std::unexpected(Error{ErrorCode::usage, "`batch` takes whole numbers above 0", {}});
+    }
+    wanted.batches.push_back(batch.get<std::int64_t>());
+  }
+  if (wanted.batches.empty()) {
+    const auto recorded = program.batch ? program.batch->at(0) : std::nullopt;
+    wanted.batches.push_back(recorded && *recorded > 0 ? *recorded : 1);
+  }
+  if (wanted.batches.size() > kMostBatches) return std::unexpected(Error{ErrorCode::usage, "`batch` names too many sizes", {}});
+  return wanted;
+}
+
+json numbers(const std::vector<Replayed>& all, std::int64_t (*number_of)(const Replayed&)) {
+  json list = json::array();
+  for (const Replayed& one : all) list.push_back(number_of(one));
+  return list;
+}
+
+json replays(std::int64_t batch, const std::vector<Replayed>& all) {
+  return {{"batch", batch},
+          {"wall_ns", numbers(all, [](const Replayed& one) { return one.wall.count(); })},
+          {"cpu_ns", numbers(all, [](const Replayed& one) { return one.cpu.count(); })},
+          {"minor_faults", numbers(all, [](const Replayed& one) { return one.minor_faults; })},
+          {"start_bytes", all.front().start_bytes},
+          {"peak_bytes", all.front().peak_bytes}};
+}
+
+// Memory that an operator asks for beyond this is refused, and is that operator's error: the system need not end a process.
+void limit_memory(std::int64_t bytes) {
+  const rlimit limit{.rlim_cur = static_cast<rlim_t>(bytes), .rlim_max = RLIM_INFINITY};
+  ::setrlimit(RLIMIT_DATA, &limit);
+}
+
+}  // namespace
+
+json Requests::hello() const {
+  return {{"torch", TORCH_VERSION}, {"threads", at::get_num_threads()}, {"protocol", 1}};
+}
+
+json Requests::load(const json& request) {
+  replay_.reset();
+  if (!request.contains("program")) return error("usage", "`program` is missing");
+  Result<Program> program = decode(request["program"]);
+  if (!program) return error("program", program.error().message);
+  if (request.contains("memory_bytes")) {
+    limit_memory(number(request, "memory_bytes", 0, std::int64_t{1} << 28, std::numeric_limits<std::int64_t>::max()));
+  }
+  at::set_num_threads(program->threads);
+  auto replay = Replay::prepare(*std::move(program));
+  if (!replay) return error(replay.error());
+  replay_ = *std::move(replay);
+  return {{"tensors", replay_->program().tensors.size()}, {"operators", replay_->program().operators.size()}};
+}
+
+// Sizes take turns step by step, so that whatever else the machine does hits all of them. The first step of each is not timed.
+json Requests::step(const json& request, std::int64_t id) {
+  if (!replay_) return error("usage", "no program is loaded");
+  const Result<StepRequest> wanted = step_request(request, replay_->program());
+  if (!wanted) return error("usage", wanted.error().message);
+  const auto until = steady_clock::now() + milliseconds(wanted->budget_ms);
+  bool late = false;
+  const auto cancelled = [&] { return id >= 0 && cancelled_ == id; };
+  const Stop stop = [&] {
+    late = late || steady_clock::now() > until;
+    return late || cancelled();
+  };
+  struct Forget {
+    Replay& replay;
+    ~Forget() { replay.forget_batches(); }
+  } forget{*replay_};
+
+  std::vector<std::vector<Replayed>> all(wanted->batches.size());
+  std::vector<std::vector<std::int64_t>> events(wanted->batches.size());
+  for (std::int64_t round = -1; round < wanted->rounds; ++round) {
+    for (std::size_t at = 0; at < all.size(); ++at) {
+      const bool keeps = wanted->events && round == 0;
+      auto replayed = replay_->step(wanted->batches[at], meter_, stop, keeps ? &events[at] : nullptr);
+      if (cancelled()) return error("cancelled", "The request was cancelled.");
+      if (!replayed && late && !all[at].empty()) break;
+      if (!replayed && late) return error("budget", "The replay took longer than the time that was given.");
+      if (!replayed) return error(replayed.error());
+      if (round >= 0) all[at].push_back(*replayed);
+    }
+    if (late && round >= 0) break;
+  }
+  json answer{{"replays", json::array()}};
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    answer["replays"].push_back(replays(wanted->batches[at], all[at]));
+    if (wanted->events) answer["replays"].back()["events"] = events[at];
+  }
+  return answer;
+}
+
+json Requests::answer(const json& request) {
+  const std::int64_t id = request.is_object() ? number(request, "id", -1, -1, std::numeric_limits<std::int64_t>::max()) : -1;
+  json answer;
+  try {
+    const json what = request.is_object() && request.contains("do") ? request["do"] : json();
+    if (what == "hello") {
+      answer = hello();
+    } else if (what == "load") {
+      answer = load(request);
+    } else if (what == "step") {
+      answer = step(request, id);
+    } else {
+      answer = error("usage", "`do` takes hello, load or step");
+    }
+  } catch (const std::exception& reason) {
+    answer = error("failed", reason.what());
+  }
+  if (id >= 0) answer["id"] = id;
+  return answer;
+}
+
+}  // namespace hotlens::lab

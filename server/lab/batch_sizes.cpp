@@ -1,0 +1,171 @@
+#include "server/lab/batch_sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "annotator/common/format.h"
+#include "annotator/common/memory.h"
+#include "annotator/lab/predict/recorded.h"
+#include "annotator/lab/program/join.h"
+#include "annotator/profile/bundle/resolve.h"
+#include "server/lab/build.h"
+#include "server/lab/worker.h"
+
+namespace hotlens::lab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kMostOthers = 20;  // bundles that are looked at for a second batch size, newest first
+constexpr int kMostRounds = 15, kLeastRounds = 3;
+constexpr milliseconds kForRounds{8'000};  // of one batch size
+constexpr milliseconds kLongest{120'000};  // a size that takes longer for the fewest rounds is not tried
+constexpr double kShareOfMemory = 0.8;     // of what is left: the worker itself, and the user's other programs
+
+struct Joined {
+  Recorded measured, other;
+  json document;
+};
+
+Error no_second_size(const Recorded& measured, const std::optional<Error>& difference) {
+  if (difference) return *difference;
+  return {
+      ErrorCode::unsupported,
+      fmt::format("this profile knows the step at batch size {} alone; two sizes show what follows the batch: hotlens run --batch-sizes "
+                  "{},{} train.py",
+                  measured.batch, measured.batch, measured.batch > 2 ? measured.batch * 3 / 4 : measured.batch + 1),
+      {}};
+}
+
+// The newest other profile beside this one that is the same step at another size.
+Result<Joined> with_second_size(const fs::path& bundle) {
+  auto measured = read_recorded(bundle);
+  if (!measured) return std::unexpected(measured.error());
+  std::optional<Error> difference;
+  std::size_t looked_at = 0;
+  for (const fs::path& other : profile::bundles(bundle.parent_path())) {
+    if (other.filename() == bundle.filename() || ++looked_at > kMostOthers) continue;
+    auto second = read_recorded(other);
+    if (!second || second->batch == measured->batch || second->torch != measured->torch) continue;
+    auto document = join({measured->document, measured->batch}, {second->document, second->batch});
+    if (document) return Joined{std::move(*measured), std::move(*second), std::move(*document)};
+    if (!difference) difference = document.error();
+  }
+  return std::unexpected(no_second_size(*measured, difference));
+}
+
+class Prediction {
+ public:
+  Prediction(const Ask& ask, Joined joined, const fs::path& worker)
+      : ask_(ask),
+        recorded_(std::move(joined.measured)),
+        other_(std::move(joined.other)),
+        available_(static_cast<double>(memory_left()) * kShareOfMemory),
+        on_cpu_(!joined.document.value("device", "cpu").starts_with("cuda")),
+        worker_(worker, std::move(joined.document), on_cpu_ ? static_cast<std::size_t>(available_) : memory_left()) {
+    predicted_.profile = recorded_.id;
+  }
+
+  Result<BatchSizes> run() {
+    ask_.say("replaying the step as it was recorded");
+    auto base = worker_.step({.batches = {recorded_.batch, other_.batch}, .rounds = 1, .budget = kLongest, .events = true});
+    if (!base) return std::unexpected(unreplayable(base.error()));
+    base_ = std::move(*base);
+    predicted_.checks = {{recorded_.batch, recorded_.peak, base_[0].peak}, {other_.batch, other_.peak, base_[1].peak}};
+    for (const SelfCheck& check : predicted_.checks) {
+      if (!check.ok()) return std::unexpected(failed(check));
+    }
+    predicted_.points.push_back({.batch = recorded_.batch, .method = Method::run, .time = measured(), .peak = recorded_.peak, .note = {}});
+    for (const std::int64_t batch : ask_.batches) predict(batch);
+    std::ranges::sort(predicted_.points, {}, &Point::batch);
+    return std::move(predicted_);
+  }
+
+ private:
+  static Error unreplayable(const Refusal& refusal) {
+    const std::string where =
+        refusal.op.empty() ? "" : fmt::format(" at {}{}", refusal.op, refusal.module.empty() ? "" : " in " + refusal.module);
+    return {ErrorCode::unsupported, fmt::format("the recorded step cannot be replayed{}: {}", where, refusal.reason), {}};
+  }
+
+  static Error failed(const SelfCheck& check) {
+    return {ErrorCode::unsupported,
+            fmt::format(
+                "nothing is predicted: at batch size {} the replay takes {} at most where the script took {}, so something of the step is "
+                "not in the recording (checkpointing, a compiled region, code outside torch)",
+                check.batch, format::readable(check.replayed), format::readable(check.real)),
+            {}};
+  }
+
+  // The plain steps themselves, with the interval of their median.
+  std::optional<StepTime> measured() const { return step_time(recorded_.steps, base_[0], base_[0]); }
+
+  void predict(std::int64_t batch) {
+    if (batch == recorded_.batch) return;
+    const auto line = peak_at(base_[0], base_[1], batch);
+    const std::string reason = why_not_tried(batch, line);
+    if (!reason.empty() && line) {
+      predicted_.points.push_back({.batch = batch, .method = Method::line, .time = {}, .peak = *line, .note = reason});
+      return;
+    }
+    if (!reason.empty()) return refuse(batch, {.reason = reason});
+    ask_.say(fmt::format("replaying at batch size {}", batch));
+    const auto replays = worker_.step({.batches = {recorded_.batch, batch}, .rounds = rounds(batch), .budget = kLongest});
+    if (!replays) return refuse(batch, replays.error());
+    const Replays& replayed = (*replays)[1];
+    predicted_.points.push_back({.batch = batch,
+                                 .method = Method::replay,
+                                 .time = step_time(recorded_.steps, (*replays)[0], replayed),
+                                 .peak = replayed.peak,
+                                 .note = {}});
+  }
+
+  void refuse(std::int64_t batch, Refusal refusal) {
+    refusal.batch = batch;
+    predicted_.refused.push_back(std::move(refusal));
+  }
+
+  // Empty: it is tried. The values that a replay puts back after each step are in memory a second time.
+  std::string why_not_tried(std::int64_t batch, const std::optional<Bytes>& peak) const {
+    if (on_cpu_ && !peak) return "its memory cannot be told from the two recorded sizes, so it is not tried";
+    if (on_cpu_ && static_cast<double>(count(*peak)) + static_cast<double>(count(base_[0].start)) > available_) {
+      return fmt::format("not tried: {} are free here", format::readable(Bytes{static_cast<std::int64_t>(available_)}));
+    }
+    if (kLeastRounds * one_round(batch) > kLongest) return "not tried: it takes too long";
+    return {};
+  }
+
+  // Of the size and the recorded one.
+  std::chrono::duration<double, std::milli> one_round(std::int64_t batch) const {
+    const double step = std::chrono::duration<double, std::milli>(base_[0].wall.front()).count();
+    return std::chrono::duration<double, std::milli>(step * (1 + static_cast<double>(batch) / static_cast<double>(recorded_.batch)));
+  }
+
+  int rounds(std::int64_t batch) const {
+    return static_cast<int>(std::clamp(kForRounds / one_round(batch), double{kLeastRounds}, double{kMostRounds}));
+  }
+
+  const Ask& ask_;
+  Recorded recorded_, other_;
+  double available_;  // bytes
+  bool on_cpu_;
+  Worker worker_;
+  std::vector<Replays> base_;  // of the two recorded sizes
+  BatchSizes predicted_;
+};
+
+}  // namespace
+
+Result<BatchSizes> predict_batch_sizes(const Ask& ask) {
+  auto joined = with_second_size(ask.bundle);
+  if (!joined) return std::unexpected(joined.error());
+  const auto worker = worker_for(ask.python, ask.say);
+  if (!worker) return std::unexpected(worker.error());
+  return Prediction(ask, std::move(*joined), *worker).run();
+}
+
+}  // namespace hotlens::lab

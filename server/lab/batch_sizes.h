@@ -1,0 +1,25 @@
+// Predictions for other batch sizes, from a profile and another one of the same script at a second size.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "annotator/common/error.h"
+#include "annotator/lab/predict/batch_sizes.h"
+
+namespace hotlens::lab {
+
+struct Ask {
+  std::filesystem::path bundle;
+  std::vector<std::int64_t> batches;
+  std::filesystem::path python;                 // whose torch replays
+  std::function<void(const std::string&)> say;  // what takes long, for people
+};
+
+// The error: nothing can be predicted from this profile, and why. A single size that cannot be is in `refused`.
+Result<BatchSizes> predict_batch_sizes(const Ask& ask);
+
+}  // namespace hotlens::lab

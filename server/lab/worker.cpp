@@ -1,0 +1,53 @@
+#include "server/lab/worker.h"
+
+namespace hotlens::lab {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLoading{120'000};  // libtorch from a cold disk, and a program of some ten thousand operators
+constexpr milliseconds kGrace{10'000};     // after the budget: one operator may be slow, and memory is written for the first time
+
+json parsed(const std::string& text) {
+  return json::parse(text, nullptr, false);
+}
+
+}  // namespace
+
+Result<json> Worker::ask(const json& request, milliseconds within) {
+  const auto answer = conversation_->ask(request.dump(-1, ' ', false, json::error_handler_t::replace), within);
+  if (!answer) return std::unexpected(answer.error());
+  return parsed(*answer);
+}
+
+Result<void> Worker::start() {
+  if (conversation_ && conversation_->alive()) return {};
+  auto started = runs::Conversation::start({.argv = {program_.string()}});
+  if (!started) return std::unexpected(started.error());
+  conversation_ = std::move(*started);
+  const auto loaded = ask({{"do", "load"}, {"program", document_}, {"memory_bytes", memory_}}, kLoading);
+  if (!loaded) return std::unexpected(loaded.error());
+  if (loaded->is_object() && !loaded->contains("error")) return {};
+  const auto refused = read_replays(*loaded);
+  conversation_.reset();
+  const std::string where = refused.error().op.empty() ? "" : refused.error().op + " ";
+  return std::unexpected(Error{ErrorCode::unsupported, where + refused.error().reason, {}});
+}
+
+std::expected<std::vector<Replays>, Refusal> Worker::step(const StepRequest& request) {
+  const auto refuse = [](const Error& error) { return std::unexpected(Refusal{.reason = error.message}); };
+  if (const auto started = start(); !started) return refuse(started.error());
+  const auto answer = ask({{"do", "step"},
+                           {"batch", request.batches},
+                           {"rounds", request.rounds},
+                           {"budget_ms", request.budget.count()},
+                           {"events", request.events}},
+                          request.budget + kGrace);
+  if (!answer) return refuse(answer.error());
+  auto replays = read_replays(*answer);
+  if (replays && replays->size() != request.batches.size()) return std::unexpected(Refusal{.reason = "the worker's answer is broken"});
+  return replays;
+}
+
+}  // namespace hotlens::lab

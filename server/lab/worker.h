@@ -1,0 +1,41 @@
+// hotlens-lab with a program loaded. One that crashed, or was stopped because it was late, costs the one answer: the next starts another.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "annotator/common/error.h"
+#include "annotator/lab/predict/batch_sizes.h"
+#include "server/runs/conversation.h"
+
+namespace hotlens::lab {
+
+struct StepRequest {
+  std::vector<std::int64_t> batches;  // take turns, step by step
+  int rounds = 1;
+  std::chrono::milliseconds budget{};  // no further round after it
+  bool events = false;
+};
+
+class Worker {
+ public:
+  // `memory`: bytes that the worker may take.
+  Worker(std::filesystem::path program, nlohmann::json document, std::size_t memory)
+      : program_(std::move(program)), document_(std::move(document)), memory_(memory) {}
+
+  // One Replays for each batch size.
+  std::expected<std::vector<Replays>, Refusal> step(const StepRequest& request);
+
+ private:
+  Result<void> start();
+  Result<nlohmann::json> ask(const nlohmann::json& request, std::chrono::milliseconds within);
+
+  std::filesystem::path program_;
+  nlohmann::json document_;
+  std::size_t memory_;
+  std::optional<runs::Conversation> conversation_;
+};
+
+}  // namespace hotlens::lab

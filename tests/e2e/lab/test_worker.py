@@ -1,0 +1,229 @@
+"""The worker's own promises: every line gets one answer, whatever it says; nothing of a request stays behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from typing import Any
+
+import pytest
+from worker import Worker, op, program, tensor
+
+SQUARE = program([tensor([64, 64])], [op("aten::mm", {"t": 0}, {"t": 0}, out=1)])
+
+
+def error(answer: dict[str, Any]) -> dict[str, str]:
+    assert "error" in answer, answer
+    found: dict[str, str] = answer["error"]
+    return found
+
+
+def peak_of(worker: Worker, document: dict[str, Any]) -> int:
+    worker.load(document)
+    answer = worker.ask(do="step", batch=1)
+    assert "error" not in answer, answer
+    peak: int = answer["replays"][0]["peak_bytes"]
+    return peak
+
+
+def test_it_says_hello(worker: Worker) -> None:
+    answer = worker.ask(do="hello", id=7)
+    assert answer["id"] == 7
+    assert answer["torch"]
+
+
+def test_the_peak_counts_what_is_there_and_what_comes(worker: Worker) -> None:
+    square = 64 * 64 * 4
+    assert peak_of(worker, SQUARE) == 2 * square
+    twice = [op("aten::mm", {"t": 0}, {"t": 0}, out=1), op("aten::mm", {"t": 1}, {"t": 0}, out=2)]
+    assert peak_of(worker, program([tensor([64, 64])], twice)) == 3 * square
+    freed = [twice[0], op("hotlens::free", 1), op("aten::mm", {"t": 0}, {"t": 0}, out=2)]
+    assert peak_of(worker, program([tensor([64, 64])], freed)) == 2 * square
+
+
+def test_what_comes_during_the_step_is_not_there_before(worker: Worker) -> None:
+    tensors = [tensor([64, 64]), tensor([64, 64], "input", storage=1)]
+    operators = [op("aten::mm", {"t": 0}, {"t": 0}, out=2), op("hotlens::free", 2), op("hotlens::input", 1)]
+    worker.load(program(tensors, operators))
+    (replay,) = worker.ask(do="step", batch=1)["replays"]
+    assert replay["start_bytes"] == 64 * 64 * 4
+    assert replay["peak_bytes"] == 2 * 64 * 64 * 4
+
+
+def test_memory_that_no_allocator_counts_is_not_counted(worker: Worker) -> None:
+    tensors = [tensor([64, 64]), tensor([64, 64], "input", storage=1, foreign=True)]
+    assert peak_of(worker, program(tensors, [op("aten::mm", {"t": 0}, {"t": 1}, out=2), op("hotlens::free", 1)])) == 2 * 64 * 64 * 4
+
+
+def test_autograd_makes_the_backward_pass(worker: Worker) -> None:
+    tensors = [tensor([64, 64], name="w", requires_grad=True)]
+    forward = [{**op("aten::mm", {"t": 0}, {"t": 0}, out=1), "grad": True}, {**op("aten::sum", {"t": 1}, out=2), "grad": True}]
+    backward = [op("hotlens::backward", {"t": 2}, None), op("aten::mul_", {"gradient": 0}, 2.0, overload="Scalar", out=None)]
+    cleared = [op("hotlens::clear_gradient", 0)]
+    assert peak_of(worker, program(tensors, forward + backward + cleared)) > 3 * 64 * 64 * 4
+
+
+def test_each_step_begins_with_the_same_values(worker: Worker) -> None:
+    """The length of a range is the value of a state that each step doubles."""
+    tensors = [tensor([1], "state", "int64", value=400)]
+    operators = [op("aten::mul_", {"t": 0}, 2, overload="Scalar", out=0), op("aten::arange", {"t": 0}, out=1)]
+    worker.load(program(tensors, operators))
+    for _ in range(3):
+        (replay,) = worker.ask(do="step", batch=1, rounds=3)["replays"]
+        assert replay["peak_bytes"] == 8 + 800 * 8
+
+
+def test_numbers_that_follow_the_batch_do(worker: Worker) -> None:
+    rows = {"batch": [0, 1, 1]}
+    x = {**tensor([1, 4], "input"), "shape": [rows, 4], "storage_bytes": {"batch": [0, 16, 1]}}
+    worker.load(program([x], [op("aten::view", {"t": 0}, [{"batch": [0, 1, 2]}, 8], out=1), op("aten::clone", {"t": 1}, out=2)]))
+    answer = worker.ask(do="step", batch=[4, 10], rounds=2)
+    assert [replay["peak_bytes"] for replay in answer["replays"]] == [4 * 32, 10 * 32]
+    assert [len(replay["wall_ns"]) for replay in answer["replays"]] == [2, 2]
+    odd = error(worker.ask(do="step", batch=7))
+    assert odd["operator"] == "aten::view"
+    assert "not whole at 7" in odd["message"]
+
+
+def test_an_operators_own_words_and_its_module(worker: Worker) -> None:
+    broken = {**op("aten::mm", {"t": 0}, {"t": 1}, out=2), "module": 0}
+    worker.load(program([tensor([3, 4]), tensor([5, 6], storage=1)], [broken]))
+    found = error(worker.ask(do="step", batch=1))
+    assert found["operator"] == "aten::mm"
+    assert found["module"] == "net.fc"
+    assert "mat1 and mat2 shapes cannot be multiplied (3x4 and 5x6)" in found["message"]
+    assert peak_of(worker, SQUARE) == 2 * 64 * 64 * 4
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        op("aten::mm", {"t": 0}),
+        op("aten::mm", {"t": 0}, {"t": 0}, {"t": 0}),
+        op("aten::mm", {"t": 0}, "text"),
+        op("aten::mm", {"t": 0}, [1, 2]),
+        op("aten::mm", {"t": 0}, {"t": 0}, out=[1, 2, 3]),
+        op("aten::sum", {"t": 0}, dtype={"dtype": "float31"}),
+        op("aten::to", {"t": 0}, {"device": "toaster"}, {"dtype": "float32"}, overload="device"),
+        op("aten::reshape", {"t": 0}, [2**40, 2**40]),
+        op("aten::zeros", [2**50]),
+        op("hotlens::backward", {"t": 0}, None),
+        op("hotlens::backward"),
+        op("hotlens::grad", {"t": 0}),
+    ],
+)
+def test_operators_that_cannot_be_called_are_answers(worker: Worker, operator: dict[str, Any]) -> None:
+    worker.load(program([tensor([64, 64])], [operator]))
+    found = error(worker.ask(do="step", batch=1))
+    assert found["operator"] == operator["op"]
+    assert found["message"]
+    assert peak_of(worker, SQUARE) == 2 * 64 * 64 * 4
+
+
+def test_memory_beyond_the_limit_is_an_operators_error(worker: Worker) -> None:
+    answer = worker.ask(do="load", program=program([tensor([64, 64])], [op("aten::ones", [2_000_000_000], out=1)]), memory_bytes=2**30)
+    assert "error" not in answer
+    assert error(worker.ask(do="step", batch=1))["operator"] == "aten::ones"
+    assert peak_of(worker, SQUARE) == 2 * 64 * 64 * 4
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "{",
+        "null",
+        "[]",
+        "7",
+        '"load"',
+        "{}",
+        '{"do": 3}',
+        '{"do": "dance"}',
+        '{"do": "load"}',
+        '{"do": "load", "program": null}',
+        '{"do": "load", "program": {"format": 1, "tensors": {}, "operators": []}}',
+        '{"do": "load", "program": {"format": 1, "threads": "many", "tensors": [], "operators": []}}',
+        '{"do": "step"}',
+        '{"do": "step", "batch": "all"}',
+        '{"do": "step", "id": "x"}',
+        '{"do": "step", "id": 99999999999999999999999}',
+        "[" * 100_000 + "]" * 100_000,
+        '{"do": "load", "program": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        '\x00\x01\x02"',
+        '{"do": "h\\ud800"}',
+    ],
+)
+def test_whatever_a_line_says_it_gets_one_answer(worker: Worker, line: str) -> None:
+    worker.send(line)
+    assert error(worker.receive())["message"]
+    assert "torch" in worker.ask(do="hello")
+
+
+@pytest.mark.parametrize("batch", [0, -1, "8", 1.5, None, [], [0], list(range(1, 100))])
+def test_batch_sizes_that_are_none_are_refused(worker: Worker, batch: Any) -> None:
+    worker.load(SQUARE)
+    answer = worker.ask(do="step", batch=batch)
+    assert "error" in answer or batch == []
+
+
+def test_a_request_ends_with_its_budget(worker: Worker) -> None:
+    worker.load(program([tensor([512, 512])], [op("aten::mm", {"t": 0}, {"t": 0}, out=1)] * 20_000))
+    start = time.monotonic()
+    assert error(worker.ask(do="step", batch=1, budget_ms=100))["code"] == "budget"
+    assert time.monotonic() - start < 10
+
+
+def test_a_request_can_be_cancelled_between_operators(worker: Worker) -> None:
+    worker.load(program([tensor([512, 512])], [op("aten::mm", {"t": 0}, {"t": 0}, out=1)] * 20_000))
+    worker.send(json.dumps({"do": "step", "batch": 1, "id": 41}))
+    worker.send('{"cancel": 40}')
+    worker.send('{"cancel": 41}')
+    start = time.monotonic()
+    answer = worker.receive()
+    assert time.monotonic() - start < 10
+    assert answer["id"] == 41
+    assert error(answer)["code"] == "cancelled"
+
+
+def test_it_ends_with_who_asked_even_within_an_operator(worker: Worker) -> None:
+    worker.load(program([tensor([512, 512])], [op("aten::mm", {"t": 0}, {"t": 0}, out=1)] * 50_000))
+    worker.send(json.dumps({"do": "step", "batch": 1}))
+    assert worker.process.stdin is not None
+    worker.process.stdin.close()
+    assert worker.process.wait(timeout=20) == 0
+
+
+def test_a_crash_says_which_operator_it_was(worker: Worker) -> None:
+    index = tensor([1, 1], "input", "int64", storage=1, value=2**44)
+    values = tensor([1], storage=2, value=1.0)
+    sparse = op("aten::_sparse_coo_tensor_unsafe", {"t": 0}, {"t": 1}, [4], out=2)
+    worker.load(program([{**index, "storage": 0}, values], [sparse, op("aten::to_dense", {"t": 2}, out=3)]))
+    worker.send(json.dumps({"do": "step", "batch": 1}))
+    assert worker.process.wait(timeout=60) == -signal.SIGSEGV
+    assert worker.process.stderr is not None
+    assert "running aten::to_dense" in worker.process.stderr.read()
+
+
+def test_one_that_is_stopped_says_what_it_was_doing(worker: Worker) -> None:
+    worker.load(program([tensor([512, 512])], [op("aten::mm", {"t": 0}, {"t": 0}, out=1)] * 50_000))
+    worker.send(json.dumps({"do": "step", "batch": 1}))
+    time.sleep(1)
+    worker.process.terminate()
+    assert worker.process.wait(timeout=20) == -signal.SIGTERM
+    assert worker.process.stderr is not None
+    assert "running aten::mm" in worker.process.stderr.read()
+
+
+def test_nothing_grows_over_many_requests(worker: Worker) -> None:
+    def resident() -> int:
+        with open(f"/proc/{worker.process.pid}/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+    worker.load(SQUARE)
+    for _ in range(200):
+        worker.ask(do="step", batch=1)
+    before = resident()
+    for _ in range(2000):
+        worker.ask(do="step", batch=1)
+    assert resident() - before < 2000

@@ -1,0 +1,120 @@
+#include "annotator/lab/predict/batch_sizes.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/catch.h"
+
+using namespace hotlens;
+using namespace hotlens::lab;
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+namespace {
+
+// Weights of 1,000 bytes are there; a gradient of the same size comes after activations of 100 bytes a sample have gone.
+Replays replays(std::int64_t batch) {
+  return {.batch = batch,
+          .wall = {},
+          .start = Bytes{1000 + 8 * batch},
+          .peak = {},
+          .events = {100 * batch, 50 * batch, -50 * batch, -100 * batch, 1000, -1000}};
+}
+
+Replays timed(std::vector<Ns> wall) {
+  return {.batch = 8, .wall = std::move(wall), .start = {}, .peak = {}, .events = {}};
+}
+
+}  // namespace
+
+TEST_CASE("the peak at another size is the larger of several lines") {
+  const Replays six = replays(6), eight = replays(8);
+  CHECK(peak_at(six, eight, 1) == Bytes{1000 + 8 + 1000});
+  CHECK(peak_at(six, eight, 6) == Bytes{1000 + 48 + 1000});
+  CHECK(peak_at(six, eight, 64) == Bytes{1000 + 8 * 64 + 150 * 64});
+  CHECK(peak_at(eight, six, 64) == peak_at(six, eight, 64));
+}
+
+TEST_CASE("no peak where the sizes allocate differently, or beyond what can be counted") {
+  Replays other = replays(8);
+  other.events.pop_back();
+  CHECK(!peak_at(replays(6), other, 16));
+  other = replays(8);
+  other.events[1] = -1;
+  CHECK(!peak_at(replays(6), other, 16));
+  CHECK(!peak_at(replays(8), replays(8), 16));
+  CHECK(!peak_at(replays(6), replays(8), std::numeric_limits<std::int64_t>::max()));
+}
+
+TEST_CASE("what Python takes is added and does not grow") {
+  // 10 ms, of which 6 are operators; at four times the size operators take 24.
+  const auto time = step_time({10ms, 10ms, 10ms}, timed({6ms, 6ms, 6ms}), timed({24ms, 24ms, 24ms}));
+  REQUIRE(time);
+  CHECK(time->step == 28ms);
+  CHECK(time->low < 28ms);
+  CHECK(time->high > 28ms);
+}
+
+TEST_CASE("a machine that is slow for a while is slow for both sizes of a turn") {
+  const auto time = step_time({10ms, 10ms, 10ms}, timed({6ms, 16ms, 6ms, 16ms, 6ms}), timed({24ms, 34ms, 24ms, 34ms, 24ms}));
+  REQUIRE(time);
+  CHECK(time->step == 28ms);
+}
+
+TEST_CASE("the interval of what was measured is that of its median alone") {
+  const auto time = step_time({9ms, 10ms, 11ms}, timed({6ms}), timed({6ms}));
+  REQUIRE(time);
+  CHECK(time->step == 10ms);
+  CHECK(time->low < 10ms);
+  CHECK(!step_time({}, timed({6ms}), timed({6ms})));
+  CHECK(!step_time({10ms}, timed({}), timed({6ms})));
+}
+
+TEST_CASE("a replay slower than the script was is scaled to its pace") {
+  const auto time = step_time({10ms, 10ms, 10ms}, timed({20ms, 20ms, 20ms}), timed({5ms, 5ms, 5ms}));
+  REQUIRE(time);
+  CHECK(time->step == 2500us);
+}
+
+TEST_CASE("a replay that takes other memory than the script predicts nothing") {
+  CHECK(SelfCheck{8, Bytes{1'000'000}, Bytes{1'000'150}}.ok());
+  CHECK(!SelfCheck{8, Bytes{1'000'000}, Bytes{1'000'300}}.ok());
+  CHECK(!SelfCheck{8, Bytes{1'000'000}, Bytes{999'000}}.ok());
+  CHECK(!SelfCheck{8, Bytes{0}, Bytes{1}}.ok());
+}
+
+TEST_CASE("answers of the worker are values, broken ones refusals") {
+  const auto good =
+      read_replays(json::parse(R"({"replays": [{"batch": 8, "wall_ns": [5, 6], "start_bytes": 1, "peak_bytes": 2, "events": [3]}]})"));
+  REQUIRE(good);
+  CHECK(good->front().wall == std::vector<Ns>{Ns{5}, Ns{6}});
+  CHECK(good->front().peak == Bytes{2});
+  const auto refused = read_replays(json::parse(R"({"error": {"message": "shapes differ", "operator": "aten::mm", "module": "fc"}})"));
+  REQUIRE(!refused);
+  CHECK(refused.error().reason == "shapes differ");
+  CHECK(refused.error().op == "aten::mm");
+  CHECK(refused.error().module == "fc");
+  for (const char* text : {"null", "[]", "{}", R"({"replays": 3})", R"({"replays": [{}]})", R"({"replays": [{"batch": "8"}]})"}) {
+    CHECK(!read_replays(json::parse(text)));
+  }
+}
+
+TEST_CASE("a prediction in JSON and as a table") {
+  const BatchSizes predicted{
+      .profile = "p",
+      .checks = {{8, Bytes{1000}, Bytes{1000}}},
+      .points =
+          {{.batch = 8, .method = Method::run, .time = StepTime{10ms, 9ms, 11ms}, .peak = Bytes{1000}, .note = {}},
+           {.batch = 512, .method = Method::line, .time = {}, .peak = Bytes{64'000'000'000}, .note = "not tried: 20 GB are free here"}},
+      .refused = {{.batch = 7, .reason = "is not whole", .op = "aten::view", .module = "net\x1b[2J"}}};
+  const json written = json::parse(as_json(predicted));
+  CHECK(written["schema"] == "hotlens.predict/1");
+  CHECK(written["self_check"][0]["ok"] == true);
+  CHECK(written["points"][0]["measured"] == true);
+  CHECK(written["points"][0]["samples_per_s"] == 800.0);
+  CHECK(!written["points"][1].contains("step_ns"));
+  CHECK(written["points"][1]["method"] == "line");
+  CHECK(written["refused"][0]["operator"] == "aten::view");
+  const std::string text = as_text(predicted, false);
+  CHECK_THAT(text, Catch::Contains("10.0 ms") && Catch::Contains("64.0 GB") && Catch::Contains("20 GB are free here"));
+  CHECK_THAT(text, Catch::Contains("7 not predicted: is not whole (aten::view in net?[2J)"));
+}

@@ -1,0 +1,135 @@
+#include "server/lab/build.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include "tests/unit/catch.h"
+
+using namespace hotlens;
+using namespace hotlens::lab;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "hotlens-lab-XXXXXX").string();
+    path = ::mkdtemp(pattern.data());
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path); }
+
+  fs::path file(const fs::path& relative, const std::string& text = "", bool executable = false) const {
+    const fs::path full = path / relative;
+    fs::create_directories(full.parent_path());
+    std::ofstream(full) << text;
+    if (executable) fs::permissions(full, fs::perms::owner_all);
+    return full;
+  }
+
+  fs::path path;
+};
+
+runs::Environment fixed(std::map<std::string, std::string, std::less<>> values) {
+  return [values = std::move(values)](std::string_view name) -> std::optional<std::string> {
+    const auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
+// An environment with torch in it, as pip leaves it.
+fs::path environment_with_torch(const Folder& folder) {
+  const fs::path torch = "env/lib/python3.11/site-packages/torch";
+  folder.file(torch / "version.py", "from typing import Optional\n__version__ = '2.13.0+cpu'\ncuda: Optional[str] = None\n");
+  folder.file(torch / "include/ATen/core/Tensor.h");
+  folder.file(torch / "lib/libtorch_cpu.so");
+  return folder.file("env/bin/python", "", true);
+}
+
+fs::path sources(const Folder& folder) {
+  folder.file("share/hotlens/lab/annotator/lab/worker/worker.cpp", "int main() {}");
+  return folder.path / "share/hotlens/lab";
+}
+
+}  // namespace
+
+TEST_CASE("the torch of a Python is found on the disk alone") {
+  const Folder folder;
+  const auto torch = find_torch(environment_with_torch(folder));
+  REQUIRE(torch);
+  CHECK(torch->version == "2.13.0+cpu");
+  CHECK(torch->folder.filename() == "torch");
+}
+
+TEST_CASE("a Python without torch is named, with the folders that were searched") {
+  const Folder folder;
+  folder.file("env/lib/python3.11/site-packages/numpy/__init__.py");
+  const auto torch = find_torch(folder.file("env/bin/python", "", true));
+  REQUIRE(!torch);
+  CHECK_THAT(torch.error().message, Catch::Contains("has no torch") && Catch::Contains("site-packages") && Catch::Contains("--python"));
+}
+
+TEST_CASE("a changed source, another torch and another place of torch make another worker") {
+  const Folder folder;
+  const auto environment = fixed({{"XDG_CACHE_HOME", "/cache"}});
+  auto torch = find_torch(environment_with_torch(folder));
+  REQUIRE(torch);
+  const fs::path lab = sources(folder);
+  const auto first = cached_worker(*torch, lab, environment);
+  REQUIRE(first);
+  CHECK(first->string().starts_with("/cache/hotlens/lab/2.13.0+cpu-"));
+  CHECK(cached_worker(*torch, lab, environment) == first);
+  folder.file("share/hotlens/lab/annotator/lab/worker/worker.cpp", "int main() { return 1; }");
+  const auto second = cached_worker(*torch, lab, environment);
+  CHECK(second != first);
+  torch->folder = "/elsewhere/torch";
+  CHECK(cached_worker(*torch, lab, environment) != second);
+}
+
+TEST_CASE("the cache is in the home folder where no other is named, and nowhere without") {
+  const Folder folder;
+  const auto torch = find_torch(environment_with_torch(folder));
+  const auto worker = cached_worker(*torch, sources(folder), fixed({{"HOME", "/home/me"}}));
+  REQUIRE(worker);
+  CHECK(worker->string().starts_with("/home/me/.cache/hotlens/lab/"));
+  CHECK(!cached_worker(*torch, sources(folder), fixed({})));
+}
+
+TEST_CASE("the compiler is the user's, and gets this torch's own headers, libraries and ABI") {
+  const Folder folder;
+  const auto torch = find_torch(environment_with_torch(folder));
+  const fs::path plain = folder.file("bin/g++", "", true), named = folder.file("bin/my-c++", "", true);
+  const std::string path = (folder.path / "bin").string();
+  const auto command = compile_command(*torch, sources(folder), "/cache/lab", fixed({{"PATH", path}}));
+  REQUIRE(command);
+  CHECK(command->front() == plain.string());
+  const auto has = [&](const std::string& word) { return std::ranges::find(*command, word) != command->end(); };
+  CHECK(has((torch->folder / "include").string()));
+  CHECK(has("-ltorch_cpu"));
+  CHECK(!has("-ltorch_cuda"));
+  CHECK(has("-D_GLIBCXX_USE_CXX11_ABI=1"));
+  CHECK(compile_command(*torch, sources(folder), "/cache/lab", fixed({{"PATH", path}, {"CXX", "my-c++"}}))->front() == named.string());
+  folder.file("env/lib/python3.11/site-packages/torch/share/cmake/Torch/TorchConfig.cmake",
+              "set(TORCH_CXX_FLAGS \"-D_GLIBCXX_USE_CXX11_ABI=0\")");
+  const auto older = compile_command(*torch, sources(folder), "/cache/lab", fixed({{"PATH", path}}));
+  CHECK(std::ranges::find(*older, "-D_GLIBCXX_USE_CXX11_ABI=0") != older->end());
+}
+
+TEST_CASE("what is missing for a worker is said, with what to install") {
+  const Folder folder;
+  const auto torch = find_torch(environment_with_torch(folder));
+  const auto without_compiler = compile_command(*torch, sources(folder), "/cache/lab", fixed({{"PATH", "/nowhere"}}));
+  REQUIRE(!without_compiler);
+  CHECK_THAT(without_compiler.error().message, Catch::Contains("g++ 12") && Catch::Contains("Everything else works"));
+  folder.file("bin/g++", "", true);
+  fs::remove_all(torch->folder / "include");
+  const auto without_headers = compile_command(*torch, sources(folder), "/cache/lab", fixed({{"PATH", (folder.path / "bin").string()}}));
+  REQUIRE(!without_headers);
+  CHECK_THAT(without_headers.error().message, Catch::Contains("no C++ headers") && Catch::Contains("2.13.0+cpu"));
+  CHECK(!find_sources(folder.path / "elsewhere/bin/hotlens"));
+}

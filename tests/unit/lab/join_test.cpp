@@ -1,0 +1,134 @@
+#include "annotator/lab/program/join.h"
+
+#include <nlohmann/json.hpp>
+
+#include "annotator/lab/program/program.h"
+#include "tests/unit/catch.h"
+
+using namespace hotlens;
+using namespace hotlens::lab;
+using nlohmann::json;
+
+namespace {
+
+// A linear layer on `batch` rows of 3, with a view whose literal is half of the batch.
+json recorded(std::int64_t batch) {
+  json document = json::parse(R"({"format": 1, "modules": [], "tensors": [
+    {"id": 0, "kind": "parameter", "name": "w", "shape": [5, 3], "stride": [3, 1], "dtype": "float32", "storage": 0, "storage_bytes": 60},
+    {"id": 1, "kind": "input", "stride": [3, 1], "dtype": "float32", "storage": 1},
+    {"id": 2, "kind": "input", "stride": [1], "dtype": "int64", "storage": 2, "min": 1}],
+    "operators": [
+    {"op": "aten::linear", "overload": "", "args": [{"t": 1}, {"t": 0}], "out": 3},
+    {"op": "aten::view", "overload": "", "args": [{"t": 3}], "kwargs": {"scale": 0.5}, "out": 4},
+    {"op": "hotlens::free", "args": [3]}]})");
+  document["tensors"][1]["shape"] = {batch, 3};
+  document["tensors"][1]["storage_bytes"] = batch * 12;
+  document["tensors"][2]["shape"] = {batch};
+  document["tensors"][2]["storage_bytes"] = batch * 8;
+  document["tensors"][2]["max"] = 9;
+  document["operators"][1]["args"].push_back({batch / 2, -1});
+  document["operators"][1]["kwargs"]["scale"] = 1.0 / static_cast<double>(batch);
+  return document;
+}
+
+json joined(const json& six, const json& eight) {
+  auto both = join({six, 6}, {eight, 8});
+  REQUIRE(both);
+  return *both;
+}
+
+std::string difference(const json& six, const json& eight) {
+  const auto both = join({six, 6}, {eight, 8});
+  REQUIRE(!both);
+  return both.error().message;
+}
+
+Program at_all_sizes(const json& document) {
+  auto program = decode(document);
+  REQUIRE(program);
+  return *program;
+}
+
+}  // namespace
+
+TEST_CASE("sizes that differ follow the batch in a straight line, others stay") {
+  const Program program = at_all_sizes(joined(recorded(6), recorded(8)));
+  CHECK(program.tensors[0].shape == std::vector<Whole>{{5}, {3}});
+  CHECK(program.tensors[1].shape[0].at(32) == 32);
+  CHECK(program.tensors[1].shape[1].at(32) == 3);
+  CHECK(program.tensors[1].storage_bytes.at(1) == 12);
+  const auto& view = std::get<Values>(program.operators[1].args[1].is);
+  CHECK(std::get<Whole>(view[0].is).at(64) == 32);
+  CHECK(!std::get<Whole>(view[0].is).at(5));
+  CHECK(view[1] == Value{Whole{-1}});
+  CHECK(program.batch->at(17) == 17);
+}
+
+TEST_CASE("either recording may be the larger one") {
+  const json eight = recorded(8), six = recorded(6);
+  auto both = join({eight, 8}, {six, 6});
+  REQUIRE(both);
+  CHECK(at_all_sizes(*both).tensors[1].storage_bytes.at(10) == 120);
+}
+
+TEST_CASE("real numbers may differ, as a mean's weight does") {
+  const Program program = at_all_sizes(joined(recorded(6), recorded(8)));
+  CHECK(std::get<double>(program.operators[1].kwargs[0].second.is) == 1.0 / 6);
+}
+
+TEST_CASE("the largest value grows only where it can be an index into the batch") {
+  struct Case {
+    std::int64_t at_six, at_eight, at_sixteen;
+  };
+  for (const Case& one : {Case{5, 7, 15}, Case{20, 28, 60}, Case{990, 980, 990}, Case{980, 990, 990}, Case{9, 9, 9}}) {
+    json six = recorded(6), eight = recorded(8);
+    six["tensors"][2]["max"] = one.at_six;
+    eight["tensors"][2]["max"] = one.at_eight;
+    CHECK(at_all_sizes(joined(six, eight)).tensors[2].most->at(16) == one.at_sixteen);
+  }
+}
+
+TEST_CASE("when tensors are let go is Python's own time and follows the measured size") {
+  json eight = recorded(8);
+  eight["operators"].erase(2);
+  eight["operators"].insert(eight["operators"].begin(), {{"op", "hotlens::free"}, {"args", {0}}});
+  const json both = joined(recorded(6), eight);
+  CHECK(both["operators"].size() == 3);
+  CHECK(both["operators"][2]["args"] == json{3});
+}
+
+TEST_CASE("steps that do something else at another size are not joined, and the first difference is named") {
+  json other = recorded(8);
+  other["operators"][0]["op"] = "aten::mm";
+  CHECK_THAT(difference(recorded(6), other), Catch::Contains("operator 0 (aten::linear) is aten::mm at batch size 8"));
+  other = recorded(8);
+  other["operators"].push_back({{"op", "aten::relu"}});
+  CHECK_THAT(difference(recorded(6), other), Catch::Contains("goes on with more operators"));
+  CHECK_THAT(difference(other, recorded(8)), Catch::Contains("ends before operator 3 (aten::relu)"));
+  other = recorded(8);
+  other["operators"][0]["args"][0]["t"] = 0;
+  CHECK_THAT(difference(recorded(6), other), Catch::Contains("other tensors"));
+  other = recorded(8);
+  other["operators"][1]["args"][1].push_back(1);
+  CHECK_THAT(difference(recorded(6), other), Catch::Contains("lists of other lengths"));
+  other = recorded(8);
+  other["tensors"].push_back(other["tensors"][2]);
+  CHECK_THAT(difference(recorded(6), other), Catch::Contains("4 at the other"));
+  other = recorded(8);
+  other["operators"][1]["args"][1][0] = true;
+  CHECK_THAT(difference(recorded(6), other), Catch::Contains("other kinds"));
+  CHECK_THAT(join({recorded(6), 6}, {recorded(6), 6}).error().message, Catch::Contains("same batch size"));
+}
+
+TEST_CASE("hostile programs are errors, not exceptions") {
+  for (const char* text : {"null", "[]", "{}", R"({"tensors": [], "operators": 3})", R"({"tensors": [1], "operators": [2]})",
+                           R"({"tensors": [], "operators": [{"op": 7}]})"}) {
+    const json document = json::parse(text);
+    const auto both = join({document, 6}, {recorded(8), 8});
+    CHECK(!both);
+    CHECK(!join({recorded(6), 6}, {document, 8}));
+  }
+  json huge = recorded(8);
+  huge["tensors"][1]["storage_bytes"] = std::numeric_limits<std::int64_t>::min();
+  CHECK_THAT(difference(recorded(6), huge), Catch::Contains("out of all bounds"));
+}
