@@ -153,9 +153,10 @@ void call(const Operator& op, const c10::OperatorHandle& handle, Bindings& bindi
   handle.callBoxed(stack);
   std::vector<at::Tensor> results;
   for (const c10::IValue& value : stack) collect(value, results);
-  TORCH_CHECK(results.size() >= op.out.size(), "gives ", results.size(), " tensors where ", op.out.size(), " are recorded");
   for (std::size_t at = 0; at < op.out.size(); ++at) {
-    if (op.out[at] != kNoTensor) bindings.tensors[static_cast<std::size_t>(op.out[at])] = std::move(results[at]);
+    if (op.out[at] == kNoTensor) continue;
+    TORCH_CHECK(at < results.size(), "gives ", results.size(), " results where ", op.out.size(), " are recorded");
+    bindings.tensors[static_cast<std::size_t>(op.out[at])] = std::move(results[at]);
   }
 }
 

@@ -91,7 +91,8 @@ TEST_CASE("the largest value grows only where it can be an index into the batch"
 TEST_CASE("when tensors are let go is Python's own time and follows the measured size") {
   json eight = recorded(8);
   eight["operators"].erase(2);
-  eight["operators"].insert(eight["operators"].begin(), {{"op", "hotlens::free"}, {"args", {0}}});
+  const json early = {{"op", "hotlens::free"}, {"args", {0}}};
+  eight["operators"].insert(eight["operators"].begin(), early);
   const json both = joined(recorded(6), eight);
   CHECK(both["operators"].size() == 3);
   CHECK(both["operators"][2]["args"] == json{3});

@@ -26,8 +26,8 @@ std::string error(Conversation& conversation, std::chrono::milliseconds within =
 
 TEST_CASE("each line is answered by a line") {
   Conversation echo = shell("while read -r line; do echo \"<$line>\"; done");
-  CHECK(echo.ask("one", 20s) == "<one>");
-  CHECK(echo.ask("two", 20s) == "<two>");
+  CHECK(echo.ask("one", 20s).value() == "<one>");
+  CHECK(echo.ask("two", 20s).value() == "<two>");
 }
 
 TEST_CASE("a question larger than a pipe goes through beside what the child says") {
@@ -35,7 +35,7 @@ TEST_CASE("a question larger than a pipe goes through beside what the child says
   const std::string large(3'000'000, 'x');
   CHECK(!counts.ask(large, 2s));  // wc waits for the end of its input
   Conversation reads = shell("read -r line; echo ${#line}");
-  CHECK(reads.ask(large, 60s) == "3000000");
+  CHECK(reads.ask(large, 60s).value() == "3000000");
 }
 
 TEST_CASE("a child that ends says how, and its last words") {
