@@ -84,7 +84,7 @@ Result<void> compile(const Torch& torch, const fs::path& sources, const fs::path
   const auto line = std::ranges::find_if(end.tail, [](const std::string& text) { return text.contains("error"); });
   const std::string why = line != end.tail.end() ? *line : end.tail.empty() ? "the compiler gave no reason" : end.tail.back();
   return std::unexpected(
-      Error{ErrorCode::failed,
+      Error{ErrorCode::unsupported,
             fmt::format("the worker for torch {} could not be built with {}: {}. Predictions need g++ 12 or clang 17, or "
                         "newer; everything else works without",
                         torch.version, command->front(), why),

@@ -1,4 +1,4 @@
-"""Recorded steps, the worker that replays them, and the program that asks it. Workers are kept in build/cache: compiling takes half a minute."""
+"""Recorded steps, the worker that replays them, and the program that asks it. build/cache keeps workers: compiling takes half a minute."""
 
 from __future__ import annotations
 
