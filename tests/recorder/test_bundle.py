@@ -42,6 +42,7 @@ MANIFEST = {
     "map_trace": str,
     "loop": str,
     "program": str,
+    "programs": list,
 }
 LOOP_ROWS: dict[str, dict[str, Any]] = {
     "loops": {"id": int, "parent": int, "file": int, "line": int, "end_line": int, "kind": str, "function": str, "updates": int},
@@ -120,7 +121,7 @@ def check_numbers(model: dict[str, Any]) -> None:
 def check_bundle(bundle: Bundle) -> None:
     manifest, model = bundle.manifest, bundle.model
     assert manifest["schema"] == "hotlens.bundle/1" and model["schema"] == "hotlens.model/1"
-    expected = {k: v for k, v in MANIFEST.items() if k in manifest or k not in ("map_trace", "loop", "program")}
+    expected = {k: v for k, v in MANIFEST.items() if k in manifest or k not in ("map_trace", "loop", "program", "programs")}
     assert set(manifest) == set(expected)
     for key, kind in expected.items():
         assert isinstance(manifest[key], kind), key
@@ -142,6 +143,7 @@ def check_bundle(bundle: Bundle) -> None:
         manifest.get("map_trace"),
         manifest.get("loop"),
         manifest.get("program"),
+        *(row["file"] for row in manifest.get("programs", [])),
     }
     assert {p.name for p in bundle.path.iterdir()} == listed - {None}
     if "loop" in manifest:

@@ -162,8 +162,7 @@ def names(found: dict[str, Any], stage: str | None = None) -> list[str]:
     return [o["op"] for o in found["operators"] if stage in (None, o["stage"])]
 
 
-def replayed(run: Run) -> dict[str, int]:
-    path = run.bundle.path / run.bundle.manifest["program"]
+def replay_of(path: Path) -> dict[str, int]:
     with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as complained, open("/dev/null") as empty:
         streams = [empty.fileno(), printed.fileno(), complained.fileno()]
         code = warm_python().run([sys.executable, str(REPLAY), str(path)], path.parent, environment(), streams)
@@ -176,7 +175,7 @@ def replayed(run: Run) -> dict[str, int]:
 def check_replay(run: Run) -> dict[str, Any]:
     found = program(run)
     assert found["refused"] is None, found["refused"]
-    assert replayed(run) == found["allocator"]
+    assert replay_of(run.bundle.path / run.bundle.manifest["program"]) == found["allocator"]
     assert found["allocator"]["peak_bytes"] > found["allocator"]["start_bytes"] > 0
     return found
 

@@ -18,8 +18,9 @@ from . import __version__
 from .options import DEFAULT_STEPS, DEFAULT_WARMUP, Options
 from .steps import KINDS
 
+MOST_SIZES = 8  # each is a run of the script
 PROGRAM_VERBS = ("lsp", "report", "check", "diff", "serve", "export", "doctor")
-WITH_VALUE = ("--out", "--warmup", "--steps", "--step", "--progress-fd", "--mark")
+WITH_VALUE = ("--out", "--warmup", "--steps", "--step", "--progress-fd", "--mark", "--batch-sizes", "--replace")
 
 
 def count(least: int) -> object:
@@ -37,6 +38,13 @@ def mark(text: str) -> str:
     if re.fullmatch("[0-9a-f]{6}", text) is None:
         raise argparse.ArgumentTypeError("must be six hexadecimal digits")
     return text
+
+
+def sizes(text: str) -> tuple[int, ...]:
+    found = tuple(dict.fromkeys(int(word) for word in text.split(",")))
+    if not 1 <= len(found) <= MOST_SIZES or min(found) < 1:
+        raise argparse.ArgumentTypeError(f"must be up to {MOST_SIZES} numbers of at least 1, as in 6,8")
+    return found
 
 
 def parser() -> argparse.ArgumentParser:
@@ -62,6 +70,8 @@ def _add_options(record: argparse.ArgumentParser) -> None:
     record.add_argument("--keep-going", action="store_true", help="let the script finish instead of stopping it when the bundle is written")
     record.add_argument("--progress-fd", type=int, default=None, help="write progress as JSON lines to this descriptor")
     record.add_argument("--mark", type=mark, default=None, help="the last part of the bundle's name, six hexadecimal digits")
+    record.add_argument("--batch-sizes", type=sizes, default=(), help="run again with each of these and keep their operators too: 6,8")
+    record.add_argument("--replace", default=None, help=argparse.SUPPRESS)
     record.add_argument("command", nargs=argparse.REMAINDER, metavar="-- SCRIPT ARGS… | -- -m MODULE ARGS…")
 
 
@@ -91,6 +101,8 @@ def parse(arguments: Sequence[str]) -> Options:
         out=a.out,
         progress_fd=a.progress_fd,
         mark=a.mark,
+        batch_sizes=a.batch_sizes,
+        replace=a.replace,
         announce=a.verb == "run",
     )
 

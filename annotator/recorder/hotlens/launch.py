@@ -19,6 +19,7 @@ class Program:
         self.argv = argv
         self.target = argv[1] if self.is_module else argv[0]
         self.folder = os.getcwd() if self.is_module else os.path.dirname(os.path.realpath(self.target))
+        self.edited: Callable[[bytes], bytes] = lambda text: text
         self.prepared: Callable[[CodeType, bytes, str], CodeType] = lambda code, text, path: code
 
     @property
@@ -54,7 +55,7 @@ class Program:
         loader = SourceFileLoader("__main__", path)
         main.__dict__.update(__file__=path, __loader__=loader, __package__=None, __spec__=None, __cached__=None)
         with open(path, "rb") as file:
-            text = file.read()
+            text = self.edited(file.read())
         code = self.prepared(compile(text, path, "exec", dont_inherit=True), text, path)
         del text
         exec(code, main.__dict__)

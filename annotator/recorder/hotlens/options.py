@@ -20,4 +20,6 @@ class Options:
     out: str = "."
     progress_fd: int | None = None
     mark: str | None = None  # how the bundle's name ends, for the program that has started this
+    batch_sizes: tuple[int, ...] = ()  # whose programs the bundle gets as well
+    replace: str | None = None  # what is replaced in memory by another batch size (replacing.py)
     announce: bool = False  # say on stderr which bundle was written

@@ -10,7 +10,7 @@ import traceback
 from types import TracebackType
 from typing import Any, NoReturn
 
-from . import ending, interrupts, ranks, store, workers
+from . import batch_sizes, ending, interrupts, ranks, replacing, store, workers
 from .environment import check_torch, when_imported
 from .frames import Files, is_ours
 from .launch import Program
@@ -31,11 +31,15 @@ def run(options: Options) -> NoReturn:
             workers.end_with_launcher()
             reporter.silent = not place.leads
         if workers.starts_workers(options.argv):
+            if options.batch_sizes:
+                raise RecorderError("--batch-sizes is for one process; a launcher starts several. Leave one of them out")
             workers.run(options, folder, reporter)
         program = Program(options.argv)
         program.prepare()
         check_torch()
         store.prepare(folder)
+        if options.batch_sizes:
+            batch_sizes.run(options, folder, reporter)
     except RecorderError as error:
         reporter.fail(str(error))
         sys.exit(CANNOT_RECORD)
@@ -44,6 +48,8 @@ def run(options: Options) -> NoReturn:
     program.prepared = session.clocking.script
     end = _End(session, reporter, program.name, masked(options.argv))
     # A process that is forked before it may import torch for itself: what it does is not followed.
+    if options.replace is not None:
+        replacing.arrange(options.replace, program)
     when_imported("torch", lambda: session.torch_imported() if end.is_ours() else None)
     # A launcher ends its workers so, and they may be waiting for one another.
     patience = interrupts.WORKERS_PATIENCE if place is not None else None

@@ -47,10 +47,10 @@ def worker_argv(argv: Sequence[str], options: Options, folder: str) -> list[str]
     if parsed.module:
         own = [word for word in own if word not in ("-m", "--module")]
         script = ["-m", *script]
-    return [*own, RECORDER, "record", *_as_words(replace(options, out=folder)), "--", *script]
+    return [*own, RECORDER, "record", *as_words(replace(options, out=folder)), "--", *script]
 
 
-def _as_words(options: Options) -> list[str]:
+def as_words(options: Options) -> list[str]:
     words = ["--out", options.out, "--warmup", str(options.warmup), "--steps", str(options.steps)]
     words += ["--step", options.step] if options.step is not None else []
     return words + (["--keep-going"] if options.keep_going else [])
