@@ -3,8 +3,8 @@
 // A Profile is built once by load() and never changes; every reader shares it as shared_ptr<const Profile>. It knows nothing of editors,
 // JSON or tree-sitter: places in source are plain line and byte-column numbers as the running program saw them, in the text it executed.
 //
-// Invariants: every nanosecond of a measured step is in exactly one bucket; numbers are kept per measured step and reduced (median) only
-// when shown, so sums of modules are summed per step first; a time that is not known is absent, never 0.
+// Invariants: every nanosecond of a measured step is in exactly one bucket; numbers are kept per measured step, and shown are those of one
+// step, the representative one, so that parts add up to wholes wherever two numbers meet; a time that is not known is absent, never 0.
 #pragma once
 
 #include <array>
@@ -55,9 +55,6 @@ Times operator+(const Times& a, const Times& b);
 
 // Indexed by measured step (size = Profile::steps.size()).
 using PerStep = std::vector<Times>;
-
-// The component-wise median over steps; all zero for an empty list.
-Times median(const PerStep& steps);
 
 // One interval on the representative step's time axis (Profile::representative), for timeline slices.
 struct Slice {
@@ -211,6 +208,7 @@ struct RankTimes {
 };
 
 struct ModuleCalls;  // module_calls.h
+struct Loop;         // loop.h
 
 struct Profile {
   std::string id;                 // bundle id, or the trace's file name
@@ -221,14 +219,14 @@ struct Profile {
   std::string torch;              // version; empty when not known
   std::vector<Device> devices;
   std::string step_by, step_why;    // what the recorder took for a step, and why; empty without a bundle
-  std::optional<Ns> plain_step;     // median of the steps timed without a profiler
-  std::optional<Ns> profiled_step;  // median of the measured steps
+  std::optional<Ns> plain_step;     // without a profiler: mean update of the watched loop, else the median of the steps timed so
+  std::optional<Ns> profiled_step;  // the measured one that is shown
   std::optional<std::int64_t> samples_per_step;
   std::vector<RankTimes> ranks;  // of a bundle with several, in its order; else empty
   std::int64_t rank = 0;         // the one that everything else here is of
   double alignment = 1.0;        // share of the measured operators that found their twin in the map step
   std::vector<Step> steps;
-  std::size_t representative = 0;    // the step nearest to the median; slices are on its axis
+  std::size_t representative = 0;    // the step that is shown, like the others in all buckets and stages; slices are on its axis
   std::vector<StageTimes> stages;    // in the order of the step; each stage once
   std::vector<BucketTimes> buckets;  // every bucket, also empty ones
   std::vector<Module> modules;       // parents before children, call order
@@ -248,13 +246,17 @@ struct Profile {
   std::optional<Bytes> optimizer_elsewhere;  // state of optimizers that is of no single parameter, so of no module
   Verdict verdict;
   std::vector<Issue> warnings;
+  std::shared_ptr<const Loop> loop;                 // of a bundle whose loop was watched without a profiler, else null
   std::shared_ptr<const ModuleCalls> module_calls;  // of a trace with module frames and without a bundle, else null
   bool guessed = false;                             // places in source were guessed (guess_lines), not recorded
-  Ns cpu{};                                         // median: host time of every thread that took part
-  Ns cpu_attributed{}, device_attributed{};         // medians: time that belongs to a module
+  Ns cpu{};                                         // host time of every thread that took part, in the representative step
+  Ns cpu_attributed{}, device_attributed{};         // time that belongs to a module, in the representative step
 
   bool has_device() const;  // any device work was recorded
-  Ns step_wall() const;     // median over measured steps
+  Ns step_wall() const;     // of the representative step
+  // Of the representative step; 0 for a list without it.
+  Ns shown(const std::vector<Ns>& of_steps) const;
+  Times shown(const PerStep& of_steps) const;
   const Module& at(ModuleId module) const { return modules[module.index]; }
 };
 

@@ -122,11 +122,25 @@ void mark_outliers(std::vector<Step>& steps) {
   }
 }
 
-std::size_t representative(const std::vector<Step>& steps) {
-  if (steps.empty()) return 0;
-  const Ns middle = median(walls(steps));
-  const auto distance = [&](const Step& step) { return std::chrono::abs(step.wall - middle); };
-  return static_cast<std::size_t>(std::ranges::min_element(steps, {}, distance) - steps.begin());
+std::size_t representative(const Profile& profile) {
+  std::vector<std::size_t> usual;
+  for (std::size_t step = 0; step < profile.steps.size(); ++step) {
+    if (!profile.steps[step].outlier) usual.push_back(step);
+  }
+  if (usual.empty()) return 0;
+  std::vector<Ns> distance(usual.size());
+  const auto compare = [&](const std::vector<Ns>& times) {
+    std::vector<Ns> values(usual.size());
+    std::ranges::transform(usual, values.begin(), [&](std::size_t step) { return times[step]; });
+    const Ns middle = median(values);
+    for (std::size_t i = 0; i < values.size(); ++i) distance[i] += std::chrono::abs(values[i] - middle);
+  };
+  for (const BucketTimes& bucket : profile.buckets) {
+    compare(bucket.wall);
+    compare(bucket.device);
+  }
+  for (const StageTimes& stage : profile.stages) compare(stage.wall);
+  return usual[static_cast<std::size_t>(std::ranges::min_element(distance) - distance.begin())];
 }
 
 }  // namespace hotlens::profile

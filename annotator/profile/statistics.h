@@ -24,9 +24,12 @@ std::vector<Ns> walls(const std::vector<Step>& steps);
 // beyond. At least a microsecond, the clock of traces up to torch 2.3; absent for fewer than three values.
 std::optional<Ns> noise_of_steps(const std::vector<Ns>& values);
 
-// Marks steps that took clearly longer or shorter than the others, and names the one nearest to the median.
+// Marks steps that took clearly longer or shorter than the others.
 void mark_outliers(std::vector<Step>& steps);
-std::size_t representative(const std::vector<Step>& steps);
+
+// The step to show: of those that are no outliers the one whose buckets (wall and device time) and stages together lie nearest to the
+// medians of each. The wall time alone would do with a step in which one stage happened to wait and another to be quick.
+std::size_t representative(const Profile& profile);
 
 // What most of an outlier's excess over the median step consists of: the buckets that make up four fifths of it, then the innermost module
 // that holds half of it. Medians are found once, so that a run with many outliers costs no more than one with many steps.

@@ -51,22 +51,20 @@ Ns median(std::vector<Ns> values) {
   return below + (*middle - below) / 2;
 }
 
-Times median(const PerStep& steps) {
-  Times result;
-  std::vector<Ns> values(steps.size());
-  for (const auto field : kFields) {
-    std::ranges::transform(steps, values.begin(), [&](const Times& times) { return times.*field; });
-    result.*field = median(values);
-  }
-  return result;
-}
-
 bool Profile::has_device() const {
   return std::ranges::any_of(steps, [](const Step& step) { return step.device > Ns{}; });
 }
 
 Ns Profile::step_wall() const {
-  return median(walls(steps));
+  return steps.empty() ? Ns{} : steps.at(representative).wall;
+}
+
+Ns Profile::shown(const std::vector<Ns>& of_steps) const {
+  return representative < of_steps.size() ? of_steps[representative] : Ns{};
+}
+
+Times Profile::shown(const PerStep& of_steps) const {
+  return representative < of_steps.size() ? of_steps[representative] : Times{};
 }
 
 Ns headline(const Times& times, bool has_device) {

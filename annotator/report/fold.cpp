@@ -36,8 +36,8 @@ class Folder {
     }
     const bool device = profile.has_device();
     for (const profile::Module& row : profile.modules) {
-      forward_.push_back(profile::headline(shown(row.forward, profile), device));
-      backward_.push_back(profile::headline(shown(row.backward, profile), device));
+      forward_.push_back(profile::headline(profile.shown(row.forward), device));
+      backward_.push_back(profile::headline(profile.shown(row.backward), device));
     }
     const Ns step = profile.steps.empty() ? Ns{} : profile.steps[profile.representative].wall;
     smallest_ = Ns{static_cast<std::int64_t>(options.min_share * static_cast<double>(step.count()))};
@@ -140,10 +140,6 @@ class Folder {
 };
 
 }  // namespace
-
-profile::Times shown(const profile::PerStep& steps, const profile::Profile& profile) {
-  return profile.representative < steps.size() ? steps[profile.representative] : profile::Times{};
-}
 
 std::vector<Fold> fold(const profile::Profile& profile, const FoldOptions& options) {
   return Folder(profile, options).roots();

@@ -35,9 +35,6 @@ struct Fold {
   std::vector<Fold> children;
 };
 
-// What of a module or line is shown where rows should add up: the times of the representative step. Medians do not add.
-profile::Times shown(const profile::PerStep& steps, const profile::Profile& profile);
-
 // Roots first to last, with the times of the representative step. Cost: O(modules · depth).
 std::vector<Fold> fold(const profile::Profile& profile, const FoldOptions& options);
 

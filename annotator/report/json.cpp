@@ -3,6 +3,7 @@
 
 #include "annotator/causes/verdict.h"
 #include "annotator/common/json_text.h"
+#include "annotator/profile/loop.h"
 #include "annotator/profile/statistics.h"
 #include "annotator/report/json.h"
 
@@ -23,6 +24,7 @@ class Writer {
       json_.member("schema", "hotlens.report/1");
       json_.object("profile", [&] { run(); });
       json_.array("steps", [&] { steps(); });
+      if (profile_.loop) json_.object("loop", [&] { loop(*profile_.loop); });
       json_.array("stages", [&] { stages(); });
       json_.array("buckets", [&] { buckets(); });
       json_.array("modules", [&] { modules(); });
@@ -58,6 +60,7 @@ class Writer {
       }
     });
     json_.member("steps", profile_.steps.size());
+    json_.member("shown_step", profile_.steps.at(profile_.representative).index);
     time("plain_step_ns", profile_.plain_step);
     time("profiled_step_ns", profile_.profiled_step);
     if (profile_.ranks.empty()) return;
@@ -104,27 +107,57 @@ class Writer {
 
   void stages() {
     for (const profile::StageTimes& stage : profile_.stages) {
-      const profile::Spread wall = profile::spread(stage.wall);
       json_.object([&] {
         json_.member("name", name(stage.stage));
-        time("wall_ns", wall.median);
-        time("p10_ns", wall.p10);
-        time("p90_ns", wall.p90);
-        time("waiting_ns", profile::median(stage.waiting));
-        time("cpu_ns", profile::median(stage.cpu));
-        time("device_ns", profile::median(stage.device));
-        json_.member("share", share(wall.median, profile_.step_wall()));
+        time("wall_ns", profile_.shown(stage.wall));
+        band(stage.wall);
+        time("waiting_ns", profile_.shown(stage.waiting));
+        time("cpu_ns", profile_.shown(stage.cpu));
+        time("device_ns", profile_.shown(stage.device));
+        json_.member("share", share(profile_.shown(stage.wall), profile_.step_wall()));
       });
     }
   }
 
-  // Medians of buckets need not add up to the median step. Shown are the buckets of one real step, the representative one, where they do.
+  // Times are exact and of all updates watched; `per_update_ns` and `share` are of their mean.
+  void loop(const profile::Loop& loop) {
+    json_.member("updates", loop.updates);
+    time("watched_ns", loop.watched);
+    time("update_ns", per_update(loop, loop.watched));
+    time("startup_ns", loop.startup);
+    json_.array("functions", [&] {
+      for (const profile::LoopFunction& of : functions(loop)) json_.object([&] { function(loop, of); });
+    });
+  }
+
+  void function(const profile::Loop& loop, const profile::LoopFunction& of) {
+    json_.member("file", of.file.index < profile_.files.size() ? profile_.files[of.file.index].path.string() : "");
+    json_.member("function", of.function);
+    time("total_ns", of.total);
+    json_.array("statements", [&] {
+      for (const profile::LoopStatement* each : of.statements) json_.object([&] { statement(loop, *each); });
+    });
+  }
+
+  void statement(const profile::Loop& loop, const profile::LoopStatement& each) {
+    json_.member("line", each.site.line);
+    json_.member("end_line", each.site.end_line);
+    json_.member("kind", each.kind);
+    json_.member("calls", each.calls);
+    time("total_ns", each.total);
+    time("per_update_ns", per_update(loop, each.total));
+    json_.member("share", profile::share(loop, each.total));
+    json_.member("in_updates", each.in_updates);
+    if (const std::optional<double> every = rhythm(each)) json_.member("every_updates", *every);
+    time("startup_ns", each.startup);
+  }
+
   void buckets() {
     for (const profile::BucketTimes& bucket : profile_.buckets) {
       json_.object([&] {
         json_.member("name", name(bucket.bucket));
-        time("wall_ns", bucket.wall.at(profile_.representative));
-        time("device_ns", bucket.device.at(profile_.representative));
+        time("wall_ns", profile_.shown(bucket.wall));
+        time("device_ns", profile_.shown(bucket.device));
       });
     }
   }
@@ -140,8 +173,8 @@ class Writer {
     json_.member("path", module.path);
     json_.member("class", module.class_name);
     json_.member("calls", module.calls);
-    json_.object("forward", [&] { times(module.forward, profile::median(module.forward)); });
-    const profile::Times backward = profile::median(module.backward);
+    json_.object("forward", [&] { times(module.forward, profile_.shown(module.forward)); });
+    const profile::Times backward = profile_.shown(module.backward);
     json_.object("backward", [&] { times(module.backward, backward); });
     json_.object("memory", [&] { memory(module.memory); });
     json_.array("kernels", [&] { uses(module.kernels); });

@@ -5,6 +5,7 @@
 #include "annotator/profile/build/module_name.h"
 #include "annotator/profile/statistics.h"
 #include "annotator/report/fold.h"
+#include "annotator/report/loop_text.h"
 #include "annotator/report/text.h"
 
 namespace hotlens::report {
@@ -28,6 +29,7 @@ class Writer {
 
   std::string write() && {
     heading();
+    out_ += loop_text(profile_, style_);
     stages();
     buckets();
     modules();
@@ -46,10 +48,10 @@ class Writer {
   void heading() {
     line(std::string(style_.bold) + harmless(profile_.source) + std::string(style_.off));
     const profile::Spread times = profile::spread(profile::walls(profile_.steps));
-    std::string facts =
-        std::to_string(profile_.steps.size()) + (profile_.steps.size() == 1 ? " step of " : " steps of ") + readable(times.median);
+    std::string facts = "step " + std::to_string(shown_step().index) + ": " + readable(shown_step().wall);
+    if (profile_.steps.size() > 1) facts += ", most like the " + std::to_string(profile_.steps.size()) + " measured";
     if (profile_.steps.size() > 2) facts += " (p10 " + readable(times.p10) + ", p90 " + readable(times.p90) + ")";
-    if (profile_.plain_step) facts += ", " + readable(*profile_.plain_step) + " without the profiler";
+    if (profile_.plain_step && !profile_.loop) facts += ", " + readable(*profile_.plain_step) + " without the profiler";
     if (!profile_.torch.empty()) facts += ", torch " + harmless(profile_.torch);
     if (!profile_.devices.empty() && !profile_.devices.back().name.empty()) facts += ", " + harmless(profile_.devices.back().name);
     line(facts);
@@ -105,22 +107,21 @@ class Writer {
 
   // What is of no stage is the last of them, so that nothing of the step is missing.
   void stages() {
-    title("Stages");
+    title("Stages of the step");
     for (const profile::StageTimes& stage : profile_.stages) {
-      const Ns wall = profile::median(stage.wall);
-      const Ns waiting = profile::median(stage.waiting);
+      const Ns wall = profile_.shown(stage.wall);
+      const Ns waiting = profile_.shown(stage.waiting);
       std::string row =
           "  " + left(std::string(name(stage.stage)), 22) + right(readable(wall), 10) + right(percent(wall, profile_.step_wall()), 9);
-      if (device_) row += right(readable(profile::median(stage.device)), 10) + " device";
+      if (device_) row += right(readable(profile_.shown(stage.device)), 10) + " device";
       // Waiting for the device is no work of the stage that happens to meet it.
       if (waiting > wall / 10) row += right(readable(waiting), 10) + " of it waiting for the device";
       line(row);
     }
   }
 
-  // Of the representative step, so that the rows add up.
   void buckets() {
-    title("Where the time of step " + std::to_string(shown_step().index) + " goes");
+    title("Where its time goes");
     const profile::Step& step = shown_step();
     for (const profile::BucketTimes& bucket : profile_.buckets) {
       const Ns wall = bucket.wall[profile_.representative];
@@ -146,11 +147,10 @@ class Writer {
     dim(total);
   }
 
-  // Of the representative step too: a part never takes longer than its whole. The names are as wide as the longest asks for, so that the
-  // numbers stand in columns.
+  // The names are as wide as the longest asks for, so that the numbers stand in columns.
   void modules() {
     if (profile_.modules.empty()) return;
-    title("Modules in step " + std::to_string(shown_step().index));
+    title("Modules");
     std::vector<ModuleRow> rows;
     for (const Fold& row : fold(profile_, options_.unfold ? kUnfolded : FoldOptions{})) branch(row, 0, rows);
     std::size_t columns = kNameColumns;
@@ -207,7 +207,7 @@ class Writer {
   Ns recomputed(const Fold& row) const {
     Ns sum{};
     for (const profile::ModuleId id : row.modules) {
-      const profile::Times times = shown(profile_.at(id).backward, profile_);
+      const profile::Times times = profile_.shown(profile_.at(id).backward);
       sum += device_ ? times.recompute_device : times.recompute_cpu;
     }
     return sum;
@@ -217,8 +217,7 @@ class Writer {
     if (profile_.kernel_times.empty()) return;
     Ns whole{};
     for (const profile::KernelUse& use : profile_.kernel_times) whole += use.time;
-    title((device_ ? "Longest kernels of step " : "Longest operators of step ") + std::to_string(shown_step().index) + ", shares of " +
-          readable(whole) + " for all");
+    title(std::string(device_ ? "Longest kernels" : "Longest operators") + ", shares of " + readable(whole) + " for all");
     std::size_t shown = 0;
     for (const causes::LabelUse& row : causes::by_label(profile_, profile_.kernel_times)) {
       if (shown++ == kKernels) break;

@@ -125,7 +125,7 @@ class Placer {
 }  // namespace
 
 std::string_view name(Role role) {
-  static constexpr std::array<std::string_view, 6> names{"definition", "constructor", "call", "class", "stage", "line"};
+  static constexpr std::array<std::string_view, 7> names{"definition", "constructor", "call", "class", "stage", "line", "statement"};
   return names[static_cast<std::size_t>(role)];
 }
 

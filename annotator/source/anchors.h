@@ -17,7 +17,7 @@
 
 namespace hotlens::source {
 
-enum class Role : std::uint8_t { definition, constructor, call, class_line, stage, line };
+enum class Role : std::uint8_t { definition, constructor, call, class_line, stage, line, statement };
 enum class State : std::uint8_t {
   fresh,    // same statement, same surroundings, same line
   moved,    // same statement and surroundings on another line

@@ -72,6 +72,7 @@ bool fits(Role role, const Expression& found, const Statement& at) {
     case Role::stage:
       return found.call || found.loop || found.context || found.statement || at.kind == StatementKind::loop;
     case Role::line:
+    case Role::statement:
       return true;
   }
   return false;
@@ -99,7 +100,7 @@ class Judge {
   bool may_be(Role role, std::uint32_t index) const {
     const Statement& at = data_.outline.statements[index];
     if (role == Role::class_line) return at.kind == StatementKind::type;
-    if (role == Role::line || (role == Role::stage && at.kind == StatementKind::loop)) return true;
+    if (role == Role::line || role == Role::statement || (role == Role::stage && at.kind == StatementKind::loop)) return true;
     if (syntax_.has_call(index)) return true;
     return role == Role::definition && at.kind == StatementKind::simple && syntax_.expression_at(index, at.begin, at.end).assignment;
   }

@@ -71,7 +71,7 @@ json anchors_json(const features::FileView& view) {
   const std::vector<bool> confirmed = view.facts->anchors.confirm(view.placements);
   for (std::size_t fact = 0; fact < view.placements.size(); ++fact) {
     const Role role = view.facts->anchors.facts()[fact].role;
-    if (role == Role::line) continue;
+    if (role == Role::line || role == Role::statement) continue;
     const auto& placement = view.placements[fact];
     json modules = json::array();
     for (profile::ModuleId id : view.facts->meanings[fact].modules) modules.push_back(view.profile->at(id).path);

@@ -74,7 +74,7 @@ void print_summary(const profile::Profile& profile, bool colour) {
   if (!profile.step_why.empty()) std::cout << "  step: " << features::plain(profile.step_why) << '\n';
   const auto step = static_cast<double>(profile.step_wall().count());
   for (const profile::StageTimes& stage : profile.stages) {
-    const Ns wall = profile::median(stage.wall);
+    const Ns wall = profile.shown(stage.wall);
     if (wall <= Ns{} || step <= 0) continue;
     std::cout << fmt::format("  {:<10} {:>9} {:>5}\n", profile::name(stage.stage), format::readable(wall),
                              format::share(static_cast<double>(wall.count()) / step));

@@ -29,6 +29,8 @@ int rank(const FileView& view, std::uint32_t fact) {
       return is_root_class(view, fact) ? 0 : 1;
     case Role::stage:
       return is_head_of_loop(view, fact) ? 2 : 3;
+    case Role::statement:
+      return 5;
     default:
       return 4;
   }

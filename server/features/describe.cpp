@@ -13,6 +13,7 @@
 #include "annotator/causes/verdict.h"
 #include "annotator/common/format.h"
 #include "annotator/profile/build/module_name.h"
+#include "annotator/profile/loop.h"
 #include "annotator/profile/statistics.h"
 #include "server/features/format.h"
 
@@ -39,8 +40,8 @@ std::string stage_names(const LineSummary& summary) {
 }
 
 Ns cost_of(const Module& module, const Profile& profile) {
-  return profile::headline(profile::median(module.forward), profile.has_device()) +
-         profile::headline(profile::median(module.backward), profile.has_device());
+  return profile::headline(profile.shown(module.forward), profile.has_device()) +
+         profile::headline(profile.shown(module.backward), profile.has_device());
 }
 
 // A line that calls one module and does more: `F.cross_entropy(self.head(x), y)`.
@@ -48,7 +49,8 @@ bool does_more(const LineSummary& summary, const Profile& profile) {
   constexpr int kTelling = 20;  // one part in so many
   if (summary.subject != Subject::execution || summary.modules.size() != 1) return false;
   const Ns module = cost_of(profile.at(summary.modules.front()), profile);
-  return (summary.value - module) * kTelling > module;
+  const Ns line = profile::headline(profile.shown(summary.forward) + profile.shown(summary.backward), profile.has_device());
+  return (line - module) * kTelling > module;
 }
 
 // The bold name and the class, as Markdown or plain text.
@@ -56,7 +58,8 @@ std::string subject(const LineSummary& summary, const Profile& profile, bool mar
   const auto bold = [&](std::string_view text) { return markdown ? "**" + escape_markdown(text) + "**" : plain(text); };
   if (summary.subject == Subject::stage) return bold(stage_names(summary));
   const bool several = summary.subject == Subject::execution && summary.modules.size() > 1;
-  if (summary.modules.empty() || several || does_more(summary, profile)) return bold("this line");
+  const std::string_view place = summary.part ? "this call" : "this line";
+  if (summary.modules.empty() || several || does_more(summary, profile)) return bold(place);
   const Module& first = profile.at(summary.container.valid() ? summary.container : summary.modules.front());
   const std::string class_name = markdown ? " " + escape_markdown(first.class_name) : " " + plain(first.class_name);
   if (summary.subject == Subject::class_line) return bold(first.class_name);
@@ -66,7 +69,7 @@ std::string subject(const LineSummary& summary, const Profile& profile, bool mar
   const auto has_this_name = [&](ModuleId id) { return last_name(profile.at(id)) == last_name(first); };
   const bool one_class = same_class(profile, summary.modules);
   if (std::ranges::all_of(summary.modules, has_this_name)) return bold(last_name(first)) + (one_class ? class_name : "");
-  return bold(one_class ? std::string_view(first.class_name) : "this line");
+  return bold(one_class ? std::string_view(first.class_name) : place);
 }
 
 std::string counted(const LineSummary& summary) {
@@ -82,8 +85,8 @@ std::string padded(const std::string& text, std::size_t width) {
 }
 
 std::string table(const LineSummary& summary, const Profile& profile) {
-  const profile::Times forward = profile::median(summary.forward);
-  const profile::Times backward = profile::median(summary.backward);
+  const profile::Times forward = profile.shown(summary.forward);
+  const profile::Times backward = profile.shown(summary.backward);
   const auto line = [](std::string_view name, const std::string& a, const std::string& b) {
     return fmt::format("{:<8}", name) + padded(a, 10) + padded(b, 11) + "\n";
   };
@@ -116,8 +119,8 @@ std::string stage_table(const LineSummary& summary, const Profile& profile) {
     row(title, part.wall, part.cpu, part.device);
     const auto whole = std::ranges::find(profile.stages, part.stage, &profile::StageTimes::stage);
     if (whole == profile.stages.end()) continue;
-    const Ns wall = profile::median(whole->wall);
-    if (is_part(part.wall, wall)) row("  of", wall, profile::median(whole->cpu), profile::median(whole->device));
+    const Ns wall = profile.shown(whole->wall);
+    if (is_part(part.wall, wall)) row("  of", wall, profile.shown(whole->cpu), profile.shown(whole->device));
   }
   return out;
 }
@@ -137,6 +140,38 @@ std::string call_note(const LineSummary& summary, const Profile& profile) {
     return fmt::format("{} called from {} places; this is the time of all, they are not told apart", modules, places);
   }
   return fmt::format("{} called from {} places, {} in all", modules, places, format::readable(whole));
+}
+
+// "30.0 ms an update, 63% of the loop"; of what no clock saw "12.4 ms, 46% of the step".
+std::string number(const LineSummary& summary, const Profile& profile) {
+  if (summary.timed) return format::readable(summary.value) + " an update, " + format::share(summary.clock->share) + " of the loop";
+  if (summary.value <= Ns{}) return "nothing in the steps";
+  constexpr double kAlmostAll = 0.98;
+  const double part = share(summary, profile);
+  const double usual = profile.loop ? profile.loop->usual_share : 1;
+  const std::string text = format::readable(summary.value) + ", ";
+  if (usual > kAlmostAll) return text + format::share(part) + " of the step";
+  return fmt::format("{}{} of an update ({} of the profiled step)", text, format::share(part), format::share(part / usual));
+}
+
+// How the clocks came to their number: one line.
+std::string clock_note(const LineClock& clock, const profile::Loop& loop) {
+  if (clock.per_update <= Ns{}) return "";
+  std::string out = clock.kind == "for" ? "asking for the next item, " : "";
+  if (clock.rare && clock.every) {
+    out += fmt::format("{} each time, every {:.3g} updates, in {} of {}", format::readable(clock.each), *clock.every, clock.in_updates,
+                       loop.updates);
+  } else if (clock.rare) {
+    out += fmt::format("{} in {} of {} updates", format::readable(clock.each), clock.in_updates, loop.updates);
+  } else {
+    out += fmt::format("mean of {} updates", loop.updates);
+  }
+  return out + ", timed without the profiler";
+}
+
+std::string startup_note(const LineClock& clock) {
+  constexpr Ns kShort = std::chrono::milliseconds(1);
+  return clock.startup < kShort ? "" : format::readable(clock.startup) + " of the start-up, before the first update was complete";
 }
 
 // Half the distance between the 10th and the 90th percentile, relative to the median.
@@ -173,7 +208,7 @@ std::string reasons(const LineSummary& summary, const Profile& profile, bool mar
   if (const profile::Verdict verdict = causes::judge(profile, summary.modules); verdict.kind != "unclear")
     parts.push_back(verdict.kind + "-bound");
   constexpr int kNoticeable = 20;  // one part in so many of the line's time
-  const Ns waiting = profile::median(summary.forward).waiting + profile::median(summary.backward).waiting;
+  const Ns waiting = profile.shown(summary.forward).waiting + profile.shown(summary.backward).waiting;
   if (waiting > Ns{} && waiting * kNoticeable >= summary.value) parts.push_back("waits " + format::readable(waiting) + " for the device");
   std::vector<profile::KernelUse> uses;
   Bytes activations{};
@@ -221,27 +256,47 @@ std::string provenance(const Profile& profile) {
 
 // "± 4% over 5 steps": how far to trust the number; a wide one says that the machine was busy.
 std::string spread_note(const LineSummary& summary) {
+  if (summary.headline.empty()) return "";
   constexpr double kNoisy = 0.25;
   const auto relative = spread(summary.headline);
   if (!relative) return fmt::format("{} {}", summary.headline.size(), summary.headline.size() == 1 ? "step" : "steps");
   return fmt::format("{}± {:.0f}% over {} steps", *relative > kNoisy ? "noisy: " : "", *relative * 100, summary.headline.size());
 }
 
+// "77% in train.py:33": the statement of the loop that holds most of it, where that is no step of training but what comes between.
+std::string hottest_line(const Profile& profile) {
+  constexpr double kMost = 0.5;
+  if (!profile.loop || 1 - profile.loop->usual_share < kMost) return "";
+  const std::vector<profile::LoopFunction> all = functions(*profile.loop);
+  const profile::LoopStatement& longest = **std::ranges::max_element(all.front().statements, {}, &profile::LoopStatement::total);
+  return fmt::format("{} in {}:{}", format::share(share(*profile.loop, longest.total)),
+                     plain(profile.files.at(longest.site.file.index).path.filename().string(), 40), longest.site.line + 1);
+}
+
 }  // namespace
 
 std::string describe(const LineSummary& summary, const Profile& profile, const Options& options) {
   const std::string breaks = options.markdown ? "\n\n" : "\n";
-  std::string out = subject(summary, profile, options.markdown) + " — " + format::readable(summary.value) + ", " +
-                    format::share(share(summary, profile)) + " of the step" + counted(summary) + breaks;
-  const std::string numbers = summary.subject == Subject::stage ? stage_table(summary, profile) : table(summary, profile);
-  out += options.markdown ? "```text\n" + numbers + "```\n" : numbers;
+  std::string out = subject(summary, profile, options.markdown) + " — " + number(summary, profile) + counted(summary) + breaks;
+  if (summary.clock) {
+    for (const std::string& note : {clock_note(*summary.clock, *profile.loop), startup_note(*summary.clock)}) {
+      if (!note.empty()) out += note + breaks;
+    }
+  }
+  const bool profiled = !summary.forward.empty() || !summary.backward.empty() || !summary.stages.empty();
+  if (profiled) {
+    std::string numbers = summary.timed ? fmt::format("in the profiled step, {}\n", format::readable(profile.step_wall())) : "";
+    numbers += summary.subject == Subject::stage ? stage_table(summary, profile) : table(summary, profile);
+    out += options.markdown ? "```text\n" + numbers + "```\n" : numbers;
+  }
   const Ns step = profile.steps.empty() ? Ns{} : profile.steps[profile.representative].wall;
   if (!summary.slices.empty() && step > Ns{}) {
     out += options.markdown && options.images ? "![timeline of the step](" + svg_slice(summary.slices, step) + ")"
                                               : block_slice(summary.slices, step) + " " + format::readable(step);
     out += breaks;
   }
-  out += instances(summary, profile, options.markdown) + spread_note(summary) + (options.markdown ? "  \n" : "\n");
+  const std::string parts = instances(summary, profile, options.markdown) + spread_note(summary);
+  if (!parts.empty()) out += parts + (options.markdown ? "  \n" : "\n");
   out += options.markdown ? escape_markdown(provenance(profile)) : plain(provenance(profile));
   if (const std::string note = call_note(summary, profile); !note.empty()) out += (options.markdown ? "  \n" : "\n") + note;
   if (const std::string note = guess_note(summary, profile); !note.empty()) out += (options.markdown ? "  \n" : "\n") + note;
@@ -262,10 +317,11 @@ std::string describe_step(const Profile& profile) {
       break;
     }
   }
-  out += format::readable(step) + "/step";
-  // The lines show the profiled step: say its length where it differs by more than a reader would overlook.
   constexpr double kNoticeable = 1.1;
-  const auto plain_ns = static_cast<double>(step.count());
+  const double usual = profile.loop ? profile.loop->usual_share : 1;
+  out += format::readable(step) + (usual * kNoticeable < 1 ? "/update" : "/step");
+  // The lines show the profiled step: say its length where it differs by more than a reader would overlook.
+  const auto plain_ns = static_cast<double>(step.count()) * usual;
   const auto profiled_ns = static_cast<double>(profile.step_wall().count());
   if (profiled_ns > kNoticeable * plain_ns || plain_ns > kNoticeable * profiled_ns) {
     out += " (" + format::readable(profile.step_wall()) + " profiled)";
@@ -274,6 +330,8 @@ std::string describe_step(const Profile& profile) {
     const double per_second = static_cast<double>(*profile.samples_per_step) * 1e9 / static_cast<double>(step.count());
     out += fmt::format(" · {:.{}f} samples/s", per_second, per_second < 10 ? 1 : 0);
   }
+  const std::string hottest = hottest_line(profile);
+  if (!hottest.empty()) return out + " · " + hottest;
   if (profile.verdict.kind != "unclear") out += " · " + profile.verdict.kind + "-bound";
   return out;
 }

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "annotator/common/file.h"
+#include "annotator/profile/loop.h"
 #include "annotator/profile/source_text.h"
 #include "annotator/source/moved_classes.h"
 
@@ -156,6 +157,16 @@ std::shared_ptr<const FileFacts> bind_moved(std::shared_ptr<const Profile> profi
   return nullptr;
 }
 
+// Those that have a time worth a word.
+void add_statements(const profile::Loop& loop, FileId file, SiteTable& table) {
+  constexpr Ns kShort = std::chrono::milliseconds(1);
+  for (std::uint32_t row = 0; row < loop.statements.size(); ++row) {
+    const profile::LoopStatement& statement = loop.statements[row];
+    if (statement.site.file != file || (statement.total <= Ns{} && statement.startup < kShort)) continue;
+    table.add(fact_at(Role::statement, statement.site), {.row = row});
+  }
+}
+
 }  // namespace
 
 Collected collect(const Profile& profile, FileId file) {
@@ -180,6 +191,7 @@ Collected collect(const Profile& profile, FileId file) {
     const Site site{.file = file, .line = line.line, .end_line = line.line, .function = line.function};
     table.add(fact_at(Role::line, site), {.calls = line.calls, .row = row});
   }
+  if (profile.loop) add_statements(*profile.loop, file, table);
   return table.take();
 }
 

@@ -16,7 +16,7 @@ namespace hotlens::features {
 struct Meaning {
   std::vector<profile::ModuleId> modules;  // definition, constructor, class: the instances; call: those called there
   std::int64_t calls = 0;                  // call and line: executions in one step
-  std::uint32_t row = 0;                   // call, line, stage: index into Profile::call_sites, lines, stage_sites
+  std::uint32_t row = 0;  // call, line, stage, statement: index into Profile::call_sites, lines, stage_sites, Loop::statements
 };
 
 inline constexpr std::uint32_t kNoFact = 0xffffffff;

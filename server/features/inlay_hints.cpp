@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "annotator/common/format.h"
+#include "annotator/profile/loop.h"
 #include "server/features/describe.h"
 #include "server/features/features.h"
 #include "server/features/format.h"
@@ -108,13 +109,23 @@ std::vector<PieceWords> parted_label(const FileView& view, const LineSummary& su
   return {};
 }
 
+// What the line took before the first update was complete, where that is long and the line has no other number.
+std::string startup_label(const LineSummary& summary, const profile::Profile& profile) {
+  constexpr Ns kLong = std::chrono::milliseconds(200);
+  constexpr int kTelling = 50;  // one part in so many of all start-up
+  if (!summary.clock || summary.clock->startup < kLong || summary.clock->startup * kTelling < profile.loop->startup) return "";
+  return std::string(mark(summary.state)) + "start-up " + format::readable(summary.clock->startup);
+}
+
 LineWords words_of(const FileView& view, const LineSummary& summary, const Options& options) {
   const double part = share(summary, *view.profile);
   const bool shown = part >= options.min_share && summary.value > Ns{};
-  if (!shown && !is_counted_elsewhere(summary)) return {};
-  LineWords words{.label = shown ? label(summary, part) : elsewhere_label(summary),
+  std::string text = shown ? label(summary, part) : is_counted_elsewhere(summary) ? elsewhere_label(summary) : "";
+  if (text.empty()) text = startup_label(summary, *view.profile);
+  if (text.empty()) return {};
+  LineWords words{.label = std::move(text),
                   .tooltip = options.tooltips ? describe(summary, *view.profile, options) : "",
-                  .pieces = parted_label(view, summary, part, options)};
+                  .pieces = shown && !summary.timed ? parted_label(view, summary, part, options) : std::vector<PieceWords>{}};
   if (words.pieces.empty()) return words;
   words.label.clear();
   for (const PieceWords& piece : words.pieces) words.label += piece.text;

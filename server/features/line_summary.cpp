@@ -4,11 +4,13 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "annotator/profile/loop.h"
 #include "annotator/profile/statistics.h"
 
 namespace hotlens::features {
@@ -32,6 +34,8 @@ Subject subject_of(Role role) {
     case Role::call:
     case Role::line:
       return Subject::execution;
+    case Role::statement:
+      return Subject::statement;
   }
   return Subject::execution;
 }
@@ -100,7 +104,7 @@ void add_stages(LineSummary& summary, const FileView& view, const std::vector<st
       if (!here) summary.stages.push_back({.stage = site.stage, .counted_at = shown_at(view, *site.counted_at)});
       continue;
     }
-    summary.stages.push_back({site.stage, profile::median(site.wall), profile::median(site.cpu), profile::median(site.device), ""});
+    summary.stages.push_back({site.stage, profile.shown(site.wall), profile.shown(site.cpu), profile.shown(site.device), ""});
     summary.value += summary.stages.back().wall;
     summary.headline.resize(std::max(summary.headline.size(), site.wall.size()));
     for (std::size_t i = 0; i < site.wall.size(); ++i) summary.headline[i] += site.wall[i];
@@ -133,9 +137,45 @@ void add_calls(LineSummary& summary, const Profile& profile, const std::vector<s
 void headline_from_times(LineSummary& summary, const Profile& profile) {
   summary.headline.assign(std::max(summary.forward.size(), summary.backward.size()), Ns{});
   for (const PerStep* direction : {&summary.forward, &summary.backward}) {
-    summary.value += profile::headline(profile::median(*direction), profile.has_device());
+    summary.value += profile::headline(profile.shown(*direction), profile.has_device());
     for (std::size_t i = 0; i < direction->size(); ++i) summary.headline[i] += profile::headline((*direction)[i], profile.has_device());
   }
+}
+
+// The clocks of these statements of one line. Statements of one function do not overlap, so they add up; of several functions (a lambda's
+// body) the outer ones hold the inner.
+std::optional<LineClock> clock_of(const profile::Loop& loop, const std::vector<std::uint32_t>& rows) {
+  if (rows.empty()) return std::nullopt;
+  const profile::LoopStatement* longest = nullptr;
+  std::map<std::string, std::pair<Ns, Ns>> by_function;  // in updates, at start-up
+  for (const std::uint32_t row : rows) {
+    const profile::LoopStatement& statement = loop.statements.at(row);
+    auto& [total, startup] = by_function[statement.site.function];
+    total += statement.total;
+    startup += statement.startup;
+    if (longest == nullptr || statement.total > longest->total) longest = &statement;
+  }
+  const auto [total, startup] = std::ranges::max(by_function | std::views::values);
+  return LineClock{.per_update = per_update(loop, total),
+                   .share = profile::share(loop, total),
+                   .each = longest->calls > 0 ? total / longest->calls : Ns{},
+                   .in_updates = longest->in_updates,
+                   .every = rhythm(*longest),
+                   .kind = longest->kind,
+                   .startup = startup,
+                   .rare = is_rare(loop, *longest)};
+}
+
+void add_clock(LineSummary& summary, const Profile& profile, const std::vector<std::uint32_t>& rows) {
+  if (!profile.loop) return;
+  summary.clock = clock_of(*profile.loop, rows);
+  if (!summary.clock || summary.clock->per_update <= Ns{}) return;
+  const bool of_loop = summary.subject == Subject::stage || summary.subject == Subject::execution || summary.subject == Subject::statement;
+  // What a device does for a stage its clock on the host does not know.
+  const bool device_knows_better = profile.has_device() && summary.subject != Subject::statement && summary.value > Ns{};
+  if (!of_loop || (device_knows_better && !summary.clock->rare)) return;
+  summary.timed = true;
+  summary.value = summary.clock->per_update;
 }
 
 using Placement = source::Anchors::Placement;
@@ -149,7 +189,8 @@ bool is_inside(const source::Range& inner, const source::Range& outer) {
 }
 
 bool is_line_fact(const FileView& view, std::uint32_t fact) {
-  return view.facts->anchors.facts()[fact].role == source::Role::line;
+  const Role role = view.facts->anchors.facts()[fact].role;
+  return role == Role::line || role == Role::statement;
 }
 
 // The smallest placed expression around `at`, and the facts that stand on exactly that expression.
@@ -184,18 +225,19 @@ std::vector<ModuleId> outermost(const Profile& profile, std::vector<ModuleId> mo
 LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_t>& facts) {
   const Profile& profile = *view.profile;
   LineSummary summary;
-  summary.subject = Subject::constructor;
+  summary.subject = Subject::statement;
   const auto meaning_of = [&](std::uint32_t fact) -> const Meaning& { return view.facts->meanings[fact]; };
   const auto role_of = [&](std::uint32_t fact) { return view.facts->anchors.facts()[fact].role; };
   for (std::uint32_t fact : facts) summary.subject = std::min(summary.subject, subject_of(role_of(fact)));
 
   std::vector<ModuleId> modules;
-  std::vector<std::uint32_t> stage_rows;
+  std::vector<std::uint32_t> stage_rows, statement_rows;
   bool calls_are_known = true;
   std::int64_t calls = 0;
   bool has_line_row = false;
   bool first = true;
   for (std::uint32_t fact : facts) {
+    if (role_of(fact) == Role::statement) statement_rows.push_back(meaning_of(fact).row);
     if (subject_of(role_of(fact)) != summary.subject) continue;
     const auto& placement = view.placements[fact];
     if (std::exchange(first, false)) {
@@ -221,6 +263,7 @@ LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_
   }
   if (summary.subject == Subject::stage) {
     add_stages(summary, view, stage_rows);
+    add_clock(summary, profile, statement_rows);
     return summary;
   }
   if (!calls_are_known) summary.call_sites.clear();
@@ -236,6 +279,7 @@ LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_
   summary.times = summary.subject == Subject::execution ? std::max<std::int64_t>(calls, 1)
                                                         : std::max<std::int64_t>(static_cast<std::int64_t>(summary.modules.size()), 1);
   headline_from_times(summary, profile);
+  add_clock(summary, profile, statement_rows);
   return summary;
 }
 
@@ -269,19 +313,29 @@ std::vector<LineSummary> summarize(const FileView& view, LineRange lines) {
 }
 
 bool is_counted_elsewhere(const LineSummary& summary) {
-  return std::ranges::any_of(summary.stages, [](const StagePart& part) { return !part.counted_at.empty(); });
+  return !summary.timed && std::ranges::any_of(summary.stages, [](const StagePart& part) { return !part.counted_at.empty(); });
 }
 
 double share(const LineSummary& summary, const Profile& profile) {
+  if (summary.timed) return summary.clock->share;
   const auto step = static_cast<double>(profile.step_wall().count());
-  return step > 0 ? static_cast<double>(summary.value.count()) / step : 0.0;
+  const double usual = profile.loop ? profile.loop->usual_share : 1;
+  return step > 0 ? usual * static_cast<double>(summary.value.count()) / step : 0.0;
 }
 
 std::optional<LineSummary> summary_at(const FileView& view, source::Position at) {
   if (!view.facts || !view.profile) return std::nullopt;
-  if (const std::vector<std::uint32_t> facts = facts_at(view, at); !facts.empty()) return summarize_facts(view, facts);
   std::vector<LineSummary> line = summarize(view, {at.line, at.line + 1});
-  if (line.empty() || (line.front().value <= Ns{} && !is_counted_elsewhere(line.front()))) return std::nullopt;
+  // A statement of the loop has one number, wherever on it a hand rests.
+  if (!line.empty() && (line.front().subject == Subject::stage || line.front().timed)) return std::move(line.front());
+  if (const std::vector<std::uint32_t> facts = facts_at(view, at); !facts.empty()) {
+    LineSummary summary = summarize_facts(view, facts);
+    summary.part = true;
+    return summary;
+  }
+  if (line.empty()) return std::nullopt;
+  const bool has_startup = line.front().clock && line.front().clock->startup > Ns{};
+  if (line.front().value <= Ns{} && !is_counted_elsewhere(line.front()) && !has_startup) return std::nullopt;
   return std::move(line.front());
 }
 

@@ -1,8 +1,10 @@
 // The numbers of one source line: every fact that stands on it, summed so that nothing is counted twice.
 //
-// A line shows one thing. In this order: a class (all its instances), a definition, a stage of the training loop, what the line ran
-// (calls and plain operators alike), a constructor in a helper. Modules are summed per measured step, outermost instances only, then
-// reduced to the median; a stage shows the wall time that it spends on this line, a call what was called from there.
+// A line shows one thing. In this order: a class (all its instances), a stage of the training loop, a definition, what the line ran
+// (calls and plain operators alike), a constructor in a helper, a statement of the loop. Where the loop was watched without a profiler, the
+// time of its statements is what their clocks saw, per update: on a device, which runs behind the host, only of those that are no stage.
+// Modules are summed per measured step, outermost instances only, then those of the representative step are shown; a stage shows the wall
+// time that it spends on this line, a call what was called from there.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +19,24 @@ namespace hotlens::features {
 // A stage that the line enters.
 struct StagePart {
   profile::Stage stage = profile::Stage::other;
-  Ns wall{}, cpu{}, device{};  // medians, of this line alone
+  Ns wall{}, cpu{}, device{};  // of this line alone
   std::string counted_at;      // "line 43", "train.py:43": where its time is shown instead of here; empty where it is shown here
 };
 
 // In the order in which they win on one line: `trainer.fit(Net(), loader)` shows its stages.
-enum class Subject : std::uint8_t { class_line, stage, definition, execution, constructor };
+enum class Subject : std::uint8_t { class_line, stage, definition, execution, constructor, statement };
+
+// What the clocks of the loop saw of the line's statements (annotator/profile/loop.h).
+struct LineClock {
+  Ns per_update{};              // mean over all updates watched
+  double share = 0;             // of their time
+  Ns each{};                    // of one execution
+  std::int64_t in_updates = 0;  // of the statement that took longest, as `every`
+  std::optional<double> every;  // updates from one execution to the next
+  std::string kind;             // of that statement: "for"
+  Ns startup{};                 // until the first update was complete
+  bool rare = false;            // in less than every second update
+};
 
 struct LineSummary {
   std::uint32_t line = 0;  // in the text as it is now
@@ -31,19 +45,23 @@ struct LineSummary {
   source::Range range;                     // of the first fact
   profile::PerStep forward, backward;      // per measured step
   std::vector<Ns> headline;                // the whole per measured step, for the spread
-  Ns value{};                              // the shown number: the sum of the medians that a hover lists, so that they add up
+  Ns value{};                              // the shown number: the sum of what a hover lists
   std::int64_t times = 1;                  // instances, or executions in one step
   std::vector<profile::ModuleId> modules;  // outermost ones; empty for a line without modules
   profile::ModuleId container;             // the line's one module that holds them all and is never called itself (ModuleList)
   std::vector<StagePart> stages;           // for a stage
   std::vector<std::uint32_t> call_sites;   // for a call whose own time is known: into Profile::call_sites
+  std::optional<LineClock> clock;
+  bool timed = false;  // `value` is the clock's, per update
+  bool part = false;   // of one expression of the line, not of all of it
   std::vector<profile::Slice> slices;
   std::vector<std::uint32_t> facts;  // what it was made from: indices into view.placements
 };
 
 // Whether time of the line is shown on another one.
 bool is_counted_elsewhere(const LineSummary& summary);
-double share(const LineSummary& summary, const profile::Profile& profile);  // of the step's wall time
+// Of an update: of the step's wall time and, where more happens between steps than in each, of that too.
+double share(const LineSummary& summary, const profile::Profile& profile);
 
 // The facts that stand on one line: indices into view.placements, increasing.
 struct LineFacts {

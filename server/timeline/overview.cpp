@@ -59,9 +59,9 @@ Json stages_of(const Profile& profile) {
   Json list = Json::array();
   for (const profile::StageTimes& stage : profile.stages) {
     list.push_back({{"stage", name(stage.stage)},
-                    {"wall", profile::median(stage.wall).count()},
-                    {"device", profile::median(stage.device).count()},
-                    {"waiting", profile::median(stage.waiting).count()}});
+                    {"wall", profile.shown(stage.wall).count()},
+                    {"device", profile.shown(stage.device).count()},
+                    {"waiting", profile.shown(stage.waiting).count()}});
   }
   return list;
 }
@@ -69,7 +69,7 @@ Json stages_of(const Profile& profile) {
 Json buckets_of(const Profile& profile) {
   Json list = Json::array();
   for (const profile::BucketTimes& bucket : profile.buckets) {
-    const Ns wall = profile::median(bucket.wall), device = profile::median(bucket.device);
+    const Ns wall = profile.shown(bucket.wall), device = profile.shown(bucket.device);
     if (wall > Ns{} || device > Ns{}) {
       list.push_back({{"bucket", name(bucket.bucket)}, {"wall", wall.count()}, {"device", device.count()}});
     }

@@ -165,6 +165,18 @@ Result<Manifest> open_bundle(const std::filesystem::path& folder) {
   return read_manifest(folder);
 }
 
+// The clocks of the loop are the writer's. Everything else is shown without them.
+void add_loop(Annotated& annotated) {
+  const Manifest& manifest = *annotated.manifest;
+  if (manifest.loop.empty() || annotated.rank != manifest.traces.front().rank) return;
+  Result<Loop> loop = read_loop(annotated.path, manifest.loop, annotated.model->files.size());
+  if (loop) {
+    annotated.loop = std::make_shared<const Loop>(std::move(*loop));
+  } else {
+    annotated.issues.add("no-loop", "the times of the whole loop cannot be read: " + loop.error().message);
+  }
+}
+
 // Takes one rank's trace and step times for those of the run.
 Result<void> choose_rank(Annotated& annotated, Manifest manifest, std::optional<std::int64_t> wanted) {
   const std::int64_t rank = wanted.value_or(manifest.traces.front().rank);
@@ -224,7 +236,10 @@ Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::op
   const std::unique_ptr<Recording> recording = reading.valid() ? reading.get() : nullptr;
   if (recording && !recording->model) return std::unexpected(recording->model.error());
   if (!read) return std::unexpected(read.error());
-  if (recording) annotated.model = std::move(*recording->model);
+  if (recording) {
+    annotated.model = std::move(*recording->model);
+    add_loop(annotated);
+  }
   find_owners(annotated, recording.get());
   report_depth(annotated);
   limit_steps(annotated);

@@ -21,6 +21,7 @@ struct Annotated {
   attribution::Account account;
   std::optional<Manifest> manifest;  // of a bundle
   std::optional<Model> model;
+  std::shared_ptr<const Loop> loop;     // of a bundle, for the rank that wrote it
   StageLines stage_lines;               // of a bundle
   std::optional<MemoryUse> map_memory;  // of a bundle's map step
   double alignment = 1.0;

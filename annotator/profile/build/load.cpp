@@ -51,21 +51,10 @@ void fill_buckets(const Annotated& annotated, Profile& profile) {
   }
 }
 
-// Stages that took any time, in the order in which the representative step enters them.
+// Stages that took any time.
 void fill_stages(const Annotated& annotated, Profile& profile) {
-  std::vector<Stage> order;
-  const auto see = [&](Stage stage) {
-    if (std::ranges::find(order, stage) == order.end()) order.push_back(stage);
-  };
-  if (!annotated.account.steps.empty()) {
-    for (const attribution::Piece& piece : annotated.account.steps[profile.representative].wall) {
-      if (piece.owner.stage != Stage::other) see(piece.owner.stage);
-    }
-  }
-  for (std::size_t stage = 0; stage < attribution::kStages; ++stage) see(static_cast<Stage>(stage));
-  for (const Stage stage : order) {
-    const auto at = static_cast<std::size_t>(stage);
-    StageTimes times{.stage = stage, .wall = {}, .cpu = {}, .device = {}, .waiting = {}};
+  for (std::size_t at = 0; at < attribution::kStages; ++at) {
+    StageTimes times{.stage = static_cast<Stage>(at), .wall = {}, .cpu = {}, .device = {}, .waiting = {}};
     for (const StepAccount& step : annotated.account.steps) {
       times.wall.push_back(step.wall_by_stage[at]);
       times.cpu.push_back(step.cpu_by_stage[at]);
@@ -75,6 +64,18 @@ void fill_stages(const Annotated& annotated, Profile& profile) {
     const auto any = [](const std::vector<Ns>& values) { return std::ranges::any_of(values, [](Ns value) { return value > Ns{}; }); };
     if (any(times.wall) || any(times.cpu) || any(times.device)) profile.stages.push_back(std::move(times));
   }
+}
+
+// In the order in which the representative step enters them; what is of no stage is the last.
+void sort_stages(const Annotated& annotated, Profile& profile) {
+  if (annotated.account.steps.empty()) return;
+  std::vector<Stage> order;
+  for (const attribution::Piece& piece : annotated.account.steps[profile.representative].wall) {
+    const Stage stage = piece.owner.stage;
+    if (stage != Stage::other && std::ranges::find(order, stage) == order.end()) order.push_back(stage);
+  }
+  std::ranges::stable_sort(profile.stages, {},
+                           [&](const StageTimes& stage) { return std::ranges::find(order, stage.stage) - order.begin(); });
 }
 
 void fill_lines(const Model& model, std::vector<Tally>& tallies, Profile& profile) {
@@ -134,12 +135,7 @@ void fill_memory(const Annotated& annotated, const std::vector<std::uint32_t>& p
   }
 }
 
-// Of one step, or the median over all.
-Ns reduced(std::vector<Ns> values, std::optional<std::size_t> only) {
-  return only ? values[*only] : median(std::move(values));
-}
-
-void fill_modules(Annotated& annotated, std::optional<std::size_t> only, Profile& profile) {
+void fill_modules(Annotated& annotated, Profile& profile) {
   const bool recorded = annotated.how == How::recorded;
   std::vector<Module> modules =
       annotated.model ? recorded_modules(*annotated.model) : found_modules(annotated.owners.found, annotated.how, profile.warnings);
@@ -179,9 +175,9 @@ void fill_modules(Annotated& annotated, std::optional<std::size_t> only, Profile
   profile.kernel_times = std::move(used.step);
   profile.spent = used.spent;
   profile.critical = used.critical;
-  profile.cpu = reduced(std::move(tallies.cpu), only);
-  profile.cpu_attributed = reduced(std::move(tallies.cpu_attributed), only);
-  profile.device_attributed = reduced(std::move(tallies.device_attributed), only);
+  profile.cpu = profile.shown(tallies.cpu);
+  profile.cpu_attributed = profile.shown(tallies.cpu_attributed);
+  profile.device_attributed = profile.shown(tallies.device_attributed);
   if (!annotated.model) return;
   fill_lines(*annotated.model, tallies.lines, profile);
   fill_call_sites(*annotated.model, position, tallies.sites, profile);
@@ -216,12 +212,14 @@ void fill_run(const Annotated& annotated, Profile& profile) {
     profile.step_why = manifest.step_why;
     profile.devices = manifest.devices;
     if (!manifest.plain_steps.empty()) profile.plain_step = median(manifest.plain_steps);
+    if (annotated.loop) profile.plain_step = per_update(*annotated.loop, annotated.loop->watched);
     profile.samples_per_step = manifest.samples_per_step;
     profile.optimizer_elsewhere = manifest.optimizer_elsewhere;
     profile.rank = annotated.rank;
     profile.ranks = ranks_of(manifest);
     profile.alignment = annotated.alignment;
     profile.warnings = manifest.warnings;
+    profile.loop = annotated.loop;
   } else {
     profile.id = annotated.path.filename().string();
     profile.source = annotated.path.string();
@@ -237,11 +235,12 @@ void fill_run(const Annotated& annotated, Profile& profile) {
 std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<std::size_t> only) {
   auto profile = std::make_shared<Profile>();
   fill_steps(annotated, *profile);
-  profile->representative = only.value_or(representative(profile->steps));
-  fill_run(annotated, *profile);
   fill_buckets(annotated, *profile);
   fill_stages(annotated, *profile);
-  fill_modules(annotated, only, *profile);
+  profile->representative = only.value_or(representative(*profile));
+  sort_stages(annotated, *profile);
+  fill_run(annotated, *profile);
+  fill_modules(annotated, *profile);
   if (annotated.how == How::frames && !annotated.model) {
     profile->module_calls = std::make_shared<const ModuleCalls>(module_calls(annotated.trace, annotated.steps));
   }

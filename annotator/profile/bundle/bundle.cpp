@@ -20,6 +20,7 @@ using attribution::kNothing;
 
 constexpr int kBundleSchema = 1;
 constexpr int kModelSchema = 1;
+constexpr int kLoopSchema = 1;
 
 Error broken(const std::filesystem::path& file, std::string message) {
   return {ErrorCode::malformed, std::move(message), file.string()};
@@ -50,7 +51,7 @@ Error no_such_part(const std::filesystem::path& folder, const std::filesystem::p
   return {ErrorCode::not_found, "the bundle lacks this file: it is half written; run `hotlens run` again", file.string()};
 }
 
-Result<Document> read_json(const std::filesystem::path& folder, const char* name) {
+Result<Document> read_json(const std::filesystem::path& folder, const std::string& name) {
   const std::filesystem::path file = folder / name;
   const Result<std::string> bytes = read_file_inside(folder, file, memory_left() / kParsedRatio);
   if (!bytes) return std::unexpected(bytes.error().code == ErrorCode::not_found ? no_such_part(folder, file) : bytes.error());
@@ -272,6 +273,41 @@ void read_stages(const Json& json, Model& model) {
   }
 }
 
+// A part of `most`; nothing of what is not.
+std::optional<Ns> part_of(const Json& object, std::string_view key, Ns most) {
+  const std::int64_t value = whole(object, key).value_or(-1);
+  return value >= 0 && value <= most.count() ? std::optional(Ns{value}) : std::nullopt;
+}
+
+std::string statement_kind(const Json& object) {
+  constexpr std::array<std::string_view, 5> kKinds = {"for", "while", "if", "with", "loop"};
+  const std::string kind = text(object, "kind");
+  return std::ranges::find(kKinds, kind) != kKinds.end() ? kind : "statement";
+}
+
+std::optional<LoopStatement> loop_statement(const Json& entry, const Loop& loop, std::size_t files) {
+  const auto file = small(entry, "file"), line = small(entry, "line");
+  const auto total = part_of(entry, "total_ns", loop.watched), startup = part_of(entry, "startup_ns", loop.startup);
+  if (!file || *file >= files || !line || !total || !startup) return std::nullopt;
+  const auto count = [&](std::string_view key) { return std::int64_t{small(entry, key).value_or(0)}; };
+  const auto update = [&](std::string_view key) { return std::clamp<std::int64_t>(whole(entry, key).value_or(-1), -1, loop.updates - 1); };
+  LoopStatement statement;
+  statement.site.file = FileId{*file};
+  statement.site.line = *line;
+  statement.site.end_line = std::max(*line, small(entry, "end_line").value_or(*line));
+  statement.site.column = small(entry, "column");
+  statement.site.function = text(entry, "function");
+  statement.kind = statement_kind(entry);
+  statement.calls = count("calls");
+  statement.total = *total;
+  statement.in_updates = std::min(count("in_updates"), loop.updates);
+  statement.first_update = update("first_update");
+  statement.last_update = update("last_update");
+  statement.startup_calls = count("startup_calls");
+  statement.startup = *startup;
+  return statement;
+}
+
 }  // namespace
 
 Result<Manifest> read_manifest(const std::filesystem::path& folder) {
@@ -309,6 +345,7 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
   }
   manifest.map_trace = contained(folder, text(json, "map_trace"));
   manifest.program = contained(folder, text(json, "program"));
+  if (contained(folder, text(json, "loop"))) manifest.loop = text(json, "loop");
   manifest.stopped = !text(json, "stopped_by").empty();
   if (manifest.traces.empty()) {
     return std::unexpected(broken(file, "the bundle names no trace: no step was measured; run `hotlens run` again"));
@@ -331,6 +368,23 @@ Result<Model> read_model(const std::filesystem::path& folder) {
   read_parameters(json, model);
   read_stages(json, model);
   return model;
+}
+
+Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& name, std::size_t files) {
+  const Result<Document> read = read_json(folder, name);
+  if (!read) return std::unexpected(read.error());
+  const std::filesystem::path file = folder / name;
+  if (const auto schema = check_schema(read->json, "loop", kLoopSchema, file); !schema) return std::unexpected(schema.error());
+  Loop loop{.updates = small(read->json, "updates").value_or(0),
+            .watched = Ns{whole(read->json, "watched_ns").value_or(0)},
+            .startup = Ns{std::max<std::int64_t>(whole(read->json, "startup_ns").value_or(0), 0)},
+            .statements = {}};
+  if (loop.updates < 1 || loop.watched <= Ns{}) return std::unexpected(broken(file, "the loop was watched for no update"));
+  for (const Json& entry : objects(read->json, "statements")) {
+    if (auto statement = loop_statement(entry, loop, files)) loop.statements.push_back(std::move(*statement));
+  }
+  loop.usual_share = usual_share(loop);
+  return loop;
 }
 
 }  // namespace hotlens::profile

@@ -1,5 +1,5 @@
-// The recorder's files as values: manifest.json and model.json (annotator/recorder/FORMAT.md). Numbers are checked, ids point into their
-// tables, and a bundle that is half written or newer than this program is an error that says what to do.
+// The recorder's files as values: manifest.json, model.json and loop.json (annotator/recorder/FORMAT.md). Numbers are checked, ids point
+// into their tables, and a bundle that is half written or newer than this program is an error that says what to do.
 #pragma once
 
 #include <filesystem>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "annotator/attribution/owners/owners.h"
+#include "annotator/profile/loop.h"
 #include "annotator/profile/profile.h"
 
 namespace hotlens::profile {
@@ -31,6 +32,7 @@ struct Manifest {
   std::vector<RankTrace> traces;  // of every rank, first the one that wrote the bundle
   std::optional<std::filesystem::path> map_trace;
   std::optional<std::filesystem::path> program;  // the operators of one step
+  std::string loop;                              // the file's name; empty where nothing was watched
   bool stopped = false;                          // by a signal: Ctrl-C, SIGTERM
 };
 
@@ -65,5 +67,7 @@ struct Model {
 
 Result<Manifest> read_manifest(const std::filesystem::path& folder);
 Result<Model> read_model(const std::filesystem::path& folder);
+// What the manifest names as `loop`. `files`: how many the model has; statements of others, or whose numbers cannot be, are left out.
+Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& name, std::size_t files);
 
 }  // namespace hotlens::profile

@@ -38,8 +38,8 @@ void export_csv(const profile::Profile& profile, std::ostream& out) {
          "backward_cpu_self_ns,backward_device_ns,backward_span_ns,parameters_bytes,gradients_bytes,optimizer_bytes,activations_bytes\r\n";
   for (const profile::Module& module : profile.modules) {
     out << cell(utf8(module.path)) << ',' << cell(utf8(module.class_name)) << ',' << name(module.how) << ',' << module.calls;
-    write_times(out, profile::median(module.forward));
-    write_times(out, profile::median(module.backward));
+    write_times(out, profile.shown(module.forward));
+    write_times(out, profile.shown(module.backward));
     out << ',' << number(module.memory.parameters) << ',' << number(module.memory.gradients) << ',' << number(module.memory.optimizer)
         << ',' << number(module.memory.activations) << "\r\n";
   }

@@ -32,7 +32,7 @@ function verdictChip(overview: Overview, store: Store): HTMLElement[] {
   const { verdict } = overview;
   if (verdict === undefined) return [];
   const [first] = verdict.evidence;
-  const step = overview.median;
+  const step = shownWall(overview);
   const share = first === undefined || step <= 0 || first.time <= 0 ? "" : `: ${first.what} ${percent(first.time / step)}`;
   const tip = verdict.evidence.map(({ what, time: ns, where }) => [what, ns > 0 ? time(ns) : "", where].filter((each) => each !== "").join(" · ")).join("\n");
   const path = first?.path ?? [];
@@ -64,11 +64,15 @@ function profileName({ profile }: Overview, known: readonly ProfileSummary[], st
   return select;
 }
 
+const shownWall = ({ steps, representative, median }: Overview): number => steps[representative]?.wall ?? median;
+
 // Throughput is that of steps without a profiler; the picture is of profiled ones. Both stand there, as in the editor's lens.
-function stepTime({ median, steps, profile: { plainStepNs } }: Overview): { text: string; title: string } {
-  const title = steps.length > 1 ? "the median step" : "the step";
-  if (plainStepNs === undefined) return { text: `${time(median)} / step`, title };
-  return { text: `${time(plainStepNs)} / step (${time(median)} profiled)`, title: `${title} without the profiler, and as it is drawn here` };
+function stepTime(overview: Overview): { text: string; title: string } {
+  const { steps, representative, profile: { plainStepNs } } = overview;
+  const wall = time(shownWall(overview));
+  const shown = steps.length > 1 ? `step ${steps[representative]?.index ?? ""}, which is most like the others` : "the step";
+  if (plainStepNs === undefined) return { text: `${wall} / step`, title: shown };
+  return { text: `${time(plainStepNs)} / step (${wall} profiled)`, title: `the median step without the profiler; as it is drawn here: ${shown}` };
 }
 
 export function renderHeader(state: State, store: Store): HTMLElement[] {

@@ -26,11 +26,14 @@ constexpr Known kKnown[] = {
     {"nccl_parser_config", "launch", "the device is busy for 22 to 26 %, communication for 5 %, and nothing blocks"},
     {"mi300_resnet", "communication", "the device is busy for 99.5 %; collectives run alone for 70 %"},
     {"worker1_step_12", "communication", "collectives run alone for 56 %; the host waits for them for 33 %"},
-    {"v2021-01_profiler_api", "launch",
-     "the host never waits (2.2 of 159 ms in blocking calls, the longest launch 0.17 ms); each of 1,713 gaps but the last is ended by a "
-     "launch that came after it began; the loader takes 29 % of the host's time, operators the rest"},
-    {"trace_diff_control", "sync",
-     "four copies to the host block for 13.3 of 77 ms while the device works; behind them its 1,171 gaps, 14.5 ms, wait for launches"},
+    {"v2021-01_profiler_api", "data",
+     "the host never waits; in five of its six steps, the shown one among them, most of the device's idle time (24.6 of 38 ms) passes "
+     "while "
+     "the loader runs, the rest is ended by launches that came after it began; the first step is the other way round"},
+    {"trace_diff_control", "unclear",
+     "its six steps are bound by different things, by turns: launches hold 34 to 74 % of the critical path, communication 9 to 44 %; in "
+     "the "
+     "shown one 48 and 17 %, and four copies to the host block for 12.3 of 76 ms while the device works"},
     {"trace_diff_test", "memory", "the device is busy for 96 %; of its arithmetic 63 % is no product"},
     {"ns_resolution", "compute", "the device is busy for 99 %, products and convolutions for 62 %"},
     {"negative_queue", "unclear",

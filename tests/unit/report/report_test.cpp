@@ -35,7 +35,7 @@ TEST_CASE("the JSON report has the shape that the contract names") {
   CHECK(keys(json) == std::vector<std::string>{"buckets", "critical_path", "kernels", "modules", "profile", "schema", "spent", "stages",
                                                "steps", "totals", "verdict", "warnings"});
   CHECK(keys(json["profile"]) ==
-        std::vector<std::string>{"devices", "id", "plain_step_ns", "profiled_step_ns", "source", "steps", "torch"});
+        std::vector<std::string>{"devices", "id", "plain_step_ns", "profiled_step_ns", "shown_step", "source", "steps", "torch"});
   CHECK(keys(json["stages"][0]) ==
         std::vector<std::string>{"cpu_ns", "device_ns", "name", "p10_ns", "p90_ns", "share", "waiting_ns", "wall_ns"});
   CHECK(keys(json["buckets"][0]) == std::vector<std::string>{"device_ns", "name", "wall_ns"});
@@ -62,7 +62,7 @@ TEST_CASE("the stages of the text report leave out nothing of the step") {
   const std::string text = report_text(*load(write_bundle(folder.path() / "b")).value());
   const std::string stages = text.substr(text.find("Stages"), text.find("Where the time") - text.find("Stages"));
   CHECK(stages.find("\n  other ") != std::string::npos);
-  CHECK(text.find("Longest operators of step 0, shares of ") != std::string::npos);
+  CHECK(text.find("Longest operators, shares of ") != std::string::npos);
 }
 
 TEST_CASE("the text report is for people, and hostile names cannot reach the terminal") {

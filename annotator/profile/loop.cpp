@@ -1,0 +1,55 @@
+#include "annotator/profile/loop.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace hotlens::profile {
+
+Ns per_update(const Loop& loop, Ns total) {
+  return total / loop.updates;
+}
+
+double share(const Loop& loop, Ns total) {
+  return static_cast<double>(total.count()) / static_cast<double>(loop.watched.count());
+}
+
+std::optional<double> rhythm(const LoopStatement& statement) {
+  if (statement.in_updates < 2) return std::nullopt;
+  return static_cast<double>(statement.last_update - statement.first_update) / static_cast<double>(statement.in_updates - 1);
+}
+
+bool is_rare(const Loop& loop, const LoopStatement& statement) {
+  return statement.in_updates > 0 && statement.in_updates * 2 < loop.updates;
+}
+
+std::vector<LoopFunction> functions(const Loop& loop) {
+  std::map<std::pair<std::uint32_t, std::string>, LoopFunction> known;
+  for (const LoopStatement& statement : loop.statements) {
+    LoopFunction& of = known[{statement.site.file.index, statement.site.function}];
+    of.statements.push_back(&statement);
+    of.total += statement.total;
+    of.startup += statement.startup;
+  }
+  std::vector<LoopFunction> list;
+  for (auto& [key, of] : known) {
+    of.file = FileId{key.first};
+    of.function = key.second;
+    std::ranges::stable_sort(of.statements, {}, [](const LoopStatement* each) { return std::pair(each->site.line, each->site.column); });
+    list.push_back(std::move(of));
+  }
+  std::ranges::stable_sort(list, std::ranges::greater{}, &LoopFunction::total);
+  return list;
+}
+
+double usual_share(const Loop& loop) {
+  const std::vector<LoopFunction> all = functions(loop);
+  if (all.empty()) return 1;
+  Ns rare{};
+  for (const LoopStatement* statement : all.front().statements) {
+    if (is_rare(loop, *statement)) rare += statement->total;
+  }
+  return 1 - share(loop, std::min(rare, loop.watched));
+}
+
+}  // namespace hotlens::profile

@@ -1,0 +1,59 @@
+// The whole training loop as the clocks of its statements saw it, over updates without a profiler (annotator/recorder/FORMAT.md,
+// loop.json). What comes every k-th update (a rollout, an evaluation, saving) has its share here; the profiled steps may have none of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/common/units.h"
+#include "annotator/profile/profile.h"
+
+namespace hotlens::profile {
+
+struct LoopStatement {
+  Site site;         // of a compound statement its header; `end_column` is not known
+  std::string kind;  // "statement", "for", "while", "if", "with", "loop": one that leads to no update, as a whole
+  std::int64_t calls = 0;
+  Ns total{};                   // over all updates watched, with everything that it called
+  std::int64_t in_updates = 0;  // in how many it had time
+  std::int64_t first_update = -1, last_update = -1;
+  std::int64_t startup_calls = 0;
+  Ns startup{};  // until the first update was complete; in no other number
+};
+
+struct Loop {
+  std::int64_t updates = 0;  // watched; at least one
+  Ns watched{};              // their wall time; more than 0
+  Ns startup{};              // from the start of the script to the end of the first update
+  std::vector<LoopStatement> statements;
+  // The share of an update that a step without rare statements takes: what a share of a profiled step is to be multiplied by. 1 where
+  // nothing rare was seen.
+  double usual_share = 1;
+};
+
+// Mean over the updates watched, in whole nanoseconds.
+Ns per_update(const Loop& loop, Ns total);
+// Of the time of all updates watched: 0 to 1.
+double share(const Loop& loop, Ns total);
+// How many updates lie between two in which it ran; nothing where it ran in fewer than two.
+std::optional<double> rhythm(const LoopStatement& statement);
+// It ran in less than every second update.
+bool is_rare(const Loop& loop, const LoopStatement& statement);
+
+// One function's statements do not overlap; what it calls is part of the statement that calls it.
+struct LoopFunction {
+  FileId file;
+  std::string function;
+  std::vector<const LoopStatement*> statements;  // of the Loop, by line
+  Ns total{}, startup{};
+};
+// The one that holds the loop first: its statements add up to all that was watched, but for what no line of the script has. The others are
+// called from it and are parts of its statements; longest first.
+std::vector<LoopFunction> functions(const Loop& loop);
+
+// Loop::usual_share of these statements.
+double usual_share(const Loop& loop);
+
+}  // namespace hotlens::profile

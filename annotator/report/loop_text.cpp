@@ -1,0 +1,168 @@
+#include "annotator/report/loop_text.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "annotator/profile/loop.h"
+#include "annotator/profile/source_text.h"
+
+namespace hotlens::report {
+namespace {
+
+using format::harmless;
+using format::left;
+using format::percent;
+using format::readable;
+using format::right;
+using format::shortened;
+using profile::Loop;
+using profile::LoopFunction;
+using profile::LoopStatement;
+
+constexpr std::size_t kPlaceColumns = 20;
+constexpr std::size_t kQuoteColumns = 44;
+constexpr std::size_t kFunctions = 5;    // beside the one that holds the loop
+constexpr std::int64_t kSmallest = 100;  // one part in so many has a row of its own
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+// The lines of the profile's files, each read once.
+class Quotes {
+ public:
+  explicit Quotes(const profile::Profile& profile) : profile_(profile) {}
+
+  std::string operator()(const profile::Site& site) {
+    const auto [known, added] = texts_.try_emplace(site.file.index);
+    if (added) known->second = profile::executed_text(profile_, site.file).value_or("");
+    const std::vector<std::string_view> lines = lines_of(known->second);
+    if (site.line >= lines.size()) return "";
+    std::string_view line = lines[site.line];
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    return shortened(line, kQuoteColumns - 2);
+  }
+
+ private:
+  const profile::Profile& profile_;
+  std::map<std::uint32_t, std::string> texts_;
+};
+
+class Writer {
+ public:
+  Writer(const profile::Profile& profile, const format::Style& style)
+      : profile_(profile), loop_(*profile.loop), style_(style), functions_(functions(loop_)), quote_(profile) {}
+
+  std::string write() && {
+    updates();
+    startup();
+    return std::move(out_);
+  }
+
+ private:
+  void line(const std::string& text) { out_.append(text).append("\n"); }
+  void title(const std::string& text) { out_.append("\n").append(style_.bold).append(text).append(style_.off).append("\n"); }
+
+  std::string place(const profile::Site& site) const {
+    return harmless(profile_.files.at(site.file.index).path.filename().string()) + ":" + std::to_string(site.line + 1);
+  }
+
+  std::string row(const LoopStatement& statement, Ns shown, Ns part, Ns whole) {
+    return "  " + left(place(statement.site), kPlaceColumns) + left(quote_(statement.site), kQuoteColumns) + right(readable(shown), 10) +
+           right(percent(part, whole), 9);
+  }
+
+  std::string rest(const std::string& text, Ns shown, Ns part, Ns whole) const {
+    return "  " + left(text, kPlaceColumns + kQuoteColumns) + right(readable(shown), 10) + right(percent(part, whole), 9);
+  }
+
+  // "  every 12 updates, 30.4 ms each"
+  std::string how_often(const LoopStatement& statement) const {
+    if (!is_rare(loop_, statement)) return "";
+    const std::string each = statement.calls > 0 ? ", " + readable(statement.total / statement.calls) + " each" : "";
+    const std::optional<double> every = rhythm(statement);
+    if (!every) return "   in " + std::to_string(statement.in_updates) + " of " + std::to_string(loop_.updates) + " updates" + each;
+    const auto tenths = static_cast<std::int64_t>(*every * 10 + 0.5);
+    std::string number = std::to_string(tenths / 10);
+    if (tenths % 10 != 0) number += "." + std::to_string(tenths % 10);
+    return "   every " + number + " updates" + each;
+  }
+
+  // The rows of one function, longest first; what is small is one row, so that nothing is missing.
+  void rows(const LoopFunction& of, Ns LoopStatement::* time, Ns whole, std::int64_t divisor) {
+    std::vector<const LoopStatement*> statements = of.statements;
+    std::ranges::stable_sort(statements, std::ranges::greater{}, [&](const LoopStatement* each) { return each->*time; });
+    std::size_t small = 0;
+    Ns others{};
+    for (const LoopStatement* each : statements) {
+      const Ns part = each->*time;
+      if (part * kSmallest < whole) {
+        small += part > Ns{} ? 1 : 0;
+        others += part;
+        continue;
+      }
+      line(row(*each, part / divisor, part, whole) + (time == &LoopStatement::total ? how_often(*each) : ""));
+    }
+    if (small > 0) line(rest(std::to_string(small) + " shorter", others / divisor, others, whole));
+  }
+
+  void updates() {
+    title("The loop, without the profiler: " + readable(per_update(loop_, loop_.watched)) + " an update, mean of " +
+          std::to_string(loop_.updates));
+    if (functions_.empty()) return;
+    const LoopFunction& main = functions_.front();
+    rows(main, &LoopStatement::total, loop_.watched, loop_.updates);
+    const Ns elsewhere = loop_.watched - std::min(main.total, loop_.watched);
+    if (elsewhere * (kSmallest * 10) >= loop_.watched) {
+      line(rest("outside these lines", per_update(loop_, elsewhere), elsewhere, loop_.watched));
+    }
+    unseen(main);
+    std::size_t shown = 0;
+    for (const LoopFunction& of : functions_) {
+      if (&of == &main || of.total * kSmallest < loop_.watched || shown++ == kFunctions) continue;
+      line(rest("of it in " + shortened(of.function), per_update(loop_, of.total), of.total, loop_.watched));
+      rows(of, &LoopStatement::total, loop_.watched, loop_.updates);
+    }
+  }
+
+  // Statements of the loop that no update ran: an evaluation that comes later.
+  void unseen(const LoopFunction& main) {
+    std::string places;
+    for (const LoopStatement* each : main.statements) {
+      if (each->calls == 0 && each->total == Ns{} && each->startup_calls == 0) places += (places.empty() ? "" : ", ") + place(each->site);
+    }
+    if (!places.empty()) line("  not run in these updates: " + places + "; `hotlens run --steps N` with a larger N watches longer");
+  }
+
+  void startup() {
+    if (loop_.startup <= Ns{}) return;
+    title("Start-up: " + readable(loop_.startup) + " until the first update was complete");
+    const auto most = std::ranges::max_element(functions_, {}, &LoopFunction::startup);
+    if (most != functions_.end()) rows(*most, &LoopStatement::startup, loop_.startup, 1);
+  }
+
+  const profile::Profile& profile_;
+  const Loop& loop_;
+  const format::Style& style_;
+  std::vector<LoopFunction> functions_;
+  Quotes quote_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string loop_text(const profile::Profile& profile, const format::Style& style) {
+  return profile.loop ? Writer(profile, style).write() : "";
+}
+
+}  // namespace hotlens::report

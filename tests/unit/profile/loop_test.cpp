@@ -1,0 +1,120 @@
+#include "annotator/profile/loop.h"
+
+#include "annotator/profile/bundle/bundle.h"
+#include "annotator/report/loop_text.h"
+#include "tests/unit/catch.h"
+#include "tests/unit/profile/fixture.h"
+
+using namespace hotlens;
+using namespace hotlens::profile;
+
+namespace {
+
+// What the recorder wrote about loop/train.py.
+Loop recorded() {
+  Result<Loop> loop = read_loop(std::filesystem::path(HOTLENS_SOURCE_DIR) / "tests/unit/profile/loop", "loop.json", 1);
+  REQUIRE(loop);
+  return std::move(*loop);
+}
+
+Json row(int line, std::int64_t total, int in_updates = 10, int first = 0, int last = 9, const char* function = "<module>") {
+  return {{"loop", 0},
+          {"function", function},
+          {"file", 1},
+          {"line", line},
+          {"end_line", line},
+          {"column", 4},
+          {"kind", "statement"},
+          {"calls", in_updates},
+          {"total_ns", total},
+          {"in_updates", in_updates},
+          {"first_update", first},
+          {"last_update", last},
+          {"startup_calls", 1},
+          {"startup_ns", 100}};
+}
+
+Json loop_json(Json statements) {
+  return {{"schema", "hotlens.loop/1"}, {"updates", 10},          {"watched_ns", 1000},
+          {"startup_ns", 500},          {"loops", Json::array()}, {"statements", statements}};
+}
+
+Result<Loop> read_back(const Json& json) {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "loop.json", json.dump());
+  return read_loop(folder.path(), "loop.json", 2);
+}
+
+}  // namespace
+
+TEST_CASE("the statements of the function that holds the loop add up to what was watched") {
+  const Loop loop = recorded();
+  const std::vector<LoopFunction> all = functions(loop);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].function == "<module>");
+  CHECK(all[1].function == "evaluate");
+  CHECK(share(loop, all[0].total) == Approx(1).margin(0.001));
+  CHECK(all[1].total < all[0].total);
+}
+
+TEST_CASE("what came in two of 26 updates is rare, and a step without it is the rest of the loop") {
+  const Loop loop = recorded();
+  const auto evaluation = std::ranges::find_if(loop.statements, [](const LoopStatement& each) { return each.site.line == 29; });
+  REQUIRE(evaluation != loop.statements.end());
+  CHECK(is_rare(loop, *evaluation));
+  CHECK(rhythm(*evaluation) == 12.0);
+  CHECK(per_update(loop, evaluation->total) == Ns{23258383 / 26});
+  CHECK(loop.usual_share == Approx(1 - 23258383.0 / 89295289.0).margin(1e-9));
+}
+
+TEST_CASE("a rhythm is the distance between the first and the last, in steps of it") {
+  const Result<Loop> loop = read_back(loop_json({row(3, 600), row(4, 400, 3, 1, 9)}));
+  REQUIRE(loop);
+  CHECK(rhythm(loop->statements[1]) == 4.0);
+  CHECK(is_rare(*loop, loop->statements[1]));
+  CHECK(!is_rare(*loop, loop->statements[0]));
+  CHECK(loop->usual_share == Approx(0.6).margin(1e-9));
+}
+
+TEST_CASE("work of a called function is not taken away twice") {
+  const Result<Loop> loop = read_back(loop_json({row(3, 600), row(4, 400, 3, 1, 9), row(8, 390, 3, 1, 9, "evaluate")}));
+  REQUIRE(loop);
+  CHECK(loop->usual_share == Approx(0.6).margin(1e-9));
+}
+
+TEST_CASE("statements whose numbers cannot be are left out, and a loop without an update is refused") {
+  Json elsewhere = row(3, 10), negative = row(3, -1), more = row(3, 1001), text = row(3, 1), updates = loop_json({row(3, 1)});
+  elsewhere["file"] = 2;
+  text["line"] = "three";
+  const Result<Loop> loop = read_back(loop_json({elsewhere, negative, more, text, 7, nullptr, row(5, 1000)}));
+  REQUIRE(loop);
+  REQUIRE(loop->statements.size() == 1);
+  CHECK(loop->statements[0].site.line == 5);
+  updates["updates"] = 0;
+  CHECK(!read_back(updates));
+  updates = loop_json(Json::array());
+  updates["schema"] = "hotlens.loop/2";
+  CHECK(read_back(updates).error().code == ErrorCode::unsupported);
+}
+
+TEST_CASE("the report quotes the loop's lines, says how often the rare ones come and leaves nothing out") {
+  Profile profile;
+  const std::filesystem::path script = std::filesystem::path(HOTLENS_SOURCE_DIR) / "tests/unit/profile/loop/train.py";
+  profile.files.push_back({.path = script, .copy = script, .sha256 = "", .workspace = true});
+  profile.folder = script.parent_path();
+  profile.loop = std::make_shared<const Loop>(recorded());
+  const std::string text = report::loop_text(profile, format::style(false));
+  CAPTURE(text);
+  CHECK(text.find("3.43 ms an update, mean of 26") != std::string::npos);
+  CHECK(text.find("loss.backward()") != std::string::npos);
+  CHECK(text.find("evaluate()                                      895 µs   26.0 %   every 12 updates, 11.6 ms each") != std::string::npos);
+  CHECK(text.find("of it in evaluate") != std::string::npos);
+  CHECK(text.find("Start-up: 4.71 s") != std::string::npos);
+  double sum = 0;
+  std::size_t at = text.find("mean of 26");
+  for (const std::size_t end = text.find("  of it in"); at < end; at = text.find('\n', at) + 1) {
+    const std::size_t percent = text.find(" %", at);
+    if (percent < text.find('\n', at)) sum += std::stod(text.substr(percent - 5, 5));
+  }
+  CHECK(sum == Approx(100).margin(0.3));
+}
