@@ -16,9 +16,9 @@ struct LoopStatement {
   Site site;         // of a compound statement its header; `end_column` is not known
   std::string kind;  // "statement", "for", "while", "if", "with", "loop": one that leads to no update, as a whole
   std::int64_t calls = 0;
-  Ns total{};                   // over all updates watched, with everything that it called
-  std::int64_t in_updates = 0;  // in how many it had time
-  std::int64_t first_update = -1, last_update = -1;
+  Ns total{};                                      // over all updates watched, with everything that it called
+  std::int64_t in_updates = 0;                     // in how many it had time
+  std::int64_t first_update = 0, last_update = 0;  // of all, watched or not
   std::int64_t startup_calls = 0;
   Ns startup{};  // until the first update was complete; in no other number
 };
@@ -49,8 +49,8 @@ struct LoopFunction {
   std::vector<const LoopStatement*> statements;  // of the Loop, by line
   Ns total{}, startup{};
 };
-// The one that holds the loop first: its statements add up to all that was watched, but for what no line of the script has. The others are
-// called from it and are parts of its statements; longest first.
+// The one that holds the loop first: its statements add up to all that was watched, but for what no line of the script has. The others call
+// it or are called from it, so that their times are no further ones; longest first.
 std::vector<LoopFunction> functions(const Loop& loop);
 
 // Loop::usual_share of these statements.

@@ -1,6 +1,7 @@
 #include "annotator/report/loop_text.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -57,6 +58,12 @@ class Quotes {
   const profile::Profile& profile_;
   std::map<std::uint32_t, std::string> texts_;
 };
+
+// No work that is still to come.
+bool leaves_the_loop(std::string_view line) {
+  constexpr std::array<std::string_view, 4> kWords = {"break", "raise", "return", "continue"};
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return line.starts_with(word); });
+}
 
 class Writer {
  public:
@@ -129,7 +136,7 @@ class Writer {
     unseen(main);
     std::size_t shown = 0;
     for (const LoopFunction& of : functions_) {
-      if (&of == &main || of.total * kSmallest < loop_.watched || shown++ == kFunctions) continue;
+      if (&of == &main || of.total >= main.total || of.total * kSmallest < loop_.watched || shown++ == kFunctions) continue;
       line(rest("of it in " + shortened(of.function), per_update(loop_, of.total), of.total, loop_.watched));
       rows(of, &LoopStatement::total, loop_.watched, loop_.updates);
     }
@@ -139,7 +146,8 @@ class Writer {
   void unseen(const LoopFunction& main) {
     std::string places;
     for (const LoopStatement* each : main.statements) {
-      if (each->calls == 0 && each->total == Ns{} && each->startup_calls == 0) places += (places.empty() ? "" : ", ") + place(each->site);
+      if (each->calls > 0 || each->total > Ns{} || each->startup_calls > 0 || leaves_the_loop(quote_(each->site))) continue;
+      places += (places.empty() ? "" : ", ") + place(each->site);
     }
     if (!places.empty()) line("  not run in these updates: " + places + "; `hotlens run --steps N` with a larger N watches longer");
   }

@@ -290,7 +290,7 @@ std::optional<LoopStatement> loop_statement(const Json& entry, const Loop& loop,
   const auto total = part_of(entry, "total_ns", loop.watched), startup = part_of(entry, "startup_ns", loop.startup);
   if (!file || *file >= files || !line || !total || !startup) return std::nullopt;
   const auto count = [&](std::string_view key) { return std::int64_t{small(entry, key).value_or(0)}; };
-  const auto update = [&](std::string_view key) { return std::clamp<std::int64_t>(whole(entry, key).value_or(-1), -1, loop.updates - 1); };
+  const auto update = [&](std::string_view key) { return std::int64_t{small(entry, key).value_or(0)}; };  // of all, watched or not
   LoopStatement statement;
   statement.site.file = FileId{*file};
   statement.site.line = *line;

@@ -17,6 +17,9 @@ from .loop_plan import NOTHING, Plan
 MOST_UPDATES_LISTED = 10_000
 # Of a loop that is a package's own no statement is known: that many updates show what comes now and then.
 ENOUGH_OF_A_PACKAGE = 50
+# Fewer updates than this are watched further, up to so long a time: the first ones are slow, and a pause of the machine weighs much.
+FEW_UPDATES = 20
+LONG_NS = 1_000_000_000
 
 
 class Counts:
@@ -99,6 +102,7 @@ class LoopClocks:
     def __init__(self) -> None:
         self.owner = [get_ident()]  # the thread that trains
         self.updates = 0
+        self._unwatched = 0  # updates made while a profiler ran
         self.watched_ns = 0
         self.update_ns: list[int] = []
         self._carried_ns = 0  # of what was begun and is no update
@@ -145,7 +149,10 @@ class LoopClocks:
 
     def pause(self) -> None:
         """At a boundary, before anything of ours is done there: only the time is noted."""
-        if self._watching_since is not None and self._paused_at is None:
+        if self._watching_since is None:
+            self._unwatched += 0 if self._no_update else 1
+            self._no_update = False
+        elif self._paused_at is None:
             self._paused_at = time.perf_counter_ns()
 
     def settle(self) -> None:
@@ -158,7 +165,7 @@ class LoopClocks:
         for watched in self._clocks:
             number = watched.clock.switch(watched.clock.junk, now)
             if not self._no_update:
-                _note_update(watched, number, self.updates)
+                _note_update(watched, number, self.updates + self._unwatched)
         self._carried_ns += passed
         if not self._no_update:
             self.updates += 1
@@ -167,10 +174,12 @@ class LoopClocks:
             self._carried_ns = 0
 
     def unseen(self) -> bool:
-        """A statement of a loop that makes updates has not run in two of the updates watched."""
+        """A statement of a loop that makes updates has not run in two of the updates watched, or these are too few to be a mean of."""
         leading = [w for w in self._clocks if any(w.loops)]
         if not leading:
             return self.updates < ENOUGH_OF_A_PACKAGE
+        if self.updates < FEW_UPDATES and self.watched_ns < LONG_NS:
+            return True
         return any(
             s.loop >= 0 and s.expected and w.loops[s.loop] and w.statements[n].updates < 2 for w in leading for n, s in _statements(w)
         )

@@ -31,6 +31,7 @@ class Leading:
         self._names: set[str] = set()
         self._compiled = _compiled_names(tree)
         self._models = {id(f) for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for f in _methods_of_model(c)}
+        self._without_gradients = {id(loop) for node in ast.walk(tree) for loop in _loops_without_gradients(node)}
         self._spread()
 
     def functions(self) -> list[Function]:
@@ -41,6 +42,8 @@ class Leading:
         """A loop or a function: something in it may lead to an update, or it runs models without gradients."""
         if isinstance(node, FUNCTIONS) and any(_last_name(d) in WITHOUT_GRADIENTS for d in node.decorator_list):
             return any(isinstance(n, LOOPS) for n in _own_nodes(node))
+        if id(node) in self._without_gradients:
+            return True
         return any(isinstance(n, ast.Call) and (self._is_update(n) or _last_name(n) in WITHOUT_GRADIENTS) for n in _own_nodes(node))
 
     def _spread(self) -> None:
@@ -75,6 +78,20 @@ class Leading:
         if id(function) not in self._models:
             return True
         return any(isinstance(n, ast.Call) and _is_update_of_model(n) for n in _own_nodes(function))
+
+
+def _loops_without_gradients(node: ast.AST) -> Iterator[ast.AST]:
+    """The outermost loops in `with torch.no_grad():`; an inner one may run a million times."""
+    if isinstance(node, (ast.With, ast.AsyncWith)) and any(_last_name(item.context_expr) in WITHOUT_GRADIENTS for item in node.items):
+        yield from (inner for statement in node.body for inner in _outermost_loops(statement))
+
+
+def _outermost_loops(node: ast.AST) -> Iterator[ast.AST]:
+    if isinstance(node, LOOPS):
+        yield node
+    elif not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+        for child in ast.iter_child_nodes(node):
+            yield from _outermost_loops(child)
 
 
 def _is_update_itself(call: ast.Call, name: str) -> bool:

@@ -76,6 +76,17 @@ TEST_CASE("a rhythm is the distance between the first and the last, in steps of 
   CHECK(loop->usual_share == Approx(0.6).margin(1e-9));
 }
 
+TEST_CASE("the function that only calls the one with the loop is not the one that is shown") {
+  const Result<Loop> loop = read_back(loop_json(
+      {row(20, 1000, 0, 0, 9, "<module>"), row(3, 595, 10, 0, 9, "main"), row(4, 400, 10, 0, 9, "main"), row(9, 400, 10, 0, 9, "step")}));
+  REQUIRE(loop);
+  const std::vector<LoopFunction> all = functions(*loop);
+  REQUIRE(all.size() == 3);
+  CHECK(all[0].function == "main");
+  CHECK(all[1].function == "<module>");
+  CHECK(all[2].function == "step");
+}
+
 TEST_CASE("work of a called function is not taken away twice") {
   const Result<Loop> loop = read_back(loop_json({row(3, 600), row(4, 400, 3, 1, 9), row(8, 390, 3, 1, 9, "evaluate")}));
   REQUIRE(loop);

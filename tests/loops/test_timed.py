@@ -1,0 +1,133 @@
+"""Loops with clocks of their own: what Hotlens says about their lines is what the script itself measured in a plain run.
+
+`timed/*.py` put `with clock(NAME):` around single statements. Shares are compared among those statements, in a run without Hotlens and in what
+the report and the hints say.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compare import HOTLENS
+
+SCRIPTS = sorted(path for path in (Path(__file__).parent / "timed").glob("*.py") if path.name != "clocks.py")
+CLOSE = 0.06  # shares of two runs on a machine that does other things too
+LEADS = 0.08  # by so much a line must lead, in both runs, for its place to be certain
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the script measured, and what Hotlens said about it."""
+
+    plain: dict[str, Any]
+    watched: dict[str, Any]
+    report: dict[str, Any]
+    hints: dict[int, str]
+    lines: dict[str, int]  # the clocked statement's line by the clock's name, 0-based
+
+
+def clocked_lines(script: Path) -> dict[str, int]:
+    """The line after each `with clock(NAME):`."""
+    found = {}
+    for number, line in enumerate(script.read_text(encoding="utf-8").splitlines()):
+        if match := re.match(r'\s*with clock\("(.*)"\):', line):
+            found[match[1]] = number + 1
+    return found
+
+
+def with_clocks(folder: Path, command: list[str]) -> dict[str, Any]:
+    """Runs it; what the clocks of the script wrote."""
+    file = folder / "clocks.json"
+    done = subprocess.run(command, cwd=folder, env={**os.environ, "TIMED_CLOCKS": str(file)}, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stdout + done.stderr
+    answer: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return answer
+
+
+def hotlens(folder: Path, *arguments: str) -> dict[str, Any]:
+    """A verb's JSON."""
+    done = subprocess.run([HOTLENS, *arguments, "--format", "json"], cwd=folder, capture_output=True, text=True, check=True, timeout=60)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+@pytest.fixture(scope="module", params=SCRIPTS, ids=lambda path: path.stem)
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """One script, run alone and under Hotlens."""
+    script: Path = request.param
+    folder = tmp_path_factory.mktemp(script.stem)
+    for name in (script.name, "clocks.py"):
+        (folder / name).write_text((script.parent / name).read_text(encoding="utf-8"), encoding="utf-8")
+    plain = with_clocks(folder, [sys.executable, script.name])
+    watched = with_clocks(folder, [str(HOTLENS), "run", "--keep-going", "--python", sys.executable, script.name])
+    file = hotlens(folder, "check", script.name)["files"][0]
+    return Run(
+        plain=plain,
+        watched=watched,
+        report=hotlens(folder, "report", "latest"),
+        hints={hint["line"]: hint["label"] for hint in file["hints"]},
+        lines=clocked_lines(script),
+    )
+
+
+def statements(run: Run) -> list[dict[str, Any]]:
+    """Of the function that holds the loop: with the others, they would count twice."""
+    found: list[dict[str, Any]] = run.report["loop"]["functions"][0]["statements"]
+    return found
+
+
+def shares(run: Run) -> tuple[dict[str, float], dict[str, float]]:
+    """By the script's clocks, and by the report: of the clocked statements together."""
+    by_line = {each["line"]: each["total_ns"] for each in statements(run)}
+    said = {name: by_line.get(line, 0) for name, line in run.lines.items()}
+    true = {name: run.plain["totals"].get(name, 0.0) for name in run.lines}
+    return (
+        {name: time / sum(true.values()) for name, time in true.items()},
+        {name: time / sum(said.values()) for name, time in said.items()},
+    )
+
+
+def test_a_line_has_the_share_that_the_script_measures(run: Run) -> None:
+    true, said = shares(run)
+    occurrences = {each["line"]: max(each["in_updates"], 1) for each in statements(run)}
+    wrong = {
+        name: (round(true[name], 3), round(said[name], 3))
+        for name, line in run.lines.items()
+        # What comes every k-th update may fall into the window that was watched once more or less than its share.
+        if abs(true[name] - said[name]) > max(CLOSE, true[name] / occurrences.get(line, 1))
+    }
+    assert not wrong, wrong
+
+
+def test_the_costliest_line_is_the_scripts_own(run: Run) -> None:
+    true, said = shares(run)
+    ranked = sorted(true, key=lambda name: -true[name])
+    if true[ranked[0]] - true[ranked[1]] > LEADS:
+        assert max(said, key=lambda name: said[name]) == ranked[0], (true, said)
+    for name in ranked[:3]:
+        if true[name] > LEADS:
+            assert run.lines[name] in run.hints, (name, run.hints)
+
+
+def test_nothing_is_left_out_and_nothing_twice(run: Run) -> None:
+    loop = run.report["loop"]
+    within = sum(each["total_ns"] for each in statements(run))
+    assert within <= loop["watched_ns"]
+    assert within >= 0.97 * loop["watched_ns"], within / loop["watched_ns"]
+    step = run.report["totals"]["wall_ns"]
+    assert sum(stage["wall_ns"] for stage in run.report["stages"]) == step
+    assert sum(bucket["wall_ns"] for bucket in run.report["buckets"]) == step
+    percents = [int(match[1]) for label in run.hints.values() if (match := re.search(r" (\d+)%", label))]
+    assert percents and max(percents) <= 100
+
+
+def test_losses_are_those_of_a_run_without_hotlens(run: Run) -> None:
+    assert run.watched["losses"] == run.plain["losses"]
