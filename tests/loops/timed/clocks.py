@@ -1,4 +1,4 @@
-"""A script's own clocks: how long each `with clock(NAME):` took in all, from the second update on; written where TIMED_CLOCKS names a file."""
+"""A script's own clocks: how long each `with clock(NAME):` took in all from the second update on, written to the file TIMED_CLOCKS."""
 
 from __future__ import annotations
 
