@@ -30,7 +30,8 @@ TEST_CASE("stages are understood as people write them") {
     CAPTURE(name);
     CHECK(meaning_of_range(name).kind == Kind::range);
   }
-  for (const char* name : {"layer1", "forward:encoder", "lossless", "glossary", "optimal transport", "database"}) {
+  for (const char* name :
+       {"layer1", "forward:encoder", "lossless", "glossary", "gloss", "unforward", "Gloss", "optimal transport", "database"}) {
     CAPTURE(name);
     CHECK(meaning_of_range(name).kind == Kind::range);
   }

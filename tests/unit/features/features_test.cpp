@@ -201,6 +201,20 @@ TEST_CASE("hints move with the text and an edited line is marked at once") {
   CHECK(label_at(edited, 6) == "≠ 2.00 ms 18%");
 }
 
+TEST_CASE("where a constructor ran is a fact of its file alone") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->files.push_back({.path = "/elsewhere.py", .copy = {}, .sha256 = "", .workspace = true});
+  const auto constructors = [&](std::uint32_t file) {
+    const Collected collected = collect(*profile, profile::FileId{file});
+    return std::ranges::count(collected.facts, source::Role::constructor, &source::Fact::role);
+  };
+  CHECK(constructors(0) == 0);
+  profile->modules[4].constructed = test::site(14, 4, 20, "train");
+  CHECK(constructors(0) == 1);
+  CHECK(constructors(1) == 0);
+}
+
 TEST_CASE("a hover names the module, its directions and the number of calls") {
   const Opened opened;
   const auto view = test::open(opened.profile);

@@ -57,6 +57,13 @@ TEST_CASE("an entry given again takes the place of the one that stood there") {
   CHECK(changed("x = [None] * n\nx[0] = L(9)") == "9*");
 }
 
+TEST_CASE("what is added to a list in place comes behind its entries; a number that is added to is no longer known") {
+  CHECK(changed("x += [L(8), L(9)]") == "1 2 3 8 9");
+  CHECK(changed("for i in range(n):\n    x += [L(9)]") == "1 2 3 9*");
+  CHECK(changed("k = 1\nif k == 1:\n    x.append(L(9))") == "1 2 3 9");
+  CHECK(changed("k = 1\nk += 1\nif k == 1:\n    x.append(L(9))") == "1 2 3 9?");
+}
+
 TEST_CASE("what is put between entries, taken out or turned round leaves the others in their order") {
   CHECK(changed("x.insert(0, L(9))") == "9 1 2 3");
   CHECK(changed("x.insert(2, L(9))") == "1 2 9 3");

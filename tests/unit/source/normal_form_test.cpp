@@ -88,6 +88,10 @@ TEST_CASE("The normal form forgets what a formatter may change, and nothing else
   for (const Case& each : std::initializer_list<Case>{
            {"x = f( a,b )", "x = f(\n    a,\n    b,  # why\n)", true},
            {"x = 'a'", "x = \"a\"", true},
+           {"x = 0xE+1", "x = 0xE + 1", true},
+           {"x = 0XE-1", "x = 0XE - 1", true},
+           {"x = 1e+1", "x = 1e + 1", false},
+           {"x = 1E-1", "x = 1E - 1", false},
            {"x = 'it\\'s'", "x = \"it's\"", true},
            {"x = U'a'", "x = 'a'", true},
            {"x = 'a'", "x = 'b'", false},
