@@ -87,11 +87,11 @@ def record(folder: Path, script: str) -> None:
 
 
 def hinted(client: Client, path: Path, first: bool = False) -> list[str]:
-    """The lines of a file that have hints, by their text; `first`: the first answer that has any."""
+    """The lines of a file that have hints of the steps, by their text; `first`: the first answer that has any."""
     uri = client.open(path)
     lines = path.read_text().splitlines()
     hints = client.hints_when_known(uri) if first else client.hints(uri)
-    return [lines[hint["position"]["line"]].strip() for hint in hints]
+    return [lines[hint["position"]["line"]].strip() for hint in hints if "start-up" not in str(hint["label"])]
 
 
 LAYERS = [
