@@ -163,6 +163,15 @@ class Prediction {
 Result<BatchSizes> predict_batch_sizes(const Ask& ask) {
   auto joined = with_second_size(ask.bundle);
   if (!joined) return std::unexpected(joined.error());
+  const auto torch = find_torch(ask.python);
+  if (!torch) return std::unexpected(torch.error());
+  if (torch->version != joined->measured.torch) {
+    return std::unexpected(
+        Error{ErrorCode::unsupported,
+              fmt::format("the step was recorded with torch {}, and {} has torch {}; name the interpreter that recorded it with --python",
+                          joined->measured.torch, ask.python.string(), torch->version),
+              {}});
+  }
   const auto worker = worker_for(ask.python, ask.say);
   if (!worker) return std::unexpected(worker.error());
   return Prediction(ask, std::move(*joined), *worker).run();

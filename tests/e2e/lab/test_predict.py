@@ -162,6 +162,18 @@ def test_the_reason_of_the_recorder_is_passed_on(copied: Copied) -> None:
     assert "it uses vmap" in done.stderr
 
 
+def test_a_profile_of_another_torch_is_not_replayed_with_this_one(copied: Copied) -> None:
+    folder = copied("vision")
+    for file in folder.glob(".hotlens/profiles/*/manifest.json"):
+        manifest = json.loads(file.read_text())
+        manifest["libraries"]["torch"] = "1.13.1"
+        file.write_text(json.dumps(manifest) + "\n")
+    done = ask(folder, "--batch-size", "32")
+    assert done.returncode == 3
+    assert "recorded with torch 1.13.1" in done.stderr
+    assert "--python" in done.stderr
+
+
 def test_without_a_compiler_it_says_what_to_install(shared: Path, tmp_path: Path) -> None:
     done = ask(shared / "vision", "--batch-size", "32", XDG_CACHE_HOME=str(tmp_path), PATH="/nonexistent", CXX="")
     assert done.returncode == 3

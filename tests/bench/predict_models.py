@@ -1,0 +1,198 @@
+"""Small models of eight kinds as a training script: `predict_models.py MODEL BATCH`; with `--times BATCH,BATCH` real steps, in turn."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from typing import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+CLASSES, WORDS, LENGTH = 10, 1000, 32
+Batch = tuple[Tensor, ...]
+
+
+class Residual(nn.Module):
+    def __init__(self, inner: nn.Module, outer: nn.Module | None = None) -> None:
+        super().__init__()
+        self.inner, self.outer = inner, outer or nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu(self.outer(x) + self.inner(x))
+
+
+def conv(i: int, o: int, kernel: int = 3, stride: int = 1, groups: int = 1) -> nn.Sequential:
+    return nn.Sequential(nn.Conv2d(i, o, kernel, stride, kernel // 2, groups=groups, bias=False), nn.BatchNorm2d(o), nn.ReLU())
+
+
+def resnet() -> nn.Module:
+    blocks = [
+        Residual(nn.Sequential(conv(i, o, stride=o // i), conv(o, o)), conv(i, o, 1, o // i)) for i, o in ((16, 16), (16, 32), (32, 64))
+    ]
+    return nn.Sequential(conv(3, 16), *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, CLASSES))
+
+
+def mobilenet() -> nn.Module:
+    blocks = [
+        nn.Sequential(conv(i, 4 * i, 1), conv(4 * i, 4 * i, 3, 2, 4 * i), conv(4 * i, o, 1)) for i, o in ((16, 24), (24, 32), (32, 48))
+    ]
+    return nn.Sequential(conv(3, 16, 3, 2), *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(48, CLASSES))
+
+
+class UNet(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.down = nn.ModuleList([conv(3, 16), conv(16, 32), conv(32, 64)])
+        self.up = nn.ModuleList([conv(64 + 32, 32), conv(32 + 16, 16)])
+        self.head = nn.Conv2d(16, CLASSES, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        kept = []
+        for block in self.down:
+            x = block(x)
+            kept.append(x)
+            x = F.max_pool2d(x, 2)
+        x = kept.pop()
+        for block in self.up:
+            x = block(torch.cat([F.interpolate(x, scale_factor=2), kept.pop()], 1))
+        return self.head(x).mean((2, 3))
+
+
+class Layer(nn.Module):
+    def __init__(self, width: int, heads: int, causal: bool) -> None:
+        super().__init__()
+        self.heads, self.causal = heads, causal
+        self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(0.1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        size, length, width = x.shape
+        q, k, v = (part.view(size, length, self.heads, -1).transpose(1, 2) for part in self.qkv(self.first(x)).split(width, 2))
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        x = x + self.out(mixed.transpose(1, 2).reshape(size, length, width))
+        return x + self.mlp(self.second(x))
+
+
+class Transformer(nn.Module):
+    def __init__(self, causal: bool, width: int = 96) -> None:
+        super().__init__()
+        self.causal = causal
+        self.words, self.places = nn.Embedding(WORDS, width), nn.Embedding(LENGTH, width)
+        self.layers = nn.ModuleList(Layer(width, 4, causal) for _ in range(3))
+        self.head = nn.Linear(width, WORDS if causal else CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.words(x) + self.places(torch.arange(x.shape[1], device=x.device))
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(x).flatten(0, 1) if self.causal else self.head(x[:, 0])
+
+
+class ViT(nn.Module):
+    def __init__(self, width: int = 96) -> None:
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, 8, 8)
+        self.token, self.places = nn.Parameter(torch.zeros(1, 1, width)), nn.Parameter(torch.zeros(1, 17, width))
+        self.layers = nn.Sequential(*[Layer(width, 4, False) for _ in range(3)])
+        self.head = nn.Linear(width, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.token.expand(len(x), -1, -1), x], 1) + self.places
+        return self.head(self.layers(x)[:, 0])
+
+
+class LSTM(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.lstm, self.head = nn.Embedding(WORDS, 64), nn.LSTM(64, 128, 2, batch_first=True), nn.Linear(128, WORDS)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.lstm(self.words(x))[0]).flatten(0, 1)
+
+
+class DLRM(nn.Module):
+    def __init__(self, tables: int = 8, rows: int = 10_000, width: int = 16) -> None:
+        super().__init__()
+        self.tables = nn.ModuleList(nn.EmbeddingBag(rows, width, mode="sum") for _ in range(tables))
+        self.bottom = nn.Sequential(nn.Linear(13, 64), nn.ReLU(), nn.Linear(64, width))
+        self.top = nn.Sequential(nn.Linear(width + (tables + 1) ** 2, 64), nn.ReLU(), nn.Linear(64, CLASSES))
+
+    def forward(self, dense: Tensor, sparse: Tensor) -> Tensor:
+        x = self.bottom(dense)
+        all_of = torch.stack([x, *(table(sparse[:, at]) for at, table in enumerate(self.tables))], 1)
+        return self.top(torch.cat([x, (all_of @ all_of.transpose(1, 2)).flatten(1)], 1))
+
+
+def pictures(n: int) -> Batch:
+    return torch.randn(n, 3, 32, 32), torch.randint(CLASSES, (n,))
+
+
+def sentences(n: int) -> Batch:
+    return torch.randint(WORDS, (n, LENGTH)), torch.randint(CLASSES, (n,))
+
+
+def continued(n: int) -> Batch:
+    return torch.randint(WORDS, (n, LENGTH)), torch.randint(WORDS, (n, LENGTH))
+
+
+def clicks(n: int) -> Batch:
+    return torch.randn(n, 13), torch.randint(10_000, (n, 8, 4)), torch.randint(CLASSES, (n,))
+
+
+MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[int], Batch]]] = {
+    "resnet": (resnet, pictures),
+    "mobilenet": (mobilenet, pictures),
+    "unet": (UNet, pictures),
+    "gpt": (lambda: Transformer(True), continued),
+    "bert": (lambda: Transformer(False), sentences),
+    "vit": (ViT, pictures),
+    "lstm": (LSTM, continued),
+    "dlrm": (DLRM, clicks),
+}
+
+
+def step(model: nn.Module, optimizer: torch.optim.Optimizer, batch: Batch) -> None:
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(*batch[:-1]), batch[-1].flatten())
+    loss.backward()
+    optimizer.step()
+
+
+def loader(make: Callable[[int], Batch], size: int, steps: int) -> Iterator[Batch]:
+    return iter(DataLoader(TensorDataset(*make(size * steps)), batch_size=size))
+
+
+def times(model: nn.Module, optimizer: torch.optim.Optimizer, make: Callable[[int], Batch], sizes: list[int]) -> dict[int, list[float]]:
+    """Seconds of steps of each size, the sizes in turn, with the fetch of the batch as in a recorded step."""
+    rounds, first = 24, 3
+    loaders = {size: loader(make, size, rounds + first) for size in sizes}
+    found: dict[int, list[float]] = {size: [] for size in sizes}
+    for number in range(rounds + first):
+        for size in sizes:
+            begin = time.perf_counter()
+            step(model, optimizer, next(loaders[size]))
+            if number >= first:
+                found[size].append(time.perf_counter() - begin)
+    return found
+
+
+def main() -> None:
+    build, make = MODELS[sys.argv[1]]
+    torch.manual_seed(0)
+    model = build()
+    optimizer = torch.optim.Adam(model.parameters())
+    if sys.argv[2] == "--times":
+        print(json.dumps(times(model, optimizer, make, [int(size) for size in sys.argv[3].split(",")])))
+        return
+    for batch in DataLoader(TensorDataset(*make(int(sys.argv[2]) * 60)), batch_size=int(sys.argv[2])):
+        step(model, optimizer, batch)
+
+
+main()
