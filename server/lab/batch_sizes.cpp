@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kMostOthers = 20;  // bundles that are looked at for a second batch size, newest first
 constexpr int kMostRounds = 15, kLeastRounds = 3;
-constexpr milliseconds kForRounds{8'000};  // of one batch size
+constexpr milliseconds kForRounds{4'000};  // of one batch size
 constexpr milliseconds kLongest{120'000};  // a size that takes longer for the fewest rounds is not tried
 constexpr double kShareOfMemory = 0.8;     // of what is left: the worker itself, and the user's other programs
 
