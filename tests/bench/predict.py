@@ -120,7 +120,11 @@ def main() -> None:
     times: list[Time] = []
     with tempfile.TemporaryDirectory() as place:
         for model in options.models.split(","):
-            found = one(model, [int(size) for size in options.sizes.split(",")], Path(place))
+            try:
+                found = one(model, [int(size) for size in options.sizes.split(",")], Path(place))
+            except RuntimeError as reason:
+                print(f"{model}: refused, {reason}", flush=True)
+                continue
             memory += found[0]
             times += found[1]
     print(f"memory to the byte: {sum(error == 0 for error in memory)} of {len(memory)}")
