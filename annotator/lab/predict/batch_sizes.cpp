@@ -12,7 +12,8 @@ namespace {
 using nlohmann::json;
 
 constexpr double kMostDifference = 0.0002;  // of the peaks
-// How far the replay's own growth may be off, as a share of it: the worst of eight prototypes at four times the size was 10.6 % of the step.
+// How far the replay's own growth may be off, as a share of it: the worst of eight prototypes at four times the size was 10.6 % of the
+// step.
 constexpr double kReplayError = 0.1;
 constexpr double kTwoSigma = 2;
 __extension__ using Wide = __int128;
