@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -60,6 +61,12 @@ void add_run(CLI::App& app, Arguments& to) {
   verb->add_option("--step", to.run.step, "what marks a step (default: what the loop does shows it)")
       ->check(CLI::IsMember({"auto", "optimizer", "forward", "loader"}));
   verb->add_flag("--keep-going", to.run.keep_going, "let the script finish after the measurement");
+  verb->add_option("--batch-sizes", to.run.batch_sizes, "run again with each of these and keep their operators too: 6,8")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return std::regex_match(text, std::regex("[1-9][0-9]{0,8}(,[1-9][0-9]{0,8}){0,7}")) ? "" : "must be up to 8 numbers, as in 6,8";
+          },
+          "N[,N...]"));
   verb->add_option("--python", to.run.python, "the interpreter that has torch");
   verb->add_option("--out", to.run.out, "where bundles go (default: .hotlens/profiles)");
   add_format(*verb, to.run.format);
@@ -132,7 +139,8 @@ void add_doctor(CLI::App& app, Arguments& to) {
 
 // Everything from the script (or from `-m MODULE` on) is the script's own: it is cut off before our options are parsed.
 std::vector<std::string> cut_script_command(std::vector<std::string> words, cli::RunOptions& run) {
-  static constexpr std::array<std::string_view, 6> kWithValue{"--warmup", "--steps", "--step", "--python", "--out", "--format"};
+  static constexpr std::array<std::string_view, 7> kWithValue{"--warmup", "--steps",  "--step",       "--python",
+                                                              "--out",    "--format", "--batch-sizes"};
   if (words.empty() || words.front() != "run") return words;
   std::size_t at = 1;
   while (at < words.size() && words[at].starts_with('-') && words[at] != "--" && words[at] != "-m") {

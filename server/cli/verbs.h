@@ -34,6 +34,7 @@ struct RunOptions {
   int steps = 5;
   std::string step;  // what marks a step; empty: chosen by the recorder
   bool keep_going = false;
+  std::string batch_sizes;           // `6,8`: whose operators are recorded too
   std::string python;                // empty: found as runs::find_python does
   std::filesystem::path out;         // empty: `.hotlens/profiles` of the working directory
   std::string module;                // `-m`

@@ -37,6 +37,7 @@ struct ProfileOptions {
   std::optional<int> warmup, steps;  // absent: the recorder's own defaults
   std::string step;                  // what marks a step: optimizer, forward or loader; empty: what the loop does shows it
   bool keep_going = false;
+  std::string batch_sizes;    // `6,8`: whose operators are recorded too
   bool progress = true;       // report on kProgressFd
   std::filesystem::path out;  // the folder that holds `.hotlens/profiles`
 };

@@ -113,6 +113,8 @@ TEST_CASE("the recorder's command keeps the script's words untouched") {
                     "/py",    "/rec/__main__.py", "record", "--out",  "/w",     "--warmup", "2",        "--steps", "4", "--step",
                     "loader", "--progress-fd",    "3",      "--mark", "0a1b2c", "--",       "train.py", "--steps", "9", "a b"});
   CHECK(quoted(argv).ends_with("-- train.py --steps 9 'a b'"));
+  argv = profile_command("/py", "/rec", {.batch_sizes = "6,8"}, {"train.py"});
+  CHECK(std::ranges::find(argv, "--batch-sizes")[1] == "6,8");
   CHECK(quoted({"it's", "", "$(x)"}) == "'it'\\''s' '' '$(x)'");
 }
 
