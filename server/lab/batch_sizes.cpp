@@ -41,11 +41,17 @@ Error no_second_size(const Recorded& measured, const std::optional<Error>& diffe
       {}};
 }
 
-// The newest other profile beside this one that is the same step at another size.
+// The same step at another size: recorded into this profile, else the newest other profile beside it.
 Result<Joined> with_second_size(const fs::path& bundle) {
   auto measured = read_recorded(bundle);
   if (!measured) return std::unexpected(measured.error());
   std::optional<Error> difference;
+  for (Recorded& second : read_sized(bundle)) {
+    if (second.batch == measured->batch) continue;
+    auto document = join({measured->document, measured->batch}, {second.document, second.batch});
+    if (document) return Joined{std::move(*measured), std::move(second), std::move(*document)};
+    if (!difference) difference = document.error();
+  }
   std::size_t looked_at = 0;
   for (const fs::path& other : profile::bundles(bundle.parent_path())) {
     if (other.filename() == bundle.filename() || ++looked_at > kMostOthers) continue;

@@ -39,6 +39,34 @@ std::optional<std::int64_t> number(const json& object, const char* key) {
   return found->get<std::int64_t>();
 }
 
+// `known`: the batch size that the manifest gives this program.
+Result<Recorded> read_program(const profile::Manifest& manifest, const fs::path& file, std::optional<std::int64_t> known,
+                              const fs::path& bundle) {
+  const auto text = inflated(file);
+  if (!text) return std::unexpected(text.error());
+  Recorded recorded{
+      .id = manifest.id, .torch = manifest.torch, .steps = manifest.plain_steps, .document = json::parse(*text, nullptr, false)};
+  const json& document = recorded.document;
+  if (!document.is_object())
+    return std::unexpected(Error{ErrorCode::malformed, "the recorded program is broken; record it again", file.string()});
+  if (const auto refused = document.find("refused"); refused != document.end() && refused->is_string()) {
+    return std::unexpected(unusable("this step cannot be replayed: " + refused->get<std::string>(), bundle));
+  }
+  const std::int64_t own = number(document, "batch_size").value_or(manifest.samples_per_step.value_or(0));
+  const std::int64_t batch = known.value_or(own);
+  const auto allocator = document.find("allocator");
+  const bool measured = allocator != document.end() && allocator->is_object();
+  const std::int64_t peak = measured ? number(*allocator, "peak_bytes").value_or(0) : 0;
+  if (batch <= 0) {
+    return std::unexpected(unusable(
+        "the batch size of this profile is not known: no DataLoader feeds the steps; say it with `hotlens run --batch-sizes`", bundle));
+  }
+  if (peak <= 0) return std::unexpected(unusable("the recorded program has no peak to check a replay with; record it again", bundle));
+  recorded.batch = batch;
+  recorded.peak = Bytes{peak};
+  return recorded;
+}
+
 }  // namespace
 
 Result<Recorded> read_recorded(const fs::path& bundle) {
@@ -47,28 +75,18 @@ Result<Recorded> read_recorded(const fs::path& bundle) {
   if (!manifest->program) {
     return std::unexpected(unusable("this profile has no recorded program to predict from; record one with `hotlens run` again", bundle));
   }
-  const auto text = inflated(*manifest->program);
-  if (!text) return std::unexpected(text.error());
-  Recorded recorded{
-      .id = manifest->id, .torch = manifest->torch, .steps = manifest->plain_steps, .document = json::parse(*text, nullptr, false)};
-  const json& document = recorded.document;
-  if (!document.is_object())
-    return std::unexpected(Error{ErrorCode::malformed, "the recorded program is broken; record it again", manifest->program->string()});
-  if (const auto refused = document.find("refused"); refused != document.end() && refused->is_string()) {
-    return std::unexpected(unusable("this step cannot be replayed: " + refused->get<std::string>(), bundle));
+  const auto& sized = manifest->sized_programs;
+  return read_program(*manifest, *manifest->program, sized.empty() ? std::nullopt : std::optional(sized.front().was), bundle);
+}
+
+std::vector<Recorded> read_sized(const fs::path& bundle) {
+  std::vector<Recorded> found;
+  const auto manifest = profile::read_manifest(bundle);
+  if (!manifest) return found;
+  for (const profile::SizedProgram& sized : manifest->sized_programs) {
+    if (auto recorded = read_program(*manifest, sized.file, sized.batch_size, bundle)) found.push_back(std::move(*recorded));
   }
-  const auto batch = number(document, "batch_size") ? number(document, "batch_size") : manifest->samples_per_step;
-  const auto allocator = document.find("allocator");
-  const auto peak = allocator != document.end() && allocator->is_object() ? number(*allocator, "peak_bytes") : std::nullopt;
-  if (!batch || *batch <= 0) {
-    return std::unexpected(unusable(
-        "the batch size of this profile is not known: no DataLoader feeds the steps; say it with `hotlens run --batch-sizes`", bundle));
-  }
-  if (!peak || *peak <= 0)
-    return std::unexpected(unusable("the recorded program has no peak to check a replay with; record it again", bundle));
-  recorded.batch = *batch;
-  recorded.peak = Bytes{*peak};
-  return recorded;
+  return found;
 }
 
 }  // namespace hotlens::lab

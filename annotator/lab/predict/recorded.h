@@ -22,4 +22,7 @@ struct Recorded {
 // The error says what the bundle lacks and which command records it.
 Result<Recorded> read_recorded(const std::filesystem::path& bundle);
 
+// The same script at other batch sizes, recorded into the same bundle (`--batch-sizes`); what cannot be read is left out.
+std::vector<Recorded> read_sized(const std::filesystem::path& bundle);
+
 }  // namespace hotlens::lab

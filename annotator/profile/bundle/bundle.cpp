@@ -346,6 +346,11 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
   manifest.map_trace = contained(folder, text(json, "map_trace"));
   manifest.program = contained(folder, text(json, "program"));
   if (contained(folder, text(json, "loop"))) manifest.loop = text(json, "loop");
+  for (const Json& row : objects(json, "programs")) {
+    const auto path = contained(folder, text(row, "file"));
+    const std::int64_t size = whole(row, "batch_size").value_or(0), was = whole(row, "was").value_or(0);
+    if (path && size > 0 && was > 0) manifest.sized_programs.push_back({.file = *path, .batch_size = size, .was = was});
+  }
   manifest.stopped = !text(json, "stopped_by").empty();
   if (manifest.traces.empty()) {
     return std::unexpected(broken(file, "the bundle names no trace: no step was measured; run `hotlens run` again"));

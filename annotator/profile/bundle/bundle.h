@@ -20,6 +20,12 @@ struct RankTrace {
   std::vector<Ns> plain_steps, profiled_steps;
 };
 
+// The operators of one step of the script, run with another batch size than its own.
+struct SizedProgram {
+  std::filesystem::path file;            // absolute
+  std::int64_t batch_size = 0, was = 0;  // `was`: of the bundle's own program
+};
+
 struct Manifest {
   std::string id, created, torch;
   std::vector<std::string> argv;
@@ -32,8 +38,9 @@ struct Manifest {
   std::vector<RankTrace> traces;  // of every rank, first the one that wrote the bundle
   std::optional<std::filesystem::path> map_trace;
   std::optional<std::filesystem::path> program;  // the operators of one step
-  std::string loop;                              // the file's name; empty where nothing was watched
-  bool stopped = false;                          // by a signal: Ctrl-C, SIGTERM
+  std::vector<SizedProgram> sized_programs;
+  std::string loop;      // the file's name; empty where nothing was watched
+  bool stopped = false;  // by a signal: Ctrl-C, SIGTERM
 };
 
 struct ModelModule {

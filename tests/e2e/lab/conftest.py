@@ -23,11 +23,11 @@ Record = Callable[[Path, str, int], None]
 Predict = Callable[..., Done]
 
 
-def record(folder: Path, name: str, batch: int) -> None:
+def record(folder: Path, name: str, batch: int, *options: str) -> None:
     """One more profile of the script in the folder."""
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.py").write_text(SCRIPTS[name])
-    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", f"{name}.py", str(batch)]
+    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", *options, f"{name}.py", str(batch)]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 

@@ -49,6 +49,15 @@ def test_the_peak_at_another_size_is_that_of_a_real_run(shared: Path, name: str)
     assert points[24]["method"] == "replay"
 
 
+def test_one_run_with_another_batch_size_beside_it_is_enough(shared: Path, tmp_path: Path) -> None:
+    record(tmp_path, "vision", 8, "--batch-sizes", "6,8")
+    (truth,) = programs(shared / "vision-24")
+    real = json.loads(gzip.decompress(truth.read_bytes()))["allocator"]["peak_bytes"]
+    document = predicted(tmp_path, "24")
+    assert sorted(check["batch_size"] for check in document["self_check"]) == [6, 8]
+    assert {point["batch_size"]: point for point in document["points"]}[24]["peak_bytes"] == real
+
+
 def test_points_are_in_order_and_times_grow_with_the_batch(shared: Path) -> None:
     points = predicted(shared / "vision", "256,64,64,8")["points"]
     assert [point["batch_size"] for point in points] == [8, 64, 256]
