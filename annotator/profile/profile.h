@@ -106,6 +106,7 @@ struct Module {
   std::string path;        // the name in named_modules(); "" for the model itself; nn.Module frame chain for a bare trace
   std::string class_name;  // "Conv2d"
   ModuleId parent;         // invalid for a root
+  ModuleId same_as;        // the first row of the same module: what several modules call has one under each; invalid in the first
   std::vector<ModuleId> children;
   std::int64_t calls = 0;  // forward calls in one step
   PerStep forward, backward;

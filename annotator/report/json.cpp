@@ -172,6 +172,7 @@ class Writer {
     const std::array own = {id};
     json_.member("path", module.path);
     json_.member("class", module.class_name);
+    if (module.same_as.valid()) json_.member("same_as", profile_.at(module.same_as).path);
     json_.member("calls", module.calls);
     json_.object("forward", [&] { times(module.forward, profile_.shown(module.forward)); });
     const profile::Times backward = profile_.shown(module.backward);

@@ -80,6 +80,13 @@ void add_modules(LineSummary& summary, const Profile& profile, std::vector<Modul
   }
 }
 
+// A module that several others call is one of them, though it has a row under each.
+std::int64_t instances(const Profile& profile, const std::vector<ModuleId>& modules) {
+  std::set<ModuleId> different;
+  for (const ModuleId id : modules) different.insert(profile.at(id).same_as.valid() ? profile.at(id).same_as : id);
+  return std::ssize(different);
+}
+
 // Where a stage's time is shown instead: the line as it is now, of another file as it was executed.
 std::string shown_at(const FileView& view, std::uint32_t row) {
   const profile::StageSite& site = view.profile->stage_sites.at(row);
@@ -276,8 +283,7 @@ LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_
   } else {
     add_modules(summary, profile, std::move(modules));
   }
-  summary.times = summary.subject == Subject::execution ? std::max<std::int64_t>(calls, 1)
-                                                        : std::max<std::int64_t>(static_cast<std::int64_t>(summary.modules.size()), 1);
+  summary.times = std::max<std::int64_t>(summary.subject == Subject::execution ? calls : instances(profile, summary.modules), 1);
   headline_from_times(summary, profile);
   add_clock(summary, profile, statement_rows);
   return summary;

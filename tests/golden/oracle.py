@@ -122,8 +122,11 @@ def is_numbered_backward(event: Event) -> bool:
     return int(event.args.get("Fwd thread id", 0)) > 0
 
 
+Place = tuple[str, ...]  # a module below those that called it, the outermost first
+
+
 class Modules:
-    """Module frames: the tree by `Python parent id`, forward by what runs inside, backward by sequence number."""
+    """Module frames: who called whom by `Python parent id`, forward by what runs inside, backward by sequence number."""
 
     def __init__(self, oracle: Oracle) -> None:
         self.oracle = oracle
@@ -134,23 +137,39 @@ class Modules:
             if wanted or (event.kind == "python" and event.name.startswith(MODULE)):
                 threads[event.thread].append(event)
         self.placed = {index: interval for events in threads.values() for index, interval in nested(events).items()}
-        self.parent = self.tree()
         self.forward = self.find_forward()
         self.backward = self.find_backward()
+        self.by_id = {int(e.args["Python id"]): e for e in oracle.events if e.kind == "python" and "Python id" in e.args}
+        self.place: dict[int, Place] = {}
+        self.find_places()
 
-    def tree(self) -> dict[str, str | None]:
-        """The module instance that each was first called from."""
-        by_id = {int(e.args["Python id"]): e for e in self.oracle.events if e.kind == "python" and "Python id" in e.args}
-        parent: dict[str, str | None] = {}
-        for frame in sorted(self.frames, key=lambda e: (e.start, -e.end, e.index)):
-            if frame.name in parent:
-                continue
-            above: Any = frame.args.get("Python parent id")
-            while above is not None and int(above) in by_id and not by_id[int(above)].name.startswith(MODULE):
-                above = by_id[int(above)].args.get("Python parent id")
-            caller = by_id.get(int(above)) if above is not None else None
-            parent[frame.name] = caller.name if caller else None
-        return parent
+    def caller(self, frame: Event) -> Event | None:
+        """The module frame that a frame was called from."""
+        above: Any = frame.args.get("Python parent id")
+        while above is not None and int(above) in self.by_id and not self.by_id[int(above)].name.startswith(MODULE):
+            above = self.by_id[int(above)].args.get("Python parent id")
+        return self.by_id.get(int(above)) if above is not None else None
+
+    def find_places(self) -> None:
+        """By frame: the modules that led to it. What backward runs again is where the forward call was that it repeats."""
+        ordered = sorted(self.frames, key=lambda e: (e.start, -e.end, e.index))
+        for again in (False, True):
+            for frame in ordered:
+                if self.in_backward(frame) == again:
+                    caller = self.caller(frame)
+                    inside = caller is not None and self.in_backward(caller) == again
+                    self.place[frame.index] = (
+                        (*self.place[caller.index], frame.name) if caller and inside else self.repeated(frame) if again else (frame.name,)
+                    )
+
+    def repeated(self, frame: Event) -> Place:
+        """Where the outermost frame of a recomputation ran first."""
+        around = next((e for e in chain(self.placed[frame.index]) if is_numbered_backward(e)), None)
+        creator = self.creator(around) if around else None
+        for event in chain(self.placed.get(creator.index)) if creator else []:
+            if event.name == frame.name:
+                return self.place[event.index]
+        return next((place for place in self.place.values() if place[-1] == frame.name), (frame.name,))
 
     def find_forward(self) -> dict[int, list[Event]]:
         """By sequence number: the operators that carry it and do not run backward, by start."""
@@ -180,72 +199,72 @@ class Modules:
         at = bisect_left([e.start for e in ran], accumulation.start)
         return ran[at - 1] if at else None
 
-    def module_of(self, event: Event | None) -> str | None:
+    def module_of(self, event: Event | None) -> Place:
         """The innermost module around the creator of a backward operator."""
         creator = self.creator(event) if event else None
         around = chain(self.placed.get(creator.index)) if creator else []
-        return next((e.name for e in around if e.name.startswith(MODULE)), None)
+        return next((self.place[e.index] for e in around if e.name.startswith(MODULE)), ())
 
-    def owner(self, launch: Event) -> tuple[str | None, str]:
+    def owner(self, launch: Event) -> tuple[Place, str]:
         """The innermost module of a launch and the direction: forward, backward (recomputation included), or accumulation."""
         for event in chain(self.placed.get(launch.index)):
             if event.name.startswith(MODULE):
-                return event.name, "backward" if self.in_backward(event) else "forward"
+                return self.place[event.index], "backward" if self.in_backward(event) else "forward"
             if "AccumulateGrad" in event.name:
                 return self.module_of(self.used_before(event)), "accumulation"
             if is_numbered_backward(event):
                 return self.module_of(event), "backward"
-        return None, "other"
+        return (), "other"
 
     def in_backward(self, event: Event) -> bool:
         around = chain(self.placed[event.index])
         return any(is_numbered_backward(e) or e.name.startswith("autograd::engine::evaluate_function") for e in around)
 
-    def path(self, name: str | None) -> list[str]:
-        names = []
-        while name is not None:
-            names.append(name)
-            name = self.parent.get(name)
-        return names
+    @staticmethod
+    def holders(place: Place) -> list[Place]:
+        return [place[:depth] for depth in range(1, len(place) + 1)]
 
     def rows(self) -> list[list[Any]]:
-        """Per module: name, row of the parent (-1 for none), and per step calls, forward host ns, forward and backward device ns."""
+        """Per module and caller: name, row of the caller or -1, and per step calls, forward host ns, forward and backward device ns."""
         steps = range(len(self.oracle.steps))
-        host: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
-        calls: Counter[tuple[str, int]] = Counter()
+        host: dict[tuple[Place, int], list[tuple[int, int]]] = defaultdict(list)
+        calls: Counter[tuple[Place, int]] = Counter()
         for frame in self.frames:
             if self.in_backward(frame):
                 continue
             for step in steps:
                 _, start, end = self.oracle.steps[step]
                 if start <= frame.start < end:
-                    calls[frame.name, step] += 1
-                    for holder in self.path(frame.name):
+                    place = self.place[frame.index]
+                    calls[place, step] += 1
+                    for holder in self.holders(place):
                         host[holder, step].append((frame.start, min(frame.end, end)))
-        device: dict[tuple[str, int, str], list[tuple[int, int]]] = defaultdict(list)
+        device: dict[tuple[Place, int, str], list[tuple[int, int]]] = defaultdict(list)
         for event in self.oracle.device:
             launch = self.oracle.launch_of.get(event.index)
             when = self.oracle.step_of(launch.start) if launch else None
             if launch is None or when is None:
                 continue
-            name, direction = self.owner(launch)
+            place, direction = self.owner(launch)
             if direction == "accumulation":
                 if event.name.startswith("nccl"):
                     continue  # gradients travelling are a row of their own
                 direction = "backward"
-            for holder in self.path(name):
+            for holder in self.holders(place):
                 device[holder, when, direction].append((event.start, event.end))
-        order = {name: at for at, name in enumerate(self.parent)}
+        order: dict[Place, int] = {}
+        for place in self.place.values():
+            order.setdefault(place, len(order))
         return [
             [
-                name[len(MODULE) :],
-                order[above] if above is not None else -1,
-                [calls[name, step] for step in steps],
-                [union(host[name, step]) for step in steps],
-                [union(device[name, step, "forward"]) for step in steps],
-                [union(device[name, step, "backward"]) for step in steps],
+                place[-1][len(MODULE) :],
+                order[place[:-1]] if len(place) > 1 else -1,
+                [calls[place, step] for step in steps],
+                [union(host[place, step]) for step in steps],
+                [union(device[place, step, "forward"]) for step in steps],
+                [union(device[place, step, "backward"]) for step in steps],
             ]
-            for name, above in self.parent.items()
+            for place in order
         ]
 
 

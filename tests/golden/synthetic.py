@@ -37,6 +37,7 @@ class Writer:
         self.python_id = 0
         self.numbers: list[int] = []
         self.counters: dict[str, int] = {}
+        self.made: list[Node] = []
         self.now = 1_000
 
     def pause(self, most: int = 3_000) -> int:
@@ -74,10 +75,15 @@ class Writer:
         self.complete("cpu_op", name, start, self.now, thread, **args)
 
     def model(self, depth: int) -> Node:
+        """A module of fresh ones and, now and then, of ones that others call as well."""
         kind = self.random.choice(CLASSES)
         count = self.counters.get(kind, 0)
         self.counters[kind] = count + 1
-        return Node(f"{kind}_{count}", [self.model(depth - 1) for _ in range(self.random.randint(0, 3))] if depth > 0 else [])
+        children = [self.model(depth - 1) for _ in range(self.random.randint(0, 3))] if depth > 0 else []
+        if self.made and self.random.random() < 0.2:
+            children.append(self.random.choice(self.made))
+        self.made.append(Node(f"{kind}_{count}", children))
+        return self.made[-1]
 
     def forward(self, module: Node, parent: int | None) -> None:
         self.python_id += 1

@@ -28,10 +28,11 @@ struct ModuleMap {
   std::size_t lines = 0;
 };
 
-// A module found in the trace itself: the instance in its frames ("Linear_3"), or the name of its range.
+// A module found in the trace itself, as one of those that call it does: the instance in its frames ("Linear_3"), or the name of its range.
 struct FoundModule {
   std::string name;
   std::uint32_t parent = kNothing;
+  std::uint32_t first = kNothing;  // the first of the same module; a range is the same only within the module around it
 };
 
 // By module: the chain of names from the root, joined by `/`. What is longer than 1,024 bytes begins with "…/" or is cut: a tree may be as
@@ -43,11 +44,10 @@ enum class ModuleSource : std::uint8_t { none, markers, frames, ranges };
 struct Modules {
   ModuleSource source = ModuleSource::none;
   std::vector<std::uint32_t> of;   // by node: the module that this call runs; kNothing where the node is no call
-  std::vector<FoundModule> found;  // parents first; empty with markers
+  std::vector<std::string> names;  // by module; empty with markers
 };
 
-// `map` given: markers and nothing else. A module found in frames is an instance; its parent is the module around its first call outside
-// backward. A module found in ranges is a name within the module around it.
+// `map` given: markers and nothing else. Otherwise a module is what has one name; which of them called it is call_tree's to tell.
 Modules find_modules(const trace::Trace& trace, const Forest& forest, const Steps& steps, const ModuleMap* map);
 
 // Numbers into Forest::threads in the order in which to read them: the main thread, the others of its process, those that run backward

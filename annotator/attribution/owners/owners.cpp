@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "annotator/attribution/owners/call_tree.h"
 #include "annotator/attribution/owners/copies.h"
 #include "annotator/attribution/owners/criteria.h"
 #include "annotator/attribution/owners/phases.h"
@@ -32,7 +33,7 @@ class Finder {
     for (const std::uint32_t thread : reading_order(trace_, forest_, steps_)) walk(forest_.threads[thread]);
     settle_parameters();
     lend_backward_line();
-    owners_.found = std::move(modules_.found);
+    if (!map_) tell_callers();
     return std::move(owners_);
   }
 
@@ -78,6 +79,17 @@ class Finder {
     }
   }
 
+  // From the modules that the trace names to a row for each module that calls them.
+  void tell_callers() {
+    CallTree tree = call_tree(owners_.calls, {});
+    for (std::uint32_t row = 0; row < tree.rows.size(); ++row) {
+      const CalledModule& called = tree.rows[row];
+      const bool instance = modules_.source == ModuleSource::frames;
+      owners_.found.push_back({modules_.names[called.module], called.parent, instance ? called.first : row});
+    }
+    owners_.calls.value = std::move(tree.row_of_call);
+  }
+
   // An update or a fetch inside backward is no part of it.
   static void enter_stage(Owner& owner, Stage stage) {
     const bool leaves_backward =
@@ -100,8 +112,8 @@ class Finder {
     }
     const bool root = owner.call == kNothing || owner.direction == Direction::backward;
     const bool again = owner.direction == Direction::backward;
+    const std::uint32_t first = again ? made_again(owner, module) : kNothing;
     if (again) {
-      const std::uint32_t first = made_again(owner, module);
       owner.made_line = first == kNothing ? owner.made_line : line_of_call_[first];
       owner.site = first == kNothing ? kNothing : site_of_call_[first];
       owner.direction = Direction::recompute;
@@ -110,7 +122,7 @@ class Finder {
       const bool loss = map_ && map_->role[module] == RootRole::loss;
       enter_stage(owner, loss ? Stage::loss : Stage::forward);
     }
-    owner.call = owners_.calls.add(owner.call, module, forest_.start[node], owner.direction != Direction::forward);
+    owner.call = owners_.calls.add(owner.call, module, forest_.start[node], owner.direction != Direction::forward, first);
     enter_site(owner, node, again);
     line_of_call_.resize(owner.call + std::size_t{1}, kNothing);
     line_of_call_[owner.call] = owner.line;
@@ -243,10 +255,11 @@ class Finder {
 
 }  // namespace
 
-std::uint32_t Chains::add(std::uint32_t parent_link, std::uint32_t of, Ns begin, bool is_again) {
+std::uint32_t Chains::add(std::uint32_t parent_link, std::uint32_t of, Ns begin, bool is_again, std::uint32_t repeated) {
   if (parent_link != kNothing && depth[parent_link] >= deepest) parent_link = parent[parent_link];
   start.push_back(begin);
   again.push_back(is_again);
+  repeats.push_back(repeated);
   parent.push_back(parent_link);
   value.push_back(of);
   depth.push_back(parent_link == kNothing ? 1 : depth[parent_link] + 1);

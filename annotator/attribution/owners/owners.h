@@ -22,10 +22,11 @@ struct Chains {
   std::vector<std::uint32_t> parent, value, depth;  // value: module, line or calling expression
   std::vector<Ns> start;
   std::vector<bool> again;  // no execution to count: a recomputation, the rest of a line, or made up for a module that never ran itself
+  std::vector<std::uint32_t> repeats;  // of a recomputation: the execution that it runs again; else kNothing
 
   std::uint32_t deepest = kDeepest;
 
-  std::uint32_t add(std::uint32_t parent_link, std::uint32_t of, Ns begin, bool is_again);
+  std::uint32_t add(std::uint32_t parent_link, std::uint32_t of, Ns begin, bool is_again, std::uint32_t repeated = kNothing);
   // The innermost execution that both are inside of (or are); kNothing when there is none.
   std::uint32_t common(std::uint32_t a, std::uint32_t b) const;
   // The innermost execution on the chain of `a` up to which the chain of `b` has the same values; kNothing when there is none.
@@ -56,7 +57,7 @@ struct Owners {
   std::unordered_map<std::uint32_t, Owner> pauses;  // by the node after it: host code before it, where a map step tells (pauses.h)
   Chains calls, lines, sites;
   ModuleSource source = ModuleSource::none;
-  std::vector<FoundModule> found;  // modules of a trace without a map, parents first; empty with a map
+  std::vector<FoundModule> found;  // modules of a trace without a map, parents first; empty with a map. Calls have their numbers
 };
 
 // Owners from markers (`map` given) or from what the trace itself tells.

@@ -59,28 +59,26 @@ std::shared_ptr<const profile::Profile> guess_lines(std::shared_ptr<const profil
   auto guessed = std::make_shared<profile::Profile>(*profile);
   guessed->guessed = true;
   Sites sites(*guessed);
-  std::unordered_map<std::string_view, profile::ModuleId> by_name;
+  std::unordered_map<std::string_view, std::vector<profile::ModuleId>> by_name;
   for (std::uint32_t module = 0; module < guessed->modules.size(); ++module) {
-    by_name.emplace(profile::last_name(guessed->modules[module]), profile::ModuleId{module});
+    by_name[profile::last_name(guessed->modules[module])].push_back(profile::ModuleId{module});
   }
-  const auto module_of = [&](std::uint32_t traced) {
-    const auto found = by_name.find(profile->module_calls->modules[traced]);
-    return found != by_name.end() ? found->second : profile::ModuleId{};
-  };
+  const auto rows_of = [&](std::uint32_t traced) { return by_name[profile->module_calls->modules[traced]]; };
   for (std::uint32_t traced = 0; traced < placement.modules.size(); ++traced) {
-    const profile::ModuleId id = module_of(traced);
-    if (!id.valid()) continue;
     const PlacedModule& placed = placement.modules[traced];
-    profile::Module& module = guessed->modules[id.index];
-    if (placed.attached) module.attached = sites.of(*placed.attached);
-    if (placed.constructed) module.constructed = sites.of(*placed.constructed);
-    if (placed.type) module.class_site = sites.of(*placed.type);
-    module.by_name = !placed.by_line;
+    for (const profile::ModuleId id : rows_of(traced)) {
+      profile::Module& module = guessed->modules[id.index];
+      if (placed.attached) module.attached = sites.of(*placed.attached);
+      if (placed.constructed) module.constructed = sites.of(*placed.constructed);
+      if (placed.type) module.class_site = sites.of(*placed.type);
+      module.by_name = !placed.by_line;
+    }
   }
   for (const PlacedCall& call : placement.calls) {
     profile::CallSite site{.site = sites.of(call.spot), .modules = {}, .calls = call.calls};
     for (const std::uint32_t traced : call.modules) {
-      if (const profile::ModuleId id = module_of(traced); id.valid()) site.modules.push_back(id);
+      const std::vector<profile::ModuleId> rows = rows_of(traced);
+      site.modules.insert(site.modules.end(), rows.begin(), rows.end());
     }
     guessed->call_sites.push_back(std::move(site));
   }

@@ -119,6 +119,13 @@ void find_owners(Annotated& annotated, Recording* recording) {
   annotated.how = how_known(annotated.owners.source);
 }
 
+// A module of the model that others call as well has a number under each of them.
+void tell_callers(Annotated& annotated) {
+  attribution::CallTree tree = attribution::call_tree(annotated.owners.calls, annotated.model->map.module_parent);
+  annotated.called = std::move(tree.rows);
+  annotated.owners.calls.value = std::move(tree.row_of_call);
+}
+
 // Module calls inside more of them than are told apart.
 std::size_t calls_too_deep(const attribution::Forest& forest, const attribution::Owners& owners) {
   if (std::ranges::find(owners.calls.depth, owners.calls.deepest) == owners.calls.depth.end()) return 0;
@@ -145,7 +152,7 @@ void report_depth(Annotated& annotated) {
 // Every module has numbers for every step. A recording with very many of both is shown from its beginning, as far as they fit.
 void limit_steps(Annotated& annotated) {
   constexpr std::size_t kMostNumbers = std::size_t{1} << 22;  // modules by steps: half a gigabyte
-  const std::size_t modules = annotated.model ? annotated.model->modules.size() : annotated.owners.found.size();
+  const std::size_t modules = annotated.model ? annotated.called.size() : annotated.owners.found.size();
   std::vector<attribution::StepSpan>& steps = annotated.steps.spans;
   const std::size_t most = std::max<std::size_t>(1, kMostNumbers / std::max<std::size_t>(1, modules));
   if (steps.size() <= most) return;
@@ -241,6 +248,7 @@ Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::op
     add_loop(annotated);
   }
   find_owners(annotated, recording.get());
+  if (annotated.model) tell_callers(annotated);
   report_depth(annotated);
   limit_steps(annotated);
   if (annotated.model) annotated.stage_lines = stage_lines(*annotated.model);

@@ -7,6 +7,7 @@
 
 #include "annotator/attribution/account/account.h"
 #include "annotator/attribution/map_step/transfer.h"
+#include "annotator/attribution/owners/call_tree.h"
 #include "annotator/profile/build/memory.h"
 #include "annotator/profile/build/stage_lines.h"
 #include "annotator/profile/bundle/bundle.h"
@@ -21,9 +22,10 @@ struct Annotated {
   attribution::Account account;
   std::optional<Manifest> manifest;  // of a bundle
   std::optional<Model> model;
-  std::shared_ptr<const Loop> loop;     // of a bundle, for the rank that wrote it
-  StageLines stage_lines;               // of a bundle
-  std::optional<MemoryUse> map_memory;  // of a bundle's map step
+  std::vector<attribution::CalledModule> called;  // of a bundle: by module number of the owners' calls; first come those of the model
+  std::shared_ptr<const Loop> loop;               // of a bundle, for the rank that wrote it
+  StageLines stage_lines;                         // of a bundle
+  std::optional<MemoryUse> map_memory;            // of a bundle's map step
   double alignment = 1.0;
   std::vector<attribution::StepFit> fit;  // by step; empty without a map step
   How how = How::none;

@@ -95,6 +95,11 @@ void fill_lines(const Model& model, std::vector<Tally>& tallies, Profile& profil
 // What a container calls belongs to the container's call: listed there, not counted again.
 void fill_call_sites(const Model& model, const std::vector<std::uint32_t>& position, std::vector<Tally>& tallies, Profile& profile) {
   profile.call_sites.resize(model.call_sites);
+  std::vector<std::vector<ModuleId>> rows(profile.modules.size());  // of the same module, by the first of them
+  for (std::uint32_t row = 0; row < profile.modules.size(); ++row) {
+    const ModuleId same_as = profile.modules[row].same_as;
+    rows[same_as.valid() ? same_as.index : row].push_back(ModuleId{row});
+  }
   std::set<std::pair<std::uint32_t, std::uint32_t>> listed;
   for (std::size_t at = 0; at < model.calls.size(); ++at) {
     const ModelCall& call = model.calls[at];
@@ -102,7 +107,10 @@ void fill_call_sites(const Model& model, const std::vector<std::uint32_t>& posit
     if (number == kNothing || !call.site) continue;
     CallSite& place = profile.call_sites[number];
     if (place.modules.empty()) place.site = *call.site;
-    if (listed.emplace(number, call.module).second) place.modules.push_back(ModuleId{position[call.module]});
+    if (listed.emplace(number, call.module).second) {
+      const std::vector<ModuleId>& same = rows[position[call.module]];
+      place.modules.insert(place.modules.end(), same.begin(), same.end());
+    }
     const bool inner = call.parent != kNothing && model.map.site_of_call[call.parent] == number;
     if (!inner) ++place.calls;
   }
@@ -114,11 +122,13 @@ void fill_call_sites(const Model& model, const std::vector<std::uint32_t>& posit
 
 // From the map step where a bundle recorded its memory, else from the representative step.
 void fill_memory(const Annotated& annotated, const std::vector<std::uint32_t>& parents, Profile& profile, std::vector<Module>& modules) {
-  const MemoryUse used = annotated.map_memory.value_or(memory_use({.trace = annotated.trace,
-                                                                   .forest = annotated.forest,
-                                                                   .owners = annotated.owners,
-                                                                   .module_parent = parents,
-                                                                   .step = annotated.steps.spans[profile.representative]}));
+  MemoryUse used = annotated.map_memory.value_or(memory_use({.trace = annotated.trace,
+                                                             .forest = annotated.forest,
+                                                             .owners = annotated.owners,
+                                                             .module_parent = parents,
+                                                             .step = annotated.steps.spans[profile.representative]}));
+  used.modules.resize(modules.size());  // what the map step held is told of each module at its own place
+  if (used.moment) used.moment->modules.resize(modules.size());
   profile.memory_peak = used.peak;
   profile.memory_start = used.start;
   profile.at_peak = settle_peak(used, profile.optimizer_elsewhere, modules);
@@ -138,7 +148,7 @@ void fill_memory(const Annotated& annotated, const std::vector<std::uint32_t>& p
 void fill_modules(Annotated& annotated, Profile& profile) {
   const bool recorded = annotated.how == How::recorded;
   std::vector<Module> modules =
-      annotated.model ? recorded_modules(*annotated.model) : found_modules(annotated.owners.found, annotated.how, profile.warnings);
+      annotated.model ? recorded_modules(annotated) : found_modules(annotated.owners.found, annotated.how, profile.warnings);
   std::vector<std::uint32_t> parents;
   for (const Module& module : modules) parents.push_back(module.parent.valid() ? module.parent.index : kNothing);
   const auto use_of_kernels = [&] {

@@ -27,16 +27,22 @@ std::vector<std::size_t> first_calls(const attribution::Chains& calls, const std
 
 }  // namespace
 
-std::vector<Module> recorded_modules(const Model& model) {
+std::vector<Module> recorded_modules(const Annotated& annotated) {
   std::vector<Module> modules;
-  for (const ModelModule& entry : model.modules) {
+  std::vector<ModuleName> names = names_of_modules(annotated);
+  for (const attribution::CalledModule& called : annotated.called) {
+    const ModelModule& entry = annotated.model->modules[called.module];
+    const bool own_place = called.first == modules.size();
     Module module;
-    module.path = entry.path;
+    module.path = std::move(names[modules.size()].path);
     module.class_name = entry.class_name;
-    if (entry.parent != kNothing) module.parent = ModuleId{entry.parent};
-    module.memory.parameters = entry.parameters;
-    module.memory.gradients = entry.gradients;
-    module.memory.optimizer = entry.optimizer;
+    if (called.parent != kNothing) module.parent = ModuleId{called.parent};
+    if (!own_place) module.same_as = ModuleId{called.first};
+    if (own_place) {
+      module.memory.parameters = entry.parameters;
+      module.memory.gradients = entry.gradients;
+      module.memory.optimizer = entry.optimizer;
+    }
     module.how = How::recorded;
     module.attached = entry.attached;
     module.constructed = entry.constructed;
@@ -56,6 +62,7 @@ std::vector<Module> found_modules(const std::vector<attribution::FoundModule>& f
     shortened += module.path.starts_with("…/") || !module.path.ends_with(entry.name);
     if (how == How::frames) module.class_name = class_of_instance(entry.name);
     if (entry.parent != kNothing) module.parent = ModuleId{entry.parent};
+    if (entry.first != modules.size()) module.same_as = ModuleId{entry.first};
     module.how = how;
     modules.push_back(std::move(module));
   }
@@ -87,6 +94,7 @@ std::vector<std::uint32_t> sort_modules(std::vector<Module>& modules, const attr
   for (const std::uint32_t module : order) {
     sorted.push_back(std::move(modules[module]));
     Module& moved = sorted.back();
+    if (moved.same_as.valid()) moved.same_as = ModuleId{position[moved.same_as.index]};
     if (!moved.parent.valid()) continue;
     moved.parent = ModuleId{position[moved.parent.index]};
     sorted[moved.parent.index].children.push_back(ModuleId{static_cast<std::uint32_t>(sorted.size() - 1)});

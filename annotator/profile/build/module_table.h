@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "annotator/attribution/owners/owners.h"
-#include "annotator/profile/bundle/bundle.h"
+#include "annotator/profile/build/annotated.h"
 #include "annotator/profile/profile.h"
 
 namespace hotlens::profile {
 
-std::vector<Module> recorded_modules(const Model& model);
+// Those of the model, then those that are called from elsewhere than their own place: what the model holds of them is told at that.
+std::vector<Module> recorded_modules(const Annotated& annotated);
 
 // The path is the chain of names from the root. In frames "Linear_3" is class and a counter; a range says nothing of the class.
 // Paths too long to be shown are shortened and counted in `warnings`.

@@ -46,6 +46,7 @@ Json site_json(const profile::Site& site) {
 Json module_json(const profile::Module& module) {
   Json json = {{"path", module.path}, {"class", module.class_name}, {"calls", module.calls}, {"how", name(module.how)}};
   if (module.parent.valid()) json["parent"] = module.parent.index;
+  if (module.same_as.valid()) json["same_as"] = module.same_as.index;
   if (module.memory.parameters) json["parameters_bytes"] = count(*module.memory.parameters);
   json["forward"] = columns(module.forward);
   json["backward"] = columns(module.backward);

@@ -236,6 +236,28 @@ TEST_CASE("without a map, module frames name the modules and stages follow from 
   CHECK(read.owner("aten::mse_loss").stage == Stage::loss);
 }
 
+TEST_CASE("a module that several frames call is found under each of them, and again in backward where it was called first") {
+  const Script script = Script()
+                            .frame("nn.Module: Net_0", 0, 40)
+                            .frame("nn.Module: Layer_0", 1, 14)
+                            .frame("nn.Module: Rotary_0", 2, 6)
+                            .op("aten::cos", 3, 4, {.sequence = 1})
+                            .frame("nn.Module: Layer_1", 16, 14)
+                            .frame("nn.Module: Rotary_0", 17, 6)
+                            .op("aten::cos", 18, 4, {.sequence = 2})
+                            .backward("CosBackward0", 50, 20, 2)
+                            .frame("nn.Module: Rotary_0", 52, 8)
+                            .op("aten::cos", 53, 4);
+  const Read read(script);
+  REQUIRE(read.owners.found.size() == 5);
+  const auto path = [&](std::uint32_t module) { return paths_of(read.owners.found)[module]; };
+  CHECK(path(read.module("aten::cos", 0)) == "Net_0/Layer_0/Rotary_0");
+  CHECK(path(read.module("aten::cos", 1)) == "Net_0/Layer_1/Rotary_0");
+  CHECK(path(read.module(evaluation("CosBackward0"))) == "Net_0/Layer_1/Rotary_0");
+  CHECK(path(read.module("aten::cos", 2)) == "Net_0/Layer_1/Rotary_0");  // the recomputation
+  CHECK(read.owners.found[read.module("aten::cos", 1)].first == read.module("aten::cos", 0));
+}
+
 TEST_CASE("without modules, what runs before backward is forward, and a step without backward is all forward") {
   const Script training = Script().op("aten::linear", 2, 4).backward("AddmmBackward0", 10, 4).op("aten::norm", 20, 1);
   CHECK(Read(training).owner("aten::linear").stage == Stage::forward);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "annotator/profile/build/load.h"
+#include "annotator/profile/build/module_name.h"
 #include "annotator/report/events.h"
 #include "annotator/report/json.h"
 #include "annotator/report/text.h"
@@ -254,6 +255,48 @@ TEST_CASE("a map step that cannot be read is a warning, not the end") {
   const auto profile = load(folder.path() / "b");
   REQUIRE(profile.has_value());
   CHECK(std::ranges::count((*profile)->warnings, "no-map-trace", &Issue::code) == 1);
+}
+
+TEST_CASE("a module that several call has a row under each of them, which has the time of its calls there") {
+  // Layer b is given to layer a, which calls it in its forward; the model calls it as well.
+  Json model = model_json();
+  model["calls"].push_back(
+      {{"id", 4},
+       {"module", 2},
+       {"parent", 1},
+       {"site", {{"file", 0}, {"line", 7}, {"end_line", 7}, {"column", 8}, {"end_column", 12}, {"function", "A.forward"}}}});
+  const TemporaryFolder folder;
+  const auto bundle = write_bundle(folder.path() / "bundle", manifest_json(), model);
+  TraceWriter map;
+  write_step(map, 5000, 0, 50, true);
+  map.range("hotlens.call#4", 5205, 58);
+  write_text(bundle / "trace-map.json.gz", map.text());
+  const auto loaded = load(bundle);
+  REQUIRE(loaded.has_value());
+  const Profile& profile = **loaded;
+  const auto row = [&](std::string_view path) -> const Module& {
+    const auto found = std::ranges::find(profile.modules, path, &Module::path);
+    REQUIRE(found != profile.modules.end());
+    return *found;
+  };
+  const Module& own = row("b");
+  const Module& visit = row("a/b");
+  CHECK(last_name(visit) == "b");
+  CHECK(visit.parent.index == static_cast<std::uint32_t>(&row("a") - profile.modules.data()));
+  CHECK(&profile.at(visit.same_as) == &own);
+  CHECK_FALSE(own.same_as.valid());
+  CHECK(visit.attached->line == own.attached->line);
+  CHECK_FALSE(visit.memory.parameters.has_value());  // held once
+  CHECK(visit.forward[0].cpu_total == us(50));       // aten::mul
+  CHECK(own.forward[0].cpu_total == us(60));
+  CHECK(visit.backward[0].cpu_total == us(150));
+  CHECK(row("a").forward[0].cpu_total == us(100));
+  // Each line that calls it names all its rows.
+  std::size_t listed = 0;
+  for (const CallSite& site : profile.call_sites)
+    listed += static_cast<std::size_t>(std::ranges::count_if(
+        site.modules, [&](ModuleId id) { return profile.at(id).class_name == "Linear" && profile.at(id).path.ends_with('b'); }));
+  CHECK(listed == 4);
 }
 
 TEST_CASE("ids that point nowhere are dropped, not followed") {

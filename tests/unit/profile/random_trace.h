@@ -41,9 +41,10 @@ class RandomTrace {
   std::int64_t between(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(random_); }
 
  private:
-  std::int64_t draw_module(attribution::Script& script, std::int64_t at) {
+  std::int64_t draw_module(attribution::Script& script, std::int64_t at, int depth = 0) {
     const std::int64_t start = at;
     at += 2;
+    if (depth < 3 && between(0, 2) == 0) at = draw_module(script, at + between(0, 5), depth + 1);
     for (std::int64_t count = between(1, 12); count > 0; --count) at = draw_operator(script, at + between(0, 3), 0);
     script.frame("nn.Module: Linear_" + std::to_string(between(0, 3)), start, at + 2 - start);
     return at + 3;
