@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 namespace hotlens::trace {
 namespace {
@@ -17,6 +18,7 @@ constexpr std::array kCategories = std::to_array<NamedCategory>({
     {"Operator", Category::cpu_op},
     {"CPU functions", Category::cpu_op},
     {"hpu_op", Category::cpu_op},
+    {"mtia_ccp_events", Category::kernel},
     {"user_annotation", Category::annotation},
     {"gpu_user_annotation", Category::device_annotation},
     {"cuda_runtime", Category::runtime},
@@ -41,6 +43,26 @@ constexpr std::array kCategories = std::to_array<NamedCategory>({
     {"overhead", Category::overhead},
     {"cuda_sync", Category::sync},
     {"xpu_sync", Category::sync},
+    // What is known and takes no device's time: marks, counters, the recording itself.
+    {"Trace", Category::other},
+    {"external_correlation", Category::other},
+    {"cuda_event", Category::other},
+    {"cuda_profiler_range", Category::other},
+    {"xpu_scope_profiler", Category::other},
+    {"mtia_insight", Category::other},
+    {"mtia_counters", Category::other},
+    {"hardware_counters", Category::other},
+});
+
+// Accelerators outside of Kineto's own list (npu, mlu, gcu) name their categories in its way.
+constexpr std::array kEndings = std::to_array<NamedCategory>({
+    {"_user_annotation", Category::device_annotation},
+    {"_runtime", Category::runtime},
+    {"_driver", Category::driver},
+    {"_kernel", Category::kernel},
+    {"_memcpy", Category::copy},
+    {"_memset", Category::fill},
+    {"_sync", Category::sync},
 });
 
 constexpr std::array<std::string_view, 4> kAnnotationPrefixes = {"ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#",
@@ -52,9 +74,21 @@ bool on_device(Category category) {
   return category == Category::kernel || category == Category::copy || category == Category::fill;
 }
 
-Category category_named(std::string_view text) {
+std::optional<Category> category_named(std::string_view text) {
   const auto named = std::ranges::find(kCategories, text, &NamedCategory::text);
-  return named == kCategories.end() ? Category::other : named->category;
+  if (named != kCategories.end()) return named->category;
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+  const auto ending = std::ranges::find_if(kEndings, [&](const NamedCategory& each) { return lower.ends_with(each.text); });
+  return ending == kEndings.end() ? std::nullopt : std::optional(ending->category);
+}
+
+std::string_view accelerator_named(std::string_view category) {
+  constexpr std::array<std::string_view, 7> kKnown = {"cuda", "hip", "xpu", "mtia", "hpu", "npu", "privateuse1"};
+  const std::string_view prefix = category.substr(0, category.find('_'));
+  if (category == "CUDA functions") return kKnown[0];
+  const auto known = std::ranges::find(kKnown, prefix);
+  return known == kKnown.end() ? std::string_view() : *known;
 }
 
 bool is_annotation_name(std::string_view name) {

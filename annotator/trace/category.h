@@ -9,7 +9,11 @@
 namespace hotlens::trace {
 
 // The category that a writer's `cat` names; the legacy writer has none, and its two made-up processes ("CPU functions") stand for it.
-Category category_named(std::string_view text);
+// Nothing for one that no writer known to us uses.
+std::optional<Category> category_named(std::string_view text);
+
+// The kind of device whose category it is: "mtia" of "mtia_runtime"; empty where it may be any's.
+std::string_view accelerator_named(std::string_view category);
 
 // A record_function range that torch up to 1.11 filed under operators: those that torch itself opens.
 bool is_annotation_name(std::string_view name);

@@ -176,11 +176,16 @@ void EventList::keep_or_count(std::string_view piece) {
   ondemand::document document;
   ondemand::object object;
   if (!one_.iterate(event).get(document) && !document.get_object().get(object) && !reader_.read(object)) {
-    issues_.add("repaired-event", "an event in the trace is not valid JSON; it was repaired and kept");
+    issues_.add("repaired-event", "an event in the trace is not valid JSON; it was repaired and kept" + place());
     return;
   }
-  issues_.add("broken-event", "an event in the trace is damaged and was left out");
+  issues_.add("broken-event", "an event in the trace is damaged and was left out" + place());
   reader_.skip();
+}
+
+// Where the element at the front stands.
+std::string EventList::place() const {
+  return " (first: event " + std::to_string(reader_.seen()) + ", byte " + std::to_string(text_.consumed()) + ")";
 }
 
 // How far to look for the end of the element at the front.
@@ -222,7 +227,7 @@ bool EventList::read_one() {
 
 // Leaves out the element at the front without knowing its end: reading goes on at the next bracket that may begin another.
 bool EventList::skip_near() {
-  issues_.add("broken-event", "an event in the trace is damaged and was left out");
+  issues_.add("broken-event", "an event in the trace is damaged and was left out" + place());
   reader_.skip();
   text_.consume(std::min(text_.rest().find_first_of("{]", 1), text_.rest().size()));
   return !text_.rest().empty() || more();

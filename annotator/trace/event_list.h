@@ -9,6 +9,7 @@
 #include <simdjson.h>
 
 #include <optional>
+#include <string>
 
 #include "annotator/trace/event_reader.h"
 #include "annotator/trace/windows.h"
@@ -33,6 +34,7 @@ class EventList {
   bool read_one();
   bool skip_near();
   std::size_t patience() const;
+  std::string place() const;
   bool read_until(std::size_t end);
   bool keep(std::string_view piece);
   void keep_or_count(std::string_view piece);

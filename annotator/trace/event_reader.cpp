@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "annotator/common/format.h"
 #include "annotator/trace/category.h"
 #include "annotator/trace/decimal.h"
 #include "annotator/trace/text.h"
@@ -20,15 +21,20 @@ std::optional<Ns> instant(std::string_view token) {
   return time && std::abs(time->count()) <= Total::kMost ? time : std::nullopt;
 }
 
+// A fault with the place of its first event: its number in the list.
+void add(Issues& issues, std::string_view code, std::string_view what, std::uint32_t event) {
+  issues.add(code, std::string(what) + " (first: event " + std::to_string(event) + ")");
+}
+
 // Of an event; 0 where it is negative.
-std::optional<Ns> duration_of(const Fields& fields, Issues& issues) {
+std::optional<Ns> duration_of(const Fields& fields, std::uint32_t event, Issues& issues) {
   const std::optional<Ns> duration = fields.duration.empty() ? Ns{} : microseconds(fields.duration);
-  if (duration && *duration < Ns{}) issues.add("negative-duration", "an event ends before it starts; its duration counts as 0");
+  if (duration && *duration < Ns{}) add(issues, "negative-duration", "an event ends before it starts; its duration counts as 0", event);
   return duration ? std::max(*duration, Ns{}) : duration;
 }
 
-void add_unusable(Issues& issues) {
-  issues.add("unusable-event", "an event has no name or no usable time and was left out");
+void add_unusable(Issues& issues, std::uint32_t event) {
+  add(issues, "unusable-event", "an event has no name or no usable time and was left out", event);
 }
 
 template <class Narrow>
@@ -91,10 +97,11 @@ void EventReader::keep(const Fields& fields) {
   // The Python writer gives instants a duration of 0.
   if (fields.arguments.allocates && bare(fields.name).starts_with('[')) return keep_memory(fields);
   const std::optional<Ns> start = instant(fields.start);
-  const std::optional<Ns> duration = duration_of(fields, issues_);
-  if (!start || !duration || fields.name.empty() || !time_.add(duration->count())) return add_unusable(issues_);
+  const std::optional<Ns> duration = duration_of(fields, next_index_, issues_);
+  if (!start || !duration || fields.name.empty() || !time_.add(duration->count())) return add_unusable(issues_, next_index_);
   const NameId name = vocabulary_.name_of(fields.name);
   const Category category = vocabulary_.category_of(fields.category, fields.process, name, fields.arguments.sequence != kNone);
+  if (vocabulary_.is_unknown()) note_unknown(fields, *duration);
   Events& events = trace_.events;
   keep_sides(static_cast<std::uint32_t>(events.size()), category, fields.arguments);
   events.name.push_back(name);
@@ -106,6 +113,34 @@ void EventReader::keep(const Fields& fields) {
   events.sequence.push_back(fields.arguments.sequence);
   events.forward_thread.push_back(narrowed<std::int32_t>(std::max<std::int64_t>(fields.arguments.forward_thread, 0)));
   events.index.push_back(next_index_);
+}
+
+void EventReader::note_unknown(const Fields& fields, Ns duration) {
+  constexpr std::size_t kMost = 16;             // categories; a hostile trace may have as many as events
+  constexpr std::size_t kLongestCategory = 60;  // bytes
+  if (!fields.arguments.names_device && fields.arguments.correlation <= 0) return;
+  const std::string_view category = vocabulary_.last_category().substr(0, kLongestCategory);
+  auto known = unknown_.find(category);
+  if (known == unknown_.end() && unknown_.size() < kMost) known = unknown_.emplace(category, Unknown{}).first;
+  if (known == unknown_.end()) return;
+  ++known->second.events;
+  known->second.time += duration;
+}
+
+void EventReader::name_unknown() {
+  std::string names;
+  std::int64_t events = 0;
+  Ns time{};
+  for (const auto& [category, unknown] : unknown_) {
+    names += (names.empty() ? "\"" : ", \"") + category + "\"";
+    events += unknown.events;
+    time += unknown.time;
+  }
+  if (events == 0) return;
+  issues_.add("unknown-category",
+              "events of the category " + names + " look like work of a device, " + format::readable(time) +
+                  " of it, but no device of that kind is known: they are in no sum",
+              events);
 }
 
 void EventReader::keep_sides(std::uint32_t event, Category category, const Arguments& arguments) {
@@ -128,13 +163,13 @@ void EventReader::keep_sides(std::uint32_t event, Category category, const Argum
 void EventReader::keep_memory(const Fields& fields) {
   const std::string_view name = bare(fields.name);
   if (name == "[OutOfMemory]") {
-    issues_.add("out-of-memory", "an allocation failed for lack of memory while the trace was recorded");
+    add(issues_, "out-of-memory", "an allocation failed for lack of memory while the trace was recorded", next_index_);
     return;
   }
   if (name != "[memory]") return;
   const Arguments& arguments = fields.arguments;
   const std::optional<Ns> time = instant(fields.start);
-  if (!time || !arguments.allocates || !bytes_.add(arguments.bytes)) return add_unusable(issues_);
+  if (!time || !arguments.allocates || !bytes_.add(arguments.bytes)) return add_unusable(issues_, next_index_);
   MemoryEvents& memory = trace_.memory;
   memory.thread.push_back(vocabulary_.thread_of(fields.process, fields.thread));
   memory.time.push_back(*time);
@@ -153,7 +188,7 @@ void EventReader::keep_flow(const Fields& fields) {
   const std::optional<Ns> time = instant(fields.start);
   const std::optional<std::int64_t> id = integer(fields.id);
   if (!time || !id) {
-    issues_.add("unusable-flow", "an arrow between events has no usable time or number and was left out");
+    add(issues_, "unusable-flow", "an arrow between events has no usable time or number and was left out", next_index_);
     return;
   }
   Flows& flows = trace_.flows;
@@ -165,6 +200,7 @@ void EventReader::keep_flow(const Fields& fields) {
 }
 
 void EventReader::finish() {
+  name_unknown();
   Flows& flows = trace_.flows;
   std::size_t kept = 0;
   for (std::size_t row = 0; row < flows.size(); ++row) {

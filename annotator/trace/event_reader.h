@@ -3,6 +3,9 @@
 
 #include <simdjson.h>
 
+#include <map>
+#include <string>
+
 #include "annotator/trace/fields.h"
 #include "annotator/trace/trace.h"
 #include "annotator/trace/vocabulary.h"
@@ -43,6 +46,8 @@ class EventReader {
 
  private:
   void keep(const Fields& fields);
+  void note_unknown(const Fields& fields, Ns duration);
+  void name_unknown();
   void keep_sides(std::uint32_t event, Category category, const Arguments& arguments);
   void keep_memory(const Fields& fields);
   void keep_flow(const Fields& fields);
@@ -53,8 +58,13 @@ class EventReader {
   Vocabulary vocabulary_;
   std::uint32_t next_index_ = 0;
   Total time_, bytes_;
-  bool correlated_ = false;  // device work tells its launch
-  bool sequenced_ = false;   // backward operators tell their forward
+  struct Unknown {
+    std::int64_t events = 0;
+    Ns time{};
+  };
+  std::map<std::string, Unknown, std::less<>> unknown_;  // work that looks like a device's, by category
+  bool correlated_ = false;                              // device work tells its launch
+  bool sequenced_ = false;                               // backward operators tell their forward
 };
 
 }  // namespace hotlens::trace

@@ -73,6 +73,12 @@ error_code read_arguments(simdjson::ondemand::value value, Arguments& arguments)
       case 'n':
         if (is(key, "name")) arguments.name = field.value().raw_json_token();
         break;
+      case 's':
+        arguments.names_device |= is(key, "stream");
+        break;
+      case 'd':
+        arguments.names_device |= is(key, "device");
+        break;
       case 'l':
         if (is(key, "labels")) arguments.labels = field.value().raw_json_token();
         break;

@@ -8,6 +8,7 @@
 #include "annotator/trace/decimal.h"
 #include "annotator/trace/event_list.h"
 #include "annotator/trace/facts.h"
+#include "annotator/trace/plausible.h"
 #include "annotator/trace/scan.h"
 
 namespace hotlens::trace {
@@ -28,6 +29,7 @@ class Reader {
     const bool object = open();
     while (object && read_member()) continue;
     events_.finish();
+    leave_out_implausible(trace_, issues_);
     trace_.json_bytes = text_.total();
     if (const std::optional<Error> error = fault(where)) return std::unexpected(*error);
     return std::move(trace_);

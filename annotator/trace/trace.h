@@ -153,8 +153,9 @@ struct Trace {
   std::vector<Thread> threads;
   std::vector<Device> devices;
   Recording recording;
-  Ns base{};         // start of the time axis since the epoch; 0 where times are absolute already
-  bool hip = false;  // recorded on ROCm
+  Ns base{};                // start of the time axis since the epoch; 0 where times are absolute already
+  bool hip = false;         // recorded on ROCm
+  std::string accelerator;  // "cuda", "xpu", "mtia", …, as the first category of one says; empty where none does. ROCm says "cuda"
   std::size_t json_bytes = 0;
   std::optional<ListEnd> list_end;  // of the last list where a text has several; nothing where it is cut
 };

@@ -49,10 +49,15 @@ Category Vocabulary::category_of(std::string_view category, std::string_view pro
   if (place != last_place_ || place.empty()) {
     const NameId token = tokens_.intern(place);
     if (token.index >= category_by_token_.size()) category_by_token_.resize(token.index + 1);
-    std::optional<Category>& known = category_by_token_[token.index];
-    if (!known) known = category_named(place);
+    std::optional<Known>& known = category_by_token_[token.index];
+    if (!known) {
+      const std::optional<Category> named = category_named(place);
+      known = Known{named.value_or(Category::other), !named};
+      if (trace_.accelerator.empty()) trace_.accelerator = accelerator_named(place);
+    }
     last_place_ = tokens_[token];
-    last_category_ = *known;
+    last_category_ = known->category;
+    last_unknown_ = known->unknown;
   }
   if (last_category_ != Category::cpu_op) return last_category_;
   const bool range = annotation_by_name_[name.index] || (free_by_name_[name.index] && !numbered && text == "Operator");

@@ -24,10 +24,18 @@ class Vocabulary {
   // under operators; `numbered`: the event has a sequence number, as no range has.
   Category category_of(std::string_view category, std::string_view process, NameId name, bool numbered);
 
+  // Of the event that category_of was asked for last: whether nobody told us what its category is.
+  bool is_unknown() const { return last_unknown_; }
+  std::string_view last_category() const { return last_place_; }
+
  private:
   Trace& trace_;
   Names tokens_;  // pid and tid texts, and categories
-  std::vector<std::optional<Category>> category_by_token_;
+  struct Known {
+    Category category = Category::other;
+    bool unknown = false;
+  };
+  std::vector<std::optional<Known>> category_by_token_;
   Names raw_names_;  // names as escaped in the file
   std::vector<NameId> name_by_raw_;
   std::vector<bool> annotation_by_name_, free_by_name_;  // by NameId: is_annotation_name, is_free_name
@@ -37,6 +45,7 @@ class Vocabulary {
   ThreadId last_;
   std::string_view last_place_;  // of the event before: its category, or the process that stands for it
   Category last_category_ = Category::cpu_op;
+  bool last_unknown_ = false;
 };
 
 }  // namespace hotlens::trace

@@ -79,7 +79,7 @@ std::vector<Ns> forward_calls(const Forest& forest, const Forest::Thread& thread
   return most == by_root.end() ? std::vector<Ns>{} : most->second.starts;
 }
 
-// From each start to the next; the last to the end of the thread's work.
+// From each start to the next; the last to `end`.
 std::vector<StepSpan> spans_from(const std::vector<Ns>& starts, Ns end) {
   std::vector<StepSpan> spans;
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -128,6 +128,10 @@ void find_by_loop(const trace::Trace& trace, const Forest& forest, Steps& steps)
   }
   Ns end{};
   for (std::uint32_t node = thread.begin; node < thread.end; ++node) end = std::max(end, forest.end[node]);
+  // Inference need not wait for its device: the last step ends with the last work.
+  for (std::size_t event = 0; event < trace.events.size(); ++event) {
+    if (on_device(trace.events.category[event])) end = std::max(end, trace.events.end(event));
+  }
   if (const std::vector<Ns> fetches = used_fetches(marks); fetches.size() > 1) {
     steps.by = Steps::By::loader;
     steps.spans = spans_from(fetches, end);

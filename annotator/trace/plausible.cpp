@@ -1,0 +1,209 @@
+#include "annotator/trace/plausible.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "annotator/common/format.h"
+
+namespace hotlens::trace {
+namespace {
+
+// Nobody records a training that stands still for an hour; clocks that jump do so by days.
+constexpr Ns kPause = std::chrono::hours(1);
+constexpr std::size_t kFewOf = 100;      // one event in so many may be wrong
+constexpr std::size_t kLeastOthers = 3;  // fewer tell nothing
+
+// A kernel that is overrun by others of its stream: small overlaps are real (graphs, launches that depend on one another).
+constexpr Ns kLongWork = std::chrono::milliseconds(1);
+constexpr std::int64_t kTimesMean = 20;
+constexpr std::size_t kOverrun = 3;  // whole pieces of other launches inside one
+
+constexpr std::size_t kLongestName = 60;  // bytes
+
+struct Axis {
+  Ns from{}, until{};  // of starts
+};
+
+class Filter {
+ public:
+  Filter(Trace& trace, Issues& issues) : trace_(trace), events_(trace.events), issues_(issues), left_out_(events_.size(), false) {}
+
+  void run() {
+    if (events_.size() <= kLeastOthers) return;
+    if (const std::optional<Axis> axis = axis_of_most()) leave_out_far(*axis);
+    if (!trace_.recording.legacy) leave_out_overruns();
+    if (count_ == 0) return;
+    issues_.add("implausible-time", sentence(), static_cast<std::int64_t>(count_));
+    erase();
+  }
+
+ private:
+  // Where most events start, where that is not everywhere or some end far behind it.
+  std::optional<Axis> axis_of_most() const {
+    const auto [first, last] = std::ranges::minmax(events_.start);
+    Ns end = Ns::min();
+    for (std::size_t event = 0; event < events_.size(); ++event) end = std::max(end, events_.end(event));
+    if (end - first < kPause) return std::nullopt;
+    std::vector<Ns> starts = events_.start;
+    std::ranges::sort(starts);
+    const std::size_t few = std::max<std::size_t>(1, starts.size() / kFewOf);
+    std::size_t from = 0, until = starts.size();
+    for (std::size_t at = 1; at <= few && at < starts.size(); ++at) {
+      if (starts[at] - starts[at - 1] >= kPause) from = at;
+    }
+    for (std::size_t at = 1; at <= few && at < starts.size(); ++at) {
+      if (starts[starts.size() - at] - starts[starts.size() - at - 1] >= kPause) until = starts.size() - at;
+    }
+    if (until < from + kLeastOthers) return std::nullopt;
+    return Axis{starts[from], starts[until - 1]};
+  }
+
+  void leave_out_far(Axis axis) {
+    const auto endless = [&](std::uint32_t event) { return events_.end(event) - axis.until >= kPause; };
+    std::size_t many = 0;
+    for (std::uint32_t event = 0; event < events_.size(); ++event) many += endless(event);
+    const bool few = many <= std::max<std::size_t>(1, events_.size() / kFewOf);
+    for (std::uint32_t event = 0; event < events_.size(); ++event) {
+      const Ns start = events_.start[event];
+      if (start < axis.from) {
+        leave_out(event, "starts " + format::readable(axis.from - start) + " before the others");
+      } else if (start > axis.until) {
+        leave_out(event, "starts " + format::readable(start - axis.until) + " after the others");
+      } else if (few && endless(event)) {
+        leave_out(event, "lasts " + format::readable(events_.duration[event]));
+      }
+    }
+    MemoryEvents& memory = trace_.memory;
+    std::size_t kept = 0;
+    for (std::size_t row = 0; row < memory.size(); ++row) {
+      if (memory.time[row] <= axis.from - kPause || memory.time[row] >= axis.until + kPause) continue;
+      move_row(kept++, row, memory.thread, memory.time, memory.address, memory.bytes, memory.device_type, memory.device,
+               memory.total_allocated, memory.total_reserved);
+    }
+    resize_rows(kept, memory.thread, memory.time, memory.address, memory.bytes, memory.device_type, memory.device, memory.total_allocated,
+                memory.total_reserved);
+  }
+
+  struct Stream {
+    Ns sum{};
+    std::int64_t count = 0;
+    std::vector<std::uint32_t> events, suspects;
+  };
+
+  void leave_out_overruns() {
+    std::unordered_map<std::uint32_t, Stream> streams;
+    for (std::uint32_t event = 0; event < events_.size(); ++event) {
+      if (!on_device(events_.category[event]) || left_out_[event]) continue;
+      Stream& stream = streams[events_.thread[event].index];
+      stream.sum += events_.duration[event];
+      ++stream.count;
+    }
+    bool any = false;
+    for (std::uint32_t event = 0; event < events_.size(); ++event) {
+      if (!on_device(events_.category[event]) || left_out_[event] || events_.duration[event] < kLongWork) continue;
+      Stream& stream = streams[events_.thread[event].index];
+      const Ns others = (stream.sum - events_.duration[event]) / std::max<std::int64_t>(1, stream.count - 1);
+      if (events_.duration[event] < kTimesMean * others) continue;
+      stream.suspects.push_back(event);
+      any = true;
+    }
+    if (!any) return;
+    for (std::uint32_t event = 0; event < events_.size(); ++event) {
+      if (!on_device(events_.category[event]) || left_out_[event]) continue;
+      Stream& stream = streams[events_.thread[event].index];
+      if (!stream.suspects.empty()) stream.events.push_back(event);
+    }
+    for (auto& [thread, stream] : streams) {
+      std::ranges::sort(stream.events, {}, [&](std::uint32_t event) { return events_.start[event]; });
+      for (const std::uint32_t suspect : stream.suspects) judge(stream, suspect);
+    }
+  }
+
+  void judge(const Stream& stream, std::uint32_t suspect) {
+    auto at =
+        std::ranges::upper_bound(stream.events, events_.start[suspect], {}, [&](std::uint32_t event) { return events_.start[event]; });
+    std::size_t inside = 0;
+    for (; at != stream.events.end() && events_.start[*at] < events_.end(suspect) && inside < kOverrun; ++at) {
+      const bool other_launch = events_.correlation[*at] != events_.correlation[suspect] || events_.correlation[*at] == kNone;
+      inside += other_launch && events_.end(*at) <= events_.end(suspect);
+    }
+    if (inside < kOverrun) return;
+    leave_out(suspect, "lasts " + format::readable(events_.duration[suspect]) + ", over other work of its own stream");
+  }
+
+  void leave_out(std::uint32_t event, std::string why) {
+    if (left_out_[event]) return;
+    left_out_[event] = true;
+    if (count_++ > 0) return;
+    first_ = event;
+    why_ = std::move(why);
+  }
+
+  std::string sentence() const {
+    std::string name(trace_.names[events_.name[first_]]);
+    if (name.size() > kLongestName) name = name.substr(0, kLongestName) + "…";
+    const std::string others = count_ > 1 ? " and others were" : " was";
+    return "\"" + name + "\" (event " + std::to_string(events_.index[first_]) + ") " + why_ + ", which cannot be: it" + others +
+           " left out";
+  }
+
+  template <class... Columns>
+  static void move_row(std::size_t to, std::size_t from, Columns&... columns) {
+    ((columns[to] = columns[from]), ...);
+  }
+  template <class... Columns>
+  static void resize_rows(std::size_t size, Columns&... columns) {
+    (columns.resize(size), ...);
+  }
+
+  void erase() {
+    std::vector<std::uint32_t> place(events_.size());
+    std::uint32_t kept = 0;
+    for (std::uint32_t event = 0; event < left_out_.size(); ++event) {
+      place[event] = kept;
+      if (left_out_[event]) continue;
+      move_row(kept++, event, events_.name, events_.category, events_.thread, events_.start, events_.duration, events_.correlation,
+               events_.sequence, events_.forward_thread, events_.index);
+    }
+    resize_rows(kept, events_.name, events_.category, events_.thread, events_.start, events_.duration, events_.correlation,
+                events_.sequence, events_.forward_thread, events_.index);
+    Inputs& inputs = trace_.inputs;
+    const auto still_there = [&](const std::vector<std::uint32_t>& rows, std::size_t row) { return !left_out_[rows[row]]; };
+    std::size_t row = 0;
+    for (std::size_t at = 0; at < inputs.event.size(); ++at) {
+      if (!still_there(inputs.event, at)) continue;
+      move_row(row, at, inputs.event, inputs.shapes, inputs.types, inputs.values);
+      inputs.event[row] = place[inputs.event[row]];
+      ++row;
+    }
+    resize_rows(row, inputs.event, inputs.shapes, inputs.types, inputs.values);
+    Transfers& transfers = trace_.transfers;
+    row = 0;
+    for (std::size_t at = 0; at < transfers.event.size(); ++at) {
+      if (!still_there(transfers.event, at)) continue;
+      move_row(row, at, transfers.event, transfers.bytes);
+      transfers.event[row] = place[transfers.event[row]];
+      ++row;
+    }
+    resize_rows(row, transfers.event, transfers.bytes);
+  }
+
+  Trace& trace_;
+  Events& events_;
+  Issues& issues_;
+  std::vector<bool> left_out_;
+  std::size_t count_ = 0;
+  std::uint32_t first_ = 0;
+  std::string why_;
+};
+
+}  // namespace
+
+void leave_out_implausible(Trace& trace, Issues& issues) {
+  Filter(trace, issues).run();
+}
+
+}  // namespace hotlens::trace
