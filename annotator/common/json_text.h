@@ -41,6 +41,7 @@ class JsonText {
 
   void member(std::string_view name, std::string_view value);
   void member(std::string_view name, double value);
+  void null(std::string_view name) { literal(name, "null"); }
   template <std::integral Value>
   void member(std::string_view name, Value value) {
     if constexpr (std::same_as<Value, bool>) {

@@ -110,6 +110,7 @@ struct Module {
   std::vector<ModuleId> children;
   std::int64_t calls = 0;  // forward calls in one step
   PerStep forward, backward;
+  bool backward_known = true;  // false: the trace does not tell which of its backward is this module's, and `backward` says nothing
   Memory memory;
   How how = How::none;
   std::vector<Slice> slices;
@@ -225,7 +226,8 @@ struct Profile {
   std::optional<std::int64_t> samples_per_step;
   std::vector<RankTimes> ranks;  // of a bundle with several, in its order; else empty
   std::int64_t rank = 0;         // the one that everything else here is of
-  double alignment = 1.0;        // share of the measured operators that found their twin in the map step
+  std::optional<double> backward_confidence;  // of a trace that tells backward by order only: share of it that found its forward
+  double alignment = 1.0;                     // share of the measured operators that found their twin in the map step
   std::vector<Step> steps;
   std::size_t representative = 0;    // the step that is shown, like the others in all buckets and stages; slices are on its axis
   std::vector<StageTimes> stages;    // in the order of the step; each stage once

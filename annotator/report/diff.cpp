@@ -121,13 +121,14 @@ struct ModuleTimes {
   Values whole, forward, backward, forward_host, backward_host;
 };
 
-ModuleTimes times_of(const profile::Profile& profile, profile::ModuleId id) {
+// `with_backward`: whether it is known on both sides; else forward alone is compared.
+ModuleTimes times_of(const profile::Profile& profile, profile::ModuleId id, bool with_backward) {
   const profile::Module& module = profile.at(id);
   const bool device = profile.has_device();
   ModuleTimes times;
   for (std::size_t step = 0; step < module.forward.size(); ++step) {
     const profile::Times& forward = module.forward[step];
-    const profile::Times& backward = module.backward[step];
+    const profile::Times backward = with_backward ? module.backward[step] : profile::Times{};
     times.forward.push_back(profile::headline(forward, device));
     times.backward.push_back(profile::headline(backward, device));
     times.whole.push_back(times.forward.back() + times.backward.back());
@@ -137,14 +138,20 @@ ModuleTimes times_of(const profile::Profile& profile, profile::ModuleId id) {
   return times;
 }
 
+bool knows_backward(const profile::Profile& profile, profile::ModuleId id) {
+  return !id.valid() || profile.at(id).backward_known;
+}
+
 ModuleRow module_row(const profile::Profile& before, const profile::Profile& after, const ModulePair& pair) {
-  const std::optional<ModuleTimes> old_times = pair.before.valid() ? std::optional(times_of(before, pair.before)) : std::nullopt;
-  const std::optional<ModuleTimes> new_times = pair.after.valid() ? std::optional(times_of(after, pair.after)) : std::nullopt;
+  const bool known = knows_backward(before, pair.before) && knows_backward(after, pair.after);
+  const std::optional<ModuleTimes> old_times = pair.before.valid() ? std::optional(times_of(before, pair.before, known)) : std::nullopt;
+  const std::optional<ModuleTimes> new_times = pair.after.valid() ? std::optional(times_of(after, pair.after, known)) : std::nullopt;
   const auto of = [&](Values ModuleTimes::* which) {
     return compare(old_times ? &((*old_times).*which) : nullptr, new_times ? &((*new_times).*which) : nullptr);
   };
   return {.before = pair.before,
           .after = pair.after,
+          .backward_known = known,
           .path = pair.after.valid() ? after.at(pair.after).path : before.at(pair.before).path,
           .time = of(&ModuleTimes::whole),
           .forward = of(&ModuleTimes::forward),

@@ -48,6 +48,7 @@ struct Row {
 
 struct ModuleRow {
   profile::ModuleId before, after;  // invalid where the profile does not have it
+  bool backward_known = true;       // on both sides; else forward alone is compared
   std::string path;                 // in `after`, or in `before` where it was removed
   Change time;                      // forward and backward, by the label's measure
   Change forward, backward;

@@ -52,9 +52,9 @@ Json modules_json(const Diff& diff, const profile::Profile& before, const profil
     entry.update(change_json(row.time));
     entry["explains"] = row.explains;
     entry["forward"] = change_json(row.forward);
-    entry["backward"] = change_json(row.backward);
+    entry["backward"] = row.backward_known ? change_json(row.backward) : Json();
     entry["forward_host"] = change_json(row.forward_host);
-    entry["backward_host"] = change_json(row.backward_host);
+    entry["backward_host"] = row.backward_known ? change_json(row.backward_host) : Json();
     json.push_back(std::move(entry));
   }
   return json;

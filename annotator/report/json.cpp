@@ -61,6 +61,7 @@ class Writer {
     });
     json_.member("steps", profile_.steps.size());
     json_.member("shown_step", profile_.steps.at(profile_.representative).index);
+    if (profile_.backward_confidence) json_.member("backward_confidence", *profile_.backward_confidence);
     time("plain_step_ns", profile_.plain_step);
     time("profiled_step_ns", profile_.profiled_step);
     if (profile_.ranks.empty()) return;
@@ -176,7 +177,11 @@ class Writer {
     json_.member("calls", module.calls);
     json_.object("forward", [&] { times(module.forward, profile_.shown(module.forward)); });
     const profile::Times backward = profile_.shown(module.backward);
-    json_.object("backward", [&] { times(module.backward, backward); });
+    if (module.backward_known) {
+      json_.object("backward", [&] { times(module.backward, backward); });
+    } else {
+      json_.null("backward");
+    }
     json_.object("memory", [&] { memory(module.memory); });
     json_.array("kernels", [&] { uses(module.kernels); });
     json_.object("verdict", [&] { verdict(causes::judge(profile_, own)); });

@@ -188,8 +188,9 @@ class Writer {
 
   void branch(const Fold& row, std::size_t depth, std::vector<ModuleRow>& rows) const {
     const std::string indent(std::min<std::size_t>(depth, 40) * 2 + 2, ' ');
-    std::string numbers = right(readable(row.forward), 10) + right(readable(row.backward), 10) +
-                          right(percent(row.forward + row.backward, shown_step().wall), 9);
+    const bool known = std::ranges::any_of(row.modules, [&](profile::ModuleId id) { return profile_.at(id).backward_known; });
+    std::string numbers = right(readable(row.forward), 10) + right(known ? readable(row.backward) : "unknown", 10) +
+                          right(known ? percent(row.forward + row.backward, shown_step().wall) : "unknown", 9);
     if (row.kind == Fold::Kind::small) {
       rows.push_back({indent + std::to_string(row.modules.size()) + " smaller", std::move(numbers), true});
       return;

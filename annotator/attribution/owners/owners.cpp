@@ -30,6 +30,7 @@ class Finder {
   }
 
   Owners run() {
+    if (!map_ && modules_.source != ModuleSource::none && !tells_creators()) find_by_order();
     for (const std::uint32_t thread : reading_order(trace_, forest_, steps_)) walk(forest_.threads[thread]);
     settle_parameters();
     lend_backward_line();
@@ -77,6 +78,19 @@ class Finder {
           break;
       }
     }
+  }
+
+  bool tells_creators() const {
+    const auto numbered = [&](std::uint32_t event) { return trace_.events.forward_thread[event] > 0; };
+    return std::ranges::any_of(forest_.creator, [](std::uint32_t node) { return node != kNoNode; }) ||
+           std::ranges::any_of(forest_.event, numbered);
+  }
+
+  void find_by_order() {
+    BackwardOrder order = backward_by_order(trace_, forest_, steps_);
+    if (order.fit.nodes == 0) return;
+    owners_.order = order.fit;
+    by_order_ = std::move(order.creator);
   }
 
   // From the modules that the trace names to a row for each module that calls them.
@@ -157,7 +171,7 @@ class Finder {
   void enter_backward(Owner& owner, std::uint32_t node, bool accumulates) {
     owner.stage = Stage::backward;
     owner.known = true;
-    const std::uint32_t creator = forest_.creator[node];
+    const std::uint32_t creator = by_order_.empty() ? forest_.creator[node] : by_order_[node];
     if (creator != kNoNode) {
       owner.call = owners_.of[creator].call;
       owner.site = owners_.of[creator].site;
@@ -247,6 +261,7 @@ class Finder {
   const ModuleMap* map_;
   Modules modules_;
   std::unordered_set<std::uint32_t> executed_;  // lines that are entered within the trace
+  std::vector<std::uint32_t> by_order_;         // by node: creators, where the trace does not tell them; else empty
   Owners owners_;
   std::vector<std::uint32_t> call_of_module_;
   std::vector<std::uint32_t> line_of_call_, site_of_call_;  // by call: the line, the expression that called

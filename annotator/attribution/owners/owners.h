@@ -1,14 +1,16 @@
 // Whose time it is: module call, source line, stage and direction of every host node of a trace.
 //
 // Module calls come from modules.h, or for a clean step from the operators of the map step that it repeats (align.h). Backward operators
-// belong to the module call whose forward created the autograd node (creators.h); AccumulateGrad to the owner of its parameter; a module
-// run again inside backward is a recomputation. An optimizer that runs in a hook, inside backward, is the optimizer's.
+// belong to the module call whose forward created the autograd node (creators.h, backward_order.h); AccumulateGrad to the owner of its
+// parameter; a module run again inside backward is a recomputation. An optimizer that runs in a hook, inside backward, is the optimizer's.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "annotator/attribution/owners/backward_order.h"
 #include "annotator/attribution/owners/modules.h"
 #include "annotator/attribution/steps/steps.h"
 #include "annotator/attribution/structure/forest.h"
@@ -57,6 +59,7 @@ struct Owners {
   std::unordered_map<std::uint32_t, Owner> pauses;  // by the node after it: host code before it, where a map step tells (pauses.h)
   Chains calls, lines, sites;
   ModuleSource source = ModuleSource::none;
+  std::optional<OrderFit> order;   // of a trace that does not tell which forward its backward belongs to: how much of it order tells
   std::vector<FoundModule> found;  // modules of a trace without a map, parents first; empty with a map. Calls have their numbers
 };
 

@@ -144,6 +144,40 @@ void lend_to_evaluation(const trace::Trace& trace, const Forest& forest, std::ui
   if (forest.traits_at(trace, outer).backward && name(outer).ends_with(name(node))) creator[outer] = creator[node];
 }
 
+// The innermost operators at the ends of the profiler's arrows. True where there is any.
+bool follow_arrows(const trace::Trace& trace, const Forest& forest, std::vector<std::uint32_t>& creator) {
+  const trace::Flows& flows = trace.flows;
+  std::vector<std::size_t> ends;  // by thread, then by time
+  for (std::size_t flow = 0; flow < flows.size(); ++flow) {
+    if (flows.kind[flow] == trace::Flows::Kind::backward) ends.push_back(flow);
+  }
+  std::ranges::sort(ends, {}, [&](std::size_t flow) { return std::tuple(flows.thread[flow].index, flows.time[flow], flow); });
+  std::map<std::uint32_t, Innermost> threads;
+  for (const Forest::Thread& thread : forest.threads) threads.try_emplace(thread.id.index, forest, thread, true);
+  std::map<std::int64_t, std::uint32_t> tail;
+  std::vector<std::pair<std::int64_t, std::uint32_t>> heads;
+  for (const std::size_t flow : ends) {
+    const auto thread = threads.find(flows.thread[flow].index);
+    std::uint32_t node = thread == threads.end() ? kNoNode : thread->second.at(flows.time[flow]);
+    while (node != kNoNode && forest.kind[node] != Kind::op) node = forest.parent[node];
+    if (node == kNoNode) continue;
+    if (flows.end[flow] == trace::Flows::End::start) {
+      tail[flows.id[flow]] = node;
+    } else {
+      heads.emplace_back(flows.id[flow], node);
+    }
+  }
+  bool any = false;
+  for (const auto& [id, node] : heads) {
+    const auto from = tail.find(id);
+    if (from == tail.end() || forest.start[from->second] >= forest.start[node] || !runs_backward(trace, forest, node)) continue;
+    creator[node] = from->second;
+    lend_to_evaluation(trace, forest, node, creator);
+    any = true;
+  }
+  return any;
+}
+
 void lend_to_accumulation(const trace::Trace& trace, const Forest& forest, std::vector<std::uint32_t>& creator) {
   for (const Forest::Thread& thread : forest.threads) {
     std::uint32_t last = kNoNode;
@@ -172,7 +206,10 @@ std::vector<std::uint32_t> creators(const trace::Trace& trace, const Forest& for
     }
   }
   std::vector<std::uint32_t> creator(forest.size(), kNoNode);
-  if (backward.empty()) return creator;
+  if (backward.empty()) {
+    if (follow_arrows(trace, forest, creator)) lend_to_accumulation(trace, forest, creator);
+    return creator;
+  }
   std::ranges::sort(forward);
   std::map<ThreadNumber, std::size_t> operators;
   for (const Numbered& op : backward) ++operators[{forest.threads[op.thread].process, events.forward_thread[forest.event[op.node]]}];

@@ -8,6 +8,7 @@
 
 #include "annotator/causes/usage.h"
 #include "annotator/causes/verdict.h"
+#include "annotator/common/format.h"
 #include "annotator/profile/build/annotated.h"
 #include "annotator/profile/build/module_calls.h"
 #include "annotator/profile/build/module_table.h"
@@ -145,6 +146,20 @@ void fill_memory(const Annotated& annotated, const std::vector<std::uint32_t>& p
   }
 }
 
+// Where order pairs all of backward with its forward, a module without any has none; else it may have some.
+void settle_backward(const attribution::OrderFit& order, std::vector<Module>& modules, Profile& profile) {
+  profile.backward_confidence = order.confidence();
+  const std::string share = format::share(order.confidence()) + " of the backward operators";
+  profile.warnings.push_back(
+      {"backward-by-order",
+       order.paired == 0 ? "the trace has no sequence numbers, and the order of operators does not tell whose backward is "
+                           "whose: the backward of modules is unknown"
+                         : "the trace has no sequence numbers: by their order, " + share + " found their forward; the rest is of no module",
+       1});
+  const auto any = [](const Times& times) { return times.cpu_total > Ns{} || times.device > Ns{}; };
+  for (Module& module : modules) module.backward_known = order.paired == order.nodes || std::ranges::any_of(module.backward, any);
+}
+
 void fill_modules(Annotated& annotated, Profile& profile) {
   const bool recorded = annotated.how == How::recorded;
   std::vector<Module> modules =
@@ -178,6 +193,7 @@ void fill_modules(Annotated& annotated, Profile& profile) {
     modules[module].slices = std::move(tallies.modules[module].slices);
     modules[module].calls = tallies.modules[module].calls;
   }
+  if (annotated.owners.order) settle_backward(*annotated.owners.order, modules, profile);
   const std::vector<std::uint32_t> position = sort_modules(modules, annotated.owners.calls);
   if (auto& moment = profile.at_peak.moment; moment && moment->module.valid()) moment->module = ModuleId{position[moment->module.index]};
   profile.modules = std::move(modules);
@@ -233,9 +249,12 @@ void fill_run(const Annotated& annotated, Profile& profile) {
   } else {
     profile.id = annotated.path.filename().string();
     profile.source = annotated.path.string();
+    const std::string& accelerator = annotated.trace.accelerator;
+    const std::string kind = annotated.trace.hip ? "hip" : accelerator.empty() ? "cuda" : accelerator;
     for (const trace::Device& device : annotated.trace.devices) {
-      profile.devices.push_back({device.name, annotated.trace.hip ? "hip" : "cuda"});
+      profile.devices.push_back({device.name, kind});
     }
+    if (profile.devices.empty() && !accelerator.empty() && accelerator != "cuda") profile.devices.push_back({accelerator, kind});
   }
   profile.profiled_step = profile.step_wall();
 }

@@ -49,7 +49,7 @@ Json module_json(const profile::Module& module) {
   if (module.same_as.valid()) json["same_as"] = module.same_as.index;
   if (module.memory.parameters) json["parameters_bytes"] = count(*module.memory.parameters);
   json["forward"] = columns(module.forward);
-  json["backward"] = columns(module.backward);
+  json["backward"] = module.backward_known ? columns(module.backward) : Json();
   if (module.attached) json["attached"] = site_json(*module.attached);
   if (module.constructed) json["constructed"] = site_json(*module.constructed);
   if (module.class_site) json["class_site"] = site_json(*module.class_site);
