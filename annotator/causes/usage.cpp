@@ -143,14 +143,8 @@ class Collector {
 
   void count_busy() {
     const std::vector<Work>& work = input_.account.work;
-    const std::vector<Ns>& reached = input_.account.reached;
-    auto i = static_cast<std::size_t>(std::ranges::upper_bound(reached, step_.span.start) - reached.begin());
-    for (Ns covered = step_.span.start; i < work.size() && work[i].start < step_.span.end; ++i) {
-      const Ns from = std::max(work[i].start, covered);
-      const Ns to = std::min(work[i].end, step_.span.end);
-      if (to <= from) continue;
-      spend(work[i].owner, cause_of_work(work[i]), to - from);
-      covered = to;
+    for (const attribution::BusyPiece& piece : busy_pieces(work, input_.account.reached, step_.span.start, step_.span.end)) {
+      spend(work[piece.work].owner, cause_of_work(work[piece.work]), piece.end - piece.start);
     }
   }
 
@@ -162,8 +156,11 @@ class Collector {
     const Ns launched = ended_by ? std::clamp(ended_by->launched, gap.start, gap.end) : gap.end;
     auto piece = std::ranges::upper_bound(step_.wall, gap.start, {}, &Piece::end);
     for (; piece != step_.wall.end() && piece->start < launched; ++piece) {
-      const Ns time = std::min(piece->end, launched) - std::max(piece->start, gap.start);
-      spend(piece->owner, cause_of_piece(*piece), time);
+      const Ns start = std::max(piece->start, gap.start), end = std::min(piece->end, launched);
+      const attribution::Interval& recorded = input_.account.recorded;
+      const Ns inside = std::clamp(end, recorded.start, recorded.end) - std::clamp(start, recorded.start, recorded.end);
+      if (inside > Ns{}) spend(piece->owner, cause_of_piece(*piece), inside);
+      if (end - start > inside) spend(piece->owner, profile::Cause::unrecorded, end - start - inside);
     }
     if (launched == gap.end) return;
     Ns done = std::clamp(ended_by->queued, launched, gap.end);
@@ -176,7 +173,7 @@ class Collector {
     if (work.owner.communicates) return profile::Cause::communication;
     if (input_.trace.events.category[work.event] == trace::Category::copy && leaves_device(work)) return profile::Cause::copy;
     const profile::Cause cause = cause_of(parts_of(name_of(work.event)).family);
-    return cause == profile::Cause::compute && is_thin_product(work) ? profile::Cause::memory : cause;
+    return cause == profile::Cause::compute && is_thin_product(work) ? profile::Cause::thin_products : cause;
   }
 
   // A product that reads its operands for a few rows only is bound by memory, whatever its kernel is called.
@@ -218,7 +215,7 @@ class Collector {
       case attribution::Bucket::waiting:
         return profile::Cause::sync;
       case attribution::Bucket::communication:
-        return profile::Cause::communication;
+        return has_device_ ? profile::Cause::launch : profile::Cause::communication;
       case attribution::Bucket::host:
         return is_way_to_launch(piece) ? profile::Cause::launch : profile::Cause::host;
       default:

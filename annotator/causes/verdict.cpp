@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "annotator/causes/cause_table.h"
+
 namespace hotlens::causes {
 namespace {
 
@@ -60,16 +62,17 @@ std::string_view clear_winner(std::vector<Candidate> candidates, Ns whole, doubl
 
 std::string_view arithmetic_kind(const profile::Causes& causes) {
   const Ns compute = of(causes, profile::Cause::compute);
-  const Ns memory = of(causes, profile::Cause::memory);
+  const Ns memory = of(causes, profile::Cause::memory) + of(causes, profile::Cause::thin_products);
   if (is_share(compute, compute + memory, kPrevails)) return "compute";
   return is_share(memory, compute + memory, kPrevails) ? "memory" : "unclear";
 }
 
 std::vector<Candidate> work_of(const profile::Causes& causes) {
-  return {{"copy", of(causes, profile::Cause::copy)},
-          {"communication", of(causes, profile::Cause::communication)},
-          {"arithmetic", of(causes, profile::Cause::compute) + of(causes, profile::Cause::memory)},
-          {"unclear", of(causes, profile::Cause::queued) + of(causes, profile::Cause::other)}};
+  return {
+      {"copy", of(causes, profile::Cause::copy)},
+      {"communication", of(causes, profile::Cause::communication)},
+      {"arithmetic", of(causes, profile::Cause::compute) + of(causes, profile::Cause::memory) + of(causes, profile::Cause::thin_products)},
+      {"unclear", of(causes, profile::Cause::queued) + of(causes, profile::Cause::other) + of(causes, profile::Cause::unrecorded)}};
 }
 
 std::vector<Candidate> host_causes(const profile::Causes& causes) {
@@ -106,32 +109,6 @@ std::string kind_of(const Account& account, bool has_device) {
   }
   const std::string_view winner = clear_winner(std::move(candidates), whole, share);
   return std::string(winner == "arithmetic" ? arithmetic_kind(path) : winner);
-}
-
-std::string_view words(profile::Cause cause, bool has_device) {
-  switch (cause) {
-    case profile::Cause::data:
-      return has_device ? "device idle, host loads data" : "host loads data";
-    case profile::Cause::copy:
-      return "copies between host and device";
-    case profile::Cause::sync:
-      return "device idle during a synchronisation";
-    case profile::Cause::launch:
-      return has_device ? "device idle, waiting for launches" : "overhead of Python and operators";
-    case profile::Cause::compute:
-      return "products, convolutions, attention";
-    case profile::Cause::memory:
-      return "operators that mostly move data";
-    case profile::Cause::communication:
-      return "communication between processes";
-    case profile::Cause::host:
-      return has_device ? "device idle, host runs other code" : "host code outside operators";
-    case profile::Cause::queued:
-      return "device idle although work is queued";
-    case profile::Cause::other:
-      return has_device ? "kernels of unknown kind" : "operators of unknown kind";
-  }
-  std::unreachable();
 }
 
 std::string stage_place(const profile::Profile& profile, attribution::Stage stage) {
@@ -175,7 +152,7 @@ std::vector<profile::Verdict::Evidence> evidence_of(const profile::Profile& prof
     if (time <= Ns{} || !is_share(time, sum(causes), kSmallestEvidence)) continue;
     std::string where =
         cause == profile::Cause::data ? stage_place(profile, attribution::Stage::data) : module_place(profile, among, cause, time);
-    evidence.push_back({std::string(words(cause, profile.has_device())), time, std::move(where)});
+    evidence.push_back({std::string(words_of(cause, profile.has_device())), time, std::move(where)});
   }
   if (profile.has_device() && is_share(account.waiting, sum(causes), kSmallestEvidence) && account.waiting > Ns{}) {
     const auto place = kind == "sync" ? evidence.begin() : evidence.end();

@@ -93,12 +93,14 @@ enum class Cause : std::uint8_t {
   launch,         // the host decides what to run next: operators' overhead, short Python between them, launch latency
   compute,        // arithmetic: products, convolutions, attention
   memory,         // everything else that computes: bound by moving operands
-  communication,  // between processes
+  communication,  // between processes; on a device where nothing else runs beside it
   host,           // host code outside every operator and stage; beside a device, pieces too long to be the way from one launch to the next
   queued,         // the device idles although work is queued: it waits for other work, or for what a trace does not tell
   other,          // work of no known family
+  thin_products,  // products whose shapes leave too little arithmetic for the operands they read
+  unrecorded,     // the device idles before the first or after the last event of the host
 };
-constexpr std::size_t kCauses = 10;
+constexpr std::size_t kCauses = 12;
 std::string_view name(Cause cause);
 using Causes = std::array<Ns, kCauses>;
 
@@ -224,8 +226,8 @@ struct Profile {
   std::optional<Ns> plain_step;     // without a profiler: mean update of the watched loop, else the median of the steps timed so
   std::optional<Ns> profiled_step;  // the measured one that is shown
   std::optional<std::int64_t> samples_per_step;
-  std::vector<RankTimes> ranks;  // of a bundle with several, in its order; else empty
-  std::int64_t rank = 0;         // the one that everything else here is of
+  std::vector<RankTimes> ranks;               // of a bundle with several, in its order; else empty
+  std::int64_t rank = 0;                      // the one that everything else here is of
   std::optional<double> backward_confidence;  // of a trace that tells backward by order only: share of it that found its forward
   double alignment = 1.0;                     // share of the measured operators that found their twin in the map step
   std::vector<Step> steps;

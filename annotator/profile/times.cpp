@@ -31,8 +31,8 @@ std::string_view name(How how) {
 }
 
 std::string_view name(Cause cause) {
-  constexpr std::array<std::string_view, kCauses> kNames = {"data",   "copy",          "sync", "launch", "compute",
-                                                            "memory", "communication", "host", "queued", "other"};
+  constexpr std::array<std::string_view, kCauses> kNames = {"data",          "copy", "sync",   "launch", "compute",       "memory",
+                                                            "communication", "host", "queued", "other",  "thin_products", "unrecorded"};
   return kNames[static_cast<std::size_t>(cause)];
 }
 

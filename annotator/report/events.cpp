@@ -17,7 +17,7 @@ using attribution::Stage;
 
 std::string_view direction_of(const Owner& owner) {
   if (owner.stage == Stage::optimizer) return "optimizer";
-  if (owner.direction != attribution::Direction::forward) return "backward";
+  if (owner.direction != attribution::Direction::forward) return name(owner.direction);
   return owner.stage == Stage::forward || owner.stage == Stage::loss || owner.call != kNothing ? "forward" : "other";
 }
 

@@ -130,8 +130,9 @@ class Writer {
       std::string row = "  " + left(std::string(name(bucket.bucket)), 22) + right(readable(wall), 10) + right(percent(wall, step.wall), 9);
       if (device_) row += right(readable(device), 10) + " device";
       if (bucket.bucket == attribution::Bucket::earlier_step && step.earlier_communication > Ns{}) {
-        row += ", " + readable(step.earlier_communication) + " of it communication";
+        row += ", " + readable(step.earlier_communication) + " of it exposed communication";
       }
+      if (bucket.bucket == attribution::Bucket::communication && device > Ns{}) row += ", exposed";
       line(row);
     }
     std::string total = "  " + left("step", 22) + right(readable(step.wall), 10);
@@ -139,7 +140,9 @@ class Writer {
       total += right("", 9) + right(readable(step.device), 10) + " device (" + percent(step.device, step.wall) + "), idle " +
                readable(step.wall - step.device);
       if (step.communication > Ns{}) {
-        total += "; communication " + readable(step.communication) + ", " + readable(step.exposed_communication) + " exposed";
+        const Ns critical = profile_.critical[static_cast<std::size_t>(profile::Cause::communication)];
+        total += "; communication " + readable(step.communication) + " in all, " + readable(step.exposed_communication) + " exposed, " +
+                 readable(critical) + " on the critical path";
       }
       if (step.carried > step.device / 10)
         total += "; " + readable(step.carried) + " of the device time was launched before the step began";

@@ -90,9 +90,11 @@ std::string table(const LineSummary& summary, const Profile& profile) {
   const auto line = [](std::string_view name, const std::string& a, const std::string& b) {
     return fmt::format("{:<8}", name) + padded(a, 10) + padded(b, 11) + "\n";
   };
+  const bool known = std::ranges::all_of(summary.modules, [&](ModuleId id) { return profile.at(id).backward_known; });
+  const auto spelled = [&](Ns time) { return known ? format::readable(time) : "unknown"; };
   std::string out = line("", "forward", "backward");
-  out += line("CPU", format::readable(forward.cpu_total), format::readable(backward.cpu_total));
-  if (profile.has_device()) out += line("device", format::readable(forward.device), format::readable(backward.device));
+  out += line("CPU", format::readable(forward.cpu_total), spelled(backward.cpu_total));
+  if (profile.has_device()) out += line("device", format::readable(forward.device), spelled(backward.device));
   return out;
 }
 

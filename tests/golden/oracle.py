@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from raw_events import DEVICE, MODULE, STEP, Event, chain, clipped, nested, read, union
+from raw_events import DEVICE, MODULE, STEP, Event, beside, chain, clipped, merged, nested, read, union
 
 GOLDEN = Path(__file__).resolve().parent
 
@@ -88,21 +88,24 @@ class Oracle:
     def origin(self, event: Event) -> str:
         if event.index not in self.launch_of:
             return "unlinked"
-        return "communication" if event.name.startswith("nccl") else "other"
+        return "communication" if is_communication(event) else "other"
 
     def is_carried(self, step_start: int, event: Event) -> bool:
         launch = self.launch_of.get(event.index)
         return launch is None or launch.start < step_start
 
     def device_by(self, start: int, end: int, label: Callable[[Event], Any]) -> Counter[Any]:
-        """Device busy time inside a window by label; where events overlap the one that began first counts."""
+        """Device busy time inside a window by label; where events overlap the one that began first counts, communication last of all."""
         times: Counter[Any] = Counter()
-        until = start
-        for event in sorted(self.device, key=lambda e: (e.start, e.index)):
-            begin, finish = max(event.start, until), min(event.end, end)
-            if finish > begin:
-                times[label(event)] += finish - begin
-                until = finish
+        ordered = sorted(self.device, key=lambda e: (e.start, e.index))
+        others = merged(clipped([e for e in ordered if not is_communication(e)], start, end))
+        for late in (False, True):
+            until = start
+            for event in ordered:
+                begin, finish = max(event.start, until), min(event.end, end)
+                if is_communication(event) == late and finish > begin:
+                    times[label(event)] += finish - begin - (beside(others, begin, finish) if late else 0)
+                    until = finish
         return times
 
     def totals(self) -> dict[str, Any]:
@@ -116,6 +119,10 @@ class Oracle:
             "linked_ns": sum(e.end - e.start for e in linked),
             "unlinked_ns": sum(e.end - e.start for e in self.device if e.index not in self.launch_of),
         }
+
+
+def is_communication(event: Event) -> bool:
+    return event.name.startswith("nccl")
 
 
 def is_numbered_backward(event: Event) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -78,6 +79,27 @@ def union(intervals: Iterable[tuple[int, int]]) -> int:
     for start, end in sorted(intervals):
         covered += max(0, end - max(start, until))
         until = max(until, end)
+    return covered
+
+
+def merged(intervals: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The union as disjoint intervals in order."""
+    result: list[tuple[int, int]] = []
+    for start, end in sorted(intervals):
+        if result and start <= result[-1][1]:
+            result[-1] = (result[-1][0], max(end, result[-1][1]))
+        else:
+            result.append((start, end))
+    return result
+
+
+def beside(disjoint: list[tuple[int, int]], start: int, end: int) -> int:
+    """How much of a window disjoint intervals in order cover."""
+    covered = 0
+    for begin, finish in disjoint[max(0, bisect_left(disjoint, (start, start)) - 1) :]:
+        if begin >= end:
+            break
+        covered += max(0, min(finish, end) - max(begin, start))
     return covered
 
 

@@ -190,27 +190,29 @@ void drop_pauses(std::vector<Piece>& worker, const std::vector<Piece>& wall) {
 
 // The work that can reach into each step: from the first item that ends after its start to the last that begins before its end.
 void count_device(const Account& account, StepAccount& step) {
-  const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, step.span.start) - account.reached.begin());
   Ns covered = step.span.start;
+  for (const BusyPiece& piece : busy_pieces(account.work, account.reached, step.span.start, step.span.end)) {
+    const Work& work = account.work[piece.work];
+    const Ns time = piece.end - piece.start;
+    if (piece.start > covered) step.gaps.push_back({covered, piece.start, piece.work});
+    covered = piece.end;
+    step.device_by_bucket[static_cast<std::size_t>(work.bucket)] += time;
+    step.device += time;
+    if (work.launched < step.span.start || work.launch == kNoNode) step.carried += time;
+    if (!work.owner.communicates) continue;
+    step.exposed_communication += time;
+    if (work.bucket == Bucket::earlier_step) step.earlier_communication += time;
+  }
+  if (covered < step.span.end && !account.work.empty()) step.gaps.push_back({covered, step.span.end, kNoNode});
+  const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, step.span.start) - account.reached.begin());
   Ns communicated = step.span.start;
   for (std::size_t i = first; i < account.work.size() && account.work[i].start < step.span.end; ++i) {
     const Work& work = account.work[i];
-    const Ns to = std::min(work.end, step.span.end);
-    if (work.start > covered) step.gaps.push_back({covered, work.start, static_cast<std::uint32_t>(i)});
-    if (const Ns from = std::max(work.start, covered); to > from) {
-      step.device_by_bucket[static_cast<std::size_t>(work.bucket)] += to - from;
-      step.device += to - from;
-      if (work.launched < step.span.start || work.launch == kNoNode) step.carried += to - from;
-      if (work.bucket == Bucket::earlier_step && work.owner.communicates) step.earlier_communication += to - from;
-    }
-    covered = std::max(covered, to);
-    if (const Ns from = std::max(work.start, communicated); work.owner.communicates && to > from) {
-      step.communication += to - from;
-      step.exposed_communication += to - from - within(account.computing, from, to);
-      communicated = to;
-    }
+    const Ns from = std::max(work.start, communicated), to = std::min(work.end, step.span.end);
+    if (!work.owner.communicates || to <= from) continue;
+    step.communication += to - from;
+    communicated = to;
   }
-  if (covered < step.span.end && !account.work.empty()) step.gaps.push_back({covered, step.span.end, kNoNode});
 }
 
 // Every piece of work to the step that launched it.
@@ -233,6 +235,29 @@ void count_launched(Account& account, PlaceFinder& places) {
       covered = work.end;
     }
   }
+}
+
+// From the first to the last event of the process that drives the steps.
+Interval recorded_host(const Forest& forest, const Steps& steps) {
+  Interval recorded{Ns::max(), Ns::min()};
+  for (const Forest::Thread& thread : forest.threads) {
+    if (steps.main == kNoNode || thread.process != forest.threads[steps.main].process) continue;
+    recorded.start = std::min(recorded.start, forest.start[thread.begin]);
+    for (std::uint32_t node = thread.begin; node < thread.end; ++node) recorded.end = std::max(recorded.end, forest.end[node]);
+  }
+  return recorded;
+}
+
+// A step that goes on after the last event of the host does so because the device still works: that is what the host waits for.
+void wait_after(std::vector<Piece>& wall, Ns end) {
+  if (wall.empty() || wall.back().node != kNoNode || wall.back().end <= end) return;
+  Piece tail = wall.back();
+  tail.start = std::max(tail.start, end);
+  tail.bucket = Bucket::waiting;
+  tail.idle = false;
+  wall.back().end = tail.start;
+  if (wall.back().end <= wall.back().start) wall.pop_back();
+  wall.push_back(tail);
 }
 
 bool is_gap(const Forest& forest, const Piece& piece) {
@@ -268,7 +293,7 @@ void count_host(const Forest& forest, PlaceFinder& places, StepAccount& step) {
 Account account(const trace::Trace& trace, const Forest& forest, const Steps& steps, const Owners& owners, const Places& places) {
   Account result;
   result.work = device_work(trace, forest, steps, owners);
-  result.computing = computing_intervals(result.work);
+  result.recorded = recorded_host(forest, steps);
   const Waits waits(trace, forest, result.work);
   for (const Work& work : result.work)
     result.reached.push_back(result.reached.empty() ? work.end : std::max(result.reached.back(), work.end));
@@ -283,6 +308,7 @@ Account account(const trace::Trace& trace, const Forest& forest, const Steps& st
     } else {
       step.wall = Cutter(forest, owners, waits, span).cut(forest.threads[steps.main], true);
     }
+    if (!result.work.empty()) wait_after(step.wall, result.recorded.end);
     count_cpu(forest, step.wall, finder, step);
     for (const std::uint32_t thread : threads[result.steps.size()]) {
       if (thread == steps.main) continue;

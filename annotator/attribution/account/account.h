@@ -3,11 +3,11 @@
 // Host time is cut at the edges of nested nodes; each piece belongs to the innermost node there. Time between two operators belongs to what
 // both are inside of when they are in the same stage, else to the host; a long pause to what a map step shows there (pauses.h). While the
 // main thread only waits for a backward thread, that thread's pieces stand for it. Device time is the union over streams; where kernels
-// overlap the one that began first counts.
+// overlap the one that began first counts, communication only where nothing else runs.
 //
 // Waiting is host time that only the device can end: synchronisations; the launch of a copy that returns only after the copy is done (of
 // a copy to the device until it begins: then the host helps to move the data); a launch that takes long while the device is busy throughout
-// (its queue is full).
+// (its queue is full); and what follows the last event of the recording's host.
 //
 // Device time is told twice, because a host may run ahead of the device by a whole step:
 // - Buckets tell what the device did within the span, whichever step launched it; with the gaps they cover the span exactly. Work keeps the
@@ -47,20 +47,22 @@ struct StepAccount {
   std::vector<std::uint32_t> launched;      // into Account::work: launched in this step, by start
   std::array<Ns, kBuckets> wall_by_bucket{}, device_by_bucket{};
   std::array<Ns, kStages> wall_by_stage{}, cpu_by_stage{}, device_by_stage{}, waiting_by_stage{};
-  std::array<Ns, kStages> guessed_by_stage{};   // part of wall that has a place only because of what ran before (places.h)
-  std::vector<PlaceTimes> by_place;             // as the places given
-  Ns device{};                                  // busy within the span
-  Ns carried{};                                 // of it with work launched before the step began, or before the recording
-  Ns communication{}, exposed_communication{};  // on the device, within the span; exposed: no other device work runs beside it
-  Ns earlier_communication{};                   // part of bucket earlier_step: communication, by the kernels' names
-  std::vector<Gap> gaps;                        // idle device time of the span, in order; empty for a trace without device work
+  std::array<Ns, kStages> guessed_by_stage{};  // part of wall that has a place only because of what ran before (places.h)
+  std::vector<PlaceTimes> by_place;            // as the places given
+  Ns device{};                                 // busy within the span
+  Ns carried{};                                // of it with work launched before the step began, or before the recording
+  // On the device, within the span: when any communication runs, and the part of that beside which no other work does. The bucket holds the
+  // exposed part, but what was launched before the recording, which is in `earlier_step`.
+  Ns communication{}, exposed_communication{};
+  Ns earlier_communication{};  // exposed, part of bucket earlier_step
+  std::vector<Gap> gaps;       // idle device time of the span, in order; empty for a trace without device work
 };
 
 struct Account {
   std::vector<StepAccount> steps;
-  std::vector<Work> work;           // by start
-  std::vector<Ns> reached;          // by work: the latest end so far
-  std::vector<Interval> computing;  // when any work but communication ran, anywhere in the trace
+  std::vector<Work> work;   // by start
+  std::vector<Ns> reached;  // by work: the latest end so far
+  Interval recorded;        // from the first to the last event of the host
 };
 
 // `places`: what to count the stages' times by.

@@ -24,7 +24,8 @@ void link(Work& item, const trace::Trace& trace, const Forest& forest, const Own
   item.owner = owners.of[item.launch];
   item.owner.communicates |= communicates;
   item.bucket = bucket_of(item.owner);
-  if (trace.events.category[item.event] == trace::Category::copy && name.find("HtoD") != std::string_view::npos) {
+  const bool copies = trace.events.category[item.event] == trace::Category::copy && name.find("HtoD") != std::string_view::npos;
+  if (copies && !item.owner.communicates) {
     item.bucket = Bucket::host_to_device;
   }
 }
@@ -50,6 +51,39 @@ void measure_exposure(std::vector<Work>& work) {
 }
 
 }  // namespace
+
+std::vector<BusyPiece> busy_pieces(std::span<const Work> work, std::span<const Ns> reached, Ns start, Ns end) {
+  std::vector<BusyPiece> pieces;
+  const auto first = static_cast<std::uint32_t>(std::ranges::upper_bound(reached, start) - reached.begin());
+  bool communicates = false;
+  Ns covered = start;
+  for (std::uint32_t at = first; at < work.size() && work[at].start < end; ++at) {
+    communicates |= work[at].owner.communicates;
+    const Ns from = std::max(work[at].start, covered), to = std::min(work[at].end, end);
+    if (work[at].owner.communicates || to <= from) continue;
+    pieces.push_back({from, to, at});
+    covered = to;
+  }
+  if (!communicates) return pieces;
+  std::vector<BusyPiece> exposed;
+  auto other = pieces.begin();
+  covered = start;
+  for (std::uint32_t at = first; at < work.size() && work[at].start < end; ++at) {
+    Ns from = std::max(work[at].start, covered);
+    const Ns to = std::min(work[at].end, end);
+    if (!work[at].owner.communicates || to <= from) continue;
+    covered = to;
+    while (other != pieces.end() && other->end <= from) ++other;
+    for (auto beside = other; beside != pieces.end() && beside->start < to; ++beside) {
+      if (beside->start > from) exposed.push_back({from, beside->start, at});
+      from = std::max(from, beside->end);
+    }
+    if (to > from) exposed.push_back({from, to, at});
+  }
+  std::vector<BusyPiece> all(pieces.size() + exposed.size());
+  std::ranges::merge(pieces, exposed, all.begin(), {}, &BusyPiece::start, &BusyPiece::start);
+  return all;
+}
 
 Bucket bucket_of(const Owner& owner) {
   if (owner.communicates) return Bucket::communication;

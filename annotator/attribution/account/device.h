@@ -52,6 +52,16 @@ struct Gap {
   std::uint32_t ended_by = kNoNode;  // into the work; kNoNode where nothing runs until the end of the step
 };
 
+// Busy time and the work it belongs to.
+struct BusyPiece {
+  Ns start{}, end{};
+  std::uint32_t work = 0;
+};
+
+// Busy time of a window, each instant once and in order: of the work that began first, and of communication only where nothing else runs
+// (exposed). `reached`: by work, the latest end so far.
+std::vector<BusyPiece> busy_pieces(std::span<const Work> work, std::span<const Ns> reached, Ns start, Ns end);
+
 Bucket bucket_of(const Owner& owner);
 
 }  // namespace hotlens::attribution

@@ -249,6 +249,34 @@ TEST_CASE("communication is exposed where nothing else runs beside it") {
   CHECK(account.work[1].exposed == us(30));
 }
 
+TEST_CASE("the bucket of communication is its exposed part, whichever began first") {
+  const Account account = account_of(Script()
+                                         .range("ProfilerStep#0", 0, 100)
+                                         .op("aten::mm", 1, 2)
+                                         .launch(1, 1, 1)
+                                         .launch(2, 4, 1)
+                                         .launch(3, 6, 1)
+                                         .kernel("ncclDevKernel_AllReduce_Sum_f32", 2, 10, 50)
+                                         .kernel("gemm", 1, 20, 15)
+                                         .kernel("gemm", 3, 50, 30));
+  const StepAccount& step = account.steps.at(0);
+  CHECK(step.device == us(70));
+  CHECK(step.communication == us(50));
+  CHECK(step.exposed_communication == us(10 + 15));
+  CHECK(device(step, Bucket::communication) == step.exposed_communication);
+  REQUIRE(step.gaps.size() == 2);
+  CHECK(step.gaps[0].ended_by == 0);
+}
+
+TEST_CASE("after the last event of the host it waits for its device") {
+  const Account account = account_of(Script().op("aten::mm", 0, 10).launch(1, 2, 2).kernel("gemm", 1, 20, 80));
+  const StepAccount& step = account.steps.at(0);
+  CHECK(step.span.end == us(100));
+  CHECK(wall(step, Bucket::waiting) == us(90));
+  CHECK(wall(step, Bucket::host) == us(0));
+  CHECK(account.recorded.end == us(10));
+}
+
 TEST_CASE("while a backward thread works, the main thread's time is backward's") {
   const Account account = account_of(Script()
                                          .range("ProfilerStep#0", 0, 100)
@@ -354,6 +382,7 @@ TEST_CASE("whatever runs, buckets add up to the step and device rows to its busy
       REQUIRE(step.carried <= step.device);
       REQUIRE(device(step, Bucket::earlier_step) <= step.carried);
       REQUIRE(step.exposed_communication <= step.communication);
+      REQUIRE(device(step, Bucket::communication) + step.earlier_communication == step.exposed_communication);
       if (!account.work.empty()) {
         Ns idle{};
         for (const Gap& gap : step.gaps) idle += gap.end - gap.start;

@@ -171,6 +171,20 @@ TEST_CASE("passes that do not repeat are no loop") {
   CHECK(Read(script).steps.by == Steps::By::window);
 }
 
+TEST_CASE("the last step of inference lasts until its device is done") {
+  const Script script = Script()
+                            .frame("nn.Module: Net_0", 0, 10)
+                            .op("aten::linear", 1, 5)
+                            .frame("nn.Module: Net_0", 20, 10)
+                            .op("aten::linear", 21, 5)
+                            .launch(1, 22, 1)
+                            .kernel("gemm", 1, 25, 150);
+  const Read read(script);
+  REQUIRE(read.steps.spans.size() == 2);
+  CHECK(read.steps.spans[0].end == us(20));
+  CHECK(read.steps.spans[1].end == us(175));
+}
+
 TEST_CASE("in inference each call of the outermost module is a step") {
   Script script;
   for (std::int64_t call = 0; call < 3; ++call) script.frame("nn.Module: Net_0", call * 20, 9).op("aten::linear", call * 20 + 2, 4);

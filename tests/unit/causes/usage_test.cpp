@@ -95,6 +95,45 @@ TEST_CASE("kernels of no known family and a device that idles beside queued work
   CHECK(of(usage.spent, profile::Cause::other) == us(200));
 }
 
+TEST_CASE("communication is a cause where nothing else runs; the host that launches it launches") {
+  const Usage usage = used(Script()
+                               .range("ProfilerStep#0", 0, 200)
+                               .op("nccl:all_reduce", 0, 30)
+                               .launch(1, 10, 10)
+                               .op("aten::mm", 30, 30)
+                               .launch(2, 40, 10)
+                               .kernel("ncclDevKernel_AllReduce_Sum_f32", 1, 25, 100)
+                               .kernel("ampere_sgemm_128x64_tn", 2, 55, 40));
+  CHECK(of(usage.spent, profile::Cause::communication) == us(60));
+  CHECK(of(usage.spent, profile::Cause::compute) == us(40));
+  CHECK(of(usage.spent, profile::Cause::launch) == us(25 + 75));
+}
+
+TEST_CASE("idle time outside of the host's recording has a cause of its own") {
+  const Usage usage = used(Script()
+                               .op("aten::mm", 100, 30)
+                               .launch(1, 105, 10)
+                               .kernel("ampere_sgemm_128x64_tn", 1, 120, 20)
+                               .kernel("ampere_sgemm_128x64_tn", 7, 0, 40));
+  CHECK(of(usage.spent, profile::Cause::unrecorded) == us(60));
+  CHECK(of(usage.spent, profile::Cause::launch) == us(20));
+}
+
+TEST_CASE("products of which the shapes show that they wait for their operands are told apart, and add up with the others") {
+  Script script;
+  script.range("ProfilerStep#0", 0, 300);
+  script.op("aten::mm", 0, 30).launch(1, 5, 10).kernel("ampere_sgemm_128x64_tn", 1, 20, 60);
+  script.op("aten::mm", 100, 30).launch(2, 105, 10).kernel("ampere_sgemm_128x64_tn", 2, 120, 100);
+  trace::Trace& trace = script.trace();
+  trace.inputs.event.push_back(1);
+  trace.inputs.shapes.push_back(trace.inputs_text.intern("[[1, 4096], [4096, 4096]]"));
+  trace.inputs.types.push_back(trace.inputs_text.intern(R"(["float", "float"])"));
+  trace.inputs.values.push_back({});
+  const Usage usage = used(script);
+  CHECK(of(usage.spent, profile::Cause::thin_products) == us(60));
+  CHECK(of(usage.spent, profile::Cause::compute) == us(100));
+}
+
 TEST_CASE("work that begins long after its launch has returned waits for something that the trace does not tell") {
   const Usage usage =
       used(Script().range("ProfilerStep#0", 0, 900).op("aten::mm", 10, 30).launch(1, 15, 10).kernel("ampere_sgemm_128x64_tn", 1, 700, 300));

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "annotator/causes/cause_table.h"
+#include "annotator/common/file.h"
 #include "tests/unit/catch.h"
 
 using namespace hotlens;
@@ -101,4 +103,16 @@ TEST_CASE("a module is judged by its own part of the path") {
   CHECK(of_module(0).kind == "launch");
   CHECK(of_module(1).kind == "unclear");
   CHECK(of_module(1).evidence.empty());
+}
+
+TEST_CASE("each cause is defined once, and FORMATS.md says the same") {
+  const auto formats = read_file(std::filesystem::path(HOTLENS_SOURCE_DIR) / "annotator/report/FORMATS.md", 1 << 20);
+  REQUIRE(formats.has_value());
+  for (std::size_t at = 0; at < profile::kCauses; ++at) {
+    const causes::CauseRow& row = causes::kCauseTable[at];
+    CHECK(static_cast<std::size_t>(row.cause) == at);
+    const std::string line = "| `" + std::string(name(row.cause)) + "` | " + std::string(row.definition) + " |";
+    CAPTURE(line);
+    CHECK(formats->contains(line));
+  }
 }
