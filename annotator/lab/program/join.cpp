@@ -1,5 +1,7 @@
 #include "annotator/lab/program/join.h"
 
+#include "annotator/lab/program/pairing.h"
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -170,7 +172,8 @@ Result<json> join(const Recording& measured, const Recording& other) {
   const std::string both =
       "The steps at batch sizes " + std::to_string(measured.batch) + " and " + std::to_string(other.batch) + " differ: ";
   try {
-    return Joiner(measured, other).run();
+    const json paired = with_numbers_of(measured.document, other.document);
+    return Joiner(measured, {paired, other.batch}).run();
   } catch (const Differs& difference) {
     return std::unexpected(Error{ErrorCode::unsupported, both + difference.what + ".", {}});
   } catch (const json::exception& reason) {

@@ -18,9 +18,9 @@ json recorded(std::int64_t batch) {
     {"id": 1, "kind": "input", "stride": [3, 1], "dtype": "float32", "storage": 1},
     {"id": 2, "kind": "input", "stride": [1], "dtype": "int64", "storage": 2, "min": 1}],
     "operators": [
-    {"op": "aten::linear", "overload": "", "args": [{"t": 1}, {"t": 0}], "out": 3},
-    {"op": "aten::view", "overload": "", "args": [{"t": 3}], "kwargs": {"scale": 0.5}, "out": 4},
-    {"op": "hotlens::free", "args": [3]}]})");
+    {"op": "aten::linear", "overload": "", "args": [{"t": 1}, {"t": 0}], "out": 13},
+    {"op": "aten::view", "overload": "", "args": [{"t": 13}], "kwargs": {"scale": 0.5}, "out": 14},
+    {"op": "hotlens::free", "args": [13]}]})");
   document["tensors"][1]["shape"] = {batch, 3};
   document["tensors"][1]["storage_bytes"] = batch * 12;
   document["tensors"][2]["shape"] = {batch};
@@ -71,6 +71,28 @@ TEST_CASE("either recording may be the larger one") {
   CHECK(at_all_sizes(*both).tensors[1].storage_bytes.at(10) == 120);
 }
 
+TEST_CASE("tensors that Python lists in another order are the same ones") {
+  json six = recorded(6), eight = recorded(8);
+  for (json* document : {&six, &eight}) (*document)["operators"].push_back({{"op", "aten::one_hot"}, {"args", {{{"t", 2}}}}, {"out", 15}});
+  std::swap(eight["tensors"][0], eight["tensors"][2]);
+  for (json& tensor : eight["tensors"]) tensor["id"] = 2 - tensor["id"].get<int>();
+  eight["operators"][0]["args"][1]["t"] = 2;
+  eight["operators"][3]["args"][0]["t"] = 0;
+  const Program program = at_all_sizes(joined(six, eight));
+  CHECK(program.tensors[0].name == "w");
+  CHECK(program.tensors[2].shape[0].at(32) == 32);
+}
+
+TEST_CASE("tensors that are only held are paired by what they are") {
+  json six = recorded(6), eight = recorded(8);
+  const json loss = json::parse(R"({"kind": "other", "shape": [], "stride": [], "dtype": "float32", "storage": 3, "storage_bytes": 4})");
+  six["tensors"].push_back(loss);
+  eight["tensors"].insert(eight["tensors"].begin() + 2, loss);
+  const Program program = at_all_sizes(joined(six, eight));
+  CHECK(program.tensors[3].kind == TensorKind::other);
+  CHECK(program.tensors[2].storage_bytes.at(10) == 80);
+}
+
 TEST_CASE("real numbers may differ, as a mean's weight does") {
   const Program program = at_all_sizes(joined(recorded(6), recorded(8)));
   CHECK(std::get<double>(program.operators[1].kwargs[0].second.is) == 1.0 / 6);
@@ -95,7 +117,7 @@ TEST_CASE("when tensors are let go is Python's own time and follows the measured
   eight["operators"].insert(eight["operators"].begin(), early);
   const json both = joined(recorded(6), eight);
   CHECK(both["operators"].size() == 3);
-  CHECK(both["operators"][2]["args"] == json{3});
+  CHECK(both["operators"][2]["args"] == json{13});
 }
 
 TEST_CASE("steps that do something else at another size are not joined, and the first difference is named") {
