@@ -127,15 +127,15 @@ class Joiner {
       return joined;
     }
     if (a.is_object()) {
-      if (a.size() != b.size()) throw Differs{where + " has other arguments"};
+      if (a.size() != b.size()) throw Differs{where + " is not the same"};
       json joined = json::object();
       for (const auto& [name, value] : a.items()) {
-        if (!b.contains(name)) throw Differs{where + " has other arguments"};
+        if (!b.contains(name)) throw Differs{where + " is not the same"};
         joined[name] = joined_value(value, b[name], name, where);
       }
       return joined;
     }
-    if (a != b) throw Differs{where + " has other arguments"};
+    if (a != b) throw Differs{where + " is not the same"};
     return a;
   }
 

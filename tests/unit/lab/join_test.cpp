@@ -129,8 +129,11 @@ TEST_CASE("steps that do something else at another size are not joined, and the 
   CHECK_THAT(difference(recorded(6), other), Catch::Contains("goes on with more operators"));
   CHECK_THAT(difference(other, recorded(8)), Catch::Contains("ends before operator 3 (aten::relu)"));
   other = recorded(8);
-  other["operators"][0]["args"][0]["t"] = 0;
+  other["operators"][1]["args"][0]["t"] = 1;
   CHECK_THAT(difference(recorded(6), other), Catch::Contains("other tensors"));
+  other = recorded(8);
+  other["operators"][0]["args"][0]["t"] = 0;
+  CHECK_THAT(difference(recorded(6), other), Catch::Contains("tensor 0 is not the same"));
   other = recorded(8);
   other["operators"][1]["args"][1].push_back(1);
   CHECK_THAT(difference(recorded(6), other), Catch::Contains("lists of other lengths"));
