@@ -151,7 +151,9 @@ def test_an_operator_of_an_extension_is_named(copied: Copied) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{}", gzip.compress(b"[]"), gzip.compress(b"{"), gzip.compress(b'{"format": 1}'), b"\x1f\x8b\x08garbage"]
+    "content",
+    [b"", b"{}", gzip.compress(b"[]"), gzip.compress(b"{"), gzip.compress(b'{"format": 1}'), b"\x1f\x8b\x08garbage"],
+    ids=["empty", "no gzip", "a list", "cut short", "without operators", "no gzip inside"],
 )
 def test_a_broken_program_is_an_error(copied: Copied, content: bytes) -> None:
     folder = copied("vision")
