@@ -239,7 +239,9 @@ class Decoder {
     static constexpr std::array<std::pair<const char*, Named>, 4> kNamed{
         {{"dtype", Named::dtype}, {"device", Named::device}, {"layout", Named::layout}, {"memory_format", Named::memory_format}}};
     if (one.size() != 1) broken("an argument of an unknown kind");
-    const auto& [key, inner] = *one.items().begin();
+    const auto only = one.begin();  // not items().begin(): the range it points into would be gone
+    const std::string& key = only.key();
+    const json& inner = only.value();
     if (key == "t") return {TensorRef{used(inner)}};
     if (key == "gradient") return {GradientRef{used(inner)}};
     if (key == "batch") return {whole(one)};
