@@ -150,7 +150,8 @@ class Joiner {
   }
 
   json line(std::int64_t at_measured, std::int64_t at_other) const {
-    if (std::abs(at_measured) > kLargest || std::abs(at_other) > kLargest) throw Differs{"a number is out of all bounds"};
+    const auto is_huge = [](std::int64_t number) { return number > kLargest || number < -kLargest; };
+    if (is_huge(at_measured) || is_huge(at_other)) throw Differs{"a number is out of all bounds"};
     std::int64_t rise = at_other - at_measured, run = other_.batch - measured_.batch;
     const std::int64_t common = std::gcd(rise, run) * (run < 0 ? -1 : 1);
     rise /= common;
