@@ -113,4 +113,4 @@ def test_a_verb_of_the_program_is_the_programs(tmp_path: Path) -> None:
     done = subprocess.run(command, env=environment(PATH=path), capture_output=True, text=True, check=False)
     assert beside or (done.returncode, done.stdout) == (7, "program report latest --format json\n")
     none = subprocess.run(command, env=environment(PATH="/nowhere"), capture_output=True, text=True, check=False)
-    assert beside or (none.returncode == 3 and "pip install" in none.stderr)
+    assert beside or (none.returncode == 3 and "not installed beside" in none.stderr)
