@@ -5,7 +5,7 @@
 
 namespace hotlens::profile {
 
-// Leaves of every list that has an element per step the one at `position`, so that each median is that step's number. What describes the
+// Leaves of every list that has an element per step the one at `position`, so that what is shown is that step's. What describes the
 // representative step (kernels, causes, slices) must have been made of this one.
 void keep_step(Profile& profile, std::size_t position);
 

@@ -38,6 +38,12 @@ Ns usual_distance(std::vector<Ns> values) {
   return median(std::move(values));
 }
 
+std::vector<Ns> communications(const std::vector<Step>& steps) {
+  std::vector<Ns> times;
+  for (const Step& step : steps) times.push_back(step.communication);
+  return times;
+}
+
 }  // namespace
 
 std::optional<Ns> noise_of_steps(const std::vector<Ns>& values) {
@@ -65,17 +71,30 @@ Spread spread(std::vector<Ns> values) {
 }
 
 Differences::Differences(const Profile& profile)
-    : profile_(profile), wall_(median(walls(profile.steps))), modules_(profile.modules.size()) {
+    : profile_(profile),
+      wall_(median(walls(profile.steps))),
+      communication_(median(communications(profile.steps))),
+      modules_(profile.modules.size()) {
   for (const BucketTimes& bucket : profile.buckets) buckets_.push_back(median(bucket.wall));
 }
 
 std::vector<Difference> Differences::of(std::size_t step) {
   std::vector<Difference> found;
   const Ns whole = profile_.steps[step].wall - wall_;
-  if (whole == Ns{}) return found;
-  add_buckets(step, whole, found);
-  add_module(step, whole, found);
+  if (whole != Ns{}) {
+    add_buckets(step, whole, found);
+    add_module(step, whole, found);
+  }
+  add_communication(step, found);
   return found;
+}
+
+// What the buckets of the host do not show.
+void Differences::add_communication(std::size_t step, std::vector<Difference>& found) const {
+  const Ns own = profile_.steps[step].communication;
+  if (own < 2 * communication_ || own <= communication_) return;
+  found.push_back({"communication on the device", own - communication_});
+  std::ranges::stable_sort(found, std::ranges::greater{}, &Difference::excess);
 }
 
 void Differences::add_buckets(std::size_t step, Ns whole, std::vector<Difference>& found) const {
@@ -119,6 +138,13 @@ void mark_outliers(std::vector<Step>& steps) {
   for (Step& step : steps) {
     const Ns distance = std::chrono::abs(step.wall - middle);
     step.outlier = distance > usual * kUsualDistances && distance > middle / kNoticeableFraction;
+  }
+  constexpr std::size_t kLeastSteps = 3;
+  constexpr int kNoticeableCommunication = 20;  // one part in so many of the step
+  if (steps.size() < kLeastSteps) return;
+  const Ns among = median(communications(steps));
+  for (Step& step : steps) {
+    step.outlier |= step.communication >= 2 * among && (step.communication - among) * kNoticeableCommunication > step.wall;
   }
 }
 

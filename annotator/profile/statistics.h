@@ -24,7 +24,7 @@ std::vector<Ns> walls(const std::vector<Step>& steps);
 // beyond. At least a microsecond, the clock of traces up to torch 2.3; absent for fewer than three values.
 std::optional<Ns> noise_of_steps(const std::vector<Ns>& values);
 
-// Marks steps that took clearly longer or shorter than the others.
+// Marks steps that took clearly longer or shorter than the others, or held twice their communication: those wait for another rank.
 void mark_outliers(std::vector<Step>& steps);
 
 // The step to show: of those that are no outliers the one whose buckets (wall and device time) and stages together lie nearest to the
@@ -40,12 +40,13 @@ class Differences {
   std::vector<Difference> of(std::size_t step);
 
  private:
+  void add_communication(std::size_t step, std::vector<Difference>& found) const;
   void add_buckets(std::size_t step, Ns whole, std::vector<Difference>& found) const;
   void add_module(std::size_t step, Ns whole, std::vector<Difference>& found);
   Ns module_excess(std::uint32_t module, std::size_t step);
 
   const Profile& profile_;
-  Ns wall_;                                 // median
+  Ns wall_, communication_;                 // medians
   std::vector<Ns> buckets_;                 // medians, as Profile::buckets
   std::vector<std::optional<Ns>> modules_;  // medians of host time, as Profile::modules, where known
 };

@@ -23,17 +23,6 @@ namespace {
 using attribution::kNothing;
 using attribution::StepAccount;
 
-// A step with twice the usual communication is unlike the others, also where its wall time is not: it waits for another rank.
-void mark_communication(std::vector<Step>& steps) {
-  constexpr std::size_t kLeastSteps = 3;
-  constexpr int kNoticeable = 20;  // one part in so many of the step
-  if (steps.size() < kLeastSteps) return;
-  std::vector<Ns> times;
-  for (const Step& step : steps) times.push_back(step.communication);
-  const Ns usual = median(times);
-  for (Step& step : steps) step.outlier |= step.communication >= 2 * usual && (step.communication - usual) * kNoticeable > step.wall;
-}
-
 void fill_steps(const Annotated& annotated, Profile& profile) {
   for (const StepAccount& step : annotated.account.steps) {
     profile.steps.push_back({.index = step.span.index,
@@ -50,7 +39,6 @@ void fill_steps(const Annotated& annotated, Profile& profile) {
     profile.steps[step].confidence = fit.operators == 0 ? 0 : static_cast<double>(fit.certain) / static_cast<double>(fit.operators);
   }
   mark_outliers(profile.steps);
-  mark_communication(profile.steps);
 }
 
 void fill_buckets(const Annotated& annotated, Profile& profile) {
@@ -172,17 +160,6 @@ void settle_backward(const attribution::OrderFit& order, std::vector<Module>& mo
   for (Module& module : modules) module.backward_known = order.paired == order.nodes || std::ranges::any_of(module.backward, any);
 }
 
-// Of a step with twice the usual communication, which the buckets of the host do not show.
-void add_communication(Profile& profile, std::size_t step) {
-  std::vector<Ns> others;
-  for (const Step& each : profile.steps) others.push_back(each.communication);
-  const Ns usual = median(std::move(others)), own = profile.steps[step].communication;
-  if (own < 2 * usual || own <= usual) return;
-  std::vector<Difference>& differences = profile.steps[step].differences;
-  differences.push_back({"communication on the device", own - usual});
-  std::ranges::stable_sort(differences, std::ranges::greater{}, &Difference::excess);
-}
-
 void fill_modules(Annotated& annotated, Profile& profile) {
   const bool recorded = annotated.how == How::recorded;
   std::vector<Module> modules =
@@ -260,8 +237,7 @@ void fill_run(const Annotated& annotated, Profile& profile) {
     profile.step_by = manifest.step_by;
     profile.step_why = manifest.step_why;
     profile.devices = manifest.devices;
-    if (!manifest.plain_steps.empty()) profile.plain_step = median(manifest.plain_steps);
-    if (annotated.loop) profile.plain_step = per_update(*annotated.loop, annotated.loop->watched);
+    profile.plain_step = plain_step(manifest, annotated.loop.get());
     profile.samples_per_step = manifest.samples_per_step;
     profile.optimizer_elsewhere = manifest.optimizer_elsewhere;
     profile.rank = annotated.rank;
@@ -299,9 +275,7 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<st
   profile->verdict = causes::judge(*profile);
   Differences differences(*profile);
   for (std::size_t step = 0; step < profile->steps.size(); ++step) {
-    if (!profile->steps[step].outlier) continue;
-    profile->steps[step].differences = differences.of(step);
-    add_communication(*profile, step);
+    if (profile->steps[step].outlier) profile->steps[step].differences = differences.of(step);
   }
   const std::vector<Issue>& survived = annotated.issues.items();
   profile->warnings.insert(profile->warnings.end(), survived.begin(), survived.end());

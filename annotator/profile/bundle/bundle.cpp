@@ -11,6 +11,7 @@
 
 #include "annotator/common/file.h"
 #include "annotator/common/memory.h"
+#include "annotator/profile/statistics.h"
 
 namespace hotlens::profile {
 namespace {
@@ -390,6 +391,11 @@ Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& n
   }
   loop.usual_share = usual_share(loop);
   return loop;
+}
+
+std::optional<Ns> plain_step(const Manifest& manifest, const Loop* loop) {
+  if (loop != nullptr) return per_update(*loop, loop->watched);
+  return manifest.plain_steps.empty() ? std::nullopt : std::optional(median(manifest.plain_steps));
 }
 
 }  // namespace hotlens::profile

@@ -76,5 +76,7 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder);
 Result<Model> read_model(const std::filesystem::path& folder);
 // What the manifest names as `loop`. `files`: how many the model has; statements of others, or whose numbers cannot be, are left out.
 Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& name, std::size_t files);
+// A step without the profiler: the mean update of the watched loop, else (null) the median of the steps timed so.
+std::optional<Ns> plain_step(const Manifest& manifest, const Loop* loop);
 
 }  // namespace hotlens::profile

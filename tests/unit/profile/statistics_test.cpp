@@ -79,6 +79,27 @@ TEST_CASE("an outlier's excess is explained by buckets, and by the innermost mod
   CHECK(found[1].excess == Ns{450});
 }
 
+TEST_CASE("a step with twice the communication is an outlier at the same wall time, and says so") {
+  Profile profile;
+  profile.steps = steps_of({1000, 1000, 1000, 1000, 1000});
+  for (Step& step : profile.steps) step.communication = Ns{100};
+  profile.steps[1].communication = Ns{199};
+  profile.steps[2].communication = Ns{200};
+  mark_outliers(profile.steps);
+  CHECK_FALSE(profile.steps[0].outlier);
+  CHECK_FALSE(profile.steps[1].outlier);
+  CHECK(profile.steps[2].outlier);
+  const std::vector<Difference> found = Differences(profile).of(2);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].what == "communication on the device");
+  CHECK(found[0].excess == Ns{100});
+  // Little of the step: twice of next to nothing is no difference.
+  for (Step& step : profile.steps) step.communication = Ns{10};
+  profile.steps[3].communication = Ns{30};
+  mark_outliers(profile.steps);
+  CHECK_FALSE(profile.steps[3].outlier);
+}
+
 TEST_CASE("what hardly adds to an outlier's excess is not named, even where nothing explains the excess") {
   Profile profile;
   profile.steps = steps_of({1000, 1000, 1000, 1600});
