@@ -13,7 +13,7 @@ from typing import Callable
 from .interrupts import held_back
 from .mapping import MapStep
 from .phases import Farewell, Mapped, Measured, Phase, Plain, Recorded, Watch
-from .program import ProgramStep
+from .program_step import ProgramStep
 from .report import Reporter, Warnings
 from .steps import Boundary
 from .store import Draft

@@ -7,7 +7,7 @@ from typing import Callable
 
 from .mapping import MapStep
 from .measure import ExportedTrace, ProfiledSteps, StepClock
-from .program import ProgramStep
+from .program_step import ProgramStep
 from .store import EXPORTED, Draft
 
 

@@ -29,7 +29,8 @@ from .mapping import MapStep
 from .measure import OWN_PROFILER
 from .options import Options
 from .phases import Farewell, Phase
-from .program import COMPILED, SEVERAL, Program, ProgramStep
+from .program import COMPILED, SEVERAL, Program
+from .program_step import ProgramStep
 from .report import RecorderError, Reporter, Warnings
 from .steps import Boundary, StepFinder
 from .tree import model_files

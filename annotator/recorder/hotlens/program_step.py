@@ -1,0 +1,288 @@
+"""Records the program of one step while the script runs it.
+
+It begins with the first call of a model, the first update, or the first operator that works on what is trained; what comes before has
+made the batch, which is taken as given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from .interception import Interception
+from .operands import Operands, shapes, tensors_in
+from .patches import Method
+from .program import BEGIN, END, OWN, TWICE, Operator, Program
+from .surroundings import Surroundings
+from .tensors import Known, Tensors, Unreplayable, dtype_name, why_not
+
+# A step with more calls than this is many steps of something; its program would be too large to keep.
+MOST_OPERATORS = 60_000
+SCALAR_BYTES: dict[type, int] = {float: 8, int: 8, bool: 1, complex: 16}  # of the tensor that is made of a number
+
+
+class ProgramStep:
+    """Records between `start` and `stop`. A fault of its own ends the recording, never the step."""
+
+    def __init__(self, modules: list[Any], optimizers: list[Any]) -> None:
+        self.modules = modules
+        self.optimizers = optimizers
+        self.program = Program()
+        self.fault: str | None = None
+        self.recording = False
+        self.begun = False
+        self._tensors = Tensors()
+        self._parameters: list[Any] = []
+        self._interception = Interception(self._called)
+        self._surroundings = Surroundings(self, self._interception)
+        self._operands = Operands(self._tensors, self.special, self._own)
+        self._tensor_arguments: dict[Any, tuple[list[int], list[str]]] = {}  # by operator: places and names
+
+    # -- start and stop
+
+    def start(self) -> None:
+        self.recording = True
+        with self.guarded():
+            self._listen()
+
+    def _listen(self) -> None:
+        import torch
+
+        self._parameters = self._tensors.know_roles(self.modules, self.optimizers)
+        self.program.device = next((str(p.device) for p in self._parameters if p.device.type != "cpu"), "cpu")
+        self.program.threads = torch.get_num_threads()
+        self.program.parameters = {id(p): role for p in self._parameters if (role := self._tensors.role(p)) is not None}
+        self._surroundings.start(self._around_engine)
+        self._interception.start()
+
+    def stop(self) -> None:
+        self._interception.stop()
+        self._surroundings.stop()
+        if self.recording and self.begun:
+            with self.guarded():
+                self.flush()
+                self._mark(END)
+        if self.recording and not self.begun:
+            self.refuse("no model was called and no operator worked on what is trained")
+        self.recording = False
+        self.program.tensors = self._tensors.listed()
+        self._tensors.forget()
+        self._parameters.clear()
+        self._surroundings.forget()
+
+    def abandon(self) -> None:
+        """In a forked child."""
+        self.recording = False
+        self._interception.stop()
+
+    def refuse(self, why: str) -> None:
+        if self.recording:
+            self.program.refused = why
+            self.recording = False
+
+    @contextlib.contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Around everything of ours: what goes wrong in here is told in the end and is nobody's exception."""
+        try:
+            yield
+        except Unreplayable as reason:
+            self.refuse(str(reason))
+        except Exception as error:
+            self.fault = f"{type(error).__name__}: {error}"
+            self.recording = False
+
+    def _mark(self, name: str) -> None:
+        from torch.autograd.profiler import record_function
+
+        with self._interception.paused(), record_function(name):
+            pass
+
+    @contextlib.contextmanager
+    def _own(self) -> Iterator[None]:
+        """Work on tensors that is not the script's: its memory is not counted."""
+        import torch
+        from torch.autograd.profiler import record_function
+
+        with self._interception.paused(), torch.no_grad(), record_function(OWN):
+            yield
+
+    def begin(self) -> None:
+        """The model is about to be called for the first time, or something is done to what is trained."""
+        self.begun = True
+        for parameter in self._parameters:
+            if parameter._backward_hooks or getattr(parameter, "_post_accumulate_grad_hooks", None):
+                raise Unreplayable("hooks on gradients run Python within the backward pass")
+        with self._own():
+            for parameter in self._parameters:
+                reason = why_not(parameter)
+                if reason is not None:
+                    raise Unreplayable(reason)
+                known = self._tensors.adopt(parameter)
+                if parameter.grad is not None:
+                    self._gradient(parameter.grad, known, made=False)
+            self._tensors.take_stock()
+        self._mark(BEGIN)
+
+    def _gradient(self, gradient: Any, parameter: Known, made: bool) -> None:
+        reason = why_not(gradient)
+        if reason is not None:
+            raise Unreplayable(f"gradients are sparse, or {reason}" if "layout" in reason else reason)
+        known = self._tensors.adopt_gradient(gradient, parameter, made)
+        known.used = parameter.used = True
+
+    # -- operators
+
+    def _called(self, operator: Any, args: Any, kwargs: Any) -> Any:
+        from torch.autograd.profiler import record_function
+
+        if not self.recording or not self._surroundings.seen or operator.namespace == "profiler":
+            return operator(*args, **kwargs)
+        note: Operator | None = None
+        with self.guarded():
+            note = self._before(operator, args, kwargs)
+        twice = self._numbers_for_tensors(operator, args, kwargs) if note is not None else 0
+        if twice:
+            with record_function(f"{TWICE}{twice}"):
+                result = operator(*args, **kwargs)
+        else:
+            result = operator(*args, **kwargs)
+        if note is not None and self.recording:
+            with self.guarded():
+                self._after(note, operator, result)
+        return result
+
+    def _numbers_for_tensors(self, operator: Any, args: Any, kwargs: Any) -> int:
+        """Bytes of the tensors that are made of numbers."""
+        wanted = self._tensor_arguments.get(operator)
+        if wanted is None:
+            arguments = operator._schema.arguments
+            found = [i for i, argument in enumerate(arguments) if str(argument.type) in ("Tensor", "Optional[Tensor]")]
+            wanted = self._tensor_arguments[operator] = (found, [arguments[i].name for i in found])
+        given = [args[i] for i in wanted[0] if i < len(args)] + [kwargs[name] for name in wanted[1] if name in kwargs]
+        return sum(SCALAR_BYTES.get(type(value), 0) for value in given)
+
+    def _before(self, operator: Any, args: Any, kwargs: Any) -> Operator | None:
+        if not self.begun:
+            if not any(t.requires_grad and t.is_leaf for t in tensors_in((args, tuple(kwargs.values())))):
+                return None
+            self.begin()
+        self.flush()
+        if len(self.program.operators) >= MOST_OPERATORS:
+            raise Unreplayable(f"the step calls more than {MOST_OPERATORS} operators")
+        _check_sizes_are_known(operator, args)
+        name, _, overload = operator._schema.name, None, operator._schema.overload_name
+        given = [self._operands.written(a) for a in args], {k: self._operands.written(v) for k, v in kwargs.items()}
+        return self._note(Operator(name, overload, *given, stage=self._surroundings.stage()))
+
+    def _after(self, note: Operator, operator: Any, result: Any) -> None:
+        note.out = self._operands.returned(result)
+        note.shapes = shapes(result)
+
+    def _note(self, operator: Operator) -> Operator:
+        import torch
+
+        call = self._surroundings.call
+        if call is not None:
+            operator.module, operator.call = call.module, call.number
+        operator.grad = torch.is_grad_enabled()
+        operator.autocast = autocast_dtype(self.program.device)
+        self.program.operators.append(operator)
+        return operator
+
+    def flush(self) -> None:
+        """What the script has let go of since the last operator."""
+        dead = self._tensors.dead
+        if not dead:
+            return
+        gone, dead[:] = list(dead), []
+        cleared = [k.gradient_of.number for k in gone if k.gradient_of is not None]
+        freed = [k.number for k in gone if k.gradient_of is None]
+        if cleared:
+            self.special("hotlens::clear_gradient", cleared)
+        if freed:
+            self.special("hotlens::free", freed)
+
+    def special(self, name: str, args: list[Any], **kwargs: Any) -> Operator:
+        return self._note(Operator(name, "", args, kwargs, self._surroundings.stage()))
+
+    # -- the backward pass
+
+    def _around_engine(self, run: Method) -> Method:
+        def _engine_run_backward(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self.recording or not self._surroundings.seen:
+                return run(outputs, *args, **kwargs)
+            note: Operator | None = None
+            with self.guarded(), self._interception.paused():
+                note = self._before_backward(outputs, args, kwargs)
+            with self._surroundings.without_seeing():
+                result = run(outputs, *args, **kwargs)
+            if note is not None and self.recording:
+                with self.guarded(), self._interception.paused():
+                    self._after_backward(note, result)
+            return result
+
+        return _engine_run_backward
+
+    def _before_backward(self, outputs: Any, args: Any, kwargs: Any) -> Operator:
+        if not self.begun:
+            self.begin()
+        self.flush()
+        self._check_gradients()
+        given, keep, create, inputs = args[:4]
+        told = {"retain_graph": bool(keep), "create_graph": bool(create)}
+        more: dict[str, Any] = {name: value for name, value in told.items() if value}
+        roots, seeds = self._operands.written(tuple(outputs)), self._operands.written(tuple(given))
+        if not kwargs.get("accumulate_grad"):
+            return self.special("hotlens::grad", [roots, seeds, self._operands.written(tuple(inputs))], **more)
+        if inputs:
+            more["inputs"] = self._operands.written(tuple(inputs))
+        if len(roots) == 1:
+            roots, seeds = roots[0], seeds[0]
+        return self.special("hotlens::backward", [roots, seeds], **more)
+
+    def _after_backward(self, note: Operator, result: Any) -> None:
+        """What went during the pass was held by its graph alone; the script had let go of it before."""
+        gone = [k for k in self._tensors.dead if k.gradient_of is None]
+        self._tensors.dead.clear()
+        if gone:
+            at = self.program.operators.index(note)
+            self.program.operators.insert(at, Operator("hotlens::free", "", [k.number for k in gone], {}, note.stage))
+        if note.op == "hotlens::grad":
+            note.out, note.shapes = self._operands.returned(result), shapes(result)
+        for parameter in self._parameters:
+            if parameter.grad is not None and self._tensors.of(parameter.grad) is None:
+                known = self._tensors.of(parameter)
+                assert known is not None
+                self._gradient(parameter.grad, known, made=True)
+
+    def _check_gradients(self) -> None:
+        for parameter in self._parameters:
+            known = self._tensors.of(parameter.grad) if parameter.grad is not None else None
+            if known is not None and known.gradient_of is None:
+                raise Unreplayable("gradients are set by hand (.grad = …)")
+
+
+def autocast_dtype(device: str) -> str | None:
+    """The type that autocast computes in where it is on."""
+    import torch
+
+    kind = device.partition(":")[0]
+    try:
+        return dtype_name(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else None
+    except (TypeError, AttributeError):  # before torch 2.4
+        if kind == "cpu":
+            return dtype_name(torch.get_autocast_cpu_dtype()) if torch.is_autocast_cpu_enabled() else None
+        return dtype_name(torch.get_autocast_gpu_dtype()) if torch.is_autocast_enabled() else None
+
+
+def _check_sizes_are_known(operator: Any, args: Any) -> None:
+    """Raises Unreplayable where the size of a result depends on what is in a tensor."""
+    import torch
+
+    tags = getattr(torch, "Tag", None)
+    masks = operator._schema.name.startswith("aten::index") and any(
+        isinstance(t, torch.Tensor) and t.dtype in (torch.bool, torch.uint8) for a in args[1:2] if isinstance(a, (list, tuple)) for t in a
+    )
+    if masks or (tags is not None and tags.dynamic_output_shape in operator.tags and not operator._schema.name.startswith("aten::index")):
+        raise Unreplayable(f"the size of what {operator._schema.name} returns depends on values (a mask, unique, nonzero)")
