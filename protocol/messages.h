@@ -55,6 +55,7 @@ inline constexpr std::string_view kTimelineCursor = "hotlens/timeline/cursor";
 namespace command {
 inline constexpr std::string_view kProfile = "hotlens.server.profile";
 inline constexpr std::string_view kCancel = "hotlens.server.cancel";
+inline constexpr std::string_view kPredict = "hotlens.server.predict";
 inline constexpr std::string_view kReload = "hotlens.server.reload";
 inline constexpr std::string_view kOpenTimeline = "hotlens.server.openTimeline";
 }  // namespace command
@@ -89,9 +90,10 @@ inline constexpr std::array<MessageSpec, 17> kTimelineMessages{{
     {message::kTimelineCursor, Sender::client, Kind::notification, "textDocument position", ""},
 }};
 
-inline constexpr std::array<CommandSpec, 4> kCommands{{
-    {command::kProfile, "script? args? python? uri?", "started runId? script? command? message?"},
+inline constexpr std::array<CommandSpec, 5> kCommands{{
+    {command::kProfile, "script? args? python? uri? batchSizes?", "started runId? script? command? message?"},
     {command::kCancel, "runId?", "cancelled"},
+    {command::kPredict, "uri?", "started runId? message?"},
     {command::kReload, "", "loading"},
     {command::kOpenTimeline, "profile? path? uri? position? browser?", "profile step? path? url?"},
 }};

@@ -1,9 +1,13 @@
+#include <algorithm>
+#include <iterator>
+
+#include "server/features/batch_size.h"
 #include "server/features/commands.h"
 #include "server/features/features.h"
 
 namespace hotlens::features {
 
-std::vector<Action> code_actions(const FileView& view, LineRange /*lines*/, const Options& options) {
+std::vector<Action> code_actions(const FileView& view, LineRange lines, const Options& options) {
   constexpr const char* kKind = "hotlens.profile";
   std::optional<std::string> disabled;
   if (!options.trusted) disabled = "The workspace is not trusted: profiling runs its code.";
@@ -13,6 +17,7 @@ std::vector<Action> code_actions(const FileView& view, LineRange /*lines*/, cons
   if (options.running) {
     actions.push_back({.title = "Cancel profiling", .kind = kKind, .command = kCancelCommand, .disabled = std::nullopt});
   }
+  std::ranges::move(batch_size_actions(view, lines, options), std::back_inserter(actions));
   return actions;
 }
 

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "annotator/source/queries.h"
+#include "server/features/batch_size.h"
 #include "server/features/commands.h"
 #include "server/features/describe.h"
 #include "server/features/features.h"
@@ -70,6 +72,7 @@ std::vector<Lens> code_lenses(const FileView& view, const Options& options) {
                                 .title = verb + describe_step(*view.profile) + lost_note(view),
                                 .command = verb.empty() ? std::string() : command}};
       if (options.timeline) lenses.push_back({.line = *line, .title = "Show in timeline", .command = kTimelineCommand});
+      std::ranges::move(batch_size_lenses(view, options), std::back_inserter(lenses));
       return lenses;
     }
   }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "annotator/lab/predict/batch_sizes.h"
 #include "annotator/profile/profile.h"
 #include "annotator/source/anchors.h"
 
@@ -24,7 +25,9 @@ struct Options {
   bool trusted = true;      // profiling may be offered
   bool running = false;     // a run is in progress
   bool timeline = false;    // the client can show the timeline
+  bool predicting = false;  // other batch sizes are
   bool tooltips = true;     // fill Hint::tooltip; false for clients that resolve it later (ask again for the one line)
+  std::shared_ptr<const lab::BatchSizes> batch_sizes = {};  // what was predicted from the profile; null: nothing
   friend bool operator==(const Options&, const Options&) = default;
 };
 
@@ -87,11 +90,18 @@ struct Lens {
   std::string command;  // a `hotlens.server.*` id; empty: text only
 };
 
+struct TextEdit {
+  source::Range range;
+  std::string text;
+};
+
+// Either a command or an edit.
 struct Action {
   std::string title;
-  std::string kind;                     // "hotlens.profile"
+  std::string kind;                     // "hotlens.profile", "refactor.rewrite"
   std::string command;                  // a `hotlens.server.*` id
   std::optional<std::string> disabled;  // the reason
+  std::optional<TextEdit> edit = std::nullopt;
 };
 
 // Sorted by line, one per line. `memory` (hint_memory.h) is what was said of an earlier text of the same document.

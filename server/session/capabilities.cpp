@@ -60,6 +60,7 @@ ClientCapabilities read_capabilities(const Json& all) {
           .lens_refresh = yes(all, "workspace/codeLens/refreshSupport"),
           .action_literals = at(all, "textDocument/codeAction/codeActionLiteralSupport").is_object(),
           .action_disabled = yes(all, "textDocument/codeAction/disabledSupport"),
+          .document_changes = yes(all, "workspace/workspaceEdit/documentChanges"),
           .progress = yes(all, "window/workDoneProgress"),
           .configuration = yes(all, "workspace/configuration"),
           .register_configuration = yes(all, "workspace/didChangeConfiguration/dynamicRegistration"),
@@ -115,7 +116,7 @@ Json initialize_result(const ClientCapabilities& client) {
       {"experimental", {{"hotlens", {{"protocolVersion", protocol::kProtocolVersion}}}}},
   };
   if (client.action_literals) {
-    capabilities["codeActionProvider"] = {{"codeActionKinds", {"hotlens.profile"}}, {"resolveProvider", false}};
+    capabilities["codeActionProvider"] = {{"codeActionKinds", {"hotlens.profile", "refactor.rewrite"}}, {"resolveProvider", false}};
   } else {
     capabilities["codeActionProvider"] = true;
   }

@@ -19,6 +19,7 @@ struct ClientCapabilities {
   bool lens_refresh = false;
   bool action_literals = false;
   bool action_disabled = false;
+  bool document_changes = false;  // edits name the version they are for
   bool progress = false;
   bool configuration = false;
   bool register_configuration = false;

@@ -13,14 +13,17 @@ using protocol::Answer;
 using protocol::Json;
 using protocol::Reader;
 
-features::Options options(const Known& known) {
+features::Options options(const Known& known, const Document& document) {
+  const auto shown = document.profile();
   return {.min_share = known.workspace.settings.hints_min_percent / 100,
           .markdown = known.can.hover_markdown,
           .images = known.can.images,
           .trusted = known.workspace.trusted,
           .running = known.running,
           .timeline = known.can.shows_timeline,
-          .tooltips = true};
+          .predicting = known.predicting,
+          .tooltips = true,
+          .batch_sizes = shown ? known.predicted(shown->id) : nullptr};
 }
 
 Places places_in(const Known& known, const Document& document) {
@@ -48,7 +51,17 @@ Json command_json(const std::string& title, const std::string& command, const st
   return {{"title", title}, {"command", command}, {"arguments", {{{"uri", uri}}}}};
 }
 
-Json action_json(const Known& known, const features::Action& action, const std::string& uri) {
+// In the form that the client takes.
+Json edit_json(const Known& known, const Document& document, const features::TextEdit& edit) {
+  const Json edits = {{{"range", to_json(places_in(known, document).to_client(edit.range))}, {"newText", edit.text}}};
+  if (!known.can.document_changes) return {{"changes", {{document.uri(), edits}}}};
+  const Json place{{"uri", document.uri()}, {"version", document.version()}};
+  return {{"documentChanges", {{{"textDocument", place}, {"edits", edits}}}}};
+}
+
+Json action_json(const Known& known, const features::Action& action, const Document& document) {
+  if (action.edit) return {{"title", action.title}, {"kind", action.kind}, {"edit", edit_json(known, document, *action.edit)}};
+  const std::string& uri = document.uri();
   Json command = command_json(action.title, action.command, uri);
   if (!known.can.action_literals) return command;
   Json one{{"title", action.title}, {"kind", action.kind}};
@@ -65,7 +78,7 @@ Json action_json(const Known& known, const features::Action& action, const std::
 std::string hints_json(const Known& known, const Document& document, const std::optional<protocol::Range>& range, HintForm form) {
   if (!known.workspace.settings.hints_enabled) return "[]";
   const Places places = places_in(known, document);
-  features::Options how = options(known);
+  features::Options how = options(known, document);
   how.tooltips = form != HintForm::lazy;
   HintWriter writer(document.uri(), places, how.markdown);
   const features::LineRange lines = range ? lines_of(places, *range) : features::LineRange{};
@@ -102,7 +115,7 @@ Answer resolved_hint(const Known& known, const Json& params) {
   const Places places = places_in(known, *document);
   const std::uint32_t at = places.to_source({line, 0}).line;
   Json resolved = params;
-  for (const features::Hint& one : features::inlay_hints(document->view(), {at, at + 1}, options(known))) {
+  for (const features::Hint& one : features::inlay_hints(document->view(), {at, at + 1}, options(known, *document))) {
     if (places.to_client(one.at).line != line) continue;
     resolved["tooltip"] = markup(one.tooltip + known.offer(*document, {line, 0}), known.can.hover_markdown);
   }
@@ -116,7 +129,7 @@ Answer hover(const Known& known, const Json& params) {
   if (auto error = reader.error()) return std::unexpected(*error);
   if (document == nullptr) return Json();
   const Places places = places_in(known, *document);
-  const auto found = features::hover(document->view(), places.to_source(position), options(known));
+  const auto found = features::hover(document->view(), places.to_source(position), options(known, *document));
   if (!found) return Json();
   const std::string contents = found->contents + known.offer(*document, position);
   return Json{{"contents", markup(contents, known.can.hover_markdown)}, {"range", to_json(places.to_client(found->range))}};
@@ -129,7 +142,7 @@ Answer code_lenses(const Known& known, const Json& params) {
   if (document == nullptr) return Json();
   const Places places = places_in(known, *document);
   Json list = Json::array();
-  for (const features::Lens& lens : features::code_lenses(document->view(), options(known))) {
+  for (const features::Lens& lens : features::code_lenses(document->view(), options(known, *document))) {
     const protocol::Position at = places.to_client(source::Position{lens.line, 0});
     list.push_back({{"range", to_json(protocol::Range{at, at})}, {"command", command_json(lens.title, lens.command, document->uri())}});
   }
@@ -148,9 +161,10 @@ Answer code_actions(const Known& known, const Json& params) {
   if (document == nullptr) return Json();
   const Places places = places_in(known, *document);
   Json list = Json::array();
-  for (const features::Action& action : features::code_actions(document->view(), lines_of(places, range), options(known))) {
+  for (const features::Action& action : features::code_actions(document->view(), lines_of(places, range), options(known, *document))) {
     if (!wanted(action.kind, only) || (action.disabled && !known.can.action_disabled)) continue;
-    list.push_back(action_json(known, action, document->uri()));
+    if (action.edit && !known.can.action_literals) continue;
+    list.push_back(action_json(known, action, *document));
   }
   return list;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,9 @@ struct Known {
   Workspace& workspace;
   const ClientCapabilities& can;
   bool running = false;  // a profiling run
+  bool predicting = false;
+  // What was predicted from the profile with this id; null: nothing.
+  std::function<std::shared_ptr<const lab::BatchSizes>(const std::string& profile)> predicted;
   // What is offered for a place in the last line of its hover; "" where nothing is.
   std::function<std::string(const Document& document, protocol::Position at)> offer;
 };

@@ -203,7 +203,8 @@ Result<Plan> plan_run(const PlanInput& input, const runs::Environment& environme
     // As a person in that folder would write it; the script sees it in sys.argv.
     if (is_inside(plan.script, chosen->folder)) plan.command.front() = plan.script.lexically_relative(chosen->folder).string();
   }
-  const runs::ProfileOptions options{.warmup = input.settings.warmup, .steps = input.settings.steps, .out = chosen->folder};
+  const runs::ProfileOptions options{
+      .warmup = input.settings.warmup, .steps = input.settings.steps, .batch_sizes = input.asked.batch_sizes, .out = chosen->folder};
   plan.request = {.argv = runs::profile_command(python->path, *recorder, options, plan.command),
                   .cwd = chosen->folder,
                   .environment = {{"PYTHONUNBUFFERED", "1"}}};

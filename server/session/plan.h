@@ -20,6 +20,7 @@ struct ProfileArguments {
   std::string script, python;  // empty: not given
   std::optional<std::vector<std::string>> args;
   std::string uri;
+  std::string batch_sizes;  // "6,8": recorded too; empty: none
 };
 
 struct PlanInput {

@@ -27,6 +27,7 @@ ProfileArguments read_arguments(const Reader& reader) {
   if (const auto script = reader.maybe("script")) asked.script = script->string();
   if (const auto python = reader.maybe("python")) asked.python = python->string();
   if (const auto uri = reader.maybe("uri")) asked.uri = uri->string();
+  if (const auto sizes = reader.maybe("batchSizes")) asked.batch_sizes = sizes->string();
   if (const auto args = reader.maybe("args")) {
     asked.args.emplace();
     for (const Reader& arg : args->items()) asked.args->push_back(arg.string());

@@ -46,8 +46,16 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                     return shown.empty() ? nullptr : shown.front();
                   },
                   .changed = [this] { run_changed(); },
-                  .refused = [this] { tell_state(); },
+                  .refused = [this] { run_refused(); },
                   .recorded = [this](const fs::path& bundle) { run_recorded(bundle); }}),
+      predicting_(loop, client_, workspace_,
+                  {.shown = [this](const std::string& uri) -> Predicting::Shared {
+                     const Document* document = workspace_.documents.find(uri);
+                     return document != nullptr ? document->profile() : nullptr;
+                   },
+                   .record = [this](const std::string& uri, const std::string& sizes,
+                                    Reply reply) { profiling_.profile({{"uri", uri}, {"batchSizes", sizes}}, std::move(reply)); },
+                   .changed = [this] { client_.refresh_lenses(); }}),
       timeline_(loop, client_, workspace_,
                 {.sources = [this] { return timeline_sources(); },
                  .current = [this]() -> std::string {
@@ -92,8 +100,9 @@ void Session::register_notifications() {
   conversation_.on_notification("initialized", [this](const Json&) { return initialized(); });
   conversation_.on_notification("workspace/didChangeWatchedFiles", [this](const Json&) { return profiles_.look(), Wrong(); });
   conversation_.on_notification("hotlens/timeline/cursor", [this](const Json& params) { return timeline_.cursor(params); });
-  conversation_.on_notification("window/workDoneProgress/cancel",
-                                [this](const Json& params) { return profiling_.cancel_progress(params), Wrong(); });
+  conversation_.on_notification("window/workDoneProgress/cancel", [this](const Json& params) {
+    return profiling_.cancel_progress(params), predicting_.cancel_progress(params), Wrong();
+  });
   conversation_.on_notification("$/cancelRequest", [this](const Json& params) {
     const auto id = params.is_object() ? params.find("id") : params.end();
     if (params.is_object() && id != params.end()) waiting_.cancel(*id);
@@ -141,10 +150,17 @@ void Session::shut_down() {
   profiling_.shut_down();
 }
 
+void Session::end_run() {
+  profiling_.end();
+  predicting_.end();
+}
+
 Known Session::known() {
   return {.workspace = workspace_,
           .can = client_.can,
           .running = profiling_.running().has_value(),
+          .predicting = predicting_.running(),
+          .predicted = [this](const std::string& profile) { return predicting_.of(profile); },
           .offer = [this](const Document& document, protocol::Position at) { return timeline_.offer(document, at); }};
 }
 
@@ -200,6 +216,7 @@ void Session::execute_command(const Json& params, Reply reply) {
     return reply(std::unexpected(RpcError{Code::invalid_params, "expected an object at /arguments/0"}));
   }
   if (command == command::kProfile) return profiling_.profile(argument, std::move(reply));
+  if (command == command::kPredict) return predict(argument, std::move(reply));
   if (command == command::kCancel) return reply(profiling_.cancel(argument));
   if (command == command::kOpenTimeline) return timeline_.open(argument, std::move(reply));
   if (command != command::kReload) return reply(std::unexpected(RpcError{Code::invalid_params, "no such command: " + command}));
@@ -222,8 +239,19 @@ void Session::profile_unreadable(const Error& error) {
   client_.show(MessageType::warning, error.message);
 }
 
+void Session::predict(const Json& argument, Reply reply) {
+  if (profiling_.running()) return reply(Json{{"started", false}, {"message", "A profiling run is in progress."}});
+  predicting_.predict(argument, std::move(reply));
+}
+
+void Session::run_refused() {
+  predicting_.recorded(std::nullopt);
+  tell_state();
+}
+
 // Lenses and actions name what can be done now.
 void Session::run_changed() {
+  if (!profiling_.running()) predicting_.recorded(std::nullopt);
   client_.refresh_lenses();
   tell_state();
 }
@@ -233,6 +261,7 @@ void Session::run_recorded(const fs::path& bundle) {
   workspace_.run_folders.insert(bundle.parent_path().parent_path().parent_path());
   profiles_.follow_places();
   profiles_.look_again();
+  predicting_.recorded(bundle);
 }
 
 Json Session::state_of(const fs::path& file) const {

@@ -1,7 +1,8 @@
-// The language server's strand: four objects that know nothing of each other, and what joins them.
+// The language server's strand: five objects that know nothing of each other, and what joins them.
 //
 //   Conversation    which message is handled when (conversation.h)
 //   Profiling       runs of the user's script (profiling.h)
+//   Predicting      predictions from what was recorded (predicting.h)
 //   TimelineDoor    the timeline, over this connection and in a browser (timeline_door.h)
 //   WaitingHints    requests that came before the hints were known (waiting_hints.h)
 //
@@ -18,6 +19,7 @@
 #include "server/session/client_process.h"
 #include "server/session/conversation.h"
 #include "server/session/document_answers.h"
+#include "server/session/predicting.h"
 #include "server/session/profiling.h"
 #include "server/session/shown_profiles.h"
 #include "server/session/timeline_door.h"
@@ -33,7 +35,8 @@ class Session {
 
   void receive(Incoming incoming) { conversation_.receive(std::move(incoming)); }
   void input_ended(bool broken, const std::string& reason) { conversation_.input_ended(broken, reason); }
-  void end_run() { profiling_.end(); }  // kills a run that is left and waits for its end
+  // Kills a run or a prediction that is left and waits for its end.
+  void end_run();
 
  private:
   using Json = protocol::Json;
@@ -64,6 +67,7 @@ class Session {
   void when_hints_known(const std::string& uri, std::function<std::string(const Document&)> make, protocol::Reply reply);
 
   void execute_command(const Json& params, protocol::Reply reply);
+  void predict(const Json& argument, protocol::Reply reply);
   protocol::Answer profile_state(const Json& params) const;
   Json state_of(const std::filesystem::path& file) const;
   void tell_state();
@@ -72,6 +76,7 @@ class Session {
   void profiles_settled();
   void profile_unreadable(const Error& error);
   void run_changed();
+  void run_refused();
   void run_recorded(const std::filesystem::path& bundle);
   TimelineSources::Known timeline_sources() const;
   Known known();
@@ -85,6 +90,7 @@ class Session {
   ClientProcess client_process_;
   ShownProfiles profiles_;
   Profiling profiling_;
+  Predicting predicting_;
   TimelineDoor timeline_;
   WaitingHints waiting_;
 };

@@ -38,6 +38,18 @@ std::vector<Ns> growth(const Replays& recorded, const Replays& other) {
   return found;
 }
 
+std::optional<Method> method_named(const std::string& wanted) {
+  for (const Method method : {Method::run, Method::replay, Method::line}) {
+    if (name(method) == wanted) return method;
+  }
+  return std::nullopt;
+}
+
+std::optional<StepTime> time_of(const json& point) {
+  if (!point.contains("step_ns")) return std::nullopt;
+  return StepTime{.step = Ns{point.at("step_ns")}, .low = Ns{point.at("low_ns")}, .high = Ns{point.at("high_ns")}};
+}
+
 }  // namespace
 
 std::expected<std::vector<Replays>, Refusal> read_replays(const json& answer) {
@@ -89,6 +101,40 @@ std::optional<StepTime> step_time(const std::vector<Ns>& real, const Replays& re
   const double chance = kTwoSigma * std::sqrt(base.variance + pace * pace * grown.variance);
   const Ns half{std::llround(chance + kReplayError * std::abs(growth_ns))};
   return StepTime{.step = step, .low = std::max(step - half, Ns{1}), .high = step + half};
+}
+
+Result<BatchSizes> read_batch_sizes(std::string_view written) {
+  const Error other{ErrorCode::malformed, "this is no prediction for batch sizes", {}};
+  try {
+    const json document = json::parse(written);
+    if (text(document, "schema") != "hotlens.predict/1") return std::unexpected(other);
+    BatchSizes read{.profile = text(document, "profile"), .checks = {}, .points = {}, .refused = {}};
+    for (const json& point : document.at("points")) {
+      const auto method = method_named(text(point, "method"));
+      if (!method) return std::unexpected(other);
+      read.points.push_back({.batch = point.at("batch_size"),
+                             .method = *method,
+                             .time = time_of(point),
+                             .peak = Bytes{point.at("peak_bytes")},
+                             .note = text(point, "note")});
+    }
+    for (const json& refusal : document.at("refused")) {
+      read.refused.push_back({.batch = refusal.at("batch_size"),
+                              .reason = text(refusal, "reason"),
+                              .op = text(refusal, "operator"),
+                              .module = text(refusal, "module")});
+    }
+    return read;
+  } catch (const json::exception&) {
+    return std::unexpected(other);
+  }
+}
+
+std::optional<Rate> rate(const Point& base, const Point& point) {
+  if (!base.time || !point.time || base.batch <= 0 || base.time->step <= Ns{} || point.time->low <= Ns{}) return std::nullopt;
+  const double batches = static_cast<double>(point.batch) / static_cast<double>(base.batch);
+  const auto at = [&](Ns step) { return batches * static_cast<double>(base.time->step.count()) / static_cast<double>(step.count()); };
+  return Rate{.ratio = at(point.time->step), .low = at(point.time->high), .high = at(point.time->low)};
 }
 
 std::string_view name(Method method) {

@@ -70,6 +70,13 @@ struct BatchSizes {
 };
 
 std::string as_json(const BatchSizes& predicted);
+// What as_json() wrote; the error: it is something else.
+Result<BatchSizes> read_batch_sizes(std::string_view text);
+// Samples per second at `point` for each one at `base`: 1.2 is a fifth more. Nullopt where one of them has no time.
+struct Rate {
+  double ratio = 0, low = 0, high = 0;
+};
+std::optional<Rate> rate(const Point& base, const Point& point);
 std::string as_text(const BatchSizes& predicted, bool color);
 
 }  // namespace hotlens::lab

@@ -118,3 +118,32 @@ TEST_CASE("a prediction in JSON and as a table") {
   CHECK_THAT(text, Catch::Contains("10.0 ms") && Catch::Contains("64.0 GB") && Catch::Contains("20 GB are free here"));
   CHECK_THAT(text, Catch::Contains("7 not predicted: is not whole (aten::view in net?[2J)"));
 }
+
+TEST_CASE("a prediction is read as it was written") {
+  const BatchSizes written{
+      .profile = "one",
+      .checks = {{8, Bytes{100}, Bytes{100}}},
+      .points = {{.batch = 8, .method = Method::run, .time = StepTime{10ms, 9ms, 11ms}, .peak = Bytes{100}, .note = {}},
+                 {.batch = 16, .method = Method::replay, .time = StepTime{15ms, 14ms, 16ms}, .peak = Bytes{180}, .note = {}},
+                 {.batch = 1 << 20, .method = Method::line, .time = {}, .peak = Bytes{9'000'000}, .note = "not tried: 5 MB are free here"}},
+      .refused = {{.batch = 3, .reason = "no", .op = "aten::view", .module = "head"}}};
+  const auto read = read_batch_sizes(as_json(written));
+  REQUIRE(read);
+  CHECK(read->profile == "one");
+  REQUIRE(read->points.size() == 3);
+  CHECK(read->points[1].time->low == 14ms);
+  CHECK(read->points[2].method == Method::line);
+  CHECK(!read->points[2].time);
+  CHECK(read->points[2].note == written.points[2].note);
+  REQUIRE(read->refused.size() == 1);
+  CHECK(read->refused[0].op == "aten::view");
+  for (const char* other :
+       {"", "[]", "{}", R"({"schema":"hotlens.predict/1"})", R"({"schema":"hotlens.predict/1","points":[{}],"refused":[]})"}) {
+    CHECK(!read_batch_sizes(other));
+  }
+  const auto faster = rate(written.points[0], written.points[1]);
+  REQUIRE(faster);
+  CHECK(faster->ratio == Approx(2 * 10.0 / 15));
+  CHECK(faster->low == Approx(2 * 10.0 / 16));
+  CHECK(!rate(written.points[0], written.points[2]));
+}

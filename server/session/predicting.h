@@ -1,0 +1,74 @@
+// Predictions for other batch sizes on request: this program's own `predict` in a child process, one at a time, with progress and cancel.
+//
+// No user code runs, but a worker is compiled and operators of the profile run: only where the workspace is trusted.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "annotator/lab/predict/batch_sizes.h"
+#include "protocol/rpc.h"
+#include "server/runs/run.h"
+#include "server/session/client.h"
+#include "server/session/loop.h"
+#include "server/session/progress_report.h"
+#include "server/session/workspace.h"
+
+namespace hotlens::session {
+
+class Predicting {
+ public:
+  using Json = protocol::Json;
+  using Shared = std::shared_ptr<const profile::Profile>;
+  using Prediction = std::shared_ptr<const lab::BatchSizes>;
+  struct Events {
+    std::function<Shared(const std::string& uri)> shown;  // the profile of an open document; may be null
+    // A run of the script that records `batch_sizes` too; the reply says whether it started.
+    std::function<void(const std::string& uri, const std::string& batch_sizes, protocol::Reply reply)> record;
+    std::function<void()> changed;  // a prediction began or ended
+  };
+
+  Predicting(Loop& loop, Client& client, Workspace& workspace, Events events);
+  Predicting(const Predicting&) = delete;
+  Predicting& operator=(const Predicting&) = delete;
+
+  // Of the document's profile. One that knows its step at a single batch size is recorded again first, with a second one.
+  void predict(const Json& argument, protocol::Reply reply);
+  void cancel_progress(const Json& params);
+  // A run has left a bundle, or has ended without one (nothing): one that was asked for here goes on.
+  void recorded(const std::optional<std::filesystem::path>& bundle);
+  void end();  // kills the child and waits for its end
+
+  bool running() const { return active_.has_value(); }
+  Prediction of(const std::string& profile) const;  // by the profile's id; may be null
+
+ private:
+  struct Active {
+    std::int64_t id = 0;
+    std::unique_ptr<ProgressReport> progress;
+    std::string answer, said;  // the child's standard output, and its last word on standard error
+    std::optional<runs::Run> run;
+    bool cancelled = false;
+  };
+
+  Json refused(const std::string& why);
+  void start(const std::filesystem::path& bundle, std::int64_t batch);
+  void on_output(Active& active, const runs::OutputLine& line);
+  void on_end(Active& active, const runs::RunEnd& end);
+  void keep(const std::string& answer);
+
+  Loop& loop_;
+  Client& client_;
+  Workspace& workspace_;
+  Events events_;
+  std::optional<Active> active_;
+  std::int64_t last_ = 0;
+  std::optional<std::int64_t> awaited_;  // the batch size of a run that this object asked for
+  std::map<std::string, Prediction> predicted_;
+};
+
+}  // namespace hotlens::session
