@@ -42,7 +42,7 @@ export function writeAddress(view: View, chosen?: Chosen): string {
   const parts = new URLSearchParams();
   if (view.profile !== undefined) parts.set("profile", view.profile);
   if (view.step !== undefined) parts.set("step", isRecording(view) ? "all" : String(view.step));
-  if (view.path.length > 0) parts.set("path", encodePath(view.path));
+  parts.set("path", encodePath(view.path));
   const last = view.zooms[view.path.length];
   if (last !== undefined) {
     parts.set("from", String(Math.round(last[0])));
@@ -79,6 +79,12 @@ export function readChosen(text: string, { path }: View): Chosen | undefined {
   const [depth, from, to] = new URLSearchParams(text.replace(/^#/, "")).get("range")?.split(",") ?? [];
   const span = spanOf(from, to);
   return span === undefined || !(Number(depth) >= 0 && Number(depth) <= path.length) ? undefined : { depth: Math.floor(Number(depth)), span };
+}
+
+// Whether the address leaves open what is shown of the step.
+export function isOpenEnded(text: string): boolean {
+  const parts = new URLSearchParams(text.replace(/^#/, ""));
+  return !["path", "at", "from", "range"].some((key) => parts.has(key)) && parts.get("step") !== "all";
 }
 
 // What cannot be read is left out: an address is text that people edit and cut.

@@ -231,7 +231,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
   store.subscribe((state, before) => {
     const { cursor, path } = state.view;
     if (state.levels === before.levels) return;
-    if (cursor === undefined && path.length > 0 && state.levels[path.length] !== undefined) return move("down");
+    if (cursor === undefined && !state.leading && path.length > 0 && state.levels[path.length] !== undefined) return move("down");
     if (cursor === undefined || cursor.segment !== "") return;
     const level = levelAt(state, cursor.depth);
     if (level === undefined || underCursor(level, cursor) !== undefined) return;

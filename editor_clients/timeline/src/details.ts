@@ -3,7 +3,7 @@ import { isRecording } from "./address";
 import type { Commands } from "./commands";
 import { shortName } from "./columns";
 import { button, element } from "./dom";
-import { bytes, exact, fileName, ofStep, percent, spoken, time } from "./format";
+import { bytes, exact, fileName, ofStep, percent, placeName, spoken, time } from "./format";
 import type { Details, Evidence, Kernel, Others, Place, Times, Verdict } from "./messages";
 import { blockWords, levelFor, underCursor, type Seen } from "./shown";
 import { selectedPath, samePath, type State } from "./state";
@@ -73,8 +73,7 @@ const heading = (text: string): HTMLElement => element("h2", { text });
 
 function evidence(each: Evidence, store: Store): HTMLElement {
   const { path } = each;
-  const where = /:\d+$/.test(each.where) ? fileName(each.where) : each.where;
-  const words = where === "" ? each.what : `${each.what}: ${where}`;
+  const words = each.where === "" ? each.what : `${each.what}: ${placeName(each.where)}`;
   const what = path === undefined ? element("span", { text: words }) : button(words, "show this block", () => store.dispatch({ type: "go", path }));
   return element("li", {}, what, element("span", { class: "number", text: each.time > 0 ? time(each.time) : "" }));
 }

@@ -58,4 +58,8 @@ export const spoken = (stage: string): string => stage.replaceAll("_", " ");
 export const upright = (text: string): string => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 
 // The last part of a path, of either kind of separator.
+// "/home/me/train.py:41" as "train.py:41"; the path of a module as it is.
+export const placeName = (where: string): string => (isLine(where) ? fileName(where) : where);
+export const isLine = (where: string): boolean => /:\d+$/.test(where);
+
 export const fileName = (path: string): string => path.split(/[\\/]/).at(-1) || path;

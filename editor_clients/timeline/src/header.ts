@@ -1,6 +1,6 @@
 // The line at the top: what was profiled, the step's time, the verdict; and which profile is shown, which one it is compared with.
 import { button, element } from "./dom";
-import { fileName, percent, spoken, time } from "./format";
+import { fileName, isLine, percent, placeName, spoken, time } from "./format";
 import type { Overview, ProfileSummary } from "./messages";
 import type { State } from "./state";
 import type { Store } from "./store";
@@ -27,18 +27,28 @@ export function facts(overview: Overview): string {
     .join(" · ");
 }
 
-// The verdict in a few words, with its strongest evidence; what both say is said once.
-function verdictChip(overview: Overview, store: Store): HTMLElement[] {
-  const { verdict } = overview;
+// The verdict in a word; renderStory tells its evidence.
+function verdictChip({ verdict }: Overview, store: Store): HTMLElement[] {
   if (verdict === undefined) return [];
-  const [first] = verdict.evidence;
-  const step = shownWall(overview);
-  const share = first === undefined || step <= 0 || first.time <= 0 ? "" : `: ${first.what} ${percent(first.time / step)}`;
-  const tip = verdict.evidence.map(({ what, time: ns, where }) => [what, ns > 0 ? time(ns) : "", where].filter((each) => each !== "").join(" · ")).join("\n");
-  const path = first?.path ?? [];
-  const kind = spoken(verdict.kind);
-  const words = share === "" ? kind : first!.what.startsWith(kind) ? share.slice(2) : `${kind}${share}`;
-  return [button(words, tip, () => store.dispatch({ type: "go", path }), "chip verdict")];
+  const path = verdict.evidence[0]?.path ?? [];
+  return [button(verdictWord(verdict.kind), "show where", () => store.dispatch({ type: "go", path }), "chip verdict")];
+}
+
+export const verdictWord = (kind: string): string => (kind === "unclear" ? kind : `${spoken(kind)}-bound`);
+
+const CAUSES_TOLD = 3;
+
+// What the step's time goes to, as one sentence: the costliest causes, each a link to its place.
+export function renderStory({ overview }: State, store: Store): HTMLElement[] {
+  const evidence = overview?.verdict?.evidence.slice(0, CAUSES_TOLD) ?? [];
+  const step = overview === undefined ? 0 : shownWall(overview);
+  return evidence.map(({ what, time: ns, where, path }) => {
+    const share = ns > 0 && step > 0 ? `${percent(ns / step)} ` : "";
+    const place = where === "" ? "" : ` ${isLine(where) ? "at" : "in"} ${placeName(where).split("/").at(-1)}`;
+    const tip = [what, ns > 0 ? `${time(ns)} of ${time(step)}` : "", where].filter((each) => each !== "").join(" · ");
+    const words = `${share}${what}${place}`;
+    return path === undefined ? element("span", { text: words, title: tip }) : button(words, tip, () => store.dispatch({ type: "go", path }));
+  });
 }
 
 // "2026-11-22T00:43:04Z" as a person reads it.

@@ -53,6 +53,9 @@ export const nameWidth = (width: number): number => Math.round(Math.min(136, Mat
 
 export const trackWidth = (width: number): number => Math.max(1, width - nameWidth(width) - 2 * PADDING);
 
+// With the room between it and the level above.
+export const levelHeight = (tracks: number): number => TITLE_HEIGHT + AXIS_HEIGHT + tracks * (TRACK_HEIGHT + TRACK_GAP) - TRACK_GAP + CONNECTOR_HEIGHT;
+
 export function layoutPicture(shown: readonly ShownLevel[], width: number): Picture {
   const left = PADDING + nameWidth(width);
   const levels: LevelLayout[] = [];

@@ -5,6 +5,7 @@ import type { Commands } from "./commands";
 import { drawPicture, type Marks } from "./draw";
 import { element } from "./dom";
 import { time } from "./format";
+import { leadFurther } from "./lead";
 import { AXIS_HEIGHT, hitBlock, layoutPicture, trackWidth, TRACK_HEIGHT, type LevelLayout, type Picture } from "./layout";
 import type { Path } from "./messages";
 import { readColours, type Colours } from "./palette";
@@ -255,6 +256,7 @@ export function createLevels(store: Store, rest: Rest): Levels {
   // is measured costs no layout.
   new ResizeObserver(() => {
     measure();
+    lead();
     cancelAnimationFrame(frame);
     draw();
     if (document.activeElement === document.body) pane.focus({ preventScroll: true });
@@ -272,10 +274,16 @@ export function createLevels(store: Store, rest: Rest): Levels {
     if (top < pane.scrollTop) pane.scrollTop = top;
   }
 
+  function lead(): void {
+    const path = size.height > 1 ? leadFurther(store.get(), trackWidth(width()), size.height) : undefined;
+    if (path !== undefined) store.dispatch({ type: "lead", path });
+  }
+
   store.subscribe((state, before) => {
+    if (state.levels !== before.levels) lead();
     const moved = state.view.path !== before.view.path || state.view.cursor?.depth !== before.view.cursor?.depth;
     const grown = state.levels.length > before.levels.length;
-    if (moved || grown) scrollToCursor(state);
+    if ((moved || grown) && !state.leading) scrollToCursor(state);
     if (state.pointed !== before.pointed && pointer !== undefined) showTip(pointer);
     redraw();
   });

@@ -1,5 +1,5 @@
 // The page: connects to the server, keeps the address, and starts the screen.
-import { readAddress, readChosen, writeAddress } from "./address";
+import { isOpenEnded, readAddress, readChosen, writeAddress } from "./address";
 import { download } from "./export_picture";
 import { readFirst, withFirst } from "./first";
 import { createScreen } from "./screen";
@@ -45,7 +45,7 @@ function storedState(): State {
   const stored = webview?.getState();
   const address = typeof stored === "string" ? stored : location.hash;
   const view = readAddress(address);
-  return initialState(view, readChosen(address, view));
+  return initialState(view, readChosen(address, view), isOpenEnded(address));
 }
 
 function saveInEditor(name: string, file: Blob): void {

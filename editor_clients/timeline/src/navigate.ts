@@ -37,7 +37,7 @@ function first(level: Level | undefined, depth: number): Cursor | undefined {
 
 // The stage of this step's own work that takes most time, on the host or on the device, whichever takes longer for it: what bounds a step may be
 // either. A stage may come in many blocks.
-function leadingStage({ tracks }: Level): string | undefined {
+export function leadingStage({ tracks }: Level): string | undefined {
   const sums = new Map<string, { host: number; device: number }>();
   for (const { kind, blocks } of tracks) {
     blocks.duration.forEach((duration, index) => {
@@ -51,18 +51,29 @@ function leadingStage({ tracks }: Level): string | undefined {
   return ranked.sort((a, b) => b.time - a.time)[0]?.stage;
 }
 
+export interface Found {
+  readonly track: Track;
+  readonly index: number;
+  readonly duration: number;
+}
+
+// Of the blocks that can be opened.
+export function widestOf(level: Level, looked: (stage: string) => boolean): Found | undefined {
+  let best: Found | undefined;
+  for (const track of level.tracks) {
+    track.blocks.open.forEach((open, index) => {
+      const duration = track.blocks.duration[index]!;
+      if (open === 1 && looked(stageOf(track.blocks, index)) && (best === undefined || duration > best.duration)) best = { track, index, duration };
+    });
+  }
+  return best;
+}
+
 // Where a walk begins: in the step at the stage that takes most time, elsewhere at the widest block that can be opened, for it is most likely
 // what is looked for; else at the first.
 function widest(level: Level, depth: number): Cursor | undefined {
   const leading = leadingStage(level);
-  let best: { track: Track; index: number; duration: number } | undefined;
-  for (const track of level.tracks) {
-    track.blocks.open.forEach((open, index) => {
-      const duration = track.blocks.duration[index]!;
-      const looked = open === 1 && (leading === undefined || stageOf(track.blocks, index) === leading);
-      if (looked && (best === undefined || duration > best.duration)) best = { track, index, duration };
-    });
-  }
+  const best = widestOf(level, (stage) => leading === undefined || stage === leading);
   return best === undefined ? first(level, depth) : on(level, depth, best.track, best.index);
 }
 

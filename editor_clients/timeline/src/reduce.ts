@@ -133,7 +133,18 @@ function withFailure(state: State, action: Action & { type: "failed" }): State {
   return { ...state, failures: { ...state.failures, [slot]: message } };
 }
 
+// What a person does; answers, and what the page does by itself, leave it free to go on.
+const CHOICES: ReadonlySet<Action["type"]> = new Set<Action["type"]>([
+  "range", "show step", "show recording", "open", "close", "move", "go", "zoom", "unfold", "match", "compare",
+]);
+
 export function reduce(state: State, action: Action): State {
+  const next = changed(state, action);
+  if (action.type === "show profile") return { ...next, leading: true };
+  return next.leading && CHOICES.has(action.type) ? { ...next, leading: false } : next;
+}
+
+function changed(state: State, action: Action): State {
   switch (action.type) {
     case "connection":
       return { ...state, connection: action.connection };
@@ -183,6 +194,8 @@ export function reduce(state: State, action: Action): State {
       return showStep(state, action.step);
     case "show recording":
       return showRecording(state);
+    case "lead":
+      return withPath(state, action.path, undefined);
     case "open":
       return withPath(state, action.path, action.enter === true ? undefined : cursorAt(action.path));
     case "close":

@@ -8,7 +8,7 @@ import { renderDetails, seenUnderCursor } from "./details";
 import { button, element, refill } from "./dom";
 import { savePicture, type Save } from "./export_picture";
 import { time } from "./format";
-import { renderHeader } from "./header";
+import { renderHeader, renderStory } from "./header";
 import { commandFor, COMMANDS, keyNames, type Command } from "./keys";
 import { createLevels } from "./levels";
 import { createRest, highlightLines, restOnElements } from "./point";
@@ -80,6 +80,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   const header = element("header");
   const steps = element("div", { class: "steps" });
   const legend = element("div", { class: "legend", attributes: { "aria-label": "colours" } });
+  const story = element("p", { class: "story", attributes: { "aria-label": "what limits the step" } });
   const crumbs = element("nav", { class: "crumbs", attributes: { "aria-label": "open levels" } });
   const said = element("span", { class: "said", attributes: { role: "status", "aria-live": "polite" } });
   const spokenLine = element("div", { class: "spoken", attributes: { "aria-live": "polite" } });
@@ -105,7 +106,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   document.body.append(
     element("div", { class: "top" }, header, search.root),
     element("div", { class: "strip" }, steps, legend),
-    element("main", {}, element("div", { class: "bar" }, crumbs, said, tools), levels.pane),
+    element("main", {}, story, element("div", { class: "bar" }, crumbs, said, tools), levels.pane),
     details,
     breakdown,
     bars,
@@ -126,6 +127,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     const viewChanged = (key: keyof State["view"]): boolean => before === undefined || state.view[key] !== before.view[key];
     const width = levels.trackWidth();
     if (changed("overview", "profiles") || viewChanged("profile") || viewChanged("before") || viewChanged("beforeStep")) refill(header, ...renderHeader(state, store));
+    if (changed("overview")) refill(story, ...renderStory(state, store));
     if (changed("overview") || viewChanged("step") || viewChanged("beforeStep")) {
       if (before === undefined || changed("overview")) steps.replaceChildren(...renderSteps(state, store));
       else markSteps(steps, state, before);

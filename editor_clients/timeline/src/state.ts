@@ -77,13 +77,14 @@ export interface State {
   readonly failures: Readonly<Record<string, string>>; // by slot of the request: the sentence to show
   readonly note?: string; // said once, in the status line
   readonly help: boolean;
+  readonly leading: boolean; // nobody has chosen anything yet: the page opens what takes most time
 }
 
 // The root module's path is "": it is not the same as no module, the whole step.
 export const moduleKey = (module?: string): string => (module === undefined ? "" : `/${module}`);
 export const breakdownKey = (metric: Metric, module?: string): string => `${metric}${moduleKey(module)}`;
 
-export function initialState(view: View, range?: Chosen): State {
+export function initialState(view: View, range?: Chosen, leading = false): State {
   return {
     view,
     ...(range === undefined ? {} : { range }),
@@ -96,6 +97,7 @@ export function initialState(view: View, range?: Chosen): State {
     expanded: [],
     failures: {},
     help: false,
+    leading,
   };
 }
 
@@ -119,6 +121,7 @@ export type Action =
   | { readonly type: "show profile"; readonly profile: string }
   | { readonly type: "show step"; readonly step: number }
   | { readonly type: "show recording" }
+  | { readonly type: "lead"; readonly path: Path } // opened by the page itself
   | { readonly type: "open"; readonly path: Path; readonly enter?: boolean } // enter: the cursor goes into the level
   | { readonly type: "close"; readonly depth: number }
   | { readonly type: "move"; readonly cursor: Cursor }

@@ -57,7 +57,7 @@ export class TimelinePage {
     page.on("console", (message) => message.type() === "error" && /Content Security|Refused/.test(message.text()) && this.errors.push(message.text()));
   }
 
-  static async open(browser, address, { fragment = "", waitUntil = "load", ...options } = {}) {
+  static async open(browser, address, { fragment = "path=", waitUntil = "load", ...options } = {}) {
     const context = await browser.newContext({ viewport: { width: 1389, height: 868 }, colorScheme: "dark", ...options });
     const opened = new TimelinePage(await context.newPage());
     await opened.page.goto(`${address}${fragment === "" ? "" : `#${fragment}`}`, { waitUntil });

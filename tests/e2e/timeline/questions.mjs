@@ -7,6 +7,7 @@ import { eventually } from "./page.mjs";
 import { recordExample } from "./recording.mjs";
 
 const MOST_ACTIONS = 3;
+const ONE_LEVEL = 150; // pixels, about: how many tracks a level has is known when it is open
 const RANKS = ["worker0_step_12.1694128201545.pt.trace.json.gz", "worker1_step_12.1694128201556.pt.trace.json.gz"];
 const SEVERAL = "v2021-06_resnet50_nw0_1623143089861.pt.trace.json.gz";
 const EARLY = "v2021-01_profiler_api_nw0.pt.trace.json.gz";
@@ -39,7 +40,7 @@ async function ask(world, profile, what, { folder } = {}) {
   const { timeline, page, server } = await open(world, profile, { folder });
   const visitor = new Visitor(timeline);
   const overview = await timeline.ask("overview", {});
-  await visitor.reads("what limits the step", "header .verdict", overview.verdict.evidence[0].what);
+  await visitor.reads("what limits the step", ".story", overview.verdict.evidence[0].what);
   await eventually("no breakdown", async () => (await page.locator(".breakdown .slice").count()) > 0);
   await world.shoot(page, `${what}-first`);
   await visitor.act(() => timeline.press("ArrowRight"));
@@ -63,6 +64,28 @@ async function ask(world, profile, what, { folder } = {}) {
   assert.ok(kernels.length > 0);
   await visitor.reads("CPU or device", "aside", overview.hasDevice ? "device busy" : "CPU total");
 }
+
+// Without an action: the costliest causes are told, and the way to what takes most time is open as far as the pane is high.
+async function firstSight(world, profile, what) {
+  for (const [width, height] of [[1389, 868], [560, 900]]) {
+    const { timeline, page } = await open(world, profile, { fragment: "", viewport: { width, height } });
+    const { verdict } = await timeline.ask("overview", {});
+    const causes = await page.locator(".story > *").allInnerTexts();
+    assert.equal(causes.length, Math.min(3, verdict.evidence.length));
+    causes.forEach((words, index) => assert.ok(words.includes(verdict.evidence[index].what), `${words} does not tell ${verdict.evidence[index].what}`));
+    await eventually("nothing is open below the step", async () => (await page.locator("main .crumbs button").count()) > 1);
+    await timeline.settled();
+    await world.shoot(page, `${what}-${width}`);
+    const [pane, content, scrolled] = await page.locator(".levels").evaluate((levels) => [levels.clientHeight, levels.scrollHeight, levels.scrollTop]);
+    assert.equal(scrolled, 0, "the step itself is not in the picture");
+    assert.ok(content <= pane + ONE_LEVEL, `${content - pane} pixels of what was opened are below the picture`);
+  }
+}
+
+export const firstSightCheckpointed = (world) => firstSight(world, world.trace(DEVICE), "mi300");
+export const firstSightLarge = (world) => firstSight(world, world.trace(LARGE), "owl");
+export const firstSightEarly = (world) => firstSight(world, world.trace(EARLY), "v100");
+export const firstSightSeveral = (world) => firstSight(world, world.trace(SEVERAL), "several");
 
 export const asksCheckpointed = (world) => ask(world, world.trace(DEVICE), "mi300");
 export const asksLarge = (world) => ask(world, world.trace(LARGE), "owl");
