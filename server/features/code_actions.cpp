@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "annotator/source/queries.h"
 #include "server/features/batch_size.h"
 #include "server/features/commands.h"
 #include "server/features/features.h"
@@ -18,6 +19,9 @@ std::vector<Action> code_actions(const FileView& view, LineRange lines, const Op
     actions.push_back({.title = "Cancel profiling", .kind = kKind, .command = kCancelCommand, .disabled = std::nullopt});
   }
   std::ranges::move(batch_size_actions(view, lines, options), std::back_inserter(actions));
+  if (!disabled && source::looks_like_training_script(view.tree)) {
+    actions.push_back({.title = "Set arguments…", .kind = kKind, .command = kArgumentsCommand, .disabled = std::nullopt});
+  }
   return actions;
 }
 

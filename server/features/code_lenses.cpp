@@ -10,6 +10,7 @@
 #include "server/features/describe.h"
 #include "server/features/features.h"
 #include "server/features/file_facts.h"
+#include "server/features/format.h"
 
 namespace hotlens::features {
 namespace {
@@ -60,6 +61,14 @@ std::string lost_note(const FileView& view) {
   return lost == 0 ? "" : fmt::format(" · {} {} no longer found", lost, lost == 1 ? "layer" : "layers");
 }
 
+// How the script is run from now on; a click changes it.
+void add_arguments(std::vector<Lens>& lenses, const Options& options) {
+  constexpr std::size_t kMostCharacters = 60;
+  if (!options.arguments || !options.trusted || options.running) return;
+  const std::string text = options.arguments->empty() ? "Without arguments" : "Arguments: " + plain(*options.arguments, kMostCharacters);
+  lenses.push_back({.line = lenses.front().line, .title = text, .command = kArgumentsCommand});
+}
+
 }  // namespace
 
 // Where the workspace is not trusted, nothing is offered that runs its code; a run from before may still be stopped.
@@ -72,12 +81,16 @@ std::vector<Lens> code_lenses(const FileView& view, const Options& options) {
                                 .title = verb + describe_step(*view.profile) + lost_note(view),
                                 .command = verb.empty() ? std::string() : command}};
       if (options.timeline) lenses.push_back({.line = *line, .title = "Show in timeline", .command = kTimelineCommand});
+      add_arguments(lenses, options);
       std::ranges::move(batch_size_lenses(view, options), std::back_inserter(lenses));
       return lenses;
     }
   }
-  if ((!options.trusted && !options.running) || !source::looks_like_training_script(view.tree)) return {};
-  return {{.line = 0, .title = options.running ? "■ Cancel profiling" : "▸ Profile this script", .command = command}};
+  const bool is_script = options.arguments || source::looks_like_training_script(view.tree);
+  if ((!options.trusted && !options.running) || !is_script) return {};
+  std::vector<Lens> lenses{{.line = 0, .title = options.running ? "■ Cancel profiling" : "▸ Profile this script", .command = command}};
+  add_arguments(lenses, options);
+  return lenses;
 }
 
 }  // namespace hotlens::features

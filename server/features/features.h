@@ -19,14 +19,15 @@
 namespace hotlens::features {
 
 struct Options {
-  double min_share = 0.01;  // of the step; lines below it get no hint
-  bool markdown = true;     // hover and tooltip format; false: plain text
-  bool images = true;       // the client renders data-URI images in Markdown
-  bool trusted = true;      // profiling may be offered
-  bool running = false;     // a run is in progress
-  bool timeline = false;    // the client can show the timeline
-  bool predicting = false;  // other batch sizes are
-  bool tooltips = true;     // fill Hint::tooltip; false for clients that resolve it later (ask again for the one line)
+  double min_share = 0.01;                    // of the step; lines below it get no hint
+  bool markdown = true;                       // hover and tooltip format; false: plain text
+  bool images = true;                         // the client renders data-URI images in Markdown
+  bool trusted = true;                        // profiling may be offered
+  bool running = false;                       // a run is in progress
+  bool timeline = false;                      // the client can show the timeline
+  bool predicting = false;                    // other batch sizes are
+  bool tooltips = true;                       // fill Hint::tooltip; false for clients that resolve it later (ask again for the one line)
+  std::optional<std::string> arguments = {};  // kept for the runs of this script
   std::shared_ptr<const lab::BatchSizes> batch_sizes = {};  // what was predicted from the profile; null: nothing
   friend bool operator==(const Options&, const Options&) = default;
 };

@@ -130,24 +130,4 @@ std::vector<std::string> profile_command(const fs::path& python, const fs::path&
   return argv;
 }
 
-std::string quoted(const std::vector<std::string>& argv) {
-  constexpr std::string_view kPlain = "-_./=:,+@%";
-  std::string line;
-  for (const std::string& word : argv) {
-    if (!line.empty()) line += ' ';
-    const bool plain = !word.empty() && std::ranges::all_of(word, [&](char c) {
-      const auto byte = static_cast<unsigned char>(c);
-      return byte >= 0x80 || std::isalnum(byte) != 0 || kPlain.contains(c);
-    });
-    if (plain) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
-  return line;
-}
-
 }  // namespace hotlens::runs

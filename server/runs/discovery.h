@@ -46,7 +46,4 @@ struct ProfileOptions {
 std::vector<std::string> profile_command(const std::filesystem::path& python, const std::filesystem::path& recorder,
                                          const ProfileOptions& options, const std::vector<std::string>& command);
 
-// One line for people: words quoted as a shell would need them. Never run through a shell.
-std::string quoted(const std::vector<std::string>& argv);
-
 }  // namespace hotlens::runs

@@ -71,7 +71,9 @@ ClientCapabilities read_capabilities(const Json& all) {
           .shows_timeline = at(own, "showTimeline").is_object(),
           .command_links = yes(own, "showTimeline/commandLinks"),
           .timeline_words = text(own, "showTimeline/words"),
-          .show_document = yes(all, "window/showDocument/support")};
+          .show_document = yes(all, "window/showDocument/support"),
+          .message_actions = at(all, "window/showMessage/messageActionItem").is_object(),
+          .dialogs = yes(own, "dialogs")};
 }
 
 std::vector<std::filesystem::path> read_folders(const Json& params) {
@@ -131,7 +133,8 @@ Json registrations(const ClientCapabilities& client) {
         {{"id", "hotlens-configuration"}, {"method", "workspace/didChangeConfiguration"}, {"registerOptions", {{"section", "hotlens"}}}});
   }
   if (client.register_watched_files) {
-    const Json watchers = Json::array({{{"globPattern", "**/.hotlens/profiles/*/manifest.json"}}});
+    const Json watchers =
+        Json::array({{{"globPattern", "**/.hotlens/profiles/*/manifest.json"}}, {{"globPattern", "**/.hotlens/runs.json"}}});
     list.push_back(
         {{"id", "hotlens-profiles"}, {"method", "workspace/didChangeWatchedFiles"}, {"registerOptions", {{"watchers", watchers}}}});
   }

@@ -31,6 +31,8 @@ struct ClientCapabilities {
   bool command_links = false;   // …commandLinks: Markdown may link to its command hotlens.showTimeline
   std::string timeline_words;   // …words: what a person types there to see the timeline, for a client without links
   bool show_document = false;
+  bool message_actions = false;  // a message may have buttons
+  bool dialogs = false;          // …dialogs: it answers `hotlens/prompt` and understands `hotlens/showLog`
 };
 
 struct Initialize {

@@ -40,6 +40,19 @@ void Client::show(MessageType type, std::string_view text) {
   notify("window/showMessage", {{"type", static_cast<int>(type)}, {"message", text}});
 }
 
+void Client::ask(MessageType type, std::string_view text, std::vector<Choice> choices, std::function<void(const std::string&)> chosen) {
+  if (!can.message_actions || choices.empty()) return show(type, text);
+  protocol::Json actions = protocol::Json::array();
+  for (const Choice& choice : choices) actions.push_back({{"title", choice.title}, {"id", choice.id}});
+  protocol::Json params{{"type", static_cast<int>(type)}, {"message", text}, {"actions", std::move(actions)}};
+  request("window/showMessageRequest", params, [choices = std::move(choices), chosen = std::move(chosen)](const protocol::Answer& answer) {
+    if (!answer || !answer->is_object() || !answer->contains("title")) return;
+    for (const Choice& choice : choices) {
+      if ((*answer)["title"] == choice.title) chosen(choice.id);
+    }
+  });
+}
+
 void Client::log(std::string_view text) {
   notify("window/logMessage", {{"type", static_cast<int>(MessageType::log)}, {"message", text}}, Output::Weight::droppable);
 }

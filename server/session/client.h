@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "protocol/rpc.h"
 #include "server/session/capabilities.h"
@@ -30,6 +31,14 @@ class Client {
 
   void show(MessageType type, std::string_view text);
   void log(std::string_view text);
+
+  // A button of a message.
+  struct Choice {
+    std::string title;
+    std::string id;  // what it does, for a client that offers it in another way
+  };
+  // The same message with buttons, where the client can have them. `chosen` gets the id; nothing comes where nobody chooses.
+  void ask(MessageType type, std::string_view text, std::vector<Choice> choices, std::function<void(const std::string& id)> chosen);
 
   // Asks the client to ask again, where it can; one that answers "no such method" is left in peace.
   void refresh_hints();

@@ -142,7 +142,9 @@ Answer code_lenses(const Known& known, const Json& params) {
   if (document == nullptr) return Json();
   const Places places = places_in(known, *document);
   Json list = Json::array();
-  for (const features::Lens& lens : features::code_lenses(document->view(), options(known, *document))) {
+  features::Options how = options(known, *document);
+  if (const runs::Configuration* run = known.configured(document->path())) how.arguments = run->arguments;
+  for (const features::Lens& lens : features::code_lenses(document->view(), how)) {
     const protocol::Position at = places.to_client(source::Position{lens.line, 0});
     list.push_back({{"range", to_json(protocol::Range{at, at})}, {"command", command_json(lens.title, lens.command, document->uri())}});
   }

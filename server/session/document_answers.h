@@ -7,6 +7,7 @@
 #include <string>
 
 #include "protocol/rpc.h"
+#include "server/runs/configurations.h"
 #include "server/session/workspace.h"
 
 namespace hotlens::session {
@@ -19,6 +20,8 @@ struct Known {
   bool predicting = false;
   // What was predicted from the profile with this id; null: nothing.
   std::function<std::shared_ptr<const lab::BatchSizes>(const std::string& profile)> predicted;
+  // How a script is configured to run; null where it is not.
+  std::function<const runs::Configuration*(const std::filesystem::path& script)> configured;
   // What is offered for a place in the last line of its hover; "" where nothing is.
   std::function<std::string(const Document& document, protocol::Position at)> offer;
 };

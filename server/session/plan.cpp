@@ -14,10 +14,11 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxScriptBytes = 1024 * 1024;
 constexpr std::string_view kMask = "***";  // annotator/recorder/FORMAT.md
 
-struct Choice {
-  std::vector<std::string> command;  // absolute script and arguments, or "-m" …
-  fs::path folder;                   // to run in
-};
+Error configured_wrongly(const Target& target, const std::string& what) {
+  const fs::path file = runs::configurations_file(target.folder);
+  const std::string sentence = file.string() + ": for " + target.name() + ", " + what + ". Correct the file and profile again.";
+  return {ErrorCode::usage, sentence, file.string()};
+}
 
 bool is_inside(const fs::path& path, const fs::path& folder) {
   return std::ranges::mismatch(folder, path).in1 == folder.end();
@@ -26,15 +27,6 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
 bool is_file(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
-}
-
-// The innermost workspace folder around the script, else the script's own.
-fs::path folder_of(const fs::path& script, const std::vector<fs::path>& folders) {
-  fs::path best;
-  for (const fs::path& folder : folders) {
-    if (is_inside(script, folder) && folder.native().size() > best.native().size()) best = folder;
-  }
-  return best.empty() ? script.parent_path() : best;
 }
 
 // <root>/.hotlens/profiles/<id>: the folder the run started in.
@@ -51,32 +43,66 @@ fs::path script_of(const profile::Profile& profile) {
   return (root_of(profile) / profile.argv.front()).lexically_normal();
 }
 
+// As after "-m"; empty for a script.
+std::string module_of(const profile::Profile& profile) {
+  return is_module_run(profile) && profile.argv.size() > 1 ? profile.argv[1] : std::string();
+}
+
 std::vector<std::string> arguments_of(const profile::Profile& profile) {
-  return {profile.argv.begin() + 1, profile.argv.end()};
+  return {profile.argv.begin() + (is_module_run(profile) ? 2 : 1), profile.argv.end()};
 }
 
-// The arguments for a script that was chosen: asked for, else set, else those it had when it was profiled last.
-std::vector<std::string> arguments_for(const fs::path& script, const PlanInput& input) {
-  if (input.asked.args) return *input.asked.args;
-  if (!input.settings.args.empty()) return input.settings.args;
-  if (input.latest && script_of(*input.latest) == script) return arguments_of(*input.latest);
-  return {};
+// The arguments for a script that was chosen: asked for, else configured, else set, else those it had when it was profiled last.
+std::string arguments_for(const Target& target, const PlanInput& input) {
+  if (input.asked.args) return runs::quoted(*input.asked.args);
+  if (target.configured) return target.configured->arguments;
+  if (!input.settings.args.empty() && target.module.empty()) return runs::quoted(input.settings.args);
+  if (!input.latest || input.latest->argv.empty()) return {};
+  const bool same = target.module.empty() ? script_of(*input.latest) == target.script : module_of(*input.latest) == target.module;
+  return same ? runs::quoted(arguments_of(*input.latest)) : std::string();
 }
 
-Choice choice(const fs::path& script, const PlanInput& input) {
-  Choice made{{script.string()}, folder_of(script, input.folders)};
-  const std::vector<std::string> args = arguments_for(script, input);
-  made.command.insert(made.command.end(), args.begin(), args.end());
-  return made;
+Result<Target> with_arguments(Target target, const runs::Configuration* configured, const PlanInput& input) {
+  if (configured != nullptr) {
+    target.configured = *configured;
+    target.module = configured->module;
+  }
+  target.arguments = arguments_for(target, input);
+  return target;
 }
 
-Result<Choice> named_script(const std::string& name, std::string_view by, const PlanInput& input) {
+Result<Target> target_for(const fs::path& script, const PlanInput& input) {
+  const fs::path folder = run_folder(script, input.folders);
+  const auto known = runs::read_configurations(folder);
+  if (!known) return std::unexpected(known.error());
+  return with_arguments({.folder = folder, .start = folder, .script = script}, runs::configuration_of(*known, script), input);
+}
+
+bool is_configured(const fs::path& script, const PlanInput& input) {
+  const auto known = runs::read_configurations(run_folder(script, input.folders));
+  return known && runs::configuration_of(*known, script) != nullptr;
+}
+
+// The only one that is configured in the workspace; nothing where there are several or none.
+std::optional<Target> only_configured(const PlanInput& input) {
+  std::optional<Target> only;
+  for (const fs::path& folder : input.folders) {
+    const auto known = runs::read_configurations(folder);
+    for (const runs::Configuration& each : known.value_or(std::vector<runs::Configuration>{})) {
+      if (only) return std::nullopt;
+      only = *with_arguments({.folder = folder, .start = folder, .script = each.script}, &each, input);
+    }
+  }
+  return only;
+}
+
+Result<Target> named_script(const std::string& name, std::string_view by, const PlanInput& input) {
   std::vector<fs::path> places = input.folders;
   if (!input.document.empty()) places.push_back(input.document.parent_path());
   if (fs::path(name).is_absolute()) places = {"/"};
   for (const fs::path& place : places) {
     const fs::path script = (place / name).lexically_normal();
-    if (is_file(script)) return choice(script, input);
+    if (is_file(script)) return target_for(script, input);
   }
   return std::unexpected(Error{ErrorCode::not_found,
                                std::string("The script ")
@@ -87,16 +113,17 @@ Result<Choice> named_script(const std::string& name, std::string_view by, const 
                                name});
 }
 
-Result<Choice> again(const profile::Profile& latest, const PlanInput& input) {
-  const fs::path root = root_of(latest);
-  if (is_module_run(latest)) {
-    Choice made{latest.argv, root};
-    if (input.asked.args && made.command.size() >= 2) {
-      made.command.resize(2);
-      made.command.insert(made.command.end(), input.asked.args->begin(), input.asked.args->end());
-    }
-    return made;
-  }
+Result<Target> again_module(const profile::Profile& latest, const PlanInput& input) {
+  const fs::path root = root_of(latest), folder = run_folder(root / latest.argv.front(), input.folders);
+  const auto known = runs::read_configurations(folder);
+  if (!known) return std::unexpected(known.error());
+  const auto entry = std::ranges::find(*known, module_of(latest), &runs::Configuration::module);
+  return with_arguments({.folder = folder, .start = root, .script = {}, .module = module_of(latest)},
+                        entry == known->end() ? nullptr : &*entry, input);
+}
+
+Result<Target> again(const profile::Profile& latest, const PlanInput& input) {
+  if (!module_of(latest).empty()) return again_module(latest, input);
   const fs::path script = script_of(latest);
   if (!is_file(script)) {
     return std::unexpected(Error{
@@ -104,8 +131,8 @@ Result<Choice> again(const profile::Profile& latest, const PlanInput& input) {
         "The script of the last profile, " + script.string() + ", does not exist any more. Open the training script and profile again.",
         script.string()});
   }
-  Choice made = choice(script, input);
-  if (!root.empty()) made.folder = root;
+  auto made = target_for(script, input);
+  if (made) made->start = root_of(latest);
   return made;
 }
 
@@ -123,9 +150,9 @@ std::vector<fs::path> training_scripts(const std::vector<fs::path>& folders) {
   return scripts;
 }
 
-Result<Choice> only_script(const PlanInput& input) {
+Result<Target> only_script(const PlanInput& input) {
   const std::vector<fs::path> scripts = training_scripts(input.folders);
-  if (scripts.size() == 1) return choice(scripts.front(), input);
+  if (scripts.size() == 1) return target_for(scripts.front(), input);
   if (scripts.empty()) {
     return std::unexpected(
         Error{ErrorCode::usage,
@@ -141,30 +168,36 @@ Result<Choice> only_script(const PlanInput& input) {
             {}});
 }
 
-Result<Choice> choose(const PlanInput& input) {
-  if (!input.asked.script.empty()) return named_script(input.asked.script, "that was asked for", input);
-  if (!input.settings.script.empty()) return named_script(input.settings.script, "of the setting hotlens.profile.script", input);
-  const bool here = !input.document.empty() && input.document_tree && source::looks_like_training_script(*input.document_tree);
-  if (here && is_file(input.document)) return choice(input.document, input);
-  if (here) {
-    return std::unexpected(Error{ErrorCode::not_found,
-                                 input.document.filename().string() + " is not on disk yet. Save it and profile again.",
-                                 input.document.string()});
-  }
-  if (input.latest && !input.latest->argv.empty()) return again(*input.latest, input);
-  return only_script(input);
-}
-
 // An environment beside the script, else beside another workspace folder, else whatever is on PATH.
-Result<runs::Python> python_for(const Choice& chosen, const PlanInput& input, const runs::Environment& environment) {
+Result<runs::Python> python_for(const Target& target, const PlanInput& input, const runs::Environment& environment) {
+  if (target.configured && !target.configured->python.empty()) {
+    auto python = runs::find_python(target.configured->python, target.folder, environment);
+    if (python) return python;
+    return std::unexpected(configured_wrongly(target, "the interpreter " + target.configured->python + " is not an executable file"));
+  }
   const std::string& setting = input.asked.python.empty() ? input.settings.python : input.asked.python;
-  auto python = runs::find_python(setting, chosen.folder, environment);
+  auto python = runs::find_python(setting, target.start, environment);
   for (const fs::path& folder : input.folders) {
     if (!python || python->origin != "PATH") break;
     auto other = runs::find_python(setting, folder, environment);
     if (other && other->origin != "PATH") return other;
   }
   return python;
+}
+
+// Whoever sends a folder to somebody who does not trust it shall not say what outside of it is used.
+Result<void> check_places(const Target& target, bool trusted) {
+  if (!target.configured) return {};
+  const runs::Configuration& of = *target.configured;
+  std::error_code ignored;
+  if (of.module.empty() && !is_file(of.script)) return std::unexpected(configured_wrongly(target, "the script does not exist"));
+  if (!fs::is_directory(of.directory, ignored)) {
+    return std::unexpected(configured_wrongly(target, "the folder " + of.directory.string() + " does not exist"));
+  }
+  const bool stays = hotlens::is_inside(of.directory, target.folder) &&
+                     (!of.python.contains('/') || is_inside((target.folder / of.python).lexically_normal(), target.folder));
+  if (trusted || stays) return {};
+  return std::unexpected(configured_wrongly(target, "it leads out of the workspace, which is not trusted"));
 }
 
 // A profile does not keep what looks like a secret: with the mask in its place the script would run with a wrong one.
@@ -182,32 +215,75 @@ std::vector<std::string> unsaved_names(const PlanInput& input) {
   return names;
 }
 
+// The script and its arguments, or "-m" … The script as a person in that folder would write it: it stands in its sys.argv.
+Result<std::vector<std::string>> command_of(const Target& target, const fs::path& cwd, const runs::Environment& environment) {
+  auto arguments = runs::split_words(target.arguments, environment("HOME").value_or(""));
+  if (!arguments) return std::unexpected(configured_wrongly(target, "in the arguments, " + arguments.error().message));
+  std::vector<std::string> command{"-m", target.module};
+  if (target.module.empty()) {
+    // What a profile says of its script is relative to where the profile lies.
+    const bool below = is_inside(target.script, cwd) && (!target.configured || cwd == target.folder);
+    command = {below ? target.script.lexically_relative(cwd).string() : target.script.string()};
+  }
+  command.insert(command.end(), arguments->begin(), arguments->end());
+  return command;
+}
+
 }  // namespace
+
+fs::path run_folder(const fs::path& script, const std::vector<fs::path>& folders) {
+  fs::path best;
+  for (const fs::path& folder : folders) {
+    if (is_inside(script, folder) && folder.native().size() > best.native().size()) best = folder;
+  }
+  return best.empty() ? script.parent_path() : best;
+}
+
+Result<Target> target_of(const PlanInput& input) {
+  if (!input.asked.script.empty()) return named_script(input.asked.script, "that was asked for", input);
+  if (!input.settings.script.empty()) return named_script(input.settings.script, "of the setting hotlens.profile.script", input);
+  const bool trains = !input.document.empty() && input.document_tree && source::looks_like_training_script(*input.document_tree);
+  const bool here = trains || (!input.document.empty() && is_configured(input.document, input));
+  if (here && is_file(input.document)) return target_for(input.document, input);
+  if (here) {
+    return std::unexpected(Error{ErrorCode::not_found,
+                                 input.document.filename().string() + " is not on disk yet. Save it and profile again.",
+                                 input.document.string()});
+  }
+  if (input.latest && !input.latest->argv.empty()) return again(*input.latest, input);
+  if (auto only = only_configured(input)) return std::move(*only);
+  return only_script(input);
+}
 
 Result<Plan> plan_run(const PlanInput& input, const runs::Environment& environment, const Result<fs::path>& recorder) {
   if (!recorder) return std::unexpected(recorder.error());
-  auto chosen = choose(input);
-  if (!chosen) return std::unexpected(chosen.error());
-  if (has_masked_word(chosen->command)) {
+  const auto target = target_of(input);
+  if (!target) return std::unexpected(target.error());
+  if (const auto inside = check_places(*target, input.trusted); !inside) return std::unexpected(inside.error());
+  const fs::path cwd = target->configured ? target->configured->directory : target->start;
+  auto command = command_of(*target, cwd, environment);
+  if (!command) return std::unexpected(command.error());
+  if (has_masked_word(*command)) {
     return std::unexpected(Error{ErrorCode::usage,
                                  "The last run was given a secret, which its profile does not keep. Set hotlens.profile.args to the "
                                  "script's arguments and profile again.",
                                  {}});
   }
-  const auto python = python_for(*chosen, input, environment);
+  const auto python = python_for(*target, input, environment);
   if (!python) return std::unexpected(python.error());
 
-  Plan plan{.command = std::move(chosen->command), .unsaved = unsaved_names(input)};
-  if (plan.command.front() != "-m") {
-    plan.script = plan.command.front();
-    // As a person in that folder would write it; the script sees it in sys.argv.
-    if (is_inside(plan.script, chosen->folder)) plan.command.front() = plan.script.lexically_relative(chosen->folder).string();
-  }
+  Plan plan{
+      .command = std::move(*command), .script = target->module.empty() ? target->script : fs::path(), .unsaved = unsaved_names(input)};
+  const fs::path out = target->configured ? target->folder : target->start;
   const runs::ProfileOptions options{
-      .warmup = input.settings.warmup, .steps = input.settings.steps, .batch_sizes = input.asked.batch_sizes, .out = chosen->folder};
+      .warmup = input.settings.warmup, .steps = input.settings.steps, .batch_sizes = input.asked.batch_sizes, .out = out};
   plan.request = {.argv = runs::profile_command(python->path, *recorder, options, plan.command),
-                  .cwd = chosen->folder,
+                  .cwd = cwd,
                   .environment = {{"PYTHONUNBUFFERED", "1"}}};
+  if (target->configured) {
+    const auto& added = target->configured->environment;
+    plan.request.environment.insert(plan.request.environment.begin(), added.begin(), added.end());
+  }
   return plan;
 }
 

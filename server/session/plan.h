@@ -9,8 +9,10 @@
 
 #include "annotator/profile/profile.h"
 #include "annotator/source/anchors.h"
+#include "server/runs/configurations.h"
 #include "server/runs/discovery.h"
 #include "server/runs/run.h"
+#include "server/runs/words.h"
 #include "server/session/settings.h"
 
 namespace hotlens::session {
@@ -31,7 +33,23 @@ struct PlanInput {
   std::filesystem::path document;                  // that the user looked at; may be empty
   std::optional<source::Tree> document_tree;
   std::vector<std::pair<std::filesystem::path, std::string>> changed;  // open buffers that may differ from the disk
+  bool trusted = true;                                                 // the workspace
 };
+
+// The innermost workspace folder around the script, else the script's own.
+std::filesystem::path run_folder(const std::filesystem::path& script, const std::vector<std::filesystem::path>& folders);
+
+// The script that would be run, and what is known of how.
+struct Target {
+  std::filesystem::path folder;                   // of the workspace: its run configurations are meant
+  std::filesystem::path start;                    // the folder to run in, unless it is configured
+  std::filesystem::path script;                   // absolute; empty for a module that no file is known of
+  std::string module;                             // not empty: run with "-m"
+  std::string arguments;                          // a line for runs::split_words()
+  std::optional<runs::Configuration> configured;  // in runs.json
+  std::string name() const { return module.empty() ? script.filename().string() : module; }
+};
+Result<Target> target_of(const PlanInput& input);
 
 struct Plan {
   runs::RunRequest request;

@@ -22,7 +22,19 @@ constexpr std::chrono::milliseconds kShutdownGrace{200};
 constexpr std::size_t kMaxLogLines = 200;
 constexpr std::size_t kMaxLogLineBytes = 500;
 
-ProfileArguments read_arguments(const Reader& reader) {
+// Long ones would fill the message.
+constexpr std::size_t kTitleBytes = 60;
+
+std::string shortened(std::string text) {
+  if (text.size() <= kTitleBytes) return text;
+  std::size_t end = kTitleBytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end) + "…";
+}
+
+}  // namespace
+
+ProfileArguments read_profile_arguments(const Reader& reader) {
   ProfileArguments asked;
   if (const auto script = reader.maybe("script")) asked.script = script->string();
   if (const auto python = reader.maybe("python")) asked.python = python->string();
@@ -39,8 +51,6 @@ Json not_started(const std::string& message) {
   return {{"started", false}, {"message", message}};
 }
 
-}  // namespace
-
 Profiling::Profiling(Loop& loop, Client& client, Workspace& workspace, Events events)
     : loop_(loop), client_(client), workspace_(workspace), events_(std::move(events)), marks_(client, workspace) {}
 
@@ -49,7 +59,7 @@ std::optional<std::int64_t> Profiling::running() const {
 }
 
 PlanInput Profiling::input_for(ProfileArguments asked) const {
-  PlanInput input{.asked = std::move(asked), .settings = workspace_.settings, .folders = workspace_.folders};
+  PlanInput input{.asked = std::move(asked), .settings = workspace_.settings, .folders = workspace_.folders, .trusted = workspace_.trusted};
   input.document = protocol::path_of_uri(input.asked.uri).value_or(std::filesystem::path());
   if (const Document* document = workspace_.documents.find(input.asked.uri)) {
     input.document_tree = document->tree();
@@ -64,16 +74,22 @@ PlanInput Profiling::input_for(ProfileArguments asked) const {
 
 void Profiling::profile(const Json& argument, protocol::Reply reply) {
   const Reader reader(argument);
-  ProfileArguments asked = read_arguments(reader);
+  ProfileArguments asked = read_profile_arguments(reader);
   if (auto error = reader.error()) return reply(std::unexpected(*error));
-  if (!workspace_.trusted) {
-    const std::string message = "The workspace is not trusted: profiling runs its code. Trust the workspace and profile again.";
-    client_.show(MessageType::warning, message);
-    return reply(not_started(message));
-  }
+  profile(std::move(asked), std::move(reply));
+}
+
+bool Profiling::allowed() {
+  if (!workspace_.trusted) client_.show(MessageType::warning, kUntrusted);
+  return workspace_.trusted;
+}
+
+void Profiling::profile(ProfileArguments asked, protocol::Reply reply) {
+  if (!allowed()) return reply(not_started(kUntrusted));
   if (run_) return reply(Json{{"started", false}, {"runId", run_->id}, {"message", "A profiling run is in progress."}});
   run_.emplace();
   run_->id = ++last_;
+  run_->asked = asked;
   auto held = std::make_shared<protocol::Reply>(std::move(reply));
   auto plan = [make = events_.plan, input = input_for(std::move(asked))] { return make(input); };
   loop_.work(std::move(plan), [this, held, id = last_](Result<Plan> made) { planned(id, std::move(made), std::move(*held)); });
@@ -104,7 +120,8 @@ Json Profiling::start(Active& run, const Plan& plan) {
   run.name = plan.script.empty() ? command_line : plan.script.filename().string();
   client_.log("Profiling in " + plan.request.cwd.string() + ": " + runs::quoted(plan.request.argv));
   if (!plan.unsaved.empty()) client_.show(MessageType::info, unsaved_words(plan.unsaved));
-  run.progress = std::make_unique<ProgressReport>(client_, loop_, "hotlens-run-" + std::to_string(run.id), "Profiling " + run.name);
+  run.progress =
+      std::make_unique<ProgressReport>(client_, loop_, "hotlens-run-" + std::to_string(run.id), "Profiling " + shortened(command_line));
   const auto on_strand = [this, id = run.id](auto handler) {
     return [this, id, handler](const auto& value) {
       loop_.post([this, id, handler, value] {
@@ -160,8 +177,13 @@ void Profiling::on_end(Active& run, const runs::RunEnd& end) {
 void Profiling::fail(Active& run, const runs::RunEnd& end) {
   message_ = failure_words(run.name, end);
   if (end.failure) marks_.put(*end.failure, message_);
-  client_.show(MessageType::error, message_);
+  if (!refused_arguments(end)) {
+    client_.show(MessageType::error, message_);
+    return finish("Failed.");
+  }
+  const ProfileArguments asked = run.asked;
   finish("Failed.");
+  events_.arguments_refused(asked, message_);
 }
 
 void Profiling::bundle_unreadable(const std::string& why) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "protocol/reader.h"
 #include "protocol/rpc.h"
 #include "server/session/client.h"
 #include "server/session/failure_marks.h"
@@ -19,6 +20,11 @@
 #include "server/session/workspace.h"
 
 namespace hotlens::session {
+
+inline constexpr const char* kUntrusted = "The workspace is not trusted: profiling runs its code. Trust the workspace and profile again.";
+
+ProfileArguments read_profile_arguments(const protocol::Reader& reader);
+protocol::Json not_started(const std::string& message);  // the answer
 
 class Profiling {
  public:
@@ -30,6 +36,7 @@ class Profiling {
     std::function<void()> changed;                                    // a run began or ended
     std::function<void()> refused;                                    // or could not begin: message() says why
     std::function<void(const std::filesystem::path& bundle)> recorded;
+    std::function<void(const ProfileArguments& asked, const std::string& message)> arguments_refused;  // by the script
   };
 
   Profiling(Loop& loop, Client& client, Workspace& workspace, Events events);
@@ -37,6 +44,10 @@ class Profiling {
   Profiling& operator=(const Profiling&) = delete;
 
   void profile(const Json& argument, protocol::Reply reply);
+  void profile(ProfileArguments asked, protocol::Reply reply);
+  // Whether code of the workspace may be run; says what to do where it may not.
+  bool allowed();
+  PlanInput input_for(ProfileArguments asked) const;  // what is known now of a run that somebody asks for
   protocol::Answer cancel(const Json& argument);
   void cancel_progress(const Json& params);
 
@@ -52,6 +63,7 @@ class Profiling {
  private:
   struct Active {
     std::int64_t id = 0;
+    ProfileArguments asked;
     std::string name;  // of the script, for people
     std::unique_ptr<ProgressReport> progress;
     std::optional<runs::Run> run;
@@ -61,7 +73,6 @@ class Profiling {
     bool reading = false;  // the child ended; its bundle is being loaded
   };
 
-  PlanInput input_for(ProfileArguments asked) const;
   void planned(std::int64_t id, Result<Plan> plan, protocol::Reply reply);
   void refuse(const Result<Plan>& plan, protocol::Reply reply);
   Json start(Active& run, const Plan& plan);

@@ -41,7 +41,31 @@ std::string failure_sentence(const std::string& name, const runs::Failure& failu
   return text;
 }
 
+// "train.py: error: the following arguments are required: --data", "Error: Missing option '--data'."
+std::string refusal(const std::vector<std::string>& tail) {
+  for (const std::string mark : {": error: ", "error: ", "Error: ", "ERROR: "}) {
+    const auto line = std::ranges::find_if(tail.rbegin(), tail.rend(), [&](const std::string& each) { return each.contains(mark); });
+    if (line != tail.rend()) return line->substr(line->find(mark) + mark.size());
+  }
+  return "";
+}
+
+bool says_usage(const std::string& line) {
+  return line.starts_with("usage: ") || line.starts_with("Usage: ");
+}
+
+std::string refused_sentence(const std::string& name, const runs::RunEnd& end) {
+  const std::string why = refusal(end.tail);
+  return name + " exited with code " + std::to_string(*end.exit_code) + ": " + (why.empty() ? "it does not accept its arguments." : why);
+}
+
 }  // namespace
+
+bool refused_arguments(const runs::RunEnd& end) {
+  const bool raised = end.failure && !end.failure->type.empty();
+  if (end.error || raised || end.bundle || end.exit_code.value_or(0) == 0) return false;
+  return *end.exit_code == 2 || std::ranges::any_of(end.tail, says_usage);
+}
 
 std::pair<std::string, int> progress_words(const runs::Progress& progress) {
   const auto* stretch = std::ranges::find(kStretches, progress.phase, &Stretch::phase);
@@ -54,6 +78,7 @@ std::pair<std::string, int> progress_words(const runs::Progress& progress) {
 
 std::string failure_words(const std::string& name, const runs::RunEnd& end) {
   if (end.error) return end.error->message;
+  if (refused_arguments(end)) return refused_sentence(name, end);
   return end.failure ? failure_sentence(name, *end.failure) : ended_sentence(name, end);
 }
 

@@ -39,23 +39,27 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                      },
                  .settled = [this] { profiles_settled(); },
                  .failed = [this](const Error& error) { profile_unreadable(error); }}),
-      profiling_(loop, client_, workspace_,
-                 {.plan = [](const PlanInput& input) { return plan_run(input, runs::process_environment(), runs::find_recorder()); },
-                  .latest = [this](const fs::path& file) -> ProfileStore::Shared {
-                    const auto shown = profiles_.candidates(file);
-                    return shown.empty() ? nullptr : shown.front();
-                  },
-                  .changed = [this] { run_changed(); },
-                  .refused = [this] { run_refused(); },
-                  .recorded = [this](const fs::path& bundle) { run_recorded(bundle); }}),
+      stored_(loop, workspace_, [this] { client_.refresh_lenses(); }),
+      profiling_(
+          loop, client_, workspace_,
+          {.plan = [](const PlanInput& input) { return plan_run(input, runs::process_environment(), runs::find_recorder()); },
+           .latest = [this](const fs::path& file) -> ProfileStore::Shared {
+             const auto shown = profiles_.candidates(file);
+             return shown.empty() ? nullptr : shown.front();
+           },
+           .changed = [this] { run_changed(); },
+           .refused = [this] { run_refused(); },
+           .recorded = [this](const fs::path& bundle) { run_recorded(bundle); },
+           .arguments_refused = [this](const ProfileArguments& asked, const std::string& message) { arguments_.refused(asked, message); }}),
       predicting_(loop, client_, workspace_,
                   {.shown = [this](const std::string& uri) -> Predicting::Shared {
                      const Document* document = workspace_.documents.find(uri);
                      return document != nullptr ? document->profile() : nullptr;
                    },
                    .record = [this](const std::string& uri, const std::string& sizes,
-                                    Reply reply) { profiling_.profile({{"uri", uri}, {"batchSizes", sizes}}, std::move(reply)); },
+                                    Reply reply) { profiling_.profile(Json{{"uri", uri}, {"batchSizes", sizes}}, std::move(reply)); },
                    .changed = [this] { client_.refresh_lenses(); }}),
+      arguments_(loop, client_, profiling_, [this] { stored_.look(); }),
       timeline_(loop, client_, workspace_,
                 {.sources = [this] { return timeline_sources(); },
                  .current = [this]() -> std::string {
@@ -98,7 +102,10 @@ void Session::register_notifications() {
   to("workspace/didChangeConfiguration", &Session::did_change_configuration);
   to("hotlens/trust", &Session::set_trust);
   conversation_.on_notification("initialized", [this](const Json&) { return initialized(); });
-  conversation_.on_notification("workspace/didChangeWatchedFiles", [this](const Json&) { return profiles_.look(), Wrong(); });
+  conversation_.on_notification("workspace/didChangeWatchedFiles", [this](const Json&) {
+    stored_.look();
+    return profiles_.look(), Wrong();
+  });
   conversation_.on_notification("hotlens/timeline/cursor", [this](const Json& params) { return timeline_.cursor(params); });
   conversation_.on_notification("window/workDoneProgress/cancel", [this](const Json& params) {
     return profiling_.cancel_progress(params), predicting_.cancel_progress(params), Wrong();
@@ -140,11 +147,13 @@ Session::Wrong Session::initialized() {
   apply_settings(Json());  // complaints about the initial options could not be shown before
   pull_configuration();
   profiles_.start();
+  stored_.start();
   return std::nullopt;
 }
 
 void Session::shut_down() {
   profiles_.stop();
+  stored_.stop();
   timeline_.shut_down();
   waiting_.end();
   profiling_.shut_down();
@@ -161,6 +170,7 @@ Known Session::known() {
           .running = profiling_.running().has_value(),
           .predicting = predicting_.running(),
           .predicted = [this](const std::string& profile) { return predicting_.of(profile); },
+          .configured = [this](const fs::path& script) { return stored_.of(script); },
           .offer = [this](const Document& document, protocol::Position at) { return timeline_.offer(document, at); }};
 }
 
@@ -217,6 +227,7 @@ void Session::execute_command(const Json& params, Reply reply) {
   }
   if (command == command::kProfile) return profiling_.profile(argument, std::move(reply));
   if (command == command::kPredict) return predict(argument, std::move(reply));
+  if (command == command::kSetArguments) return arguments_.set(argument, std::move(reply));
   if (command == command::kCancel) return reply(profiling_.cancel(argument));
   if (command == command::kOpenTimeline) return timeline_.open(argument, std::move(reply));
   if (command != command::kReload) return reply(std::unexpected(RpcError{Code::invalid_params, "no such command: " + command}));

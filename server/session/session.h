@@ -1,8 +1,9 @@
-// The language server's strand: five objects that know nothing of each other, and what joins them.
+// The language server's strand: objects that know little of each other, and what joins them.
 //
 //   Conversation    which message is handled when (conversation.h)
 //   Profiling       runs of the user's script (profiling.h)
 //   Predicting      predictions from what was recorded (predicting.h)
+//   RunArguments    with which arguments it runs, asked and kept (run_arguments.h); StoredRuns: as seen last
 //   TimelineDoor    the timeline, over this connection and in a browser (timeline_door.h)
 //   WaitingHints    requests that came before the hints were known (waiting_hints.h)
 //
@@ -21,7 +22,9 @@
 #include "server/session/document_answers.h"
 #include "server/session/predicting.h"
 #include "server/session/profiling.h"
+#include "server/session/run_arguments.h"
 #include "server/session/shown_profiles.h"
+#include "server/session/stored_runs.h"
 #include "server/session/timeline_door.h"
 #include "server/session/waiting_hints.h"
 
@@ -89,8 +92,10 @@ class Session {
   Conversation conversation_;
   ClientProcess client_process_;
   ShownProfiles profiles_;
+  StoredRuns stored_;
   Profiling profiling_;
   Predicting predicting_;
+  RunArguments arguments_;
   TimelineDoor timeline_;
   WaitingHints waiting_;
 };

@@ -42,6 +42,7 @@ Session::Wrong Session::did_open(const Json& params) {
   if (auto error = item.error()) return error;
   auto path = protocol::path_of_uri(uri);
   if (!path) return std::nullopt;  // untitled, git, notebook cells: nothing ran from there
+  stored_.look();
   profiles_.opened(workspace_.documents.open(Document(uri, std::move(*path), version, std::move(text))));
   return std::nullopt;
 }

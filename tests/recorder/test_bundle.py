@@ -174,7 +174,7 @@ def test_an_example_gives_a_bundle_of_the_promised_shape(example: Run) -> None:
 
 
 def test_the_profiles_folder_ignores_itself(example: Run) -> None:
-    assert (example.bundle.path.parents[1] / ".gitignore").read_text() == "*\n"
+    assert (example.bundle.path.parents[1] / ".gitignore").read_text() == "*\n!runs.json\n"
 
 
 def test_nothing_of_the_recorder_is_on_the_scripts_stderr(example: Run) -> None:

@@ -42,7 +42,7 @@ def prepare(folder: str) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
         with contextlib.suppress(FileExistsError):
-            write_new(os.path.join(os.path.dirname(folder), ".gitignore"), b"*\n", 0o666)
+            write_new(os.path.join(os.path.dirname(folder), ".gitignore"), b"*\n!runs.json\n", 0o666)
         now = _time_of(folder)
     except OSError as error:
         raise RecorderError(

@@ -11,7 +11,7 @@ return {
   capabilities = {
     -- Neovim 0.11 does not handle this refresh itself; the handler below does.
     workspace = { codeLens = { refreshSupport = true } },
-    experimental = { hotlens = { protocolVersion = 1, showTimeline = { words = ':Hotlens timeline' } } },
+    experimental = { hotlens = { protocolVersion = 1, dialogs = true, showTimeline = { words = ':Hotlens timeline' } } },
   },
   handlers = {
     ['workspace/inlayHint/refresh'] = function(_, _, ctx) return require('hotlens.hints').on_refresh(ctx) end,
@@ -21,6 +21,9 @@ return {
     ['hotlens/timeline/changed'] = function() require('hotlens.timeline').on_changed() end,
     ['hotlens/profileChanged'] = function() end, -- hints and lenses are refreshed by their own requests
     ['window/showMessage'] = function(_, message) require('hotlens.messages').show(message) end,
+    ['window/showMessageRequest'] = function(_, question) return require('hotlens.messages').ask(question) end,
+    ['hotlens/prompt'] = function(_, question) return require('hotlens.messages').prompt(question) end,
+    ['hotlens/showLog'] = function() require('hotlens.messages').open_log() end,
     ['window/logMessage'] = function(_, message) require('hotlens.messages').record(message) end,
   },
   commands = {
@@ -28,6 +31,7 @@ return {
       require('hotlens.timeline').open(assert(vim.lsp.get_client_by_id(ctx.client_id)), nil, command.arguments and command.arguments[1])
     end,
     ['hotlens.server.profile'] = function(command, ctx) require('hotlens.client').profile(command, ctx) end,
+    ['hotlens.server.setArguments'] = function(command, ctx) require('hotlens.client').profile(command, ctx) end,
   },
   settings = { hotlens = {} },
 }

@@ -20,10 +20,11 @@ import { StatusItem, type ProfileState } from "./status";
 import { NOTIFICATIONS, Timeline, type TimelineServer } from "./timeline";
 
 export const SERVER_PROFILE = "hotlens.server.profile";
+export const SERVER_ARGUMENTS = "hotlens.server.setArguments";
 export const SERVER_CANCEL = "hotlens.server.cancel";
 export const SERVER_TIMELINE = "hotlens.server.openTimeline";
 
-// What the server takes as the argument of SERVER_PROFILE.
+// What the server takes as the argument of SERVER_PROFILE and SERVER_ARGUMENTS, both of which run the script.
 export interface ProfileRequest {
   readonly uri?: string;
   readonly script?: string;
@@ -39,7 +40,7 @@ interface Position {
 // What this client understands beside LSP, see protocol/MESSAGES.md.
 const OWN_MESSAGES: StaticFeature = {
   fillClientCapabilities(capabilities) {
-    capabilities.experimental = { ...(capabilities.experimental as object), hotlens: { protocolVersion: 1, images: true, showTimeline: { commandLinks: true } } };
+    capabilities.experimental = { ...(capabilities.experimental as object), hotlens: { protocolVersion: 1, images: true, dialogs: true, showTimeline: { commandLinks: true } } };
   },
   initialize: () => undefined,
   getState: () => ({ kind: "static" }),
@@ -119,6 +120,8 @@ export class Client implements vscode.Disposable, TimelineServer {
     const client = new LanguageClient("hotlens", "Hotlens", serverOptions(server.path), this.clientOptions());
     client.registerFeature(OWN_MESSAGES);
     client.onNotification("hotlens/profileChanged", (state: ProfileState) => this.status.show(state));
+    client.onRequest("hotlens/prompt", askForLine);
+    client.onNotification("hotlens/showLog", () => this.log.show());
     try {
       await client.start();
     } catch (error) {
@@ -164,7 +167,7 @@ export class Client implements vscode.Disposable, TimelineServer {
       middleware: {
         executeCommand: async (command: string, args: unknown[], next: (command: string, args: unknown[]) => unknown) => {
           if (command === SERVER_TIMELINE) return this.timeline.show(selectionOf(await blockToShow(() => next(command, args))));
-          if (command !== SERVER_PROFILE) return next(command, args);
+          if (command !== SERVER_PROFILE && command !== SERVER_ARGUMENTS) return next(command, args);
           const request = await prepareProfile(args[0]);
           return request === undefined ? undefined : next(command, [request]);
         },
@@ -196,6 +199,14 @@ function serverOptions(program: string): ServerOptions {
   const [folder] = workspaceFolders();
   // The client appends --stdio.
   return { command: program, args: ["lsp"], transport: TransportKind.stdio, options: folder === undefined ? {} : { cwd: folder } };
+}
+
+// hotlens/prompt: one line of the person, null where they closed it.
+async function askForLine(asked: { readonly title: string; readonly value: string; readonly message?: string }): Promise<{ value: string } | null> {
+  const { title, value: before, message } = asked;
+  const prompt = message === undefined ? "One line, as in a terminal. It is kept in .hotlens/runs.json." : `Not kept: ${message}.`;
+  const value = await vscode.window.showInputBox({ title, prompt, value: before, placeHolder: "--data data --epochs 1", ignoreFocusOut: true });
+  return value === undefined ? null : { value };
 }
 
 async function showBeside(uri: string, selection: { start: Position; end: Position } | undefined, viewColumn: vscode.ViewColumn): Promise<boolean> {

@@ -186,7 +186,7 @@ def test_a_script_that_raises_is_marked_at_its_line_until_the_next_run(start: St
 
 
 NEEDS_DATA = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--data', required=True)\np.parse_args()\n"
-LACKS_DATA = "quiet.py ended with code 2 before a training step: `the following arguments are required: --data`"
+LACKS_DATA = "quiet.py exited with code 2: the following arguments are required: --data"
 
 
 @pytest.mark.parametrize(

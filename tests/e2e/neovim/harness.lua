@@ -185,6 +185,17 @@ end
 
 function steps.run_command(name) vim.cmd.Hotlens(name) end
 
+function steps.set_arguments(line)
+  local before = vim.tbl_count(runs)
+  local ask = vim.ui.input
+  vim.ui.input = function(_, answer)
+    vim.ui.input = ask
+    answer(line)
+  end
+  vim.cmd.Hotlens('arguments')
+  eventually('no run begins', function() return vim.tbl_count(runs) > before end)
+end
+
 function steps.progress()
   eventually('no progress in the message line', function()
     local shown = vim.iter(status_lines):any(function(line) return line:find('Profil', 1, true) ~= nil end)

@@ -267,6 +267,15 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
         return [/high-contrast/.test(seen.theme) && seen.text > 0.9 && seen.ground < 0.1 && seen.outline === "solid", seen];
       }));
     },
+    async set_arguments(line) {
+      const button = page.locator(".notification-list-item .monaco-button", { hasText: "Set arguments" }).first();
+      await button.click({ timeout: WAIT_MS });
+      const input = page.locator(".quick-input-widget input").first();
+      await input.waitFor({ timeout: WAIT_MS });
+      await input.fill(line);
+      await page.keyboard.press("Enter");
+      await status(/Profiling/).waitFor({ timeout: WAIT_MS });
+    },
     progress: () => notification(/Profil/).waitFor(),
     async cancel() {
       await notification(/Profil/).hover();

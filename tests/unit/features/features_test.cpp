@@ -270,6 +270,19 @@ TEST_CASE("the lens tells the step and offers to profile again, or to cancel whi
   CHECK(code_lenses(view, {.running = true}).front().command == kCancelCommand);
 }
 
+TEST_CASE("a lens shows the arguments that are kept for a script, and a click changes them") {
+  const FileView script = view("train.py", source::Tree::parse("x = 1\n"), nullptr, nullptr);
+  CHECK(code_lenses(script, {}).empty());
+  const auto lenses = code_lenses(script, {.arguments = "--data " + std::string(100, 'x') + "\n"});
+  REQUIRE(lenses.size() == 2);
+  CHECK(lenses.front().command == kProfileCommand);
+  CHECK((lenses.back().title.starts_with("Arguments: --data x") && lenses.back().title.ends_with("x…")));
+  CHECK(lenses.back().command == kArgumentsCommand);
+  CHECK(code_lenses(script, {.arguments = ""}).back().title == "Without arguments");
+  CHECK(code_lenses(script, {.running = true, .arguments = "--x"}).size() == 1);
+  CHECK(code_lenses(script, {.trusted = false, .arguments = "--x"}).empty());
+}
+
 TEST_CASE("without a class of the model the lens stands above the loop, not above what the loop calls first") {
   const Opened opened;
   auto profile = std::make_shared<profile::Profile>(*opened.profile);
@@ -488,7 +501,7 @@ TEST_CASE("the line of the batch size offers a prediction, then shows it, with a
   CHECK(title({.trusted = false}).empty());
   CHECK(title({.running = true}).empty());
   CHECK(title({.predicting = true}) == "predicting other batch sizes …");
-  CHECK(code_actions(view, {0, 1}, {}).size() == 1);
+  CHECK(code_actions(view, {0, 1}, {}).size() == 2);
 
   using lab::Method;
   const auto ms = [](int value) { return Ns{value * 1'000'000}; };
@@ -500,12 +513,13 @@ TEST_CASE("the line of the batch size offers a prediction, then shows it, with a
   const Options known{.batch_sizes = predicted};
   CHECK(title(known) == "batch size 8 → 16: ≈ +25 % samples/s (+11…+33), memory 100 MB → 180 MB");
   const auto actions = code_actions(view, {0, 1}, known);
-  REQUIRE(actions.size() == 3);
+  REQUIRE(actions.size() == 4);
+  CHECK(actions.back().command == kArgumentsCommand);
   CHECK(actions[1].title == "Batch size 8 → 4: about as many samples/s, memory 100 MB → 60.0 MB");
   REQUIRE(actions[2].edit);
   CHECK(actions[2].edit->range == source::Range{{0, 13}, {0, 14}});
   CHECK(actions[2].edit->text == "16");
-  CHECK(code_actions(view, {1, 9}, known).size() == 1);
+  CHECK(code_actions(view, {1, 9}, known).size() == 2);
   // The number is another one now.
-  CHECK(code_actions(test::open(profile, std::string("batch_size = 9\n") + test::kModelText), {0, 1}, known).size() == 1);
+  CHECK(code_actions(test::open(profile, std::string("batch_size = 9\n") + test::kModelText), {0, 1}, known).size() == 2);
 }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 
+#include "server/runs/words.h"
 #include "tests/unit/catch.h"
 
 using namespace hotlens;

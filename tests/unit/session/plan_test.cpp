@@ -5,6 +5,7 @@
 #include <fstream>
 #include <span>
 
+#include "annotator/common/file.h"
 #include "tests/unit/catch.h"
 
 using namespace hotlens;
@@ -160,4 +161,104 @@ TEST_CASE("settings reach the recorder") {
   argv.erase(mark, mark + 2);  // another one each time
   const Words expected{"record", "--out", work.root.string(), "--warmup", "1", "--steps", "9", "--progress-fd", "3", "--", "train.py"};
   CHECK(std::ranges::equal(std::span(argv).subspan(2), expected));
+}
+
+namespace {
+
+// A document that the user looks at.
+PlanInput looking_at(const Workspace& work, const fs::path& document) {
+  PlanInput input = work.input();
+  input.document = document;
+  input.document_tree = source::Tree::parse(*read_file(document, 10'000));
+  return input;
+}
+
+}  // namespace
+
+TEST_CASE("the line kept for a script is used by every run of it") {
+  const Workspace work;
+  const fs::path train = work.file("train.py", kTraining);
+  REQUIRE(runs::store_arguments(work.root, train, "", "--data 'my data' --home ~/x"));
+  PlanInput input = looking_at(work, train);
+  input.latest = work.profile({"train.py", "--last"});
+  input.settings.args = {"--set"};
+  const auto home = [](std::string_view name) { return name == "HOME" ? std::optional<std::string>("/home/me") : std::nullopt; };
+  CHECK(plan_run(input, home, fs::path("/recorder"))->command == Words{"train.py", "--data", "my data", "--home", "/home/me/x"});
+  CHECK(target_of(input)->arguments == "--data 'my data' --home ~/x");
+  input.asked.args = Words{"--asked"};
+  CHECK(plan(input)->command == Words{"train.py", "--asked"});
+
+  REQUIRE(runs::store_arguments(work.root, train, "", ""));
+  CHECK(plan(looking_at(work, train))->command == Words{"train.py"});
+}
+
+TEST_CASE("a configuration says where a script runs, with which Python and environment") {
+  const Workspace work;
+  const fs::path train = work.file("sub/train.py", kTraining), python = work.file("other/python", "");
+  fs::permissions(python, fs::perms::owner_all);
+  work.file(".hotlens/runs.json",
+            R"({"runs": [{"script": "sub/train.py", "directory": "sub", "environment": {"A": "1"}, "python": "other/python"}]})");
+  PlanInput input = looking_at(work, train);
+  input.asked.python = "/the/editors";
+  const auto made = plan(input);
+  REQUIRE(made);
+  CHECK(made->request.cwd == work.root / "sub");
+  CHECK(made->request.argv.front() == python.string());
+  CHECK(made->request.environment.front() == std::pair<std::string, std::string>{"A", "1"});
+  CHECK(made->command == Words{train.string()});  // found again from the profile, which lies in the workspace folder
+  const auto out = std::ranges::find(made->request.argv, "--out");
+  REQUIRE(out != made->request.argv.end());
+  CHECK(*(out + 1) == work.root.string());
+}
+
+TEST_CASE("a configured module runs as one, from its file and again") {
+  const Workspace work;
+  const fs::path main = work.file("pkg/train.py", "import pkg\n");
+  work.file(".hotlens/runs.json", R"({"runs": [{"module": "pkg.train", "arguments": "--x"}]})");
+  CHECK(plan(looking_at(work, main))->command == Words{"-m", "pkg.train", "--x"});
+  CHECK(plan(work.input())->command == Words{"-m", "pkg.train", "--x"});  // the only one that is configured
+  PlanInput again = work.input();
+  again.latest = work.profile({"-m", "pkg.train", "--old"});
+  CHECK(plan(again)->command == Words{"-m", "pkg.train", "--x"});
+  CHECK(target_of(again)->name() == "pkg.train");
+}
+
+TEST_CASE("a configuration that cannot be run names its file, the script and what is wrong") {
+  const Workspace work;
+  const fs::path train = work.file("train.py", kTraining);
+  const auto says = [&](const std::string& entry, const std::string& expected) {
+    work.file(".hotlens/runs.json", R"({"runs": [{"script": "train.py", )" + entry + "}]}");
+    const auto refused = plan(looking_at(work, train));
+    INFO(entry);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message.contains(".hotlens/runs.json: "));
+    CHECK(refused.error().message.contains(expected));
+  };
+  says(R"("arguments": "--x 'y")", "for train.py, in the arguments, the quote ' is not closed");
+  says(R"("directory": "gone")", "gone does not exist");
+  says(R"("python": "no/python")", "the interpreter no/python is not an executable file");
+  says(R"("arguments": 5)", "runs[0].arguments must be text");
+  work.file(".hotlens/runs.json", R"({"runs": [{"script": "gone.py"}]})");
+  fs::remove(train);
+  CHECK(plan(work.input()).error().message.contains("the script does not exist"));
+}
+
+TEST_CASE("in an untrusted workspace a configuration stays inside") {
+  const Workspace work;
+  const fs::path train = work.file("train.py", kTraining);
+  fs::create_directory_symlink("/", work.root / "link");
+  const auto allowed = [&](const std::string& entry, bool trusted) {
+    work.file(".hotlens/runs.json", R"({"runs": [{"script": "train.py", )" + entry + "}]}");
+    PlanInput input = looking_at(work, train);
+    input.trusted = trusted;
+    const auto made = plan(input);
+    CHECK((made || made.error().message.contains("leads out of the workspace, which is not trusted")));
+    return made.has_value();
+  };
+  for (const char* entry : {R"("directory": "..")", R"("directory": "/")", R"("directory": "link")", R"("python": "/bin/sh")"}) {
+    INFO(entry);
+    CHECK(allowed(entry, true));
+    CHECK_FALSE(allowed(entry, false));
+  }
+  CHECK(allowed(R"("directory": ".venv")", false));
 }

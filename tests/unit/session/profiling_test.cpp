@@ -19,14 +19,17 @@ struct Bench {
   Result<Plan> plan = std::unexpected(Error{ErrorCode::usage, "Nothing to run.", {}});
   int changed = 0, refused = 0;
   std::vector<std::filesystem::path> recorded;
-  Profiling profiling{loop,
-                      heard.client,
-                      workspace,
-                      {.plan = [this](const PlanInput&) { return plan; },
-                       .latest = [](const std::filesystem::path&) { return nullptr; },
-                       .changed = [this] { ++changed; },
-                       .refused = [this] { ++refused; },
-                       .recorded = [this](const std::filesystem::path& bundle) { recorded.push_back(bundle); }}};
+  std::vector<std::string> arguments_refused;
+  Profiling profiling{
+      loop,
+      heard.client,
+      workspace,
+      {.plan = [this](const PlanInput&) { return plan; },
+       .latest = [](const std::filesystem::path&) { return nullptr; },
+       .changed = [this] { ++changed; },
+       .refused = [this] { ++refused; },
+       .recorded = [this](const std::filesystem::path& bundle) { recorded.push_back(bundle); },
+       .arguments_refused = [this](const ProfileArguments&, const std::string& message) { arguments_refused.push_back(message); }}};
 
   // `script` speaks the recorder's protocol on descriptor 3.
   Json start(const std::string& script) {
@@ -94,6 +97,26 @@ TEST_CASE("a script that fails is said, with its last line") {
   REQUIRE(bench.ends());
   CHECK(bench.profiling.message() == "train.py ended with exit code 3. Nothing was recorded. Its last line was: the last line");
   CHECK(bench.heard.of("window/showMessage").back()["message"] == bench.profiling.message());
+}
+
+TEST_CASE("a script that does not like its arguments is told in its own words, to whoever can change them") {
+  const auto said = [](const std::string& script) {
+    Bench bench;
+    bench.start(script);
+    REQUIRE(bench.ends());
+    CHECK(bench.arguments_refused.size() + bench.heard.of("window/showMessage").size() == 1);
+    return bench.arguments_refused.empty() ? "" : bench.arguments_refused.front();
+  };
+  CHECK(said("printf 'usage: train.py [-h] --data DATA\\ntrain.py: error: the following arguments are required: --data\\n' >&2; exit 2") ==
+        "train.py exited with code 2: the following arguments are required: --data");
+  CHECK(said("printf 'Usage: train.py [OPTIONS]\\n\\nError: Missing option --data.\\n' >&2; exit 2") ==
+        "train.py exited with code 2: Missing option --data.");
+  CHECK(said("echo 'usage: train.py DATA' >&2; exit 1") == "train.py exited with code 1: it does not accept its arguments.");
+  CHECK(said("echo 'error: no space left' >&2; exit 1").empty());
+  CHECK(said("exit 0").empty());
+  const std::string raised =
+      R"(printf '{"phase":"failed","error":{"type":"ValueError","message":"usage"}}\n' >&3; echo 'usage: x' >&2; exit 2)";
+  CHECK(said(raised).empty());
 }
 
 TEST_CASE("what cannot be planned is refused with its reason") {

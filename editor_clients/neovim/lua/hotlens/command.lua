@@ -1,4 +1,4 @@
--- :Hotlens profile | cancel | timeline [browser | text] | restart | log
+-- :Hotlens profile | arguments | cancel | timeline [browser | text] | restart | log
 local M = {}
 
 local RESTART_TIMEOUT_MS = 3000
@@ -36,6 +36,7 @@ end
 
 local SUBCOMMANDS = {
   profile = function() execute('hotlens.server.profile') end,
+  arguments = function() execute('hotlens.server.setArguments') end,
   cancel = function() execute('hotlens.server.cancel') end,
   timeline = function(how)
     with_client(function(client) require('hotlens.timeline').open(client, how) end)

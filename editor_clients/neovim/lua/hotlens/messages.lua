@@ -33,6 +33,33 @@ function M.show(message)
   vim.notify('Hotlens: ' .. message.message, LEVELS[message.type] or vim.log.levels.INFO)
 end
 
+-- What a button of a message is here: a list to choose from would take the keys of somebody who types.
+local COMMANDS = { arguments = ':Hotlens arguments', log = ':Hotlens log' }
+
+--- A message with buttons. It says the commands that do the same; nothing is chosen.
+---@param question { type: integer, message: string, actions?: { title: string, id?: string }[] }
+function M.ask(question)
+  local ways = {}
+  for _, action in ipairs(question.actions or {}) do
+    table.insert(ways, COMMANDS[action.id])
+  end
+  local text = #ways == 0 and question.message or ('%s (%s)'):format(question.message, table.concat(ways, ', '))
+  M.show({ type = question.type, message = text })
+  return vim.NIL
+end
+
+--- Asks for one line; the answer waits for it.
+---@param question { title: string, value: string, message?: string }
+function M.prompt(question)
+  local asked = assert(coroutine.running())
+  local title = question.message and ('%s (%s)'):format(question.title, question.message) or question.title
+  vim.ui.input({ prompt = title .. ': ', default = question.value }, function(line)
+    -- Never before the yield below.
+    vim.schedule(function() coroutine.resume(asked, line and { value = line } or vim.NIL) end)
+  end)
+  return coroutine.yield()
+end
+
 --- One line that never stops the screen at "Press ENTER" and leaves a fresh warning where it is.
 ---@param text string
 function M.status(text)

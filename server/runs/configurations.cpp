@@ -1,0 +1,222 @@
+#include "server/runs/configurations.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "annotator/common/file.h"
+
+namespace hotlens::runs {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;  // what people wrote keeps its order
+
+constexpr std::size_t kMostBytes = 1024 * 1024;  // people write it
+constexpr std::string_view kSchema = "hotlens.runs/1";
+// What git sees of the folder, and what it saw before there was a file to commit.
+constexpr std::string_view kIgnored = "*\n!runs.json\n", kIgnoredBefore = "*\n";
+
+Error wrong(const fs::path& file, const std::string& what) {
+  return {ErrorCode::malformed, file.string() + ": " + what + ". Correct the file and profile again.", file.string()};
+}
+
+Result<Json> parse(const fs::path& file, const std::string& text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size())), '\n');
+    return std::unexpected(wrong(file, "line " + std::to_string(line) + " is not JSON"));
+  }
+}
+
+// The whole file, with the list "runs" in it.
+Result<Json> read_document(const fs::path& file) {
+  auto text = read_file(file, kMostBytes);
+  if (!text) return std::unexpected(wrong(file, text.error().message));
+  auto document = parse(file, *text);
+  if (!document) return document;
+  if (!document->is_object()) return std::unexpected(wrong(file, "an object with the list `runs` is expected"));
+  const auto schema = document->find("schema");
+  if (schema != document->end() && *schema != kSchema) {
+    return std::unexpected(wrong(file, "`schema` is not `" + std::string(kSchema) + "`, the only one that this version reads"));
+  }
+  const auto runs = document->find("runs");
+  if (runs == document->end() || !runs->is_array()) return std::unexpected(wrong(file, "`runs` must be a list"));
+  return document;
+}
+
+// One entry of the list; remembers the first thing that is wrong with it.
+class EntryReader {
+ public:
+  EntryReader(const fs::path& folder, const Json& entry, std::size_t number)
+      : folder_(folder), entry_(entry), at_("runs[" + std::to_string(number) + "]") {}
+
+  Result<Configuration> read() {
+    if (!entry_.is_object()) return std::unexpected(wrong(file(), at_ + " must be an object"));
+    refuse_unknown_keys();
+    Configuration made{.module = text("module"), .arguments = text("arguments"), .python = text("python")};
+    if (const std::string script = text("script"); !script.empty()) made.script = (folder_ / script).lexically_normal();
+    if (made.script.empty() == made.module.empty()) complain(at_, "needs either `script` or `module`");
+    made.directory = without_slash((folder_ / text("directory")).lexically_normal());
+    made.environment = environment();
+    if (wrong_) return std::unexpected(*wrong_);
+    return made;
+  }
+
+ private:
+  fs::path file() const { return configurations_file(folder_); }
+  static fs::path without_slash(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
+
+  void complain(const std::string& where, const std::string& what) {
+    if (!wrong_) wrong_ = wrong(file(), where + " " + what);
+  }
+
+  // A key with a slip in it would be left out silently.
+  void refuse_unknown_keys() {
+    static constexpr std::array<std::string_view, 6> kKnown{"script", "module", "arguments", "directory", "environment", "python"};
+    for (const auto& [key, value] : entry_.items()) {
+      if (std::ranges::find(kKnown, key) == kKnown.end()) complain(at_, "has the unknown key `" + key + "`");
+    }
+  }
+
+  std::string text(const char* key) {
+    const auto found = entry_.find(key);
+    if (found == entry_.end()) return {};
+    const bool fits = found->is_string() && !found->get_ref<const std::string&>().contains('\0');
+    if (!fits) complain(at_ + "." + key, "must be text");
+    return fits ? found->get<std::string>() : std::string();
+  }
+
+  std::vector<std::pair<std::string, std::string>> environment() {
+    std::vector<std::pair<std::string, std::string>> list;
+    const auto found = entry_.find("environment");
+    if (found == entry_.end()) return list;
+    const std::string where = at_ + ".environment";
+    if (!found->is_object()) return complain(where, "must be an object of texts"), list;
+    for (const auto& [name, value] : found->items()) {
+      const bool fits = value.is_string() && !value.get_ref<const std::string&>().contains('\0');
+      if (name.empty() || name.contains('=') || name.contains('\0')) {
+        complain(where, "has a name that no variable can have");
+      } else if (!fits) {
+        complain(where + "." + name, "must be text, in quotes");
+      } else {
+        list.emplace_back(name, value.get<std::string>());
+      }
+    }
+    return list;
+  }
+
+  const fs::path& folder_;
+  const Json& entry_;
+  std::string at_;
+  std::optional<Error> wrong_;
+};
+
+// pkg.train is pkg/train.py, or pkg/train/__main__.py.
+bool is_module(const Configuration& configuration, const fs::path& script) {
+  if (configuration.module.empty()) return false;
+  std::string name = configuration.module;
+  std::ranges::replace(name, '.', '/');
+  const fs::path at = configuration.directory / name;
+  return script == at.string() + ".py" || script == at / "__main__.py";
+}
+
+// "train.py" for /w/train.py in /w; the whole path of what lies elsewhere.
+std::string name_in(const fs::path& folder, const fs::path& script) {
+  const bool inside = std::ranges::mismatch(folder, script).in1 == folder.end();
+  return inside ? script.lexically_relative(folder).string() : script.string();
+}
+
+Error cannot_write(const fs::path& path, const std::string& why) {
+  return {ErrorCode::failed, path.string() + " cannot be written: " + why + ".", path.string()};
+}
+
+// Whole or not at all: another editor may be reading.
+Result<void> write_file(const fs::path& path, std::string_view text) {
+  const fs::path draft = path.string() + "." + std::to_string(::getpid());
+  std::error_code error;
+  fs::remove(draft, error);
+  std::ofstream out(draft, std::ios::binary | std::ios::noreplace);  // a link that somebody put there is not followed
+  out << text;
+  out.close();
+  if (out) fs::rename(draft, path, error);
+  if (out && !error) return {};
+  const std::string why = error ? error.message() : std::strerror(errno);
+  fs::remove(draft, error);
+  return std::unexpected(cannot_write(path, why));
+}
+
+// What somebody has written there himself stays.
+Result<void> let_git_see(const fs::path& ignored) {
+  const auto text = read_file(ignored, kMostBytes);
+  if (text ? *text != kIgnoredBefore : text.error().code != ErrorCode::not_found) return {};
+  return write_file(ignored, kIgnored);
+}
+
+Result<Json> document_to_change(const fs::path& folder) {
+  std::error_code ignored;
+  if (fs::exists(configurations_file(folder), ignored)) return read_document(configurations_file(folder));
+  return Json{{"schema", kSchema}, {"runs", Json::array()}};
+}
+
+}  // namespace
+
+fs::path configurations_file(const fs::path& folder) {
+  return folder / ".hotlens" / "runs.json";
+}
+
+Result<std::vector<Configuration>> read_configurations(const fs::path& folder) {
+  const fs::path file = configurations_file(folder);
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return std::vector<Configuration>{};
+  const auto document = read_document(file);
+  if (!document) return std::unexpected(document.error());
+  std::vector<Configuration> list;
+  for (const Json& entry : document->at("runs")) {
+    auto read = EntryReader(folder, entry, list.size()).read();
+    if (!read) return std::unexpected(read.error());
+    const auto is_same = [&](const Configuration& other) { return other.script == read->script && other.module == read->module; };
+    if (std::ranges::any_of(list, is_same)) {
+      return std::unexpected(wrong(file, "runs[" + std::to_string(list.size()) + "] is for a script that an entry before it has"));
+    }
+    list.push_back(std::move(*read));
+  }
+  return list;
+}
+
+const Configuration* configuration_of(const std::vector<Configuration>& all, const fs::path& script) {
+  const auto found = std::ranges::find_if(all, [&](const Configuration& each) { return each.script == script || is_module(each, script); });
+  return found == all.end() ? nullptr : &*found;
+}
+
+Result<void> store_arguments(const fs::path& folder, const fs::path& script, std::string_view module, const std::string& line) {
+  if (const auto read = read_configurations(folder); !read) return std::unexpected(read.error());
+  auto document = document_to_change(folder);
+  if (!document) return std::unexpected(document.error());
+  Json& runs = document->at("runs");
+  const auto is_it = [&](const Json& entry) {
+    if (!module.empty()) return entry.value("module", "") == module;
+    return entry.contains("script") && (folder / entry["script"].get<std::string>()).lexically_normal() == script;
+  };
+  auto entry = std::ranges::find_if(runs, is_it);
+  if (entry == runs.end()) {
+    runs.push_back(module.empty() ? Json{{"script", name_in(folder, script)}} : Json{{"module", module}});
+    entry = runs.end() - 1;
+  }
+  (*entry)["arguments"] = line;
+
+  const fs::path file = configurations_file(folder);
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  if (error) return std::unexpected(cannot_write(file, error.message()));
+  if (auto seen = let_git_see(file.parent_path() / ".gitignore"); !seen) return seen;
+  return write_file(file, document->dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace hotlens::runs
