@@ -84,25 +84,35 @@ def statements(run: Run) -> list[dict[str, Any]]:
     return found
 
 
+def by_line(run: Run, number: str) -> dict[int, int]:
+    """Of all functions: a clocked statement may be in one that the loop calls, and none of them lies in another."""
+    return {each["line"]: each[number] for function in run.report["loop"]["functions"] for each in function["statements"]}
+
+
+def of_all(times: dict[str, float]) -> dict[str, float]:
+    """Shares of the clocked statements together."""
+    return {name: time / sum(times.values()) for name, time in times.items()}
+
+
 def shares(run: Run) -> tuple[dict[str, float], dict[str, float]]:
-    """By the script's clocks, and by the report: of the clocked statements together."""
-    by_line = {each["line"]: each["total_ns"] for each in statements(run)}
-    said = {name: by_line.get(line, 0) for name, line in run.lines.items()}
-    true = {name: run.plain["totals"].get(name, 0.0) for name in run.lines}
+    """By the script's clocks in the plain run, and by the report."""
+    total = by_line(run, "total_ns")
     return (
-        {name: time / sum(true.values()) for name, time in true.items()},
-        {name: time / sum(said.values()) for name, time in said.items()},
+        of_all({name: run.plain["totals"].get(name, 0.0) for name in run.lines}),
+        of_all({name: total.get(line, 0) for name, line in run.lines.items()}),
     )
 
 
 def test_a_line_has_the_share_that_the_script_measures(run: Run) -> None:
     true, said = shares(run)
-    occurrences = {each["line"]: max(each["in_updates"], 1) for each in statements(run)}
+    # A busy machine changes shares from run to run: the script's clocks went on under Hotlens, too.
+    same_run = of_all({name: run.watched["totals"].get(name, 0.0) for name in run.lines})
+    occurrences = {line: max(count, 1) for line, count in by_line(run, "in_updates").items()}
     wrong = {
-        name: (round(true[name], 3), round(said[name], 3))
+        name: (round(true[name], 3), round(same_run[name], 3), round(said[name], 3))
         for name, line in run.lines.items()
         # What comes every k-th update may fall into the window that was watched once more or less than its share.
-        if abs(true[name] - said[name]) > max(CLOSE, true[name] / occurrences.get(line, 1))
+        if min(abs(true[name] - said[name]), abs(same_run[name] - said[name])) > max(CLOSE, true[name] / occurrences.get(line, 1))
     }
     assert not wrong, wrong
 

@@ -226,6 +226,49 @@ FORMS = {
         """,
         {"for j in range(100):": (3, 300), "opt.step()": (3, 6)},
     ),
+    "gradients of a function, without backward()": (
+        """
+        gradients = vmap(grad_and_value(lambda i: i))
+        for i in range(4):
+            work(3)
+            gradients(i)
+            advance()
+        """,
+        {"work(3)": (3, 9), "gradients(i)": (3, 0), "advance()": (3, 6)},
+    ),
+    "tokens, in a function without gradients": (
+        """
+        @no_grad()
+        def answer():
+            work(7)
+            for token in range(3):
+                work(2)
+                advance()
+
+        for batch in range(2):
+            answer()
+        """,
+        {"work(7)": (1, 7), "work(2)": (5, 10), "advance()": (5, 10)},
+    ),
+    "what a package's loop calls": (
+        """
+        class OwnTrainer(Trainer):
+            def compute_loss(self, i):
+                work(4)
+                work(1)
+
+        def together(rows):
+            return work(5)
+
+        OwnTrainer(collate_fn=together, advance=advance).go()
+        """,
+        {
+            "work(4)": (3, 12),
+            "work(1)": (3, 3),
+            "return work(5)": (3, 15),
+            "OwnTrainer(collate_fn=together, advance=advance).go()": (0, 36),
+        },
+    ),
     "an evaluation by another function": (
         """
         def evaluate():
@@ -257,6 +300,22 @@ FORMS = {
 }
 
 
+class Trainer:
+    """A package's: its own lines have no clock."""
+
+    def __init__(self, collate_fn: Any, advance: Any) -> None:
+        self._advance, self._collate = advance, collate_fn
+
+    def go(self) -> None:
+        for i in range(4):
+            self._collate([])
+            self.compute_loss(i)
+            self._advance()
+
+    def compute_loss(self, i: int) -> None:
+        raise NotImplementedError
+
+
 class Lock:
     """Entering takes 3 ms and leaving 5."""
 
@@ -279,6 +338,9 @@ class Lock:
 PRELUDE = """
 import asyncio
 lock = lambda: Lock(work)
+advance = opt.step
+no_grad = lambda: lambda function: function
+vmap = grad_and_value = no_grad()
 async def work_async(ms):
     work(ms)
 """
@@ -287,7 +349,7 @@ async def work_async(ms):
 @pytest.mark.parametrize("name", FORMS)
 def test_time_is_on_its_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     script, expected = FORMS[name]
-    result = run(tmp_path, monkeypatch, PRELUDE + textwrap.dedent(script), Lock=Lock)
+    result = run(tmp_path, monkeypatch, PRELUDE + textwrap.dedent(script), Lock=Lock, Trainer=Trainer)
     assert {text: result[text] for text in expected} == expected
 
 

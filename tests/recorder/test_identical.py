@@ -44,7 +44,7 @@ class Net(nn.Module):
 
 
 def loader(**more):
-    return DataLoader(TensorDataset(torch.randn(480, 8), torch.randint(0, 3, (480,))), batch_size=8, shuffle=True, **more)
+    return DataLoader(TensorDataset(torch.randn(8000, 8), torch.randint(0, 3, (8000,))), batch_size=8, shuffle=True, **more)
 
 
 model = Net()
@@ -87,7 +87,7 @@ print(loss.item().hex())
 RUNS = {
     "data from workers": "for x, y in loader(num_workers=2):\n" + indent(STEP),
     "data in this process": "for epoch in range(2):\n    for x, y in loader():\n" + indent(STEP, 8),
-    "no data loader": "for i in range(60):\n    x, y = torch.randn(8, 8), torch.randint(0, 3, (8,))\n" + indent(STEP),
+    "no data loader": "for i in range(1500):\n    x, y = torch.randn(8, 8), torch.randint(0, 3, (8,))\n" + indent(STEP),
     "checkpointing": CHECKPOINTED + "for x, y in loader():\n" + indent(STEP),
     "closure": "optimizer = torch.optim.LBFGS(model.parameters(), max_iter=3)\nfor x, y in loader():\n" + indent(LBFGS) + "del closure\n",
     "scaler and autocast": "scaler = torch.amp.GradScaler('cpu')\nfor x, y in loader():\n" + indent(SCALED) + "del scaler\n",
@@ -108,4 +108,4 @@ def test_the_steps_before_an_early_stop_are_the_same(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SETUP + RUNS["data in this process"] + END)
     expected = plain(tmp_path, ["train.py"]).stdout.splitlines()
     stopped = record(tmp_path, ["train.py"]).out.splitlines()
-    assert 3 + 5 + 5 + 1 + 2 <= len(stopped) < 120 and stopped == expected[: len(stopped)]
+    assert 3 + 5 + 5 + 1 + 2 <= len(stopped) < 2000 and stopped == expected[: len(stopped)]

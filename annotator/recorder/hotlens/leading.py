@@ -20,6 +20,12 @@ SPEAKING = re.compile(r"(^|_)(train|training|fit|learn|optimi[sz]e|epoch|step|ba
 # Names that speak of training and are none: a switch of mode, a split of data.
 MISLEADING = ("train", "step", "train_test_split")
 WITHOUT_GRADIENTS = ("no_grad", "inference_mode", "set_grad_enabled")
+# What makes a function into one that gives gradients: of torch.func, and of the same names elsewhere.
+GRADIENTS_OF = ("grad", "grad_and_value", "value_and_grad", "vjp")
+# What a package's loop calls of the script: methods of these classes, and functions handed over by these names. They run once a batch or
+# more rarely, so that a clock in them costs nothing.
+CALLED_BY_LOOPS = re.compile(r"(Trainer|Callbacks?|LightningModule|Learner)$")
+HANDED_TO_LOOPS = re.compile(r"collat|^compute_|callback|hook|metric")
 COMPILERS = re.compile(r"compile|script|jit|trace|export|make_graphed_callables|checkpoint|vmap|njit")
 
 
@@ -30,13 +36,16 @@ class Leading:
         self._functions = list(_functions(tree))
         self._names: set[str] = set()
         self._compiled = _compiled_names(tree)
-        self._models = {id(f) for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for f in _methods_of_model(c)}
+        classes = [c for c in ast.walk(tree) if isinstance(c, ast.ClassDef)]
+        self._called_by_loops = _called_by_loops(tree, classes)
+        self._models = {id(f) for c in classes for f in _methods_of_model(c)}
         self._without_gradients = {id(loop) for node in ast.walk(tree) for loop in _loops_without_gradients(node)}
+        self._made = [n for n in ast.walk(tree) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)]
         self._spread()
 
     def functions(self) -> list[Function]:
         """Those whose statements are worth a clock."""
-        return [f for f in self._functions if self._may_be_marked(f) and self.leads(f)]
+        return [f for f in self._functions if id(f) in self._called_by_loops or (self._may_be_marked(f) and self.leads(f))]
 
     def leads(self, node: ast.AST) -> bool:
         """A loop or a function: something in it may lead to an update, or it runs models without gradients."""
@@ -50,7 +59,9 @@ class Leading:
         """Whoever calls a leading function of this file by name leads, too."""
         found = True
         while found:
-            found = False
+            made = {_last_name(n.targets[0]) for n in self._made if self._makes_leading(n.value)} - self._names - {""}
+            self._names |= made
+            found = bool(made)
             for function in self._functions:
                 if (
                     function.name not in self._names
@@ -59,6 +70,14 @@ class Leading:
                 ):
                     self._names.add(function.name)
                     found = True
+
+    def _makes_leading(self, made: ast.expr) -> bool:
+        """`vmap(grad_and_value(loss_of))`, `partial(train_step, model)`: a function that leads, made from another."""
+        if not isinstance(made, ast.Call):
+            return _last_name(made) in self._names
+        if _last_name(made) in self._names:
+            return False  # its result is no function
+        return _last_name(made) in GRADIENTS_OF or any(self._makes_leading(a) for a in made.args)
 
     def _updates(self, node: ast.AST) -> bool:
         return any(isinstance(n, ast.Call) and self._is_update(n) for n in _own_nodes(node))
@@ -80,10 +99,26 @@ class Leading:
         return any(isinstance(n, ast.Call) and _is_update_of_model(n) for n in _own_nodes(function))
 
 
+def _called_by_loops(tree: ast.Module, classes: list[ast.ClassDef]) -> set[int]:
+    """Functions of the script that a package's loop calls between updates. Not where a compiler may take them up."""
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    if any(_last_name(call) == "compile" for call in calls):
+        return set()
+    names = {_last_name(k.value) for call in calls for k in call.keywords if k.arg is not None and HANDED_TO_LOOPS.search(k.arg)}
+    handed = {id(n) for n in tree.body if isinstance(n, FUNCTIONS) and n.name in names}
+    methods = (m for c in classes if any(CALLED_BY_LOOPS.search(_last_name(b)) for b in c.bases) for m in c.body)
+    return handed | {id(m) for m in methods if isinstance(m, FUNCTIONS) and m.name != "forward" and not m.name.startswith("__")}
+
+
 def _loops_without_gradients(node: ast.AST) -> Iterator[ast.AST]:
-    """The outermost loops in `with torch.no_grad():`; an inner one may run a million times."""
-    if isinstance(node, (ast.With, ast.AsyncWith)) and any(_last_name(item.context_expr) in WITHOUT_GRADIENTS for item in node.items):
-        yield from (inner for statement in node.body for inner in _outermost_loops(statement))
+    """The outermost loops in `with torch.no_grad():`, or in a function that is decorated so; an inner one may run a million times."""
+    headers: list[ast.AST] = []
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        headers = [item.context_expr for item in node.items]
+    elif isinstance(node, FUNCTIONS):
+        headers = list(node.decorator_list)
+    if any(_last_name(header) in WITHOUT_GRADIENTS for header in headers):
+        yield from (inner for statement in getattr(node, "body", ()) for inner in _outermost_loops(statement))
 
 
 def _outermost_loops(node: ast.AST) -> Iterator[ast.AST]:
@@ -100,7 +135,7 @@ def _is_update_itself(call: ast.Call, name: str) -> bool:
         return isinstance(call.func, ast.Attribute) and len(call.args) + len(call.keywords) <= 1
     if name == "grad":
         return isinstance(call.func, ast.Name) or _receiver_name(call) in ("autograd", "func")
-    return name == "backward" or name.endswith("_backward")
+    return name in ("backward", "grad_and_value", "value_and_grad") or name.endswith("_backward")
 
 
 def _is_update_of_model(call: ast.Call) -> bool:

@@ -6,6 +6,8 @@ an update follows before the next batch.
 
 from __future__ import annotations
 
+from typing import Callable
+
 from .course import Course
 from .hooks import Hooks
 
@@ -13,8 +15,10 @@ from .hooks import Hooks
 class LoaderSteps:
     """Of one course. Loaders are numbers (loaders.py), 0 is none."""
 
-    def __init__(self, course: Course, hooks: Hooks, by_optimizers: bool) -> None:
+    def __init__(self, course: Course, hooks: Hooks, by_optimizers: bool, refused: Callable[[], None]) -> None:
+        """`refused` is told when what was begun turns out to be no step."""
         self._course = course
+        self._refused = refused
         self._hooks = hooks
         self._by_optimizers = by_optimizers  # updates are told by steps of optimizers, else by backward passes
         self._trial = 0  # the loader whose first step is on trial
@@ -67,4 +71,5 @@ class LoaderSteps:
     def _refuse(self) -> None:
         """No update has come."""
         self._course.take_back()
+        self._refused()
         self._trial = 0
