@@ -35,6 +35,11 @@ void JsonText::member(std::string_view name, std::string_view value) {
   append_string(out_, value);
 }
 
+void JsonText::element(std::string_view value) {
+  separate();
+  append_string(out_, value);
+}
+
 void JsonText::member(std::string_view name, double value) {
   literal(name, nlohmann::json(value).dump());
 }

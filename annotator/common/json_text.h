@@ -41,6 +41,8 @@ class JsonText {
 
   void member(std::string_view name, std::string_view value);
   void member(std::string_view name, double value);
+  // Of an array.
+  void element(std::string_view value);
   void null(std::string_view name) { literal(name, "null"); }
   template <std::integral Value>
   void member(std::string_view name, Value value) {

@@ -76,7 +76,7 @@ Finding lab_finding(const std::string& setting) {
   if (!python) return {"lab", false, "without Python there is no torch to predict with", "Name an interpreter with --python."};
   const auto found = lab::look_for_worker(python->path);
   if (found) return {"lab", true, *found, ""};
-  return {"lab", false, found.error().message, "Nothing to do: only `hotlens predict` needs it."};
+  return {"lab", false, found.error().message, "Nothing to do: only `hotlens predict` and `whatif` need it."};
 }
 
 Finding store_finding() {

@@ -38,6 +38,7 @@ struct Arguments {
   cli::ExportOptions export_profile;
   cli::ServeOptions serve;
   cli::PredictOptions predict;
+  cli::WhatIfOptions whatif;
   cli::DoctorOptions doctor;
 };
 
@@ -130,6 +131,16 @@ void add_predict(CLI::App& app, Arguments& to) {
   add_format(*verb, to.predict.format);
 }
 
+void add_whatif(CLI::App& app, Arguments& to) {
+  CLI::App* verb = app.add_subcommand("whatif", "what a change of the training step would give, without running the script");
+  verb->footer(
+      "Example: hotlens whatif list\n         hotlens whatif optimizer-fused,channels-last+autocast-bf16\n\n`+` makes changes at once.");
+  verb->add_option("kinds", to.whatif.kinds, "list: which apply, without a replay; or one or several of them; all where none is named");
+  verb->add_option("--profile", to.whatif.profile, "bundle id, bundle folder or latest");
+  verb->add_option("--python", to.whatif.python, "the interpreter whose torch replays the step");
+  add_format(*verb, to.whatif.format);
+}
+
 void add_doctor(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("doctor", "what Hotlens found on this machine, with a fix for what is missing");
   verb->footer("Example: hotlens doctor");
@@ -165,6 +176,7 @@ cli::Printed printed(const std::string& verb, const Arguments& arguments) {
                                                  {"diff", arguments.diff.format == cli::OutputFormat::json},
                                                  {"export", arguments.export_profile.to != "csv"},
                                                  {"predict", arguments.predict.format == cli::OutputFormat::json},
+                                                 {"whatif", arguments.whatif.format == cli::OutputFormat::json},
                                                  {"doctor", arguments.doctor.format == cli::OutputFormat::json}};
   const auto found = as_json.find(verb);
   return found != as_json.end() && found->second ? cli::Printed::json : cli::Printed::text;
@@ -184,6 +196,7 @@ Result<int> dispatch(const std::string& verb, const Arguments& arguments) {
   if (verb == "export") return cli::export_profile(arguments.export_profile);
   if (verb == "serve") return cli::serve(arguments.serve);
   if (verb == "predict") return cli::predict(arguments.predict);
+  if (verb == "whatif") return cli::whatif(arguments.whatif);
   return cli::doctor(arguments.doctor);
 }
 
@@ -204,6 +217,7 @@ int main(int argc, char** argv) {
   add_export(app, arguments);
   add_serve(app, arguments);
   add_predict(app, arguments);
+  add_whatif(app, arguments);
   add_doctor(app, arguments);
   try {
     std::vector<std::string> words = cut_script_command({argv + 1, argv + argc}, arguments.run);

@@ -74,6 +74,14 @@ struct PredictOptions {
 };
 int predict(const PredictOptions& options);
 
+struct WhatIfOptions {
+  std::string kinds;  // `list`; empty: every one that applies
+  std::string profile = "latest";
+  std::string python;  // whose torch replays; empty: found as runs::find_python does
+  OutputFormat format = OutputFormat::text;
+};
+int whatif(const WhatIfOptions& options);
+
 struct DoctorOptions {
   std::string python;
   OutputFormat format = OutputFormat::text;

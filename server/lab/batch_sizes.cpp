@@ -10,7 +10,7 @@
 #include "annotator/lab/predict/recorded.h"
 #include "annotator/lab/program/join.h"
 #include "annotator/profile/bundle/resolve.h"
-#include "server/lab/build.h"
+#include "server/lab/replayable.h"
 #include "server/lab/worker.h"
 
 namespace hotlens::lab {
@@ -83,7 +83,7 @@ class Prediction {
     base_ = std::move(*base);
     predicted_.checks = {{recorded_.batch, recorded_.peak, base_[0].peak}, {other_.batch, other_.peak, base_[1].peak}};
     for (const SelfCheck& check : predicted_.checks) {
-      if (!check.ok()) return std::unexpected(failed(check));
+      if (!check.ok()) return std::unexpected(fails_self_check(check));
     }
     predicted_.points.push_back({.batch = recorded_.batch, .method = Method::run, .time = measured(), .peak = recorded_.peak, .note = {}});
     for (const std::int64_t batch : ask_.batches) predict(batch);
@@ -92,21 +92,6 @@ class Prediction {
   }
 
  private:
-  static Error unreplayable(const Refusal& refusal) {
-    const std::string where =
-        refusal.op.empty() ? "" : fmt::format(" at {}{}", refusal.op, refusal.module.empty() ? "" : " in " + refusal.module);
-    return {ErrorCode::unsupported, fmt::format("the recorded step cannot be replayed{}: {}", where, refusal.reason), {}};
-  }
-
-  static Error failed(const SelfCheck& check) {
-    return {ErrorCode::unsupported,
-            fmt::format(
-                "nothing is predicted: at batch size {} the replay takes {} at most where the script took {}, so something of the step is "
-                "not in the recording (checkpointing, a compiled region, code outside torch)",
-                check.batch, format::readable(check.replayed), format::readable(check.real)),
-            {}};
-  }
-
   // The plain steps themselves, with the interval of their median.
   std::optional<StepTime> measured() const { return step_time(recorded_.steps, base_[0], base_[0]); }
 
@@ -169,16 +154,7 @@ class Prediction {
 Result<BatchSizes> predict_batch_sizes(const Ask& ask) {
   auto joined = with_second_size(ask.bundle);
   if (!joined) return std::unexpected(joined.error());
-  const auto torch = find_torch(ask.python);
-  if (!torch) return std::unexpected(torch.error());
-  if (torch->version != joined->measured.torch) {
-    return std::unexpected(
-        Error{ErrorCode::unsupported,
-              fmt::format("the step was recorded with torch {}, and {} has torch {}; name the interpreter that recorded it with --python",
-                          joined->measured.torch, ask.python.string(), torch->version),
-              {}});
-  }
-  const auto worker = worker_for(ask.python, ask.say);
+  const auto worker = worker_that_recorded(joined->measured.torch, ask.python, ask.say);
   if (!worker) return std::unexpected(worker.error());
   return Prediction(ask, std::move(*joined), *worker).run();
 }

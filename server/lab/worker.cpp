@@ -26,7 +26,9 @@ Result<void> Worker::start() {
   auto started = runs::Conversation::start({.argv = {program_.string()}});
   if (!started) return std::unexpected(started.error());
   conversation_ = std::move(*started);
-  const auto loaded = ask({{"do", "load"}, {"program", document_}, {"memory_bytes", memory_}}, kLoading);
+  json load{{"do", "load"}, {"program", document_}, {"memory_bytes", memory_}};
+  if (!edited_.is_null()) load["edited"] = edited_;
+  const auto loaded = ask(load, kLoading);
   if (!loaded) return std::unexpected(loaded.error());
   if (loaded->is_object() && !loaded->contains("error")) return {};
   const auto refused = read_replays(*loaded);
@@ -42,11 +44,13 @@ std::expected<std::vector<Replays>, Refusal> Worker::step(const StepRequest& req
                            {"batch", request.batches},
                            {"rounds", request.rounds},
                            {"budget_ms", request.budget.count()},
-                           {"events", request.events}},
+                           {"events", request.events},
+                           {"edited", request.edited}},
                           request.budget + kGrace);
   if (!answer) return refuse(answer.error());
   auto replays = read_replays(*answer);
-  if (replays && replays->size() != request.batches.size()) return std::unexpected(Refusal{.reason = "the worker's answer is broken"});
+  const std::size_t wanted = request.batches.size() * (request.edited ? 2 : 1);
+  if (replays && replays->size() != wanted) return std::unexpected(Refusal{.reason = "the worker's answer is broken"});
   return replays;
 }
 

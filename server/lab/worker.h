@@ -17,15 +17,16 @@ struct StepRequest {
   int rounds = 1;
   std::chrono::milliseconds budget{};  // no further round after it
   bool events = false;
+  bool edited = false;  // the edited program takes turns too
 };
 
 class Worker {
  public:
-  // `memory`: bytes that the worker may take.
-  Worker(std::filesystem::path program, nlohmann::json document, std::size_t memory)
-      : program_(std::move(program)), document_(std::move(document)), memory_(memory) {}
+  // `memory`: bytes that the worker may take. `edited`: a second program; null where there is none.
+  Worker(std::filesystem::path program, nlohmann::json document, std::size_t memory, nlohmann::json edited = nullptr)
+      : program_(std::move(program)), document_(std::move(document)), edited_(std::move(edited)), memory_(memory) {}
 
-  // One Replays for each batch size.
+  // One Replays for each batch size, followed by that of the edited program where it takes turns.
   std::expected<std::vector<Replays>, Refusal> step(const StepRequest& request);
 
  private:
@@ -33,7 +34,7 @@ class Worker {
   Result<nlohmann::json> ask(const nlohmann::json& request, std::chrono::milliseconds within);
 
   std::filesystem::path program_;
-  nlohmann::json document_;
+  nlohmann::json document_, edited_;
   std::size_t memory_;
   std::optional<runs::Conversation> conversation_;
 };

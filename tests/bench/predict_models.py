@@ -195,4 +195,5 @@ def main() -> None:
         step(model, optimizer, batch)
 
 
-main()
+if __name__ == "__main__":
+    main()

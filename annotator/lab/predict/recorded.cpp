@@ -1,5 +1,6 @@
 #include "annotator/lab/predict/recorded.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -57,19 +58,15 @@ Result<Recorded> read_program(const profile::Manifest& manifest, const fs::path&
   const auto allocator = document.find("allocator");
   const bool measured = allocator != document.end() && allocator->is_object();
   const std::int64_t peak = measured ? number(*allocator, "peak_bytes").value_or(0) : 0;
-  if (batch <= 0) {
-    return std::unexpected(unusable(
-        "the batch size of this profile is not known: no DataLoader feeds the steps; say it with `hotlens run --batch-sizes`", bundle));
-  }
   if (peak <= 0) return std::unexpected(unusable("the recorded program has no peak to check a replay with; record it again", bundle));
-  recorded.batch = batch;
+  recorded.batch = std::max<std::int64_t>(batch, 0);
   recorded.peak = Bytes{peak};
   return recorded;
 }
 
 }  // namespace
 
-Result<Recorded> read_recorded(const fs::path& bundle) {
+Result<Recorded> read_step(const fs::path& bundle) {
   const auto manifest = profile::read_manifest(bundle);
   if (!manifest) return std::unexpected(manifest.error());
   if (!manifest->program) {
@@ -79,12 +76,20 @@ Result<Recorded> read_recorded(const fs::path& bundle) {
   return read_program(*manifest, *manifest->program, sized.empty() ? std::nullopt : std::optional(sized.front().was), bundle);
 }
 
+Result<Recorded> read_recorded(const fs::path& bundle) {
+  auto recorded = read_step(bundle);
+  if (!recorded || recorded->batch > 0) return recorded;
+  return std::unexpected(unusable(
+      "the batch size of this profile is not known: no DataLoader feeds the steps; say it with `hotlens run --batch-sizes`", bundle));
+}
+
 std::vector<Recorded> read_sized(const fs::path& bundle) {
   std::vector<Recorded> found;
   const auto manifest = profile::read_manifest(bundle);
   if (!manifest) return found;
   for (const profile::SizedProgram& sized : manifest->sized_programs) {
-    if (auto recorded = read_program(*manifest, sized.file, sized.batch_size, bundle)) found.push_back(std::move(*recorded));
+    if (auto recorded = read_program(*manifest, sized.file, sized.batch_size, bundle); recorded && recorded->batch > 0)
+      found.push_back(std::move(*recorded));
   }
   return found;
 }

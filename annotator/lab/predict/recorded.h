@@ -13,7 +13,7 @@ namespace hotlens::lab {
 
 struct Recorded {
   std::string id, torch;
-  std::int64_t batch = 0;
+  std::int64_t batch = 0;   // 0: not known
   Bytes peak{};             // of the allocator, in the recorded step
   std::vector<Ns> steps;    // without any profiler
   nlohmann::json document;  // program.json
@@ -21,6 +21,7 @@ struct Recorded {
 
 // The error says what the bundle lacks and which command records it.
 Result<Recorded> read_recorded(const std::filesystem::path& bundle);
+Result<Recorded> read_step(const std::filesystem::path& bundle);  // also where its batch size is not known
 
 // The same script at other batch sizes, recorded into the same bundle (`--batch-sizes`); what cannot be read is left out.
 std::vector<Recorded> read_sized(const std::filesystem::path& bundle);

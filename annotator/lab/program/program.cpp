@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <tuple>
 
 namespace hotlens::lab {
 namespace {
@@ -13,7 +15,10 @@ using nlohmann::json;
 
 constexpr std::int64_t kFormat = 1;
 constexpr std::size_t kMostTensors = 4'000'000;  // ids of a step; a training step of a thousand layers makes some ten thousand
-constexpr int kDeepest = 8;                      // of lists in arguments; schemas know two levels
+constexpr std::array<std::string_view, 6> kTensorKinds{"parameter", "buffer", "state", "gradient", "input", "other"};
+constexpr std::array<std::string_view, 5> kStages{"forward", "loss", "zero_grad", "optimizer", "other"};
+constexpr std::array<const char*, 4> kNamed{"dtype", "device", "layout", "memory_format"};
+constexpr int kDeepest = 8;  // of lists in arguments; schemas know two levels
 
 // Thrown inside decode() only, so that a reader of ten levels needs no check at each.
 struct Broken {
@@ -82,6 +87,11 @@ bool is_real(const json& object, const char* key) {
   return has(object, key) && object.at(key).is_number_float();
 }
 
+bool takes_ids(OperatorKind kind) {
+  return kind == OperatorKind::free || kind == OperatorKind::clear_gradient || kind == OperatorKind::input ||
+         kind == OperatorKind::requires_grad;
+}
+
 class Decoder {
  public:
   explicit Decoder(const json& document) : document_(document) {}
@@ -145,9 +155,13 @@ class Decoder {
   }
 
   static TensorKind kind(const std::string& name) {
-    static constexpr std::array<std::string_view, 6> kNames{"parameter", "buffer", "state", "gradient", "input", "other"};
-    const auto found = std::ranges::find(kNames, name);
-    return found == kNames.end() ? TensorKind::other : static_cast<TensorKind>(found - kNames.begin());
+    const auto found = std::ranges::find(kTensorKinds, name);
+    return found == kTensorKinds.end() ? TensorKind::other : static_cast<TensorKind>(found - kTensorKinds.begin());
+  }
+
+  static Stage stage(const std::string& name) {
+    const auto found = std::ranges::find(kStages, name);
+    return found == kStages.end() ? Stage::other : static_cast<Stage>(found - kStages.begin());
   }
 
   void add_operator(const json& op) {
@@ -157,6 +171,7 @@ class Decoder {
     read.kind = special(read.name);
     read.grad = truth(op, "grad", true);
     read.autocast = text(op, "autocast");
+    read.stage = stage(text(op, "stage"));
     if (has(op, "module") && number(op.at("module")) >= 0) read.module = static_cast<std::size_t>(number(op.at("module")));
     if (read.module != kNoModule && read.module >= program_.modules.size()) broken("`module` is not in the list of modules");
     if (has(op, "args")) read.args = takes_ids(read.kind) ? subjects(op.at("args")) : values(op.at("args"), 0);
@@ -182,11 +197,6 @@ class Decoder {
       if (name == known) return kind;
     }
     broken("`" + name + "` is not known here; a newer Hotlens recorded it");
-  }
-
-  static bool takes_ids(OperatorKind kind) {
-    return kind == OperatorKind::free || kind == OperatorKind::clear_gradient || kind == OperatorKind::input ||
-           kind == OperatorKind::requires_grad;
   }
 
   Values subjects(const json& args) const {
@@ -236,8 +246,6 @@ class Decoder {
   }
 
   Value object_value(const json& one) const {
-    static constexpr std::array<std::pair<const char*, Named>, 4> kNamed{
-        {{"dtype", Named::dtype}, {"device", Named::device}, {"layout", Named::layout}, {"memory_format", Named::memory_format}}};
     if (one.size() != 1) broken("an argument of an unknown kind");
     const auto only = one.begin();  // not items().begin(): the range it points into would be gone
     const std::string& key = only.key();
@@ -249,8 +257,8 @@ class Decoder {
     if (key == "complex") return {complex(inner)};
     if (key == "nan") return {std::numeric_limits<double>::quiet_NaN()};
     if (key == "inf") return {(number(inner) < 0 ? -1 : 1) * std::numeric_limits<double>::infinity()};
-    for (const auto& [name, kind] : kNamed) {
-      if (key == name && inner.is_string()) return {NamedValue{kind, inner.get<std::string>()}};
+    for (std::size_t at = 0; at < kNamed.size(); ++at) {
+      if (key == kNamed[at] && inner.is_string()) return {NamedValue{static_cast<Named>(at), inner.get<std::string>()}};
     }
     broken("an argument of an unknown kind: `" + key + "`");
   }
@@ -264,6 +272,80 @@ class Decoder {
   Program program_;
   std::vector<bool> made_;  // by id
 };
+
+json encoded(const Whole& whole) {
+  if (whole.numerator == 0 && whole.denominator == 1) return whole.offset;
+  return {{"batch", {whole.offset, whole.numerator, whole.denominator}}};
+}
+
+json encoded(const std::vector<Whole>& wholes) {
+  json list = json::array();
+  for (const Whole& whole : wholes) list.push_back(encoded(whole));
+  return list;
+}
+
+json encoded(double number) {
+  if (std::isnan(number)) return {{"nan", 1}};
+  if (std::isinf(number)) return {{"inf", number < 0 ? -1 : 1}};
+  return number;
+}
+
+json encoded(const Value& value);
+
+json encoded(const Values& values) {
+  json list = json::array();
+  for (const Value& value : values) list.push_back(encoded(value));
+  return list;
+}
+
+json encoded(const Value& value) {
+  struct {
+    json operator()(const Nothing&) const { return nullptr; }
+    json operator()(bool known) const { return known; }
+    json operator()(const Whole& whole) const { return encoded(whole); }
+    json operator()(double number) const { return encoded(number); }
+    json operator()(const Complex& number) const { return {{"complex", {number.real, number.imaginary}}}; }
+    json operator()(const std::string& text) const { return text; }
+    json operator()(const TensorRef& tensor) const { return {{"t", tensor.id}}; }
+    json operator()(const GradientRef& gradient) const { return {{"gradient", gradient.of}}; }
+    json operator()(const NamedValue& named) const { return {{kNamed.at(static_cast<std::size_t>(named.kind)), named.name}}; }
+    json operator()(const Values& values) const { return encoded(values); }
+  } const each;
+  return std::visit(each, value.is);
+}
+
+json encoded(const Tensor& tensor) {
+  json row{{"kind", kTensorKinds.at(static_cast<std::size_t>(tensor.kind))},
+           {"name", tensor.name},
+           {"dtype", tensor.dtype},
+           {"device", tensor.device},
+           {"shape", encoded(tensor.shape)},
+           {"stride", encoded(tensor.stride)},
+           {"requires_grad", tensor.requires_grad},
+           {"foreign", tensor.foreign},
+           {"storage", tensor.storage},
+           {"offset", encoded(tensor.offset)},
+           {"storage_bytes", encoded(tensor.storage_bytes)}};
+  if (tensor.least) row["min"] = encoded(*tensor.least);
+  if (tensor.most) row["max"] = encoded(*tensor.most);
+  if (tensor.range) std::tie(row["min"], row["max"]) = *tensor.range;
+  if (tensor.value) row["value"] = encoded(*tensor.value);
+  return row;
+}
+
+json encoded(const Operator& op) {
+  json row{{"op", op.name},           {"overload", op.overload},
+           {"args", json::array()},   {"kwargs", json::object()},
+           {"out", json::array()},    {"grad", op.grad},
+           {"autocast", op.autocast}, {"stage", kStages.at(static_cast<std::size_t>(op.stage))}};
+  for (const Value& value : op.args) {
+    row["args"].push_back(takes_ids(op.kind) ? json(std::get<TensorRef>(value.is).id) : encoded(value));
+  }
+  for (const auto& [name, value] : op.kwargs) row["kwargs"][name] = encoded(value);
+  for (const TensorId id : op.out) row["out"].push_back(id == kNoTensor ? json() : json(id));
+  if (op.module != kNoModule) row["module"] = op.module;
+  return row;
+}
 
 }  // namespace
 
@@ -282,6 +364,19 @@ Result<Program> decode(const json& document) {
   } catch (const json::exception& reason) {
     return std::unexpected(Error{ErrorCode::malformed, std::string("The recorded program is broken: ") + reason.what(), {}});
   }
+}
+
+json encode(const Program& program) {
+  json document{{"format", kFormat},        {"torch", program.torch},   {"device", program.device},  {"threads", program.threads},
+                {"modules", json::array()}, {"tensors", json::array()}, {"operators", json::array()}};
+  if (program.batch) document["batch_size"] = encoded(*program.batch);
+  if (program.minor_faults) document["minor_faults"] = *program.minor_faults;
+  if (program.start) document["allocator"]["start_bytes"] = encoded(*program.start);
+  if (program.peak) document["allocator"]["peak_bytes"] = encoded(*program.peak);
+  for (const std::string& path : program.modules) document["modules"].push_back({{"path", path}});
+  for (const Tensor& tensor : program.tensors) document["tensors"].push_back(encoded(tensor));
+  for (const Operator& op : program.operators) document["operators"].push_back(encoded(op));
+  return document;
 }
 
 }  // namespace hotlens::lab

@@ -1,7 +1,7 @@
 // The operators of one recorded step as values: `program.json.gz` of a bundle (annotator/recorder/FORMAT.md), decoded and checked.
 //
 // Every whole number may depend on the batch size, in a straight line: two recordings of different sizes become one such program
-// (batch.h). The worker (annotator/lab/worker) compiles these files too, with the user's torch: nothing here knows a room but common.
+// (join.h). The worker (annotator/lab/worker) compiles these files too, with the user's torch: nothing here knows a room but common.
 #pragma once
 
 #include <cstddef>
@@ -73,6 +73,7 @@ struct Tensor {
 };
 
 constexpr std::size_t kNoModule = static_cast<std::size_t>(-1);
+enum class Stage : std::uint8_t { forward, loss, zero_grad, optimizer, other };
 enum class OperatorKind : std::uint8_t { library, backward, grad, clear_gradient, clear_autocast_cache, free, input, requires_grad };
 struct Operator {
   OperatorKind kind = OperatorKind::library;
@@ -83,6 +84,7 @@ struct Operator {
   std::size_t module = kNoModule;  // position in Program::modules
   bool grad = true;
   std::string autocast = {};  // dtype; empty: off
+  Stage stage = Stage::other;
 };
 
 struct Program {
@@ -99,5 +101,8 @@ struct Program {
 
 // Ids are checked to lie in the id space and to be made before they are used; an error names the place in the document.
 Result<Program> decode(const nlohmann::json& document);
+
+// The document that decodes to this program, for one that was changed.
+nlohmann::json encode(const Program& program);
 
 }  // namespace hotlens::lab

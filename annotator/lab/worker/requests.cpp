@@ -33,7 +33,7 @@ json error(const Halt& halt) {
 struct StepRequest {
   std::vector<std::int64_t> batches = {};
   std::int64_t rounds = 1, budget_ms = kLongestBudget;
-  bool events = false;
+  bool events = false, edited = false;
 };
 
 std::int64_t number(const json& request, const char* key, std::int64_t otherwise, std::int64_t least, std::int64_t most) {
@@ -42,10 +42,16 @@ std::int64_t number(const json& request, const char* key, std::int64_t otherwise
   return std::clamp(found->get<std::int64_t>(), least, most);
 }
 
+bool is_true(const json& request, const char* key) {
+  const auto found = request.find(key);
+  return found != request.end() && *found == json(true);
+}
+
 Result<StepRequest> step_request(const json& request, const Program& program) {
   StepRequest wanted{.rounds = number(request, "rounds", 1, 1, kMostRounds),
                      .budget_ms = number(request, "budget_ms", kLongestBudget, 1, kLongestBudget),
-                     .events = request.contains("events") && request["events"] == json(true)};
+                     .events = is_true(request, "events"),
+                     .edited = is_true(request, "edited")};
   const json batches = request.contains("batch") ? request["batch"] : json::array();
   for (const json& batch : batches.is_array() ? batches : json::array({batches})) {
     if (!batch.is_number_integer() || batch.get<std::int64_t>() <= 0) {
@@ -67,13 +73,25 @@ json numbers(const std::vector<Replayed>& all, std::int64_t (*number_of)(const R
   return list;
 }
 
-json replays(std::int64_t batch, const std::vector<Replayed>& all) {
-  return {{"batch", batch},
-          {"wall_ns", numbers(all, [](const Replayed& one) { return one.wall.count(); })},
-          {"cpu_ns", numbers(all, [](const Replayed& one) { return one.cpu.count(); })},
-          {"minor_faults", numbers(all, [](const Replayed& one) { return one.minor_faults; })},
-          {"start_bytes", all.front().start_bytes},
-          {"peak_bytes", all.front().peak_bytes}};
+// What takes turns with others.
+struct Turn {
+  Replay& replay;
+  std::int64_t batch = 0;
+  bool edited = false;
+  std::vector<Replayed> done = {};
+  std::vector<std::int64_t> events = {};
+};
+
+json replays(const Turn& turn, bool events) {
+  json row{{"batch", turn.batch},
+           {"wall_ns", numbers(turn.done, [](const Replayed& one) { return one.wall.count(); })},
+           {"cpu_ns", numbers(turn.done, [](const Replayed& one) { return one.cpu.count(); })},
+           {"minor_faults", numbers(turn.done, [](const Replayed& one) { return one.minor_faults; })},
+           {"start_bytes", turn.done.front().start_bytes},
+           {"peak_bytes", turn.done.front().peak_bytes}};
+  if (turn.edited) row["edited"] = true;
+  if (events) row["events"] = turn.events;
+  return row;
 }
 
 // Memory that an operator asks for beyond this is refused, and is that operator's error: the system need not end a process.
@@ -89,25 +107,37 @@ json Requests::hello() const {
 }
 
 json Requests::load(const json& request) {
-  replay_.reset();
+  replays_.clear();
   if (!request.contains("program")) return error("usage", "`program` is missing");
-  Result<Program> program = decode(request["program"]);
-  if (!program) return error("program", program.error().message);
   if (request.contains("memory_bytes")) {
     limit_memory(number(request, "memory_bytes", 0, std::int64_t{1} << 28, std::numeric_limits<std::int64_t>::max()));
   }
+  auto wrong = add(request["program"]);
+  if (!wrong && request.contains("edited")) wrong = add(request["edited"]);
+  if (wrong) {
+    replays_.clear();
+    return *std::move(wrong);
+  }
+  const Program& program = replays_.front()->program();
+  return {{"tensors", program.tensors.size()}, {"operators", program.operators.size()}};
+}
+
+std::optional<json> Requests::add(const json& document) {
+  Result<Program> program = decode(document);
+  if (!program) return error("program", program.error().message);
   at::set_num_threads(program->threads);
   auto replay = Replay::prepare(*std::move(program));
   if (!replay) return error(replay.error());
-  replay_ = *std::move(replay);
-  return {{"tensors", replay_->program().tensors.size()}, {"operators", replay_->program().operators.size()}};
+  replays_.push_back(*std::move(replay));
+  return std::nullopt;
 }
 
-// Sizes take turns step by step, so that whatever else the machine does hits all of them. The first step of each is not timed.
+// Sizes and programs take turns step by step, so that whatever else the machine does hits all of them. The first step of each is not timed.
 json Requests::step(const json& request, std::int64_t id) {
-  if (!replay_) return error("usage", "no program is loaded");
-  const Result<StepRequest> wanted = step_request(request, replay_->program());
+  if (replays_.empty()) return error("usage", "no program is loaded");
+  const Result<StepRequest> wanted = step_request(request, replays_.front()->program());
   if (!wanted) return error("usage", wanted.error().message);
+  if (wanted->edited && replays_.size() < 2) return error("usage", "no edited program is loaded");
   const auto until = steady_clock::now() + milliseconds(wanted->budget_ms);
   bool late = false;
   const auto cancelled = [&] { return id >= 0 && cancelled_ == id; };
@@ -116,29 +146,31 @@ json Requests::step(const json& request, std::int64_t id) {
     return late || cancelled();
   };
   struct Forget {
-    Replay& replay;
-    ~Forget() { replay.forget_batches(); }
-  } forget{*replay_};
+    std::vector<std::unique_ptr<Replay>>& replays;
+    ~Forget() {
+      for (const auto& replay : replays) replay->forget_batches();
+    }
+  } forget{replays_};
 
-  std::vector<std::vector<Replayed>> all(wanted->batches.size());
-  std::vector<std::vector<std::int64_t>> events(wanted->batches.size());
+  std::vector<Turn> turns;
+  for (const std::int64_t batch : wanted->batches) {
+    turns.push_back({.replay = *replays_.front(), .batch = batch});
+    if (wanted->edited) turns.push_back({.replay = *replays_.back(), .batch = batch, .edited = true});
+  }
   for (std::int64_t round = -1; round < wanted->rounds; ++round) {
-    for (std::size_t at = 0; at < all.size(); ++at) {
+    for (Turn& turn : turns) {
       const bool keeps = wanted->events && round == 0;
-      auto replayed = replay_->step(wanted->batches[at], meter_, stop, keeps ? &events[at] : nullptr);
+      auto replayed = turn.replay.step(turn.batch, meter_, stop, keeps ? &turn.events : nullptr);
       if (cancelled()) return error("cancelled", "The request was cancelled.");
-      if (!replayed && late && !all[at].empty()) break;
+      if (!replayed && late && !turn.done.empty()) break;
       if (!replayed && late) return error("budget", "The replay took longer than the time that was given.");
       if (!replayed) return error(replayed.error());
-      if (round >= 0) all[at].push_back(*replayed);
+      if (round >= 0) turn.done.push_back(*replayed);
     }
     if (late && round >= 0) break;
   }
   json answer{{"replays", json::array()}};
-  for (std::size_t at = 0; at < all.size(); ++at) {
-    answer["replays"].push_back(replays(wanted->batches[at], all[at]));
-    if (wanted->events) answer["replays"].back()["events"] = events[at];
-  }
+  for (const Turn& turn : turns) answer["replays"].push_back(replays(turn, wanted->events));
   return answer;
 }
 

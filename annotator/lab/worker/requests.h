@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <vector>
 
 #include "annotator/lab/worker/meter.h"
 #include "annotator/lab/worker/replay.h"
@@ -22,11 +24,12 @@ class Requests {
  private:
   nlohmann::json hello() const;
   nlohmann::json load(const nlohmann::json& request);
+  std::optional<nlohmann::json> add(const nlohmann::json& document);  // nullopt: done
   nlohmann::json step(const nlohmann::json& request, std::int64_t id);
 
   Meter& meter_;
   const std::atomic<std::int64_t>& cancelled_;
-  std::unique_ptr<Replay> replay_;
+  std::vector<std::unique_ptr<Replay>> replays_;  // as recorded, then edited if one was loaded
 };
 
 }  // namespace hotlens::lab

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from shell import Run, steps_trace
 
-VERBS = ["lsp", "run", "report", "check", "diff", "export", "predict", "doctor"]
+VERBS = ["lsp", "run", "report", "check", "diff", "export", "predict", "whatif", "doctor"]
 Write = Callable[[str, dict[str, Any]], Path]
 
 

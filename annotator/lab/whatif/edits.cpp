@@ -1,0 +1,150 @@
+#include "annotator/lab/whatif/edits.h"
+
+#include <algorithm>
+#include <set>
+
+namespace hotlens::lab {
+namespace {
+
+const Value* named(const Operator& op, std::string_view name) {
+  const auto found = std::ranges::find(op.kwargs, name, [](const auto& one) -> std::string_view { return one.first; });
+  return found == op.kwargs.end() ? nullptr : &found->second;
+}
+
+void replace_tensor(Value& value, TensorId was, TensorId is) {
+  if (auto* tensor = std::get_if<TensorRef>(&value.is); tensor != nullptr && tensor->id == was) tensor->id = is;
+  if (auto* values = std::get_if<Values>(&value.is)) {
+    for (Value& one : *values) replace_tensor(one, was, is);
+  }
+}
+
+// Whether anything is left to let go.
+bool keep_only(Operator& release, const auto& keeps) {
+  std::erase_if(release.args, [&](const Value& value) { return !keeps(tensor_of(&value)); });
+  return !release.args.empty();
+}
+
+Operator release(std::vector<TensorId> ids) {
+  Operator op{.kind = OperatorKind::free, .name = "hotlens::free", .overload = {}, .args = {}, .kwargs = {}, .out = {}};
+  for (const TensorId id : ids) op.args.emplace_back().is = TensorRef{id};
+  return op;
+}
+
+}  // namespace
+
+const Value* argument(const Operator& op, std::size_t position, std::string_view name) {
+  return position < op.args.size() ? &op.args[position] : named(op, name);
+}
+
+Value* argument(Operator& op, std::size_t position, std::string_view name) {
+  return const_cast<Value*>(argument(std::as_const(op), position, name));
+}
+
+std::optional<double> number(const Value* value) {
+  if (value == nullptr) return std::nullopt;
+  if (const auto* real = std::get_if<double>(&value->is)) return *real;
+  if (const auto* whole = std::get_if<Whole>(&value->is); whole != nullptr && whole->numerator == 0) {
+    return static_cast<double>(whole->offset) / static_cast<double>(whole->denominator);
+  }
+  return std::nullopt;
+}
+
+TensorId tensor_of(const Value* value) {
+  const auto* tensor = value == nullptr ? nullptr : std::get_if<TensorRef>(&value->is);
+  return tensor == nullptr ? kNoTensor : tensor->id;
+}
+
+bool is_true(const Value* value) {
+  return value != nullptr && *value == Value{true};
+}
+
+void replace_tensor(Operator& op, TensorId was, TensorId is) {
+  for (Value& value : op.args) replace_tensor(value, was, is);
+  for (auto& [name, value] : op.kwargs) replace_tensor(value, was, is);
+  std::ranges::replace(op.out, was, is);
+}
+
+bool is_real(std::string_view dtype) {
+  return dtype == "float32" || dtype == "float64" || dtype == "float16" || dtype == "bfloat16";
+}
+
+std::string module_of(const Program& program, const Operator& op) {
+  return op.module == kNoModule ? std::string() : program.modules[op.module];
+}
+
+NotHere not_here_at(const Program& program, const Operator& op, std::string reason) {
+  return {.reason = std::move(reason), .op = op.name, .module = module_of(program, op)};
+}
+
+void add_module(std::vector<std::string>& modules, const Program& program, const Operator& op) {
+  if (op.module == kNoModule) return;
+  const std::string& path = program.modules[op.module];
+  if (std::ranges::find(modules, path) == modules.end()) modules.push_back(path);
+}
+
+std::string counted(std::size_t count, std::string_view one, std::string_view several) {
+  return std::to_string(count) + " " + std::string(count == 1 ? one : several);
+}
+
+std::size_t library_operators(const Program& program, const Replacement& replacement) {
+  const auto begin = program.operators.begin() + static_cast<std::ptrdiff_t>(replacement.begin);
+  const auto end = program.operators.begin() + static_cast<std::ptrdiff_t>(replacement.end);
+  return static_cast<std::size_t>(std::ranges::count(begin, end, OperatorKind::library, &Operator::kind));
+}
+
+void replace_operators(Program& program, std::vector<Replacement> replacements) {
+  std::set<TensorId> known, gone;
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) known.insert(static_cast<TensorId>(id));
+  std::vector<Operator> kept;
+  auto next = replacements.begin();
+  for (std::size_t at = 0; at < program.operators.size(); ++at) {
+    if (next != replacements.end() && at == next->end) ++next;
+    Operator& op = program.operators[at];
+    const bool inside = next != replacements.end() && at >= next->begin;
+    if (inside && at == next->begin) std::ranges::move(next->operators, std::back_inserter(kept));
+    for (const TensorId id : op.out) {
+      if (inside && !known.contains(id)) gone.insert(id);
+      if (!inside) known.insert(id);
+    }
+    if (op.kind == OperatorKind::free) {
+      if (keep_only(op, [&](TensorId id) { return !gone.contains(id); })) kept.push_back(std::move(op));
+    } else if (!inside) {
+      kept.push_back(std::move(op));
+    }
+  }
+  program.operators = std::move(kept);
+}
+
+void release_after_last_use(Program& program) {
+  std::vector<std::size_t> last(program.ids, 0);
+  std::vector<std::vector<TensorId>> after(program.operators.size());
+  std::size_t releases = program.operators.size();  // the last free, while only backward may follow
+  for (std::size_t at = 0; at < program.operators.size(); ++at) {
+    Operator& op = program.operators[at];
+    if (op.kind == OperatorKind::free) {
+      releases = at;
+      continue;
+    }
+    if (op.kind == OperatorKind::backward && releases + 1 == at) {
+      keep_only(program.operators[releases], [&](TensorId id) {
+        const bool made = id >= static_cast<TensorId>(program.tensors.size());
+        if (made) after[last[static_cast<std::size_t>(id)]].push_back(id);
+        return !made;
+      });
+    }
+    const auto use = [&](TensorId id) {
+      if (id != kNoTensor) last[static_cast<std::size_t>(id)] = at;
+    };
+    for_each_tensor(op, use);
+    std::ranges::for_each(op.out, use);
+  }
+  std::vector<Operator> kept;
+  for (std::size_t at = 0; at < program.operators.size(); ++at) {
+    const bool empty = program.operators[at].kind == OperatorKind::free && program.operators[at].args.empty();
+    if (!empty) kept.push_back(std::move(program.operators[at]));
+    if (!after[at].empty()) kept.push_back(release(std::move(after[at])));
+  }
+  program.operators = std::move(kept);
+}
+
+}  // namespace hotlens::lab

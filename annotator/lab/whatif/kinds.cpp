@@ -1,0 +1,72 @@
+#include "annotator/lab/whatif/kinds.h"
+
+#include <algorithm>
+#include <array>
+
+namespace hotlens::lab {
+namespace {
+
+// `error`: about the 90 % quantile that prototypes on eight models had for the kind; tests/bench/whatif.py measures it.
+constexpr std::array<Kind, 8> kKinds{{
+    {.name = "optimizer-foreach",
+     .title = "Optimizer with foreach=True",
+     .assumes = "what Python takes between operators shrinks as the operators do",
+     .where = Where::optimizer,
+     .error = 0.06,
+     .edit = optimizer_foreach},
+    {.name = "optimizer-fused",
+     .title = "Optimizer with fused=True",
+     .assumes = "what Python takes between operators shrinks as the operators do; gradients are not clipped or scaled inside the step",
+     .where = Where::optimizer,
+     .error = 0.06,
+     .edit = optimizer_fused},
+    {.name = "channels-last",
+     .title = "Model and images in channels_last",
+     .assumes = "images are converted in the loop, x = x.to(memory_format=torch.channels_last), and the model before its optimizer is made",
+     .where = Where::model,
+     .error = 0.04,
+     .edit = channels_last},
+    {.name = "autocast-bf16",
+     .title = "Forward and loss under autocast to bfloat16",
+     .assumes = "backward and the update are outside of autocast; results differ within the precision of bfloat16",
+     .where = Where::model,
+     .error = 0.1,
+     .edit = autocast_bf16},
+    {.name = "no-dropout",
+     .title = "Dropout off (p=0)",
+     .assumes = "the model trains without this regularisation, so its accuracy may change",
+     .where = Where::modules,
+     .error = 0.04,
+     .edit = no_dropout},
+    {.name = "gelu-to-relu",
+     .title = "ReLU in place of GELU",
+     .assumes = "the model becomes another one, so its accuracy may change",
+     .where = Where::modules,
+     .error = 0.06,
+     .edit = gelu_to_relu},
+    {.name = "batch-norm-eval",
+     .title = "Batch norms in evaluation mode",
+     .assumes = "running statistics are used as they are; weights of the norms still train",
+     .where = Where::modules,
+     .error = 0.04,
+     .edit = batch_norm_eval},
+    {.name = "zero-grad-none",
+     .title = "zero_grad(set_to_none=True)",
+     .assumes = "nothing reads a gradient between zero_grad() and backward()",
+     .where = Where::zero_grad,
+     .error = 0.04,
+     .edit = zero_grad_none},
+}};
+
+}  // namespace
+
+std::span<const Kind> kinds() {
+  return kKinds;
+}
+
+const Kind* kind_named(std::string_view name) {
+  const auto* found = std::ranges::find(kKinds, name, &Kind::name);
+  return found == kKinds.end() ? nullptr : found;
+}
+
+}  // namespace hotlens::lab

@@ -1,0 +1,55 @@
+// What-ifs: changes of a training step that people make in one line, as edits of its recorded program.
+//
+// An edit is a pure function: a program in, the program of the changed script out, or why the change does not apply here. One kind, one
+// file; kinds.cpp lists them. What an edit leaves, the worker replays in turn with what was recorded (outcome.h). Tensors that only the
+// graph kept are let go after their last use, so that a changed graph keeps what it needs and no more.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "annotator/lab/program/program.h"
+
+namespace hotlens::lab {
+
+// Why a change does not apply. `op` and `module`: where, if it is somewhere.
+struct NotHere {
+  std::string reason, op = {}, module = {};
+};
+
+struct Edit {
+  Program program;
+  std::string evidence;              // what is changed, as a sentence without its stop
+  std::vector<std::string> modules;  // paths of those whose operators are changed, each once; empty: it is no matter of modules
+};
+using Edited = std::expected<Edit, NotHere>;
+
+// The line that a change belongs to.
+enum class Where : std::uint8_t { optimizer, zero_grad, model, modules };
+
+struct Kind {
+  std::string_view name, title;
+  std::string_view assumes;  // what carries the prediction, and what else changes
+  Where where = Where::model;
+  double error = 0;  // of the ratio of step times, as a fraction: what is added to the noise of the replays
+  Edited (*edit)(Program) = nullptr;
+};
+
+// In the order in which they are offered.
+std::span<const Kind> kinds();
+const Kind* kind_named(std::string_view name);
+
+Edited optimizer_foreach(Program program);
+Edited optimizer_fused(Program program);
+Edited channels_last(Program program);
+Edited autocast_bf16(Program program);
+Edited no_dropout(Program program);
+Edited gelu_to_relu(Program program);
+Edited batch_norm_eval(Program program);
+Edited zero_grad_none(Program program);
+
+}  // namespace hotlens::lab

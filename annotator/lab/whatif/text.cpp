@@ -1,0 +1,133 @@
+// What-ifs as people and as scripts read them (annotator/report/FORMATS.md).
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "annotator/common/format.h"
+#include "annotator/common/json_text.h"
+#include "annotator/lab/whatif/outcome.h"
+
+namespace hotlens::lab {
+namespace {
+
+using format::harmless;
+using format::readable;
+
+std::int64_t bytes_of_change(const WhatIf& item) {
+  return count(item.peak) - count(item.peak_was);
+}
+
+void write_outcome(JsonText& json, const WhatIf& item) {
+  json.member("method", std::string_view("replay"));
+  json.member("ratio", item.time->ratio);
+  json.member("low", item.time->low);
+  json.member("high", item.time->high);
+  json.member("step_was_ns", item.step_was.count());
+  json.member("step_ns", item.step.count());
+  json.member("saved_ns", (item.step_was - item.step).count());
+  json.member("peak_was_bytes", count(item.peak_was));
+  json.member("peak_bytes", count(item.peak));
+  json.member("peak_bytes_change", bytes_of_change(item));
+}
+
+void write_texts(JsonText& json, std::string_view name, const std::vector<std::string>& texts) {
+  json.array(name, [&] {
+    for (const std::string& text : texts) json.element(text);
+  });
+}
+
+void write_item(JsonText& json, const WhatIf& item) {
+  json.member("kind", item.kind);
+  json.member("title", item.title);
+  if (item.where) {
+    json.member("file", item.where->file);
+    json.member("line", item.where->line);
+  }
+  if (item.time) write_outcome(json, item);
+  json.array("evidence", [&] {
+    for (const std::string& what : item.evidence) json.object([&] { json.member("what", what); });
+  });
+  write_texts(json, "modules", item.modules);
+  write_texts(json, "assumes", item.assumes);
+}
+
+void write_refusal(JsonText& json, const NotThis& refused) {
+  json.member("kind", refused.kind);
+  if (!refused.why.module.empty()) json.member("module", refused.why.module);
+  if (!refused.why.op.empty()) json.member("operator", refused.why.op);
+  json.member("reason", refused.why.reason);
+}
+
+// "−13 %", "+2 %"; below ten percent with a decimal.
+std::string change(double ratio) {
+  const double percent = (ratio - 1) * 100;
+  const std::string digits = fmt::format("{:.{}f}", std::abs(percent), std::abs(percent) < 9.95 ? 1 : 0);
+  return (percent < 0 ? "−" : "+") + digits;
+}
+
+std::string verdict(const Ratio& time) {
+  if (time.faster()) return "faster";
+  return time.slower() ? "slower" : "no certain change";
+}
+
+std::string outcome(const WhatIf& item, const format::Style& style) {
+  const Ratio& time = *item.time;
+  const std::string_view color = time.faster() ? style.faster : time.slower() ? style.slower : style.dim;
+  const std::string peak =
+      item.peak == item.peak_was ? readable(item.peak) + ", unchanged" : readable(item.peak_was) + " → " + readable(item.peak);
+  return fmt::format("  {}{}{}: ≈ {} % ({}…{}), {} → {}; peak {}\n", color, verdict(time), style.off, change(time.ratio), change(time.low),
+                     change(time.high), readable(item.step_was), readable(item.step), peak);
+}
+
+std::string place(const WhatIf& item) {
+  return item.where ? fmt::format("  {}:{}", item.where->file, item.where->line + 1) : std::string();
+}
+
+std::string described(const WhatIf& item, const format::Style& style) {
+  std::string out = fmt::format("{}{}{}  {}{}\n", style.bold, item.kind, style.off, item.title, harmless(place(item)));
+  if (item.time) out += outcome(item, style);
+  for (const std::string& what : item.evidence) out += fmt::format("  now: {}\n", harmless(what));
+  for (const std::string& what : item.assumes) out += fmt::format("  assumes: {}\n", what);
+  return out;
+}
+
+std::string described(const NotThis& refused) {
+  std::string where = refused.why.op;
+  if (!refused.why.module.empty()) where += (where.empty() ? "" : " in ") + refused.why.module;
+  return fmt::format("{}  not here: {}{}\n", refused.kind, harmless(refused.why.reason), where.empty() ? "" : " (" + harmless(where) + ")");
+}
+
+}  // namespace
+
+std::string as_json(const WhatIfs& all) {
+  JsonText json;
+  json.object([&] {
+    json.member("schema", std::string_view("hotlens.whatif/1"));
+    json.member("profile", all.profile);
+    if (all.check) {
+      json.object("self_check", [&] {
+        json.member("peak_bytes_real", count(all.check->real));
+        json.member("peak_bytes_replayed", count(all.check->replayed));
+        json.member("ratio", all.check->ratio());
+        json.member("ok", all.check->ok());
+      });
+    }
+    json.array("items", [&] {
+      for (const WhatIf& item : all.items) json.object([&] { write_item(json, item); });
+    });
+    json.array("refused", [&] {
+      for (const NotThis& refused : all.refused) json.object([&] { write_refusal(json, refused); });
+    });
+  });
+  return std::move(json).take();
+}
+
+std::string as_text(const WhatIfs& all, bool color) {
+  const format::Style style = format::style(color);
+  std::string out;
+  for (const WhatIf& item : all.items) out += described(item, style);
+  for (const NotThis& refused : all.refused) out += described(refused);
+  return out;
+}
+
+}  // namespace hotlens::lab

@@ -1,0 +1,52 @@
+// The update of the weights, read back from its operators: which parameters, which state, by which rule. Adam, AdamW and SGD as torch.optim
+// writes them, one parameter after the other or in lists (foreach).
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <vector>
+
+#include "annotator/lab/whatif/kinds.h"
+
+namespace hotlens::lab {
+
+enum class Family : std::uint8_t { adam, sgd };
+enum class Form : std::uint8_t { loop, foreach, fused };
+
+// The numbers are those of the recorded step: a rate may have its bias correction in it. Neither time nor memory depends on them.
+struct Rule {
+  double rate = 0, beta1 = 0, beta2 = 0, epsilon = 0, weight_decay = 0, momentum = 0, dampening = 0;
+  bool decoupled = false, nesterov = false, maximize = false;
+  bool operator==(const Rule&) const = default;
+};
+
+// `first` is Adam's exp_avg or SGD's momentum_buffer, `second` exp_avg_sq, `largest` max_exp_avg_sq; kNoTensor where there is none.
+struct Updated {
+  TensorId parameter = kNoTensor, first = kNoTensor, second = kNoTensor, largest = kNoTensor, step = kNoTensor;
+  Rule rule;
+};
+
+// One call of an optimizer's step(): operators [begin, end), from its first to its last. Nothing else is known of one that is fused.
+struct Update {
+  std::size_t begin = 0, end = 0;
+  Family family = Family::sgd;
+  Form form = Form::loop;
+  std::vector<Updated> parameters;  // in the order of their update
+};
+
+// Of every step() in the program; the reason where one of them is something else.
+std::expected<std::vector<Update>, NotHere> read_updates(const Program& program);
+
+// Those that one call in lists takes together: neighbours with the same rule, then of one device and dtype.
+std::vector<std::vector<Updated>> groups(const Program& program, const Update& update);
+
+// Arguments of such a call.
+Values parameters_of(const std::vector<Updated>& group);
+Values gradients_of(const std::vector<Updated>& group);
+Values states_of(const std::vector<Updated>& group, TensorId Updated::* which);
+
+// An operator of the update.
+Operator update_operator(std::string name, std::string overload, Values args, std::vector<std::pair<std::string, Value>> kwargs = {},
+                         std::vector<TensorId> out = {});
+
+}  // namespace hotlens::lab

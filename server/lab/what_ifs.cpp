@@ -1,0 +1,196 @@
+#include "server/lab/what_ifs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "annotator/common/format.h"
+#include "annotator/common/memory.h"
+#include "annotator/lab/predict/recorded.h"
+#include "annotator/profile/bundle/bundle.h"
+#include "annotator/profile/spread.h"
+#include "server/lab/replayable.h"
+#include "server/lab/worker.h"
+
+namespace hotlens::lab {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr int kMostRounds = 31, kLeastRounds = 5;
+constexpr milliseconds kForRounds{5'000};  // of one change
+constexpr milliseconds kLongest{120'000};  // a change that takes longer for the fewest rounds is not tried
+constexpr double kShareOfMemory = 0.8;     // of what is left: the worker itself, and the user's other programs
+
+// Where the bundle knows the line of a change.
+class Lines {
+ public:
+  explicit Lines(const fs::path& bundle) {
+    if (auto model = profile::read_model(bundle)) model_ = std::move(*model);
+  }
+
+  std::optional<SourceLine> of(Where where, const std::vector<std::string>& modules) const {
+    using attribution::Stage;
+    switch (where) {
+      case Where::optimizer:
+        return of_stage(Stage::optimizer);
+      case Where::zero_grad:
+        return of_stage(Stage::zero_grad);
+      case Where::model:
+        return of_stage(Stage::forward);
+      case Where::modules:
+        return modules.empty() ? std::nullopt : of_module(modules.front());
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<SourceLine> line(const profile::Site& site) const {
+    if (!site.file.valid() || site.file.index >= model_.files.size()) return std::nullopt;
+    return SourceLine{model_.files[site.file.index].path.string(), site.line};
+  }
+
+  std::optional<SourceLine> of_stage(attribution::Stage stage) const {
+    const auto found = std::ranges::find(model_.stages, stage, &profile::StageSite::stage);
+    return found == model_.stages.end() ? std::nullopt : line(found->site);
+  }
+
+  std::optional<SourceLine> of_module(const std::string& path) const {
+    const auto found = std::ranges::find(model_.modules, path, &profile::ModelModule::path);
+    if (found == model_.modules.end()) return std::nullopt;
+    const auto& site = found->attached ? found->attached : found->constructed;
+    return site ? line(*site) : std::nullopt;
+  }
+
+  profile::Model model_;
+};
+
+struct Candidate {
+  WhatIf item;
+  Program program;
+  double error = 0;
+};
+
+using Tried = std::expected<Candidate, NotThis>;
+
+std::string joined(const Together& kinds, std::string_view Kind::* text, std::string_view by) {
+  std::string all;
+  for (const Kind* kind : kinds) all += (all.empty() ? "" : std::string(by)) + std::string(kind->*text);
+  return all;
+}
+
+Tried edited(const Program& recorded, const Together& kinds, const Lines& lines) {
+  Candidate made{.item = {.kind = joined(kinds, &Kind::name, "+"), .title = joined(kinds, &Kind::title, " and "), .where = {}, .time = {}},
+                 .program = recorded};
+  for (const Kind* kind : kinds) {
+    Edited edit = kind->edit(std::move(made.program));
+    if (!edit) return std::unexpected(NotThis{made.item.kind, std::move(edit.error())});
+    made.program = std::move(edit->program);
+    made.item.evidence.push_back(std::move(edit->evidence));
+    made.item.assumes.emplace_back(kind->assumes);
+    if (!made.item.where) made.item.where = lines.of(kind->where, edit->modules);
+    std::ranges::move(edit->modules, std::back_inserter(made.item.modules));
+    made.error = std::hypot(made.error, kind->error);
+  }
+  return made;
+}
+
+class Trial {
+ public:
+  Trial(const WhatIfAsk& ask, const Recorded& recorded, fs::path worker)
+      : ask_(ask),
+        recorded_(recorded),
+        worker_(std::move(worker)),
+        on_cpu_(!recorded.document.value("device", "cpu").starts_with("cuda")),
+        available_(static_cast<std::size_t>(static_cast<double>(memory_left()) * (on_cpu_ ? kShareOfMemory : 1))) {}
+
+  // The unchanged step, before anything is said of a changed one.
+  Result<SelfCheck> check() {
+    ask_.say("replaying the step as it was recorded");
+    Worker worker(worker_, recorded_.document, available_);
+    const auto replays = worker.step({.batches = {batch()}, .rounds = 1, .budget = kLongest});
+    if (!replays) return std::unexpected(unreplayable(replays.error()));
+    base_ = replays->front();
+    const SelfCheck check{recorded_.batch, recorded_.peak, base_.peak};
+    if (!check.ok()) return std::unexpected(fails_self_check(check));
+    return check;
+  }
+
+  std::expected<WhatIf, NotThis> replay(Candidate candidate) {
+    WhatIf& item = candidate.item;
+    if (std::string reason = why_not_tried(); !reason.empty()) return std::unexpected(NotThis{item.kind, {.reason = std::move(reason)}});
+    ask_.say("replaying " + item.kind);
+    Worker worker(worker_, recorded_.document, available_, encode(candidate.program));
+    const auto replays = worker.step({.batches = {batch()}, .rounds = rounds(), .budget = kLongest, .edited = true});
+    if (!replays) return std::unexpected(NotThis{item.kind, {replays.error().reason, replays.error().op, replays.error().module}});
+    const Replays &recorded = replays->front(), &changed = replays->back();
+    item.time = ratio_of(recorded, changed, candidate.error);
+    item.step_was = profile::sample(recorded_.steps).median;
+    if (item.time) item.step = Ns{std::llround(static_cast<double>(item.step_was.count()) * item.time->ratio)};
+    item.peak_was = recorded.peak;
+    item.peak = changed.peak;
+    return std::move(item);
+  }
+
+ private:
+  std::int64_t batch() const { return std::max<std::int64_t>(recorded_.batch, 1); }
+
+  // Two programs, and what each puts back after a step a second time.
+  std::string why_not_tried() const {
+    const auto needed = static_cast<std::size_t>(count(base_.peak) + 3 * count(base_.start));
+    if (on_cpu_ && needed > available_) {
+      return fmt::format("not tried: {} are free here", format::readable(Bytes{static_cast<std::int64_t>(available_)}));
+    }
+    return 2 * kLeastRounds * base_.wall.front() > kLongest ? "not tried: it takes too long" : "";
+  }
+
+  int rounds() const {
+    const std::chrono::duration<double, std::milli> pair = 2 * base_.wall.front();
+    return static_cast<int>(std::clamp(kForRounds / pair, double{kLeastRounds}, double{kMostRounds}));
+  }
+
+  const WhatIfAsk& ask_;
+  const Recorded& recorded_;
+  fs::path worker_;
+  bool on_cpu_;
+  std::size_t available_;  // bytes
+  Replays base_;
+};
+
+}  // namespace
+
+Result<WhatIfs> ask_what_ifs(const WhatIfAsk& ask) {
+  const auto recorded = read_step(ask.bundle);
+  if (!recorded) return std::unexpected(recorded.error());
+  const auto program = decode(recorded->document);
+  if (!program) return std::unexpected(program.error());
+  const Lines lines(ask.bundle);
+  WhatIfs all{.profile = recorded->id, .check = {}, .items = {}, .refused = {}};
+  std::vector<Candidate> candidates;
+  for (const Together& kinds : ask.wanted) {
+    Tried made = edited(*program, kinds, lines);
+    if (made) candidates.push_back(std::move(*made));
+    if (!made) all.refused.push_back(std::move(made.error()));
+  }
+  if (ask.python.empty() || candidates.empty()) {
+    for (Candidate& candidate : candidates) all.items.push_back(std::move(candidate.item));
+    return all;
+  }
+  auto worker = worker_that_recorded(recorded->torch, ask.python, ask.say);
+  if (!worker) return std::unexpected(worker.error());
+  Trial trial(ask, *recorded, std::move(*worker));
+  const auto check = trial.check();
+  if (!check) return std::unexpected(check.error());
+  all.check = *check;
+  for (Candidate& candidate : candidates) {
+    auto replayed = trial.replay(std::move(candidate));
+    if (replayed) all.items.push_back(std::move(*replayed));
+    if (!replayed) all.refused.push_back(std::move(replayed.error()));
+  }
+  std::ranges::stable_sort(all.items, {}, [](const WhatIf& item) { return item.time ? item.time->ratio : 1; });
+  return all;
+}
+
+}  // namespace hotlens::lab

@@ -1,0 +1,307 @@
+"""`hotlens whatif` on real recordings: its peak memory against a run of the script that was really edited so."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import CACHE, HOTLENS, PYTHON, Done
+
+LOOP = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+{model}
+for x, y in DataLoader(TensorDataset(*tensors(160)), batch_size=8):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+PICTURES = LOOP.format(
+    model="""
+class Block(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.conv, self.norm, self.drop = nn.Conv2d(i, o, 3, padding=1), nn.BatchNorm2d(o), nn.Dropout(0.2)
+    def forward(self, x):
+        out = self.norm(self.conv(x))
+        return self.drop(F.relu(out))
+model = nn.Sequential(Block(3, 16), nn.MaxPool2d(2), Block(16, 32), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10))
+optimizer = torch.optim.Adam(model.parameters())
+tensors = lambda n: (torch.randn(n, 3, 32, 32), torch.randint(10, (n,)))
+"""
+)
+
+# Weights are most of its memory, so the peak may lie in the update.
+WORDS = LOOP.format(
+    model="""
+class Layer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm, self.qkv, self.out = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(0.1))
+    def forward(self, x):
+        q, k, v = (part.view(*x.shape[:2], 4, -1).transpose(1, 2) for part in self.qkv(self.norm(x)).chunk(3, 2))
+        x = x + self.out(F.scaled_dot_product_attention(q, k, v, dropout_p=0.1).transpose(1, 2).reshape(x.shape))
+        return x + self.mlp(x)
+model = nn.Sequential(nn.Embedding(2000, 64), Layer(64), Layer(64), nn.Flatten(), nn.Linear(64 * 12, 10))
+optimizer = torch.optim.Adam(model.parameters())
+tensors = lambda n: (torch.randint(2000, (n, 12)), torch.randint(10, (n,)))
+"""
+)
+
+Change = tuple[str, str]
+
+ADAM = "torch.optim.Adam(model.parameters())"
+LOSS = "loss = F.cross_entropy(model(x), y)"
+BF16 = (LOSS, "\n    with torch.autocast('cpu', torch.bfloat16):\n        " + LOSS)
+BEFORE_OPTIMIZER = "optimizer = torch"
+
+
+def optimizer(expression: str) -> Change:
+    return (ADAM, f"torch.optim.{expression}")
+
+
+def adamw(options: str) -> Change:
+    return optimizer(f"AdamW(model.parameters(), amsgrad=True, {options})")
+
+
+def sgd(options: str) -> Change:
+    return optimizer(f"SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=0.1, {options})")
+
+
+def coupled(options: str) -> Change:
+    groups = "[{'params': model[:1].parameters()}, {'params': model[1:].parameters(), 'weight_decay': 0.1}]"
+    return optimizer(f"Adam({groups}, maximize=True, {options})")
+
+
+def add_before_optimizer(code: str) -> Change:
+    return (BEFORE_OPTIMIZER, code + BEFORE_OPTIMIZER)
+
+
+def zero_grad_last(options: str) -> list[Change]:
+    return [("    optimizer.zero_grad()\n", ""), ("optimizer.step()", f"optimizer.step()\n    optimizer.zero_grad({options})")]
+
+
+# Kind, script, what it is recorded with, what the changed script has.
+CASES: dict[str, tuple[str, str, list[Change], list[Change]]] = {
+    "adam foreach": ("optimizer-foreach", WORDS, [], [optimizer("Adam(model.parameters(), foreach=True)")]),
+    "adam fused": ("optimizer-fused", WORDS, [], [optimizer("Adam(model.parameters(), fused=True)")]),
+    "adamw fused": ("optimizer-fused", WORDS, [adamw("")], [adamw("fused=True")]),
+    "adamw foreach": ("optimizer-foreach", WORDS, [adamw("")], [adamw("foreach=True")]),
+    "adamw foreach to fused": ("optimizer-fused", WORDS, [adamw("foreach=True")], [adamw("fused=True")]),
+    "two groups foreach": ("optimizer-foreach", WORDS, [coupled("")], [coupled("foreach=True")]),
+    "two groups foreach to fused": ("optimizer-fused", WORDS, [coupled("foreach=True")], [coupled("fused=True")]),
+    "sgd foreach": ("optimizer-foreach", WORDS, [sgd("nesterov=True")], [sgd("nesterov=True, foreach=True")]),
+    "sgd fused": ("optimizer-fused", PICTURES, [sgd("")], [sgd("fused=True")]),
+    "sgd without state": (
+        "optimizer-fused",
+        WORDS,
+        [optimizer("SGD(model.parameters(), lr=0.1)")],
+        [optimizer("SGD(model.parameters(), lr=0.1, fused=True)")],
+    ),
+    "channels last": (
+        "channels-last",
+        PICTURES,
+        [],
+        [
+            add_before_optimizer("model.to(memory_format=torch.channels_last)\n"),
+            (LOSS, "x = x.to(memory_format=torch.channels_last)\n    " + LOSS),
+        ],
+    ),
+    "autocast of pictures": ("autocast-bf16", PICTURES, [], [BF16]),
+    "autocast of words": ("autocast-bf16", WORDS, [], [BF16]),
+    "no dropout": ("no-dropout", PICTURES, [], [("nn.Dropout(0.2)", "nn.Dropout(0)")]),
+    "no dropout in attention": ("no-dropout", WORDS, [], [("nn.Dropout(0.1)", "nn.Dropout(0)"), ("dropout_p=0.1", "dropout_p=0.0")]),
+    "gelu to relu": ("gelu-to-relu", WORDS, [], [("nn.GELU()", "nn.ReLU()")]),
+    "batch norms": (
+        "batch-norm-eval",
+        PICTURES,
+        [],
+        [add_before_optimizer("[m.eval() for m in model.modules() if isinstance(m, nn.BatchNorm2d)]\n")],
+    ),
+    "zero grad": ("zero-grad-none", WORDS, zero_grad_last("set_to_none=False"), zero_grad_last("")),
+    "fused and autocast": ("optimizer-fused+autocast-bf16", PICTURES, [], [optimizer("Adam(model.parameters(), fused=True)"), BF16]),
+}
+
+
+def changed(script: str, changes: list[Change]) -> str:
+    for old, new in changes:
+        assert script.count(old) == 1
+        script = script.replace(old, new)
+    return script
+
+
+def record(folder: Path, script: str) -> int:
+    """The peak of the recorded step."""
+    folder.mkdir()
+    (folder / "train.py").write_text(script)
+    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py"]
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    document = json.loads(gzip.decompress(program(folder).read_bytes()))
+    peak: int = document["allocator"]["peak_bytes"]
+    return peak
+
+
+def program(folder: Path) -> Path:
+    (only,) = folder.glob(".hotlens/profiles/*/program.json.gz")
+    return only
+
+
+def ask(folder: Path, *arguments: str, **environment: str) -> Done:
+    settings = {**os.environ, "XDG_CACHE_HOME": str(CACHE), **environment}
+    command = [HOTLENS, "whatif", *arguments]
+    if "list" not in arguments:
+        command += ["--python", PYTHON]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env=settings)
+
+
+def answer(folder: Path, *arguments: str) -> dict[str, Any]:
+    done = ask(folder, *arguments, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    assert document["schema"] == "hotlens.whatif/1"
+    return document
+
+
+def row(rows: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+    (found,) = [each for each in rows if each["kind"] == kind]
+    return found
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A profile of PICTURES. Copy before changing anything."""
+    folder = tmp_path_factory.mktemp("whatif") / "pictures"
+    record(folder, PICTURES)
+    return folder
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_peak_of_a_change_is_that_of_the_changed_script(tmp_path: Path, name: str) -> None:
+    kind, script, before, after = CASES[name]
+    was = record(tmp_path / "before", changed(script, before))
+    is_now = record(tmp_path / "after", changed(script, after))
+    document = answer(tmp_path / "before", kind)
+    assert document["self_check"]["peak_bytes_real"] == document["self_check"]["peak_bytes_replayed"] == was
+    item = row(document["items"], kind)
+    assert item["peak_was_bytes"] == was
+    assert item["peak_bytes"] == pytest.approx(is_now, rel=0.001)
+    assert item["peak_bytes_change"] == item["peak_bytes"] - was
+    assert 0 < item["low"] <= item["ratio"] <= item["high"]
+    assert item["step_ns"] == pytest.approx(item["step_was_ns"] * item["ratio"], rel=1e-6)
+
+
+def test_a_list_needs_no_torch_and_replays_nothing(pictures: Path, tmp_path: Path) -> None:
+    done = ask(pictures, "list", PATH="/nonexistent", XDG_CACHE_HOME=str(tmp_path))
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "%" not in done.stdout
+    assert not list(tmp_path.iterdir())
+    document = answer(pictures, "list")
+    kinds = {item["kind"] for item in document["items"]}
+    assert kinds == {"optimizer-foreach", "optimizer-fused", "channels-last", "autocast-bf16", "no-dropout", "batch-norm-eval"}
+    assert {refused["kind"] for refused in document["refused"]} == {"gelu-to-relu", "zero-grad-none"}
+    assert "self_check" not in document
+    for item in document["items"]:
+        assert item["evidence"] and item["assumes"]
+        assert "ratio" not in item and "peak_bytes" not in item
+
+
+def test_a_change_has_the_line_that_it_belongs_to(pictures: Path) -> None:
+    lines = PICTURES.splitlines()
+    items = answer(pictures, "list")["items"]
+    assert "optimizer.step()" in lines[row(items, "optimizer-fused")["line"]]
+    assert "model(x)" in lines[row(items, "autocast-bf16")["line"]]
+    assert "nn.Dropout(0.2)" in lines[row(items, "no-dropout")["line"]]
+    assert row(items, "no-dropout")["modules"] == ["0.drop", "2.drop"]
+    assert {Path(item["file"]).name for item in items} == {"train.py"}
+
+
+def test_a_sentence_for_people(pictures: Path) -> None:
+    done = ask(pictures, "optimizer-fused")
+    assert done.returncode == 0
+    assert "replaying optimizer-fused" in done.stderr
+    headline, outcome, *rest = done.stdout.splitlines()
+    assert headline.startswith("optimizer-fused") and "train.py:" in headline
+    assert "≈ " in outcome and " % (" in outcome and "; peak " in outcome
+    assert any(line.startswith("  assumes: ") for line in rest)
+
+
+def test_faster_is_said_only_where_no_change_is_excluded(pictures: Path) -> None:
+    text = ask(pictures).stdout.splitlines()
+    for line in text:
+        if "≈" in line:
+            low, _, high = line.partition("(")[2].partition(")")[0].partition("…")
+            certain = low[0] == high[0]
+            assert ("slower:" if certain and low[0] == "+" else "faster:" if certain else "no certain change:") in line
+
+
+def test_all_that_apply_are_replayed_the_fastest_first(pictures: Path) -> None:
+    document = answer(pictures)
+    ratios = [item["ratio"] for item in document["items"]]
+    assert len(ratios) == 6
+    assert ratios == sorted(ratios)
+    assert document["self_check"]["ok"]
+
+
+@pytest.mark.parametrize("kinds", ["faster", "optimizer-fused,", "list,optimizer-fused", "optimizer-fused+", "+"])
+def test_kinds_that_are_none_are_wrong_usage(pictures: Path, kinds: str) -> None:
+    done = ask(pictures, kinds)
+    assert done.returncode == 2
+    assert "optimizer-fused" in done.stderr
+    assert done.stdout == ""
+
+
+def test_what_does_not_apply_is_refused_with_its_reason(pictures: Path) -> None:
+    document = answer(pictures, "gelu-to-relu,optimizer-fused+gelu-to-relu")
+    assert document["items"] == []
+    assert [refused["kind"] for refused in document["refused"]] == ["gelu-to-relu", "optimizer-fused+gelu-to-relu"]
+    assert all("GELU" in refused["reason"] for refused in document["refused"])
+
+
+def test_another_optimizer_is_refused_at_its_operator(tmp_path: Path) -> None:
+    record(tmp_path / "radam", changed(PICTURES, [optimizer("RAdam(model.parameters())")]))
+    refused = row(answer(tmp_path / "radam", "list")["refused"], "optimizer-fused")
+    assert refused["operator"].startswith("aten::")
+    assert "neither Adam, AdamW nor SGD" in refused["reason"]
+
+
+def test_an_operator_that_fails_in_the_changed_step_is_named(tmp_path: Path) -> None:
+    """A `view` of an image that is laid out in another way."""
+    record(
+        tmp_path / "view",
+        changed(PICTURES, [("out = self.norm(self.conv(x))", "out = self.norm(self.conv(x)).view(-1).view(len(x), -1, *x.shape[2:])")]),
+    )
+    refused = row(answer(tmp_path / "view", "channels-last")["refused"], "channels-last")
+    assert refused["operator"] == "aten::view"
+    assert refused["module"] == "0"
+    assert "view size is not compatible" in refused["reason"]
+
+
+def test_a_replay_that_is_another_step_than_the_recorded_one_says_nothing(pictures: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "doubled"
+    subprocess.run(["cp", "-r", pictures, folder], check=True)
+    document = json.loads(gzip.decompress(program(folder).read_bytes()))
+    document["allocator"]["peak_bytes"] *= 2
+    program(folder).write_bytes(gzip.compress(json.dumps(document).encode()))
+    done = ask(folder, "optimizer-fused")
+    assert done.returncode == 3
+    assert "nothing is predicted" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_step_whose_batch_size_nobody_knows_can_be_changed_all_the_same(tmp_path: Path) -> None:
+    loop = ("for x, y in DataLoader(TensorDataset(*tensors(160)), batch_size=8):", "for _ in range(20):\n    x, y = tensors(8)")
+    was = record(tmp_path / "before", changed(WORDS, [loop]))
+    item = row(answer(tmp_path / "before", "optimizer-fused")["items"], "optimizer-fused")
+    assert item["peak_was_bytes"] == was
