@@ -227,3 +227,24 @@ def test_nothing_grows_over_many_requests(worker: Worker) -> None:
     for _ in range(2000):
         worker.ask(do="step", batch=1)
     assert resident() - before < 2000
+
+
+TWICE = program([tensor([64, 64])], [op("aten::mm", {"t": 0}, {"t": 0}, out=1), op("aten::mm", {"t": 1}, {"t": 0}, out=2)])
+
+
+def test_an_edited_program_takes_turns_with_the_recorded_one(worker: Worker) -> None:
+    assert worker.ask(do="load", program=SQUARE, edited=TWICE)["operators"] == 1
+    square = 64 * 64 * 4
+    replays = worker.ask(do="step", batch=[1, 2], rounds=3, edited=True)["replays"]
+    assert [(replay["batch"], replay.get("edited", False)) for replay in replays] == [(1, False), (1, True), (2, False), (2, True)]
+    assert [replay["peak_bytes"] for replay in replays] == [2 * square, 3 * square] * 2
+    assert all(len(replay["wall_ns"]) == 3 for replay in replays)
+    (alone,) = worker.ask(do="step", batch=1)["replays"]
+    assert alone["peak_bytes"] == 2 * square
+
+
+def test_an_edited_program_that_cannot_be_replayed_leaves_none(worker: Worker) -> None:
+    assert error(worker.ask(do="load", program=SQUARE, edited={}))["code"] == "program"
+    assert error(worker.ask(do="step", batch=1))["code"] == "usage"
+    worker.load(SQUARE)
+    assert "no edited program" in error(worker.ask(do="step", batch=1, edited=True))["message"]
