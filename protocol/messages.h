@@ -33,6 +33,8 @@ inline constexpr std::string_view kHints = "hotlens/hints";
 inline constexpr std::string_view kProfileState = "hotlens/profileState";
 inline constexpr std::string_view kProfileChanged = "hotlens/profileChanged";
 inline constexpr std::string_view kTrust = "hotlens/trust";
+inline constexpr std::string_view kHotLines = "hotlens/hotLines";
+inline constexpr std::string_view kShowHotLines = "hotlens/showHotLines";
 inline constexpr std::string_view kPrompt = "hotlens/prompt";
 inline constexpr std::string_view kShowLog = "hotlens/showLog";
 inline constexpr std::string_view kTimelineProfiles = "hotlens/timeline/profiles";
@@ -59,17 +61,20 @@ inline constexpr std::string_view kProfile = "hotlens.server.profile";
 inline constexpr std::string_view kCancel = "hotlens.server.cancel";
 inline constexpr std::string_view kPredict = "hotlens.server.predict";
 inline constexpr std::string_view kSetArguments = "hotlens.server.setArguments";
+inline constexpr std::string_view kHotLine = "hotlens.server.hotLine";
 inline constexpr std::string_view kReload = "hotlens.server.reload";
 inline constexpr std::string_view kOpenTimeline = "hotlens.server.openTimeline";
 }  // namespace command
 
 inline constexpr std::string_view kStateKeys = "profile? loading running runId? message?";
 
-inline constexpr std::array<MessageSpec, 6> kMessages{{
+inline constexpr std::array<MessageSpec, 8> kMessages{{
     {message::kHints, Sender::client, Kind::request, "textDocument range?", "version hints"},
     {message::kProfileState, Sender::client, Kind::request, "textDocument?", kStateKeys},
     {message::kProfileChanged, Sender::server, Kind::notification, kStateKeys, ""},
     {message::kTrust, Sender::client, Kind::notification, "trusted", ""},
+    {message::kHotLines, Sender::client, Kind::request, "textDocument? limit?", "profile? lines total"},
+    {message::kShowHotLines, Sender::server, Kind::notification, "", ""},
     {message::kPrompt, Sender::server, Kind::request, "title value message?", "value"},
     {message::kShowLog, Sender::server, Kind::notification, "", ""},
 }};
@@ -95,11 +100,12 @@ inline constexpr std::array<MessageSpec, 17> kTimelineMessages{{
     {message::kTimelineCursor, Sender::client, Kind::notification, "textDocument position", ""},
 }};
 
-inline constexpr std::array<CommandSpec, 6> kCommands{{
+inline constexpr std::array<CommandSpec, 7> kCommands{{
     {command::kProfile, "script? args? python? uri? batchSizes?", "started runId? script? command? message?"},
     {command::kSetArguments, "script? python? uri? arguments?", "started asked? file? runId? script? command? message?"},
     {command::kCancel, "runId?", "cancelled"},
     {command::kPredict, "uri?", "started runId? message?"},
+    {command::kHotLine, "uri? position? back?", "shown message? rank? total? uri? position? text? label? ns? share?"},
     {command::kReload, "", "loading"},
     {command::kOpenTimeline, "profile? path? uri? position? browser?", "profile step? path? url?"},
 }};

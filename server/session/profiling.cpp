@@ -192,7 +192,11 @@ void Profiling::bundle_unreadable(const std::string& why) {
 }
 
 void Profiling::bundle_read() {
-  if (run_ && run_->reading) finish(run_->unread.empty() ? "The hints are new." : run_->unread);
+  if (!run_ || !run_->reading) return;
+  if (!run_->unread.empty()) return finish(run_->unread);
+  const std::string name = run_->name, uri = run_->asked.uri;
+  finish("The hints are new.");
+  events_.finished(name, uri);
 }
 
 void Profiling::finish(const std::string& said) {

@@ -50,7 +50,8 @@ Session::Session(Loop& loop, Client::Send send, Log log)
            .changed = [this] { run_changed(); },
            .refused = [this] { run_refused(); },
            .recorded = [this](const fs::path& bundle) { run_recorded(bundle); },
-           .arguments_refused = [this](const ProfileArguments& asked, const std::string& message) { arguments_.refused(asked, message); }}),
+           .arguments_refused = [this](const ProfileArguments& asked, const std::string& message) { arguments_.refused(asked, message); },
+           .finished = [this](const std::string& name, const std::string& uri) { hot_lines_.announce(name, uri); }}),
       predicting_(loop, client_, workspace_,
                   {.shown = [this](const std::string& uri) -> Predicting::Shared {
                      const Document* document = workspace_.documents.find(uri);
@@ -60,6 +61,11 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                                     Reply reply) { profiling_.profile(Json{{"uri", uri}, {"batchSizes", sizes}}, std::move(reply)); },
                    .changed = [this] { client_.refresh_lenses(); }}),
       arguments_(loop, client_, profiling_, [this] { stored_.look(); }),
+      hot_lines_(loop, client_, workspace_,
+                 [this](const fs::path& file) -> ProfileStore::Shared {
+                   const auto shown = profiles_.candidates(file);
+                   return shown.empty() ? nullptr : shown.front();
+                 }),
       timeline_(loop, client_, workspace_,
                 {.sources = [this] { return timeline_sources(); },
                  .current = [this]() -> std::string {
@@ -77,6 +83,7 @@ void Session::register_requests() {
   };
   conversation_.on_request("textDocument/inlayHint", [this](const Json& params, Reply reply) { inlay_hints(params, std::move(reply)); });
   conversation_.on_request("hotlens/hints", [this](const Json& params, Reply reply) { own_hints(params, std::move(reply)); });
+  conversation_.on_request("hotlens/hotLines", [this](const Json& params, Reply reply) { hot_lines_.list(params, std::move(reply)); });
   conversation_.answer("inlayHint/resolve", about_document(resolved_hint));
   conversation_.answer("textDocument/hover", about_document(hover));
   conversation_.answer("textDocument/codeLens", about_document(code_lenses));
@@ -228,6 +235,7 @@ void Session::execute_command(const Json& params, Reply reply) {
   if (command == command::kProfile) return profiling_.profile(argument, std::move(reply));
   if (command == command::kPredict) return predict(argument, std::move(reply));
   if (command == command::kSetArguments) return arguments_.set(argument, std::move(reply));
+  if (command == command::kHotLine) return hot_lines_.go(argument, std::move(reply));
   if (command == command::kCancel) return reply(profiling_.cancel(argument));
   if (command == command::kOpenTimeline) return timeline_.open(argument, std::move(reply));
   if (command != command::kReload) return reply(std::unexpected(RpcError{Code::invalid_params, "no such command: " + command}));

@@ -4,6 +4,7 @@
 //   Profiling       runs of the user's script (profiling.h)
 //   Predicting      predictions from what was recorded (predicting.h)
 //   RunArguments    with which arguments it runs, asked and kept (run_arguments.h); StoredRuns: as seen last
+//   HotLines        where the time is spent, over all files (hot_lines.h)
 //   TimelineDoor    the timeline, over this connection and in a browser (timeline_door.h)
 //   WaitingHints    requests that came before the hints were known (waiting_hints.h)
 //
@@ -20,6 +21,7 @@
 #include "server/session/client_process.h"
 #include "server/session/conversation.h"
 #include "server/session/document_answers.h"
+#include "server/session/hot_lines.h"
 #include "server/session/predicting.h"
 #include "server/session/profiling.h"
 #include "server/session/run_arguments.h"
@@ -96,6 +98,7 @@ class Session {
   Profiling profiling_;
   Predicting predicting_;
   RunArguments arguments_;
+  HotLines hot_lines_;
   TimelineDoor timeline_;
   WaitingHints waiting_;
 };

@@ -24,6 +24,9 @@ return {
     ['window/showMessageRequest'] = function(_, question) return require('hotlens.messages').ask(question) end,
     ['hotlens/prompt'] = function(_, question) return require('hotlens.messages').prompt(question) end,
     ['hotlens/showLog'] = function() require('hotlens.messages').open_log() end,
+    ['hotlens/showHotLines'] = function(_, _, ctx)
+      require('hotlens.hot_lines').list(assert(vim.lsp.get_client_by_id(ctx.client_id)))
+    end,
     ['window/logMessage'] = function(_, message) require('hotlens.messages').record(message) end,
   },
   commands = {

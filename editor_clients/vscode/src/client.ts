@@ -22,6 +22,7 @@ import { NOTIFICATIONS, Timeline, type TimelineServer } from "./timeline";
 export const SERVER_PROFILE = "hotlens.server.profile";
 export const SERVER_ARGUMENTS = "hotlens.server.setArguments";
 export const SERVER_CANCEL = "hotlens.server.cancel";
+export const SERVER_HOT_LINE = "hotlens.server.hotLine";
 export const SERVER_TIMELINE = "hotlens.server.openTimeline";
 
 // What the server takes as the argument of SERVER_PROFILE and SERVER_ARGUMENTS, both of which run the script.
@@ -122,6 +123,7 @@ export class Client implements vscode.Disposable, TimelineServer {
     client.onNotification("hotlens/profileChanged", (state: ProfileState) => this.status.show(state));
     client.onRequest("hotlens/prompt", askForLine);
     client.onNotification("hotlens/showLog", () => this.log.show());
+    client.onNotification("hotlens/showHotLines", () => void vscode.commands.executeCommand("hotlens.hotLines"));
     try {
       await client.start();
     } catch (error) {

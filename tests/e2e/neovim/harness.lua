@@ -196,6 +196,42 @@ function steps.set_arguments(line)
   eventually('no run begins', function() return vim.tbl_count(runs) > before end)
 end
 
+-- The file, line and text under the cursor.
+local function place() return ('%s:%d %s'):format(vim.fs.basename(vim.api.nvim_buf_get_name(0)), vim.fn.line('.'), vim.fn.getline('.')) end
+
+local hot = {} ---@type table<integer, string>  places by rank
+
+function steps.hot_line(way, rank)
+  local from = place()
+  vim.cmd.Hotlens(way)
+  eventually('the cursor stays', function() return place() ~= from, from end)
+  local now = place()
+  if hot[rank] and hot[rank] ~= now then fail('rank %d is %s, was %s', rank, now, hot[rank]) end
+  for other, where in pairs(hot) do
+    if other ~= rank and where == now then fail('%s is of two ranks', now) end
+  end
+  hot[rank] = now
+  steps.hint(vim.fn.getline('.'), 'time')
+end
+
+function steps.hot_list(rank)
+  vim.cmd.Hotlens('hot')
+  eventually('no list', function() return vim.bo.buftype == 'quickfix' end)
+  local items = vim.fn.getqflist()
+  local bars = vim.tbl_map(function(each) return vim.fn.count(each.text, '▇') end, items)
+  local sorted = vim.deepcopy(bars)
+  table.sort(sorted, function(a, b) return a > b end)
+  if bars[1] ~= 10 or not vim.deep_equal(bars, sorted) then fail('bars are %s', vim.inspect(bars)) end
+  vim.cmd('cc ' .. rank)
+  vim.cmd.cclose()
+  local now = place()
+  for other, where in pairs(hot) do
+    if where == now and other ~= rank then fail('%s is of two ranks', now) end
+  end
+  if not items[rank].text:find(vim.trim(vim.fn.getline('.')), 1, true) then fail('the list says %s, the cursor is at %s', items[rank].text, now) end
+  steps.hint(vim.fn.getline('.'), 'time')
+end
+
 function steps.progress()
   eventually('no progress in the message line', function()
     local shown = vim.iter(status_lines):any(function(line) return line:find('Profil', 1, true) ~= nil end)

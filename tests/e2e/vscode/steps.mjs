@@ -13,7 +13,7 @@ const SHAPES = {
   repeated: (label) => label.includes("×") && !label.includes("≠"),
   edited: (label) => label.startsWith("≠"),
 };
-const COMMANDS = { profile: "Hotlens: Profile with Hotlens", cancel: "Hotlens: Cancel Profiling", restart: "Hotlens: Restart Server",
+const COMMANDS = { next: "Hotlens: Next Hot Line", previous: "Hotlens: Previous Hot Line", hot: "Hotlens: Hot Lines", profile: "Hotlens: Profile with Hotlens", cancel: "Hotlens: Cancel Profiling", restart: "Hotlens: Restart Server",
   timeline: "Hotlens: Show Timeline" };
 
 export function makeSteps({ page, url, workspace, workspacePids }) {
@@ -149,6 +149,27 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
     await page.keyboard.press("Enter");
   }
 
+  // The file, line and drawn text at the cursor.
+  async function place() {
+    const tab = await page.locator(".tab.active").first().innerText();
+    const position = /Ln \d+/.exec(await status(/Ln \d+/).innerText())?.[0];
+    const cursor = await page.locator(".editor-instance .cursors-layer .cursor").first().boundingBox();
+    const line = cursor === null ? undefined : (await lines()).find((each) => Math.abs(cursor.y - each.top) < cursor.height / 2);
+    return { at: `${tab.trim()} ${position}`, text: line?.text ?? "" };
+  }
+  const hot = new Map(); // places by rank
+
+  async function hotPlace(rank, from) {
+    const now = await eventually("the cursor is at no other line with a hint", async () => {
+      const now = await place();
+      return [now.at !== from && SHAPES.time(LABEL.exec(now.text)?.[0] ?? ""), now];
+    });
+    if (hot.has(rank) && hot.get(rank) !== now.at) throw new Error(`rank ${rank} is ${now.at}, was ${hot.get(rank)}`);
+    for (const [other, at] of hot) if (other !== rank && at === now.at) throw new Error(`${at} is of two ranks`);
+    hot.set(rank, now.at);
+    return now;
+  }
+
   const pids = (verb) => spawnSync(workspacePids, [workspace, verb], { encoding: "utf8" }).stdout.trim();
 
   return {
@@ -266,6 +287,22 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
         const seen = { theme: body.className, text: lightness(style.color), ground: (red + green + blue) / 765, outline: slice.outlineStyle };
         return [/high-contrast/.test(seen.theme) && seen.text > 0.9 && seen.ground < 0.1 && seen.outline === "solid", seen];
       }));
+    },
+    async hot_line(way, rank) {
+      const from = (await place()).at;
+      await runCommand(way);
+      await hotPlace(rank, from);
+    },
+    async hot_list(rank) {
+      const from = (await place()).at;
+      await runCommand("hot");
+      const row = page.locator(".quick-input-list .monaco-list-row", { hasText: "\u2587" });
+      await row.nth(rank - 1).waitFor({ timeout: WAIT_MS });
+      const bars = (await row.allInnerTexts()).map((text) => text.split("\u2587").length - 1);
+      if (bars[0] !== 10 || bars.some((bar, index) => index > 0 && bar > bars[index - 1])) throw new Error(`bars are ${bars}`);
+      for (let down = 1; down < rank; down++) await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      await hotPlace(rank, from);
     },
     async set_arguments(line) {
       const button = page.locator(".notification-list-item .monaco-button", { hasText: "Set arguments" }).first();

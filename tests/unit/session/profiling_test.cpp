@@ -19,7 +19,7 @@ struct Bench {
   Result<Plan> plan = std::unexpected(Error{ErrorCode::usage, "Nothing to run.", {}});
   int changed = 0, refused = 0;
   std::vector<std::filesystem::path> recorded;
-  std::vector<std::string> arguments_refused;
+  std::vector<std::string> arguments_refused, finished;
   Profiling profiling{
       loop,
       heard.client,
@@ -29,7 +29,8 @@ struct Bench {
        .changed = [this] { ++changed; },
        .refused = [this] { ++refused; },
        .recorded = [this](const std::filesystem::path& bundle) { recorded.push_back(bundle); },
-       .arguments_refused = [this](const ProfileArguments&, const std::string& message) { arguments_refused.push_back(message); }}};
+       .arguments_refused = [this](const ProfileArguments&, const std::string& message) { arguments_refused.push_back(message); },
+       .finished = [this](const std::string& name, const std::string&) { finished.push_back(name); }}};
 
   // `script` speaks the recorder's protocol on descriptor 3.
   Json start(const std::string& script) {
@@ -66,6 +67,7 @@ TEST_CASE("a run ends when its bundle was read") {
   CHECK_FALSE(bench.profiling.running());
   CHECK(bench.profiling.message().empty());
   CHECK(bench.changed == 2);
+  CHECK(bench.finished == std::vector<std::string>{"train.py"});
 }
 
 TEST_CASE("a bundle that cannot be read is the run's failure") {
@@ -75,6 +77,7 @@ TEST_CASE("a bundle that cannot be read is the run's failure") {
   bench.profiling.bundle_unreadable("it is broken");
   bench.profiling.bundle_read();
   CHECK(bench.profiling.message() == "it is broken");
+  CHECK(bench.finished.empty());
 }
 
 TEST_CASE("one run at a time, and it can be cancelled") {

@@ -1,4 +1,4 @@
--- :Hotlens profile | arguments | cancel | timeline [browser | text] | restart | log
+-- :Hotlens profile | arguments | cancel | hot | next | previous | timeline [browser | text] | restart | log
 local M = {}
 
 local RESTART_TIMEOUT_MS = 3000
@@ -38,6 +38,13 @@ local SUBCOMMANDS = {
   profile = function() execute('hotlens.server.profile') end,
   arguments = function() execute('hotlens.server.setArguments') end,
   cancel = function() execute('hotlens.server.cancel') end,
+  hot = function() with_client(require('hotlens.hot_lines').list) end,
+  next = function()
+    with_client(function(client) require('hotlens.hot_lines').go(client, false) end)
+  end,
+  previous = function()
+    with_client(function(client) require('hotlens.hot_lines').go(client, true) end)
+  end,
   timeline = function(how)
     with_client(function(client) require('hotlens.timeline').open(client, how) end)
   end,

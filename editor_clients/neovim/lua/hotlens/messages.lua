@@ -34,7 +34,7 @@ function M.show(message)
 end
 
 -- What a button of a message is here: a list to choose from would take the keys of somebody who types.
-local COMMANDS = { arguments = ':Hotlens arguments', log = ':Hotlens log' }
+local COMMANDS = { arguments = ':Hotlens arguments', log = ':Hotlens log', line = ':Hotlens next', lines = ':Hotlens hot' }
 
 --- A message with buttons. It says the commands that do the same; nothing is chosen.
 ---@param question { type: integer, message: string, actions?: { title: string, id?: string }[] }
@@ -44,7 +44,12 @@ function M.ask(question)
     table.insert(ways, COMMANDS[action.id])
   end
   local text = #ways == 0 and question.message or ('%s (%s)'):format(question.message, table.concat(ways, ', '))
-  M.show({ type = question.type, message = text })
+  if question.type <= vim.lsp.protocol.MessageType.Warning then
+    M.show({ type = question.type, message = text })
+  else
+    M.record({ message = text })
+    M.status('Hotlens: ' .. text)
+  end
   return vim.NIL
 end
 

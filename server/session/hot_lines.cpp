@@ -1,0 +1,174 @@
+#include "server/session/hot_lines.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "annotator/common/file.h"
+#include "annotator/common/format.h"
+#include "protocol/messages.h"
+#include "protocol/reader.h"
+#include "protocol/uri.h"
+#include "server/features/file_facts.h"
+#include "server/session/convert.h"
+
+namespace hotlens::session {
+namespace {
+
+namespace fs = std::filesystem;
+using protocol::Json;
+using protocol::Reader;
+using protocol::Reply;
+
+// A list that somebody reads from its top.
+constexpr std::int64_t kMostLines = 200, kUsualLines = 50;
+
+constexpr const char* kShowLine = "line";
+constexpr const char* kShowList = "lines";
+
+bool may_be_read(const fs::path& file, const features::Folders& readable) {
+  return !readable || std::ranges::any_of(*readable, [&](const fs::path& folder) { return is_inside(file, folder); });
+}
+
+}  // namespace
+
+// What is read on the pool.
+struct HotLines::Task {
+  ProfileStore::Shared profile;
+  std::map<fs::path, features::FileView> open;
+  features::Folders readable;
+  features::Options options;
+
+  std::vector<Line> lines() const {
+    std::vector<Line> all;
+    for (std::uint32_t i = 0; i < profile->files.size(); ++i) {
+      const profile::SourceFile& file = profile->files[i];
+      if (!file.workspace || features::collect(*profile, {i}).facts.empty()) continue;
+      const std::optional<features::FileView> view = view_of(file.path);
+      if (!view) continue;
+      for (features::HotLine& line : features::hot_lines(*view, options)) all.push_back({file.path, std::move(line)});
+    }
+    leave_out_sums(all);
+    std::ranges::stable_sort(all, std::ranges::greater{}, [](const Line& each) { return each.line.share; });
+    return all;
+  }
+
+  std::optional<features::FileView> view_of(const fs::path& file) const {
+    if (const auto shown = open.find(file); shown != open.end()) return shown->second;
+    if (!may_be_read(file, readable)) return std::nullopt;
+    Result<std::string> text = read_file(file, kMostSource);
+    if (!text) return std::nullopt;
+    const source::Tree tree = source::Tree::parse(std::move(*text));
+    return features::view(file, tree, features::bind(profile, file, &tree, readable), profile);
+  }
+
+  // Where nothing else is known they are all there is.
+  static void leave_out_sums(std::vector<Line>& lines) {
+    const bool layers = std::ranges::any_of(lines, [](const Line& each) { return each.line.of_module && !each.line.sums_up; });
+    const auto sums_up = [&](const Line& each) { return each.line.sums_up || (layers && each.line.of_stage); };
+    if (!std::ranges::all_of(lines, sums_up)) std::erase_if(lines, sums_up);
+  }
+};
+
+void HotLines::find(const fs::path& file, std::function<void(Found)> found) {
+  const ProfileStore::Shared profile = shown_(file);
+  if (!profile) return found({});
+  Task task{.profile = profile,
+            .readable = workspace_.trusted ? features::Folders() : features::Folders(workspace_.folders),
+            .options = {.min_share = workspace_.settings.hints_min_percent / 100, .tooltips = false}};
+  for (const auto& [uri, document] : workspace_.documents) {
+    if (document.in_step() && document.has_facts() && document.profile() == profile) task.open.emplace(document.path(), document.view());
+  }
+  loop_.work([task = std::move(task)] { return task.lines(); },
+             [profile, found = std::move(found)](Result<std::vector<Line>> lines) {
+               found({profile, lines ? std::move(*lines) : std::vector<Line>{}});
+             });
+}
+
+std::string HotLines::uri_of(const Line& line) {
+  const Document* document = workspace_.documents.at(line.file);
+  return document != nullptr ? document->uri() : protocol::uri_of_path(line.file);
+}
+
+Json HotLines::json_of(const Line& line) {
+  return {{"uri", uri_of(line)},           {"position", to_json(protocol::Position{line.line.line, line.line.column})},
+          {"text", line.line.text},        {"label", line.line.label},
+          {"ns", line.line.value.count()}, {"share", line.line.share}};
+}
+
+void HotLines::list(const Json& params, Reply reply) {
+  const Reader reader(params);
+  fs::path file;
+  if (const auto document = reader.maybe("textDocument")) file = protocol::path_of_uri((*document)["uri"].string()).value_or(fs::path());
+  const auto limit = reader.maybe("limit");
+  const std::int64_t most = limit ? std::clamp<std::int64_t>(limit->integer(), 0, kMostLines) : kUsualLines;
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  auto held = std::make_shared<Reply>(std::move(reply));
+  find(file, [this, most, held](const Found& found) {
+    Json answer{{"lines", Json::array()}, {"total", found.lines.size()}};
+    if (found.profile) answer["profile"] = found.profile->id;
+    for (const Line& line : found.lines) {
+      if (std::ssize(answer["lines"]) < most) answer["lines"].push_back(json_of(line));
+    }
+    (*held)(std::move(answer));
+  });
+}
+
+// From a line of the list to the next in its order, from elsewhere to the first; round at the ends.
+void HotLines::go(const Json& argument, Reply reply) {
+  const Reader reader(argument);
+  fs::path file;
+  if (const auto uri = reader.maybe("uri")) file = protocol::path_of_uri(uri->string()).value_or(fs::path());
+  const auto position = reader.maybe("position");
+  const std::optional<std::uint32_t> here = position ? std::optional(read_position(*position).line) : std::nullopt;
+  const auto back = reader.maybe("back");
+  const bool backwards = back && back->boolean();
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  auto held = std::make_shared<Reply>(std::move(reply));
+  find(file, [this, file, here, backwards, held](const Found& found) {
+    if (found.lines.empty()) {
+      const std::string message =
+          found.profile ? "No line takes a share of the step that is shown." : "There is no profile yet. Profile the script first.";
+      client_.show(MessageType::info, message);
+      return (*held)(Json{{"shown", false}, {"message", message}});
+    }
+    const auto at = std::ranges::find_if(found.lines, [&](const Line& each) { return each.file == file && here == each.line.line; });
+    const auto count = std::ssize(found.lines), from = at - found.lines.begin();
+    const bool known = at != found.lines.end();
+    const auto next = backwards ? (known ? from - 1 + count : count - 1) % count : (known ? from + 1 : 0) % count;
+    const Line& line = found.lines[static_cast<std::size_t>(next)];
+    show(line);
+    Json answer = json_of(line);
+    answer.update({{"shown", client_.can.show_document}, {"rank", next + 1}, {"total", count}});
+    (*held)(std::move(answer));
+  });
+}
+
+void HotLines::show(const Line& line) {
+  if (!client_.can.show_document) return;
+  const Json at = to_json(protocol::Position{line.line.line, line.line.column});
+  client_.request("window/showDocument", {{"uri", uri_of(line)}, {"takeFocus", true}, {"selection", {{"start", at}, {"end", at}}}});
+}
+
+// Only where the message can lead there: the end of the progress has said the rest.
+void HotLines::announce(const std::string& script, const std::string& uri) {
+  if (!client_.can.message_actions) return;
+  find(protocol::path_of_uri(uri).value_or(fs::path()), [this, script](const Found& found) {
+    if (found.lines.empty()) return;
+    const Line& hottest = found.lines.front();
+    const Ns step = found.profile->plain_step.value_or(found.profile->step_wall());  // as in the lens
+    const std::string place = hottest.file.filename().string() + ":" + std::to_string(hottest.line.line + 1);
+    const std::string message = script + ": " + format::readable(step) + "/step. Hottest line: " + place + ", " + hottest.line.label + ".";
+    std::vector<Client::Choice> choices;
+    if (client_.can.show_document) choices.push_back({"Show line", kShowLine});
+    if (client_.can.dialogs) choices.push_back({"Hot lines", kShowList});
+    client_.ask(MessageType::info, message, std::move(choices), [this, hottest](const std::string& id) {
+      if (id == kShowLine) return show(hottest);
+      client_.notify(protocol::message::kShowHotLines, Json::object());
+    });
+  });
+}
+
+}  // namespace hotlens::session

@@ -1,0 +1,57 @@
+// Where the time is spent, over all files of the workspace: the list, the way to the next line of it, and the word after a run.
+//
+// The numbers are those of the hints: open documents as they are shown, other files as they are on the disk, read on the pool.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "protocol/rpc.h"
+#include "server/features/hot_lines.h"
+#include "server/session/client.h"
+#include "server/session/loop.h"
+#include "server/session/store.h"
+#include "server/session/workspace.h"
+
+namespace hotlens::session {
+
+class HotLines {
+ public:
+  using Json = protocol::Json;
+  // The profile that a file shows; may be null.
+  using Shown = std::function<ProfileStore::Shared(const std::filesystem::path& file)>;
+
+  HotLines(Loop& loop, Client& client, Workspace& workspace, Shown shown)
+      : loop_(loop), client_(client), workspace_(workspace), shown_(std::move(shown)) {}
+  HotLines(const HotLines&) = delete;
+  HotLines& operator=(const HotLines&) = delete;
+
+  void list(const Json& params, protocol::Reply reply);  // the request
+  void go(const Json& argument, protocol::Reply reply);  // the command
+  void announce(const std::string& script, const std::string& uri);
+
+ private:
+  struct Line {
+    std::filesystem::path file;
+    features::HotLine line;
+  };
+  struct Found {
+    ProfileStore::Shared profile;  // null: none is shown
+    std::vector<Line> lines;
+  };
+  struct Task;
+
+  void find(const std::filesystem::path& file, std::function<void(Found)> found);
+  std::string uri_of(const Line& line);
+  void show(const Line& line);
+  Json json_of(const Line& line);
+
+  Loop& loop_;
+  Client& client_;
+  Workspace& workspace_;
+  Shown shown_;
+};
+
+}  // namespace hotlens::session
