@@ -10,8 +10,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array kPhases{Phase::start, Phase::warmup, Phase::plain, Phase::measured,
-                             Phase::map,   Phase::write,  Phase::done,  Phase::failed};
+constexpr std::array kPhases{Phase::start,   Phase::warmup, Phase::plain, Phase::measured, Phase::map,
+                             Phase::program, Phase::write,  Phase::done,  Phase::failed};
 
 std::string text(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -50,6 +50,8 @@ std::string_view name(Phase phase) {
       return "measured";
     case Phase::map:
       return "map";
+    case Phase::program:
+      return "program";
     case Phase::write:
       return "write";
     case Phase::done:

@@ -13,7 +13,7 @@ namespace hotlens::runs {
 // The child sees the progress pipe under this number.
 constexpr int kProgressFd = 3;
 
-enum class Phase : std::uint8_t { start, warmup, plain, measured, map, write, done, failed };
+enum class Phase : std::uint8_t { start, warmup, plain, measured, map, program, write, done, failed };
 std::string_view name(Phase phase);
 
 struct Frame {

@@ -229,6 +229,19 @@ Result<std::vector<std::string>> command_of(const Target& target, const fs::path
   return command;
 }
 
+// The call that reads them, else the first argument that is declared, else the first line.
+std::uint32_t arguments_line(const fs::path& script) {
+  const Result<std::string> text = read_file(script, kMaxScriptBytes);
+  for (const std::string_view call : {".parse_args", ".parse_known_args", "parse_args(", "add_argument(", "@click.command"}) {
+    for (std::size_t at = text ? text->find(call) : std::string::npos; at != std::string::npos; at = text->find(call, at + 1)) {
+      const std::size_t begin = text->rfind('\n', at) + 1;
+      if (std::string_view(*text).substr(begin, at - begin).contains("def ")) continue;
+      return static_cast<std::uint32_t>(std::count(text->begin(), text->begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 fs::path run_folder(const fs::path& script, const std::vector<fs::path>& folders) {
@@ -274,6 +287,7 @@ Result<Plan> plan_run(const PlanInput& input, const runs::Environment& environme
 
   Plan plan{
       .command = std::move(*command), .script = target->module.empty() ? target->script : fs::path(), .unsaved = unsaved_names(input)};
+  if (!plan.script.empty()) plan.arguments_line = arguments_line(plan.script);
   const fs::path out = target->configured ? target->folder : target->start;
   const runs::ProfileOptions options{
       .warmup = input.settings.warmup, .steps = input.settings.steps, .batch_sizes = input.asked.batch_sizes, .out = out};

@@ -56,6 +56,7 @@ struct Plan {
   std::vector<std::string> command;  // the script and its arguments, or "-m" …
   std::filesystem::path script;      // empty with "-m"
   std::vector<std::string> unsaved;  // names of changed buffers: the run sees the disk
+  std::uint32_t arguments_line = 0;  // of the script: where it reads its arguments, as far as its text shows; 0-based
 };
 
 Result<Plan> plan_run(const PlanInput& input, const runs::Environment& environment, const Result<std::filesystem::path>& recorder);

@@ -118,6 +118,8 @@ void Profiling::refuse(const Result<Plan>& plan, protocol::Reply reply) {
 Json Profiling::start(Active& run, const Plan& plan) {
   const std::string command_line = runs::quoted(plan.command);
   run.name = plan.script.empty() ? command_line : plan.script.filename().string();
+  run.script = plan.script;
+  run.arguments_line = plan.arguments_line;
   client_.log("Profiling in " + plan.request.cwd.string() + ": " + runs::quoted(plan.request.argv));
   if (!plan.unsaved.empty()) client_.show(MessageType::info, unsaved_words(plan.unsaved));
   run.progress =
@@ -181,6 +183,7 @@ void Profiling::fail(Active& run, const runs::RunEnd& end) {
     client_.show(MessageType::error, message_);
     return finish("Failed.");
   }
+  if (!run.script.empty()) marks_.put({.file = run.script, .line = run.arguments_line}, message_);
   const ProfileArguments asked = run.asked;
   finish("Failed.");
   events_.arguments_refused(asked, message_);

@@ -66,6 +66,8 @@ class Profiling {
     std::int64_t id = 0;
     ProfileArguments asked;
     std::string name;  // of the script, for people
+    std::filesystem::path script;
+    std::uint32_t arguments_line = 0;
     std::unique_ptr<ProgressReport> progress;
     std::optional<runs::Run> run;
     std::size_t lines = 0;  // of output, passed on so far

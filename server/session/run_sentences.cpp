@@ -11,13 +11,23 @@ struct Stretch {
   int begin, end;  // percent of the run
   const char* what;
 };
-constexpr std::array kStretches{Stretch{runs::Phase::start, 0, 5, "Starting"},
-                                Stretch{runs::Phase::warmup, 5, 25, "Warm-up"},
-                                Stretch{runs::Phase::plain, 25, 40, "Plain steps"},
-                                Stretch{runs::Phase::measured, 40, 60, "Measured steps"},
-                                Stretch{runs::Phase::map, 60, 85, "Mapping modules to code"},
+// In the order of most runs; a stretch that comes earlier than its place does not turn the percentage back.
+constexpr std::array kStretches{Stretch{runs::Phase::start, 0, 5, "Starting the script"},
+                                Stretch{runs::Phase::warmup, 5, 25, "Warming up, step"},
+                                Stretch{runs::Phase::plain, 25, 40, "Timing the training, step"},
+                                Stretch{runs::Phase::measured, 40, 60, "Measuring each layer, step"},
+                                Stretch{runs::Phase::map, 60, 80, "Finding the line of each layer, step"},
+                                Stretch{runs::Phase::program, 80, 85, "Noting the step for predictions, step"},
                                 Stretch{runs::Phase::write, 85, 95, "Writing the profile"},
                                 Stretch{runs::Phase::done, 95, 97, "Reading the profile"}};
+
+// "Warming up, step 2 of 3"; without the number where it is not known.
+std::string stretch_words(std::string_view what, const runs::Progress& progress) {
+  constexpr std::string_view kNumber = ", step";
+  if (!what.ends_with(kNumber)) return std::string(what);
+  if (progress.of <= 0) return std::string(what.substr(0, what.size() - kNumber.size()));
+  return std::string(what) + " " + std::to_string(progress.step) + " of " + std::to_string(progress.of);
+}
 
 std::string ended_sentence(const std::string& name, const runs::RunEnd& end) {
   std::string text = name;
@@ -71,9 +81,7 @@ std::pair<std::string, int> progress_words(const runs::Progress& progress) {
   const auto* stretch = std::ranges::find(kStretches, progress.phase, &Stretch::phase);
   if (stretch == kStretches.end()) return {progress.message, 0};
   const double part = progress.of > 0 ? std::clamp(static_cast<double>(progress.step) / static_cast<double>(progress.of), 0.0, 1.0) : 0.0;
-  std::string text = stretch->what;
-  if (progress.of > 0) text += " " + std::to_string(progress.step) + " of " + std::to_string(progress.of);
-  return {text, stretch->begin + static_cast<int>(part * (stretch->end - stretch->begin))};
+  return {stretch_words(stretch->what, progress), stretch->begin + static_cast<int>(part * (stretch->end - stretch->begin))};
 }
 
 std::string failure_words(const std::string& name, const runs::RunEnd& end) {

@@ -72,7 +72,11 @@ def test_a_script_that_needs_data_gets_it_from_a_button_and_keeps_it(start: Star
     asked = client.next_message("window/showMessageRequest", limit=RUN_LIMIT)
     assert (asked["type"], asked["message"]) == (1, LACKS)
     assert [action["title"] for action in asked["actions"]] == ["Set arguments…", "Show log"]
+    marked = client.next_message("textDocument/publishDiagnostics")
+    assert marked["uri"] == uri and [d["message"] for d in marked["diagnostics"]] == [LACKS]
+    assert marked["diagnostics"][0]["range"]["start"]["line"] == SCRIPT.splitlines().index("options = parser.parse_args()")
     ends(client, 2)
+    assert client.messages("textDocument/publishDiagnostics")[1:] == [{"uri": uri, "diagnostics": []}]
     assert client.messages("window/showMessage") == []
     first, second = client.messages("hotlens/prompt")
     assert first == {"title": "Arguments of train.py", "value": ""}

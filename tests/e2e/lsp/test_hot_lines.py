@@ -36,8 +36,8 @@ def test_the_list_says_what_the_hints_say(start: Start, example: Path) -> None:
     assert unopened["total"] == len(lines) > 10
     assert [each["share"] for each in lines] == sorted((each["share"] for each in lines), reverse=True)
     hints: dict[tuple[str, int], str] = {}
-    for file in example.glob("*.py"):
-        uri = client.open(file)
+    for file in {each["uri"].rsplit("/", 1)[1] for each in lines}:
+        uri = client.open(example / file)
         for hint in client.hints_when_known(uri):
             hints[uri, hint["position"]["line"]] = text_of(hint["label"])
     for each in lines:

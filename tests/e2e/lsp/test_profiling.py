@@ -100,6 +100,8 @@ def test_profiling_ends_with_new_hints(start: Start, unprofiled: Path) -> None:
     assert [v["kind"] for v in values].count("begin") == 1 and values[0]["kind"] == "begin" and values[0]["cancellable"] is True
     assert [v["kind"] for v in values].count("end") == 1 and values[-1]["kind"] == "end"
     percentages = [v["percentage"] for v in values[:-1]]
+    words = [v.get("message", "") for v in values]
+    assert not any(word in message.lower() for message in words for word in ("plain", "map", "bundle", "program")), words
     assert percentages == sorted(percentages) and percentages[0] == 0
     assert len({p["token"] for p in client.messages("$/progress")}) == 1
     assert client.messages("window/workDoneProgress/create")[0]["token"] == client.messages("$/progress")[0]["token"]

@@ -9,7 +9,7 @@ TEST_CASE("each phase of the recorder is read") {
   const auto step = parse_progress(R"({"phase":"warmup","step":2,"of":3})");
   REQUIRE(step);
   CHECK((step->phase == Phase::warmup && step->step == 2 && step->of == 3));
-  for (const std::string phase : {"start", "warmup", "plain", "measured", "map", "write", "done", "failed"}) {
+  for (const std::string phase : {"start", "warmup", "plain", "measured", "map", "program", "write", "done", "failed"}) {
     REQUIRE(parse_progress(R"({"phase":")" + phase + "\"}"));
     CHECK(name(parse_progress(R"({"phase":")" + phase + "\"}")->phase) == phase);
   }

@@ -262,3 +262,18 @@ TEST_CASE("in an untrusted workspace a configuration stays inside") {
   }
   CHECK(allowed(R"("directory": ".venv")", false));
 }
+
+TEST_CASE("the line where a script reads its arguments is known from its text") {
+  const Workspace work;
+  const auto line = [&](const std::string& text) {
+    work.file("train.py", text);
+    PlanInput input = work.input();
+    input.asked.script = "train.py";
+    return plan(input)->arguments_line;
+  };
+  CHECK(line("import argparse\np = argparse.ArgumentParser()\np.add_argument('--x')\na = p.parse_args()\n") == 3);
+  CHECK(line("def parse_args():\n  p.add_argument('--x')\n  return p.parse_known_args()\nparse_args()\n") == 2);
+  CHECK(line("x = 1\ndef parse_args():\n  pass\nargs = parse_args()\n") == 3);
+  CHECK(line("import click\n@click.command()\ndef main(): pass\n") == 1);
+  CHECK(line("x = 1\n") == 0);
+}
