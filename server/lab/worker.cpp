@@ -27,7 +27,10 @@ Result<void> Worker::start() {
   if (!started) return std::unexpected(started.error());
   conversation_ = std::move(*started);
   json load{{"do", "load"}, {"program", document_}, {"memory_bytes", memory_}};
-  if (!edited_.is_null()) load["edited"] = edited_;
+  if (!edited_.is_null()) {
+    load["edited"] = edited_;
+    load["keep_freed"] = true;
+  }
   const auto loaded = ask(load, kLoading);
   if (!loaded) return std::unexpected(loaded.error());
   if (loaded->is_object() && !loaded->contains("error")) return {};

@@ -243,6 +243,19 @@ def test_an_edited_program_takes_turns_with_the_recorded_one(worker: Worker) -> 
     assert alone["peak_bytes"] == 2 * square
 
 
+def test_memory_that_is_kept_spares_page_faults(worker: Worker) -> None:
+    made = list(range(1, 41))  # of 1 MB each
+    negated = [op("aten::neg", {"t": 0}, out=one) for one in made]
+    wide = program([tensor([512, 512])], [*negated, op("hotlens::free", *made)])
+    faults = []
+    for keeps in (False, True):
+        worker.ask(do="load", program=wide, keep_freed=keeps)
+        (replay,) = worker.ask(do="step", batch=1, rounds=9)["replays"]
+        faults.append(sum(replay["minor_faults"][3:]))  # the heap grows in the first rounds
+    assert faults[0] > 1000
+    assert faults[1] < 100
+
+
 def test_an_edited_program_that_cannot_be_replayed_leaves_none(worker: Worker) -> None:
     assert error(worker.ask(do="load", program=SQUARE, edited={}))["code"] == "program"
     assert error(worker.ask(do="step", batch=1))["code"] == "usage"
