@@ -36,6 +36,12 @@ bool is_own(const profile::Profile& profile, profile::ModuleId id) {
   return std::ranges::any_of(module.children, [&](profile::ModuleId child) { return is_own(profile, child); });
 }
 
+// Of a constructor in a helper: the lines that use the helper say which of them costs what.
+bool is_defined_elsewhere(const profile::Profile& profile, profile::ModuleId id) {
+  const profile::Module& module = profile.at(id);
+  return module.attached && profile.files.at(module.attached->file.index).workspace;
+}
+
 bool is_called_in(std::string_view line, const std::string& function) {
   for (std::size_t at = line.find(function + "("); at != std::string_view::npos; at = line.find(function + "(", at + 1)) {
     const char before = at == 0 ? ' ' : line[at - 1];
@@ -84,6 +90,8 @@ std::vector<HotLine> hot_lines(const FileView& view, const Options& options) {
     if (label == labels.end() || summary.value <= Ns{} || part < options.min_share || summary.line >= lines.size()) continue;
     const std::string_view text = trimmed(lines[summary.line]);
     const bool own = std::ranges::any_of(summary.modules, [&](profile::ModuleId id) { return is_own(*view.profile, id); });
+    const bool helper = summary.subject == Subject::constructor &&
+                        std::ranges::any_of(summary.modules, [&](profile::ModuleId id) { return is_defined_elsewhere(*view.profile, id); });
     const bool calls = summary.subject != Subject::stage && callers.contains(summary.line);
     const bool whole_stage = enters(summary, profile::Stage::forward) || enters(summary, profile::Stage::backward);
     hot.push_back({.line = summary.line,
@@ -92,7 +100,7 @@ std::vector<HotLine> hot_lines(const FileView& view, const Options& options) {
                    .share = part,
                    .label = label->second,
                    .text = plain(text, kMostText),
-                   .sums_up = own || summary.subject == Subject::class_line || calls,
+                   .sums_up = own || summary.subject == Subject::class_line || helper || calls,
                    .of_stage = whole_stage,
                    .of_module = !whole_stage && !summary.modules.empty()});
   }

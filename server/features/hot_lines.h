@@ -1,8 +1,8 @@
 // The lines of one file that cost most, with the numbers of their hints.
 //
 // A line that only sums up others is told apart: a class line, a layer or a call whose module is code of the workspace (its own lines say
-// more), a statement of the loop that calls a function whose statements are known. What is left is where the time is spent, as far as lines
-// tell.
+// more), a constructor in a helper that several definitions use, a statement of the loop that calls a function whose statements are known.
+// What is left is where the time is spent, as far as lines tell.
 #pragma once
 
 #include <cstdint>

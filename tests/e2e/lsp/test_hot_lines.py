@@ -50,6 +50,7 @@ def test_the_list_says_what_the_hints_say(start: Start, example: Path) -> None:
     texts = [each["text"] for each in lines]
     assert not any(text.startswith(("class ", "main()", "loss = train_epoch(", "loss.backward()", "outputs = model(")) for text in texts)
     assert any(text.startswith("self.conv") for text in texts)
+    assert not any(text.startswith("return nn.Conv2d(") for text in texts)  # in a helper
 
 
 def test_an_edit_moves_and_marks_the_lines_of_the_list(start: Start, example: Path) -> None:

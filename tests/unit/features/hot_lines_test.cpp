@@ -49,6 +49,17 @@ TEST_CASE("what only sums up other lines is told apart: a class, and a layer tha
   CHECK_FALSE(at(hot_lines(test::open(profile), {}), 6)->sums_up);
 }
 
+TEST_CASE("a constructor in a helper sums up the definitions that use it") {
+  const test::TemporaryFolder folder;
+  auto profile = std::make_shared<profile::Profile>(*test::small_profile(folder.path() / "model.py"));
+  profile->modules[4].constructed = test::site(4, 8, 26, "Net.__init__");
+  REQUIRE(at(hot_lines(test::open(profile), {}), 4) != nullptr);
+  CHECK(at(hot_lines(test::open(profile), {}), 4)->sums_up);
+  CHECK_FALSE(at(hot_lines(test::open(profile), {}), 6)->sums_up);
+  profile->modules[4].attached.reset();
+  CHECK_FALSE(at(hot_lines(test::open(profile), {}), 4)->sums_up);
+}
+
 TEST_CASE("a statement that calls a function with known statements sums them up, one that calls another does not") {
   constexpr const char* kText =
       "def fit():\n"
