@@ -47,7 +47,16 @@ MANIFEST = {
 LOOP_ROWS: dict[str, dict[str, Any]] = {
     "loops": {"id": int, "parent": int, "file": int, "line": int, "end_line": int, "kind": str, "function": str, "updates": int},
     "statements": {"loop": int, "function": str, "file": int, "line": int, "end_line": int, "column": int, "kind": str}
-    | {"calls": int, "total_ns": int, "per_update_ns": int, "in_updates": int, "first_update": int, "last_update": int}
+    | {
+        "calls": int,
+        "total_ns": int,
+        "per_update_ns": int,
+        "in_updates": int,
+        "first_update": int,
+        "last_update": int,
+        "gaps": int,
+        "gaps_updates": int,
+    }
     | {"startup_calls": int, "startup_ns": int},
 }
 ROWS: dict[str, dict[str, Any]] = {

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from hotlens import clocks as clocks_module
 from hotlens.clocking import Clocking
+from hotlens.clocks import Seen
 from hotlens.frames import Files
 
 MS = 1_000_000
@@ -105,8 +106,18 @@ def test_work_that_comes_now_and_then_has_its_share(tmp_path: Path, monkeypatch:
         3,
         11,
     )  # where i % 4 == 3, not counted from the first that was watched
+    assert (rare["gaps"], rare["gaps_updates"]) == (2, 8)
     assert result.whole["updates"] == 12
     assert rare["per_update_ns"] == 30 * MS // 12
+
+
+def test_a_rhythm_is_not_made_longer_by_what_may_have_come_unwatched() -> None:
+    seen = Seen()
+    rhythms = []
+    for update, unwatched in ((2, 0), (20, 12), (23, 12), (26, 12)):
+        seen.note(update, unwatched)
+        rhythms.append(seen.rhythm())
+    assert rhythms == [None, 18.0, 3.0, 3.0]
 
 
 def test_the_statements_add_up_to_what_was_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

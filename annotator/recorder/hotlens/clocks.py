@@ -82,13 +82,27 @@ class Seen:
     updates: int = 0
     first: int = -1
     last: int = -1
+    # Between two in a row, of which nothing was left unwatched in between: it may have come there, too.
+    gaps: int = 0
+    gaps_updates: int = 0
+    _unwatched: int = 0
 
-    def note(self, update: int) -> None:
+    def note(self, update: int, unwatched: int) -> None:
+        """`unwatched`: updates until now that were not watched."""
         if update == self.last:
             return
+        if self.updates and unwatched == self._unwatched:
+            self.gaps += 1
+            self.gaps_updates += update - self.last
         self.updates += 1
         self.first = update if self.first < 0 else self.first
-        self.last = update
+        self.last, self._unwatched = update, unwatched
+
+    def rhythm(self) -> float | None:
+        """Updates from one to the next."""
+        if self.gaps:
+            return self.gaps_updates / self.gaps
+        return (self.last - self.first) / (self.updates - 1) if self.updates > 1 else None
 
 
 @dataclass
@@ -170,7 +184,7 @@ class LoopClocks:
         for watched in self._clocks:
             number = watched.clock.switch(watched.clock.junk, now)
             if not self._no_update:
-                _note_update(watched, number, self.updates + self._unwatched)
+                _note_update(watched, number, self.updates, self._unwatched)
         self._carried_ns += passed
         if not self._no_update:
             self.updates += 1
@@ -194,9 +208,9 @@ class LoopClocks:
 
     def _has_just_come(self, watched: _Watched, number: int) -> bool:
         seen = watched.statements[number]
-        if seen.updates < 2 or 2 * seen.updates >= self.updates or watched.clock.watch.total_ns[number] * TELLING < self.watched_ns:
+        rhythm = seen.rhythm()
+        if rhythm is None or 2 * seen.updates >= self.updates or watched.clock.watch.total_ns[number] * TELLING < self.watched_ns:
             return False
-        rhythm = (seen.last - seen.first) / (seen.updates - 1)
         return seen.updates * rhythm > TOO_OFTEN * self.updates
 
     def as_json(self, file_number: Callable[[str], int]) -> dict[str, Any]:
@@ -221,13 +235,13 @@ def _statements(watched: _Watched) -> list[tuple[int, Any]]:
     return [(n, s) for n, s in enumerate(watched.clock.plan.statements) if s is not None]
 
 
-def _note_update(watched: _Watched, running: int, update: int) -> None:
+def _note_update(watched: _Watched, running: int, updates: int, unwatched: int) -> None:
     """`running`: the statement that was at work when the update was made."""
     plan, total = watched.clock.plan, watched.clock.watch.total_ns
     if total != watched.total_before:
         for number, (now, before) in enumerate(zip(total, watched.total_before)):
             if now != before:
-                watched.statements[plan.same.get(number, number)].note(update)
+                watched.statements[plan.same.get(number, number)].note(updates + unwatched, unwatched)
         watched.total_before[:] = total
     statement = plan.statements[plan.same.get(running, running)]
     loop = statement.loop if statement is not None else -1
@@ -272,6 +286,8 @@ def _add_rows(watched: _Watched, file: int, loops: list[dict[str, Any]], stateme
                 "in_updates": seen.updates,
                 "first_update": seen.first,
                 "last_update": seen.last,
+                "gaps": seen.gaps,
+                "gaps_updates": seen.gaps_updates,
                 "startup_calls": startup.calls[number],
                 "startup_ns": sum(startup.total_ns[n] for n in parts),
             }
