@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "annotator/common/format.h"
+
 namespace hotlens::profile {
 
 Ns per_update(const Loop& loop, Ns total) {
@@ -16,6 +18,7 @@ double share(const Loop& loop, Ns total) {
 
 std::optional<double> rhythm(const LoopStatement& statement) {
   if (statement.in_updates < 2) return std::nullopt;
+  if (statement.gaps > 0) return static_cast<double>(statement.gaps_updates) / static_cast<double>(statement.gaps);
   return static_cast<double>(statement.last_update - statement.first_update) / static_cast<double>(statement.in_updates - 1);
 }
 
@@ -47,14 +50,38 @@ std::vector<LoopFunction> functions(const Loop& loop) {
   return list;
 }
 
-double usual_share(const Loop& loop) {
+Ns rare_time(const Loop& loop) {
   const std::vector<LoopFunction> all = functions(loop);
-  if (all.empty()) return 1;
-  Ns rare{};
-  for (const LoopStatement* statement : all.front().statements) {
-    if (is_rare(loop, *statement)) rare += statement->total;
+  Ns most{};
+  for (const LoopFunction& of : all) {
+    Ns rare{};
+    for (const LoopStatement* statement : of.statements) {
+      if (is_rare(loop, *statement)) rare += statement->total;
+    }
+    // What a called function does now and then is part of a statement that holds it.
+    most = std::max(most, rare);
+    if (&of == &all.front() && rare > Ns{}) break;
   }
-  return 1 - share(loop, std::min(rare, loop.watched));
+  return std::min(most, loop.watched);
+}
+
+double usual_share(const Loop& loop) {
+  return 1 - share(loop, loop.rare);
+}
+
+Update mean_update(const Loop& loop) {
+  const Ns rare = per_update(loop, loop.rare);
+  return {.step = per_update(loop, loop.watched) - rare, .rare = rare};
+}
+
+bool is_negligible(const Update& update) {
+  constexpr int kTelling = 20;  // one part in so many
+  return update.rare * kTelling < update.step + update.rare;
+}
+
+std::string spelled(const Update& update, const std::string& after_step) {
+  if (is_negligible(update)) return format::readable(update.step + update.rare) + "/step" + after_step;
+  return format::readable(update.step) + "/step" + after_step + " + " + format::readable(update.rare) + " rare work";
 }
 
 }  // namespace hotlens::profile

@@ -19,6 +19,7 @@ struct LoopStatement {
   Ns total{};                                      // over all updates watched, with everything that it called
   std::int64_t in_updates = 0;                     // in how many it had time
   std::int64_t first_update = 0, last_update = 0;  // of all, watched or not
+  std::int64_t gaps = 0, gaps_updates = 0;         // from one of them to the next, where all between were watched; in updates, together
   std::int64_t startup_calls = 0;
   Ns startup{};  // until the first update was complete; in no other number
 };
@@ -28,9 +29,7 @@ struct Loop {
   Ns watched{};              // their wall time; more than 0
   Ns startup{};              // from the start of the script to the end of the first update
   std::vector<LoopStatement> statements;
-  // The share of an update that a step without rare statements takes: what a share of a profiled step is to be multiplied by. 1 where
-  // nothing rare was seen.
-  double usual_share = 1;
+  Ns rare{};  // of `watched`, in statements that come now and then
 };
 
 // Mean over the updates watched, in whole nanoseconds.
@@ -53,7 +52,19 @@ struct LoopFunction {
 // it or are called from it, so that their times are no further ones; longest first.
 std::vector<LoopFunction> functions(const Loop& loop);
 
-// Loop::usual_share of these statements.
+// Loop::rare of these statements. Of a loop that is a package's own at least so much: its parts are known as far as they are the script's.
+Ns rare_time(const Loop& loop);
+// The share of an update that a step without rare statements takes: what a share of a profiled step is to be multiplied by.
 double usual_share(const Loop& loop);
+
+// A mean update: one step, and its part of what comes now and then. They add up to it.
+struct Update {
+  Ns step{}, rare{};
+};
+Update mean_update(const Loop& loop);
+// Too little to be worth a word.
+bool is_negligible(const Update& update);
+// "1.09 ms/step + 4.94 ms rare work"; `after_step` follows "step".
+std::string spelled(const Update& update, const std::string& after_step = "");
 
 }  // namespace hotlens::profile

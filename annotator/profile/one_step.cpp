@@ -26,6 +26,9 @@ void keep_step(Profile& profile, std::size_t position) {
   for (Module& module : profile.modules) {
     for (auto* times : {&module.forward, &module.backward}) keep(*times, position);
   }
+  for (OneOf& some : profile.one_of) {
+    for (auto* times : {&some.forward, &some.backward}) keep(*times, position);
+  }
   for (Line& line : profile.lines) {
     for (auto* times : {&line.forward, &line.backward}) keep(*times, position);
   }

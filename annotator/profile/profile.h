@@ -124,6 +124,13 @@ struct Module {
   bool by_name = false;             // a guessed place: only names fit the source, not the lines that the trace gives
 };
 
+// What ran in one of these modules, which the same lines make; in which of them is not known, and it is in the times of none.
+struct OneOf {
+  std::vector<ModuleId> modules;
+  PerStep forward, backward;
+  std::vector<Slice> slices;
+};
+
 // Everything that ran while one source line was on the stack, called functions included; recursion counted once.
 struct Line {
   FileId file;
@@ -235,6 +242,7 @@ struct Profile {
   std::vector<StageTimes> stages;    // in the order of the step; each stage once
   std::vector<BucketTimes> buckets;  // every bucket, also empty ones
   std::vector<Module> modules;       // parents before children, call order
+  std::vector<OneOf> one_of;
   std::vector<Line> lines;
   std::vector<CallSite> call_sites;
   std::vector<StageSite> stage_sites;

@@ -28,6 +28,7 @@ class Writer {
       json_.array("stages", [&] { stages(); });
       json_.array("buckets", [&] { buckets(); });
       json_.array("modules", [&] { modules(); });
+      if (!profile_.one_of.empty()) json_.array("one_of", [&] { one_of(); });
       json_.array("kernels", [&] { kernels(); });
       json_.object("totals", [&] { totals(); });
       json_.object("spent", [&] { causes(profile_.spent); });
@@ -125,6 +126,7 @@ class Writer {
     json_.member("updates", loop.updates);
     time("watched_ns", loop.watched);
     time("update_ns", per_update(loop, loop.watched));
+    time("rare_ns", mean_update(loop).rare);
     time("startup_ns", loop.startup);
     json_.array("functions", [&] {
       for (const profile::LoopFunction& of : functions(loop)) json_.object([&] { function(loop, of); });
@@ -166,6 +168,18 @@ class Writer {
   void modules() {
     for (std::uint32_t at = 0; at < profile_.modules.size(); ++at) {
       json_.object([&] { one(profile_.modules[at], profile::ModuleId{at}); });
+    }
+  }
+
+  void one_of() {
+    for (const profile::OneOf& some : profile_.one_of) {
+      json_.object([&] {
+        json_.array("modules", [&] {
+          for (const profile::ModuleId id : some.modules) json_.object([&] { json_.member("path", profile_.at(id).path); });
+        });
+        json_.object("forward", [&] { times(some.forward, profile_.shown(some.forward)); });
+        json_.object("backward", [&] { times(some.backward, profile_.shown(some.backward)); });
+      });
     }
   }
 

@@ -28,6 +28,7 @@ constexpr std::size_t kPlaceColumns = 20;
 constexpr std::size_t kQuoteColumns = 44;
 constexpr std::size_t kFunctions = 5;    // beside the one that holds the loop
 constexpr std::int64_t kSmallest = 100;  // one part in so many has a row of its own
+constexpr std::size_t kCostliest = 5;    // rows of a summary
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -73,6 +74,22 @@ class Writer {
   std::string write() && {
     updates();
     startup();
+    return std::move(out_);
+  }
+
+  std::string write_costliest() && {
+    std::vector<const LoopStatement*> statements;
+    for (const LoopFunction& of : functions_) {
+      // One statement with practically everything in it only leads to the loop.
+      const bool tells = statements.empty() || statements.front()->total * 10 > loop_.watched * 9;
+      if (tells) statements.insert(statements.end(), of.statements.begin(), of.statements.end());
+      std::ranges::stable_sort(statements, std::ranges::greater{}, &LoopStatement::total);
+    }
+    if (statements.size() > kCostliest) statements.resize(kCostliest);
+    for (const LoopStatement* each : statements) {
+      if (each->total * kSmallest < loop_.watched) break;
+      line(row(*each, per_update(loop_, each->total), each->total, loop_.watched) + how_often(*each));
+    }
     return std::move(out_);
   }
 
@@ -124,7 +141,9 @@ class Writer {
   }
 
   void updates() {
-    title("The loop, without the profiler: " + readable(per_update(loop_, loop_.watched)) + " an update, mean of " +
+    const profile::Update update = mean_update(loop_);
+    const std::string parts = is_negligible(update) ? "" : " (" + spelled(update) + ")";
+    title("The loop, without the profiler: " + readable(per_update(loop_, loop_.watched)) + " an update" + parts + ", mean of " +
           std::to_string(loop_.updates));
     if (functions_.empty()) return;
     const LoopFunction& main = functions_.front();
@@ -171,6 +190,10 @@ class Writer {
 
 std::string loop_text(const profile::Profile& profile, const format::Style& style) {
   return profile.loop ? Writer(profile, style).write() : "";
+}
+
+std::string costliest_lines(const profile::Profile& profile) {
+  return profile.loop ? Writer(profile, format::style(false)).write_costliest() : "";
 }
 
 }  // namespace hotlens::report

@@ -12,4 +12,8 @@ namespace hotlens::report {
 // keeps, to quote the lines. Blocks on I/O.
 std::string loop_text(const profile::Profile& profile, const format::Style& style);
 
+// The costliest lines of an update, a row each. Of a loop that is a package's, what that calls of the script. Empty where the loop was not
+// watched.
+std::string costliest_lines(const profile::Profile& profile);
+
 }  // namespace hotlens::report

@@ -163,6 +163,24 @@ class Writer {
       const std::string text = left(row.label, columns) + row.numbers;
       row.small ? dim(text) : line(text);
     }
+    for (const profile::OneOf& some : profile_.one_of) one_of(some, columns);
+  }
+
+  // What inner modules had of it is said with the outer ones.
+  void one_of(const profile::OneOf& some, std::size_t columns) {
+    const profile::Module& first = profile_.at(some.modules.front());
+    const auto holds_first = [&](const profile::OneOf& other) {
+      for (profile::ModuleId up = first.parent; up.valid(); up = profile_.at(up).parent) {
+        if (std::ranges::find(other.modules, up) != other.modules.end()) return true;
+      }
+      return false;
+    };
+    if (std::ranges::any_of(profile_.one_of, holds_first)) return;
+    const Ns forward = profile::headline(profile_.shown(some.forward), device_);
+    const Ns backward = profile::headline(profile_.shown(some.backward), device_);
+    line(left("  " + std::to_string(some.modules.size()) + " × " + shortened(first.class_name, 24) + ", not known in which", columns) +
+         right(readable(forward), 10) + right(readable(backward), 10) + right(percent(forward + backward, shown_step().wall), 9) + "   " +
+         shortened(first.path, 40) + " and others");
   }
 
   // "20" of "Linear_20" after "Linear_3": what a range of numbered names needs not say twice.

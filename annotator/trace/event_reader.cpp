@@ -146,6 +146,7 @@ void EventReader::name_unknown() {
 void EventReader::keep_sides(std::uint32_t event, Category category, const Arguments& arguments) {
   if (category == Category::cpu_op) {
     sequenced_ |= arguments.forward_thread > 0 && arguments.sequence >= 0;
+    trace_.recording.call_stacks |= arguments.has_stack;
     if (arguments.shapes.empty()) return;
     const auto kept = [&](std::string_view text) { return text.empty() ? NameId{} : trace_.inputs_text.intern(text); };
     trace_.inputs.event.push_back(event);

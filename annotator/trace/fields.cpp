@@ -49,6 +49,7 @@ error_code read_arguments(simdjson::ondemand::value value, Arguments& arguments)
         break;
       case 'C':
         if (is(key, "Concrete Inputs")) arguments.values = array_text(field.value());
+        if (is(key, "Call stack")) arguments.has_stack = !field.value().raw_json_token().starts_with("\"\"");
         break;
       case 'b':
         if (is(key, "bytes")) arguments.bytes = number(field.value());

@@ -17,6 +17,7 @@ struct Arguments {
   std::int64_t forward_thread = 0;
   std::int64_t bytes = kNone;
   bool allocates = false;     // has what only a memory event has
+  bool has_stack = false;     // tells the Python code that called it
   bool names_device = false;  // tells a stream or a device, as work of one does
   std::int64_t address = kNone, device_type = kNone, device = kNone, allocated = kNone, reserved = kNone;
   std::string_view shapes, types, values;  // arrays as written

@@ -132,7 +132,8 @@ struct Recording {
   std::string backend;                                           // "nccl"; empty where not told
   std::optional<std::int64_t> cuda_runtime, cuda_driver, cupti;  // 12040 is 12.4
   std::optional<std::int64_t> hip_runtime, hip_driver, roctracer;
-  bool legacy = false;  // the array of the profiler before Kineto: no correlation, no stacks, no shapes
+  bool call_stacks = false;  // operators tell the Python code that called them, as up to torch 1.11
+  bool legacy = false;       // the array of the profiler before Kineto: no correlation, no stacks, no shapes
 };
 
 // Where more events could be put into the text as it is.

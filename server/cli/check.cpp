@@ -146,6 +146,9 @@ int check(const CheckOptions& options) {
   if (!loaded) return fail(loaded.error());
   const std::shared_ptr<const profile::Profile> profile = guess::guess_lines(*loaded, source_roots(options), absolute(options.files));
 
+  for (const Issue& issue : profile->warnings) {
+    if (issue.code == profile::kNoFrames) std::cerr << "hotlens: " << issue.message << '\n';
+  }
   const bool as_json = options.format == OutputFormat::json;
   const features::Options shown{.images = false, .tooltips = as_json};
   json out{{"schema", "hotlens.check/1"}, {"profile", profile->id}, {"files", json::array()}};

@@ -14,6 +14,7 @@
 
 #include "annotator/profile/profile.h"
 #include "annotator/profile/statistics.h"
+#include "annotator/report/loop_text.h"
 #include "server/cli/verbs.h"
 #include "server/features/describe.h"
 #include "server/features/format.h"
@@ -73,6 +74,8 @@ class ProgressLine {
 void print_summary(const profile::Profile& profile, bool colour) {
   std::cout << "\nhotlens: " << bold(profile.id, colour) << "\n  " << features::describe_step(profile) << '\n';
   if (!profile.step_why.empty()) std::cout << "  step: " << features::plain(profile.step_why) << '\n';
+  const std::string lines = report::costliest_lines(profile);
+  if (!lines.empty()) std::cout << "  costliest lines of the loop, without the profiler:\n" << lines << "  the profiled step:\n";
   const auto step = static_cast<double>(profile.step_wall().count());
   for (const profile::StageTimes& stage : profile.stages) {
     const Ns wall = profile.shown(stage.wall);

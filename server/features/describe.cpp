@@ -150,7 +150,7 @@ std::string number(const LineSummary& summary, const Profile& profile) {
   if (summary.value <= Ns{}) return "nothing in the steps";
   constexpr double kAlmostAll = 0.98;
   const double part = share(summary, profile);
-  const double usual = profile.loop ? profile.loop->usual_share : 1;
+  const double usual = profile.loop ? usual_share(*profile.loop) : 1;
   const std::string text = format::readable(summary.value) + ", ";
   if (usual > kAlmostAll) return text + format::share(part) + " of the step";
   return fmt::format("{}{} of an update ({} of the profiled step)", text, format::share(part), format::share(part / usual));
@@ -268,7 +268,7 @@ std::string spread_note(const LineSummary& summary) {
 // "77% in train.py:33": the statement of the loop that holds most of it, where that is no step of training but what comes between.
 std::string hottest_line(const Profile& profile) {
   constexpr double kMost = 0.5;
-  if (!profile.loop || 1 - profile.loop->usual_share < kMost) return "";
+  if (!profile.loop || 1 - usual_share(*profile.loop) < kMost) return "";
   const std::vector<profile::LoopFunction> all = functions(*profile.loop);
   const profile::LoopStatement& longest = **std::ranges::max_element(all.front().statements, {}, &profile::LoopStatement::total);
   return fmt::format("{} in {}:{}", format::share(share(*profile.loop, longest.total)),
@@ -297,6 +297,9 @@ std::string describe(const LineSummary& summary, const Profile& profile, const O
                                               : block_slice(summary.slices, step) + " " + format::readable(step);
     out += breaks;
   }
+  if (summary.one_of > Ns{}) {
+    out += format::readable(summary.one_of) + " of it ran in one of them; in which is not known" + (options.markdown ? "  \n" : "\n");
+  }
   const std::string parts = instances(summary, profile, options.markdown) + spread_note(summary);
   if (!parts.empty()) out += parts + (options.markdown ? "  \n" : "\n");
   out += options.markdown ? escape_markdown(provenance(profile)) : plain(provenance(profile));
@@ -319,15 +322,13 @@ std::string describe_step(const Profile& profile) {
       break;
     }
   }
-  constexpr double kNoticeable = 1.1;
-  const double usual = profile.loop ? profile.loop->usual_share : 1;
-  out += format::readable(step) + (usual * kNoticeable < 1 ? "/update" : "/step");
+  const profile::Update update = profile.loop ? mean_update(*profile.loop) : profile::Update{.step = step};
   // The lines show the profiled step: say its length where it differs by more than a reader would overlook.
-  const auto plain_ns = static_cast<double>(step.count()) * usual;
+  constexpr double kNoticeable = 1.1;
+  const auto plain_ns = static_cast<double>((is_negligible(update) ? step : update.step).count());
   const auto profiled_ns = static_cast<double>(profile.step_wall().count());
-  if (profiled_ns > kNoticeable * plain_ns || plain_ns > kNoticeable * profiled_ns) {
-    out += " (" + format::readable(profile.step_wall()) + " profiled)";
-  }
+  const bool differs = profiled_ns > kNoticeable * plain_ns || plain_ns > kNoticeable * profiled_ns;
+  out += spelled(update, differs ? " (" + format::readable(profile.step_wall()) + " profiled)" : "");
   if (profile.samples_per_step && step > Ns{}) {
     const double per_second = static_cast<double>(*profile.samples_per_step) * 1e9 / static_cast<double>(step.count());
     out += fmt::format(" · {:.{}f} samples/s", per_second, per_second < 10 ? 1 : 0);

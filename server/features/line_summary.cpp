@@ -68,7 +68,28 @@ void add_called(const Profile& profile, ModuleId id, std::vector<ModuleId>& out)
   for (const ModuleId child : profile.at(id).children) add_called(profile, child, out);
 }
 
+// Of what ran in one of several modules, where the line makes them: theirs is not in the times of any of them.
+void add_one_of(LineSummary& summary, const Profile& profile, const std::vector<ModuleId>& modules) {
+  const std::set<ModuleId> made(modules.begin(), modules.end()), counted(summary.modules.begin(), summary.modules.end());
+  const auto is_made = [&](ModuleId id) { return made.contains(id); };
+  std::set<ModuleId> held;  // by those that may have run; what these hold is part of their time
+  for (const profile::OneOf& some : profile.one_of) {
+    if (std::ranges::any_of(some.modules, is_made)) held.insert(some.modules.begin(), some.modules.end());
+  }
+  for (const profile::OneOf& some : profile.one_of) {
+    const ModuleId first = some.modules.front();
+    const bool inside = has_ancestor_in(profile, first, held) || (has_ancestor_in(profile, first, counted));
+    if (inside || std::ranges::none_of(some.modules, is_made)) continue;
+    add(summary.forward, some.forward);
+    add(summary.backward, some.backward);
+    summary.slices.insert(summary.slices.end(), some.slices.begin(), some.slices.end());
+    summary.one_of += profile::headline(profile.shown(some.forward), profile.has_device());
+    summary.one_of += profile::headline(profile.shown(some.backward), profile.has_device());
+  }
+}
+
 void add_modules(LineSummary& summary, const Profile& profile, std::vector<ModuleId> modules) {
+  const std::vector<ModuleId> all = modules;
   const std::vector<ModuleId> top = topmost(profile, modules);
   summary.modules = outermost(profile, std::move(modules));
   if (top.size() == 1 && summary.modules != top) summary.container = top.front();
@@ -78,6 +99,7 @@ void add_modules(LineSummary& summary, const Profile& profile, std::vector<Modul
     add(summary.backward, module.backward);
     summary.slices.insert(summary.slices.end(), module.slices.begin(), module.slices.end());
   }
+  add_one_of(summary, profile, all);
 }
 
 // A module that several others call is one of them, though it has a row under each.
@@ -325,7 +347,7 @@ bool is_counted_elsewhere(const LineSummary& summary) {
 double share(const LineSummary& summary, const Profile& profile) {
   if (summary.timed) return summary.clock->share;
   const auto step = static_cast<double>(profile.step_wall().count());
-  const double usual = profile.loop ? profile.loop->usual_share : 1;
+  const double usual = profile.loop ? usual_share(*profile.loop) : 1;
   return step > 0 ? usual * static_cast<double>(summary.value.count()) / step : 0.0;
 }
 

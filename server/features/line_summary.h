@@ -46,6 +46,7 @@ struct LineSummary {
   profile::PerStep forward, backward;      // per measured step
   std::vector<Ns> headline;                // the whole per measured step, for the spread
   Ns value{};                              // the shown number: the sum of what a hover lists
+  Ns one_of{};                             // part of it that ran in one of `modules`, not known in which
   std::int64_t times = 1;                  // instances, or executions in one step
   std::vector<profile::ModuleId> modules;  // outermost ones; empty for a line without modules
   profile::ModuleId container;             // the line's one module that holds them all and is never called itself (ModuleList)

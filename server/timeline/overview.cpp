@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "annotator/causes/verdict.h"
+#include "annotator/profile/loop.h"
 #include "annotator/profile/statistics.h"
 #include "server/features/timeline_facts.h"
 #include "server/timeline/requests.h"
@@ -33,6 +34,10 @@ Json about(const Opened& opened) {
   if (root != profile.modules.end()) json["model"] = root->class_name.empty() ? root->path : root->class_name;
   const Ns step = profile.plain_step.value_or(profile.step_wall());
   if (profile.plain_step) json["plainStepNs"] = profile.plain_step->count();
+  if (profile.loop) {
+    const profile::Update update = mean_update(*profile.loop);
+    if (!is_negligible(update)) json["rareNs"] = update.rare.count();
+  }
   if (profile.samples_per_step && step > Ns{}) {
     json["samplesPerSecond"] = static_cast<double>(*profile.samples_per_step) * 1e9 / static_cast<double>(step.count());
   }

@@ -156,6 +156,7 @@ class Cutter {
     owner.accumulates = parent.accumulates;
     owner.direction = parent.direction == Direction::forward ? owner.direction : parent.direction;
     if (owners_.calls.common(owner.call, parent.call) != parent.call) owner.call = parent.call;
+    if (owners_.calls.common(owner.one_of, parent.one_of) != parent.one_of) owner.one_of = parent.one_of;
     if (owners_.sites.common(owner.site, parent.site) != parent.site) owner.site = parent.site;
     if (owners_.lines.common(owner.line, parent.line) != parent.line) owner.line = parent.line;
     if (owners_.lines.common(owner.made_line, parent.made_line) != parent.made_line) owner.made_line = parent.made_line;

@@ -18,10 +18,16 @@ class Replaceable {
 
   // The call, or what surely runs around it where it lies in modules that replace one another.
   std::uint32_t around(const Chains& calls, std::uint32_t call) const;
+  // The same, with those left aside that the same lines make: whichever it was, it was made there.
+  std::uint32_t around_others(const Chains& calls, std::uint32_t call) const;
 
  private:
+  template <class Counts>
+  std::uint32_t around_where(const Chains& calls, std::uint32_t call, Counts counts) const;
+
   std::vector<std::uint32_t> group_;  // by module; kNothing where it is not replaceable
   std::vector<bool> changes_;         // by group
+  std::vector<bool> made_alike_;      // by group: all its modules, those that were not called too, by the same lines
 };
 
 }  // namespace hotlens::attribution

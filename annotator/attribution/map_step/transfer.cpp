@@ -66,11 +66,14 @@ std::vector<std::uint32_t> roles(const Recorded& recorded) {
   return order;
 }
 
-// What both owners say: the innermost executions whose chains have the same modules, or lines, all the way.
-Owner shared(const Owners& owners, const Owner& a, const Owner& b) {
+// What both owners say: the innermost executions whose chains have the same modules, or lines, all the way; and beyond, as far as the
+// chains have modules that the same lines make.
+Owner shared(const Owners& owners, const Owner& a, const Owner& b, const ModuleMap& modules) {
   if (a == b) return a;
   Owner both = a;
   both.call = owners.calls.alike(a.call, b.call);
+  const std::uint32_t inside = owners.calls.alike(a.innermost(), b.innermost(), &modules.definition);
+  both.one_of = owners.calls.is_inside(inside, both.call) ? inside : kNothing;
   both.line = owners.lines.alike(a.line, b.line);
   both.made_line = owners.lines.alike(a.made_line, b.made_line);
   both.site = owners.sites.alike(a.site, b.site);
@@ -85,7 +88,7 @@ Owner shared(const Owners& owners, const Owner& a, const Owner& b) {
 class Transferrer {
  public:
   Transferrer(const Recorded& clean, const Recorded& map, Owners map_owners, const ModuleMap& modules)
-      : clean_(clean), map_(map), from_(std::move(map_owners)), replaceable_(from_.calls, modules) {
+      : clean_(clean), map_(map), from_(std::move(map_owners)), modules_(modules), replaceable_(from_.calls, modules) {
     result_.owners.of.resize(clean.forest.size());
     result_.steps.resize(clean.steps.spans.size());
     twin_.assign(clean.forest.size(), Twin::none);
@@ -177,7 +180,7 @@ class Transferrer {
       return;
     }
     if (own == owner) return;
-    const Owner both = shared(from_, own, owner);
+    const Owner both = shared(from_, own, owner, modules_);
     if (both == own) return;
     replaceable_.see(from_.calls, own.call);
     replaceable_.see(from_.calls, owner.call);
@@ -189,10 +192,12 @@ class Transferrer {
   void settle_replaceable() {
     for (const std::uint32_t node : aligned_) {
       if (twin_[node] == Twin::none) continue;
-      std::uint32_t& call = result_.owners.of[node].call;
-      const std::uint32_t sure = replaceable_.around(from_.calls, call);
-      if (sure == call) continue;
-      call = sure;
+      Owner& owner = result_.owners.of[node];
+      const std::uint32_t sure = replaceable_.around(from_.calls, owner.call);
+      if (sure == owner.call) continue;
+      const std::uint32_t inside = replaceable_.around_others(from_.calls, owner.innermost());
+      owner.call = sure;
+      owner.one_of = from_.calls.is_inside(inside, sure) ? inside : kNothing;
       twin_[node] = Twin::several;
     }
   }
@@ -262,6 +267,8 @@ class Transferrer {
     if (a.stage != b.stage) return;
     owner = a;
     owner.call = from_.calls.alike(a.call, b.call);
+    const std::uint32_t inside = from_.calls.common(a.innermost(), b.innermost());
+    owner.one_of = from_.calls.is_inside(inside, owner.call) ? inside : kNothing;
     owner.line = from_.lines.alike(a.line, b.line);
     owner.made_line = from_.lines.alike(a.made_line, b.made_line);
     owner.site = from_.sites.alike(a.site, b.site);
@@ -278,6 +285,7 @@ class Transferrer {
   const Recorded& clean_;
   const Recorded& map_;
   Owners from_;
+  const ModuleMap& modules_;
   Transfer result_;
   std::vector<Twin> twin_;              // by node
   std::vector<std::uint32_t> aligned_;  // nodes of all steps

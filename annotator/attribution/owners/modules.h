@@ -23,6 +23,7 @@ struct ModuleMap {
   std::vector<std::uint32_t> module_of_call, module_of_param;
   std::vector<std::uint32_t> module_parent;  // by module; kNothing for a root
   std::vector<std::uint32_t> module_class;   // by module: number of its class; empty where that is not known
+  std::vector<std::uint32_t> definition;     // by module: one number for those that the same lines make; empty where that is not known
   std::vector<RootRole> role;                // by module: the role of its root
   std::vector<std::uint32_t> site_of_call;   // the expression that calls; kNothing where that is not known, empty where it never is
   std::size_t lines = 0;

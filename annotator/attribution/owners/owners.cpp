@@ -293,13 +293,16 @@ std::uint32_t Chains::common(std::uint32_t a, std::uint32_t b) const {
   return a;
 }
 
-std::uint32_t Chains::alike(std::uint32_t a, std::uint32_t b) const {
+std::uint32_t Chains::alike(std::uint32_t a, std::uint32_t b, const std::vector<std::uint32_t>* same) const {
   if (a == kNothing || b == kNothing) return kNothing;
   while (depth[a] > depth[b]) a = parent[a];
   while (depth[b] > depth[a]) b = parent[b];
+  const auto number = [&](std::uint32_t link) {
+    return same != nullptr && value[link] < same->size() ? (*same)[value[link]] : value[link];
+  };
   std::uint32_t result = a;
   for (; a != b; a = parent[a], b = parent[b]) {
-    if (value[a] != value[b]) result = parent[a];
+    if (number(a) != number(b)) result = parent[a];
   }
   return result;
 }
@@ -319,11 +322,13 @@ Owner between(const Owners& owners, const Owner& parent, const Owner* a, const O
   shared.line = owners.lines.common(a->line, b->line);
   shared.made_line = owners.lines.common(a->made_line, b->made_line);
   shared.site = owners.sites.common(a->site, b->site);
+  const std::uint32_t inside = owners.calls.common(a->innermost(), b->innermost());
   shared.stage = a->stage;
   shared.direction = a->direction == b->direction ? a->direction : parent.direction;
   shared.accumulates = a->accumulates && b->accumulates;
   shared.known = a->known && b->known;
   if (shared.call == kNothing) shared.call = parent.call;
+  if (owners.calls.is_inside(inside, shared.call)) shared.one_of = inside;
   if (shared.site == kNothing) shared.site = parent.site;
   if (shared.line == kNothing) shared.line = parent.line;
   return shared;

@@ -31,13 +31,19 @@ struct Chains {
   std::uint32_t add(std::uint32_t parent_link, std::uint32_t of, Ns begin, bool is_again, std::uint32_t repeated = kNothing);
   // The innermost execution that both are inside of (or are); kNothing when there is none.
   std::uint32_t common(std::uint32_t a, std::uint32_t b) const;
-  // The innermost execution on the chain of `a` up to which the chain of `b` has the same values; kNothing when there is none.
-  std::uint32_t alike(std::uint32_t a, std::uint32_t b) const;
+  // The innermost execution on the chain of `a` up to which the chain of `b` has the same values; kNothing when there is none. `same`:
+  // values that have one number there count as the same.
+  std::uint32_t alike(std::uint32_t a, std::uint32_t b, const std::vector<std::uint32_t>* same = nullptr) const;
+  // Whether `link` is deeper than `other`, where kNothing is outside of everything.
+  bool is_inside(std::uint32_t link, std::uint32_t other) const {
+    return link != kNothing && (other == kNothing || depth[link] > depth[other]);
+  }
 };
 
 struct Owner {
-  std::uint32_t call = kNothing;       // into Owners::calls
-  std::uint32_t line = kNothing;       // into Owners::lines: the line that ran
+  std::uint32_t call = kNothing;    // into Owners::calls
+  std::uint32_t one_of = kNothing;  // deeper than `call` where it ran in one of several modules, not known which: the call of any of them
+  std::uint32_t line = kNothing;    // into Owners::lines: the line that ran
   std::uint32_t made_line = kNothing;  // of a backward operator: the line whose forward created it
   std::uint32_t site = kNothing;       // into Owners::sites: the expression that called the module
   Stage stage = Stage::other;
@@ -47,6 +53,7 @@ struct Owner {
   bool copies = false;  // moves data to the device
   bool known = false;   // something claims it, be it only a stage
 
+  std::uint32_t innermost() const { return one_of != kNothing ? one_of : call; }
   // Whether its time is its module's. Exchanging gradients is work of all that take part, not of the module whose gradient was accumulated
   // last; what a module itself exchanges in backward (SyncBatchNorm) is its own.
   bool works_for_module() const { return call != kNothing && !(communicates && accumulates); }

@@ -8,6 +8,7 @@
 #include "annotator/attribution/structure/annotations.h"
 #include "annotator/common/file.h"
 #include "annotator/profile/build/fit.h"
+#include "annotator/profile/build/load.h"
 
 namespace hotlens::profile {
 namespace {
@@ -103,6 +104,18 @@ void forget_modules(attribution::Owners& owners) {
   owners.source = attribution::ModuleSource::none;
 }
 
+// A trace of the host that could have said which code ran, had it been asked to. Ranges that name modules may do instead.
+void report_missing_frames(Annotated& annotated) {
+  const trace::Recording& recording = annotated.trace.recording;
+  const std::vector<trace::Category>& kinds = annotated.trace.events.category;
+  const auto has = [&](trace::Category kind) { return std::ranges::find(kinds, kind) != kinds.end(); };
+  const bool asked = recording.with_stack || recording.call_stacks || recording.legacy || has(trace::Category::python);
+  if (annotated.how != How::none || asked || !has(trace::Category::cpu_op)) return;
+  annotated.issues.add(kNoFrames,
+                       "no line of code can be given: the trace was recorded without with_stack=True. Record it again with "
+                       "torch.profiler.profile(with_stack=True), or run the script with `hotlens run`");
+}
+
 // `recording`: of a bundle, else null.
 void find_owners(Annotated& annotated, Recording* recording) {
   std::optional<attribution::Transfer> transfer = recording != nullptr ? from_map_step(annotated, *recording) : std::nullopt;
@@ -110,13 +123,14 @@ void find_owners(Annotated& annotated, Recording* recording) {
     annotated.owners = std::move(transfer->owners);
     annotated.alignment = found(*transfer);
     annotated.how = How::recorded;
-    report_fit(*transfer, annotated.steps, *annotated.model, annotated.issues);
+    report_fit(*transfer, annotated.steps, *annotated.model, annotated.loop.get(), annotated.issues);
     annotated.fit = std::move(transfer->steps);
     return;
   }
   annotated.owners = attribution::find_owners(annotated.trace, annotated.forest, annotated.steps, nullptr);
   if (annotated.model) forget_modules(annotated.owners);
   annotated.how = how_known(annotated.owners.source);
+  if (!annotated.manifest) report_missing_frames(annotated);
 }
 
 // A module of the model that others call as well has a number under each of them.

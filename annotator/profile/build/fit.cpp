@@ -49,6 +49,19 @@ std::string places(const std::vector<Blurred>& blurred, const Model& model) {
   return listed(names);
 }
 
+bool fits(const StepFit& fit) {
+  return fit.operators == 0 || share(fit.found, fit.operators) >= kPoor;
+}
+
+// Operators of a step without anything rare, as far as any was measured.
+std::size_t usual_operators(const attribution::Transfer& transfer) {
+  std::size_t most = 0;
+  for (const StepFit& fit : transfer.steps) {
+    if (fits(fit)) most = std::max(most, fit.found);
+  }
+  return most;
+}
+
 }  // namespace
 
 double found(const attribution::Transfer& transfer) {
@@ -60,9 +73,12 @@ double found(const attribution::Transfer& transfer) {
   return share(sum.found, sum.operators);
 }
 
-void report_fit(const attribution::Transfer& transfer, const attribution::Steps& steps, const Model& model, Issues& issues) {
+void report_fit(const attribution::Transfer& transfer, const attribution::Steps& steps, const Model& model, const Loop* loop,
+                Issues& issues) {
   const auto percent = [](double part) { return static_cast<int>(std::floor(part * 100)); };
-  const auto poor = [](const StepFit& fit) { return fit.operators > 0 && share(fit.found, fit.operators) < kPoor; };
+  const std::size_t usual = loop != nullptr && loop->rare > Ns{} ? usual_operators(transfer) : 0;
+  const auto has_rare_work = [&](const StepFit& fit) { return usual > 0 && share(fit.found, usual) >= kPoor; };
+  const auto poor = [&](const StepFit& fit) { return !fits(fit) && !has_rare_work(fit); };
   if (const std::string which = steps_where(transfer, steps, poor); !which.empty()) {
     issues.add("poor-alignment", fmt::format("{} ran other operators than the map step; {} % of all operators were found in it", which,
                                              percent(found(transfer))));

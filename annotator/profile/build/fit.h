@@ -10,7 +10,9 @@ namespace hotlens::profile {
 double found(const attribution::Transfer& transfer);
 
 // Adds an issue for steps that ran other operators than the map step, and one for steps whose modules cannot be told apart: which steps
-// they are, and where that time went.
-void report_fit(const attribution::Transfer& transfer, const attribution::Steps& steps, const Model& model, Issues& issues);
+// they are, and where that time went. `loop`: what is known to come now and then, else null; a step that ran all of the map step's
+// operators and others is then one of those in which it came.
+void report_fit(const attribution::Transfer& transfer, const attribution::Steps& steps, const Model& model, const Loop* loop,
+                Issues& issues);
 
 }  // namespace hotlens::profile

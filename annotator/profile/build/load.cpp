@@ -160,12 +160,33 @@ void settle_backward(const attribution::OrderFit& order, std::vector<Module>& mo
   for (Module& module : modules) module.backward_known = order.paired == order.nodes || std::ranges::any_of(module.backward, any);
 }
 
+// `definition`: by module, as they were before they had their `position`.
+void fill_one_of(std::vector<Tally>& tallies, const std::vector<std::uint32_t>& definition, const std::vector<std::uint32_t>& position,
+                 Profile& profile) {
+  const auto any = [](const Times& times) { return times.cpu_total > Ns{} || times.device > Ns{}; };
+  for (std::uint32_t number = 0; number < tallies.size(); ++number) {
+    Tally& tally = tallies[number];
+    if (std::ranges::none_of(tally.forward, any) && std::ranges::none_of(tally.backward, any)) continue;
+    OneOf some{
+        .modules = {}, .forward = std::move(tally.forward), .backward = std::move(tally.backward), .slices = std::move(tally.slices)};
+    for (std::size_t module = 0; module < definition.size(); ++module) {
+      if (definition[module] == number) some.modules.push_back(ModuleId{position[module]});
+    }
+    std::ranges::sort(some.modules);
+    profile.one_of.push_back(std::move(some));
+  }
+}
+
 void fill_modules(Annotated& annotated, Profile& profile) {
   const bool recorded = annotated.how == How::recorded;
   std::vector<Module> modules =
       annotated.model ? recorded_modules(annotated) : found_modules(annotated.owners.found, annotated.how, profile.warnings);
   std::vector<std::uint32_t> parents;
   for (const Module& module : modules) parents.push_back(module.parent.valid() ? module.parent.index : kNothing);
+  std::vector<std::uint32_t> definition;  // a module that several call has a row under each, and one definition
+  if (annotated.model) {
+    for (const attribution::CalledModule& called : annotated.called) definition.push_back(annotated.model->map.definition[called.module]);
+  }
   const auto use_of_kernels = [&] {
     return causes::usage({.trace = annotated.trace,
                           .forest = annotated.forest,
@@ -178,6 +199,7 @@ void fill_modules(Annotated& annotated, Profile& profile) {
   Tallies tallies = tally({.account = annotated.account,
                            .owners = annotated.owners,
                            .module_parent = parents,
+                           .definition = definition,
                            .lines = annotated.model ? annotated.model->lines.size() : 0,
                            .sites = recorded && annotated.model ? annotated.model->call_sites : 0,
                            .representative = profile.representative,
@@ -205,6 +227,7 @@ void fill_modules(Annotated& annotated, Profile& profile) {
   profile.cpu_attributed = profile.shown(tallies.cpu_attributed);
   profile.device_attributed = profile.shown(tallies.device_attributed);
   if (!annotated.model) return;
+  fill_one_of(tallies.one_of, definition, position, profile);
   fill_lines(*annotated.model, tallies.lines, profile);
   fill_call_sites(*annotated.model, position, tallies.sites, profile);
   profile.stage_sites = stage_sites(*annotated.model, annotated.stage_lines, annotated.account.steps);

@@ -5,10 +5,14 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "annotator/profile/profile.h"
 
 namespace hotlens::profile {
+
+// The code of the warning that no line can be given, because the trace was recorded without Python frames.
+inline constexpr std::string_view kNoFrames = "no-frames";
 
 // Reads a bundle folder or a trace file (.json, .json.gz). Blocks on I/O: call it off the main strand. With `step` (a Step::index) the
 // profile holds that step alone; ErrorCode::usage where there is none of that number. `rank`: of a bundle with several, the one to read;

@@ -40,12 +40,14 @@ class Counter {
       : input_(input),
         modules_(input.owners.calls, input.module_parent.size(), &input.module_parent),
         lines_(input.owners.lines, input.lines, nullptr),
-        sites_(input.owners.sites, input.sites, nullptr) {
+        sites_(input.owners.sites, input.sites, nullptr),
+        one_of_(input.owners.calls, input.definition.size(), nullptr) {
     const std::size_t steps = input.account.steps.size();
     result_.modules.resize(input.module_parent.size());
     result_.lines.resize(input.lines);
     result_.sites.resize(input.sites);
-    for (auto* table : {&result_.modules, &result_.lines, &result_.sites}) {
+    result_.one_of.resize(input.definition.size());
+    for (auto* table : {&result_.modules, &result_.lines, &result_.sites, &result_.one_of}) {
       for (Tally& item : *table) {
         item.forward.resize(steps);
         item.backward.resize(steps);
@@ -62,6 +64,7 @@ class Counter {
       modules_.begin_step();
       lines_.begin_step();
       sites_.begin_step();
+      one_of_.begin_step();
       const StepAccount& step = input_.account.steps[step_];
       for (const Piece& piece : step.wall) count(piece);
       for (const std::vector<Piece>& worker : step.workers) {
@@ -76,7 +79,7 @@ class Counter {
     }
     count_calls(input_.owners.calls, result_.modules);
     count_calls(input_.owners.lines, result_.lines);
-    for (auto* table : {&result_.modules, &result_.lines}) {
+    for (auto* table : {&result_.modules, &result_.lines, &result_.one_of}) {
       for (Tally& item : *table) std::ranges::sort(item.slices, {}, &Slice::start);
     }
     return std::move(result_);
@@ -87,6 +90,15 @@ class Counter {
     modules_of(owner, modules_.stack);
     lines_.stack.around(owner.line, owner.made_line);
     sites_.stack.around(owner.works_for_module() ? owner.site : attribution::kNothing);
+    definitions_.clear();
+    if (owner.communicates && owner.accumulates) return;
+    const Chains& calls = input_.owners.calls;
+    for (std::uint32_t link = owner.one_of; calls.is_inside(link, owner.call); link = calls.parent[link]) {
+      const std::uint32_t module = calls.value[link];
+      if (module >= input_.definition.size()) continue;
+      const std::uint32_t definition = input_.definition[module];
+      if (std::ranges::find(definitions_, definition) == definitions_.end()) definitions_.push_back(definition);
+    }
   }
 
   void count(const Piece& piece) {
@@ -103,9 +115,10 @@ class Counter {
       if (piece.owner.direction == Direction::recompute) times.recompute_cpu += time;
       if (innermost) times.cpu_self += time;
     };
-    each(modules_, result_.modules, piece.owner.direction, piece.start, piece.end, !has_device_, add);
-    each(lines_, result_.lines, piece.owner.direction, piece.start, piece.end, !has_device_, add);
-    each(sites_, result_.sites, piece.owner.direction, piece.start, piece.end, false, add);
+    each(modules_, modules_.stack.members(), result_.modules, piece.owner.direction, piece.start, piece.end, !has_device_, add);
+    each(lines_, lines_.stack.members(), result_.lines, piece.owner.direction, piece.start, piece.end, !has_device_, add);
+    each(sites_, sites_.stack.members(), result_.sites, piece.owner.direction, piece.start, piece.end, false, add);
+    each(one_of_, definitions_, result_.one_of, piece.owner.direction, piece.start, piece.end, !has_device_, add);
   }
 
   // `idle`: how long the device had idled when this work, launched late, began.
@@ -129,9 +142,10 @@ class Counter {
       times.exposed_communication += work.exposed;
       extent.work = number;
     };
-    each(modules_, result_.modules, work.owner.direction, work.start, work.end, true, add);
-    each(lines_, result_.lines, work.owner.direction, work.start, work.end, true, add);
-    each(sites_, result_.sites, work.owner.direction, work.start, work.end, false, add);
+    each(modules_, modules_.stack.members(), result_.modules, work.owner.direction, work.start, work.end, true, add);
+    each(lines_, lines_.stack.members(), result_.lines, work.owner.direction, work.start, work.end, true, add);
+    each(sites_, sites_.stack.members(), result_.sites, work.owner.direction, work.start, work.end, false, add);
+    each(one_of_, definitions_, result_.one_of, work.owner.direction, work.start, work.end, true, add);
   }
 
   // The step's own work in order, with the gap that each item ended because it was launched after the gap began.
@@ -145,10 +159,11 @@ class Counter {
   }
 
   template <class Add>
-  void each(Table& table, std::vector<Tally>& tallies, Direction direction, Ns start, Ns end, bool slices, Add add) {
+  void each(Table& table, const std::vector<std::uint32_t>& members, std::vector<Tally>& tallies, Direction direction, Ns start, Ns end,
+            bool slices, Add add) {
     const bool backward = direction != Direction::forward;
     bool innermost = true;
-    for (const std::uint32_t thing : table.stack.members()) {
+    for (const std::uint32_t thing : members) {
       Tally& item = tallies[thing];
       Extent& extent = table.extents[thing * 2 + (backward ? 1 : 0)];
       extent.first = std::min(extent.first, start);
@@ -194,7 +209,8 @@ class Counter {
 
   const TallyInput& input_;
   Tallies result_;
-  Table modules_, lines_, sites_;
+  Table modules_, lines_, sites_, one_of_;
+  std::vector<std::uint32_t> definitions_;  // of the modules in one of which the piece at hand ran
   std::size_t step_ = 0;
   std::size_t piece_number_ = 0;
   Ns attributed_until_ = Ns::min();

@@ -20,6 +20,7 @@ struct Tally {
 
 struct Tallies {
   std::vector<Tally> modules, lines, sites;
+  std::vector<Tally> one_of;  // by definition: what ran in one of the modules that it makes, not known in which
   std::vector<Ns> cpu, cpu_attributed, device_attributed;  // per step
 };
 
@@ -27,6 +28,7 @@ struct TallyInput {
   const attribution::Account& account;
   const attribution::Owners& owners;
   const std::vector<std::uint32_t>& module_parent;
+  const std::vector<std::uint32_t>& definition;  // by module: one number for those that the same lines make, less than their count
   std::size_t lines = 0;
   std::size_t sites = 0;  // expressions that call modules
   std::size_t representative = 0;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include <simdjson.h>
@@ -184,6 +185,21 @@ void read_files(const Json& json, const std::filesystem::path& folder, Model& mo
   }
 }
 
+// Modules that the same lines make have one number. Of what no line is known nothing is the same.
+void number_definitions(Model& model) {
+  using Place = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+  const auto place = [](const std::optional<Site>& site) {
+    return site ? Place(site->file.index, site->line, site->end_line, site->column.value_or(kNothing)) : Place(kNothing, 0, 0, 0);
+  };
+  std::map<std::tuple<Place, Place, Place>, std::uint32_t> numbers;
+  for (const ModelModule& module : model.modules) {
+    const auto own = static_cast<std::uint32_t>(model.map.definition.size());
+    const bool known = module.attached || module.constructed;
+    const auto key = std::tuple(place(module.attached), place(module.constructed), place(module.class_site));
+    model.map.definition.push_back(known ? numbers.try_emplace(key, own).first->second : own);
+  }
+}
+
 void read_modules(const Json& json, Model& model) {
   std::map<std::string, std::uint32_t> classes;
   for (const Json& entry : objects(json, "modules")) {
@@ -200,6 +216,7 @@ void read_modules(const Json& json, Model& model) {
     model.map.module_class.push_back(classes.try_emplace(module.class_name, static_cast<std::uint32_t>(classes.size())).first->second);
     model.modules.push_back(std::move(module));
   }
+  number_definitions(model);
 }
 
 void read_roles(const Json& json, Model& model) {
@@ -304,6 +321,8 @@ std::optional<LoopStatement> loop_statement(const Json& entry, const Loop& loop,
   statement.in_updates = std::min(count("in_updates"), loop.updates);
   statement.first_update = update("first_update");
   statement.last_update = update("last_update");
+  statement.gaps = count("gaps");
+  statement.gaps_updates = count("gaps_updates");
   statement.startup_calls = count("startup_calls");
   statement.startup = *startup;
   return statement;
@@ -389,7 +408,7 @@ Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& n
   for (const Json& entry : objects(read->json, "statements")) {
     if (auto statement = loop_statement(entry, loop, files)) loop.statements.push_back(std::move(*statement));
   }
-  loop.usual_share = usual_share(loop);
+  loop.rare = rare_time(loop);
   return loop;
 }
 

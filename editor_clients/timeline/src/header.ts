@@ -78,11 +78,13 @@ const shownWall = ({ steps, representative, median }: Overview): number => steps
 
 // Throughput is that of steps without a profiler; the picture is of profiled ones. Both stand there, as in the editor's lens.
 function stepTime(overview: Overview): { text: string; title: string } {
-  const { steps, representative, profile: { plainStepNs } } = overview;
+  const { steps, representative, profile: { plainStepNs, rareNs = 0 } } = overview;
   const wall = time(shownWall(overview));
   const shown = steps.length > 1 ? `step ${steps[representative]?.index ?? ""}, which is most like the others` : "the step";
-  if (plainStepNs === undefined) return { text: `${wall} / step`, title: shown };
-  return { text: `${time(plainStepNs)} / step (${wall} profiled)`, title: `the median step without the profiler; as it is drawn here: ${shown}` };
+  if (plainStepNs === undefined) return { text: `${wall}/step`, title: shown };
+  const rare = rareNs > 0 ? ` + ${time(rareNs)} rare work` : "";
+  const title = rare === "" ? "the mean step" : "the mean update, a step and its part of what comes now and then,";
+  return { text: `${time(plainStepNs - rareNs)}/step (${wall} profiled)${rare}`, title: `${title} without the profiler; as it is drawn here: ${shown}` };
 }
 
 export function renderHeader(state: State, store: Store): HTMLElement[] {

@@ -56,6 +56,7 @@ export interface Overview {
     readonly model?: string;
     readonly samplesPerSecond?: number;
     readonly plainStepNs?: number;
+    readonly rareNs?: number;
     readonly guessed: boolean;
   };
   readonly steps: readonly StepSummary[];

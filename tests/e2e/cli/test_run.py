@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,30 @@ def test_an_end_after_measured_steps_has_the_same_codes(tmp_path: Path, end: str
     assert done.returncode == code
     kept = not end.startswith("os")
     assert ("hotlens report" in done.stdout) == kept == (AT_ONCE.format(7) not in done.stderr)
+
+
+RARE = """\
+count += 1
+if count % 4 == 0:
+    for _ in range(200): torch.randn(16, 16) @ torch.randn(16, 16)
+"""
+
+
+def test_the_summary_has_the_costliest_lines_and_tells_a_step_from_rare_work(tmp_path: Path) -> None:
+    done = run(tmp_path, "count = 0\n" + loop("loader(16_000)", RARE + STEP))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    costliest = lines[lines.index("  costliest lines of the loop, without the profiler:") + 1 : lines.index("  the profiled step:")]
+    (rare,) = [line for line in costliest if "for _ in range(200)" in line]
+    assert "every 4 updates" in rare
+    assert re.search(r"Net [\d.]+ .s/step(?: \([\d.]+ .s profiled\))? \+ [\d.]+ .s rare work", done.stdout)
+    # A measured step in which it came is not unlike the map step by fault.
+    report = subprocess.run(
+        [os.environ["HOTLENS_BIN"], "report", "--format", "json"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "other operators" not in done.stderr + report.stderr
+    whole = json.loads(report.stdout)["loop"]
+    assert 0.2 < whole["rare_ns"] / whole["update_ns"] < 0.9
 
 
 @pytest.mark.parametrize("format_", ["text", "json"])

@@ -145,3 +145,13 @@ def test_a_run_that_is_told_to_end_shows_what_it_has_measured(hotlens: Run, tmp_
     assert "SIGTERM stopped the run after 1 of 5 measured steps" in run.stderr
     report = json.loads(hotlens("report", "latest", "--format", "json").stdout)
     assert report["profile"]["steps"] == 1 and "stopped" in {w["code"] for w in report["warnings"]}
+
+
+def test_a_trace_without_frames_says_which_flag_is_missing(hotlens: Run, write: Write, tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("x = 1\n")
+    said = "no line of code can be given: the trace was recorded without with_stack=True. Record it again"
+    for verb in (["report"], ["check", "model.py", "--profile"]):
+        trace = steps_trace([1000, 1000])
+        trace["traceEvents"] = [event for event in trace["traceEvents"] if event["cat"] != "python_function"]
+        assert said in hotlens(*verb, write("x.json", trace)).stderr
+        assert said not in hotlens(*verb, write("y.json", {**trace, "with_stack": 1})).stderr

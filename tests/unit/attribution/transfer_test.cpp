@@ -176,6 +176,30 @@ TEST_CASE("a map step that left a layer out tells none of its equals from it onc
   CHECK(modules_of(transferred, ran) == Found{{2, 2, 2, 6}, {2, 2, 6}});
 }
 
+TEST_CASE("what ran in one of several layers that the same lines make is known to be one of these") {
+  ModuleMap alike = stack_map(), apart = stack_map();
+  alike.definition = {0, 1, 2, 3, 3, 3, 6};
+  apart.definition = {0, 1, 2, 3, 4, 5, 6};
+  const auto definitions = [](const std::vector<std::vector<int>>& ran, const std::vector<int>& map, const ModuleMap& modules) {
+    const Script clean = steps_of(ran, false);
+    const Script slow = steps_of({map}, true);
+    const Transferred transferred(clean, slow, modules);
+    std::vector<std::uint32_t> found;
+    for (std::size_t relu = 0; relu < 5; ++relu) {
+      const Owner& owner = transferred.result.owners.of[transferred.clean.node("aten::relu", relu)];
+      const std::uint32_t one_of = owner.one_of;
+      found.push_back(one_of == kNothing ? kNothing : modules.definition[transferred.result.owners.calls.value[one_of]]);
+      CHECK((one_of == kNothing || transferred.result.owners.calls.is_inside(one_of, owner.call)));
+    }
+    return found;
+  };
+  constexpr std::uint32_t kNone = kNothing;
+  CHECK(definitions({{3, 4, 5}, {3, 5}}, {3, 4, 5}, alike) == std::vector<std::uint32_t>{kNone, kNone, kNone, 3, 3});
+  CHECK(definitions({{3, 4, 5}, {4, 5}}, {3, 5}, alike) == std::vector<std::uint32_t>{3, 3, 3, 3, 3});
+  CHECK(definitions({{3, 4, 5}, {3, 5}}, {3, 4, 5}, apart) == std::vector<std::uint32_t>(5, kNone));
+  CHECK(definitions({{3, 4, 5}, {4, 5}}, {3, 5}, apart) == std::vector<std::uint32_t>(5, kNone));
+}
+
 TEST_CASE("a layer that never runs takes nothing from its equals") {
   const std::vector<std::vector<int>> ran = {{3, 5}, {3, 5}};
   const Script clean = steps_of(ran, false);

@@ -447,7 +447,7 @@ std::shared_ptr<profile::Profile> with_loop(const profile::Profile& of) {
   at(14, 24'000'000 * 4, 24, 0);
   at(0, 0, 0, 8'000'000'000);
   loop.statements.back().site.function = "<module>";
-  loop.usual_share = usual_share(loop);
+  loop.rare = rare_time(loop);
   profile->loop = std::make_shared<const profile::Loop>(std::move(loop));
   return profile;
 }

@@ -326,6 +326,30 @@ TEST_CASE("a bare trace has the steps, and modules only where frames tell them")
   CHECK((*profile)->modules.empty());
 }
 
+TEST_CASE("a trace says that with_stack is missing exactly where that is why it gives no line") {
+  const auto says = [](auto change) {
+    const TemporaryFolder folder;
+    TraceWriter trace;
+    write_step(trace, 0, 3, 10, false);
+    Json json = Json::parse(trace.text());
+    change(json);
+    write_text(folder.path() / "x.json", json.dump());
+    const auto profile = load(folder.path() / "x.json");
+    REQUIRE(profile.has_value());
+    return std::ranges::find((*profile)->warnings, kNoFrames, &Issue::code) != (*profile)->warnings.end();
+  };
+  const Json frame = {{"ph", "X"},  {"cat", "python_function"}, {"name", "train.py(3): main"}, {"pid", 1}, {"tid", 1}, {"ts", 0},
+                      {"dur", 1000}};
+  CHECK(says([](Json&) {}));
+  CHECK(says([](Json& json) { json["with_stack"] = 0; }));
+  CHECK(!says([](Json& json) { json["with_stack"] = 1; }));
+  CHECK(!says([&](Json& json) { json["traceEvents"].push_back(frame); }));
+  // As torch wrote it before frames were events.
+  CHECK(says([](Json& json) { json["traceEvents"][1]["args"]["Call stack"] = ""; }));
+  CHECK(!says([](Json& json) { json["traceEvents"][2]["args"]["Call stack"] = "train.py(3): main"; }));
+  CHECK(loaded()->warnings.size() == 1);
+}
+
 TEST_CASE("what is too deep or too long to be shown is said") {
   const TemporaryFolder folder;
   Json events = Json::array();

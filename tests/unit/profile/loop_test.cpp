@@ -64,7 +64,7 @@ TEST_CASE("what came in two of 26 updates is rare, and a step without it is the 
   CHECK(is_rare(loop, *evaluation));
   CHECK(rhythm(*evaluation) == 12.0);
   CHECK(per_update(loop, evaluation->total) == Ns{23258383 / 26});
-  CHECK(loop.usual_share == Approx(1 - 23258383.0 / 89295289.0).margin(1e-9));
+  CHECK(usual_share(loop) == Approx(1 - 23258383.0 / 89295289.0).margin(1e-9));
 }
 
 TEST_CASE("a rhythm is the distance between the first and the last, in steps of it") {
@@ -73,7 +73,16 @@ TEST_CASE("a rhythm is the distance between the first and the last, in steps of 
   CHECK(rhythm(loop->statements[1]) == 4.0);
   CHECK(is_rare(*loop, loop->statements[1]));
   CHECK(!is_rare(*loop, loop->statements[0]));
-  CHECK(loop->usual_share == Approx(0.6).margin(1e-9));
+  CHECK(usual_share(*loop) == Approx(0.6).margin(1e-9));
+}
+
+TEST_CASE("a rhythm is that of what was watched without a pause, where that is known") {
+  Json often = row(4, 400, 4, 1, 21);
+  often["gaps"] = 2;
+  often["gaps_updates"] = 6;
+  const Result<Loop> loop = read_back(loop_json({row(3, 600), often}));
+  REQUIRE(loop);
+  CHECK(rhythm(loop->statements[1]) == 3.0);
 }
 
 TEST_CASE("the function that only calls the one with the loop is not the one that is shown") {
@@ -90,7 +99,25 @@ TEST_CASE("the function that only calls the one with the loop is not the one tha
 TEST_CASE("work of a called function is not taken away twice") {
   const Result<Loop> loop = read_back(loop_json({row(3, 600), row(4, 400, 3, 1, 9), row(8, 390, 3, 1, 9, "evaluate")}));
   REQUIRE(loop);
-  CHECK(loop->usual_share == Approx(0.6).margin(1e-9));
+  CHECK(usual_share(*loop) == Approx(0.6).margin(1e-9));
+}
+
+TEST_CASE("an update is a step and its part of what comes now and then, to the nanosecond") {
+  const Result<Loop> loop = read_back(loop_json({row(3, 597), row(4, 403, 3, 1, 9)}));
+  REQUIRE(loop);
+  const Update update = mean_update(*loop);
+  CHECK(update.rare == Ns{40});
+  CHECK(update.step + update.rare == per_update(*loop, loop->watched));
+  CHECK(spelled(update) == "60 ns/step + 40 ns rare work");
+  CHECK(spelled(update, " (70.0 ns profiled)") == "60 ns/step (70.0 ns profiled) + 40 ns rare work");
+  CHECK(spelled({.step = Ns{96}, .rare = Ns{4}}) == "100 ns/step");
+}
+
+TEST_CASE("of a package's loop what it calls now and then is rare, and counted once where one of them holds another") {
+  const Result<Loop> loop = read_back(loop_json(
+      {row(20, 1000), row(3, 300, 10, 0, 9, "compute_loss"), row(8, 400, 3, 1, 9, "evaluate"), row(9, 390, 3, 1, 9, "compute_metrics")}));
+  REQUIRE(loop);
+  CHECK(loop->rare == Ns{400});
 }
 
 TEST_CASE("statements whose numbers cannot be are left out, and a loop without an update is refused") {
@@ -116,7 +143,7 @@ TEST_CASE("the report quotes the loop's lines, says how often the rare ones come
   profile.loop = std::make_shared<const Loop>(recorded());
   const std::string text = report::loop_text(profile, format::style(false));
   CAPTURE(text);
-  CHECK(text.find("3.43 ms an update, mean of 26") != std::string::npos);
+  CHECK(text.find("3.43 ms an update (2.54 ms/step + 895 µs rare work), mean of 26") != std::string::npos);
   CHECK(text.find("loss.backward()") != std::string::npos);
   CHECK(text.find("evaluate()                                      895 µs   26.0 %   every 12 updates, 11.6 ms each") != std::string::npos);
   CHECK(text.find("of it in evaluate") != std::string::npos);
@@ -128,4 +155,18 @@ TEST_CASE("the report quotes the loop's lines, says how often the rare ones come
     if (percent < text.find('\n', at)) sum += std::stod(text.substr(percent - 5, 5));
   }
   CHECK(sum == Approx(100).margin(0.3));
+}
+
+TEST_CASE("a summary has the costliest lines of the loop, and what a package's loop calls") {
+  Profile profile;
+  profile.files.resize(2);
+  profile.files[1].path = "/w/train.py";
+  profile.loop = std::make_shared<const Loop>(*read_back(loop_json({row(3, 600), row(4, 395, 3, 1, 9), row(5, 5)})));
+  std::string text = report::costliest_lines(profile);
+  CHECK_THAT(text, Catch::StartsWith("  train.py:4 ") && Catch::Contains("every 4 updates") && !Catch::Contains("train.py:6"));
+  profile.loop = std::make_shared<const Loop>(*read_back(loop_json({row(20, 1000), row(3, 300, 10, 0, 9, "compute_loss")})));
+  text = report::costliest_lines(profile);
+  CHECK_THAT(text, Catch::StartsWith("  train.py:21 ") && Catch::Contains("train.py:4 "));
+  profile.loop = nullptr;
+  CHECK(report::costliest_lines(profile).empty());
 }
