@@ -13,7 +13,7 @@ vim.g.hotlens = vim.tbl_extend('force', { python = vim.env.HOTLENS_TEST_PYTHON }
 vim.cmd('filetype on')
 vim.cmd.runtime('plugin/hotlens.lua') -- -u NONE loads no plugin
 
-vim.o.columns, vim.o.lines = 150, 60
+vim.o.columns, vim.o.lines = 180, 60
 local harness = require('harness')
 harness.begin({ workspace = workspace, workspace_pids = vim.fs.joinpath(here, '../workspace_pids.sh') })
 
