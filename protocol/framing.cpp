@@ -95,6 +95,8 @@ std::string_view describe(FrameFault fault) {
       return "Content-Length is larger than 64 MiB";
     case FrameFault::bad_charset:
       return "Content-Type names a charset other than UTF-8";
+    case FrameFault::line_too_long:
+      return "a line is longer than 64 MiB";
   }
   return "unknown fault";
 }
@@ -150,6 +152,40 @@ std::string frame(std::string_view body) {
   std::string framed = "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n";
   framed.append(body);
   return framed;
+}
+
+void LineReader::feed(std::string_view bytes) {
+  if (skipping_) {
+    const auto end = bytes.find('\n');
+    if (end == std::string_view::npos) return;
+    bytes.remove_prefix(end + 1);
+    skipping_ = false;
+  }
+  buffer_.append(bytes);
+}
+
+std::optional<std::expected<std::string, FrameFault>> LineReader::next() {
+  while (true) {
+    const auto end = buffer_.find('\n', std::max(searched_, consumed_));
+    if (end == std::string::npos) break;
+    std::string body = buffer_.substr(consumed_, end - consumed_);
+    consumed_ = searched_ = end + 1;
+    if (body.ends_with('\r')) body.pop_back();
+    if (body.size() > kMaxBodyBytes) return std::unexpected(FrameFault::line_too_long);
+    if (body.find_first_not_of(" \t\r") != std::string::npos) return body;
+  }
+  buffer_.erase(0, consumed_);
+  consumed_ = 0;
+  searched_ = buffer_.size();
+  if (buffer_.size() <= kMaxBodyBytes) return std::nullopt;
+  buffer_ = {};
+  searched_ = 0;
+  skipping_ = true;
+  return std::unexpected(FrameFault::line_too_long);
+}
+
+std::string line(std::string_view body) {
+  return std::string(body) + '\n';
 }
 
 }  // namespace hotlens::protocol

@@ -34,8 +34,10 @@ inline constexpr std::string_view kProfileState = "hotlens/profileState";
 inline constexpr std::string_view kProfileChanged = "hotlens/profileChanged";
 inline constexpr std::string_view kTrust = "hotlens/trust";
 inline constexpr std::string_view kHotLines = "hotlens/hotLines";
+inline constexpr std::string_view kHistory = "hotlens/history";
 inline constexpr std::string_view kShowHotLines = "hotlens/showHotLines";
 inline constexpr std::string_view kPrompt = "hotlens/prompt";
+inline constexpr std::string_view kChoose = "hotlens/choose";
 inline constexpr std::string_view kShowLog = "hotlens/showLog";
 inline constexpr std::string_view kTimelineProfiles = "hotlens/timeline/profiles";
 inline constexpr std::string_view kTimelineOverview = "hotlens/timeline/overview";
@@ -61,21 +63,26 @@ inline constexpr std::string_view kProfile = "hotlens.server.profile";
 inline constexpr std::string_view kCancel = "hotlens.server.cancel";
 inline constexpr std::string_view kPredict = "hotlens.server.predict";
 inline constexpr std::string_view kSetArguments = "hotlens.server.setArguments";
+inline constexpr std::string_view kChooseRun = "hotlens.server.chooseRun";
 inline constexpr std::string_view kHotLine = "hotlens.server.hotLine";
+inline constexpr std::string_view kShowProfile = "hotlens.server.showProfile";
+inline constexpr std::string_view kSetBaseline = "hotlens.server.setBaseline";
 inline constexpr std::string_view kReload = "hotlens.server.reload";
 inline constexpr std::string_view kOpenTimeline = "hotlens.server.openTimeline";
 }  // namespace command
 
-inline constexpr std::string_view kStateKeys = "profile? loading running runId? message?";
+inline constexpr std::string_view kStateKeys = "profile? loading running runId? message? chosen? baseline?";
 
-inline constexpr std::array<MessageSpec, 8> kMessages{{
+inline constexpr std::array<MessageSpec, 10> kMessages{{
     {message::kHints, Sender::client, Kind::request, "textDocument range?", "version hints"},
     {message::kProfileState, Sender::client, Kind::request, "textDocument?", kStateKeys},
     {message::kProfileChanged, Sender::server, Kind::notification, kStateKeys, ""},
     {message::kTrust, Sender::client, Kind::notification, "trusted", ""},
     {message::kHotLines, Sender::client, Kind::request, "textDocument? limit?", "profile? lines total"},
+    {message::kHistory, Sender::client, Kind::request, "textDocument? limit?", "profiles total"},
     {message::kShowHotLines, Sender::server, Kind::notification, "", ""},
     {message::kPrompt, Sender::server, Kind::request, "title value message?", "value"},
+    {message::kChoose, Sender::server, Kind::request, "title choices", "index"},
     {message::kShowLog, Sender::server, Kind::notification, "", ""},
 }};
 
@@ -100,12 +107,15 @@ inline constexpr std::array<MessageSpec, 17> kTimelineMessages{{
     {message::kTimelineCursor, Sender::client, Kind::notification, "textDocument position", ""},
 }};
 
-inline constexpr std::array<CommandSpec, 7> kCommands{{
-    {command::kProfile, "script? args? python? uri? batchSizes?", "started runId? script? command? message?"},
+inline constexpr std::array<CommandSpec, 10> kCommands{{
+    {command::kProfile, "script? args? python? uri? batchSizes? configuration?", "started asked? runId? script? command? message?"},
     {command::kSetArguments, "script? python? uri? arguments?", "started asked? file? runId? script? command? message?"},
+    {command::kChooseRun, "script? python? uri? configuration?", "started asked? runId? script? command? message?"},
     {command::kCancel, "runId?", "cancelled"},
     {command::kPredict, "uri?", "started runId? message?"},
     {command::kHotLine, "uri? position? back?", "shown message? rank? total? uri? position? text? label? ns? share?"},
+    {command::kShowProfile, "profile?", "shown profile? message?"},
+    {command::kSetBaseline, "profile? uri? clear?", "baseline? message?"},
     {command::kReload, "", "loading"},
     {command::kOpenTimeline, "profile? path? uri? position? browser?", "profile step? path? url?"},
 }};

@@ -41,7 +41,7 @@ Message decode(std::string_view text) {
   auto parsed = parse_json(text);
   if (!parsed) return Rejected{Json(), {Code::parse_error, std::move(parsed.error())}};
   Json& body = *parsed;
-  if (body.is_array()) return rejected(Json(), "batches are not part of LSP: send one message at a time");
+  if (body.is_array()) return rejected(Json(), "batches are not supported: send one message at a time");
   if (!body.is_object()) return rejected(Json(), "a message must be a JSON object");
 
   const auto id_field = body.find("id");

@@ -31,6 +31,9 @@ cp -r examples/resnet_digits "$digits"
 (cd "$digits" && "$place/env/bin/hotlens" run --python "$python/bin/python" --steps 2 train.py >"$place/out.txt" &&
   "$place/env/bin/hotlens" check blocks.py | grep ' ms' >/dev/null) || failed "the installed program profiles nothing"
 
+# What a machine with a GPU is asked (tests/device), as far as this one can answer.
+"$python/bin/python" tests/device/run.py --wheel "$wheel" --python "$python/bin/python" || failed "tests/device finds something wrong"
+
 # Alone: a root with the program and a bundle in it, no library, no shell.
 mkdir "$place/root" && cp "$place/env/bin/hotlens" "$place/root" && cp -r "$digits/.hotlens" "$place/root"
 as_root=(); [ "$(id -u)" -eq 0 ] || as_root=(unshare --map-root-user)

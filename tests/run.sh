@@ -10,7 +10,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 groups=("$@")
-[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder loops golden cli lab install models lsp timeline editors)
+[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder loops golden cli lab mcp install models lsp timeline editors)
 
 [ "${groups[*]}" != quick ] || groups=(style house unit golden quick_recorder quick_lsp quick_page)
 
@@ -35,7 +35,11 @@ build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1"; }
 run_style() {
   git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run --Werror &&
     ruff check -q annotator/recorder tests && ruff format -q --check annotator/recorder tests &&
-    (cd annotator/recorder && mypy --no-error-summary hotlens)
+    (cd annotator/recorder && mypy --no-error-summary hotlens) && packages tests/house &&
+    git ls-files -z '*.ts' '*.mjs' '*.css' |
+      xargs -0 tests/house/node_modules/.bin/biome check --error-on-warnings --config-path=tests/house/biome_rules.json &&
+    git ls-files -z '*.lua' | xargs -0 node tests/house/format_lua.mjs --check &&
+    git ls-files -z '*.lua' | xargs -0 luacheck -q --config tests/house/luacheckrc
 }
 run_tidy() {
   build release && python -m pip install -q clang-tidy==23.1.4 &&
@@ -59,6 +63,7 @@ run_quick_recorder() { python -m pytest -n 2 tests/recorder/test_steps.py tests/
 run_quick_lsp() { build release && python -m pytest -n 2 tests/e2e/lsp/test_features.py tests/e2e/lsp/test_lifecycle.py tests/e2e/lsp/test_wire.py; }
 run_quick_page() { packages editor_clients/timeline && (cd editor_clients/timeline && npm run --silent check && npm test --silent >/dev/null); }
 run_cli() { build release && python -m pytest tests/e2e/cli; }
+run_mcp() { build release && python -m pytest tests/e2e/mcp; }
 run_lab() { build release && python -m pytest tests/e2e/lab; }
 run_timeline() {
   build release && python -m pytest tests/e2e/serve && bash tests/e2e/timeline/run.sh build/release/bin/hotlens build/editors/neovim/bin/nvim

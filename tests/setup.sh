@@ -32,7 +32,7 @@ as_root=""
 [ "$(id -u)" -eq 0 ] || as_root=sudo
 build_packages=(cmake ninja-build ccache pkg-config g++ python3-venv libsimdjson-dev zlib1g-dev nlohmann-json3-dev
                 libfmt-dev libcli11-dev libtree-sitter-dev)
-test_packages=(catch2 clang-19 libclang-rt-19-dev libbenchmark-dev chromium ripgrep libkrb5-dev make tmux git)
+test_packages=(catch2 clang-19 libclang-rt-19-dev libbenchmark-dev chromium ripgrep libkrb5-dev make tmux git lua-check)
 wanted=("${build_packages[@]}")
 [ "$what" = test ] && wanted+=("${test_packages[@]}")
 

@@ -74,14 +74,32 @@ Update mean_update(const Loop& loop) {
   return {.step = per_update(loop, loop.watched) - rare, .rare = rare};
 }
 
+Update mean_update(const Profile& profile) {
+  return profile.loop ? mean_update(*profile.loop) : Update{.step = profile.plain_step.value_or(profile.step_wall())};
+}
+
 bool is_negligible(const Update& update) {
   constexpr int kTelling = 20;  // one part in so many
   return update.rare * kTelling < update.step + update.rare;
 }
 
+std::optional<double> share_of_others(const Loop& loop) {
+  constexpr double kScarce = 0.9, kTrace = 0.1;
+  if (!loop.processors) return std::nullopt;
+  const Processors& seen = *loop.processors;
+  const double all = static_cast<double>(seen.count) * static_cast<double>(seen.wall.count());
+  const double others = static_cast<double>(seen.others.count()) / all;
+  const double ours = static_cast<double>(seen.ours.count()) / all;
+  return others >= kTrace && others + ours >= kScarce ? std::optional(std::min(others, 1.0)) : std::nullopt;
+}
+
+Ns step_time(const Update& update) {
+  return is_negligible(update) ? update.step + update.rare : update.step;
+}
+
 std::string spelled(const Update& update, const std::string& after_step) {
-  if (is_negligible(update)) return format::readable(update.step + update.rare) + "/step" + after_step;
-  return format::readable(update.step) + "/step" + after_step + " + " + format::readable(update.rare) + " rare work";
+  const std::string step = format::readable(step_time(update)) + "/step" + after_step;
+  return is_negligible(update) ? step : step + " + " + format::readable(update.rare) + " rare work";
 }
 
 }  // namespace hotlens::profile

@@ -24,12 +24,20 @@ struct LoopStatement {
   Ns startup{};  // until the first update was complete; in no other number
 };
 
+// Processor time while the loop ran: of the script's processes, and of all other programs.
+struct Processors {
+  std::int64_t count = 0;  // at least one
+  Ns wall{};               // more than 0
+  Ns ours{}, others{};
+};
+
 struct Loop {
   std::int64_t updates = 0;  // watched; at least one
   Ns watched{};              // their wall time; more than 0
   Ns startup{};              // from the start of the script to the end of the first update
   std::vector<LoopStatement> statements;
   Ns rare{};  // of `watched`, in statements that come now and then
+  std::optional<Processors> processors;
 };
 
 // Mean over the updates watched, in whole nanoseconds.
@@ -62,8 +70,15 @@ struct Update {
   Ns step{}, rare{};
 };
 Update mean_update(const Loop& loop);
+// Of the loop; where none was watched the step without a profiler, else the shown one.
+Update mean_update(const Profile& profile);
 // Too little to be worth a word.
 bool is_negligible(const Update& update);
+// The share of the machine's processors that other programs had, where they were scarce: hardly one was idle, and the others had more than
+// a trace. Then times are longer than on a quiet machine.
+std::optional<double> share_of_others(const Loop& loop);
+// What "/step" stands behind: with the rare work where that is not worth a word.
+Ns step_time(const Update& update);
 // "1.09 ms/step + 4.94 ms rare work"; `after_step` follows "step".
 std::string spelled(const Update& update, const std::string& after_step = "");
 

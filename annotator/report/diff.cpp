@@ -241,10 +241,14 @@ std::string_view name(Outcome outcome) {
   std::unreachable();
 }
 
-Result<Side> read_side(const std::filesystem::path& bundle_or_trace) {
-  Result<profile::Annotated> annotated = profile::annotate(bundle_or_trace);
+Result<Side> read_side(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> rank) {
+  Result<profile::Annotated> annotated = profile::annotate(bundle_or_trace, rank);
   if (!annotated) return std::unexpected(annotated.error());
-  Side side{.profile = nullptr, .plain_steps = {}, .operators = operators_of(*annotated), .kernels = kernels_of(*annotated)};
+  Side side{.profile = nullptr,
+            .plain_steps = {},
+            .operators = operators_of(*annotated),
+            .kernels = kernels_of(*annotated),
+            .ranks = std::nullopt};
   if (annotated->manifest) side.plain_steps = annotated->manifest->plain_steps;
   side.profile = profile_of(*annotated);
   return side;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "annotator/profile/profile.h"
+#include "annotator/ranks/together.h"
 #include "annotator/report/match.h"
 #include "annotator/report/operators.h"
 
@@ -24,10 +25,11 @@ struct Side {
   std::shared_ptr<const profile::Profile> profile;
   std::vector<Ns> plain_steps;  // timed without a profiler; empty for a bare trace
   std::vector<NamedTimes> operators, kernels;
+  std::optional<ranks::RankSet> ranks;  // that the profile is one of
 };
 
 // Blocks on I/O.
-Result<Side> read_side(const std::filesystem::path& bundle_or_trace);
+Result<Side> read_side(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> rank = std::nullopt);
 
 enum class Outcome : std::uint8_t { same, faster, slower, added, removed };
 std::string_view name(Outcome outcome);

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "annotator/report/diff.h"
+#include "annotator/report/ranks.h"
 
 namespace hotlens::report {
 namespace {
@@ -81,6 +82,21 @@ Json gate_json(const Gate& gate) {
   return json;
 }
 
+Json ranks_json(const ranks::RankSet& before, const ranks::RankSet& after) {
+  Json rows = Json::array();
+  for (const ranks::RankTotals& rank : after.ranks) {
+    const auto old = std::ranges::find(before.ranks, rank.rank, &ranks::RankTotals::rank);
+    if (old == before.ranks.end()) continue;
+    const RankMeans was = means(*old), is = means(rank);
+    rows.push_back({{"rank", rank.rank},
+                    {"old_wall_ns", was.wall.count()},
+                    {"new_wall_ns", is.wall.count()},
+                    {"old_waiting_ns", was.waiting.count()},
+                    {"new_waiting_ns", is.waiting.count()}});
+  }
+  return {{"old", ranks_sentence(before)}, {"new", ranks_sentence(after)}, {"rows", std::move(rows)}};
+}
+
 }  // namespace
 
 std::string diff_json(const Diff& diff, const Side& before, const Side& after, const std::optional<Gate>& gate) {
@@ -98,6 +114,7 @@ std::string diff_json(const Diff& diff, const Side& before, const Side& after, c
                {"operators", rows_json(diff.operators)},
                {"kernels", rows_json(diff.kernels)},
                {"families", rows_json(diff.families)}};
+  if (before.ranks && after.ranks) json["ranks"] = ranks_json(*before.ranks, *after.ranks);
   if (gate) json["gate"] = gate_json(*gate);
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }

@@ -6,6 +6,7 @@
 #include "annotator/profile/loop.h"
 #include "annotator/profile/statistics.h"
 #include "annotator/report/json.h"
+#include "annotator/report/ranks.h"
 
 namespace hotlens::report {
 namespace {
@@ -17,12 +18,13 @@ double share(Ns part, Ns whole) {
 
 class Writer {
  public:
-  explicit Writer(const profile::Profile& profile) : profile_(profile), device_(profile.has_device()) {}
+  Writer(const profile::Profile& profile, const ranks::RankSet* ranks) : profile_(profile), ranks_(ranks), device_(profile.has_device()) {}
 
   std::string write() && {
     json_.object([&] {
       json_.member("schema", "hotlens.report/1");
       json_.object("profile", [&] { run(); });
+      if (ranks_) json_.object("rank_set", [&] { ranks_json(*ranks_, json_); });
       json_.array("steps", [&] { steps(); });
       if (profile_.loop) json_.object("loop", [&] { loop(*profile_.loop); });
       json_.array("stages", [&] { stages(); });
@@ -128,6 +130,14 @@ class Writer {
     time("update_ns", per_update(loop, loop.watched));
     time("rare_ns", mean_update(loop).rare);
     time("startup_ns", loop.startup);
+    if (loop.processors) {
+      json_.object("processors", [&] {
+        json_.member("count", loop.processors->count);
+        time("wall_ns", loop.processors->wall);
+        time("ours_ns", loop.processors->ours);
+        time("others_ns", loop.processors->others);
+      });
+    }
     json_.array("functions", [&] {
       for (const profile::LoopFunction& of : functions(loop)) json_.object([&] { function(loop, of); });
     });
@@ -321,14 +331,15 @@ class Writer {
   }
 
   const profile::Profile& profile_;
+  const ranks::RankSet* ranks_;  // null: of one rank
   const bool device_;
   JsonText json_;
 };
 
 }  // namespace
 
-std::string report_json(const profile::Profile& profile) {
-  return Writer(profile).write();
+std::string report_json(const profile::Profile& profile, const ranks::RankSet* ranks) {
+  return Writer(profile, ranks).write();
 }
 
 }  // namespace hotlens::report

@@ -145,6 +145,9 @@ class Writer {
     const std::string parts = is_negligible(update) ? "" : " (" + spelled(update) + ")";
     title("The loop, without the profiler: " + readable(per_update(loop_, loop_.watched)) + " an update" + parts + ", mean of " +
           std::to_string(loop_.updates));
+    if (const auto others = share_of_others(loop_)) {
+      line("the machine was busy: other programs had " + format::share(*others) + " of its processors, so times are longer than alone");
+    }
     if (functions_.empty()) return;
     const LoopFunction& main = functions_.front();
     rows(main, &LoopStatement::total, loop_.watched, loop_.updates);

@@ -62,19 +62,8 @@ class Writer {
     if (const auto& moment = profile_.at_peak.moment) memory(profile_.at_peak, *moment);
   }
 
-  // "rank 0 of 2 is shown; steps of 10.1 ms (rank 0) to 11.3 ms (rank 1), 12 % apart"
   void ranks() {
-    std::string text = "rank " + std::to_string(profile_.rank) + " of " + std::to_string(profile_.ranks.size()) + " is shown";
-    std::vector<std::pair<Ns, std::int64_t>> steps;
-    for (const profile::RankTimes& one : profile_.ranks) {
-      if (const std::optional<Ns> step = one.plain_step ? one.plain_step : one.profiled_step) steps.emplace_back(*step, one.rank);
-    }
-    if (steps.size() > 1) {
-      const auto [fastest, slowest] = std::ranges::minmax(steps);
-      text += "; steps of " + readable(fastest.first) + " (rank " + std::to_string(fastest.second) + ") to " + readable(slowest.first) +
-              " (rank " + std::to_string(slowest.second) + "), " + percent(slowest.first - fastest.first, slowest.first) + " apart";
-    }
-    line(text + "; --rank N shows another");
+    line("rank " + std::to_string(profile_.rank) + " of " + std::to_string(profile_.ranks.size()) + " is shown; --rank N shows another");
   }
 
   void outlier(const profile::Step& step) {

@@ -51,6 +51,12 @@ bool goes_on(std::string_view text, const Tokens& tokens, std::size_t at) {
   return at + 1 < tokens.size() && std::ranges::find(kEnds, text_of(text, tokens[at + 1])) == kEnds.end();
 }
 
+// Whether what stands before the offset on its line is `=`: digits stand in a text far more often than a size is set.
+bool follows_equals(std::string_view text, std::size_t at) {
+  const std::size_t before = text.substr(0, at).find_last_not_of(" \t");
+  return before != std::string_view::npos && text[before] == '=';
+}
+
 // tokens[at] is a number: `name = 8`, `name: int = 8`, `default=8` of a flag.
 bool sets_batch_size(std::string_view text, const Tokens& tokens, std::size_t at) {
   if (at < 2 || text_of(text, tokens[at - 1]) != "=" || goes_on(text, tokens, at)) return false;
@@ -68,6 +74,7 @@ std::optional<Range> batch_size_number(const Tree& tree, std::int64_t size) {
   const std::string digits = std::to_string(size);
   std::optional<std::uint32_t> found;
   for (std::size_t at = data.text.find(digits); at != std::string::npos; at = data.text.find(digits, at + digits.size())) {
+    if (!follows_equals(data.text, at)) continue;
     const std::uint32_t index = statement_at(data.outline, static_cast<std::uint32_t>(at));
     if (index == kNoStatement) continue;
     const Statement& statement = data.outline.statements[index];

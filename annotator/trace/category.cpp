@@ -1,8 +1,9 @@
 #include "annotator/trace/category.h"
-
 #include <algorithm>
 #include <array>
 #include <string>
+
+#include "annotator/trace/exchange.h"
 
 namespace hotlens::trace {
 namespace {
@@ -96,10 +97,8 @@ bool is_annotation_name(std::string_view name) {
 }
 
 bool is_free_name(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kCollectives = {"nccl:", "gloo:", "mpi:", "ucc:"};
-  const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
   const std::string_view letters = name.substr(0, name.find_last_not_of("0123456789") + 1);
-  return !name.contains("::") && !letters.ends_with("Backward") && std::ranges::none_of(kCollectives, begins);
+  return !name.contains("::") && !letters.ends_with("Backward") && exchange_of(name).empty();
 }
 
 std::optional<Flows::Kind> flow_named(std::string_view category) {

@@ -7,6 +7,7 @@
 #include "annotator/common/format.h"
 #include "annotator/trace/category.h"
 #include "annotator/trace/decimal.h"
+#include "annotator/trace/exchange.h"
 #include "annotator/trace/text.h"
 
 namespace hotlens::trace {
@@ -104,6 +105,7 @@ void EventReader::keep(const Fields& fields) {
   if (vocabulary_.is_unknown()) note_unknown(fields, *duration);
   Events& events = trace_.events;
   keep_sides(static_cast<std::uint32_t>(events.size()), category, fields.arguments);
+  keep_message(static_cast<std::uint32_t>(events.size()), category, trace_.names[name], fields.arguments);
   events.name.push_back(name);
   events.category.push_back(category);
   events.thread.push_back(vocabulary_.thread_of(fields.process, fields.thread));
@@ -159,6 +161,23 @@ void EventReader::keep_sides(std::uint32_t event, Category category, const Argum
     trace_.transfers.event.push_back(event);
     trace_.transfers.bytes.push_back(arguments.bytes);
   }
+}
+
+void EventReader::keep_message(std::uint32_t event, Category category, std::string_view name, const Arguments& arguments) {
+  const std::string_view operation = category == Category::annotation ? exchange_of(name) : std::string_view();
+  if (arguments.collective.empty() && operation.empty()) return;
+  const auto kept = [&](std::string_view token) { return token.empty() ? NameId{} : trace_.inputs_text.intern(unescaped(token)); };
+  Messages& messages = trace_.messages;
+  messages.event.push_back(event);
+  messages.operation.push_back(operation.empty() ? kept(arguments.collective) : trace_.inputs_text.intern(operation));
+  const bool by_shapes = arguments.in_elements == kNone && !arguments.shapes.empty();
+  messages.type.push_back(by_shapes ? trace_.inputs_text.intern(first_text(arguments.types)) : kept(arguments.element_type));
+  messages.in.push_back(by_shapes ? elements_in(arguments.shapes) : arguments.in_elements);
+  messages.out.push_back(arguments.out_elements);
+  messages.group.push_back(kept(arguments.group));
+  messages.ranks.push_back(kept(arguments.group_ranks));
+  messages.group_size.push_back(arguments.group_size);
+  messages.sequence.push_back(arguments.group_sequence);
 }
 
 void EventReader::keep_memory(const Fields& fields) {

@@ -49,6 +49,7 @@ class EventReader {
   void note_unknown(const Fields& fields, Ns duration);
   void name_unknown();
   void keep_sides(std::uint32_t event, Category category, const Arguments& arguments);
+  void keep_message(std::uint32_t event, Category category, std::string_view name, const Arguments& arguments);
   void keep_memory(const Fields& fields);
   void keep_flow(const Fields& fields);
   void keep_metadata(const Fields& fields);

@@ -39,6 +39,7 @@ error_code read_arguments(simdjson::ondemand::value value, Arguments& arguments)
         break;
       case 'S':
         if (is(key, "Sequence number")) arguments.sequence = number(field.value());
+        if (is(key, "Seq")) arguments.group_sequence = number(field.value());
         break;
       case 'F':
         if (is(key, "Fwd thread id")) arguments.forward_thread = number(field.value());
@@ -46,9 +47,11 @@ error_code read_arguments(simdjson::ondemand::value value, Arguments& arguments)
       case 'I':
         if (is(key, "Input Dims") || is(key, "Input dims")) arguments.shapes = array_text(field.value());
         if (is(key, "Input type")) arguments.types = array_text(field.value());
+        if (is(key, "In msg nelems")) arguments.in_elements = number(field.value());
         break;
       case 'C':
         if (is(key, "Concrete Inputs")) arguments.values = array_text(field.value());
+        if (is(key, "Collective name")) arguments.collective = field.value().raw_json_token();
         if (is(key, "Call stack")) arguments.has_stack = !field.value().raw_json_token().starts_with("\"\"");
         break;
       case 'b':
@@ -79,6 +82,17 @@ error_code read_arguments(simdjson::ondemand::value value, Arguments& arguments)
         break;
       case 'd':
         arguments.names_device |= is(key, "device");
+        if (is(key, "dtype")) arguments.element_type = field.value().raw_json_token();
+        break;
+      case 'G':
+        if (is(key, "Group size")) arguments.group_size = number(field.value());
+        break;
+      case 'O':
+        if (is(key, "Out msg nelems")) arguments.out_elements = number(field.value());
+        break;
+      case 'P':
+        if (is(key, "Process Group Name")) arguments.group = field.value().raw_json_token();
+        if (is(key, "Process Group Ranks")) arguments.group_ranks = field.value().raw_json_token();
         break;
       case 'l':
         if (is(key, "labels")) arguments.labels = field.value().raw_json_token();

@@ -22,6 +22,9 @@ struct Arguments {
   std::int64_t address = kNone, device_type = kNone, device = kNone, allocated = kNone, reserved = kNone;
   std::string_view shapes, types, values;  // arrays as written
   std::string_view name, labels;           // of metadata records
+  // Of what is exchanged between processes: texts with their quotes.
+  std::string_view collective, element_type, group, group_ranks;
+  std::int64_t in_elements = kNone, out_elements = kNone, group_size = kNone, group_sequence = kNone;
 };
 
 // Tokens as they stand in the file, strings with their quotes; valid as long as its text is in memory.

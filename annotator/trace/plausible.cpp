@@ -171,24 +171,24 @@ class Filter {
     resize_rows(kept, events_.name, events_.category, events_.thread, events_.start, events_.duration, events_.correlation,
                 events_.sequence, events_.forward_thread, events_.index);
     Inputs& inputs = trace_.inputs;
-    const auto still_there = [&](const std::vector<std::uint32_t>& rows, std::size_t row) { return !left_out_[rows[row]]; };
+    erase_rows(place, inputs.event, inputs.shapes, inputs.types, inputs.values);
+    erase_rows(place, trace_.transfers.event, trace_.transfers.bytes);
+    Messages& messages = trace_.messages;
+    erase_rows(place, messages.event, messages.operation, messages.type, messages.in, messages.out, messages.group, messages.ranks,
+               messages.group_size, messages.sequence);
+  }
+
+  // Of a table beside the events. `place`: by event, its new number.
+  template <class... Columns>
+  void erase_rows(const std::vector<std::uint32_t>& place, std::vector<std::uint32_t>& event, Columns&... columns) {
     std::size_t row = 0;
-    for (std::size_t at = 0; at < inputs.event.size(); ++at) {
-      if (!still_there(inputs.event, at)) continue;
-      move_row(row, at, inputs.event, inputs.shapes, inputs.types, inputs.values);
-      inputs.event[row] = place[inputs.event[row]];
+    for (std::size_t at = 0; at < event.size(); ++at) {
+      if (left_out_[event[at]]) continue;
+      move_row(row, at, event, columns...);
+      event[row] = place[event[row]];
       ++row;
     }
-    resize_rows(row, inputs.event, inputs.shapes, inputs.types, inputs.values);
-    Transfers& transfers = trace_.transfers;
-    row = 0;
-    for (std::size_t at = 0; at < transfers.event.size(); ++at) {
-      if (!still_there(transfers.event, at)) continue;
-      move_row(row, at, transfers.event, transfers.bytes);
-      transfers.event[row] = place[transfers.event[row]];
-      ++row;
-    }
-    resize_rows(row, transfers.event, transfers.bytes);
+    resize_rows(row, event, columns...);
   }
 
   Trace& trace_;

@@ -96,6 +96,20 @@ struct Transfers {
   std::size_t size() const { return event.size(); }
 };
 
+// What is exchanged between processes, one row per event that tells of it, in file order: operators `record_param_comms`, device work that
+// carries their arguments, and ranges that torch names BACKEND:OPERATION ("gloo:all_reduce"). Texts are in Trace::inputs_text.
+struct Messages {
+  std::vector<std::uint32_t> event;      // into Events, ascending
+  std::vector<NameId> operation;         // "allreduce"; of a range what its name says
+  std::vector<NameId> type;              // of an element: "Float", of a range "c10::BFloat16"; invalid where absent
+  std::vector<std::int64_t> in, out;     // elements that one process gives and gets; of a range those of its tensors
+  std::vector<NameId> group, ranks;      // "Process Group Name"; "[0, 1]"; invalid where absent
+  std::vector<std::int64_t> group_size;  // processes that take part
+  std::vector<std::int64_t> sequence;    // "Seq": counts the operations of a group
+
+  std::size_t size() const { return event.size(); }
+};
+
 // Allocations and frees of torch's allocators ("[memory]", with profile_memory), in file order. They are no events: they take no time.
 struct MemoryEvents {
   std::vector<ThreadId> thread;
@@ -147,6 +161,7 @@ struct Trace {
   Inputs inputs;
   Names inputs_text;
   Transfers transfers;
+  Messages messages;
   MemoryEvents memory;
   Flows flows;
   Names names;
@@ -169,7 +184,7 @@ Result<Trace> read_bytes(std::string_view bytes, std::string_view where, Issues&
 
 bool on_device(Category category);  // kernel, copy or fill
 
-// The row of `event` in a table's ascending column of events (Inputs, Transfers); nothing where it has none. O(log n).
+// The row of `event` in a table's ascending column of events (Inputs, Transfers, Messages); nothing where it has none. O(log n).
 std::optional<std::size_t> row_of(const std::vector<std::uint32_t>& events, std::uint32_t event);
 
 }  // namespace hotlens::trace

@@ -11,8 +11,8 @@
 #include "annotator/common/harmless.h"
 #include "annotator/guess/match/guess_lines.h"
 #include "annotator/profile/build/load.h"
-#include "annotator/profile/bundle/resolve.h"
 #include "annotator/profile/profile.h"
+#include "annotator/ranks/read.h"
 #include "server/cli/verbs.h"
 #include "server/features/features.h"
 #include "server/features/file_facts.h"
@@ -140,9 +140,11 @@ void print_file(const features::FileView& view, const features::Options& options
 }  // namespace
 
 int check(const CheckOptions& options) {
-  const auto path = profile::resolve(options.profile, std::filesystem::current_path());
-  if (!path) return fail(path.error());
-  const auto loaded = profile::load(*path);
+  const auto found = ranks::sources(std::vector{options.profile}, std::filesystem::current_path());
+  if (!found) return fail(found.error());
+  const auto shown_rank = ranks::one_of(*found, options.rank);
+  if (!shown_rank) return fail(shown_rank.error());
+  const auto loaded = profile::load(shown_rank->path, std::nullopt, shown_rank->rank);
   if (!loaded) return fail(loaded.error());
   const std::shared_ptr<const profile::Profile> profile = guess::guess_lines(*loaded, source_roots(options), absolute(options.files));
 

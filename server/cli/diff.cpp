@@ -6,16 +6,24 @@
 #include <iostream>
 
 #include "annotator/common/format.h"
-#include "annotator/profile/bundle/resolve.h"
+#include "annotator/ranks/read.h"
+#include "annotator/report/ranks.h"
 #include "server/cli/verbs.h"
 
 namespace hotlens::cli {
 namespace {
 
-Result<report::Side> open_side(const std::string& reference) {
-  const auto path = profile::resolve(reference, std::filesystem::current_path());
-  if (!path) return std::unexpected(path.error());
-  return report::read_side(*path);
+Result<report::Side> open_side(const std::string& reference, std::optional<std::int64_t> rank) {
+  const auto sources = ranks::sources(std::vector{reference}, std::filesystem::current_path());
+  if (!sources) return std::unexpected(sources.error());
+  const auto one = ranks::one_of(*sources, rank);
+  if (!one) return std::unexpected(one.error());
+  Result<report::Side> side = report::read_side(one->path, one->rank);
+  if (!side || sources->size() < 2) return side;
+  Result<ranks::Ranks> all = ranks::read(*sources);
+  if (!all) return std::unexpected(all.error());
+  side->ranks = std::move(all->set);
+  return side;
 }
 
 // "5%" and "5" are five percent.
@@ -50,9 +58,9 @@ int diff(const DiffOptions& options) {
     if (!parsed) return fail(parsed.error());
     threshold = *parsed;
   }
-  const Result<report::Side> before = open_side(options.before);
+  const Result<report::Side> before = open_side(options.before, options.rank);
   if (!before) return fail(before.error());
-  const Result<report::Side> after = open_side(options.after);
+  const Result<report::Side> after = open_side(options.after, options.rank);
   if (!after) return fail(after.error());
 
   const report::Diff found = report::diff(*before, *after);
@@ -62,6 +70,7 @@ int diff(const DiffOptions& options) {
     std::cout << report::diff_json(found, *before, *after, gate) << '\n';
   } else {
     std::cout << report::diff_text(found, *before, *after, use_colour(STDOUT_FILENO));
+    std::cout << report::ranks_diff_text(before->ranks, after->ranks);
   }
   if (!gate) return kDone;
   if (gate->compared == 0) {

@@ -16,6 +16,7 @@
 
 #include "annotator/common/attempt.h"
 #include "server/cli/verbs.h"
+#include "server/mcp/serve.h"
 #include "server/session/serve.h"
 
 namespace {
@@ -31,6 +32,7 @@ void add_format(CLI::App& verb, cli::OutputFormat& format) {
 
 struct Arguments {
   session::LspOptions lsp;
+  mcp::Options mcp;
   cli::RunOptions run;
   cli::ReportOptions report;
   cli::CheckOptions check;
@@ -51,6 +53,14 @@ void add_lsp(CLI::App& app, Arguments& to) {
   verb->allow_extras();  // editors add flags of their own (--clientProcessId=…)
 }
 
+void add_mcp(CLI::App& app, Arguments& to) {
+  CLI::App* verb = app.add_subcommand("mcp", "what the profiles of a folder say, for coding agents (Model Context Protocol)");
+  verb->footer("Example: hotlens mcp --folder project\n\nSpeaks over standard input and output. The agent's settings name this command.");
+  verb->add_option("--folder", to.mcp.folder, "the project's folder (default: the current one); agents see nothing outside of it");
+  verb->add_option("--python", to.mcp.python, "the interpreter that has torch");
+  verb->add_flag("--allow-run", to.mcp.allow_run, "let the agent run training scripts of the folder without asking you each time");
+}
+
 void add_run(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("run", "profile an unmodified training script");
   verb->footer(
@@ -69,17 +79,20 @@ void add_run(CLI::App& app, Arguments& to) {
           },
           "N[,N...]"));
   verb->add_option("--python", to.run.python, "the interpreter that has torch");
-  verb->add_option("--out", to.run.out, "where bundles go (default: .hotlens/profiles)");
+  verb->add_option("--out", to.run.out, "the folder that holds .hotlens/profiles (default: the current one)");
   add_format(*verb, to.run.format);
 }
 
 void add_report(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("report", "steps, stages, modules, buckets and verdict of a profile");
   verb->footer("Example: hotlens report latest --format json");
-  verb->add_option("profile", to.report.profile, "bundle id, bundle folder, trace file or latest");
+  verb->add_option("profile", to.report.profiles,
+                   "bundle id, bundle folder, trace file or latest; several files, a folder or a glob: ranks");
   CLI::Option* events = verb->add_flag("--events", to.report.events, "one JSON object a line for every event of a step");
   verb->add_option("--step", to.report.step, "the numbers of this step alone, by the number that the report gives it")->excludes(events);
-  verb->add_option("--rank", to.report.rank, "of a bundle with several ranks, the one to report");
+  verb->add_option("--rank", to.report.rank, "of several ranks, the one to report");
+  verb->add_flag("--track-record", to.report.track_record, "changes that were verified here, beside what was predicted of them")
+      ->excludes(events);
   verb->add_flag("--unfold", to.report.unfold, "every module in a row of its own, equal and small ones too");
   add_format(*verb, to.report.format);
 }
@@ -88,7 +101,8 @@ void add_check(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("check", "what an editor would show for these files");
   verb->footer("Example: hotlens check model.py --profile latest");
   verb->add_option("files", to.check.files, "Python source files")->required();
-  verb->add_option("--profile", to.check.profile, "bundle id, bundle folder, trace file or latest");
+  verb->add_option("--profile", to.check.profile, "bundle id, bundle folder, trace file or latest; a folder or a glob: ranks");
+  verb->add_option("--rank", to.check.rank, "of several ranks, the one to show");
   verb->add_option("--python", to.check.python, "the interpreter whose packages a trace without a bundle is matched with");
   add_format(*verb, to.check.format);
 }
@@ -96,10 +110,11 @@ void add_check(CLI::App& app, Arguments& to) {
 void add_diff(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("diff", "what changed between two profiles, by module; the gate for CI");
   verb->footer("Example: hotlens diff before.pt.trace.json latest --fail-over 5%");
-  verb->add_option("old", to.diff.before, "bundle id, bundle folder, trace file or latest")->required();
+  verb->add_option("old", to.diff.before, "bundle id, bundle folder, trace file or latest; a folder or a glob: ranks")->required();
   verb->add_option("new", to.diff.after, "the same, of the later run")->required();
   CLI::Option* gate =
       verb->add_option("--fail-over", to.diff.fail_over, "exit with 1 where it got slower by more than this, and beyond noise");
+  verb->add_option("--rank", to.diff.rank, "of several ranks, the one to compare by module");
   verb->add_option("--module", to.diff.module, "let the gate look at these modules (a path or a glob) instead of the step")->needs(gate);
   add_format(*verb, to.diff.format);
 }
@@ -123,10 +138,26 @@ void add_serve(CLI::App& app, Arguments& to) {
 }
 
 void add_predict(CLI::App& app, Arguments& to) {
-  CLI::App* verb = app.add_subcommand("predict", "what another batch size would cost, without running the script");
-  verb->footer("Example: hotlens predict --batch-size 16,32,64\n\nNeeds the step at two sizes: hotlens run --batch-sizes 6,8 train.py");
+  CLI::App* verb = app.add_subcommand("predict", "what another batch size or edited layers would cost, without running the script");
+  verb->footer(
+      "Example: hotlens predict --batch-size 16,32,64\n         hotlens predict --edited model.py\n\nA batch size needs the step at two "
+      "sizes: hotlens run --batch-sizes 6,8 train.py");
   verb->add_option("profile", to.predict.profile, "bundle id, bundle folder or latest");
-  verb->add_option("--batch-size", to.predict.batch_sizes, "one or several, such as 16,32")->required();
+  verb->add_option("--batch-size", to.predict.batch_sizes, "one or several, such as 16,32");
+  verb->add_option_function<std::vector<std::string>>(
+          "--edited",
+          [&to](const std::vector<std::string>& files) {
+            to.predict.edited = true;
+            for (const std::string& file : files) {
+              if (!file.empty() && file != "{}") to.predict.files.push_back(file);
+            }
+          },
+          "files as they are now, against what ran; all of the project where none is named")
+      ->expected(0, 1000);
+  verb->add_option("--with", to.predict.drafts, "take the text of FILE from DRAFT, as editors do with what is not saved yet")
+      ->type_name("FILE=DRAFT")
+      ->expected(1, 1000);
+  verb->add_flag("--quick", to.predict.quick, "with --edited: a second of replays, and nothing is built for them");
   verb->add_option("--python", to.predict.python, "the interpreter whose torch replays the step");
   add_format(*verb, to.predict.format);
 }
@@ -137,6 +168,10 @@ void add_whatif(CLI::App& app, Arguments& to) {
       "Example: hotlens whatif list\n         hotlens whatif optimizer-fused,channels-last+autocast-bf16\n\n`+` makes changes at once.");
   verb->add_option("kinds", to.whatif.kinds, "list: which apply, without a replay; or one or several of them; all where none is named");
   verb->add_option("--profile", to.whatif.profile, "bundle id, bundle folder or latest");
+  verb->add_flag("--apply", to.whatif.apply, "edit exactly the expressions that the change names");
+  verb->add_flag("--dry-run", to.whatif.dry_run, "with --apply: say the edits and write nothing");
+  verb->add_flag("--verify", to.whatif.verify, "run the script before and after the change, in pairs, without editing its files");
+  verb->add_option("--limit", to.whatif.limit, "minutes that verifying may take (default 15)")->check(CLI::Range(1, 100000));
   verb->add_option("--python", to.whatif.python, "the interpreter whose torch replays the step");
   add_format(*verb, to.whatif.format);
 }
@@ -184,6 +219,7 @@ cli::Printed printed(const std::string& verb, const Arguments& arguments) {
 
 Result<int> dispatch(const std::string& verb, const Arguments& arguments) {
   if (verb == "lsp") return session::serve(arguments.lsp);
+  if (verb == "mcp") return mcp::serve(arguments.mcp);
   std::error_code gone;
   std::ignore = std::filesystem::current_path(gone);
   if (gone) {
@@ -210,6 +246,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   Arguments arguments;
   add_lsp(app, arguments);
+  add_mcp(app, arguments);
   add_run(app, arguments);
   add_report(app, arguments);
   add_check(app, arguments);

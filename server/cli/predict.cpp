@@ -1,4 +1,4 @@
-// What another batch size would cost, from replays of the recorded step: none of the user's code runs.
+// What another batch size or an edited source would cost, from replays of the recorded step: none of the user's code runs.
 #include <unistd.h>
 
 #include <charconv>
@@ -8,6 +8,7 @@
 #include "annotator/profile/bundle/resolve.h"
 #include "server/cli/verbs.h"
 #include "server/lab/batch_sizes.h"
+#include "server/lab/edited.h"
 #include "server/runs/discovery.h"
 
 namespace hotlens::cli {
@@ -29,24 +30,42 @@ Result<std::vector<std::int64_t>> sizes(const std::string& text) {
   return read;
 }
 
+template <class Predicted>
+int show(const Result<Predicted>& predicted, const PredictOptions& options) {
+  if (!predicted) return fail(predicted.error());
+  std::cout << (options.format == OutputFormat::json ? lab::as_json(*predicted) + '\n'
+                                                     : lab::as_text(*predicted, use_colour(STDOUT_FILENO)));
+  return kDone;
+}
+
 }  // namespace
 
 int predict(const PredictOptions& options) {
-  const auto batches = sizes(options.batch_sizes);
+  if (options.edited == !options.batch_sizes.empty()) {
+    return fail(Error{ErrorCode::usage, "predict takes either --batch-size N or --edited", {}});
+  }
+  const auto batches = options.edited ? std::vector<std::int64_t>() : sizes(options.batch_sizes);
   if (!batches) return fail(batches.error());
   const std::filesystem::path here = std::filesystem::current_path();
   const auto bundle = profile::resolve(options.profile, here);
   if (!bundle) return fail(bundle.error());
   const auto python = runs::find_python(options.python, here, runs::process_environment());
   if (!python) return fail(python.error());
-  const auto predicted =
-      lab::predict_batch_sizes({.bundle = *bundle, .batches = *batches, .python = python->path, .say = [](const std::string& what) {
-                                  std::cerr << "hotlens: " << harmless(what) << std::endl;
-                                }});
-  if (!predicted) return fail(predicted.error());
-  std::cout << (options.format == OutputFormat::json ? lab::as_json(*predicted) + '\n'
-                                                     : lab::as_text(*predicted, use_colour(STDOUT_FILENO)));
-  return kDone;
+  const auto say = [](const std::string& what) { std::cerr << "hotlens: " << harmless(what) << std::endl; };
+  if (!options.edited)
+    return show(lab::predict_batch_sizes({.bundle = *bundle, .batches = *batches, .python = python->path, .say = say}), options);
+  lab::EditedAsk ask{.bundle = *bundle, .files = {}, .drafts = {}, .quick = options.quick, .python = python->path, .say = say};
+  for (const std::string& pair : options.drafts) {
+    const std::size_t between = pair.rfind('=');
+    if (between == std::string::npos) return fail(Error{ErrorCode::usage, "--with takes FILE=DRAFT, not " + pair, {}});
+    std::error_code error;
+    ask.drafts[std::filesystem::weakly_canonical(here / pair.substr(0, between), error)] = here / pair.substr(between + 1);
+  }
+  for (const std::string& file : options.files) {
+    std::error_code error;
+    ask.files.push_back(std::filesystem::weakly_canonical(here / file, error));
+  }
+  return show(lab::predict_edited(ask), options);
 }
 
 }  // namespace hotlens::cli

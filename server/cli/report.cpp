@@ -1,7 +1,10 @@
+#include "annotator/advice/ledger.h"
 #include "annotator/profile/build/load.h"
 #include "annotator/profile/bundle/resolve.h"
+#include "annotator/ranks/read.h"
 #include "annotator/report/events.h"
 #include "annotator/report/json.h"
+#include "annotator/report/ranks.h"
 #include "annotator/report/text.h"
 
 #include <unistd.h>
@@ -13,23 +16,63 @@
 #include "server/cli/verbs.h"
 
 namespace hotlens::cli {
+namespace {
 
-int report(const ReportOptions& options) {
-  const auto path = profile::resolve(options.profile, std::filesystem::current_path());
+// Of the workspace that the profile is in.
+int track_record(const ReportOptions& options) {
+  const std::string profile = options.profiles.empty() ? "latest" : options.profiles.front();
+  const auto path = profile::resolve(profile, std::filesystem::current_path());
   if (!path) return fail(path.error());
+  const auto ledger = advice::read_ledger(advice::ledger_of(*path));
+  if (!ledger) return fail(ledger.error());
+  std::cout << (options.format == OutputFormat::json ? advice::as_json(*ledger) + '\n'
+                                                     : advice::as_text(*ledger, use_colour(STDOUT_FILENO)));
+  return kDone;
+}
+
+// `set`: of several ranks, else null.
+Result<int> report_one(const ranks::Source& source, const ReportOptions& options, const ranks::RankSet* set) {
   if (options.events) {
-    const auto written = report::report_events(*path, std::cout, options.rank);
-    return written ? kDone : fail(written.error());
+    const auto written = report::report_events(source.path, std::cout, source.rank);
+    return written ? Result<int>(kDone) : std::unexpected(written.error());
   }
-  const auto loaded = profile::load(*path, options.step, options.rank);
-  if (!loaded) return fail(loaded.error());
+  const auto loaded = profile::load(source.path, options.step, source.rank);
+  if (!loaded) return std::unexpected(loaded.error());
   if (options.format == OutputFormat::json) {
-    std::cout << report::report_json(**loaded) << '\n';
+    std::cout << report::report_json(**loaded, set) << '\n';
   } else {
-    std::cout << report::report_text(**loaded, {.color = use_colour(STDOUT_FILENO), .unfold = options.unfold});
+    const bool color = use_colour(STDOUT_FILENO);
+    if (set) std::cout << report::ranks_text(*set, format::style(color));
+    std::cout << report::report_text(**loaded, {.color = color, .unfold = options.unfold});
   }
   for (const Issue& issue : (*loaded)->warnings) std::cerr << "hotlens: " << harmless(issue.message) << '\n';
   return kDone;
+}
+
+// The ranks beside each other, then one of them.
+Result<int> report_ranks(std::span<const ranks::Source> sources, const ReportOptions& options) {
+  const Result<ranks::Ranks> all = ranks::read(sources);
+  if (!all) return std::unexpected(all.error());
+  const Result<std::size_t> shown = all->position(options.rank);
+  if (!shown) return std::unexpected(shown.error());
+  return report_one(all->sources[*shown], options, &all->set);
+}
+
+}  // namespace
+
+int report(const ReportOptions& options) {
+  if (options.track_record) return track_record(options);
+  const std::vector<std::string> latest{"latest"};
+  auto sources = ranks::sources(options.profiles.empty() ? latest : options.profiles, std::filesystem::current_path());
+  if (!sources) return fail(sources.error());
+  Result<int> done = kDone;
+  if (sources->size() == 1) {
+    const Result<ranks::Source> one = ranks::one_of(*sources, options.rank);
+    done = one ? report_one(*one, options, nullptr) : std::unexpected(one.error());
+  } else {
+    done = report_ranks(*sources, options);
+  }
+  return done ? *done : fail(done.error());
 }
 
 }  // namespace hotlens::cli

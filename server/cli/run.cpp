@@ -14,7 +14,9 @@
 
 #include "annotator/profile/profile.h"
 #include "annotator/profile/statistics.h"
+#include "annotator/ranks/read.h"
 #include "annotator/report/loop_text.h"
+#include "annotator/report/ranks.h"
 #include "server/cli/verbs.h"
 #include "server/features/describe.h"
 #include "server/features/format.h"
@@ -71,8 +73,18 @@ class ProgressLine {
   bool dirty_ = false;
 };
 
+// Who waits for whom; empty for a run of one process. What cannot be read `report` says.
+std::string ranks_sentence(const profile::Profile& profile) {
+  if (profile.ranks.size() < 2) return {};
+  const auto sources = ranks::sources(std::vector{profile.folder.string()}, profile.folder);
+  if (!sources) return {};
+  const auto all = ranks::read(*sources);
+  return all ? report::ranks_sentence(all->set) : std::string();
+}
+
 void print_summary(const profile::Profile& profile, bool colour) {
   std::cout << "\nhotlens: " << bold(profile.id, colour) << "\n  " << features::describe_step(profile) << '\n';
+  if (const std::string ranks = ranks_sentence(profile); !ranks.empty()) std::cout << "  ranks: " << ranks << '\n';
   if (!profile.step_why.empty()) std::cout << "  step: " << features::plain(profile.step_why) << '\n';
   const std::string lines = report::costliest_lines(profile);
   if (!lines.empty()) std::cout << "  costliest lines of the loop, without the profiler:\n" << lines << "  the profiled step:\n";

@@ -12,12 +12,13 @@
 namespace hotlens::cli {
 
 struct ReportOptions {
-  std::string profile = "latest";
+  std::vector<std::string> profiles;  // several: the ranks of one run; none: latest
   OutputFormat format = OutputFormat::text;
   bool events = false;
   bool unfold = false;
   std::optional<std::int64_t> step;  // the numbers of this step alone
-  std::optional<std::int64_t> rank;  // of a bundle with several
+  std::optional<std::int64_t> rank;  // of several
+  bool track_record = false;         // what was predicted and what came of it, of the profile's workspace
 };
 int report(const ReportOptions& options);
 
@@ -25,6 +26,7 @@ struct CheckOptions {
   std::string python;  // empty: found as runs::find_python does
   std::vector<std::filesystem::path> files;
   std::string profile = "latest";
+  std::optional<std::int64_t> rank;  // of several
   OutputFormat format = OutputFormat::text;
 };
 int check(const CheckOptions& options);
@@ -44,9 +46,10 @@ struct RunOptions {
 int run(const RunOptions& options);
 
 struct DiffOptions {
-  std::string before, after;  // bundle id, bundle folder, trace file or latest
-  std::string fail_over;      // "5%"; empty: no gate
-  std::string module;         // a glob; empty: the gate looks at the step
+  std::string before, after;         // bundle id, bundle folder, trace file or latest; a folder or a glob of traces: ranks
+  std::optional<std::int64_t> rank;  // of several
+  std::string fail_over;             // "5%"; empty: no gate
+  std::string module;                // a glob; empty: the gate looks at the step
   OutputFormat format = OutputFormat::text;
 };
 int diff(const DiffOptions& options);
@@ -68,8 +71,12 @@ int serve(const ServeOptions& options);
 
 struct PredictOptions {
   std::string profile = "latest";
-  std::string batch_sizes;  // "16,32"
-  std::string python;       // whose torch replays; empty: found as runs::find_python does
+  std::string batch_sizes;  // "16,32"; empty: what was edited
+  bool edited = false;
+  std::vector<std::string> files;   // that were edited; empty: all that differ from what ran
+  std::vector<std::string> drafts;  // "FILE=DRAFT": the text of FILE is in DRAFT
+  bool quick = false;
+  std::string python;  // whose torch replays; empty: found as runs::find_python does
   OutputFormat format = OutputFormat::text;
 };
 int predict(const PredictOptions& options);
@@ -77,7 +84,11 @@ int predict(const PredictOptions& options);
 struct WhatIfOptions {
   std::string kinds;  // `list`; empty: every one that applies
   std::string profile = "latest";
-  std::string python;  // whose torch replays; empty: found as runs::find_python does
+  std::string python;    // whose torch replays; empty: found as runs::find_python does
+  bool apply = false;    // edit the files that the changes are in
+  bool dry_run = false;  // with `apply`: say the edits, write nothing
+  bool verify = false;   // run the script before and after the change
+  int limit = 15;        // minutes that verifying may take
   OutputFormat format = OutputFormat::text;
 };
 int whatif(const WhatIfOptions& options);

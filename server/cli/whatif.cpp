@@ -7,6 +7,7 @@
 #include "annotator/common/harmless.h"
 #include "annotator/profile/bundle/resolve.h"
 #include "server/cli/verbs.h"
+#include "server/cli/whatif_change.h"
 #include "server/lab/what_ifs.h"
 #include "server/runs/discovery.h"
 
@@ -51,26 +52,37 @@ Result<std::vector<lab::Together>> wanted(const std::string& text) {
   return all;
 }
 
+Error names_no_change(const std::string& flag) {
+  return {ErrorCode::usage, "name one change, `+` joins several: hotlens whatif optimizer-fused " + flag, {}};
+}
+
 }  // namespace
 
 int whatif(const WhatIfOptions& options) {
   auto kinds = wanted(options.kinds);
   if (!kinds) return fail(kinds.error());
+  const bool changes = options.apply || options.verify;
+  if ((options.dry_run && !options.apply) || (changes && kinds->size() != 1)) {
+    return fail(names_no_change(options.verify ? "--verify" : "--apply"));
+  }
   const std::filesystem::path here = std::filesystem::current_path();
   const auto bundle = profile::resolve(options.profile, here);
   if (!bundle) return fail(bundle.error());
-  lab::WhatIfAsk ask{.bundle = *bundle, .wanted = std::move(*kinds), .python = {}, .say = [](const std::string& what) {
-                       std::cerr << "hotlens: " << harmless(what) << std::endl;
-                     }};
-  if (options.kinds != "list") {
+  const Say say = [](const std::string& what) { std::cerr << "hotlens: " << harmless(what) << std::endl; };
+  lab::WhatIfAsk ask{.bundle = *bundle, .wanted = std::move(*kinds), .python = {}, .say = say};
+  if (options.kinds != "list" && (!options.apply || options.verify)) {
     const auto python = runs::find_python(options.python, here, runs::process_environment());
     if (!python) return fail(python.error());
     ask.python = python->path;
   }
-  const auto found = lab::ask_what_ifs(ask);
+  auto found = lab::ask_what_ifs(ask);
   if (!found) return fail(found.error());
+  keep_predictions(*found, *bundle, say);
+  if (changes) {
+    if (const auto made = make_changes(*found, *bundle, options, say); !made) return fail(made.error());
+  }
   std::cout << (options.format == OutputFormat::json ? lab::as_json(*found) + '\n' : lab::as_text(*found, use_colour(STDOUT_FILENO)));
-  return kDone;
+  return changes && found->items.empty() ? kInputUnusable : kDone;
 }
 
 }  // namespace hotlens::cli

@@ -22,6 +22,9 @@ std::vector<Action> code_actions(const FileView& view, LineRange lines, const Op
   if (!disabled && source::looks_like_training_script(view.tree)) {
     actions.push_back({.title = "Set arguments…", .kind = kKind, .command = kArgumentsCommand, .disabled = std::nullopt});
   }
+  if (!disabled && options.configuration) {
+    actions.push_back({.title = "Choose run configuration…", .kind = kKind, .command = kChooseRunCommand, .disabled = std::nullopt});
+  }
   return actions;
 }
 

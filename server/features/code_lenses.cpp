@@ -61,10 +61,21 @@ std::string lost_note(const FileView& view) {
   return lost == 0 ? "" : fmt::format(" · {} {} no longer found", lost, lost == 1 ? "layer" : "layers");
 }
 
+std::string shown_note(const Options& options) {
+  return options.label.empty() ? "" : plain(options.label) + " · ";
+}
+
 // How the script is run from now on; a click changes it.
-void add_arguments(std::vector<Lens>& lenses, const Options& options) {
+void add_kept(std::vector<Lens>& lenses, const Options& options) {
   constexpr std::size_t kMostCharacters = 60;
-  if (!options.arguments || !options.trusted || options.running) return;
+  if (!options.trusted || options.running) return;
+  if (options.configuration) {
+    const std::string name = plain(*options.configuration, kMostCharacters);
+    lenses.push_back({.line = lenses.front().line,
+                      .title = name.empty() ? "Choose run configuration…" : "Run configuration: " + name,
+                      .command = kChooseRunCommand});
+  }
+  if (!options.arguments) return;
   const std::string text = options.arguments->empty() ? "Without arguments" : "Arguments: " + plain(*options.arguments, kMostCharacters);
   lenses.push_back({.line = lenses.front().line, .title = text, .command = kArgumentsCommand});
 }
@@ -78,18 +89,18 @@ std::vector<Lens> code_lenses(const FileView& view, const Options& options) {
     if (const auto line = lens_line(view)) {
       const std::string verb = options.running ? "■ Cancel profiling · " : options.trusted ? "▸ Profile again · " : "";
       std::vector<Lens> lenses{{.line = *line,
-                                .title = verb + describe_step(*view.profile) + lost_note(view),
+                                .title = verb + shown_note(options) + describe_step(*view.profile) + lost_note(view),
                                 .command = verb.empty() ? std::string() : command}};
       if (options.timeline) lenses.push_back({.line = *line, .title = "Show in timeline", .command = kTimelineCommand});
-      add_arguments(lenses, options);
+      add_kept(lenses, options);
       std::ranges::move(batch_size_lenses(view, options), std::back_inserter(lenses));
       return lenses;
     }
   }
-  const bool is_script = options.arguments || source::looks_like_training_script(view.tree);
+  const bool is_script = options.arguments || options.configuration || source::looks_like_training_script(view.tree);
   if ((!options.trusted && !options.running) || !is_script) return {};
   std::vector<Lens> lenses{{.line = 0, .title = options.running ? "■ Cancel profiling" : "▸ Profile this script", .command = command}};
-  add_arguments(lenses, options);
+  add_kept(lenses, options);
   return lenses;
 }
 

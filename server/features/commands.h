@@ -7,6 +7,7 @@ inline constexpr const char* kProfileCommand = "hotlens.server.profile";
 inline constexpr const char* kCancelCommand = "hotlens.server.cancel";
 inline constexpr const char* kPredictCommand = "hotlens.server.predict";
 inline constexpr const char* kArgumentsCommand = "hotlens.server.setArguments";
+inline constexpr const char* kChooseRunCommand = "hotlens.server.chooseRun";
 inline constexpr const char* kTimelineCommand = "hotlens.server.openTimeline";
 
 }  // namespace hotlens::features

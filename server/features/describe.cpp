@@ -322,10 +322,10 @@ std::string describe_step(const Profile& profile) {
       break;
     }
   }
-  const profile::Update update = profile.loop ? mean_update(*profile.loop) : profile::Update{.step = step};
+  const profile::Update update = mean_update(profile);
   // The lines show the profiled step: say its length where it differs by more than a reader would overlook.
   constexpr double kNoticeable = 1.1;
-  const auto plain_ns = static_cast<double>((is_negligible(update) ? step : update.step).count());
+  const auto plain_ns = static_cast<double>(step_time(update).count());
   const auto profiled_ns = static_cast<double>(profile.step_wall().count());
   const bool differs = profiled_ns > kNoticeable * plain_ns || plain_ns > kNoticeable * profiled_ns;
   out += spelled(update, differs ? " (" + format::readable(profile.step_wall()) + " profiled)" : "");
@@ -334,9 +334,12 @@ std::string describe_step(const Profile& profile) {
     out += fmt::format(" · {:.{}f} samples/s", per_second, per_second < 10 ? 1 : 0);
   }
   const std::string hottest = hottest_line(profile);
-  if (!hottest.empty()) return out + " · " + hottest;
-  if (profile.verdict.kind != "unclear") out += " · " + profile.verdict.kind + "-bound";
-  return out;
+  if (!hottest.empty())
+    out += " · " + hottest;
+  else if (profile.verdict.kind != "unclear")
+    out += " · " + profile.verdict.kind + "-bound";
+  const auto others = profile.loop ? share_of_others(*profile.loop) : std::nullopt;
+  return others ? out + " · busy machine (others " + format::share(*others) + ")" : out;
 }
 
 }  // namespace hotlens::features

@@ -18,6 +18,8 @@
 
 namespace hotlens::features {
 
+struct FileView;
+
 struct Options {
   double min_share = 0.01;                    // of the step; lines below it get no hint
   bool markdown = true;                       // hover and tooltip format; false: plain text
@@ -28,7 +30,10 @@ struct Options {
   bool predicting = false;                    // other batch sizes are
   bool tooltips = true;                       // fill Hint::tooltip; false for clients that resolve it later (ask again for the one line)
   std::optional<std::string> arguments = {};  // kept for the runs of this script
+  std::optional<std::string> configuration = {};            // of several that it may run with: the chosen one; "": nobody has chosen yet
   std::shared_ptr<const lab::BatchSizes> batch_sizes = {};  // what was predicted from the profile; null: nothing
+  std::string label = {};                                   // which profile is shown, where that is not the newest; stands in the lens
+  std::shared_ptr<const FileView> baseline = {};            // the same text with what it is compared with (baseline.h); null: nothing
   friend bool operator==(const Options&, const Options&) = default;
 };
 

@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "server/features/baseline.h"
 #include "server/features/describe.h"
 #include "server/features/features.h"
 #include "server/features/line_summary.h"
@@ -9,7 +10,12 @@ namespace hotlens::features {
 std::optional<Hover> hover(const FileView& view, source::Position at, const Options& options) {
   const std::optional<LineSummary> summary = summary_at(view, at);
   if (!summary) return std::nullopt;
-  return Hover{summary->range, describe(*summary, *view.profile, options)};
+  Hover found{summary->range, describe(*summary, *view.profile, options)};
+  if (!options.baseline || summary->part) return found;
+  for (const Delta& delta : deltas(view, *options.baseline, {at.line, at.line + 1})) {
+    found.contents = with_sentence(std::move(found.contents), delta, *options.baseline->profile);
+  }
+  return found;
 }
 
 }  // namespace hotlens::features

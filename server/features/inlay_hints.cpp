@@ -1,16 +1,16 @@
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "annotator/common/format.h"
 #include "annotator/profile/loop.h"
+#include "server/features/baseline.h"
 #include "server/features/describe.h"
 #include "server/features/features.h"
 #include "server/features/format.h"
 #include "server/features/hint_memory.h"
+#include "server/features/label_numbers.h"
 #include "server/features/line_parts.h"
 #include "server/features/line_summary.h"
 
@@ -46,26 +46,6 @@ std::string elsewhere_label(const LineSummary& summary) {
   const auto part = std::ranges::find_if(summary.stages, [](const StagePart& each) { return !each.counted_at.empty(); });
   std::string text = fmt::format("{}→ {}", mark(summary.state), plain(part->counted_at));
   return format::width(text) <= kLabelLimit ? text : fmt::format("{}→", mark(summary.state));
-}
-
-struct Unit {
-  double ns;
-  std::string_view name;
-};
-
-Unit unit_of(Ns time) {
-  static constexpr std::array<Unit, 3> kUnits = {{{1e9, " s"}, {1e6, " ms"}, {1e3, " µs"}}};
-  for (const Unit& unit : kUnits) {
-    if (static_cast<double>(time.count()) >= unit.ns) return unit;
-  }
-  return {1, " ns"};
-}
-
-// Two digits are enough beside each other: "1.2", "12", "<0.1".
-std::string number(Ns time, const Unit& unit) {
-  const double value = static_cast<double>(time.count()) / unit.ns;
-  if (value < 0.05) return "<0.1";
-  return fmt::format("{:.{}f}", value, value < 9.95 ? 1 : 0);
 }
 
 // Where the modules' definition stands now, when they have one and it is in this file.
@@ -166,19 +146,39 @@ std::vector<std::uint32_t> line_lengths(std::string_view text, std::uint32_t las
   return lengths;
 }
 
+// "12.4 ms ▲1.1": what changed is more telling than the share. An edited line was never measured as it is.
+void add_delta(Hint& hint, const Delta& delta, const Options& options) {
+  const std::string mark(features::mark(delta.state));
+  if (delta.state == source::State::edited) return;
+  hint.parts.clear();
+  hint.label = mark + format::readable(delta.value) + " " + spelled(delta);
+  if (options.tooltips) hint.tooltip = with_sentence(std::move(hint.tooltip), delta, *options.baseline->profile);
+}
+
+void add_deltas(std::vector<Hint>& hints, const FileView& view, LineRange lines, const Options& options) {
+  if (!options.baseline) return;
+  for (const Delta& delta : deltas(view, *options.baseline, lines)) {
+    const auto hint = std::ranges::find(hints, delta.line, [](const Hint& each) { return each.at.line; });
+    if (hint != hints.end()) add_delta(*hint, delta, options);
+  }
+}
+
 }  // namespace
 
 std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Options& options, HintMemory& memory) {
-  memory.use_for(view.facts, options);
+  Options alone = options;
+  alone.baseline.reset();  // it moves with every edit; what a line says by itself does not
+  memory.use_for(view.facts, alone);
   const std::vector<LineFacts> placed = facts_by_line(view, lines);
   if (placed.empty()) return {};
   const std::vector<std::uint32_t> lengths = line_lengths(view.tree.text(), placed.back().line);
   std::vector<Hint> hints;
   for (const LineFacts& line : placed) {
     if (line.line >= lengths.size()) break;
-    LineWords words = words_of(view, line, options, memory);
+    LineWords words = words_of(view, line, alone, memory);
     if (!words.label.empty()) hints.push_back(hint_of(view, {line.line, lengths[line.line]}, std::move(words)));
   }
+  add_deltas(hints, view, lines, options);
   return hints;
 }
 

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "annotator/common/format.h"
-#include "annotator/common/memory.h"
 #include "annotator/lab/predict/recorded.h"
 #include "annotator/lab/program/join.h"
 #include "annotator/profile/bundle/resolve.h"
@@ -23,8 +21,6 @@ using std::chrono::milliseconds;
 constexpr std::size_t kMostOthers = 20;  // bundles that are looked at for a second batch size, newest first
 constexpr int kMostRounds = 15, kLeastRounds = 3;
 constexpr milliseconds kForRounds{4'000};  // of one batch size
-constexpr milliseconds kLongest{120'000};  // a size that takes longer for the fewest rounds is not tried
-constexpr double kShareOfMemory = 0.8;     // of what is left: the worker itself, and the user's other programs
 
 struct Joined {
   Recorded measured, other;
@@ -37,7 +33,7 @@ Error no_second_size(const Recorded& measured, const std::optional<Error>& diffe
       ErrorCode::unsupported,
       fmt::format("this profile knows the step at batch size {} alone; two sizes show what follows the batch: hotlens run --batch-sizes "
                   "{},{} train.py",
-                  measured.batch, measured.batch, measured.batch > 2 ? measured.batch * 3 / 4 : measured.batch + 1),
+                  measured.batch, measured.batch, second_size(measured.batch)),
       {}};
 }
 
@@ -70,9 +66,8 @@ class Prediction {
       : ask_(ask),
         recorded_(std::move(joined.measured)),
         other_(std::move(joined.other)),
-        available_(static_cast<double>(memory_left()) * kShareOfMemory),
-        on_cpu_(!joined.document.value("device", "cpu").starts_with("cuda")),
-        worker_(worker, std::move(joined.document), on_cpu_ ? static_cast<std::size_t>(available_) : memory_left()) {
+        room_(room_for(recorded_)),
+        worker_(worker, std::move(joined.document), room_.bytes) {
     predicted_.profile = recorded_.id;
   }
 
@@ -122,12 +117,10 @@ class Prediction {
 
   // Empty: it is tried. The values that a replay puts back after each step are in memory a second time.
   std::string why_not_tried(std::int64_t batch, const std::optional<Bytes>& peak) const {
-    if (on_cpu_ && !peak) return "its memory cannot be told from the two recorded sizes, so it is not tried";
-    if (on_cpu_ && static_cast<double>(count(*peak)) + static_cast<double>(count(base_[0].start)) > available_) {
-      return fmt::format("not tried: {} are free here", format::readable(Bytes{static_cast<std::int64_t>(available_)}));
-    }
-    if (kLeastRounds * one_round(batch) > kLongest) return "not tried: it takes too long";
-    return {};
+    if (room_.on_cpu && !peak) return "its memory cannot be told from the two recorded sizes, so it is not tried";
+    const double needed = static_cast<double>(count(peak.value_or(Bytes{}))) + static_cast<double>(count(base_[0].start));
+    std::string reason = too_large(room_, needed);
+    return reason.empty() ? too_slow(kLeastRounds * one_round(batch)) : reason;
   }
 
   // Of the size and the recorded one.
@@ -142,8 +135,7 @@ class Prediction {
 
   const Ask& ask_;
   Recorded recorded_, other_;
-  double available_;  // bytes
-  bool on_cpu_;
+  Room room_;
   Worker worker_;
   std::vector<Replays> base_;  // of the two recorded sizes
   BatchSizes predicted_;

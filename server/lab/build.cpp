@@ -197,6 +197,12 @@ Result<fs::path> worker_for(const fs::path& python, const std::function<void(con
   return worker;
 }
 
+bool is_built(const fs::path& python) {
+  const auto place = find_place(python);
+  std::error_code error;
+  return place && fs::is_regular_file(place->worker, error);
+}
+
 Result<std::string> look_for_worker(const fs::path& python) {
   const auto place = find_place(python);
   if (!place) return std::unexpected(place.error());

@@ -35,6 +35,9 @@ Result<std::vector<std::string>> compile_command(const Torch& torch, const std::
 // The worker, compiled now where it is not there yet; `say` gets one line for people before that.
 Result<std::filesystem::path> worker_for(const std::filesystem::path& python, const std::function<void(const std::string&)>& say);
 
+// Whether worker_for() has it without compiling.
+bool is_built(const std::filesystem::path& python);
+
 // What worker_for() would use, as a line for people; the error is why it would fail. Builds nothing.
 Result<std::string> look_for_worker(const std::filesystem::path& python);
 

@@ -3,9 +3,15 @@
 #include <fmt/format.h>
 
 #include "annotator/common/format.h"
+#include "annotator/common/memory.h"
 #include "server/lab/build.h"
 
 namespace hotlens::lab {
+namespace {
+
+constexpr double kShareOfMemory = 0.8;  // of what is left: the worker itself, and the user's other programs
+
+}  // namespace
 
 Result<std::filesystem::path> worker_that_recorded(const std::string& torch, const std::filesystem::path& python,
                                                    const std::function<void(const std::string&)>& say) {
@@ -33,6 +39,21 @@ Error fails_self_check(const SelfCheck& check) {
                   "recording (checkpointing, a compiled region, code outside torch)",
                   size, format::readable(check.replayed), format::readable(check.real)),
       {}};
+}
+
+Room room_for(const Recorded& recorded) {
+  const std::size_t left = memory_left();
+  if (recorded.document.value("device", "cpu").starts_with("cuda")) return {.bytes = left, .on_cpu = false};
+  return {.bytes = static_cast<std::size_t>(static_cast<double>(left) * kShareOfMemory), .on_cpu = true};
+}
+
+std::string too_large(const Room& room, double needed_bytes) {
+  if (!room.on_cpu || needed_bytes <= static_cast<double>(room.bytes)) return {};
+  return fmt::format("not tried: {} are free here", format::readable(Bytes{static_cast<std::int64_t>(room.bytes)}));
+}
+
+std::string too_slow(std::chrono::duration<double, std::milli> needed) {
+  return needed > kLongest ? "not tried: it takes too long" : "";
 }
 
 }  // namespace hotlens::lab

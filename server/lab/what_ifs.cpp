@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "annotator/common/format.h"
-#include "annotator/common/memory.h"
 #include "annotator/lab/predict/recorded.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/spread.h"
+#include "server/lab/page_faults.h"
 #include "server/lab/replayable.h"
 #include "server/lab/worker.h"
 
@@ -21,8 +21,6 @@ using std::chrono::milliseconds;
 
 constexpr int kMostRounds = 31, kLeastRounds = 5;
 constexpr milliseconds kForRounds{5'000};  // of one change
-constexpr milliseconds kLongest{120'000};  // a change that takes longer for the fewest rounds is not tried
-constexpr double kShareOfMemory = 0.8;     // of what is left: the worker itself, and the user's other programs
 
 // Where the bundle knows the line of a change.
 class Lines {
@@ -91,7 +89,8 @@ Tried edited(const Program& recorded, const Together& kinds, const Lines& lines)
     made.item.evidence.push_back(std::move(edit->evidence));
     made.item.assumes.emplace_back(kind->assumes);
     if (!made.item.where) made.item.where = lines.of(kind->where, edit->modules);
-    std::ranges::move(edit->modules, std::back_inserter(made.item.modules));
+    std::ranges::copy(edit->modules, std::back_inserter(made.item.modules));
+    made.item.parts.push_back({std::string(kind->name), std::move(edit->modules)});
     made.error = std::hypot(made.error, kind->error);
   }
   return made;
@@ -99,17 +98,13 @@ Tried edited(const Program& recorded, const Together& kinds, const Lines& lines)
 
 class Trial {
  public:
-  Trial(const WhatIfAsk& ask, const Recorded& recorded, fs::path worker)
-      : ask_(ask),
-        recorded_(recorded),
-        worker_(std::move(worker)),
-        on_cpu_(!recorded.document.value("device", "cpu").starts_with("cuda")),
-        available_(static_cast<std::size_t>(static_cast<double>(memory_left()) * (on_cpu_ ? kShareOfMemory : 1))) {}
+  Trial(const WhatIfAsk& ask, const Recorded& recorded, fs::path worker, const std::optional<PageFaults>& faults)
+      : ask_(ask), recorded_(recorded), worker_(std::move(worker)), room_(room_for(recorded)), faults_(faults) {}
 
   // The unchanged step, before anything is said of a changed one.
   Result<SelfCheck> check() {
     ask_.say("replaying the step as it was recorded");
-    Worker worker(worker_, recorded_.document, available_);
+    Worker worker(worker_, recorded_.document, room_.bytes);
     const auto replays = worker.step({.batches = {batch()}, .rounds = 1, .budget = kLongest});
     if (!replays) return std::unexpected(unreplayable(replays.error()));
     base_ = replays->front();
@@ -122,11 +117,12 @@ class Trial {
     WhatIf& item = candidate.item;
     if (std::string reason = why_not_tried(); !reason.empty()) return std::unexpected(NotThis{item.kind, {.reason = std::move(reason)}});
     ask_.say("replaying " + item.kind);
-    Worker worker(worker_, recorded_.document, available_, encode(candidate.program));
+    Worker worker(worker_, recorded_.document, room_.bytes, encode(candidate.program));
     const auto replays = worker.step({.batches = {batch()}, .rounds = rounds(), .budget = kLongest, .edited = true});
     if (!replays) return std::unexpected(NotThis{item.kind, {replays.error().reason, replays.error().op, replays.error().module}});
     const Replays &recorded = replays->front(), &changed = replays->back();
     item.time = ratio_of(recorded, changed, candidate.error);
+    if (item.time && faults_) item.time = unsure(*item.time, *faults_);
     item.step_was = profile::sample(recorded_.steps).median;
     if (item.time) item.step = Ns{std::llround(static_cast<double>(item.step_was.count()) * item.time->ratio)};
     item.peak_was = recorded.peak;
@@ -139,11 +135,8 @@ class Trial {
 
   // Two programs, and what each puts back after a step a second time.
   std::string why_not_tried() const {
-    const auto needed = static_cast<std::size_t>(count(base_.peak) + 3 * count(base_.start));
-    if (on_cpu_ && needed > available_) {
-      return fmt::format("not tried: {} are free here", format::readable(Bytes{static_cast<std::int64_t>(available_)}));
-    }
-    return 2 * kLeastRounds * base_.wall.front() > kLongest ? "not tried: it takes too long" : "";
+    std::string reason = too_large(room_, static_cast<double>(count(base_.peak)) + 3 * static_cast<double>(count(base_.start)));
+    return reason.empty() ? too_slow(2 * kLeastRounds * base_.wall.front()) : reason;
   }
 
   int rounds() const {
@@ -154,8 +147,8 @@ class Trial {
   const WhatIfAsk& ask_;
   const Recorded& recorded_;
   fs::path worker_;
-  bool on_cpu_;
-  std::size_t available_;  // bytes
+  Room room_;
+  std::optional<PageFaults> faults_;
   Replays base_;
 };
 
@@ -167,7 +160,7 @@ Result<WhatIfs> ask_what_ifs(const WhatIfAsk& ask) {
   const auto program = decode(recorded->document);
   if (!program) return std::unexpected(program.error());
   const Lines lines(ask.bundle);
-  WhatIfs all{.profile = recorded->id, .check = {}, .items = {}, .refused = {}};
+  WhatIfs all{.profile = recorded->id, .check = {}, .items = {}, .refused = {}, .faults = {}};
   std::vector<Candidate> candidates;
   for (const Together& kinds : ask.wanted) {
     Tried made = edited(*program, kinds, lines);
@@ -180,7 +173,8 @@ Result<WhatIfs> ask_what_ifs(const WhatIfAsk& ask) {
   }
   auto worker = worker_that_recorded(recorded->torch, ask.python, ask.say);
   if (!worker) return std::unexpected(worker.error());
-  Trial trial(ask, *recorded, std::move(*worker));
+  all.faults = much_faulting(ask.bundle, recorded->steps);
+  Trial trial(ask, *recorded, std::move(*worker), all.faults);
   const auto check = trial.check();
   if (!check) return std::unexpected(check.error());
   all.check = *check;

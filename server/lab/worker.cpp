@@ -40,6 +40,11 @@ Result<void> Worker::start() {
   return std::unexpected(Error{ErrorCode::unsupported, where + refused.error().reason, {}});
 }
 
+Result<json> Worker::follow(const json& numbers, std::int64_t batch, milliseconds budget) {
+  if (const auto started = start(); !started) return std::unexpected(started.error());
+  return ask({{"do", "follow"}, {"numbers", numbers}, {"batch", batch}, {"budget_ms", budget.count()}}, budget + kGrace);
+}
+
 std::expected<std::vector<Replays>, Refusal> Worker::step(const StepRequest& request) {
   const auto refuse = [](const Error& error) { return std::unexpected(Refusal{.reason = error.message}); };
   if (const auto started = start(); !started) return refuse(started.error());

@@ -1,15 +1,13 @@
 #include "server/runs/configurations.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "annotator/common/file.h"
+#include "server/runs/kept_files.h"
+#include "server/runs/launchers.h"
 
 namespace hotlens::runs {
 namespace {
@@ -17,10 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;  // what people wrote keeps its order
 
-constexpr std::size_t kMostBytes = 1024 * 1024;  // people write it
 constexpr std::string_view kSchema = "hotlens.runs/1";
-// What git sees of the folder, and what it saw before there was a file to commit.
-constexpr std::string_view kIgnored = "*\n!runs.json\n", kIgnoredBefore = "*\n";
+constexpr std::string_view kConfigurationsName = "runs.json";
 
 Error wrong(const fs::path& file, const std::string& what) {
   return {ErrorCode::malformed, file.string() + ": " + what + ". Correct the file and profile again.", file.string()};
@@ -37,7 +33,7 @@ Result<Json> parse(const fs::path& file, const std::string& text) {
 
 // The whole file, with the list "runs" in it.
 Result<Json> read_document(const fs::path& file) {
-  auto text = read_file(file, kMostBytes);
+  auto text = read_file(file, kMostKeptBytes);
   if (!text) return std::unexpected(wrong(file, text.error().message));
   auto document = parse(file, *text);
   if (!document) return document;
@@ -60,7 +56,13 @@ class EntryReader {
   Result<Configuration> read() {
     if (!entry_.is_object()) return std::unexpected(wrong(file(), at_ + " must be an object"));
     refuse_unknown_keys();
-    Configuration made{.module = text("module"), .arguments = text("arguments"), .python = text("python")};
+    Configuration made{.file = file(),
+                       .name = text("name"),
+                       .module = text("module"),
+                       .arguments = text("arguments"),
+                       .launcher = text("launcher"),
+                       .python = text("python")};
+    if (const auto launcher = launcher_command(made.launcher); !launcher) complain(at_ + ".launcher", launcher.error().message);
     if (const std::string script = text("script"); !script.empty()) made.script = (folder_ / script).lexically_normal();
     if (made.script.empty() == made.module.empty()) complain(at_, "needs either `script` or `module`");
     made.directory = without_slash((folder_ / text("directory")).lexically_normal());
@@ -79,7 +81,8 @@ class EntryReader {
 
   // A key with a slip in it would be left out silently.
   void refuse_unknown_keys() {
-    static constexpr std::array<std::string_view, 6> kKnown{"script", "module", "arguments", "directory", "environment", "python"};
+    static constexpr std::array<std::string_view, 8> kKnown{"name",      "script",      "module", "arguments",
+                                                            "directory", "environment", "python", "launcher"};
     for (const auto& [key, value] : entry_.items()) {
       if (std::ranges::find(kKnown, key) == kKnown.end()) complain(at_, "has the unknown key `" + key + "`");
     }
@@ -133,32 +136,6 @@ std::string name_in(const fs::path& folder, const fs::path& script) {
   return inside ? script.lexically_relative(folder).string() : script.string();
 }
 
-Error cannot_write(const fs::path& path, const std::string& why) {
-  return {ErrorCode::failed, path.string() + " cannot be written: " + why + ".", path.string()};
-}
-
-// Whole or not at all: another editor may be reading.
-Result<void> write_file(const fs::path& path, std::string_view text) {
-  const fs::path draft = path.string() + "." + std::to_string(::getpid());
-  std::error_code error;
-  fs::remove(draft, error);
-  std::ofstream out(draft, std::ios::binary | std::ios::noreplace);  // a link that somebody put there is not followed
-  out << text;
-  out.close();
-  if (out) fs::rename(draft, path, error);
-  if (out && !error) return {};
-  const std::string why = error ? error.message() : std::strerror(errno);
-  fs::remove(draft, error);
-  return std::unexpected(cannot_write(path, why));
-}
-
-// What somebody has written there himself stays.
-Result<void> let_git_see(const fs::path& ignored) {
-  const auto text = read_file(ignored, kMostBytes);
-  if (text ? *text != kIgnoredBefore : text.error().code != ErrorCode::not_found) return {};
-  return write_file(ignored, kIgnored);
-}
-
 Result<Json> document_to_change(const fs::path& folder) {
   std::error_code ignored;
   if (fs::exists(configurations_file(folder), ignored)) return read_document(configurations_file(folder));
@@ -167,8 +144,16 @@ Result<Json> document_to_change(const fs::path& folder) {
 
 }  // namespace
 
+std::string Configuration::summary() const {
+  std::string text = launcher;
+  for (const std::string& part : {module.empty() ? script.filename().string() : "-m " + module, arguments}) {
+    if (!part.empty()) text.append(text.empty() ? "" : " ").append(part);
+  }
+  return text;
+}
+
 fs::path configurations_file(const fs::path& folder) {
-  return folder / ".hotlens" / "runs.json";
+  return folder / ".hotlens" / kConfigurationsName;
 }
 
 Result<std::vector<Configuration>> read_configurations(const fs::path& folder) {
@@ -181,42 +166,39 @@ Result<std::vector<Configuration>> read_configurations(const fs::path& folder) {
   for (const Json& entry : document->at("runs")) {
     auto read = EntryReader(folder, entry, list.size()).read();
     if (!read) return std::unexpected(read.error());
-    const auto is_same = [&](const Configuration& other) { return other.script == read->script && other.module == read->module; };
+    const auto is_same = [&](const Configuration& other) {
+      return other.script == read->script && other.module == read->module && other.name == read->name;
+    };
     if (std::ranges::any_of(list, is_same)) {
-      return std::unexpected(wrong(file, "runs[" + std::to_string(list.size()) + "] is for a script that an entry before it has"));
+      return std::unexpected(wrong(file, "runs[" + std::to_string(list.size()) +
+                                             "] is for a script that an entry before it has: give each of them a `name` of its own"));
     }
     list.push_back(std::move(*read));
   }
   return list;
 }
 
-const Configuration* configuration_of(const std::vector<Configuration>& all, const fs::path& script) {
-  const auto found = std::ranges::find_if(all, [&](const Configuration& each) { return each.script == script || is_module(each, script); });
-  return found == all.end() ? nullptr : &*found;
+bool runs_script(const Configuration& configuration, const fs::path& script) {
+  return configuration.script == script || is_module(configuration, script);
 }
 
-Result<void> store_arguments(const fs::path& folder, const fs::path& script, std::string_view module, const std::string& line) {
+Result<void> store_arguments(const fs::path& folder, const Stored& of, const std::string& line) {
   if (const auto read = read_configurations(folder); !read) return std::unexpected(read.error());
   auto document = document_to_change(folder);
   if (!document) return std::unexpected(document.error());
   Json& runs = document->at("runs");
   const auto is_it = [&](const Json& entry) {
-    if (!module.empty()) return entry.value("module", "") == module;
-    return entry.contains("script") && (folder / entry["script"].get<std::string>()).lexically_normal() == script;
+    if (entry.value("name", "") != of.name) return false;
+    if (!of.module.empty()) return entry.value("module", "") == of.module;
+    return entry.contains("script") && (folder / entry["script"].get<std::string>()).lexically_normal() == of.script;
   };
   auto entry = std::ranges::find_if(runs, is_it);
   if (entry == runs.end()) {
-    runs.push_back(module.empty() ? Json{{"script", name_in(folder, script)}} : Json{{"module", module}});
+    runs.push_back(of.module.empty() ? Json{{"script", name_in(folder, of.script)}} : Json{{"module", of.module}});
     entry = runs.end() - 1;
   }
   (*entry)["arguments"] = line;
-
-  const fs::path file = configurations_file(folder);
-  std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  if (error) return std::unexpected(cannot_write(file, error.message()));
-  if (auto seen = let_git_see(file.parent_path() / ".gitignore"); !seen) return seen;
-  return write_file(file, document->dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  return write_kept_file(folder, kConfigurationsName, document->dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace hotlens::runs

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,12 +14,21 @@
 namespace hotlens::runs {
 
 struct Configuration {
+  std::filesystem::path file;                                    // that it stands in
+  std::string name;                                              // empty: the only one of its script
   std::filesystem::path script;                                  // absolute; empty for a module
   std::string module;                                            // as after "-m"
   std::string arguments;                                         // a line for split_words()
+  std::string launcher;                                          // a line for launcher_command(); empty: none
   std::filesystem::path directory;                               // absolute: where it runs
   std::vector<std::pair<std::string, std::string>> environment;  // added to ours
   std::string python;                                            // an interpreter: a name on PATH or a path; empty: found as usual
+
+  // For people, and to tell those of one script apart.
+  std::string label() const { return !name.empty() ? name : module.empty() ? script.filename().string() : "-m " + module; }
+
+  // The command in short: `torchrun --nproc_per_node 2 train.py --lr 1`.
+  std::string summary() const;
 
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
@@ -30,12 +38,17 @@ std::filesystem::path configurations_file(const std::filesystem::path& folder);
 // Those of a workspace folder; none where it has no such file.
 Result<std::vector<Configuration>> read_configurations(const std::filesystem::path& folder);
 
-// The one that runs this file, as a script or as the module that it is; null where none does.
-const Configuration* configuration_of(const std::vector<Configuration>& all, const std::filesystem::path& script);
+// Whether it runs this file, as a script or as the module that the file is.
+bool runs_script(const Configuration& configuration, const std::filesystem::path& script);
 
-// Keeps the line for a script, or a module, of the folder; the rest of the file stays. Makes `.hotlens` such that git ignores all of it but
-// this file.
-Result<void> store_arguments(const std::filesystem::path& folder, const std::filesystem::path& script, std::string_view module,
-                             const std::string& line);
+// Which entry: that of a script, or of a module, with this name.
+struct Stored {
+  std::filesystem::path script;
+  std::string module;
+  std::string name;
+};
+
+// Keeps the line for an entry, or for a new one; the rest of the file stays.
+Result<void> store_arguments(const std::filesystem::path& folder, const Stored& of, const std::string& line);
 
 }  // namespace hotlens::runs

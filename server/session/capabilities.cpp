@@ -118,7 +118,8 @@ Json initialize_result(const ClientCapabilities& client) {
       {"experimental", {{"hotlens", {{"protocolVersion", protocol::kProtocolVersion}}}}},
   };
   if (client.action_literals) {
-    capabilities["codeActionProvider"] = {{"codeActionKinds", {"hotlens.profile", "refactor.rewrite"}}, {"resolveProvider", false}};
+    capabilities["codeActionProvider"] = {{"codeActionKinds", {"hotlens.profile", "quickfix", "refactor.rewrite"}},
+                                          {"resolveProvider", false}};
   } else {
     capabilities["codeActionProvider"] = true;
   }

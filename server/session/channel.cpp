@@ -1,5 +1,6 @@
 #include "server/session/channel.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -10,9 +11,8 @@
 #include <cerrno>
 #include <climits>
 #include <system_error>
+#include <type_traits>
 #include <vector>
-
-#include "protocol/framing.h"
 
 namespace hotlens::session {
 namespace {
@@ -39,7 +39,15 @@ bool wait_for(int fd, short what, const runs::Fd& stop) {
 
 }  // namespace
 
-Input::Input(int fd, Events events) : fd_(fd), events_(std::move(events)), stop_(event()) {
+Connection standard_streams() {
+  Connection streams{runs::Fd(::fcntl(0, F_DUPFD_CLOEXEC, 3)), runs::Fd(::fcntl(1, F_DUPFD_CLOEXEC, 3))};
+  const runs::Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  ::dup2(nothing.get(), 0);
+  ::dup2(2, 1);
+  return streams;
+}
+
+Input::Input(int fd, Events events, Framing framing) : fd_(fd), events_(std::move(events)), framing_(framing), stop_(event()) {
   thread_ = std::jthread([this] { read(); });
 }
 
@@ -83,7 +91,13 @@ bool Input::deliver(protocol::Message message) {
 }
 
 void Input::read() {
-  protocol::FrameReader frames;
+  if (framing_ == Framing::headers) return read(protocol::FrameReader());
+  read(protocol::LineReader());
+}
+
+template <class Frames>
+void Input::read(Frames frames) {
+  constexpr bool kRecovers = std::is_same_v<Frames, protocol::LineReader>;
   std::vector<char> buffer(64 * 1024);
   while (wait_for(fd_, POLLIN, stop_)) {
     const ssize_t got = ::read(fd_, buffer.data(), buffer.size());
@@ -95,6 +109,11 @@ void Input::read() {
     }
     frames.feed({buffer.data(), static_cast<std::size_t>(got)});
     while (auto body = frames.next()) {
+      if (!*body && kRecovers) {
+        const std::string why(describe(body->error()));
+        if (!deliver(protocol::Rejected{nullptr, {protocol::Code::parse_error, why}})) return;
+        continue;
+      }
       if (!*body) {
         events_.ended(End::broken, "the input is not a message: " + std::string(describe(body->error())));
         return;
@@ -104,7 +123,8 @@ void Input::read() {
   }
 }
 
-Output::Output(int fd, std::function<void()> broken) : fd_(fd), broken_(std::move(broken)), stop_(event()) {
+Output::Output(int fd, std::function<void()> broken, Framing framing)
+    : fd_(fd), broken_(std::move(broken)), framing_(framing), stop_(event()) {
   thread_ = std::jthread([this] { write(); });
 }
 
@@ -118,7 +138,7 @@ Output::~Output() {
 }
 
 void Output::send(const std::string& body, Weight weight) {
-  std::string bytes = protocol::frame(body);
+  std::string bytes = framing_ == Framing::headers ? protocol::frame(body) : protocol::line(body);
   const std::scoped_lock lock(mutex_);
   if (failed_ || (weight == Weight::droppable && queued_bytes_ > kDropAbove)) return;
   queued_bytes_ += bytes.size();

@@ -14,10 +14,21 @@
 #include <string>
 #include <thread>
 
+#include "protocol/framing.h"
 #include "protocol/rpc.h"
 #include "server/runs/spawn.h"
 
 namespace hotlens::session {
+
+struct Connection {
+  runs::Fd in, out;
+};
+
+// The client's two streams under other numbers: what prints to standard output by mistake lands in the log, and no child inherits the
+// input.
+Connection standard_streams();
+
+enum class Framing : std::uint8_t { headers, lines };
 
 struct Incoming {
   protocol::Message message;
@@ -32,7 +43,7 @@ class Input {
     std::function<void(End, std::string reason)> ended;  // once; nothing arrives after it
   };
 
-  Input(int fd, Events events);  // the events come on the reading thread
+  Input(int fd, Events events, Framing framing = Framing::headers);  // the events come on the reading thread
   Input(const Input&) = delete;
   Input& operator=(const Input&) = delete;
   ~Input();
@@ -41,10 +52,13 @@ class Input {
 
  private:
   void read();
+  template <class Frames>
+  void read(Frames frames);
   bool deliver(protocol::Message message);
 
   int fd_;
   Events events_;
+  Framing framing_;
   runs::Fd stop_;
   std::mutex mutex_;
   std::condition_variable space_;
@@ -57,7 +71,8 @@ class Output {
  public:
   enum class Weight : std::uint8_t { needed, droppable };
 
-  Output(int fd, std::function<void()> broken);  // `broken` comes once, on the writing thread
+  // `broken` comes once, on the writing thread
+  Output(int fd, std::function<void()> broken, Framing framing = Framing::headers);
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
   ~Output();
@@ -71,6 +86,7 @@ class Output {
 
   int fd_;
   std::function<void()> broken_;
+  Framing framing_;
   runs::Fd stop_;
   std::mutex mutex_;
   std::condition_variable changed_;

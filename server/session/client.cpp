@@ -57,6 +57,23 @@ void Client::log(std::string_view text) {
   notify("window/logMessage", {{"type", static_cast<int>(MessageType::log)}, {"message", text}}, Output::Weight::droppable);
 }
 
+void Client::diagnose(const std::string& uri, const std::string& part, protocol::Json diagnostics) {
+  const auto known = diagnosed_.find(uri);
+  const bool said = known != diagnosed_.end() && known->second.contains(part);
+  if (diagnostics.empty() && !said) return;
+  if (said && known->second.at(part) == diagnostics) return;
+  auto& parts = diagnosed_[uri];
+  if (diagnostics.empty()) {
+    parts.erase(part);
+  } else {
+    parts[part] = std::move(diagnostics);
+  }
+  protocol::Json all = protocol::Json::array();
+  for (const auto& [name, list] : parts) all.insert(all.end(), list.begin(), list.end());
+  if (parts.empty()) diagnosed_.erase(uri);
+  notify("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", std::move(all)}});
+}
+
 void Client::refresh_hints() {
   if (can.hint_refresh) refresh("workspace/inlayHint/refresh");
 }

@@ -40,6 +40,9 @@ class Client {
   // The same message with buttons, where the client can have them. `chosen` gets the id; nothing comes where nobody chooses.
   void ask(MessageType type, std::string_view text, std::vector<Choice> choices, std::function<void(const std::string& id)> chosen);
 
+  // What one part of the server has to say about a file; the client is told what all of them say.
+  void diagnose(const std::string& uri, const std::string& part, protocol::Json diagnostics);
+
   // Asks the client to ask again, where it can; one that answers "no such method" is left in peace.
   void refresh_hints();
   void refresh_lenses();
@@ -52,6 +55,7 @@ class Client {
   Send send_;
   std::int64_t next_id_ = 1;
   std::map<std::int64_t, Then> pending_;
+  std::map<std::string, std::map<std::string, protocol::Json>> diagnosed_;  // by URI, then by part
   std::set<std::string, std::less<>> refused_;
 };
 

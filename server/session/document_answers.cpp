@@ -23,7 +23,9 @@ features::Options options(const Known& known, const Document& document) {
           .timeline = known.can.shows_timeline,
           .predicting = known.predicting,
           .tooltips = true,
-          .batch_sizes = shown ? known.predicted(shown->id) : nullptr};
+          .batch_sizes = shown ? known.predicted(shown->id) : nullptr,
+          .label = shown ? known.label(shown->id) : std::string(),
+          .baseline = document.baseline()};
 }
 
 Places places_in(const Known& known, const Document& document) {
@@ -82,7 +84,10 @@ std::string hints_json(const Known& known, const Document& document, const std::
   how.tooltips = form != HintForm::lazy;
   HintWriter writer(document.uri(), places, how.markdown);
   const features::LineRange lines = range ? lines_of(places, *range) : features::LineRange{};
-  for (const features::Hint& hint : document.hints(lines, how)) {
+  const std::vector<features::Hint>& plain = document.hints(lines, how);
+  const std::vector<EditNote>& notes = known.edited(document);
+  const std::vector<features::Hint> with_notes = notes.empty() ? std::vector<features::Hint>{} : noted(plain, notes, document, lines, how);
+  for (const features::Hint& hint : notes.empty() ? plain : with_notes) {
     const protocol::Position at = places.to_client(hint.at);
     if (range && (at < range->start || range->end < at)) continue;
     writer.begin(hint, at, form != HintForm::own);
@@ -115,7 +120,10 @@ Answer resolved_hint(const Known& known, const Json& params) {
   const Places places = places_in(known, *document);
   const std::uint32_t at = places.to_source({line, 0}).line;
   Json resolved = params;
-  for (const features::Hint& one : features::inlay_hints(document->view(), {at, at + 1}, options(known, *document))) {
+  const features::Options how = options(known, *document);
+  const features::LineRange lines{at, at + 1};
+  for (const features::Hint& one :
+       noted(features::inlay_hints(document->view(), lines, how), known.edited(*document), *document, lines, how)) {
     if (places.to_client(one.at).line != line) continue;
     resolved["tooltip"] = markup(one.tooltip + known.offer(*document, {line, 0}), known.can.hover_markdown);
   }
@@ -129,10 +137,28 @@ Answer hover(const Known& known, const Json& params) {
   if (auto error = reader.error()) return std::unexpected(*error);
   if (document == nullptr) return Json();
   const Places places = places_in(known, *document);
-  const auto found = features::hover(document->view(), places.to_source(position), options(known, *document));
+  const features::Options how = options(known, *document);
+  auto found = features::hover(document->view(), places.to_source(position), how);
+  const auto& notes = known.edited(*document);
+  const auto note = std::ranges::find(notes, places.to_source(position).line, &EditNote::line);
+  if (note != notes.end()) {
+    if (!found) found = features::Hover{.range = {{note->line, 0}, {note->line, places.to_source(position).column}}, .contents = ""};
+    found->contents = noted(*note, how.markdown) + (found->contents.empty() ? "" : "\n\n" + found->contents);
+  }
+  if (auto advice = known.advice(*document, places.to_source(position))) {
+    if (found) found->contents += "\n\n" + advice->contents;
+    if (!found) found = std::move(advice);
+  }
   if (!found) return Json();
   const std::string contents = found->contents + known.offer(*document, position);
   return Json{{"contents", markup(contents, known.can.hover_markdown)}, {"range", to_json(places.to_client(found->range))}};
+}
+
+// What is kept for the runs of a script, for those who may change it.
+void add_kept(features::Options& how, const runs::Offers& offers) {
+  const runs::Configuration* used = offers.used();
+  if (used != nullptr) how.arguments = used->arguments;
+  if (offers.all.size() > 1) how.configuration = used != nullptr ? used->label() : "";
 }
 
 Answer code_lenses(const Known& known, const Json& params) {
@@ -143,7 +169,7 @@ Answer code_lenses(const Known& known, const Json& params) {
   const Places places = places_in(known, *document);
   Json list = Json::array();
   features::Options how = options(known, *document);
-  if (const runs::Configuration* run = known.configured(document->path())) how.arguments = run->arguments;
+  add_kept(how, known.configured(document->path()));
   for (const features::Lens& lens : features::code_lenses(document->view(), how)) {
     const protocol::Position at = places.to_client(source::Position{lens.line, 0});
     list.push_back({{"range", to_json(protocol::Range{at, at})}, {"command", command_json(lens.title, lens.command, document->uri())}});
@@ -163,7 +189,9 @@ Answer code_actions(const Known& known, const Json& params) {
   if (document == nullptr) return Json();
   const Places places = places_in(known, *document);
   Json list = Json::array();
-  for (const features::Action& action : features::code_actions(document->view(), lines_of(places, range), options(known, *document))) {
+  features::Options how = options(known, *document);
+  add_kept(how, known.configured(document->path()));
+  for (const features::Action& action : features::code_actions(document->view(), lines_of(places, range), how)) {
     if (!wanted(action.kind, only) || (action.disabled && !known.can.action_disabled)) continue;
     if (action.edit && !known.can.action_literals) continue;
     list.push_back(action_json(known, action, *document));

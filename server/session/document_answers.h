@@ -7,7 +7,8 @@
 #include <string>
 
 #include "protocol/rpc.h"
-#include "server/runs/configurations.h"
+#include "server/runs/offers.h"
+#include "server/session/edited_layers.h"
 #include "server/session/workspace.h"
 
 namespace hotlens::session {
@@ -20,8 +21,14 @@ struct Known {
   bool predicting = false;
   // What was predicted from the profile with this id; null: nothing.
   std::function<std::shared_ptr<const lab::BatchSizes>(const std::string& profile)> predicted;
-  // How a script is configured to run; null where it is not.
-  std::function<const runs::Configuration*(const std::filesystem::path& script)> configured;
+  // What was predicted of edits in this text.
+  std::function<const std::vector<EditNote>&(const Document& document)> edited;
+  // What the lens says of a profile that somebody chose, or is compared with another; "" otherwise.
+  std::function<std::string(const std::string& profile)> label;
+  // The run configurations of a script.
+  std::function<runs::Offers(const std::filesystem::path& script)> configured;
+  // What would help at a line (advising.h).
+  std::function<std::optional<features::Hover>(const Document& document, source::Position at)> advice;
   // What is offered for a place in the last line of its hover; "" where nothing is.
   std::function<std::string(const Document& document, protocol::Position at)> offer;
 };

@@ -14,6 +14,7 @@ bool Document::apply(std::int64_t version, const std::vector<Change>& changes, p
   if (changes.empty()) return in_step_;
   changed_ = true;
   view_.reset();
+  baseline_.reset();
   hints_.reset();
   // What came before the last whole text has no effect.
   auto first = changes.size();
@@ -30,6 +31,7 @@ bool Document::apply(std::int64_t version, const std::vector<Change>& changes, p
 
 void Document::bind(Binding binding) {
   view_.reset();
+  baseline_.reset();
   hints_.reset();
   binding_ = std::move(binding);
 }
@@ -54,6 +56,13 @@ const features::FileView& Document::view() const {
     view_ = features::view(path_, tree(), binding.facts, binding.profile);
   }
   return *view_;
+}
+
+const std::shared_ptr<const features::FileView>& Document::baseline() const {
+  if (!baseline_ && binding_ && binding_->baseline_facts) {
+    baseline_ = std::make_shared<const features::FileView>(features::view(path_, tree(), binding_->baseline_facts, binding_->baseline));
+  }
+  return baseline_;
 }
 
 const std::vector<features::Hint>& Document::hints(features::LineRange lines, const features::Options& options) const {

@@ -27,6 +27,9 @@ struct Change {
 struct Binding {
   std::shared_ptr<const profile::Profile> profile;
   std::shared_ptr<const features::FileFacts> facts;
+  // What it is compared with; both null where there is no baseline, or it says nothing about the file.
+  std::shared_ptr<const profile::Profile> baseline = {};
+  std::shared_ptr<const features::FileFacts> baseline_facts = {};
 };
 
 class Document {
@@ -47,11 +50,13 @@ class Document {
   bool in_step() const { return in_step_; }
   bool changed() const { return changed_; }            // since it was opened or saved
   bool bound() const { return binding_.has_value(); }  // somebody looked for its profile
-  bool has_facts() const { return binding_ && binding_->facts; }
+  bool has_facts() const { return facts() != nullptr; }
+  const features::FileFacts* facts() const { return binding_ ? binding_->facts.get() : nullptr; }  // null: none; needs no parse
   const std::shared_ptr<const profile::Profile>& profile() const;
 
   const source::Tree& tree() const;
   const features::FileView& view() const;
+  const std::shared_ptr<const features::FileView>& baseline() const;  // null: none
   const std::vector<features::Hint>& hints(features::LineRange lines, const features::Options& options) const;
 
  private:
@@ -70,9 +75,10 @@ class Document {
     features::Options options;
     std::vector<features::Hint> hints;
   };
-  mutable std::optional<Hints> hints_;              // of view_
-  mutable features::HintMemory said_;               // of earlier texts, too
-  mutable std::optional<features::FileView> view_;  // of text_ and binding_
+  mutable std::optional<Hints> hints_;                          // of view_
+  mutable features::HintMemory said_;                           // of earlier texts, too
+  mutable std::optional<features::FileView> view_;              // of text_ and binding_
+  mutable std::shared_ptr<const features::FileView> baseline_;  // the same
 };
 
 class Documents {

@@ -11,6 +11,8 @@ namespace {
 
 using protocol::Json;
 
+constexpr const char* kPart = "run";
+
 // A virtual environment may lie in the workspace.
 bool is_installed(const std::filesystem::path& file) {
   return std::ranges::any_of(file, [](const std::filesystem::path& part) { return part == "site-packages" || part == "dist-packages"; });
@@ -61,13 +63,13 @@ void FailureMarks::put(const runs::Failure& failure, const std::string& message)
                         {"source", "hotlens"},
                         {"code", "run-failed"},
                         {"message", words(failure, message)}};
-  client_.notify("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", {diagnostic}}});
+  client_.diagnose(uri, kPart, Json::array({diagnostic}));
   uris_.insert(uri);
 }
 
 void FailureMarks::clear() {
   for (const std::string& uri : std::exchange(uris_, {})) {
-    client_.notify("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", Json::array()}});
+    client_.diagnose(uri, kPart, Json::array());
   }
 }
 

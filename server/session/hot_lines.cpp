@@ -6,12 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include "annotator/common/file.h"
-#include "annotator/common/format.h"
+#include "annotator/profile/loop.h"
 #include "protocol/messages.h"
 #include "protocol/reader.h"
 #include "protocol/uri.h"
-#include "server/features/file_facts.h"
 #include "server/session/convert.h"
 
 namespace hotlens::session {
@@ -28,71 +26,29 @@ constexpr std::int64_t kMostLines = 200, kUsualLines = 50;
 constexpr const char* kShowLine = "line";
 constexpr const char* kShowList = "lines";
 
-bool may_be_read(const fs::path& file, const features::Folders& readable) {
-  return !readable || std::ranges::any_of(*readable, [&](const fs::path& folder) { return is_inside(file, folder); });
-}
-
 }  // namespace
-
-// What is read on the pool.
-struct HotLines::Task {
-  ProfileStore::Shared profile;
-  std::map<fs::path, features::FileView> open;
-  features::Folders readable;
-  features::Options options;
-
-  std::vector<Line> lines() const {
-    std::vector<Line> all;
-    for (std::uint32_t i = 0; i < profile->files.size(); ++i) {
-      const profile::SourceFile& file = profile->files[i];
-      if (!file.workspace || features::collect(*profile, {i}).facts.empty()) continue;
-      const std::optional<features::FileView> view = view_of(file.path);
-      if (!view) continue;
-      for (features::HotLine& line : features::hot_lines(*view, options)) all.push_back({file.path, std::move(line)});
-    }
-    leave_out_sums(all);
-    std::ranges::stable_sort(all, std::ranges::greater{}, [](const Line& each) { return each.line.share; });
-    return all;
-  }
-
-  std::optional<features::FileView> view_of(const fs::path& file) const {
-    if (const auto shown = open.find(file); shown != open.end()) return shown->second;
-    if (!may_be_read(file, readable)) return std::nullopt;
-    Result<std::string> text = read_file(file, kMostSource);
-    if (!text) return std::nullopt;
-    const source::Tree tree = source::Tree::parse(std::move(*text));
-    return features::view(file, tree, features::bind(profile, file, &tree, readable), profile);
-  }
-
-  // Where nothing else is known they are all there is.
-  static void leave_out_sums(std::vector<Line>& lines) {
-    const bool layers = std::ranges::any_of(lines, [](const Line& each) { return each.line.of_module && !each.line.sums_up; });
-    const auto sums_up = [&](const Line& each) { return each.line.sums_up || (layers && each.line.of_stage); };
-    if (!std::ranges::all_of(lines, sums_up)) std::erase_if(lines, sums_up);
-  }
-};
 
 void HotLines::find(const fs::path& file, std::function<void(Found)> found) {
   const ProfileStore::Shared profile = shown_(file);
   if (!profile) return found({});
-  Task task{.profile = profile,
-            .readable = workspace_.trusted ? features::Folders() : features::Folders(workspace_.folders),
-            .options = {.min_share = workspace_.settings.hints_min_percent / 100, .tooltips = false}};
+  HotSearch task{.profile = profile,
+                 .readable = workspace_.trusted ? features::Folders() : features::Folders(workspace_.folders),
+                 .options = {.min_share = workspace_.settings.hints_min_percent / 100, .tooltips = false}};
   for (const auto& [uri, document] : workspace_.documents) {
     if (document.in_step() && document.has_facts() && document.profile() == profile) task.open.emplace(document.path(), document.view());
   }
   loop_.work([task = std::move(task)] { return task.lines(); },
-             [profile, found = std::move(found)](Result<std::vector<Line>> lines) {
-               found({profile, lines ? std::move(*lines) : std::vector<Line>{}});
+             [profile, found = std::move(found)](Result<std::vector<HotPlace>> lines) {
+               found({profile, lines ? std::move(*lines) : std::vector<HotPlace>{}});
              });
 }
 
-std::string HotLines::uri_of(const Line& line) {
+std::string HotLines::uri_of(const HotPlace& line) {
   const Document* document = workspace_.documents.at(line.file);
   return document != nullptr ? document->uri() : protocol::uri_of_path(line.file);
 }
 
-Json HotLines::json_of(const Line& line) {
+Json HotLines::json_of(const HotPlace& line) {
   return {{"uri", uri_of(line)},           {"position", to_json(protocol::Position{line.line.line, line.line.column})},
           {"text", line.line.text},        {"label", line.line.label},
           {"ns", line.line.value.count()}, {"share", line.line.share}};
@@ -109,7 +65,7 @@ void HotLines::list(const Json& params, Reply reply) {
   find(file, [this, most, held](const Found& found) {
     Json answer{{"lines", Json::array()}, {"total", found.lines.size()}};
     if (found.profile) answer["profile"] = found.profile->id;
-    for (const Line& line : found.lines) {
+    for (const HotPlace& line : found.lines) {
       if (std::ssize(answer["lines"]) < most) answer["lines"].push_back(json_of(line));
     }
     (*held)(std::move(answer));
@@ -134,11 +90,11 @@ void HotLines::go(const Json& argument, Reply reply) {
       client_.show(MessageType::info, message);
       return (*held)(Json{{"shown", false}, {"message", message}});
     }
-    const auto at = std::ranges::find_if(found.lines, [&](const Line& each) { return each.file == file && here == each.line.line; });
+    const auto at = std::ranges::find_if(found.lines, [&](const HotPlace& each) { return each.file == file && here == each.line.line; });
     const auto count = std::ssize(found.lines), from = at - found.lines.begin();
     const bool known = at != found.lines.end();
     const auto next = backwards ? (known ? from - 1 + count : count - 1) % count : (known ? from + 1 : 0) % count;
-    const Line& line = found.lines[static_cast<std::size_t>(next)];
+    const HotPlace& line = found.lines[static_cast<std::size_t>(next)];
     show(line);
     Json answer = json_of(line);
     answer.update({{"shown", client_.can.show_document}, {"rank", next + 1}, {"total", count}});
@@ -146,7 +102,7 @@ void HotLines::go(const Json& argument, Reply reply) {
   });
 }
 
-void HotLines::show(const Line& line) {
+void HotLines::show(const HotPlace& line) {
   if (!client_.can.show_document) return;
   const Json at = to_json(protocol::Position{line.line.line, line.line.column});
   client_.request("window/showDocument", {{"uri", uri_of(line)}, {"takeFocus", true}, {"selection", {{"start", at}, {"end", at}}}});
@@ -157,10 +113,10 @@ void HotLines::announce(const std::string& script, const std::string& uri) {
   if (!client_.can.message_actions) return;
   find(protocol::path_of_uri(uri).value_or(fs::path()), [this, script](const Found& found) {
     if (found.lines.empty()) return;
-    const Line& hottest = found.lines.front();
-    const Ns step = found.profile->plain_step.value_or(found.profile->step_wall());  // as in the lens
+    const HotPlace& hottest = found.lines.front();
     const std::string place = hottest.file.filename().string() + ":" + std::to_string(hottest.line.line + 1);
-    const std::string message = script + ": " + format::readable(step) + "/step. Hottest line: " + place + ", " + hottest.line.label + ".";
+    const std::string message =
+        script + ": " + spelled(mean_update(*found.profile)) + ". Hottest line: " + place + ", " + hottest.line.label + ".";
     std::vector<Client::Choice> choices;
     if (client_.can.show_document) choices.push_back({"Show line", kShowLine});
     if (client_.can.dialogs) choices.push_back({"Hot lines", kShowList});

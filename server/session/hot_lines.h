@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "protocol/rpc.h"
-#include "server/features/hot_lines.h"
 #include "server/session/client.h"
+#include "server/session/hot_search.h"
 #include "server/session/loop.h"
 #include "server/session/store.h"
 #include "server/session/workspace.h"
@@ -33,20 +33,15 @@ class HotLines {
   void announce(const std::string& script, const std::string& uri);
 
  private:
-  struct Line {
-    std::filesystem::path file;
-    features::HotLine line;
-  };
   struct Found {
     ProfileStore::Shared profile;  // null: none is shown
-    std::vector<Line> lines;
+    std::vector<HotPlace> lines;
   };
-  struct Task;
 
   void find(const std::filesystem::path& file, std::function<void(Found)> found);
-  std::string uri_of(const Line& line);
-  void show(const Line& line);
-  Json json_of(const Line& line);
+  std::string uri_of(const HotPlace& line);
+  void show(const HotPlace& line);
+  Json json_of(const HotPlace& line);
 
   Loop& loop_;
   Client& client_;

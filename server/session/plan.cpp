@@ -4,6 +4,7 @@
 
 #include "annotator/common/file.h"
 #include "annotator/source/queries.h"
+#include "server/runs/launchers.h"
 
 namespace hotlens::session {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::size_t kMaxScriptBytes = 1024 * 1024;
 constexpr std::string_view kMask = "***";  // annotator/recorder/FORMAT.md
 
 Error configured_wrongly(const Target& target, const std::string& what) {
-  const fs::path file = runs::configurations_file(target.folder);
+  const fs::path file = target.configured ? target.configured->file : runs::configurations_file(target.folder);
   const std::string sentence = file.string() + ": for " + target.name() + ", " + what + ". Correct the file and profile again.";
   return {ErrorCode::usage, sentence, file.string()};
 }
@@ -62,38 +63,51 @@ std::string arguments_for(const Target& target, const PlanInput& input) {
   return same ? runs::quoted(arguments_of(*input.latest)) : std::string();
 }
 
-Result<Target> with_arguments(Target target, const runs::Configuration* configured, const PlanInput& input) {
-  if (configured != nullptr) {
-    target.configured = *configured;
-    target.module = configured->module;
+// The configuration that somebody asked for, else the chosen one.
+Result<Target> with_offers(Target target, const PlanInput& input) {
+  const auto kept = runs::read_folder_runs(target.folder);
+  if (!kept) return std::unexpected(kept.error());
+  runs::Offers offers = runs::offers_for(*kept, target.folder, target.script, target.module);
+  if (const auto& label = input.asked.configuration) {
+    const auto found = std::ranges::find(offers.all, *label, &runs::Configuration::label);
+    if (found == offers.all.end()) {
+      return std::unexpected(
+          Error{ErrorCode::not_found, target.name() + " has no run configuration `" + *label + "`. Choose another one.", *label});
+    }
+    offers.chosen = static_cast<std::size_t>(found - offers.all.begin());
   }
+  if (const runs::Configuration* used = offers.used()) {
+    target.configured = *used;
+    target.module = used->module;
+  }
+  target.offers = std::move(offers);
   target.arguments = arguments_for(target, input);
   return target;
 }
 
 Result<Target> target_for(const fs::path& script, const PlanInput& input) {
   const fs::path folder = run_folder(script, input.folders);
-  const auto known = runs::read_configurations(folder);
-  if (!known) return std::unexpected(known.error());
-  return with_arguments({.folder = folder, .start = folder, .script = script}, runs::configuration_of(*known, script), input);
+  return with_offers({.folder = folder, .start = folder, .script = script}, input);
 }
 
 bool is_configured(const fs::path& script, const PlanInput& input) {
   const auto known = runs::read_configurations(run_folder(script, input.folders));
-  return known && runs::configuration_of(*known, script) != nullptr;
+  return known && std::ranges::any_of(*known, [&](const runs::Configuration& each) { return runs::runs_script(each, script); });
 }
 
-// The only one that is configured in the workspace; nothing where there are several or none.
-std::optional<Target> only_configured(const PlanInput& input) {
+// The only script or module that is configured in the workspace; nothing where there are several or none.
+std::optional<Result<Target>> only_configured(const PlanInput& input) {
   std::optional<Target> only;
   for (const fs::path& folder : input.folders) {
     const auto known = runs::read_configurations(folder);
     for (const runs::Configuration& each : known.value_or(std::vector<runs::Configuration>{})) {
-      if (only) return std::nullopt;
-      only = *with_arguments({.folder = folder, .start = folder, .script = each.script}, &each, input);
+      Target found{.folder = folder, .start = folder, .script = each.script, .module = each.module};
+      if (only && (only->script != found.script || only->module != found.module)) return std::nullopt;
+      only = std::move(found);
     }
   }
-  return only;
+  if (!only) return std::nullopt;
+  return with_offers(*std::move(only), input);
 }
 
 Result<Target> named_script(const std::string& name, std::string_view by, const PlanInput& input) {
@@ -115,11 +129,7 @@ Result<Target> named_script(const std::string& name, std::string_view by, const 
 
 Result<Target> again_module(const profile::Profile& latest, const PlanInput& input) {
   const fs::path root = root_of(latest), folder = run_folder(root / latest.argv.front(), input.folders);
-  const auto known = runs::read_configurations(folder);
-  if (!known) return std::unexpected(known.error());
-  const auto entry = std::ranges::find(*known, module_of(latest), &runs::Configuration::module);
-  return with_arguments({.folder = folder, .start = root, .script = {}, .module = module_of(latest)},
-                        entry == known->end() ? nullptr : &*entry, input);
+  return with_offers({.folder = folder, .start = root, .script = {}, .module = module_of(latest)}, input);
 }
 
 Result<Target> again(const profile::Profile& latest, const PlanInput& input) {
@@ -195,6 +205,7 @@ Result<void> check_places(const Target& target, bool trusted) {
     return std::unexpected(configured_wrongly(target, "the folder " + of.directory.string() + " does not exist"));
   }
   const bool stays = hotlens::is_inside(of.directory, target.folder) &&
+                     (of.script.empty() || hotlens::is_inside(of.script, target.folder)) &&
                      (!of.python.contains('/') || is_inside((target.folder / of.python).lexically_normal(), target.folder));
   if (trusted || stays) return {};
   return std::unexpected(configured_wrongly(target, "it leads out of the workspace, which is not trusted"));
@@ -215,17 +226,24 @@ std::vector<std::string> unsaved_names(const PlanInput& input) {
   return names;
 }
 
-// The script and its arguments, or "-m" … The script as a person in that folder would write it: it stands in its sys.argv.
+// "-m" and the module; or the script as a person in that folder would write it: it stands in its sys.argv.
+std::vector<std::string> program_of(const Target& target, const fs::path& cwd) {
+  if (!target.module.empty()) return {"-m", target.module};
+  // What a profile says of its script is relative to where the profile lies.
+  const bool below = is_inside(target.script, cwd) && (!target.configured || cwd == target.folder);
+  return {below ? target.script.lexically_relative(cwd).string() : target.script.string()};
+}
+
+// The launcher, if there is one, the program and its arguments.
 Result<std::vector<std::string>> command_of(const Target& target, const fs::path& cwd, const runs::Environment& environment) {
-  auto arguments = runs::split_words(target.arguments, environment("HOME").value_or(""));
+  const std::string home = environment("HOME").value_or("");
+  const auto arguments = runs::split_words(target.arguments, home);
   if (!arguments) return std::unexpected(configured_wrongly(target, "in the arguments, " + arguments.error().message));
-  std::vector<std::string> command{"-m", target.module};
-  if (target.module.empty()) {
-    // What a profile says of its script is relative to where the profile lies.
-    const bool below = is_inside(target.script, cwd) && (!target.configured || cwd == target.folder);
-    command = {below ? target.script.lexically_relative(cwd).string() : target.script.string()};
-  }
-  command.insert(command.end(), arguments->begin(), arguments->end());
+  auto command = runs::launcher_command(target.configured ? target.configured->launcher : "", home);
+  if (!command) return std::unexpected(configured_wrongly(target, "the launcher " + command.error().message));
+  const std::vector<std::string> program = program_of(target, cwd);
+  command->insert(command->end(), program.begin(), program.end());
+  command->insert(command->end(), arguments->begin(), arguments->end());
   return command;
 }
 
@@ -264,14 +282,23 @@ Result<Target> target_of(const PlanInput& input) {
                                  input.document.string()});
   }
   if (input.latest && !input.latest->argv.empty()) return again(*input.latest, input);
-  if (auto only = only_configured(input)) return std::move(*only);
+  if (auto only = only_configured(input)) return *std::move(only);
   return only_script(input);
+}
+
+std::string choice_words(const Target& target) {
+  std::string labels;
+  for (const runs::Configuration& each : target.offers.all) labels.append(labels.empty() ? "" : ", ").append(each.label());
+  return "Choose how " + target.name() + " is run: " + labels + ".";
 }
 
 Result<Plan> plan_run(const PlanInput& input, const runs::Environment& environment, const Result<fs::path>& recorder) {
   if (!recorder) return std::unexpected(recorder.error());
   const auto target = target_of(input);
   if (!target) return std::unexpected(target.error());
+  if (target->offers.undecided() && !input.asked.args) {
+    return Plan{.script = target->script, .undecided = *target};
+  }
   if (const auto inside = check_places(*target, input.trusted); !inside) return std::unexpected(inside.error());
   const fs::path cwd = target->configured ? target->configured->directory : target->start;
   auto command = command_of(*target, cwd, environment);

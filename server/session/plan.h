@@ -11,6 +11,7 @@
 #include "annotator/source/anchors.h"
 #include "server/runs/configurations.h"
 #include "server/runs/discovery.h"
+#include "server/runs/offers.h"
 #include "server/runs/run.h"
 #include "server/runs/words.h"
 #include "server/session/settings.h"
@@ -22,7 +23,8 @@ struct ProfileArguments {
   std::string script, python;  // empty: not given
   std::optional<std::vector<std::string>> args;
   std::string uri;
-  std::string batch_sizes;  // "6,8": recorded too; empty: none
+  std::string batch_sizes;                   // "6,8": recorded too; empty: none
+  std::optional<std::string> configuration;  // label of one that fits the script
 };
 
 struct PlanInput {
@@ -46,7 +48,8 @@ struct Target {
   std::filesystem::path script;                   // absolute; empty for a module that no file is known of
   std::string module;                             // not empty: run with "-m"
   std::string arguments;                          // a line for runs::split_words()
-  std::optional<runs::Configuration> configured;  // in runs.json
+  std::optional<runs::Configuration> configured;  // that is used
+  runs::Offers offers;                            // that fit the script; undecided: somebody has to choose before it runs
   std::string name() const { return module.empty() ? script.filename().string() : module; }
 };
 Result<Target> target_of(const PlanInput& input);
@@ -57,7 +60,11 @@ struct Plan {
   std::filesystem::path script;      // empty with "-m"
   std::vector<std::string> unsaved;  // names of changed buffers: the run sees the disk
   std::uint32_t arguments_line = 0;  // of the script: where it reads its arguments, as far as its text shows; 0-based
+  std::optional<Target> undecided;   // nothing can run before somebody chooses one of its offers
 };
+
+// "Choose how train.py is run: tiny, two workers."
+std::string choice_words(const Target& target);
 
 Result<Plan> plan_run(const PlanInput& input, const runs::Environment& environment, const Result<std::filesystem::path>& recorder);
 

@@ -6,6 +6,7 @@
 
 #include "annotator/profile/bundle/bundle.h"
 #include "protocol/reader.h"
+#include "server/session/profiling.h"
 
 namespace hotlens::session {
 namespace {
@@ -14,17 +15,14 @@ namespace fs = std::filesystem;
 using protocol::Json;
 using protocol::Reader;
 
-constexpr std::chrono::milliseconds kCancelGrace{700};
-
 // Half, twice and four times.
 std::string sizes_around(std::int64_t batch) {
   std::string sizes = batch > 1 ? std::to_string(batch / 2) + "," : "";
   return sizes + std::to_string(2 * batch) + "," + std::to_string(4 * batch);
 }
 
-// The second size that shows what follows the batch: smaller, so that it fits where the first one did.
 std::string two_sizes(std::int64_t batch) {
-  const std::int64_t second = batch > 2 ? batch * 3 / 4 : batch + 1;
+  const std::int64_t second = lab::second_size(batch);
   return std::to_string(std::min(batch, second)) + "," + std::to_string(std::max(batch, second));
 }
 
@@ -40,7 +38,7 @@ Predicting::Prediction Predicting::of(const std::string& profile) const {
 
 Json Predicting::refused(const std::string& why) {
   client_.show(MessageType::warning, why);
-  return {{"started", false}, {"message", why}};
+  return not_started(why);
 }
 
 void Predicting::predict(const Json& argument, protocol::Reply reply) {
@@ -132,8 +130,7 @@ void Predicting::keep(const std::string& answer) {
 }
 
 void Predicting::cancel_progress(const Json& params) {
-  const auto token = params.is_object() ? params.find("token") : params.end();
-  if (!active_ || !params.is_object() || token == params.end() || *token != active_->progress->token()) return;
+  if (!active_ || !active_->progress->is_named_by(params)) return;
   active_->cancelled = true;
   if (active_->run) active_->run->cancel(kCancelGrace);
 }

@@ -14,8 +14,6 @@ using protocol::Json;
 using protocol::Reader;
 using protocol::RpcError;
 
-// From "cancel" to SIGKILL: the client is promised an end within a second.
-constexpr std::chrono::milliseconds kCancelGrace{700};
 // Before the answer to shutdown nothing waits for the child; this is what it gets to put its files away.
 constexpr std::chrono::milliseconds kShutdownGrace{200};
 // Of the script's output that goes to the client's log; the rest is only counted.
@@ -40,6 +38,7 @@ ProfileArguments read_profile_arguments(const Reader& reader) {
   if (const auto python = reader.maybe("python")) asked.python = python->string();
   if (const auto uri = reader.maybe("uri")) asked.uri = uri->string();
   if (const auto sizes = reader.maybe("batchSizes")) asked.batch_sizes = sizes->string();
+  if (const auto name = reader.maybe("configuration")) asked.configuration = name->string();
   if (const auto args = reader.maybe("args")) {
     asked.args.emplace();
     for (const Reader& arg : args->items()) asked.args->push_back(arg.string());
@@ -98,6 +97,7 @@ void Profiling::profile(ProfileArguments asked, protocol::Reply reply) {
 void Profiling::planned(std::int64_t id, Result<Plan> plan, protocol::Reply reply) {
   if (shut_down_ || !run_ || run_->id != id) return reply(std::unexpected(RpcError{protocol::Code::request_cancelled, "shutting down"}));
   if (!plan || run_->cancelled) return refuse(plan, std::move(reply));
+  if (plan->undecided) return leave_open(*plan->undecided, std::move(reply));
   marks_.clear();
   message_.clear();
   reply(start(*run_, *plan));
@@ -113,6 +113,15 @@ void Profiling::refuse(const Result<Plan>& plan, protocol::Reply reply) {
     events_.refused();
   }
   reply(not_started(message));
+}
+
+// Nothing runs before the person has chosen.
+void Profiling::leave_open(const Target& target, protocol::Reply reply) {
+  const ProfileArguments asked = run_->asked;
+  run_.reset();
+  events_.refused();
+  reply(Json{{"started", false}, {"asked", true}});
+  events_.undecided(asked, target);
 }
 
 Json Profiling::start(Active& run, const Plan& plan) {
@@ -163,9 +172,7 @@ protocol::Answer Profiling::cancel(const Json& argument) {
 }
 
 void Profiling::cancel_progress(const Json& params) {
-  const auto token = params.is_object() ? params.find("token") : params.end();
-  const bool ours = run_ && run_->progress && params.is_object() && token != params.end() && *token == run_->progress->token();
-  if (ours) std::ignore = cancel(Json());
+  if (run_ && run_->progress && run_->progress->is_named_by(params)) std::ignore = cancel(Json());
 }
 
 void Profiling::on_end(Active& run, const runs::RunEnd& end) {

@@ -37,6 +37,7 @@ class Profiling {
     std::function<void()> refused;                                    // or could not begin: message() says why
     std::function<void(const std::filesystem::path& bundle)> recorded;
     std::function<void(const ProfileArguments& asked, const std::string& message)> arguments_refused;  // by the script
+    std::function<void(const ProfileArguments& asked, const Target& target)> undecided;                // somebody has to choose how it runs
     std::function<void(const std::string& name, const std::string& uri)> finished;  // and its profile is shown; asked for at this document
   };
 
@@ -78,6 +79,7 @@ class Profiling {
 
   void planned(std::int64_t id, Result<Plan> plan, protocol::Reply reply);
   void refuse(const Result<Plan>& plan, protocol::Reply reply);
+  void leave_open(const Target& target, protocol::Reply reply);
   Json start(Active& run, const Plan& plan);
   void on_progress(Active& run, const runs::Progress& progress);
   void on_output(Active& run, const runs::OutputLine& line);

@@ -77,8 +77,9 @@ void ProgressReport::end(std::string message) {
   if (state_->begun) state_->send_end();
 }
 
-const std::string& ProgressReport::token() const {
-  return state_->token;
+bool ProgressReport::is_named_by(const Json& params) const {
+  const auto token = params.is_object() ? params.find("token") : params.end();
+  return params.is_object() && token != params.end() && *token == state_->token;
 }
 
 }  // namespace hotlens::session

@@ -10,6 +10,9 @@
 
 namespace hotlens::session {
 
+// From "cancel" to SIGKILL: the client is promised an end within a second.
+constexpr std::chrono::milliseconds kCancelGrace{700};
+
 class ProgressReport {
  public:
   // Asks the client for a token and begins when it agrees; silent when it cannot or does not.
@@ -21,7 +24,8 @@ class ProgressReport {
   void report(std::string message, int percent);  // the percentage never falls
   void end(std::string message);
 
-  const std::string& token() const;
+  // Whether a message about progress (`window/workDoneProgress/cancel`) means this one.
+  bool is_named_by(const protocol::Json& params) const;
 
  private:
   struct State;

@@ -30,7 +30,7 @@ void RunArguments::refused(const ProfileArguments& asked, const std::string& mes
   if (client_.can.dialogs) choices.push_back({"Show log", kLog});
   client_.ask(MessageType::error, message, std::move(choices), [this, asked](const std::string& id) {
     if (id == kLog) return client_.notify(protocol::message::kShowLog, Json::object());
-    find(asked, [this, asked](const Target& target) { prompt(asked, target, target.arguments, ""); }, nobody());
+    find(asked, [this, asked](const Target& target, const Held&) { prompt(asked, target, target.arguments, ""); }, nobody());
   });
 }
 
@@ -41,23 +41,24 @@ void RunArguments::set(const Json& argument, Reply reply) {
   const std::optional<std::string> line = given ? std::optional(given->string()) : std::nullopt;
   if (auto error = reader.error()) return reply(std::unexpected(*error));
   asked.args.reset();
-  auto held = std::make_shared<Reply>(std::move(reply));
-  auto found = [this, asked, line, held](const Target& target) {
-    if (line) return run(asked, target, *line, held);
-    if (!client_.can.dialogs) return open_file(target, held);
-    (*held)(Json{{"started", false}, {"asked", true}});
+  auto found = [this, asked, line](const Target& target, const Held& waiting) {
+    if (line) return run(asked, target, *line, waiting);
+    if (!client_.can.dialogs) return open_file(target, waiting);
+    (*waiting)(Json{{"started", false}, {"asked", true}});
     prompt(asked, target, target.arguments, "");
   };
-  find(asked, std::move(found), held);
+  find(asked, std::move(found), std::make_shared<Reply>(std::move(reply)));
 }
 
-// `reply` gets the reason where there is no script, or none that may be run.
-void RunArguments::find(ProfileArguments asked, std::function<void(const Target&)> found, Held reply) {
+// `reply` gets the reason where there is no script, or none that may be run. Of several configurations the person chooses one first.
+void RunArguments::find(ProfileArguments asked, Found found, Held reply) {
   if (!profiling_.allowed()) return (*reply)(not_started(kUntrusted));
-  auto look = [input = profiling_.input_for(std::move(asked))] { return target_of(input); };
-  loop_.work(std::move(look), [this, found = std::move(found), reply](Result<Target> target) {
+  auto look = [input = profiling_.input_for(asked)] { return target_of(input); };
+  loop_.work(std::move(look), [this, asked = std::move(asked), found = std::move(found), reply](Result<Target> target) {
     if (!target) return fail(target.error().message, reply);
-    found(*target);
+    if (!target->offers.undecided()) return found(*target, reply);
+    (*reply)(Json{{"started", false}, {"asked", true}});
+    choice_.ask(asked, *target, [this, found](const ProfileArguments& decided) { find(decided, found, nobody()); });
   });
 }
 
@@ -76,6 +77,7 @@ void RunArguments::prompt(const ProfileArguments& asked, const Target& target, c
 void RunArguments::run(ProfileArguments asked, const Target& target, const std::string& line, Held reply) {
   if (const auto words = runs::split_words(line); !words) return fail("The arguments are not kept: " + words.error().message + ".", reply);
   asked.script = target.script.string();  // the same one, whatever is looked at by then
+  if (target.offers.all.size() > 1 && target.configured) asked.configuration = target.configured->label();
   store(target, line, [this, asked, reply] { profiling_.profile(asked, std::move(*reply)); }, reply);
 }
 
@@ -90,7 +92,8 @@ void RunArguments::open_file(const Target& target, Held reply) {
 }
 
 void RunArguments::store(const Target& target, const std::string& line, std::function<void()> then, Held reply) {
-  auto keep = [target, line] { return runs::store_arguments(target.folder, target.script, target.module, line); };
+  const runs::Stored of{.script = target.script, .module = target.module, .name = target.configured ? target.configured->name : ""};
+  auto keep = [folder = target.folder, of, line] { return runs::store_arguments(folder, of, line); };
   loop_.work(std::move(keep), [this, then = std::move(then), reply](const Result<void>& kept) {
     if (!kept) return fail(kept.error().message, reply);
     stored_();

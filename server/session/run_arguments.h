@@ -12,6 +12,7 @@
 #include "server/session/client.h"
 #include "server/session/loop.h"
 #include "server/session/profiling.h"
+#include "server/session/run_choice.h"
 
 namespace hotlens::session {
 
@@ -19,8 +20,8 @@ class RunArguments {
  public:
   using Json = protocol::Json;
 
-  RunArguments(Loop& loop, Client& client, Profiling& profiling, std::function<void()> stored)
-      : loop_(loop), client_(client), profiling_(profiling), stored_(std::move(stored)) {}
+  RunArguments(Loop& loop, Client& client, Profiling& profiling, RunChoice& choice, std::function<void()> stored)
+      : loop_(loop), client_(client), profiling_(profiling), choice_(choice), stored_(std::move(stored)) {}
   RunArguments(const RunArguments&) = delete;
   RunArguments& operator=(const RunArguments&) = delete;
 
@@ -30,7 +31,9 @@ class RunArguments {
  private:
   using Held = std::shared_ptr<protocol::Reply>;
 
-  void find(ProfileArguments asked, std::function<void(const Target&)> found, Held reply);
+  using Found = std::function<void(const Target&, const Held& reply)>;
+
+  void find(ProfileArguments asked, Found found, Held reply);
   void prompt(const ProfileArguments& asked, const Target& target, const std::string& value, const std::string& wrong);
   void open_file(const Target& target, Held reply);
   void run(ProfileArguments asked, const Target& target, const std::string& line, Held reply);
@@ -40,6 +43,7 @@ class RunArguments {
   Loop& loop_;
   Client& client_;
   Profiling& profiling_;
+  RunChoice& choice_;
   std::function<void()> stored_;  // the file has changed
 };
 

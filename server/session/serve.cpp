@@ -58,20 +58,6 @@ class LogFile {
   std::FILE* file_;
 };
 
-struct Connection {
-  Fd in, out;
-};
-
-// The client's two streams under other numbers: what prints to standard output by mistake lands in the log, and no child inherits the
-// input.
-Connection standard_streams() {
-  Connection streams{Fd(::fcntl(0, F_DUPFD_CLOEXEC, 3)), Fd(::fcntl(1, F_DUPFD_CLOEXEC, 3))};
-  const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  ::dup2(nothing.get(), 0);
-  ::dup2(2, 1);
-  return streams;
-}
-
 Result<Connection> accept_one(std::uint16_t port) {
   const auto failed = [&] {
     return std::unexpected(Error{ErrorCode::failed, "Cannot listen on 127.0.0.1:" + std::to_string(port) + ". Choose another port.", {}});

@@ -1,7 +1,9 @@
 #include "server/session/session.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "annotator/profile/loop.h"
 #include "protocol/messages.h"
 #include "protocol/uri.h"
 #include "server/runs/packages.h"
@@ -35,6 +37,8 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                  .bound =
                      [this] {
                        client_.refresh_hints();
+                       history_.mark();
+                       advising_.mark();
                        if (!profiling_.reading()) client_.refresh_lenses();  // the end of the run asks for them
                      },
                  .settled = [this] { profiles_settled(); },
@@ -51,6 +55,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
            .refused = [this] { run_refused(); },
            .recorded = [this](const fs::path& bundle) { run_recorded(bundle); },
            .arguments_refused = [this](const ProfileArguments& asked, const std::string& message) { arguments_.refused(asked, message); },
+           .undecided = [this](const ProfileArguments& asked, const Target& target) { choice_.decide(asked, target); },
            .finished = [this](const std::string& name, const std::string& uri) { hot_lines_.announce(name, uri); }}),
       predicting_(loop, client_, workspace_,
                   {.shown = [this](const std::string& uri) -> Predicting::Shared {
@@ -60,12 +65,29 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                    .record = [this](const std::string& uri, const std::string& sizes,
                                     Reply reply) { profiling_.profile(Json{{"uri", uri}, {"batchSizes", sizes}}, std::move(reply)); },
                    .changed = [this] { client_.refresh_lenses(); }}),
-      arguments_(loop, client_, profiling_, [this] { stored_.look(); }),
+      edited_(loop, client_, workspace_,
+              {.disturbs = [this] { return profiling_.running().has_value(); }, .changed = [this] { client_.refresh_hints(); }}),
+      choice_(loop, client_, profiling_, [this] { stored_.look(); }),
+      arguments_(loop, client_, profiling_, choice_, [this] { stored_.look(); }),
+      history_(loop, client_, workspace_,
+               {.shown = [this](const fs::path& file) -> ProfileStore::Shared {
+                  const auto shown = profiles_.candidates(file);
+                  return shown.empty() ? nullptr : shown.front();
+                },
+                .folders = [this] { return timeline_sources().folders; },
+                .choose = [this](const fs::path& bundle) { profiles_.choose(bundle); },
+                .compare_with = [this](const ProfileStore::Shared& baseline) { profiles_.compare_with(baseline); },
+                .changed =
+                    [this] {
+                      client_.refresh_lenses();
+                      tell_state();
+                    }}),
       hot_lines_(loop, client_, workspace_,
                  [this](const fs::path& file) -> ProfileStore::Shared {
                    const auto shown = profiles_.candidates(file);
                    return shown.empty() ? nullptr : shown.front();
                  }),
+      advising_(loop, client_, workspace_, {.shown = [this] { return shown_bundles(); }}),
       timeline_(loop, client_, workspace_,
                 {.sources = [this] { return timeline_sources(); },
                  .current = [this]() -> std::string {
@@ -84,10 +106,11 @@ void Session::register_requests() {
   conversation_.on_request("textDocument/inlayHint", [this](const Json& params, Reply reply) { inlay_hints(params, std::move(reply)); });
   conversation_.on_request("hotlens/hints", [this](const Json& params, Reply reply) { own_hints(params, std::move(reply)); });
   conversation_.on_request("hotlens/hotLines", [this](const Json& params, Reply reply) { hot_lines_.list(params, std::move(reply)); });
+  conversation_.on_request("hotlens/history", [this](const Json& params, Reply reply) { history_.list(params, std::move(reply)); });
   conversation_.answer("inlayHint/resolve", about_document(resolved_hint));
   conversation_.answer("textDocument/hover", about_document(hover));
   conversation_.answer("textDocument/codeLens", about_document(code_lenses));
-  conversation_.answer("textDocument/codeAction", about_document(code_actions));
+  conversation_.on_request("textDocument/codeAction", [this](const Json& params, Reply reply) { code_actions(params, std::move(reply)); });
   conversation_.answer("hotlens/profileState", [this](const Json& params) { return profile_state(params); });
   conversation_.on_request("workspace/executeCommand",
                            [this](const Json& params, Reply reply) { execute_command(params, std::move(reply)); });
@@ -115,7 +138,7 @@ void Session::register_notifications() {
   });
   conversation_.on_notification("hotlens/timeline/cursor", [this](const Json& params) { return timeline_.cursor(params); });
   conversation_.on_notification("window/workDoneProgress/cancel", [this](const Json& params) {
-    return profiling_.cancel_progress(params), predicting_.cancel_progress(params), Wrong();
+    return profiling_.cancel_progress(params), predicting_.cancel_progress(params), edited_.cancel_progress(params), Wrong();
   });
   conversation_.on_notification("$/cancelRequest", [this](const Json& params) {
     const auto id = params.is_object() ? params.find("id") : params.end();
@@ -155,20 +178,24 @@ Session::Wrong Session::initialized() {
   pull_configuration();
   profiles_.start();
   stored_.start();
+  advising_.start();
   return std::nullopt;
 }
 
 void Session::shut_down() {
   profiles_.stop();
   stored_.stop();
+  advising_.stop();
   timeline_.shut_down();
   waiting_.end();
   profiling_.shut_down();
+  edited_.stop();
 }
 
 void Session::end_run() {
   profiling_.end();
   predicting_.end();
+  edited_.end();
 }
 
 Known Session::known() {
@@ -177,7 +204,10 @@ Known Session::known() {
           .running = profiling_.running().has_value(),
           .predicting = predicting_.running(),
           .predicted = [this](const std::string& profile) { return predicting_.of(profile); },
+          .edited = [this](const Document& document) -> const std::vector<EditNote>& { return edited_.of(document); },
+          .label = [this](const std::string& profile) { return history_.label(profile); },
           .configured = [this](const fs::path& script) { return stored_.of(script); },
+          .advice = [this](const Document& document, source::Position at) { return advising_.at(document, at); },
           .offer = [this](const Document& document, protocol::Position at) { return timeline_.offer(document, at); }};
 }
 
@@ -235,7 +265,10 @@ void Session::execute_command(const Json& params, Reply reply) {
   if (command == command::kProfile) return profiling_.profile(argument, std::move(reply));
   if (command == command::kPredict) return predict(argument, std::move(reply));
   if (command == command::kSetArguments) return arguments_.set(argument, std::move(reply));
+  if (command == command::kChooseRun) return choice_.choose(argument, std::move(reply));
   if (command == command::kHotLine) return hot_lines_.go(argument, std::move(reply));
+  if (command == command::kShowProfile) return history_.show(argument, std::move(reply));
+  if (command == command::kSetBaseline) return history_.set_baseline(argument, std::move(reply));
   if (command == command::kCancel) return reply(profiling_.cancel(argument));
   if (command == command::kOpenTimeline) return timeline_.open(argument, std::move(reply));
   if (command != command::kReload) return reply(std::unexpected(RpcError{Code::invalid_params, "no such command: " + command}));
@@ -243,8 +276,28 @@ void Session::execute_command(const Json& params, Reply reply) {
   reply(Json{{"loading", true}});
 }
 
+void Session::code_actions(const Json& params, Reply reply) {
+  Answer list = session::code_actions(known(), params);
+  if (!list) return reply(std::move(list));
+  advising_.add_actions(params, std::move(*list), std::move(reply));
+}
+
+// Best first: of each place alone what its files show.
+std::vector<fs::path> Session::shown_bundles() const {
+  std::vector<fs::path> bundles;
+  const auto add = [&](const fs::path& file) {
+    const auto shown = profiles_.candidates(file);
+    if (shown.empty() || shown.front()->folder.empty()) return;
+    if (std::ranges::find(bundles, shown.front()->folder) == bundles.end()) bundles.push_back(shown.front()->folder);
+  };
+  add({});
+  for (const auto& [uri, document] : workspace_.documents) add(document.path());
+  return bundles;
+}
+
 void Session::profiles_changed() {
   tell_state();
+  advising_.look();
   timeline_.profiles_changed();
 }
 
@@ -259,7 +312,7 @@ void Session::profile_unreadable(const Error& error) {
 }
 
 void Session::predict(const Json& argument, Reply reply) {
-  if (profiling_.running()) return reply(Json{{"started", false}, {"message", "A profiling run is in progress."}});
+  if (profiling_.running()) return reply(not_started("A profiling run is in progress."));
   predicting_.predict(argument, std::move(reply));
 }
 
@@ -271,12 +324,14 @@ void Session::run_refused() {
 // Lenses and actions name what can be done now.
 void Session::run_changed() {
   if (!profiling_.running()) predicting_.recorded(std::nullopt);
+  if (profiling_.running()) edited_.stop();
   client_.refresh_lenses();
   tell_state();
 }
 
 // <root>/.hotlens/profiles/<id>: the place is the folder that the run started in.
 void Session::run_recorded(const fs::path& bundle) {
+  history_.recorded();
   workspace_.run_folders.insert(bundle.parent_path().parent_path().parent_path());
   profiles_.follow_places();
   profiles_.look_again();
@@ -289,12 +344,13 @@ Json Session::state_of(const fs::path& file) const {
   const auto candidates = profiles_.candidates(file);
   if (!candidates.empty()) {
     const profile::Profile& shown = *candidates.front();
-    const Ns step = shown.plain_step.value_or(shown.step_wall());  // as in the lens
     state["profile"] = {{"id", shown.id},       {"source", shown.source},          {"created", shown.created},
-                        {"torch", shown.torch}, {"folder", shown.folder.string()}, {"stepNs", step.count()}};
+                        {"torch", shown.torch}, {"folder", shown.folder.string()}, {"stepNs", step_time(mean_update(shown)).count()}};
   }
   if (run) state["runId"] = *run;
   if (!profiling_.message().empty()) state["message"] = profiling_.message();
+  if (!history_.chosen().empty()) state["chosen"] = history_.chosen();
+  if (!history_.baseline().empty()) state["baseline"] = history_.baseline();
   return state;
 }
 

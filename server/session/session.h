@@ -2,8 +2,11 @@
 //
 //   Conversation    which message is handled when (conversation.h)
 //   Profiling       runs of the user's script (profiling.h)
+//   Advising        what would help, at the lines where it is changed (advising.h)
 //   Predicting      predictions from what was recorded (predicting.h)
+//   EditedLayers    what edits of layers would cost, while somebody types (edited_layers.h)
 //   RunArguments    with which arguments it runs, asked and kept (run_arguments.h); StoredRuns: as seen last
+//   History         which profile is shown, and what it is compared with (history.h)
 //   HotLines        where the time is spent, over all files (hot_lines.h)
 //   TimelineDoor    the timeline, over this connection and in a browser (timeline_door.h)
 //   WaitingHints    requests that came before the hints were known (waiting_hints.h)
@@ -17,14 +20,18 @@
 #include <string>
 
 #include "protocol/reader.h"
+#include "server/session/advising.h"
 #include "server/session/client.h"
 #include "server/session/client_process.h"
 #include "server/session/conversation.h"
 #include "server/session/document_answers.h"
+#include "server/session/edited_layers.h"
+#include "server/session/history.h"
 #include "server/session/hot_lines.h"
 #include "server/session/predicting.h"
 #include "server/session/profiling.h"
 #include "server/session/run_arguments.h"
+#include "server/session/run_choice.h"
 #include "server/session/shown_profiles.h"
 #include "server/session/stored_runs.h"
 #include "server/session/timeline_door.h"
@@ -72,6 +79,8 @@ class Session {
   void when_hints_known(const std::string& uri, std::function<std::string(const Document&)> make, protocol::Reply reply);
 
   void execute_command(const Json& params, protocol::Reply reply);
+  void code_actions(const Json& params, protocol::Reply reply);
+  std::vector<std::filesystem::path> shown_bundles() const;
   void predict(const Json& argument, protocol::Reply reply);
   protocol::Answer profile_state(const Json& params) const;
   Json state_of(const std::filesystem::path& file) const;
@@ -97,8 +106,12 @@ class Session {
   StoredRuns stored_;
   Profiling profiling_;
   Predicting predicting_;
+  EditedLayers edited_;
+  RunChoice choice_;
   RunArguments arguments_;
+  History history_;
   HotLines hot_lines_;
+  Advising advising_;
   TimelineDoor timeline_;
   WaitingHints waiting_;
 };

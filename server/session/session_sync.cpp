@@ -64,6 +64,8 @@ Session::Wrong Session::did_change(const Json& params) {
     conversation_.log().warn("an edit does not fit " + document->path().filename().string() +
                              "; it shows nothing until its whole text comes again");
   }
+  edited_.edited(*document);
+  advising_.mark();
   return std::nullopt;
 }
 
@@ -71,6 +73,7 @@ Session::Wrong Session::did_save(const Json& params) {
   const Reader reader(params);
   const std::string uri = reader["textDocument"]["uri"].string();
   if (Document* document = workspace_.documents.find(uri)) document->saved();
+  history_.mark();
   profiles_.bind_unknown();  // a class may have moved from one file to another, the last of which was saved just now
   return reader.error();
 }
@@ -80,6 +83,9 @@ Session::Wrong Session::did_close(const Json& params) {
   const std::string uri = reader["textDocument"]["uri"].string();
   if (workspace_.documents.find(uri) == nullptr) return reader.error();
   workspace_.documents.close(uri);
+  history_.closed(uri);
+  edited_.closed(uri);
+  advising_.closed(uri);
   profiles_.follow_places();
   return std::nullopt;
 }
@@ -131,6 +137,7 @@ Session::Wrong Session::set_trust(const Json& params) {
   if (auto error = reader.error()) return error;
   if (trusted == workspace_.trusted) return std::nullopt;
   workspace_.trusted = trusted;
+  if (!trusted) edited_.stop();
   profiles_.bind_all();  // which files a profile may name depends on it
   client_.refresh_lenses();
   return std::nullopt;

@@ -75,6 +75,7 @@ SettingsRead read_settings(const Json& value, const Settings& base) {
   reader.text("python", to.python);
   reader.boolean("hints.enabled", to.hints_enabled);
   reader.percent("hints.minPercent", to.hints_min_percent);
+  reader.boolean("predict.edits", to.predict_edits);
   reader.text("profile.trace", to.trace);
   reader.text("profile.script", to.script);
   reader.list("profile.args", to.args);

@@ -13,6 +13,7 @@ struct Settings {
   std::string python;
   bool hints_enabled = true;
   double hints_min_percent = 1.0;  // of the step
+  bool predict_edits = true;       // of layers, while somebody types
   std::string trace;               // a trace or bundle to show instead of the newest bundle; relative: to the first workspace folder
   std::string script;
   std::vector<std::string> args;

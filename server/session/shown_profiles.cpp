@@ -34,10 +34,17 @@ struct ShownProfiles::Job {
   std::string uri;
   fs::path path;
   std::vector<ProfileStore::Shared> candidates;
+  ProfileStore::Shared baseline;
   std::optional<source::Tree> tree;
   Binding binding;
 
   void find_facts(const features::Folders& readable) {
+    find_shown(readable);
+    if (!baseline || !binding.facts || binding.profile->id == baseline->id) return;
+    binding.baseline = baseline;
+    binding.baseline_facts = features::bind(baseline, path, &*tree, readable);
+  }
+  void find_shown(const features::Folders& readable) {
     for (const ProfileStore::Shared& candidate : candidates) {
       binding = {candidate, features::bind(candidate, path, &*tree, readable)};
       if (binding.facts) return;
@@ -86,12 +93,20 @@ void ShownProfiles::follow_settings(const Settings& before) {
 
 void ShownProfiles::open_trace() {
   const Settings& settings = workspace_.settings;
-  if (settings.trace.empty()) return store_.open({}, {}, {});
+  if (settings.trace.empty() && chosen_.empty()) return store_.open({}, {}, {});
   std::vector<fs::path> files;
   for (const auto& [uri, document] : workspace_.documents) files.push_back(document.path());
   const fs::path folder = workspace_.folders.empty() ? fs::path() : workspace_.folders.front();
   const auto roots = [folders = workspace_.folders, files, python = settings.python] { return source_roots(folders, files, python); };
-  store_.open(folder / settings.trace, roots, files);
+  store_.open(chosen_.empty() ? folder / settings.trace : chosen_, roots, files);
+}
+
+void ShownProfiles::choose(const fs::path& bundle) {
+  if (std::exchange(chosen_, bundle) != bundle && started_) open_trace();
+}
+
+void ShownProfiles::compare_with(ProfileStore::Shared baseline) {
+  if (std::exchange(baseline_, baseline) != baseline) bind_all();
 }
 
 void ShownProfiles::opened(Document& document) {
@@ -121,7 +136,7 @@ void ShownProfiles::bind_unknown() {
 void ShownProfiles::bind(const std::vector<Document*>& documents) {
   std::vector<Job> jobs;
   for (const Document* document : documents) {
-    jobs.push_back({document->uri(), document->path(), store_.candidates(document->path()), {}, {}});
+    jobs.push_back({document->uri(), document->path(), store_.candidates(document->path()), baseline_, {}, {}});
     if (!jobs.back().candidates.empty()) jobs.back().tree = document->tree();
   }
   const features::Folders readable = workspace_.trusted ? features::Folders() : features::Folders(workspace_.folders);

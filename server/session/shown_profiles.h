@@ -35,6 +35,12 @@ class ShownProfiles {
   void follow_places();                       // folders or documents changed
   void follow_settings(const Settings& before);
 
+  // Shows this bundle before every other, until the next call; empty: the newest again.
+  void choose(const std::filesystem::path& bundle);
+  const std::filesystem::path& chosen() const { return chosen_; }
+  // What documents are compared with; null: nothing.
+  void compare_with(ProfileStore::Shared baseline);
+
   void opened(Document& document);
   void bind_all();
   void bind_unknown();  // documents that no profile said anything about
@@ -47,7 +53,7 @@ class ShownProfiles {
  private:
   struct Job;
   void poll();
-  void open_trace();  // that the settings name
+  void open_trace();  // that somebody chose, or the settings name
   void bind(const std::vector<Document*>& documents);
   void bound(Result<std::vector<Job>> done);
   void settle();
@@ -57,6 +63,8 @@ class ShownProfiles {
   const Log& log_;
   Events events_;
   ProfileStore store_;
+  std::filesystem::path chosen_;
+  ProfileStore::Shared baseline_;
   Loop::Timer poll_;
   bool started_ = false;
   int binding_ = 0;

@@ -1,6 +1,5 @@
 #include "server/session/stored_runs.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -28,8 +27,8 @@ void StoredRuns::look() {
   auto read = [folders = std::move(folders)] {
     Known known;
     for (const fs::path& folder : folders) {
-      auto list = runs::read_configurations(folder);
-      if (list && !list->empty()) known.emplace(folder, std::move(*list));
+      auto kept = runs::read_folder_runs(folder);
+      if (kept && !kept->empty()) known.emplace(folder, *std::move(kept));
     }
     return known;
   };
@@ -43,9 +42,9 @@ void StoredRuns::seen(Result<Known> known) {
   changed_();
 }
 
-const runs::Configuration* StoredRuns::of(const fs::path& script) const {
+runs::Offers StoredRuns::of(const fs::path& script) const {
   const auto folder = known_.find(run_folder(script, workspace_.folders));
-  return folder == known_.end() ? nullptr : runs::configuration_of(folder->second, script);
+  return folder == known_.end() ? runs::Offers() : runs::offers_for(folder->second, folder->first, script, "");
 }
 
 }  // namespace hotlens::session

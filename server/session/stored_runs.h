@@ -6,9 +6,8 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <vector>
 
-#include "server/runs/configurations.h"
+#include "server/runs/offers.h"
 #include "server/session/loop.h"
 #include "server/session/workspace.h"
 
@@ -25,11 +24,11 @@ class StoredRuns {
   void stop() { poll_ = {}; }
   void look();
 
-  // Of the innermost folder around the script; null where it has none.
-  const runs::Configuration* of(const std::filesystem::path& script) const;
+  // In the innermost folder around the script.
+  runs::Offers of(const std::filesystem::path& script) const;
 
  private:
-  using Known = std::map<std::filesystem::path, std::vector<runs::Configuration>>;  // by folder
+  using Known = std::map<std::filesystem::path, runs::FolderRuns>;  // by folder
   void seen(Result<Known> known);
 
   Loop& loop_;

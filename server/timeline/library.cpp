@@ -1,10 +1,8 @@
 #include "server/timeline/library.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "annotator/common/attempt.h"
-#include "annotator/profile/statistics.h"
 
 namespace hotlens::timeline_requests {
 namespace fs = std::filesystem;
@@ -35,9 +33,7 @@ Entry entry_of(const fs::path& path) {
   entry.created = manifest->created;
   entry.torch = manifest->torch;
   if (!manifest->devices.empty()) entry.device = manifest->devices.front().name;
-  constexpr std::size_t kAnyFile = std::numeric_limits<std::size_t>::max();  // which file a statement is in does not matter here
-  const auto loop = manifest->loop.empty() ? std::nullopt : std::optional(profile::read_loop(path, manifest->loop, kAnyFile));
-  entry.step = profile::plain_step(*manifest, loop && *loop ? &**loop : nullptr);
+  entry.step = profile::shown_step(path, *manifest);
   return entry;
 }
 

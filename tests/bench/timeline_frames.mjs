@@ -2,8 +2,8 @@
 // What the page costs in Chromium with a trace of any size: the first picture of a fresh tab while the profile is open already, and each frame
 // while the wheel zooms and the mouse pans: script, style, layout, paint and commit of the main thread, raster of the others. Wall time is what
 // a person waits for on this machine now; thread time leaves out what else runs beside it.
-import { launch, serve, TimelinePage } from "../e2e/timeline/page.mjs";
-import { CATEGORIES, frames, told } from "./chromium_frames.mjs";
+import { launch, serve, TimelinePage } from '../e2e/timeline/page.mjs';
+import { CATEGORIES, frames, told } from './chromium_frames.mjs';
 
 const [hotlens, trace] = process.argv.slice(2);
 const TABS = 9;
@@ -14,10 +14,14 @@ const LEFT_ALONE_MS = 1200;
 async function firstPictures(browser, address) {
   const times = [];
   for (let tab = 0; tab <= TABS; tab++) {
-    const timeline = await TimelinePage.open(browser, address, { waitUntil: "commit" });
+    const timeline = await TimelinePage.open(browser, address, { waitUntil: 'commit' });
     await timeline.page.waitForTimeout(LEFT_ALONE_MS);
-    await timeline.page.waitForFunction(() => performance.getEntriesByName("hotlens first picture").length > 0);
-    const seen = () => [...performance.getEntriesByType("paint"), ...performance.getEntriesByName("hotlens first picture")].map(({ name, startTime }) => [name, startTime]);
+    await timeline.page.waitForFunction(() => performance.getEntriesByName('hotlens first picture').length > 0);
+    const seen = () =>
+      [...performance.getEntriesByType('paint'), ...performance.getEntriesByName('hotlens first picture')].map(({ name, startTime }) => [
+        name,
+        startTime,
+      ]);
     if (tab > 0) times.push(Object.fromEntries(await timeline.page.evaluate(seen)));
     await timeline.page.context().close();
   }
@@ -28,12 +32,12 @@ async function moved(browser, address) {
   const timeline = await TimelinePage.open(browser, address);
   await timeline.settled();
   const { page } = timeline;
-  await timeline.press("ArrowRight", "Enter");
+  await timeline.press('ArrowRight', 'Enter');
   await timeline.settled();
   const { box, left, trackWidth } = await timeline.geometry();
   const x = box.x + left + trackWidth / 2;
   let y = box.y + box.height - 4;
-  const isOver = () => page.evaluate(() => document.querySelector(".levels").classList.contains("over"));
+  const isOver = () => page.evaluate(() => document.querySelector('.levels').classList.contains('over'));
   for (await page.mouse.move(x, y); y > box.y && !(await isOver()); ) await page.mouse.move(x, (y -= 8)); // the lowest track
   await browser.startTracing(page, { categories: CATEGORIES });
   for (let move = 0; move < MOVES; move++) {
@@ -56,11 +60,13 @@ const browser = await launch();
 try {
   const pictures = await firstPictures(browser, server.address);
   const of = (name) => told(pictures.map((each) => each[name]));
-  console.log(`${pictures.length} tabs: first picture ${of("hotlens first picture")}; first paint ${of("first-paint")}`);
+  console.log(`${pictures.length} tabs: first picture ${of('hotlens first picture')}; first paint ${of('first-paint')}`);
   const events = await moved(browser, server.address);
   const list = frames(events);
-  const raster = events.filter(({ ph, name }) => ph === "X" && name === "RasterTask");
-  console.log(`${list.length} frames, main thread: ${told(list.map(({ wall }) => wall))}; thread time ${told(list.map(({ thread }) => thread))}`);
+  const raster = events.filter(({ ph, name }) => ph === 'X' && name === 'RasterTask');
+  console.log(
+    `${list.length} frames, main thread: ${told(list.map(({ wall }) => wall))}; thread time ${told(list.map(({ thread }) => thread))}`,
+  );
   console.log(`${raster.length} raster tasks: thread time ${told(raster.map(({ dur, tdur }) => (tdur ?? dur) / 1000))}`);
 } finally {
   await browser.close();

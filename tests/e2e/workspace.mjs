@@ -4,15 +4,15 @@
 //   node workspace.mjs prepare ID EXAMPLE WORKSPACE KEEP            makes the workspace of a scenario
 //   node workspace.mjs ids EDITOR                                   the scenarios of this editor
 //   node workspace.mjs needs-server ID                              true or false
-import { spawnSync } from "node:child_process";
-import fs from "node:fs";
-import path from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const RUN_MS = 300000;
-const TABLE = path.join(path.dirname(fileURLToPath(import.meta.url)), "scenarios.json");
+const TABLE = path.join(path.dirname(fileURLToPath(import.meta.url)), 'scenarios.json');
 
-const { scenarios, settings } = JSON.parse(fs.readFileSync(TABLE, "utf8"));
+const { scenarios, settings } = JSON.parse(fs.readFileSync(TABLE, 'utf8'));
 
 export function settingsOf(scenario) {
   return { ...settings, ...scenario.settings };
@@ -26,21 +26,26 @@ export function scenariosOf(editor) {
 export function recordProfile(hotlens, example, workspace, keep) {
   copyExample(example, workspace);
   const python = process.env.HOTLENS_TEST_PYTHON;
-  const args = ["run", ...(python ? ["--python", python] : []), "train.py"];
-  const run = spawnSync(hotlens, args, { cwd: workspace, encoding: "utf8", timeout: RUN_MS });
-  const profiles = path.join(workspace, ".hotlens");
+  const args = ['run', ...(python ? ['--python', python] : []), 'train.py'];
+  const run = spawnSync(hotlens, args, { cwd: workspace, encoding: 'utf8', timeout: RUN_MS });
+  const profiles = path.join(workspace, '.hotlens');
   if (run.status !== 0 || !fs.existsSync(profiles)) throw new Error(`hotlens run failed (${run.status ?? run.error}): ${run.stderr}`);
   fs.cpSync(profiles, keep, { recursive: true });
 }
 
 export function prepareWorkspace(scenario, example, workspace, keep) {
   copyExample(example, workspace);
-  if (scenario.profiled !== false) fs.cpSync(keep, path.join(workspace, ".hotlens"), { recursive: true });
+  if (scenario.profiled !== false) fs.cpSync(keep, path.join(workspace, '.hotlens'), { recursive: true });
   for (const [file, [old, replacement]] of Object.entries(scenario.change ?? {})) {
     const place = path.join(workspace, file);
-    const text = fs.readFileSync(place, "utf8");
+    const text = fs.readFileSync(place, 'utf8');
     if (!text.includes(old)) throw new Error(`${file} does not contain ${old}`);
     fs.writeFileSync(place, text.replace(old, replacement));
+  }
+  for (const [file, text] of Object.entries(scenario.write ?? {})) {
+    const place = path.join(workspace, file);
+    fs.mkdirSync(path.dirname(place), { recursive: true });
+    fs.writeFileSync(place, text);
   }
 }
 
@@ -55,13 +60,18 @@ function scenarioOf(id) {
   return found;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const [verb, ...args] = process.argv.slice(2);
   const verbs = {
     record: () => recordProfile(...args),
     prepare: () => prepareWorkspace(scenarioOf(args[0]), ...args.slice(1)),
-    ids: () => console.log(scenariosOf(args[0]).map((each) => each.id).join(" ")),
-    "needs-server": () => console.log(scenarioOf(args[0]).server !== false),
+    ids: () =>
+      console.log(
+        scenariosOf(args[0])
+          .map((each) => each.id)
+          .join(' '),
+      ),
+    'needs-server': () => console.log(scenarioOf(args[0]).server !== false),
   };
   if (verbs[verb] === undefined) throw new Error(`unknown verb ${verb}`);
   verbs[verb]();

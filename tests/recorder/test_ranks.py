@@ -70,6 +70,29 @@ def check(run: Run) -> None:
     assert [p.name for p in run.bundle.path.parent.iterdir()] == [run.bundle.path.name]
 
 
+ACCELERATED = """\
+import torch
+from accelerate import Accelerator
+accelerator = Accelerator(cpu=True)
+model = torch.nn.Linear(8, 8)
+model, optimizer = accelerator.prepare(model, torch.optim.SGD(model.parameters(), lr=0.1))
+for step in range(60):
+    optimizer.zero_grad()
+    accelerator.backward(model(torch.ones(4, 8)).sum())
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("launcher", [["accelerate", "launch"], ["-m", "accelerate.commands.launch"]], ids=" ".join)
+def test_accelerate_as_the_launcher(tmp_path: Path, launcher: list[str]) -> None:
+    (tmp_path / "train.py").write_text(ACCELERATED)
+    run = record(tmp_path, [*launcher, "--cpu", "train.py", "--lr", "1"])
+    assert run.code == 0, run.err
+    check_bundle(run.bundle)
+    assert run.bundle.manifest["argv"] == ["train.py", "--lr", "1"] and run.bundle.manifest["steps_measured"] == 5
+    assert run.progress[-1] == {"phase": "done", "bundle": str(run.bundle.path)}
+
+
 @pytest.mark.parametrize("evaluates", [False, True], ids=["alike", "only rank 0 evaluates"])
 def test_a_launcher_as_the_program(tmp_path: Path, evaluates: bool) -> None:
     script(tmp_path, evaluates)

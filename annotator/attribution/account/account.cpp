@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "annotator/attribution/account/exchanges.h"
 #include "annotator/attribution/account/overlay.h"
 
 namespace hotlens::attribution {
@@ -299,6 +300,7 @@ Account account(const trace::Trace& trace, const Forest& forest, const Steps& st
   for (const Work& work : result.work)
     result.reached.push_back(result.reached.empty() ? work.end : std::max(result.reached.back(), work.end));
   const std::vector<std::vector<std::uint32_t>> threads = threads_by_step(forest, steps);
+  const std::vector<Interval> exchanges = result.work.empty() ? host_exchanges(trace, forest, steps) : std::vector<Interval>();
   PlaceFinder finder(places, owners.lines);
   for (const StepSpan& span : steps.spans) {
     StepAccount step;
@@ -320,6 +322,7 @@ Account account(const trace::Trace& trace, const Forest& forest, const Steps& st
       step.workers.push_back(std::move(worker));
     }
     if (!step.workers.empty()) step.wall = overlaid(step.wall, step.workers);
+    if (!exchanges.empty()) step.wall = with_waiting(step.wall, exchanges);
     count_host(forest, finder, step);
     count_device(result, step);
     result.steps.push_back(std::move(step));

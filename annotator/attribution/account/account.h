@@ -5,6 +5,8 @@
 // main thread only waits for a backward thread, that thread's pieces stand for it. Device time is the union over streams; where kernels
 // overlap the one that began first counts, communication only where nothing else runs.
 //
+// Without device work, idle time of the main thread during an exchange of the process with others is communication (exchanges.h).
+//
 // Waiting is host time that only the device can end: synchronisations; the launch of a copy that returns only after the copy is done (of
 // a copy to the device until it begins: then the host helps to move the data); a launch that takes long while the device is busy throughout
 // (its queue is full); and what follows the last event of the recording's host.

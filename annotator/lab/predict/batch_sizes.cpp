@@ -66,6 +66,10 @@ std::expected<std::vector<Replays>, Refusal> read_replays(const json& answer) {
   }
 }
 
+std::int64_t second_size(std::int64_t batch) {
+  return batch > 2 ? batch * 3 / 4 : batch + 1;
+}
+
 double SelfCheck::ratio() const {
   return count(real) == 0 ? 0 : static_cast<double>(count(replayed)) / static_cast<double>(count(real));
 }

@@ -32,6 +32,9 @@ struct Refusal {
   std::string reason, op, module;
 };
 
+// The second size to record, which shows what follows the batch: smaller, so that it fits where the first one did.
+std::int64_t second_size(std::int64_t batch);
+
 // The replays of an answer, or the worker's own words.
 std::expected<std::vector<Replays>, Refusal> read_replays(const nlohmann::json& answer);
 

@@ -99,6 +99,20 @@ struct Program {
   std::size_t ids = 0;  // every tensor id is below
 };
 
+// Every id of a tensor in it, in order; gradients are no such.
+template <class Each>
+void for_each_tensor(const Value& value, const Each& each) {
+  if (const auto* tensor = std::get_if<TensorRef>(&value.is)) each(tensor->id);
+  if (const auto* values = std::get_if<Values>(&value.is)) {
+    for (const Value& one : *values) for_each_tensor(one, each);
+  }
+}
+template <class Each>
+void for_each_tensor(const Operator& op, const Each& each) {
+  for (const Value& value : op.args) for_each_tensor(value, each);
+  for (const auto& [name, value] : op.kwargs) for_each_tensor(value, each);
+}
+
 // Ids are checked to lie in the id space and to be made before they are used; an error names the place in the document.
 Result<Program> decode(const nlohmann::json& document);
 

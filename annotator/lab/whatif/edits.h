@@ -20,19 +20,6 @@ std::optional<double> number(const Value* value);
 TensorId tensor_of(const Value* value);  // kNoTensor where it is none
 bool is_true(const Value* value);
 
-template <class Each>
-void for_each_tensor(const Value& value, const Each& each) {
-  if (const auto* tensor = std::get_if<TensorRef>(&value.is)) each(tensor->id);
-  if (const auto* values = std::get_if<Values>(&value.is)) {
-    for (const Value& one : *values) for_each_tensor(one, each);
-  }
-}
-template <class Each>
-void for_each_tensor(const Operator& op, const Each& each) {
-  for (const Value& value : op.args) for_each_tensor(value, each);
-  for (const auto& [name, value] : op.kwargs) for_each_tensor(value, each);
-}
-
 // In the operator's arguments; what it gives back in place follows.
 void replace_tensor(Operator& op, TensorId was, TensorId is);
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,7 @@ struct Kind {
   Where where = Where::model;
   double error = 0;  // of the ratio of step times, as a fraction: what is added to the noise of the replays
   Edited (*edit)(Program) = nullptr;
+  std::optional<double> losses = std::nullopt;  // how far they may lie apart, as a fraction; absent: the change may alter them
 };
 
 // In the order in which they are offered.

@@ -115,27 +115,11 @@ class Lists {
 }  // namespace
 
 Edited optimizer_foreach(Program program) {
-  const auto updates = read_updates(program);
-  if (!updates) return std::unexpected(updates.error());
-  std::vector<Replacement> replacements;
-  std::size_t parameters = 0, replaced = 0;
-  for (const Update& update : *updates) {
-    if (update.form != Form::loop) continue;
-    Replacement replacement{.begin = update.begin, .end = update.end, .operators = {}};
-    for (const auto& group : groups(program, update)) {
-      Lists lists(program.ids, group);
-      std::ranges::move(update.family == Family::adam ? std::move(lists).adam() : std::move(lists).sgd(),
-                        std::back_inserter(replacement.operators));
-    }
-    parameters += update.parameters.size();
-    replaced += library_operators(program, replacement);
-    replacements.push_back(std::move(replacement));
-  }
-  if (replacements.empty()) return std::unexpected(NotHere{.reason = "the optimizer works on lists or is fused already"});
-  replace_operators(program, std::move(replacements));
-  return Edit{.program = std::move(program),
-              .evidence = counted(replaced, "operator updates ", "operators update ") + counted(parameters, "parameter", "parameters"),
-              .modules = {}};
+  return replace_updates(std::move(program), {Form::foreach, Form::fused}, "the optimizer works on lists or is fused already",
+                         [](Program& of, Family family, const std::vector<Updated>& group) {
+                           Lists lists(of.ids, group);
+                           return family == Family::adam ? std::move(lists).adam() : std::move(lists).sgd();
+                         });
 }
 
 }  // namespace hotlens::lab

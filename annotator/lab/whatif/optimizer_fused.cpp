@@ -47,26 +47,11 @@ void move_steps(Program& program, const std::vector<Updated>& group) {
 }  // namespace
 
 Edited optimizer_fused(Program program) {
-  const auto updates = read_updates(program);
-  if (!updates) return std::unexpected(updates.error());
-  std::vector<Replacement> replacements;
-  std::size_t parameters = 0, replaced = 0;
-  for (const Update& update : *updates) {
-    if (update.form == Form::fused) continue;
-    Replacement replacement{.begin = update.begin, .end = update.end, .operators = {}};
-    for (const auto& group : groups(program, update)) {
-      move_steps(program, group);
-      std::ranges::move(update.family == Family::adam ? adam(group) : sgd(group), std::back_inserter(replacement.operators));
-    }
-    parameters += update.parameters.size();
-    replaced += library_operators(program, replacement);
-    replacements.push_back(std::move(replacement));
-  }
-  if (replacements.empty()) return std::unexpected(NotHere{.reason = "the optimizer is fused already"});
-  replace_operators(program, std::move(replacements));
-  return Edit{.program = std::move(program),
-              .evidence = counted(replaced, "operator updates ", "operators update ") + counted(parameters, "parameter", "parameters"),
-              .modules = {}};
+  return replace_updates(std::move(program), {Form::fused}, "the optimizer is fused already",
+                         [](Program& of, Family family, const std::vector<Updated>& group) {
+                           move_steps(of, group);
+                           return family == Family::adam ? adam(group) : sgd(group);
+                         });
 }
 
 }  // namespace hotlens::lab

@@ -1,5 +1,7 @@
 #include "annotator/lab/whatif/outcome.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -27,6 +29,35 @@ std::optional<Ratio> ratio_of(const Replays& recorded, const Replays& changed, d
   const double chance = kTwoSigma * std::sqrt(sample.variance) / kParts / median;
   const double factor = 1 + std::hypot(chance, error);
   return Ratio{.ratio = median, .low = median / factor, .high = median * factor};
+}
+
+Ratio unsure(const Ratio& replayed, const PageFaults& faults) {
+  const double rest = 1 - static_cast<double>(faults.time.count()) / static_cast<double>(faults.step.count());
+  return {.ratio = replayed.ratio, .low = std::min(replayed.low, 1.0) * rest, .high = std::max(replayed.high, 1.0)};
+}
+
+std::string sentence(const PageFaults& faults) {
+  return fmt::format(
+      "about {} of the step's {} are {} page faults: the script gives memory back to the system and takes it anew in every step. A "
+      "replay has none of them, so whether a change makes the step faster is not known. Run the script with "
+      "MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=1073741824 first: that alone may end them",
+      format::readable(faults.time), format::readable(faults.step), faults.count);
+}
+
+void write_warnings(JsonText& json, const std::optional<PageFaults>& faults) {
+  json.array("warnings", [&] {
+    if (!faults) return;
+    json.object([&] {
+      json.member("code", std::string_view("page_faults"));
+      json.member("message", sentence(*faults));
+      json.member("count", faults->count);
+      json.member("time_ns", faults->time.count());
+    });
+  });
+}
+
+std::string warning(const PageFaults& faults, const format::Style& style) {
+  return fmt::format("{}warning:{} {}\n", style.slower, style.off, sentence(faults));
 }
 
 }  // namespace hotlens::lab

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "annotator/common/format.h"
+#include "annotator/common/json_text.h"
 #include "annotator/common/units.h"
 #include "annotator/lab/predict/batch_sizes.h"
 #include "annotator/lab/whatif/kinds.h"
@@ -22,19 +24,59 @@ struct Ratio {
 // `error`: see Kind. Nullopt where one of them has no times.
 std::optional<Ratio> ratio_of(const Replays& recorded, const Replays& changed, double error);
 
+// Minor page faults of a plain step, where they take much of it.
+struct PageFaults {
+  std::int64_t count = 0;
+  Ns time{}, step{};
+};
+// Of a replay, which has no such faults: the change may end those of the script, or not. So it excludes no change.
+Ratio unsure(const Ratio& replayed, const PageFaults& faults);
+std::string sentence(const PageFaults& faults);
+// The member "warnings", empty where there are none; and a line of text.
+void write_warnings(JsonText& json, const std::optional<PageFaults>& faults);
+std::string warning(const PageFaults& faults, const format::Style& style);
+
 struct SourceLine {
   std::string file;
   std::int64_t line = 0;  // from 0
+};
+
+// A change of a file's text; lines and characters from 0, characters in bytes of UTF-8.
+struct SourceEdit {
+  std::string file;
+  std::int64_t line = 0, character = 0, end_line = 0, end_character = 0;
+  std::string was, text;
+};
+
+// What one kind of several changes.
+struct Part {
+  std::string kind;
+  std::vector<std::string> modules;  // paths
+};
+
+// `open`: not applied. `applied`: its edits are in the files. `verified`: the script was run before and after it.
+enum class State : std::uint8_t { open, applied, verified };
+
+// From runs of the script, in pairs.
+struct Verdict {
+  std::size_t pairs = 0;
+  Ratio time;
+  bool faster = false, slower = false;
+  std::string losses;  // "equal", "close", "differ", "unknown"
 };
 
 // One kind, or several that are made together.
 struct WhatIf {
   std::string kind, title;  // several: joined by "+" and " and "
   std::vector<std::string> evidence, assumes, modules;
+  std::vector<Part> parts;  // in the order in which they are made
   std::optional<SourceLine> where;
   std::optional<Ratio> time;  // absent: it was not replayed
   Ns step_was{}, step{};
   Bytes peak_was{}, peak{};
+  State state = State::open;
+  std::optional<Verdict> verified;
+  std::vector<SourceEdit> edits;  // absent unless asked for
 };
 
 struct NotThis {
@@ -47,7 +89,11 @@ struct WhatIfs {
   std::optional<SelfCheck> check;  // absent: nothing was replayed
   std::vector<WhatIf> items;       // the fastest first
   std::vector<NotThis> refused;
+  std::optional<PageFaults> faults;
 };
+
+// "≈ −13 % (−16…−10)"
+std::string spelled(const Ratio& time);
 
 std::string as_json(const WhatIfs& all);
 std::string as_text(const WhatIfs& all, bool color);

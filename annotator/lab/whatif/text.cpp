@@ -36,6 +36,27 @@ void write_texts(JsonText& json, std::string_view name, const std::vector<std::s
   });
 }
 
+std::string_view name(State state) {
+  if (state == State::verified) return "verified";
+  return state == State::applied ? "applied" : "open";
+}
+
+void write_edits(JsonText& json, const std::vector<SourceEdit>& edits) {
+  json.array("edits", [&] {
+    for (const SourceEdit& edit : edits) {
+      json.object([&] {
+        json.member("file", edit.file);
+        json.member("line", edit.line);
+        json.member("character", edit.character);
+        json.member("end_line", edit.end_line);
+        json.member("end_character", edit.end_character);
+        json.member("was", edit.was);
+        json.member("text", edit.text);
+      });
+    }
+  });
+}
+
 void write_item(JsonText& json, const WhatIf& item) {
   json.member("kind", item.kind);
   json.member("title", item.title);
@@ -49,6 +70,19 @@ void write_item(JsonText& json, const WhatIf& item) {
   });
   write_texts(json, "modules", item.modules);
   write_texts(json, "assumes", item.assumes);
+  json.member("state", name(item.state));
+  if (item.verified) {
+    json.object("verified", [&] {
+      json.member("pairs", item.verified->pairs);
+      json.member("ratio", item.verified->time.ratio);
+      json.member("low", item.verified->time.low);
+      json.member("high", item.verified->time.high);
+      json.member("half_width", (item.verified->time.high - item.verified->time.low) / 2);
+      json.member("faster", item.verified->faster);
+      json.member("losses", std::string_view(item.verified->losses));
+    });
+  }
+  if (!item.edits.empty()) write_edits(json, item.edits);
 }
 
 void write_refusal(JsonText& json, const NotThis& refused) {
@@ -75,12 +109,33 @@ std::string outcome(const WhatIf& item, const format::Style& style) {
   const std::string_view color = time.faster() ? style.faster : time.slower() ? style.slower : style.dim;
   const std::string peak =
       item.peak == item.peak_was ? readable(item.peak) + ", unchanged" : readable(item.peak_was) + " → " + readable(item.peak);
-  return fmt::format("  {}{}{}: ≈ {} % ({}…{}), {} → {}; peak {}\n", color, verdict(time), style.off, change(time.ratio), change(time.low),
-                     change(time.high), readable(item.step_was), readable(item.step), peak);
+  return fmt::format("  {}{}{}: {}, {} → {}; peak {}\n", color, verdict(time), style.off, spelled(time), readable(item.step_was),
+                     readable(item.step), peak);
 }
 
 std::string place(const WhatIf& item) {
   return item.where ? fmt::format("  {}:{}", item.where->file, item.where->line + 1) : std::string();
+}
+
+// One line each, whatever is in it.
+std::string on_one_line(std::string_view text) {
+  return harmless(text.substr(0, text.find_last_not_of(" \t\r\n") + 1));
+}
+
+std::string described(const SourceEdit& edit, State state) {
+  const std::string place = fmt::format("  {}: {}:{}: ", state == State::applied ? "applied" : "edit", harmless(edit.file), edit.line + 1);
+  const std::string text = edit.text.find_last_not_of(" \t\r\n") == std::string::npos ? "indented" : "`" + on_one_line(edit.text) + "`";
+  return place + (edit.was.empty() ? text + (text == "indented" ? "" : " added") : "`" + on_one_line(edit.was) + "` → " + text) + "\n";
+}
+
+std::string described(const Verdict& verified, const format::Style& style) {
+  const std::string_view color = verified.faster ? style.faster : verified.slower ? style.slower : style.dim;
+  const char* word = verified.faster ? "faster" : verified.slower ? "slower" : "no certain change";
+  std::string out = fmt::format("  verified in {} pairs of runs: {}{}{}, {} % ({}…{})\n", verified.pairs, color, word, style.off,
+                                change(verified.time.ratio), change(verified.time.low), change(verified.time.high));
+  if (verified.losses == "differ") out += "  the first losses differ: this is another training than before\n";
+  if (verified.losses == "equal" || verified.losses == "close") out += fmt::format("  the first losses are {}\n", verified.losses);
+  return out;
 }
 
 std::string described(const WhatIf& item, const format::Style& style) {
@@ -88,6 +143,8 @@ std::string described(const WhatIf& item, const format::Style& style) {
   if (item.time) out += outcome(item, style);
   for (const std::string& what : item.evidence) out += fmt::format("  now: {}\n", harmless(what));
   for (const std::string& what : item.assumes) out += fmt::format("  assumes: {}\n", what);
+  if (item.verified) out += described(*item.verified, style);
+  for (const SourceEdit& edit : item.edits) out += described(edit, item.state);
   return out;
 }
 
@@ -98,6 +155,10 @@ std::string described(const NotThis& refused) {
 }
 
 }  // namespace
+
+std::string spelled(const Ratio& time) {
+  return fmt::format("≈ {} % ({}…{})", change(time.ratio), change(time.low), change(time.high));
+}
 
 std::string as_json(const WhatIfs& all) {
   JsonText json;
@@ -118,6 +179,7 @@ std::string as_json(const WhatIfs& all) {
     json.array("refused", [&] {
       for (const NotThis& refused : all.refused) json.object([&] { write_refusal(json, refused); });
     });
+    write_warnings(json, all.faults);
   });
   return std::move(json).take();
 }
@@ -125,6 +187,7 @@ std::string as_json(const WhatIfs& all) {
 std::string as_text(const WhatIfs& all, bool color) {
   const format::Style style = format::style(color);
   std::string out;
+  if (all.faults) out += warning(*all.faults, style);
   for (const WhatIf& item : all.items) out += described(item, style);
   for (const NotThis& refused : all.refused) out += described(refused);
   return out;

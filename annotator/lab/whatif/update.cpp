@@ -280,4 +280,26 @@ Operator update_operator(std::string name, std::string overload, Values args, st
           .stage = Stage::optimizer};
 }
 
+Edited replace_updates(Program program, const std::vector<Form>& already, const std::string& refusal, const WriteGroup& write) {
+  const auto updates = read_updates(program);
+  if (!updates) return std::unexpected(updates.error());
+  std::vector<Replacement> replacements;
+  std::size_t parameters = 0, replaced = 0;
+  for (const Update& update : *updates) {
+    if (std::ranges::find(already, update.form) != already.end()) continue;
+    Replacement replacement{.begin = update.begin, .end = update.end, .operators = {}};
+    for (const auto& group : groups(program, update)) {
+      std::ranges::move(write(program, update.family, group), std::back_inserter(replacement.operators));
+    }
+    parameters += update.parameters.size();
+    replaced += library_operators(program, replacement);
+    replacements.push_back(std::move(replacement));
+  }
+  if (replacements.empty()) return std::unexpected(NotHere{.reason = refusal});
+  replace_operators(program, std::move(replacements));
+  return Edit{.program = std::move(program),
+              .evidence = counted(replaced, "operator updates ", "operators update ") + counted(parameters, "parameter", "parameters"),
+              .modules = {}};
+}
+
 }  // namespace hotlens::lab

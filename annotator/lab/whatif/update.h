@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <expected>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "annotator/lab/whatif/kinds.h"
@@ -48,5 +50,10 @@ Values states_of(const std::vector<Updated>& group, TensorId Updated::* which);
 // An operator of the update.
 Operator update_operator(std::string name, std::string overload, Values args, std::vector<std::pair<std::string, Value>> kwargs = {},
                          std::vector<TensorId> out = {});
+
+// Each step() that is not in one of the forms `already` gives way to what `write` makes of each of its groups; `refusal` where none is
+// left.
+using WriteGroup = std::function<std::vector<Operator>(Program&, Family, const std::vector<Updated>&)>;
+Edited replace_updates(Program program, const std::vector<Form>& already, const std::string& refusal, const WriteGroup& write);
 
 }  // namespace hotlens::lab

@@ -63,13 +63,10 @@ class Modes {
   std::string autocast_;
 };
 
-template <class Each>
-void for_each_tensor(const Value& value, const Each& each) {
-  if (const auto* tensor = std::get_if<TensorRef>(&value.is)) each(tensor->id);
-  if (const auto* values = std::get_if<Values>(&value.is)) {
-    for (const Value& one : *values) for_each_tensor(one, each);
-  }
-}
+// A literal size that cannot be told.
+struct Unfollowed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 // What the step does to the storages that were there before it. Views are followed by what the schemas say of them.
 class Fates {
@@ -236,13 +233,52 @@ std::expected<std::unique_ptr<Replay>, Halt> Replay::prepare(Program program) {
 Halt Replay::halted(std::size_t at, std::string message) const {
   if (at >= program_.operators.size()) return {std::move(message), "", ""};
   const Operator& op = program_.operators[at];
-  return {std::move(message), op.name, op.module == kNoModule ? "" : program_.modules[op.module]};
+  return {std::move(message), op.name, op.module == kNoModule ? "" : program_.modules[op.module], at};
+}
+
+std::vector<Sizes> Replay::sizes(std::size_t at, const Bindings& bindings) const {
+  std::vector<Sizes> found;
+  if (at >= program_.operators.size()) return found;
+  for_each_tensor(program_.operators[at], [&](TensorId id) {
+    const at::Tensor& tensor = bindings.tensors[static_cast<std::size_t>(id)];
+    found.push_back(tensor.defined() ? tensor.sizes().vec() : Sizes());
+  });
+  return found;
+}
+
+std::expected<std::size_t, Halt> Replay::follow(Replay& recorded, const std::vector<Numbers>& numbers, std::int64_t batch, Meter& meter,
+                                                const Stop& stop) {
+  std::map<TensorId, Sizes> was;
+  recorded.watch_ = [&](std::size_t at, const Bindings& bindings) {
+    for_each_tensor(recorded.program_.operators[at], [&](TensorId id) {
+      const at::Tensor& tensor = bindings.tensors[static_cast<std::size_t>(id)];
+      if (tensor.defined()) was[id] = tensor.sizes().vec();
+    });
+  };
+  std::size_t followed = 0;
+  watch_ = [&](std::size_t at, const Bindings& bindings) {
+    Operator& op = program_.operators[at];
+    const auto* first = op.args.empty() ? nullptr : std::get_if<TensorRef>(&op.args[0].is);
+    if (first == nullptr || !was.contains(first->id)) return;
+    const Numbers none;
+    const Numbers& own = op.module < numbers.size() ? numbers[op.module] : none;
+    const auto changed = lab::follow(op, was.at(first->id), bindings.tensor(first->id).sizes().vec(), own);
+    if (!changed) throw Unfollowed(changed.error());
+    followed += *changed ? 1 : 0;
+  };
+  auto done = recorded.step(batch, meter, stop, nullptr);
+  if (done) done = step(batch, meter, stop, nullptr);
+  recorded.watch_ = nullptr;
+  watch_ = nullptr;
+  if (!done) return std::unexpected(done.error());
+  return followed;
 }
 
 void Replay::run(std::size_t at, Bindings& bindings, Meter& meter) {
   const Operator& op = program_.operators[at];
   switch (op.kind) {
     case OperatorKind::library:
+      if (watch_) watch_(at, bindings);
       return call(op, *handles_[at], bindings);
     case OperatorKind::backward:
       return backward(op, bindings);
@@ -300,8 +336,14 @@ std::expected<Replayed, Halt> Replay::step(std::int64_t batch, Meter& meter, con
     replayed.minor_faults = end.faults - begin.faults;
     replayed.peak_bytes = start + meter.peak() - held;
     return replayed;
+  } catch (const Unfollowed& reason) {
+    Halt halt = halted(at, reason.what());
+    halt.unfollowed = true;
+    return std::unexpected(std::move(halt));
   } catch (const c10::Error& error) {
-    return std::unexpected(halted(at, error.what_without_backtrace()));
+    Halt halt = halted(at, error.what_without_backtrace());
+    halt.sizes = sizes(at, bindings);
+    return std::unexpected(std::move(halt));
   } catch (const std::exception& error) {
     return std::unexpected(halted(at, error.what()));
   }

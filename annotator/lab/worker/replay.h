@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "annotator/common/error.h"
+#include "annotator/lab/program/follow.h"
 #include "annotator/lab/program/program.h"
 #include "annotator/lab/worker/before.h"
 #include "annotator/lab/worker/meter.h"
@@ -26,7 +27,10 @@ struct Replayed {
 // What ended a replay before its end.
 struct Halt {
   std::string message;
-  std::string op, module;  // where; empty: nowhere special
+  std::string op, module;         // where; empty: nowhere special
+  std::size_t at = SIZE_MAX;      // the operator's position
+  bool unfollowed = false;        // a literal size could not be told; nothing is wrong with the program
+  std::vector<Sizes> sizes = {};  // of the tensors that it was given
 };
 
 // Asked between operators; true ends the replay.
@@ -40,6 +44,11 @@ class Replay {
   // One step at this batch size, from the same state each time. `events`: what was allocated and released, see Meter.
   std::expected<Replayed, Halt> step(std::int64_t batch, Meter& meter, const Stop& stop, std::vector<std::int64_t>* events);
 
+  // One step each of `recorded` and of this program, an edit of it: literal sizes follow the tensors around them from here on. `numbers`:
+  // of each module.
+  std::expected<std::size_t, Halt> follow(Replay& recorded, const std::vector<Numbers>& numbers, std::int64_t batch, Meter& meter,
+                                          const Stop& stop);
+
   // What was made for batch sizes is let go.
   void forget_batches() { before_.forget_batches(); }
 
@@ -49,12 +58,16 @@ class Replay {
   using Handles = std::vector<std::optional<c10::OperatorHandle>>;  // per operator; none for our own
 
   Replay(Program program, Handles handles);
+  // Called before each operator of the library; throws where the step cannot go on.
+  using Watch = std::function<void(std::size_t at, const Bindings& bindings)>;
+  std::vector<Sizes> sizes(std::size_t at, const Bindings& bindings) const;
   void run(std::size_t at, Bindings& bindings, Meter& meter);
   Halt halted(std::size_t at, std::string message) const;
 
   Program program_;
   Handles handles_;
   Before before_;
+  Watch watch_;  // of the step that runs; empty: nobody watches
 };
 
 // The operator that runs now, for who has to say what a crash was in; empty between replays.

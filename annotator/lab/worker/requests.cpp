@@ -25,7 +25,9 @@ json error(const std::string& code, const std::string& message) {
 }
 
 json error(const Halt& halt) {
-  json answer = error("operator", halt.message);
+  json answer = error(halt.unfollowed ? "unfollowed" : "operator", halt.message);
+  if (halt.at != SIZE_MAX) answer["error"]["at"] = halt.at;
+  if (!halt.sizes.empty()) answer["error"]["sizes"] = halt.sizes;
   if (!halt.op.empty()) answer["error"]["operator"] = halt.op;
   if (!halt.module.empty()) answer["error"]["module"] = halt.module;
   return answer;
@@ -141,6 +143,25 @@ std::optional<json> Requests::add(const json& document) {
   return std::nullopt;
 }
 
+// Literal sizes of the edited program follow its tensors; before its first step.
+json Requests::follow(const json& request, std::int64_t id) {
+  if (replays_.size() < 2) return error("usage", "no edited program is loaded");
+  const auto until = steady_clock::now() + milliseconds(number(request, "budget_ms", kLongestBudget, 1, kLongestBudget));
+  const Stop stop = [&] { return steady_clock::now() > until || (id >= 0 && cancelled_ == id); };
+  std::vector<Numbers> numbers;
+  for (const json& module : request.value("numbers", json::array())) {
+    Numbers& own = numbers.emplace_back();
+    for (const json& pair : module) own.emplace_back(pair.at(0).get<std::int64_t>(), pair.at(1).get<std::int64_t>());
+  }
+  const std::int64_t batch = number(request, "batch", 1, 1, std::numeric_limits<std::int64_t>::max());
+  const auto followed = replays_.back()->follow(*replays_.front(), numbers, batch, meter_, stop);
+  if (id >= 0 && cancelled_ == id) return error("cancelled", "The request was cancelled.");
+  if (!followed) {
+    return steady_clock::now() > until ? error("budget", "The replay took longer than the time that was given.") : error(followed.error());
+  }
+  return {{"followed", *followed}};
+}
+
 // Sizes and programs take turns step by step, so that whatever else the machine does hits all of them. The first step of each is not timed.
 json Requests::step(const json& request, std::int64_t id) {
   if (replays_.empty()) return error("usage", "no program is loaded");
@@ -192,10 +213,12 @@ json Requests::answer(const json& request) {
       answer = hello();
     } else if (what == "load") {
       answer = load(request);
+    } else if (what == "follow") {
+      answer = follow(request, id);
     } else if (what == "step") {
       answer = step(request, id);
     } else {
-      answer = error("usage", "`do` takes hello, load or step");
+      answer = error("usage", "`do` takes hello, load, follow or step");
     }
   } catch (const std::exception& reason) {
     answer = error("failed", reason.what());

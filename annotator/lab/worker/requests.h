@@ -25,6 +25,7 @@ class Requests {
   nlohmann::json hello() const;
   nlohmann::json load(const nlohmann::json& request);
   std::optional<nlohmann::json> add(const nlohmann::json& document);  // nullopt: done
+  nlohmann::json follow(const nlohmann::json& request, std::int64_t id);
   nlohmann::json step(const nlohmann::json& request, std::int64_t id);
 
   Meter& meter_;

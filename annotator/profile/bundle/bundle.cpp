@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -12,6 +13,7 @@
 
 #include "annotator/common/file.h"
 #include "annotator/common/memory.h"
+#include "annotator/profile/loop.h"
 #include "annotator/profile/statistics.h"
 
 namespace hotlens::profile {
@@ -78,6 +80,12 @@ std::string text(const Json& object, std::string_view key) {
   return at && at->get(found) == simdjson::SUCCESS ? std::string(found) : std::string();
 }
 
+bool flag(const Json& object, std::string_view key) {
+  bool found = false;
+  const auto at = member(object, key);
+  return at && at->get(found) == simdjson::SUCCESS && found;
+}
+
 // A version as packages have one: it stands in a command that somebody pastes into a shell.
 bool is_version(std::string_view text) {
   const auto allowed = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.'; };
@@ -142,12 +150,17 @@ std::vector<Json> objects(const Json& object, std::string_view key) {
   return list;
 }
 
-std::vector<Ns> times(const Json& object, std::string_view key) {
-  std::vector<Ns> list;
+template <class Number>
+std::vector<Number> numbers(const Json& object, std::string_view key) {
+  std::vector<Number> list;
   for (const Json& element : elements(object, key)) {
     if (std::int64_t value = 0; element.get(value) == simdjson::SUCCESS) list.emplace_back(value);
   }
   return list;
+}
+
+std::vector<Ns> times(const Json& object, std::string_view key) {
+  return numbers<Ns>(object, key);
 }
 
 std::optional<Site> site(const Json& object, std::string_view key, std::size_t files) {
@@ -339,16 +352,22 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
   Manifest manifest;
   manifest.id = text(json, "id");
   manifest.created = text(json, "created");
+  manifest.cwd = text(json, "cwd");
   for (const Json& argument : elements(json, "argv")) {
     if (std::string_view word; argument.get(word) == simdjson::SUCCESS) manifest.argv.emplace_back(word);
   }
   if (const auto libraries = member(json, "libraries")) manifest.torch = text(*libraries, "torch");
   for (const Json& device : objects(json, "devices")) manifest.devices.push_back({text(device, "name"), text(device, "kind")});
+  if (const auto git = member(json, "git")) {
+    manifest.commit = text(*git, "commit");
+    manifest.edited = flag(*git, "dirty");
+  }
   if (const auto step = member(json, "step")) {
     manifest.step_by = text(*step, "by");
     manifest.step_why = text(*step, "why");
   }
   manifest.plain_steps = times(json, "plain_step_ns");
+  manifest.plain_faults = numbers<std::int64_t>(json, "plain_step_faults");
   manifest.profiled_steps = times(json, "profiled_step_ns");
   manifest.samples_per_step = whole(json, "samples_per_step");
   for (const Json& optimizer : objects(json, "optimizers")) add(manifest.optimizer_elsewhere, size(optimizer, "elsewhere_bytes"));
@@ -395,6 +414,15 @@ Result<Model> read_model(const std::filesystem::path& folder) {
   return model;
 }
 
+std::optional<Processors> processors_of(const Json& loop) {
+  const auto found = member(loop, "processors");
+  if (!found) return std::nullopt;
+  const auto time = [&](const char* name) { return Ns{std::max<std::int64_t>(whole(*found, name).value_or(0), 0)}; };
+  const Processors read{
+      .count = whole(*found, "count").value_or(0), .wall = time("wall_ns"), .ours = time("ours_ns"), .others = time("others_ns")};
+  return read.count > 0 && read.wall > Ns{} ? std::optional(read) : std::nullopt;
+}
+
 Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& name, std::size_t files) {
   const Result<Document> read = read_json(folder, name);
   if (!read) return std::unexpected(read.error());
@@ -409,12 +437,19 @@ Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& n
     if (auto statement = loop_statement(entry, loop, files)) loop.statements.push_back(std::move(*statement));
   }
   loop.rare = rare_time(loop);
+  loop.processors = processors_of(read->json);
   return loop;
 }
 
 std::optional<Ns> plain_step(const Manifest& manifest, const Loop* loop) {
   if (loop != nullptr) return per_update(*loop, loop->watched);
   return manifest.plain_steps.empty() ? std::nullopt : std::optional(median(manifest.plain_steps));
+}
+
+std::optional<Ns> shown_step(const std::filesystem::path& bundle, const Manifest& manifest) {
+  constexpr std::size_t kAnyFile = std::numeric_limits<std::size_t>::max();  // which file a statement is in does not matter here
+  const auto loop = manifest.loop.empty() ? std::nullopt : std::optional(read_loop(bundle, manifest.loop, kAnyFile));
+  return loop && *loop ? step_time(mean_update(**loop)) : plain_step(manifest, nullptr);
 }
 
 }  // namespace hotlens::profile

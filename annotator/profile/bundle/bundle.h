@@ -29,9 +29,13 @@ struct SizedProgram {
 struct Manifest {
   std::string id, created, torch;
   std::vector<std::string> argv;
+  std::string cwd;  // where it was run
   std::vector<Device> devices;
+  std::string commit;             // of the script's folder in git; empty where it is in none
+  bool edited = false;            // since that commit
   std::string step_by, step_why;  // what was taken for a step: "loader", and the sentence that says why
   std::vector<Ns> plain_steps, profiled_steps;
+  std::vector<std::int64_t> plain_faults;  // minor page faults of plain steps, where the system told
   std::optional<std::int64_t> samples_per_step;
   std::optional<Bytes> optimizer_elsewhere;  // state of optimizers that is of no single parameter
   std::vector<Issue> warnings;
@@ -78,5 +82,7 @@ Result<Model> read_model(const std::filesystem::path& folder);
 Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& name, std::size_t files);
 // A step without the profiler: the mean update of the watched loop, else (null) the median of the steps timed so.
 std::optional<Ns> plain_step(const Manifest& manifest, const Loop* loop);
+// What the lens and the header say of a profile, without reading its trace.
+std::optional<Ns> shown_step(const std::filesystem::path& bundle, const Manifest& manifest);
 
 }  // namespace hotlens::profile

@@ -110,6 +110,10 @@ def parse(arguments: Sequence[str]) -> Options:
 def main(arguments: Sequence[str]) -> NoReturn:
     if arguments and arguments[0] in PROGRAM_VERBS:
         hand_over(arguments)
+    if arguments and arguments[0] == "time":
+        from .timing import main as time
+
+        time(arguments[1:])
     options = parse(arguments)
     from .run import run
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from .loop_plan import NOTHING, Plan
+from .machine import Processors, between, read_processors
 
 MOST_UPDATES_LISTED = 10_000
 # Of a loop that is a package's own no statement is known: that many updates show what comes now and then.
@@ -131,6 +132,7 @@ class LoopClocks:
         self._watching_since: int | None = None
         self._paused_at: int | None = None
         self._no_update = False
+        self._processors: Processors | None = None  # as the first watched update began
 
     def new(self, filename: str, plan: Plan) -> Clock:
         clock = Clock(filename, plan, self.owner)
@@ -151,6 +153,8 @@ class LoopClocks:
         """As a step begins that runs without a profiler."""
         self.settle()
         self.owner[0] = get_ident()
+        if not self.watched_ns:
+            self._processors = read_processors()
         self._watching_since = now = time.perf_counter_ns()
         self._no_update = False
         for watched in self._clocks:
@@ -220,7 +224,7 @@ class LoopClocks:
         for watched in self._clocks:
             if any(watched.clock.watch.calls) or any(watched.clock.startup.calls):
                 _add_rows(watched, file_number(watched.clock.filename), loops, statements, self.updates)
-        return {
+        document: dict[str, Any] = {
             "schema": "hotlens.loop/1",
             "updates": self.updates,
             "watched_ns": self.watched_ns,
@@ -229,6 +233,10 @@ class LoopClocks:
             "loops": loops,
             "statements": statements,
         }
+        processors = read_processors()
+        if self._processors is not None and processors is not None:
+            document["processors"] = between(self._processors, processors)
+        return document
 
 
 def _statements(watched: _Watched) -> list[tuple[int, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import importlib
 import os
@@ -17,7 +18,8 @@ from .options import Options
 from .ranks import clear_of
 from .report import RecorderError, Reporter
 
-LAUNCHERS = ("torch.distributed.run", "torch.distributed.launch")
+ACCELERATE = "accelerate.commands.launch"
+LAUNCHERS = ("torch.distributed.run", "torch.distributed.launch", ACCELERATE)
 PR_SET_PDEATHSIG = 1
 RECORDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
 
@@ -27,19 +29,32 @@ def starts_workers(argv: Sequence[str]) -> bool:
 
 
 def as_module(argv: Sequence[str]) -> list[str]:
-    """`torchrun …` is `-m torch.distributed.run …`, unless there is a script of that name."""
-    if argv and os.path.basename(argv[0]) == "torchrun" and not argv[0].endswith(".py"):
+    """`torchrun …` is `-m torch.distributed.run …`, unless there is a script of that name; `accelerate launch …` likewise."""
+    name = os.path.basename(argv[0]) if argv else ""
+    if name == "torchrun":
         return ["-m", LAUNCHERS[0], *argv[1:]]
+    if name == "accelerate" and argv[1:2] == ["launch"]:
+        return ["-m", ACCELERATE, *argv[2:]]
     return list(argv)
 
 
-def worker_argv(argv: Sequence[str], options: Options, folder: str) -> list[str]:
-    """The launcher's own arguments, then the recorder with the worker's script. Raises RecorderError where there is no script."""
+def _parse(module: str, argv: Sequence[str]) -> argparse.Namespace:
+    if module == ACCELERATE:
+        try:
+            parser: argparse.ArgumentParser = importlib.import_module(ACCELERATE).launch_command_parser()
+        except ImportError as error:
+            raise RecorderError(f"accelerate cannot be imported ({error}). Install it, or choose an interpreter: --python EXE") from error
+        return parser.parse_args(list(argv))
     try:
         from torch.distributed.run import get_args_parser
     except ImportError as error:
         raise RecorderError(f"this torch cannot start workers ({error}). Choose an interpreter whose torch can: --python EXE") from error
-    parsed = get_args_parser().parse_args(list(argv))
+    return get_args_parser().parse_args(list(argv))
+
+
+def worker_argv(module: str, argv: Sequence[str], options: Options, folder: str) -> list[str]:
+    """The launcher's own arguments, then the recorder with the worker's script. Raises RecorderError where there is no script."""
+    parsed = _parse(module, argv)
     if parsed.no_python:
         raise RecorderError("with --no-python the launcher starts programs that are not Python. Leave it out to profile a Python script")
     own = list(argv[: len(argv) - len(parsed.training_script_args) - 1])
@@ -61,11 +76,11 @@ def run(options: Options, folder: str, reporter: Reporter) -> NoReturn:
     command = as_module(options.argv)
     check_torch()
     store.prepare(folder)
-    sys.argv = [command[1], *worker_argv(command[2:], options, folder)]
+    sys.argv = [command[1], *worker_argv(command[1], command[2:], options, folder)]
     name = store.new_name(folder, options.mark)
     os.environ[store.NAME_VARIABLE] = name
     try:
-        importlib.import_module(command[1]).main(sys.argv[1:])
+        importlib.import_module(command[1]).main()
     except SystemExit as end:
         _report(os.path.join(folder, name), reporter)
         raise end

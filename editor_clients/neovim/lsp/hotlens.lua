@@ -23,10 +23,9 @@ return {
     ['window/showMessage'] = function(_, message) require('hotlens.messages').show(message) end,
     ['window/showMessageRequest'] = function(_, question) return require('hotlens.messages').ask(question) end,
     ['hotlens/prompt'] = function(_, question) return require('hotlens.messages').prompt(question) end,
+    ['hotlens/choose'] = function(_, question) return require('hotlens.messages').choose(question) end,
     ['hotlens/showLog'] = function() require('hotlens.messages').open_log() end,
-    ['hotlens/showHotLines'] = function(_, _, ctx)
-      require('hotlens.hot_lines').list(assert(vim.lsp.get_client_by_id(ctx.client_id)))
-    end,
+    ['hotlens/showHotLines'] = function(_, _, ctx) require('hotlens.hot_lines').list(assert(vim.lsp.get_client_by_id(ctx.client_id))) end,
     ['window/logMessage'] = function(_, message) require('hotlens.messages').record(message) end,
   },
   commands = {
@@ -35,6 +34,7 @@ return {
     end,
     ['hotlens.server.profile'] = function(command, ctx) require('hotlens.client').profile(command, ctx) end,
     ['hotlens.server.setArguments'] = function(command, ctx) require('hotlens.client').profile(command, ctx) end,
+    ['hotlens.server.chooseRun'] = function(command, ctx) require('hotlens.client').profile(command, ctx) end,
   },
   settings = { hotlens = {} },
 }

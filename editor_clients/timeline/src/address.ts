@@ -1,6 +1,6 @@
 // What a reload or a re-opened panel restores: profile, step, open path, selected block, zooms. Written as the fragment of the page's address,
 // `#profile=…&step=…&path=…&from=…&to=…`; a webview keeps the same text as its state.
-import type { Path, Span } from "./messages";
+import type { Path, Span } from './messages';
 
 // The block that keys act on. `segment` is "" for what has no path of its own (idle time, merged blocks); `track` is not known for a block
 // that was chosen elsewhere (search, editor) until its level has arrived.
@@ -31,34 +31,34 @@ export interface Chosen {
 // In place of a step: the level above the steps.
 export const RECORDING = -1;
 
-export const isRecording = ({ step }: Pick<View, "step">): boolean => step === RECORDING;
+export const isRecording = ({ step }: Pick<View, 'step'>): boolean => step === RECORDING;
 
 export const START: View = { path: [], zooms: [], unfold: false };
 
-const encodePath = (path: Path): string => path.map(encodeURIComponent).join("/");
-const decodePath = (text: string): Path => (text === "" ? [] : text.split("/").map(decodeURIComponent));
+const encodePath = (path: Path): string => path.map(encodeURIComponent).join('/');
+const decodePath = (text: string): Path => (text === '' ? [] : text.split('/').map(decodeURIComponent));
 
 export function writeAddress(view: View, chosen?: Chosen): string {
   const parts = new URLSearchParams();
-  if (view.profile !== undefined) parts.set("profile", view.profile);
-  if (view.step !== undefined) parts.set("step", isRecording(view) ? "all" : String(view.step));
-  parts.set("path", encodePath(view.path));
+  if (view.profile !== undefined) parts.set('profile', view.profile);
+  if (view.step !== undefined) parts.set('step', isRecording(view) ? 'all' : String(view.step));
+  parts.set('path', encodePath(view.path));
   const last = view.zooms[view.path.length];
   if (last !== undefined) {
-    parts.set("from", String(Math.round(last[0])));
-    parts.set("to", String(Math.round(last[1])));
+    parts.set('from', String(Math.round(last[0])));
+    parts.set('to', String(Math.round(last[1])));
   }
   view.zooms.slice(0, view.path.length).forEach((zoom, depth) => {
-    if (zoom !== undefined) parts.append("zoom", [depth, ...zoom].map(Math.round).join(","));
+    if (zoom !== undefined) parts.append('zoom', [depth, ...zoom].map(Math.round).join(','));
   });
-  if (view.cursor !== undefined && view.cursor.segment !== "") {
-    parts.set("at", encodePath([...view.path.slice(0, view.cursor.depth), view.cursor.segment]));
-    if (view.cursor.track !== undefined) parts.set("track", view.cursor.track);
+  if (view.cursor !== undefined && view.cursor.segment !== '') {
+    parts.set('at', encodePath([...view.path.slice(0, view.cursor.depth), view.cursor.segment]));
+    if (view.cursor.track !== undefined) parts.set('track', view.cursor.track);
   }
-  if (chosen !== undefined) parts.set("range", [chosen.depth, ...chosen.span].map(Math.round).join(","));
-  if (view.unfold) parts.set("unfold", "1");
-  if (view.before !== undefined) parts.set("before", view.before);
-  if (view.beforeStep !== undefined) parts.set("beforeStep", String(view.beforeStep));
+  if (chosen !== undefined) parts.set('range', [chosen.depth, ...chosen.span].map(Math.round).join(','));
+  if (view.unfold) parts.set('unfold', '1');
+  if (view.before !== undefined) parts.set('before', view.before);
+  if (view.beforeStep !== undefined) parts.set('beforeStep', String(view.beforeStep));
   return parts.toString();
 }
 
@@ -76,38 +76,40 @@ function cursorOf(at: Path, path: Path, track: string | null): Cursor | undefine
 
 // Of a level that is open.
 export function readChosen(text: string, { path }: View): Chosen | undefined {
-  const [depth, from, to] = new URLSearchParams(text.replace(/^#/, "")).get("range")?.split(",") ?? [];
+  const [depth, from, to] = new URLSearchParams(text.replace(/^#/, '')).get('range')?.split(',') ?? [];
   const span = spanOf(from, to);
-  return span === undefined || !(Number(depth) >= 0 && Number(depth) <= path.length) ? undefined : { depth: Math.floor(Number(depth)), span };
+  return span === undefined || !(Number(depth) >= 0 && Number(depth) <= path.length)
+    ? undefined
+    : { depth: Math.floor(Number(depth)), span };
 }
 
 // Whether the address leaves open what is shown of the step.
 export function isOpenEnded(text: string): boolean {
-  const parts = new URLSearchParams(text.replace(/^#/, ""));
-  return !["path", "at", "from", "range"].some((key) => parts.has(key)) && parts.get("step") !== "all";
+  const parts = new URLSearchParams(text.replace(/^#/, ''));
+  return !['path', 'at', 'from', 'range'].some((key) => parts.has(key)) && parts.get('step') !== 'all';
 }
 
 // What cannot be read is left out: an address is text that people edit and cut.
 export function readAddress(text: string): View {
   try {
-    const parts = new URLSearchParams(text.replace(/^#/, ""));
-    const path = parts.get("step") === "all" ? [] : decodePath(parts.get("path") ?? "");
+    const parts = new URLSearchParams(text.replace(/^#/, ''));
+    const path = parts.get('step') === 'all' ? [] : decodePath(parts.get('path') ?? '');
     const zooms: (Span | undefined)[] = [];
-    for (const each of parts.getAll("zoom")) {
-      const [depth, from, to] = each.split(",");
+    for (const each of parts.getAll('zoom')) {
+      const [depth, from, to] = each.split(',');
       if (Number(depth) >= 0 && Number(depth) < path.length) zooms[Number(depth)] = spanOf(from, to);
     }
-    zooms[path.length] = spanOf(parts.get("from"), parts.get("to"));
-    const whole = parts.get("step") === "all";
-    const step = whole ? RECORDING : Number.parseInt(parts.get("step") ?? "", 10);
-    const profile = parts.get("profile");
-    const before = parts.get("before");
-    const beforeStep = before === null ? Number.parseInt(parts.get("beforeStep") ?? "", 10) : NaN;
-    const cursor = cursorOf(decodePath(parts.get("at") ?? ""), path, parts.get("track"));
+    zooms[path.length] = spanOf(parts.get('from'), parts.get('to'));
+    const whole = parts.get('step') === 'all';
+    const step = whole ? RECORDING : Number.parseInt(parts.get('step') ?? '', 10);
+    const profile = parts.get('profile');
+    const before = parts.get('before');
+    const beforeStep = before === null ? Number.parseInt(parts.get('beforeStep') ?? '', 10) : NaN;
+    const cursor = cursorOf(decodePath(parts.get('at') ?? ''), path, parts.get('track'));
     return {
       path,
       zooms: Array.from(zooms),
-      unfold: parts.get("unfold") === "1",
+      unfold: parts.get('unfold') === '1',
       ...(profile === null ? {} : { profile }),
       ...(step >= 0 || whole ? { step } : {}),
       ...(cursor === undefined ? {} : { cursor }),

@@ -1,14 +1,14 @@
 // Time and memory over the same tree of modules, as two icicles: the rows of one module, and below each its own rows. A click drills down in
 // both; the line of a row is one click further.
-import { isRecording } from "./address";
-import type { Commands } from "./commands";
-import { button, element } from "./dom";
-import { bytes, percent, spoken, time } from "./format";
-import type { Breakdown, BreakdownRow, Metric, PeakMoment } from "./messages";
-import { blend, parseColour, stageColour, textOn, type Colours } from "./palette";
-import { pointsAt } from "./point";
-import { breakdownKey, type State } from "./state";
-import type { Store } from "./store";
+import { isRecording } from './address';
+import type { Commands } from './commands';
+import { button, element } from './dom';
+import { bytes, percent, spoken, time } from './format';
+import type { Breakdown, BreakdownRow, Metric, PeakMoment } from './messages';
+import { blend, parseColour, stageColour, textOn, type Colours } from './palette';
+import { pointsAt } from './point';
+import { breakdownKey, type State } from './state';
+import type { Store } from './store';
 
 const NARROW = 0.004; // of the bar: narrower rows are drawn together as the rest
 const MOST_PATH = 28; // characters of a module's path: its end tells it from its like
@@ -39,19 +39,21 @@ export function layoutSlices(rows: readonly BreakdownRow[], whole: number, left:
   return slices;
 }
 
-const text = (metric: Metric, value: number): string => (metric === "time" ? time(value) : bytes(value));
+const text = (metric: Metric, value: number): string => (metric === 'time' ? time(value) : bytes(value));
 
 // What most of a row is made of gives its colour.
 export const mainPart = (row: BreakdownRow): string =>
   row.parts.length === 0 ? row.kind : row.parts.reduce((best, each) => (each.value > best.value ? each : best)).what;
 
-const partName = (metric: Metric, what: string): string => (metric === "memory" && what === "optimizer" ? "optimizer state" : spoken(what));
+const partName = (metric: Metric, what: string): string => (metric === 'memory' && what === 'optimizer' ? 'optimizer state' : spoken(what));
 
 function tipOf(row: BreakdownRow, metric: Metric, total: number): string {
-  const share = total > 0 ? `, ${percent(row.value / total)} of the whole` : "";
+  const share = total > 0 ? `, ${percent(row.value / total)} of the whole` : '';
   const parts = row.parts.filter(({ value }) => value > 0).map((part) => `${partName(metric, part.what)} ${text(metric, part.value)}`);
   const place = row.file === undefined ? [] : [`${row.file}:${(row.line ?? 0) + 1}`];
-  return [`${row.label}${row.class === undefined ? "" : ` (${row.class})`}: ${text(metric, row.value)}${share}`, ...parts, ...place].join("\n");
+  return [`${row.label}${row.class === undefined ? '' : ` (${row.class})`}: ${text(metric, row.value)}${share}`, ...parts, ...place].join(
+    '\n',
+  );
 }
 
 interface Look {
@@ -62,51 +64,66 @@ interface Look {
 
 function slice({ row, left, width }: Slice, look: Look, press: (row: BreakdownRow) => void): HTMLElement {
   const place = { left: `${(left * 100).toFixed(3)}%`, width: `${(width * 100).toFixed(3)}%` };
-  if (row === undefined) return element("span", { class: "slice rest", title: "smaller rows", style: place });
+  if (row === undefined) return element('span', { class: 'slice rest', title: 'smaller rows', style: place });
   const colour = stageColour(mainPart(row), look.colours.theme);
   const ground = parseColour(look.colours.ground) ?? [30, 30, 30];
   const ink = textOn(blend(parseColour(colour)!, ground, 1));
-  const words = width < LABELLED ? "" : `${row.label}  ${text(look.metric, row.value)}`;
+  const words = width < LABELLED ? '' : `${row.label}  ${text(look.metric, row.value)}`;
   const tip = tipOf(row, look.metric, look.total);
-  const properties = { class: "slice", text: words, title: tip, style: { ...place, "--colour": colour, "--ink": ink } };
+  const properties = { class: 'slice', text: words, title: tip, style: { ...place, '--colour': colour, '--ink': ink } };
   const { path, file, line } = row;
   const target = { ...(path === undefined ? {} : { path }), ...(file === undefined ? {} : { place: { file, line: line ?? 0 } }) };
-  return pointsAt(element("button", { ...properties, attributes: { type: "button", "aria-label": tip }, on: { click: () => press(row) } }), target);
+  return pointsAt(
+    element('button', { ...properties, attributes: { type: 'button', 'aria-label': tip }, on: { click: () => press(row) } }),
+    target,
+  );
 }
 
 function bars(top: Breakdown, look: Look, state: State, store: Store, commands: Commands): HTMLElement[] {
   const whole = top.rows.reduce((sum, { value }) => sum + Math.max(0, value), 0);
   const press = (row: BreakdownRow): void => {
-    if (row.children > 0 && row.module !== undefined) store.dispatch({ type: "drill", drill: [...state.drill, { label: row.label, module: row.module }] });
-    if (row.path !== undefined) store.dispatch({ type: "go", path: row.path });
+    if (row.children > 0 && row.module !== undefined)
+      store.dispatch({ type: 'drill', drill: [...state.drill, { label: row.label, module: row.module }] });
+    if (row.path !== undefined) store.dispatch({ type: 'go', path: row.path });
     else if (row.file !== undefined) commands.reveal({ file: row.file, line: row.line ?? 0 });
   };
   const upper = layoutSlices(top.rows, whole, 0, 1);
   const lower = upper.flatMap(({ row, left, width }) => {
     const inner = row?.module === undefined ? undefined : state.breakdowns[breakdownKey(look.metric, row.module)];
-    return inner === undefined || row === undefined ? [] : layoutSlices(inner.rows, Math.max(row.value, inner.rows.reduce((sum, { value }) => sum + value, 0)), left, width);
+    return inner === undefined || row === undefined
+      ? []
+      : layoutSlices(
+          inner.rows,
+          Math.max(
+            row.value,
+            inner.rows.reduce((sum, { value }) => sum + value, 0),
+          ),
+          left,
+          width,
+        );
   });
-  const draw = (slices: readonly Slice[]): HTMLElement => element("div", { class: "slices" }, ...slices.map((each) => slice(each, look, press)));
+  const draw = (slices: readonly Slice[]): HTMLElement =>
+    element('div', { class: 'slices' }, ...slices.map((each) => slice(each, look, press)));
   return [draw(upper), draw(lower)];
 }
 
 // Beside the whole recording it is of the usual step.
 function timeTitle({ rows }: Breakdown, { view, overview }: State): string {
-  const of = isRecording(view) ? ` in step ${overview?.steps[overview.representative]?.index ?? ""}` : "";
-  return (rows.some(({ kind }) => kind === "module") ? "Time by module" : "Time by stage") + of;
+  const of = isRecording(view) ? ` in step ${overview?.steps[overview.representative]?.index ?? ''}` : '';
+  return (rows.some(({ kind }) => kind === 'module') ? 'Time by module' : 'Time by stage') + of;
 }
 
 // "in backward of layer2.0.conv1", a step's own time beside it where that is known.
 export function peakWords({ stage, module, time: at }: PeakMoment): string {
   const name = module !== undefined && module.length > MOST_PATH ? `…${module.slice(-MOST_PATH)}` : module;
-  const where = name === undefined || name === "" ? "" : ` of ${name}`;
-  return `in ${spoken(stage)}${where}${at === undefined ? "" : `, ${time(at)} after the step began`}`;
+  const where = name === undefined || name === '' ? '' : ` of ${name}`;
+  return `in ${spoken(stage)}${where}${at === undefined ? '' : `, ${time(at)} after the step began`}`;
 }
 
 function memoryTitle({ total }: Breakdown, state: State): string {
   const { memoryPeak: peak, memoryCapacity: capacity } = state.overview ?? {};
   if (peak === undefined) return `Memory between steps — ${bytes(total)}`;
-  const of = capacity === undefined || state.drill.length > 0 ? "" : ` of ${bytes(capacity)}`; // of an opened row the crumbs say the name
+  const of = capacity === undefined || state.drill.length > 0 ? '' : ` of ${bytes(capacity)}`; // of an opened row the crumbs say the name
   return `Memory at the peak — ${bytes(total)}${of}`;
 }
 
@@ -114,36 +131,50 @@ function memoryTitle({ total }: Breakdown, state: State): string {
 export function partsOf(rows: readonly BreakdownRow[]): { what: string; value: number }[] {
   const sums = new Map<string, number>();
   for (const { what, value } of rows.flatMap(({ parts }) => parts)) sums.set(what, (sums.get(what) ?? 0) + value);
-  return [...sums].map(([what, value]) => ({ what, value })).filter(({ value }) => value > 0).sort((a, b) => b.value - a.value);
+  return [...sums]
+    .map(([what, value]) => ({ what, value }))
+    .filter(({ value }) => value > 0)
+    .sort((a, b) => b.value - a.value);
 }
 
 // The parts of memory have colours of their own: what each stands for, and how much of it there is.
 function memoryLegend({ rows }: Breakdown, colours: Colours): HTMLElement {
   const key = ({ what, value }: { what: string; value: number }): HTMLElement =>
-    element("span", { class: "key" }, element("i", { class: "swatch", style: { "--colour": stageColour(what, colours.theme) } }), `${partName("memory", what)} ${bytes(value)}`);
-  return element("div", { class: "legend", attributes: { "aria-label": "parts of memory" } }, ...partsOf(rows).map(key));
+    element(
+      'span',
+      { class: 'key' },
+      element('i', { class: 'swatch', style: { '--colour': stageColour(what, colours.theme) } }),
+      `${partName('memory', what)} ${bytes(value)}`,
+    );
+  return element('div', { class: 'legend', attributes: { 'aria-label': 'parts of memory' } }, ...partsOf(rows).map(key));
 }
 
 const title = (metric: Metric, breakdown: Breakdown, state: State): string =>
-  metric === "time" ? `${timeTitle(breakdown, state)} — ${time(breakdown.total)}` : memoryTitle(breakdown, state);
+  metric === 'time' ? `${timeTitle(breakdown, state)} — ${time(breakdown.total)}` : memoryTitle(breakdown, state);
 
 // When the peak is: it leads to the module that ran then.
 function peakMoment(metric: Metric, state: State, store: Store): HTMLElement[] {
   const at = state.overview?.memoryPeakAt;
-  if (metric !== "memory" || at === undefined) return [];
+  if (metric !== 'memory' || at === undefined) return [];
   const { path } = at;
   const text = peakWords(at);
-  return [path === undefined ? element("span", { class: "dim", text }) : button(text, `${at.module ?? ""}\nshow what ran when most memory was held`, () => store.dispatch({ type: "go", path }))];
+  return [
+    path === undefined
+      ? element('span', { class: 'dim', text })
+      : button(text, `${at.module ?? ''}\nshow what ran when most memory was held`, () => store.dispatch({ type: 'go', path })),
+  ];
 }
 
 function crumbs(state: State, store: Store): HTMLElement[] {
   if (state.drill.length === 0) return [];
-  const steps = [{ label: "all" }, ...state.drill];
+  const steps = [{ label: 'all' }, ...state.drill];
   return [
     element(
-      "nav",
-      { class: "crumbs", attributes: { "aria-label": "opened rows" } },
-      ...steps.map(({ label }, depth) => button(label, "show this row's parts", () => store.dispatch({ type: "drill", drill: state.drill.slice(0, depth) }))),
+      'nav',
+      { class: 'crumbs', attributes: { 'aria-label': 'opened rows' } },
+      ...steps.map(({ label }, depth) =>
+        button(label, "show this row's parts", () => store.dispatch({ type: 'drill', drill: state.drill.slice(0, depth) })),
+      ),
     ),
   ];
 }
@@ -154,18 +185,25 @@ function chart(metric: Metric, state: State, store: Store, commands: Commands, c
   const failure = state.failures[`breakdown ${key}`];
   const known = breakdown !== undefined && breakdown.rows.length > 0;
   const total = breakdown?.total ?? 0;
-  const heading = element("h2", {}, known ? title(metric, breakdown, state) : metric === "time" ? "Time by module" : "Memory", ...(known ? peakMoment(metric, state, store) : []), ...crumbs(state, store));
-  if (failure !== undefined) return element("section", {}, heading, element("p", { class: "dim", text: failure }));
-  if (breakdown === undefined) return element("section", {}, heading, element("div", { class: "skeleton" }));
+  const heading = element(
+    'h2',
+    {},
+    known ? title(metric, breakdown, state) : metric === 'time' ? 'Time by module' : 'Memory',
+    ...(known ? peakMoment(metric, state, store) : []),
+    ...crumbs(state, store),
+  );
+  if (failure !== undefined) return element('section', {}, heading, element('p', { class: 'dim', text: failure }));
+  if (breakdown === undefined) return element('section', {}, heading, element('div', { class: 'skeleton' }));
   if (!known) {
-    const missing = metric === "memory" ? "This profile tells nothing of memory. Record it with hotlens run." : "This profile has no modules.";
-    return element("section", {}, heading, element("p", { class: "dim", text: missing }));
+    const missing =
+      metric === 'memory' ? 'This profile tells nothing of memory. Record it with hotlens run.' : 'This profile has no modules.';
+    return element('section', {}, heading, element('p', { class: 'dim', text: missing }));
   }
-  const legend = metric === "memory" ? [memoryLegend(breakdown, colours)] : [];
-  return element("section", {}, heading, ...bars(breakdown, { metric, total, colours }, state, store, commands), ...legend);
+  const legend = metric === 'memory' ? [memoryLegend(breakdown, colours)] : [];
+  return element('section', {}, heading, ...bars(breakdown, { metric, total, colours }, state, store, commands), ...legend);
 }
 
 export const renderBreakdown = (state: State, store: Store, commands: Commands, colours: Colours): HTMLElement[] => [
-  chart("time", state, store, commands, colours),
-  chart("memory", state, store, commands, colours),
+  chart('time', state, store, commands, colours),
+  chart('memory', state, store, commands, colours),
 ];

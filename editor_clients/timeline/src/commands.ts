@@ -1,16 +1,16 @@
 // What each command does: on the state, or by asking the server once (a line to show, a window to save).
-import { isRecording } from "./address";
-import { createFollow } from "./follow";
-import { exact, time } from "./format";
-import type { Command } from "./keys";
-import type { Details, Match, Place, Span } from "./messages";
-import { viewOf } from "./needs";
-import { navigate, type Direction } from "./navigate";
-import { panned, scaleOf, zoomed } from "./scale";
-import { cursorOn, levelFor, nowUnder, shownLevels, underCursor, type Seen } from "./shown";
-import type { State } from "./state";
-import type { Store } from "./store";
-import type { Transport } from "./transport";
+import { isRecording } from './address';
+import { createFollow } from './follow';
+import { exact, time } from './format';
+import type { Command } from './keys';
+import type { Details, Match, Place, Span } from './messages';
+import { viewOf } from './needs';
+import { navigate, type Direction } from './navigate';
+import { panned, scaleOf, zoomed } from './scale';
+import { cursorOn, levelFor, nowUnder, shownLevels, underCursor, type Seen } from './shown';
+import type { State } from './state';
+import type { Store } from './store';
+import type { Transport } from './transport';
 
 const ZOOM_STEP = 0.6;
 const PAN_STEP = 0.2; // of the view
@@ -22,23 +22,23 @@ export interface Commands {
   readonly zoomAt: (depth: number, at: number, factor: number) => void;
   readonly panBy: (depth: number, ns: number) => void;
   readonly choose: (depth: number, span: Span) => void; // a range of time
-  readonly reveal: (place: Pick<Place, "file" | "line">) => void;
+  readonly reveal: (place: Pick<Place, 'file' | 'line'>) => void;
   readonly follow: (match: Match, position: number) => void;
 }
 
 export interface Environment {
   readonly width: () => number; // of a track, pixels
   readonly focusSearch: () => void;
-  readonly savePicture: (kind: "svg" | "png") => void;
+  readonly savePicture: (kind: 'svg' | 'png') => void;
   readonly save: (name: string, file: Blob) => void;
 }
 
 // The line that stands for a block: where it is defined, else the first that is known.
 export const placeOf = (details: Details | undefined): Place | undefined =>
-  details?.places.find(({ what }) => what === "definition") ?? details?.places[0];
+  details?.places.find(({ what }) => what === 'definition') ?? details?.places[0];
 
 export function createCommands(store: Store, transport: Transport, environment: Environment): Commands {
-  const note = (text: string): void => store.dispatch({ type: "note", note: text });
+  const note = (text: string): void => store.dispatch({ type: 'note', note: text });
   const levelAt = (state: State, depth: number) => levelFor(state.levels[depth], state.view.zooms[depth], environment.width());
   const depthOf = (state: State): number => state.view.cursor?.depth ?? state.view.path.length;
 
@@ -59,11 +59,11 @@ export function createCommands(store: Store, transport: Transport, environment: 
     const until = seen.start + seen.duration;
     if (until > zoom[0] && seen.start < zoom[1]) return;
     const middle = seen.start + seen.duration / 2;
-    store.dispatch({ type: "zoom", depth, span: panned(zoom, level.extent, middle - (zoom[0] + zoom[1]) / 2) });
+    store.dispatch({ type: 'zoom', depth, span: panned(zoom, level.extent, middle - (zoom[0] + zoom[1]) / 2) });
   }
 
   function select(depth: number, seen: Seen): void {
-    store.dispatch({ type: "move", cursor: cursorOn(depth, seen) });
+    store.dispatch({ type: 'move', cursor: cursorOn(depth, seen) });
     showCursor(depth, seen);
   }
 
@@ -72,7 +72,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
     const levels = shownLevels(state, environment.width()).map(({ level }) => level);
     const cursor = navigate(levels, state.view.path, state.view.cursor, direction);
     if (cursor === undefined) return;
-    store.dispatch({ type: "move", cursor });
+    store.dispatch({ type: 'move', cursor });
     const now = underNow();
     if (now !== undefined) showCursor(now.depth, now.seen);
   }
@@ -82,7 +82,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
     const extent = levelAt(state, depth)?.extent;
     if (extent === undefined) return;
     const whole = span[0] <= extent[0] && span[1] >= extent[1];
-    store.dispatch({ type: "zoom", depth, ...(whole ? {} : { span }) });
+    store.dispatch({ type: 'zoom', depth, ...(whole ? {} : { span }) });
   }
 
   function zoomAt(depth: number, at: number, factor: number): void {
@@ -129,7 +129,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
     const extent = levelAt(store.get(), depth)?.extent;
     if (extent === undefined) return;
     const span: Span = [Math.max(extent[0], from), Math.min(extent[1], to)];
-    if (span[1] - span[0] >= 1) store.dispatch({ type: "range", depth, span });
+    if (span[1] - span[0] >= 1) store.dispatch({ type: 'range', depth, span });
   }
 
   function chooseSeen(): void {
@@ -149,44 +149,50 @@ export function createCommands(store: Store, transport: Transport, environment: 
   function openBlock(depth: number, seen: Seen, enter = false): void {
     const { view } = store.get();
     const { path } = view;
-    if (isRecording(view) && seen.segment !== "") store.dispatch({ type: "show step", step: Number(seen.segment) });
-    else if (seen.open && seen.segment !== "") store.dispatch({ type: "open", path: [...path.slice(0, depth), seen.segment], enter });
-    else if (seen.kind === "merged") zoomToBlock(depth, seen);
+    if (isRecording(view) && seen.segment !== '') store.dispatch({ type: 'show step', step: Number(seen.segment) });
+    else if (seen.open && seen.segment !== '') store.dispatch({ type: 'open', path: [...path.slice(0, depth), seen.segment], enter });
+    else if (seen.kind === 'merged') zoomToBlock(depth, seen);
     else revealSelected();
   }
 
   function close(): void {
     const state = store.get();
     const { path } = state.view;
-    if (state.help) store.dispatch({ type: "help", open: false });
-    else if (state.search.open) store.dispatch({ type: "search", open: false });
-    else if (state.range !== undefined) store.dispatch({ type: "range", depth: state.range.depth });
-    else if (path.length > 0) store.dispatch({ type: "close", depth: path.length - 1 });
-    else if (isRecording(state.view)) note("This is the whole recording: there is no level above it.");
-    else store.dispatch({ type: "show recording" });
+    if (state.help) store.dispatch({ type: 'help', open: false });
+    else if (state.search.open) store.dispatch({ type: 'search', open: false });
+    else if (state.range !== undefined) store.dispatch({ type: 'range', depth: state.range.depth });
+    else if (path.length > 0) store.dispatch({ type: 'close', depth: path.length - 1 });
+    else if (isRecording(state.view)) note('This is the whole recording: there is no level above it.');
+    else store.dispatch({ type: 'show recording' });
   }
 
   function fit(): void {
     const state = store.get();
     const depth = depthOf(state);
-    if (state.view.zooms[depth] !== undefined) return store.dispatch({ type: "zoom", depth });
+    if (state.view.zooms[depth] !== undefined) return store.dispatch({ type: 'zoom', depth });
     state.view.zooms.forEach((zoom, each) => {
-      if (zoom !== undefined) store.dispatch({ type: "zoom", depth: each });
+      if (zoom !== undefined) store.dispatch({ type: 'zoom', depth: each });
     });
   }
 
-  function reveal({ file, line }: Pick<Place, "file" | "line">): void {
+  function reveal({ file, line }: Pick<Place, 'file' | 'line'>): void {
     const { profile } = store.get().view;
     const name = file.split(/[\\/]/).at(-1) ?? file;
     transport
-      .request("hotlens/timeline/reveal", { file, line, ...(profile === undefined ? {} : { profile }) })
-      .then(({ shown }) => note(shown ? `${name}:${line + 1} is shown in the editor.` : `The line is ${file}:${line + 1}. Open this profile from an editor to jump there.`))
+      .request('hotlens/timeline/reveal', { file, line, ...(profile === undefined ? {} : { profile }) })
+      .then(({ shown }) =>
+        note(
+          shown
+            ? `${name}:${line + 1} is shown in the editor.`
+            : `The line is ${file}:${line + 1}. Open this profile from an editor to jump there.`,
+        ),
+      )
       .catch((error: Error) => note(error.message));
   }
 
   function revealSelected(): void {
     const place = placeOf(store.get().details);
-    if (place === undefined) note("No line is known for this block.");
+    if (place === undefined) note('No line is known for this block.');
     else reveal(place);
   }
 
@@ -195,19 +201,19 @@ export function createCommands(store: Store, transport: Transport, environment: 
   function nextStep(by: 1 | -1): void {
     const { view, overview } = store.get();
     const step = (view.step ?? 0) + by;
-    if (overview !== undefined && step >= 0 && step < overview.steps.length) store.dispatch({ type: "show step", step });
+    if (overview !== undefined && step >= 0 && step < overview.steps.length) store.dispatch({ type: 'show step', step });
   }
 
   // Against the usual step; it stands against the slowest one.
   function compareSteps(): void {
     const { view, overview } = store.get();
-    if (overview === undefined || overview.steps.length < 2) return note("This profile has one step: there is none to compare it with.");
-    if (isRecording(view)) return note("Two steps are compared from one of them: open it first.");
-    if (view.beforeStep !== undefined) return store.dispatch({ type: "compare" });
+    if (overview === undefined || overview.steps.length < 2) return note('This profile has one step: there is none to compare it with.');
+    if (isRecording(view)) return note('Two steps are compared from one of them: open it first.');
+    if (view.beforeStep !== undefined) return store.dispatch({ type: 'compare' });
     const walls = overview.steps.map(({ wall }) => wall);
     const usual = overview.representative;
     const slowest = walls.indexOf(Math.max(...walls.filter((_, step) => step !== usual)));
-    store.dispatch({ type: "compare", step: view.step === usual ? slowest : usual });
+    store.dispatch({ type: 'compare', step: view.step === usual ? slowest : usual });
   }
 
   function exportWindow(): void {
@@ -218,9 +224,9 @@ export function createCommands(store: Store, transport: Transport, environment: 
     if (level === undefined || profile === undefined || step === undefined) return;
     const [from, to] = viewOf(level, state.view.zooms[depth]).map(Math.round) as [number, number];
     transport
-      .request("hotlens/timeline/export", { profile, ...(isRecording(state.view) ? { recording: true as const } : { step }), from, to })
+      .request('hotlens/timeline/export', { profile, ...(isRecording(state.view) ? { recording: true as const } : { step }), from, to })
       .then(({ name, text }) => {
-        environment.save(name, new Blob([text], { type: "application/json" }));
+        environment.save(name, new Blob([text], { type: 'application/json' }));
         note(`${name} holds ${time(to - from)} (${exact(to - from)}); open it at ui.perfetto.dev.`);
       })
       .catch((error: Error) => note(error.message));
@@ -231,48 +237,47 @@ export function createCommands(store: Store, transport: Transport, environment: 
   store.subscribe((state, before) => {
     const { cursor, path } = state.view;
     if (state.levels === before.levels) return;
-    if (cursor === undefined && !state.leading && path.length > 0 && state.levels[path.length] !== undefined) return move("down");
-    if (cursor === undefined || cursor.segment !== "") return;
+    if (cursor === undefined && !state.leading && path.length > 0 && state.levels[path.length] !== undefined) return move('down');
+    if (cursor === undefined || cursor.segment !== '') return;
     const level = levelAt(state, cursor.depth);
     if (level === undefined || underCursor(level, cursor) !== undefined) return;
     const seen = nowUnder(level, cursor);
-    if (seen !== undefined) store.dispatch({ type: "move", cursor: cursorOn(cursor.depth, seen) });
+    if (seen !== undefined) store.dispatch({ type: 'move', cursor: cursorOn(cursor.depth, seen) });
   });
 
   const actions: Record<Command, () => void> = {
-    left: () => move("left"),
-    right: () => move("right"),
-    up: () => move("up"),
-    down: () => move("down"),
-    home: () => move("home"),
-    end: () => move("end"),
+    left: () => move('left'),
+    right: () => move('right'),
+    up: () => move('up'),
+    down: () => move('down'),
+    home: () => move('home'),
+    end: () => move('end'),
     open: () => {
       const now = underNow();
-      if (now === undefined) move("home");
+      if (now === undefined) move('home');
       else openBlock(now.depth, now.seen, true);
     },
     close,
     code: revealSelected,
-    "zoom in": () => zoomBy(ZOOM_STEP),
-    "zoom out": () => zoomBy(1 / ZOOM_STEP),
-    "pan left": () => panShare(-PAN_STEP),
-    "pan right": () => panShare(PAN_STEP),
-    "zoom to block": zoomToChosen,
+    'zoom in': () => zoomBy(ZOOM_STEP),
+    'zoom out': () => zoomBy(1 / ZOOM_STEP),
+    'pan left': () => panShare(-PAN_STEP),
+    'pan right': () => panShare(PAN_STEP),
+    'zoom to block': zoomToChosen,
     sum: chooseSeen,
     fit,
     search: environment.focusSearch,
-    recording: () => store.dispatch({ type: "show recording" }),
-    "next match": () => nextMatch(1),
-    "previous match": () => nextMatch(-1),
-    "next step": () => nextStep(1),
-    "previous step": () => nextStep(-1),
-    "compare steps": compareSteps,
-    unfold: () => store.dispatch({ type: "unfold" }),
-    "export picture": () => environment.savePicture("svg"),
-    "export pixels": () => environment.savePicture("png"),
-    "export window": exportWindow,
-    help: () => store.dispatch({ type: "help", open: !store.get().help }),
+    recording: () => store.dispatch({ type: 'show recording' }),
+    'next match': () => nextMatch(1),
+    'previous match': () => nextMatch(-1),
+    'next step': () => nextStep(1),
+    'previous step': () => nextStep(-1),
+    'compare steps': compareSteps,
+    unfold: () => store.dispatch({ type: 'unfold' }),
+    'export picture': () => environment.savePicture('svg'),
+    'export pixels': () => environment.savePicture('png'),
+    'export window': exportWindow,
+    help: () => store.dispatch({ type: 'help', open: !store.get().help }),
   };
   return { run: (command) => actions[command](), select, openBlock, zoomAt, panBy, choose, reveal, follow };
 }
-

@@ -1,52 +1,64 @@
 // Two profiles side by side, aligned by module: what became faster, slower, new or gone, beyond the noise of the steps.
-import { button, element } from "./dom";
-import { percent, signedTime, spoken, time } from "./format";
-import type { Change, CompareRow, ComparedSide, Comparison } from "./messages";
-import { pointsAt } from "./point";
-import { moduleKey, type State } from "./state";
-import type { Store } from "./store";
+import { button, element } from './dom';
+import { percent, signedTime, spoken, time } from './format';
+import type { Change, CompareRow, ComparedSide, Comparison } from './messages';
+import { pointsAt } from './point';
+import { moduleKey, type State } from './state';
+import type { Store } from './store';
 
-const SIGNS: Readonly<Record<Change, string>> = { faster: "▼", slower: "▲", same: "=", added: "+", removed: "−" };
+const SIGNS: Readonly<Record<Change, string>> = { faster: '▼', slower: '▲', same: '=', added: '+', removed: '−' };
 
 // Largest change first; what stays within the noise last.
 export function sorted(rows: readonly CompareRow[]): CompareRow[] {
-  const weight = (row: CompareRow): number => (row.change === "same" ? 0 : Math.abs((row.after ?? 0) - (row.before ?? 0)));
+  const weight = (row: CompareRow): number => (row.change === 'same' ? 0 : Math.abs((row.after ?? 0) - (row.before ?? 0)));
   return [...rows].sort((a, b) => weight(b) - weight(a));
 }
 
 // The root has no name but its class.
-const nameOfRow = (row: CompareRow): string => (row.kind === "stage" ? spoken(row.label ?? "") : row.label) ?? (row.module?.split(".").at(-1) || row.class || "model");
+const nameOfRow = (row: CompareRow): string =>
+  (row.kind === 'stage' ? spoken(row.label ?? '') : row.label) ?? (row.module?.split('.').at(-1) || row.class || 'model');
 
 // What is no change beyond the noise still says how much it is: the rows add up to the step.
 export function changeText(row: CompareRow): string {
-  if (row.change === "added") return "added";
-  if (row.change === "removed") return "removed";
+  if (row.change === 'added') return 'added';
+  if (row.change === 'removed') return 'removed';
   const by = (row.after ?? 0) - (row.before ?? 0);
-  const share = row.before === undefined || row.before === 0 ? "" : ` (${by < 0 ? "−" : "+"}${percent(Math.abs(by) / row.before)})`;
-  if (row.change === "same") return by === 0 ? "same" : `${signedTime(by)}, noise`;
+  const share = row.before === undefined || row.before === 0 ? '' : ` (${by < 0 ? '−' : '+'}${percent(Math.abs(by) / row.before)})`;
+  if (row.change === 'same') return by === 0 ? 'same' : `${signedTime(by)}, noise`;
   return `${signedTime(by)}${share}`;
 }
 
 function bar(kind: string, value: number | undefined, most: number): HTMLElement {
   const width = value === undefined || most <= 0 ? 0 : (value / most) * 100;
-  return element("span", { class: `pair ${kind}`, style: { width: `${width.toFixed(2)}%` } });
+  return element('span', { class: `pair ${kind}`, style: { width: `${width.toFixed(2)}%` } });
 }
 
 function row(each: CompareRow, depth: number, most: number, state: State, store: Store): HTMLElement[] {
   const { module } = each;
   const open = module !== undefined && state.expanded.includes(module);
   const expands = module !== undefined && each.children > 0;
-  const toggle = expands ? button(open ? "▾" : "▸", open ? "hide its parts" : "show its parts", () => store.dispatch({ type: "expand", module }), "toggle") : element("span", { class: "toggle" });
+  const toggle = expands
+    ? button(open ? '▾' : '▸', open ? 'hide its parts' : 'show its parts', () => store.dispatch({ type: 'expand', module }), 'toggle')
+    : element('span', { class: 'toggle' });
   const { path } = each;
-  const name = path === undefined ? element("span", { text: nameOfRow(each) }) : button(nameOfRow(each), "show this module in the levels", () => store.dispatch({ type: "go", path }));
+  const name =
+    path === undefined
+      ? element('span', { text: nameOfRow(each) })
+      : button(nameOfRow(each), 'show this module in the levels', () => store.dispatch({ type: 'go', path }));
   const line = element(
-    "tr",
-    { class: `change ${each.change}`, title: each.noise === undefined ? (module ?? "") : `${module}: noise ±${time(each.noise)}` },
-    element("td", { style: { "padding-left": `${depth * 14}px` } }, toggle, name, element("span", { class: "dim", text: module === "" || each.class === undefined ? "" : ` ${each.class}` })),
-    element("td", { text: each.before === undefined ? "" : time(each.before) }),
-    element("td", { text: each.after === undefined ? "" : time(each.after) }),
-    element("td", { text: `${SIGNS[each.change] ?? ""} ${changeText(each)}` }),
-    element("td", { class: "pairs" }, bar("before", each.before, most), bar("after", each.after, most)),
+    'tr',
+    { class: `change ${each.change}`, title: each.noise === undefined ? (module ?? '') : `${module}: noise ±${time(each.noise)}` },
+    element(
+      'td',
+      { style: { 'padding-left': `${depth * 14}px` } },
+      toggle,
+      name,
+      element('span', { class: 'dim', text: module === '' || each.class === undefined ? '' : ` ${each.class}` }),
+    ),
+    element('td', { text: each.before === undefined ? '' : time(each.before) }),
+    element('td', { text: each.after === undefined ? '' : time(each.after) }),
+    element('td', { text: `${SIGNS[each.change] ?? ''} ${changeText(each)}` }),
+    element('td', { class: 'pairs' }, bar('before', each.before, most), bar('after', each.after, most)),
   );
   if (path !== undefined) pointsAt(line, { path });
   const parts = open ? sorted(state.comparisons[moduleKey(module)]?.rows ?? []) : [];
@@ -58,9 +70,18 @@ function wholeStep(top: Comparison): HTMLElement[] {
   const [before, after] = [top.before.stepNs, top.after.stepNs];
   if (before === undefined || after === undefined || before === 0) return [];
   const by = after - before;
-  const change = by === 0 ? "= same" : `${by < 0 ? SIGNS.faster : SIGNS.slower} ${signedTime(by)} (${by < 0 ? "−" : "+"}${percent(Math.abs(by) / before)})`;
-  const texts = ["the step", time(before), time(after), change, ""];
-  return [element("tr", { class: "whole", title: top.before.step === undefined ? "medians of the steps, idle time included" : "wall time" }, ...texts.map((text) => element("td", { text })))];
+  const change =
+    by === 0
+      ? '= same'
+      : `${by < 0 ? SIGNS.faster : SIGNS.slower} ${signedTime(by)} (${by < 0 ? '−' : '+'}${percent(Math.abs(by) / before)})`;
+  const texts = ['the step', time(before), time(after), change, ''];
+  return [
+    element(
+      'tr',
+      { class: 'whole', title: top.before.step === undefined ? 'medians of the steps, idle time included' : 'wall time' },
+      ...texts.map((text) => element('td', { text })),
+    ),
+  ];
 }
 
 const nameOf = ({ source, id }: ComparedSide): string => source.split(/[\\/]/).at(-1) || id;
@@ -73,15 +94,27 @@ function sides({ before, after }: Comparison, state: State): string {
 }
 
 export function renderCompare(state: State, store: Store): HTMLElement[] {
-  const failure = state.failures["compare "];
+  const failure = state.failures['compare '];
   const top = state.comparisons[moduleKey()];
-  const close = button("close", "show time and memory again", () => store.dispatch({ type: "compare" }));
-  if (failure !== undefined) return [element("h2", {}, "Compare", close), element("p", { class: "error", text: failure })];
-  if (top === undefined) return [element("h2", {}, "Compare", close), element("div", { class: "skeleton" })];
+  const close = button('close', 'show time and memory again', () => store.dispatch({ type: 'compare' }));
+  if (failure !== undefined) return [element('h2', {}, 'Compare', close), element('p', { class: 'error', text: failure })];
+  if (top === undefined) return [element('h2', {}, 'Compare', close), element('div', { class: 'skeleton' })];
   const most = Math.max(1, ...top.rows.flatMap(({ before, after }) => [before ?? 0, after ?? 0]));
-  const head = [top.before.step === undefined ? "module" : "what", "before", "after", "change", ""].map((each) => element("th", { text: each }));
+  const head = [top.before.step === undefined ? 'module' : 'what', 'before', 'after', 'change', ''].map((each) =>
+    element('th', { text: each }),
+  );
   return [
-    element("h2", {}, sides(top, state), close),
-    element("div", { class: "scroll" }, element("table", { class: "compare" }, element("tr", {}, ...head), ...wholeStep(top), ...sorted(top.rows).flatMap((each) => row(each, 0, most, state, store)))),
+    element('h2', {}, sides(top, state), close),
+    element(
+      'div',
+      { class: 'scroll' },
+      element(
+        'table',
+        { class: 'compare' },
+        element('tr', {}, ...head),
+        ...wholeStep(top),
+        ...sorted(top.rows).flatMap((each) => row(each, 0, most, state, store)),
+      ),
+    ),
   ];
 }

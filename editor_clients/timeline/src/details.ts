@@ -1,13 +1,13 @@
 // The panel beside the levels: what the selected block is, where its time goes, why, and in which lines.
-import { isRecording } from "./address";
-import type { Commands } from "./commands";
-import { shortName } from "./columns";
-import { button, element } from "./dom";
-import { bytes, exact, fileName, ofStep, percent, placeName, spoken, time } from "./format";
-import type { Details, Evidence, Kernel, Others, Place, Times, Verdict } from "./messages";
-import { blockWords, levelFor, underCursor, type Seen } from "./shown";
-import { selectedPath, samePath, type State } from "./state";
-import type { Store } from "./store";
+import { isRecording } from './address';
+import type { Commands } from './commands';
+import { shortName } from './columns';
+import { button, element } from './dom';
+import { bytes, exact, fileName, ofStep, percent, placeName, spoken, time } from './format';
+import type { Details, Evidence, Kernel, Others, Place, Times, Verdict } from './messages';
+import { blockWords, levelFor, underCursor, type Seen } from './shown';
+import { selectedPath, samePath, type State } from './state';
+import type { Store } from './store';
 
 const MOST_KERNELS = 8;
 const NAMES_IN_TIP = 4;
@@ -16,74 +16,91 @@ export type Row = readonly [name: string, value: string, tip: string];
 
 const timeRow = (name: string, ns: number | undefined): Row[] => (ns === undefined || ns === 0 ? [] : [[name, time(ns), exact(ns)]]);
 
-function timesRows(prefix: string, times: Times | undefined, device = "device busy"): Row[] {
+function timesRows(prefix: string, times: Times | undefined, device = 'device busy'): Row[] {
   if (times === undefined) return [];
-  const named = (text: string): string => (prefix === "" ? text : `${prefix}, ${text}`);
+  const named = (text: string): string => (prefix === '' ? text : `${prefix}, ${text}`);
   return [
-    ...timeRow(named("CPU total"), times.cpuTotal),
-    ...timeRow(named("CPU self"), times.cpuSelf === times.cpuTotal ? undefined : times.cpuSelf),
+    ...timeRow(named('CPU total'), times.cpuTotal),
+    ...timeRow(named('CPU self'), times.cpuSelf === times.cpuTotal ? undefined : times.cpuSelf),
     ...timeRow(named(device), times.device),
-    ...timeRow(named("waiting"), times.waiting),
-    ...timeRow(named("device idle before"), times.idleBefore),
-    ...timeRow(named("device idle inside"), times.idleInside),
-    ...timeRow(named("communication not hidden"), times.exposedCommunication),
+    ...timeRow(named('waiting'), times.waiting),
+    ...timeRow(named('device idle before'), times.idleBefore),
+    ...timeRow(named('device idle inside'), times.idleInside),
+    ...timeRow(named('communication not hidden'), times.exposedCommunication),
   ];
 }
 
 const MEMORY_ROWS = [
-  ["parameters", "parameters", ""],
-  ["gradients", "gradients", ", the most of any moment"],
-  ["optimizer", "optimizer state", ""],
-  ["activations", "activations", ", what its forward leaves behind"],
-  ["temporary", "temporary", ", the most that its forward held at once"],
-  ["atPeak", "at the step's peak", ", of all kinds, when the step held most"],
+  ['parameters', 'parameters', ''],
+  ['gradients', 'gradients', ', the most of any moment'],
+  ['optimizer', 'optimizer state', ''],
+  ['activations', 'activations', ', what its forward leaves behind'],
+  ['temporary', 'temporary', ', the most that its forward held at once'],
+  ['atPeak', "at the step's peak", ', of all kinds, when the step held most'],
 ] as const;
 
 // The directions of a module's calls; of several the block is one, and its own times stand first.
 function directionRows({ calls, times, forward, backward }: Details): Row[] {
   const all = (way: string): string => (calls > 1 ? `${way} ×${calls}` : way);
-  return [...(calls > 1 ? timesRows("", times) : []), ...timesRows(all("forward"), forward), ...timesRows(all("backward"), backward)];
+  return [...(calls > 1 ? timesRows('', times) : []), ...timesRows(all('forward'), forward), ...timesRows(all('backward'), backward)];
 }
 
 // Forward and backward apart where both exist; else the block's own times.
 export function rowsOf(details: Details): Row[] {
   const apart = details.forward !== undefined && details.backward !== undefined;
-  const rows = apart ? directionRows(details) : timesRows("", details.times, details.kind === "step" ? "device busy with its work" : "device busy");
+  const rows = apart
+    ? directionRows(details)
+    : timesRows('', details.times, details.kind === 'step' ? 'device busy with its work' : 'device busy');
   const { fold, spread, memory } = details;
   return [
-    ["span", time(details.duration), `${exact(details.duration)}, from ${exact(details.start)}`],
+    ['span', time(details.duration), `${exact(details.duration)}, from ${exact(details.start)}`],
     ...rows,
-    ...(fold === undefined ? [] : [
-          [`each of ${fold.count}`, `${time(fold.min)} to ${time(fold.max)}`, "shortest and longest"] as const,
-          ["median of them", time(fold.median), exact(fold.median)] as const,
+    ...(fold === undefined
+      ? []
+      : [
+          [`each of ${fold.count}`, `${time(fold.min)} to ${time(fold.max)}`, 'shortest and longest'] as const,
+          ['median of them', time(fold.median), exact(fold.median)] as const,
         ]),
-    ...(spread === undefined || spread.steps < 2 ? [] : [[`${spread.of}, ${spread.steps} steps`, `${time(spread.p10)} to ${time(spread.p90)}`, "10th and 90th percentile over the measured steps"] as const]),
+    ...(spread === undefined || spread.steps < 2
+      ? []
+      : [
+          [
+            `${spread.of}, ${spread.steps} steps`,
+            `${time(spread.p10)} to ${time(spread.p90)}`,
+            '10th and 90th percentile over the measured steps',
+          ] as const,
+        ]),
     ...MEMORY_ROWS.flatMap(([what, words, tip]): Row[] => {
       const size = memory?.[what];
       return size === undefined || size === 0 ? [] : [[words, bytes(size), `${size} bytes${tip}`]];
     }),
-    ...(details.shapes === undefined || details.shapes === "" ? [] : [["shapes", details.shapes, details.shapes] as const]),
+    ...(details.shapes === undefined || details.shapes === '' ? [] : [['shapes', details.shapes, details.shapes] as const]),
   ];
 }
 
 export const table = (rows: readonly Row[]): HTMLElement =>
-  element("table", { class: "times" }, ...rows.map(([name, value, tip]) => element("tr", { title: tip }, element("td", { text: name }), element("td", { text: value }))));
+  element(
+    'table',
+    { class: 'times' },
+    ...rows.map(([name, value, tip]) => element('tr', { title: tip }, element('td', { text: name }), element('td', { text: value }))),
+  );
 
-const heading = (text: string): HTMLElement => element("h2", { text });
+const heading = (text: string): HTMLElement => element('h2', { text });
 
 function evidence(each: Evidence, store: Store): HTMLElement {
   const { path } = each;
-  const words = each.where === "" ? each.what : `${each.what}: ${placeName(each.where)}`;
-  const what = path === undefined ? element("span", { text: words }) : button(words, "show this block", () => store.dispatch({ type: "go", path }));
-  return element("li", {}, what, element("span", { class: "number", text: each.time > 0 ? time(each.time) : "" }));
+  const words = each.where === '' ? each.what : `${each.what}: ${placeName(each.where)}`;
+  const what =
+    path === undefined ? element('span', { text: words }) : button(words, 'show this block', () => store.dispatch({ type: 'go', path }));
+  return element('li', {}, what, element('span', { class: 'number', text: each.time > 0 ? time(each.time) : '' }));
 }
 
 function verdictPart(verdict: Verdict | undefined, store: Store): HTMLElement[] {
   if (verdict === undefined) return [];
   return [
-    heading("Why"),
-    element("p", { class: "verdict", text: spoken(verdict.kind) }),
-    element("ul", { class: "evidence" }, ...verdict.evidence.map((each) => evidence(each, store))),
+    heading('Why'),
+    element('p', { class: 'verdict', text: spoken(verdict.kind) }),
+    element('ul', { class: 'evidence' }, ...verdict.evidence.map((each) => evidence(each, store))),
   ];
 }
 
@@ -99,9 +116,9 @@ interface KernelKind {
 function kernelKinds(kernels: readonly Kernel[], device: boolean): KernelKind[] {
   const kinds = new Map<string, KernelKind>();
   for (const kernel of kernels) {
-    const told = kernel.short.split(" ");
-    const special = [kernel.type, kernel.tile].filter((each) => each !== undefined && each !== "" && !told.includes(each)).join(" ");
-    const type = !device ? "" : special !== "" ? special : told.includes(kernel.family) ? "" : kernel.family;
+    const told = kernel.short.split(' ');
+    const special = [kernel.type, kernel.tile].filter((each) => each !== undefined && each !== '' && !told.includes(each)).join(' ');
+    const type = !device ? '' : special !== '' ? special : told.includes(kernel.family) ? '' : kernel.family;
     const label = shortName(kernel.short || kernel.name);
     const key = JSON.stringify([label, type]);
     const before = kinds.get(key);
@@ -113,15 +130,15 @@ function kernelKinds(kernels: readonly Kernel[], device: boolean): KernelKind[] 
 
 const kernelRow = ({ label, type, calls, time: ns, names }: KernelKind): HTMLElement =>
   element(
-    "tr",
-    { title: [...names.slice(0, NAMES_IN_TIP), exact(ns)].join("\n") },
-    element("td", { text: `${label}${calls > 1 ? ` ×${calls}` : ""}`, attributes: type === "" ? { colspan: "2" } : {} }),
-    ...(type === "" ? [] : [element("td", { class: "dim", text: type })]),
-    element("td", { text: time(ns) }),
+    'tr',
+    { title: [...names.slice(0, NAMES_IN_TIP), exact(ns)].join('\n') },
+    element('td', { text: `${label}${calls > 1 ? ` ×${calls}` : ''}`, attributes: type === '' ? { colspan: '2' } : {} }),
+    ...(type === '' ? [] : [element('td', { class: 'dim', text: type })]),
+    element('td', { text: time(ns) }),
   );
 
 // What the panel has no row for, and what the server left out.
-export const othersOf = (kinds: readonly Pick<Others, "time">[], others: Others | undefined): Others => ({
+export const othersOf = (kinds: readonly Pick<Others, 'time'>[], others: Others | undefined): Others => ({
   count: kinds.length + (others?.count ?? 0),
   time: kinds.reduce((sum, each) => sum + each.time, others?.time ?? 0),
 });
@@ -131,53 +148,87 @@ export function kernelsPart(kernels: readonly Kernel[], others: Others | undefin
   if (kernels.length === 0) return [];
   const kinds = kernelKinds(kernels, device);
   const rest = othersOf(kinds.slice(MOST_KERNELS), others);
-  const more = rest.count === 0 ? [] : [element("tr", { class: "dim" }, element("td", { text: `${rest.count} more` }), element("td"), element("td", { text: time(rest.time) }))];
-  return [heading(device ? "Kernels" : "Operators"), element("table", { class: "kernels" }, ...kinds.slice(0, MOST_KERNELS).map(kernelRow), ...more)];
+  const more =
+    rest.count === 0
+      ? []
+      : [
+          element(
+            'tr',
+            { class: 'dim' },
+            element('td', { text: `${rest.count} more` }),
+            element('td'),
+            element('td', { text: time(rest.time) }),
+          ),
+        ];
+  return [
+    heading(device ? 'Kernels' : 'Operators'),
+    element('table', { class: 'kernels' }, ...kinds.slice(0, MOST_KERNELS).map(kernelRow), ...more),
+  ];
 }
 
 function code(place: Place): HTMLElement {
   const lines = place.text.map((text, offset) => {
     const line = place.firstLine + offset;
     const here = line >= place.line && line <= Math.max(place.line, place.endLine);
-    return element("div", { class: here ? "line here" : "line" }, element("span", { class: "number", text: String(line + 1) }), element("code", { text }));
+    return element(
+      'div',
+      { class: here ? 'line here' : 'line' },
+      element('span', { class: 'number', text: String(line + 1) }),
+      element('code', { text }),
+    );
   });
-  return element("div", { class: "code" }, ...lines);
+  return element('div', { class: 'code' }, ...lines);
 }
 
-const PLACE_WORDS: Readonly<Record<Place["what"], string>> = { definition: "defined", call: "called", class: "class", stage: "stage" };
+const PLACE_WORDS: Readonly<Record<Place['what'], string>> = { definition: 'defined', call: 'called', class: 'class', stage: 'stage' };
 
 function placePart(place: Place, commands: Commands): HTMLElement {
   const name = `${fileName(place.file)}:${place.line + 1}`;
-  const words = `${PLACE_WORDS[place.what] ?? place.what}${place.function === "" ? "" : ` in ${place.function}`}${place.guessed ? " (guessed from the source)" : ""}`;
+  const words = `${PLACE_WORDS[place.what] ?? place.what}${place.function === '' ? '' : ` in ${place.function}`}${place.guessed ? ' (guessed from the source)' : ''}`;
   return element(
-    "div",
-    { class: "place" },
+    'div',
+    { class: 'place' },
     button(name, `show ${place.file}:${place.line + 1} in the editor`, () => commands.reveal(place)),
-    element("span", { class: "dim", text: ` ${words}` }),
+    element('span', { class: 'dim', text: ` ${words}` }),
     ...(place.text.length > 0 ? [code(place)] : []),
   );
 }
 
 function placesPart(places: readonly Place[], commands: Commands): HTMLElement[] {
-  return places.length === 0 ? [] : [heading("Code"), ...places.map((each) => placePart(each, commands))];
+  return places.length === 0 ? [] : [heading('Code'), ...places.map((each) => placePart(each, commands))];
 }
 
 export function title(label: string, kind: string | undefined, dim: string, full = label): HTMLElement[] {
   return [
-    element("div", { class: "title", title: full }, element("b", { text: shortName(label) }), element("span", { class: "dim", text: kind === undefined || kind === "" ? "" : ` ${kind}` })),
-    element("div", { class: "dim", text: dim }),
+    element(
+      'div',
+      { class: 'title', title: full },
+      element('b', { text: shortName(label) }),
+      element('span', { class: 'dim', text: kind === undefined || kind === '' ? '' : ` ${kind}` }),
+    ),
+    element('div', { class: 'dim', text: dim }),
   ];
 }
 
-const times = (count: number): string => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`);
+const times = (count: number): string => (count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`);
 
 function detailsPart(details: Details, store: Store, commands: Commands): HTMLElement[] {
-  const calls = details.kind === "step" || details.kind === "stage" ? [] : [`called ${times(details.calls)}`];
-  const saysClass = details.label.split(" ").at(-1) === details.class;
-  const direction = ["", "backward", "recomputed in the backward"][details.direction] ?? "";
-  const dim = [details.class === undefined ? details.kind : "", direction, ...calls, ...(details.kind === "step" ? [] : [ofStep(details.share)])];
+  const calls = details.kind === 'step' || details.kind === 'stage' ? [] : [`called ${times(details.calls)}`];
+  const saysClass = details.label.split(' ').at(-1) === details.class;
+  const direction = ['', 'backward', 'recomputed in the backward'][details.direction] ?? '';
+  const dim = [
+    details.class === undefined ? details.kind : '',
+    direction,
+    ...calls,
+    ...(details.kind === 'step' ? [] : [ofStep(details.share)]),
+  ];
   return [
-    ...title(details.label, saysClass ? undefined : details.class, dim.filter((each) => each !== "").join(" · "), details.module ?? details.name),
+    ...title(
+      details.label,
+      saysClass ? undefined : details.class,
+      dim.filter((each) => each !== '').join(' · '),
+      details.module ?? details.name,
+    ),
     table(rowsOf(details)),
     ...verdictPart(details.verdict, store),
     ...kernelsPart(details.kernels, details.moreKernels, (details.times.device ?? 0) > 0),
@@ -188,17 +239,17 @@ function detailsPart(details: Details, store: Store, commands: Commands): HTMLEl
 // Idle time and merged blocks have no path: the level's own columns say what there is to say.
 function seenPart(seen: Seen): HTMLElement[] {
   const advice: Readonly<Record<string, string>> = {
-    idle: "No work of this step runs here.",
-    wait: "The host waits for the device here.",
-    gap: "No step holds this time.",
-    step: "Enter or a double click opens it.",
-    stage: seen.segment === "" ? "No step holds this work." : "Enter or a double click opens its step.",
-    merged: "These blocks share a pixel. Zoom in (z) to see each of them.",
+    idle: 'No work of this step runs here.',
+    wait: 'The host waits for the device here.',
+    gap: 'No step holds this time.',
+    step: 'Enter or a double click opens it.',
+    stage: seen.segment === '' ? 'No step holds this work.' : 'Enter or a double click opens its step.',
+    merged: 'These blocks share a pixel. Zoom in (z) to see each of them.',
   };
   return [
     ...title(blockWords(seen), undefined, `${seen.trackName} · ${spoken(seen.kind)}`),
-    table([["span", time(seen.duration), `${exact(seen.duration)}, from ${exact(seen.start)}`]]),
-    element("p", { text: advice[seen.kind] ?? "" }),
+    table([['span', time(seen.duration), `${exact(seen.duration)}, from ${exact(seen.start)}`]]),
+    element('p', { text: advice[seen.kind] ?? '' }),
   ];
 }
 
@@ -211,16 +262,20 @@ export function seenUnderCursor(state: State, width: number): Seen | undefined {
 // How the time of the recording divides: its steps, and what no step holds.
 function recordingPart({ overview, levels }: State): HTMLElement[] {
   const level = levels[0]?.whole?.level;
-  if (overview === undefined || level === undefined) return [element("h2", { text: "Recording" }), element("div", { class: "skeleton" })];
+  if (overview === undefined || level === undefined) return [element('h2', { text: 'Recording' }), element('div', { class: 'skeleton' })];
   const whole = level.extent[1] - level.extent[0];
   const inSteps = overview.steps.reduce((sum, { wall }) => sum + wall, 0);
   const row = (name: string, ns: number): Row => [name, `${time(ns)} (${percent(ns / whole)})`, exact(ns)];
   const outside = Math.max(0, whole - inSteps);
   return [
-    element("h2", { text: "Recording" }),
-    ...title(overview.steps.length === 1 ? "1 step" : `${overview.steps.length} steps`, undefined, `${time(whole)} from the first event to the last`),
-    table([row("in steps", inSteps), row("outside of them", outside)]),
-    element("p", { text: "Enter or a double click on a block opens its step." }),
+    element('h2', { text: 'Recording' }),
+    ...title(
+      overview.steps.length === 1 ? '1 step' : `${overview.steps.length} steps`,
+      undefined,
+      `${time(whole)} from the first event to the last`,
+    ),
+    table([row('in steps', inSteps), row('outside of them', outside)]),
+    element('p', { text: 'Enter or a double click on a block opens its step.' }),
   ];
 }
 
@@ -228,10 +283,10 @@ export function renderDetails(state: State, store: Store, commands: Commands, wi
   const { details, failures } = state;
   const path = selectedPath(state.view);
   const seen = seenUnderCursor(state, width);
-  const top = element("h2", { text: state.view.cursor === undefined ? "Step" : "Selected" });
+  const top = element('h2', { text: state.view.cursor === undefined ? 'Step' : 'Selected' });
   if (isRecording(state.view)) return seen === undefined ? recordingPart(state) : [top, ...seenPart(seen)];
   if (state.view.cursor !== undefined && path === undefined) return seen === undefined ? [top] : [top, ...seenPart(seen)];
-  if (failures["details"] !== undefined) return [top, element("p", { class: "error", text: failures["details"] })];
-  if (details === undefined || !samePath(details.path, path ?? [])) return [top, element("div", { class: "skeleton" })];
+  if (failures['details'] !== undefined) return [top, element('p', { class: 'error', text: failures['details'] })];
+  if (details === undefined || !samePath(details.path, path ?? [])) return [top, element('div', { class: 'skeleton' })];
   return [top, ...detailsPart(details, store, commands)];
 }

@@ -1,5 +1,5 @@
 // Elements of the page. Text only ever becomes a text node; styles are set on elements, never as attributes: a strict CSP lets nothing else in.
-import { upright } from "./format";
+import { upright } from './format';
 
 export interface Properties {
   readonly class?: string;
@@ -22,14 +22,20 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   for (const [name, value] of Object.entries(properties.attributes ?? {})) made.setAttribute(name, value);
   for (const [name, value] of Object.entries(properties.style ?? {})) made.style.setProperty(name, value);
   for (const [kind, listener] of Object.entries(properties.on ?? {})) made.addEventListener(kind, listener as EventListener);
-  made.append(...children.map((child) => (typeof child === "string" ? upright(child) : child)));
+  made.append(...children.map((child) => (typeof child === 'string' ? upright(child) : child)));
   return made;
 }
 
-export const button = (text: string, title: string, press: () => void, kind = "link", spoken?: string): HTMLButtonElement =>
-  element("button", { class: kind, text, title, attributes: { type: "button", ...(spoken === undefined ? {} : { "aria-label": spoken }) }, on: { click: press } });
+export const button = (text: string, title: string, press: () => void, kind = 'link', spoken?: string): HTMLButtonElement =>
+  element('button', {
+    class: kind,
+    text,
+    title,
+    attributes: { type: 'button', ...(spoken === undefined ? {} : { 'aria-label': spoken }) },
+    on: { click: press },
+  });
 
-const nameOf = (each: Element): string => each.getAttribute("aria-label") ?? each.textContent ?? "";
+const nameOf = (each: Element): string => each.getAttribute('aria-label') ?? each.textContent ?? '';
 
 const awaited = new WeakMap<HTMLElement, string>(); // what had the focus in a container that shows nothing yet
 
@@ -37,7 +43,7 @@ const awaited = new WeakMap<HTMLElement, string>(); // what had the focus in a c
 function focusedIn(container: HTMLElement): string | undefined {
   const active = document.activeElement;
   if (active === container) return awaited.get(container);
-  return active !== null && container.contains(active) && active.matches(":focus-visible") ? nameOf(active) : undefined;
+  return active !== null && container.contains(active) && active.matches(':focus-visible') ? nameOf(active) : undefined;
 }
 
 // New children in place of the old ones. The focus stays: on what has the same name, else on the first that takes it, else on the container
@@ -46,7 +52,7 @@ export function refill(container: HTMLElement, ...children: readonly HTMLElement
   const name = focusedIn(container);
   container.replaceChildren(...children);
   if (name === undefined) return;
-  const controls = [...container.querySelectorAll<HTMLElement>("button, select, input")];
+  const controls = [...container.querySelectorAll<HTMLElement>('button, select, input')];
   if (controls.length === 0) {
     awaited.set(container, name);
     container.tabIndex = -1;

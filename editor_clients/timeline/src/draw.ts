@@ -1,7 +1,7 @@
 // Draws the levels with a pen: what stands where comes from layout.ts, colours from palette.ts.
-import type { Cursor } from "./address";
-import { kindOf, stageOf, wordings } from "./columns";
-import { axisUnit, time } from "./format";
+import type { Cursor } from './address';
+import { kindOf, stageOf, wordings } from './columns';
+import { axisUnit, time } from './format';
 import {
   AXIS_HEIGHT,
   connectorBetween,
@@ -14,11 +14,11 @@ import {
   type LevelLayout,
   type Picture,
   type Rect,
-} from "./layout";
-import type { Arrow, BlockColumns, Path, Span, Track } from "./messages";
-import { blend, isHatched, parseColour, stageColour, textOn, type Colours } from "./palette";
-import type { Pen } from "./pen";
-import { GAP_WIDTH, toPixel } from "./scale";
+} from './layout';
+import type { Arrow, BlockColumns, Path, Span, Track } from './messages';
+import { blend, isHatched, parseColour, stageColour, textOn, type Colours } from './palette';
+import type { Pen } from './pen';
+import { GAP_WIDTH, toPixel } from './scale';
 
 export interface Marks {
   readonly path: Path; // the open blocks
@@ -49,7 +49,7 @@ function inks(colours: Colours): (stage: string, device: boolean) => { fill: str
     let made = known.get(key);
     if (made === undefined) {
       const fill = stageColour(stage, colours.theme);
-      const opacity = device && colours.theme !== "contrast" ? DEVICE_OPACITY : 1;
+      const opacity = device && colours.theme !== 'contrast' ? DEVICE_OPACITY : 1;
       made = { fill, opacity, text: textOn(blend(parseColour(fill)!, ground, opacity)) };
       known.set(key, made);
     }
@@ -62,7 +62,7 @@ function byInk(blocks: BlockColumns, rects: readonly Rect[]): Map<string, Rect[]
   const groups = new Map<string, Rect[]>();
   for (const rect of rects) {
     const kind = kindOf(blocks, rect.index);
-    const stage = kind === "idle" || kind === "wait" ? (kind === "wait" ? "waiting" : "idle") : stageOf(blocks, rect.index);
+    const stage = kind === 'idle' || kind === 'wait' ? (kind === 'wait' ? 'waiting' : 'idle') : stageOf(blocks, rect.index);
     const group = groups.get(stage);
     if (group === undefined) groups.set(stage, [rect]);
     else group.push(rect);
@@ -74,20 +74,20 @@ const shownWidth = (width: number): number => (width >= GAP_FROM ? width - 1 : M
 
 function drawTrack(pen: Pen, track: Track, top: number, level: LevelLayout, colours: Colours, ink: ReturnType<typeof inks>): void {
   const { blocks } = track;
-  const device = track.kind !== "host";
+  const device = track.kind !== 'host';
   const rects = layoutTrack(blocks, level.scale);
   for (const [stage, group] of byInk(blocks, rects)) {
     const { fill, opacity } = ink(stage, device);
     if (isHatched(stage)) {
       // Idle is a thin band of lines; waiting and an earlier step's work fill the row, over a tint.
-      const inset = stage === "idle" ? 7 : 0;
+      const inset = stage === 'idle' ? 7 : 0;
       for (const { x, width } of group) {
-        if (stage !== "idle") pen.rect(x, top, shownWidth(width), TRACK_HEIGHT, fill, 0.35);
+        if (stage !== 'idle') pen.rect(x, top, shownWidth(width), TRACK_HEIGHT, fill, 0.35);
         pen.hatch(x, top + inset, shownWidth(width), TRACK_HEIGHT - 2 * inset, fill);
       }
     } else {
       for (const { x, width } of group) pen.rect(x, top, shownWidth(width), TRACK_HEIGHT, fill, opacity);
-      if (colours.theme === "contrast") {
+      if (colours.theme === 'contrast') {
         for (const { x, width } of group) if (width >= GAP_FROM) pen.frame(x, top, width - 1, TRACK_HEIGHT, colours.text, 1);
       }
     }
@@ -95,15 +95,23 @@ function drawTrack(pen: Pen, track: Track, top: number, level: LevelLayout, colo
   for (const rect of rects) drawLabel(pen, blocks, rect, top, colours, ink, device);
 }
 
-function drawLabel(pen: Pen, blocks: BlockColumns, rect: Rect, top: number, colours: Colours, ink: ReturnType<typeof inks>, device: boolean): void {
+function drawLabel(
+  pen: Pen,
+  blocks: BlockColumns,
+  rect: Rect,
+  top: number,
+  colours: Colours,
+  ink: ReturnType<typeof inks>,
+  device: boolean,
+): void {
   if (rect.width < LABEL_FROM) return;
   const kind = kindOf(blocks, rect.index);
   const stage = stageOf(blocks, rect.index);
-  if (kind === "idle" || (stage === "idle" && kind !== "gap")) return;
+  if (kind === 'idle' || (stage === 'idle' && kind !== 'gap')) return;
   const padding = rect.width < WIDE_FROM ? TEXT_PADDING / 2 : TEXT_PADDING;
   const text = labelThatFits(wordings(blocks, rect.index), rect.width - 2 * padding, pen.measure);
-  if (text === "") return;
-  const hatched = kind === "wait" || isHatched(stage);
+  if (text === '') return;
+  const hatched = kind === 'wait' || isHatched(stage);
   pen.text(rect.x + padding, top + TRACK_HEIGHT / 2, text, hatched ? colours.text : ink(stage, device).text);
 }
 
@@ -125,7 +133,8 @@ function drawGap(pen: Pen, level: LevelLayout, colours: Colours): void {
   const { gap } = level.scale;
   if (gap === undefined) return;
   const x = toPixel(level.scale, gap[0]);
-  if (colours.theme !== "contrast") pen.rect(x, level.tracksTop - 3, GAP_WIDTH, level.tracksBottom - level.tracksTop + 5, colours.line, 0.35);
+  if (colours.theme !== 'contrast')
+    pen.rect(x, level.tracksTop - 3, GAP_WIDTH, level.tracksBottom - level.tracksTop + 5, colours.line, 0.35);
   for (const edge of [x, x + GAP_WIDTH]) {
     for (let y = level.tracksTop - 3; y < level.tracksBottom + 2; y += 2 * DASH) pen.line(edge, y, edge, y + DASH, colours.dim);
   }
@@ -142,7 +151,7 @@ function drawRange(pen: Pen, level: LevelLayout, span: Span, colours: Colours): 
   pen.rect(from, top, to - from, height, colours.accent, 0.18);
   for (const x of [from, to - 1]) pen.rect(x, top, 1, height, colours.accent);
   const text = labelThatFits([time(span[1] - span[0])], to - from - 8, pen.measure);
-  if (text === "") return;
+  if (text === '') return;
   const [room, x] = [pen.measure(text) + 6, (from + to) / 2];
   pen.rect(x - room / 2, top + 2, room, AXIS_HEIGHT - 4, colours.ground);
   pen.text(x - room / 2 + 3, top + AXIS_HEIGHT / 2, text, colours.text);
@@ -150,7 +159,7 @@ function drawRange(pen: Pen, level: LevelLayout, span: Span, colours: Colours): 
 
 function drawNames(pen: Pen, level: LevelLayout, picture: Picture, colours: Colours): void {
   const title = labelThatFits([level.title], picture.width - 2 * PADDING, pen.measure);
-  pen.text(PADDING, level.titleTop + 9, title, colours.text, "bold");
+  pen.text(PADDING, level.titleTop + 9, title, colours.text, 'bold');
   for (const { track, top } of level.tracks) {
     if (track === undefined) continue;
     const name = labelThatFits([track.name], picture.left - PADDING - 6, pen.measure);
@@ -166,7 +175,7 @@ function drawSkeleton(pen: Pen, level: LevelLayout, colours: Colours): void {
 
 // Where a block with this segment stands in a level, on every track.
 function framesOf(level: LevelLayout, segment: string): { x: number; width: number; top: number }[] {
-  if (segment === "") return [];
+  if (segment === '') return [];
   return level.tracks.flatMap(({ track, top }) =>
     track === undefined
       ? []
@@ -192,7 +201,7 @@ function drawMarks(pen: Pen, level: LevelLayout, marks: Marks, colours: Colours)
   }
   if (cursor?.depth !== level.depth) return;
   for (const each of framesOf(level, cursor.segment)) frame(each, colours.text, 2);
-  if (cursor.segment === "") {
+  if (cursor.segment === '') {
     const row = level.tracks.find(({ track }) => track?.id === cursor.track);
     const rects = row?.track === undefined ? [] : layoutTrack(row.track.blocks, level.scale);
     const rect = rects.find(({ index }) => row!.track!.blocks.start[index] === cursor.start);
@@ -220,7 +229,15 @@ function drawArrows(pen: Pen, level: LevelLayout, arrows: readonly Arrow[], colo
     const tip = down ? to : to + TRACK_HEIGHT;
     pen.curve([x1, down ? from + TRACK_HEIGHT : from], [x2, tip], colours.text, opacity);
     const back = down ? -5 : 5;
-    pen.polygon([[x2, tip], [x2 - 3, tip + back], [x2 + 3, tip + back]], colours.text, opacity);
+    pen.polygon(
+      [
+        [x2, tip],
+        [x2 - 3, tip + back],
+        [x2 + 3, tip + back],
+      ],
+      colours.text,
+      opacity,
+    );
   }
 }
 
@@ -230,7 +247,7 @@ function drawStepEnd(pen: Pen, level: LevelLayout, end: number, colours: Colours
   const right = level.scale.left + level.scale.width;
   if (x < level.scale.left || x > right - STEP_END_FROM) return;
   for (let y = level.tracksTop - 4; y < level.tracksBottom + 2; y += 2 * DASH) pen.line(x, y, x, y + DASH, colours.text);
-  const words = labelThatFits(["the next step begins on the host", "next step", ""], right - x - 8, pen.measure);
+  const words = labelThatFits(['the next step begins on the host', 'next step', ''], right - x - 8, pen.measure);
   pen.text(x + 4, level.titleTop + 9, words, colours.dim);
   pen.line(x, level.titleTop + 4, x, level.tracksTop - 4, colours.dim);
 }
@@ -239,7 +256,16 @@ function drawConnector(pen: Pen, above: LevelLayout, below: LevelLayout, colours
   const shape = connectorBetween(above, below);
   if (shape === undefined) return;
   const { from, to, top, bottom } = shape;
-  pen.polygon([[from[0], top], [from[1], top], [to[1], bottom], [to[0], bottom]], colours.accent, 0.12);
+  pen.polygon(
+    [
+      [from[0], top],
+      [from[1], top],
+      [to[1], bottom],
+      [to[0], bottom],
+    ],
+    colours.accent,
+    0.12,
+  );
 }
 
 function drawNote(pen: Pen, level: LevelLayout, marks: Marks, picture: Picture, colours: Colours): void {
@@ -247,16 +273,22 @@ function drawNote(pen: Pen, level: LevelLayout, marks: Marks, picture: Picture, 
   const parts = [
     ...(level.scale.gap === undefined ? [] : [`${time(level.scale.gap[1] - level.scale.gap[0])} without work of this block, drawn short`]),
     ...(more > 0 ? [`${more} more tracks, less busy than these`] : []),
-    ...(marks.cursor?.depth === level.depth && marks.note !== "" ? [marks.note] : []),
+    ...(marks.cursor?.depth === level.depth && marks.note !== '' ? [marks.note] : []),
   ];
   const last = picture.levels.at(-1) === level;
   if (parts.length === 0) return;
-  const text = labelThatFits([parts.join(" · ")], level.scale.width, pen.measure);
+  const text = labelThatFits([parts.join(' · ')], level.scale.width, pen.measure);
   pen.text(level.scale.left, level.tracksBottom + (last ? 14 : 12), text, colours.dim);
 }
 
 // `seen`: the part of the picture's height that is on the screen.
-export function drawPicture(pen: Pen, picture: Picture, marks: Marks, colours: Colours, seen: readonly [top: number, bottom: number]): void {
+export function drawPicture(
+  pen: Pen,
+  picture: Picture,
+  marks: Marks,
+  colours: Colours,
+  seen: readonly [top: number, bottom: number],
+): void {
   const ink = inks(colours);
   picture.levels.forEach((level, depth) => {
     const below = picture.levels[depth + 1];

@@ -1,7 +1,7 @@
 // What the server knew when it sent the page travels inside it: the first picture needs no connection.
-import type { Level, Overview, Profiles } from "./messages";
-import { reduce } from "./reduce";
-import type { Action, State } from "./state";
+import type { Level, Overview, Profiles } from './messages';
+import { reduce } from './reduce';
+import type { Action, State } from './state';
 
 export interface FirstAnswers {
   readonly profiles: Profiles;
@@ -20,9 +20,9 @@ export function withFirst(state: State, first: FirstAnswers | undefined): State 
   if (first === undefined) return state;
   const { profiles, overview, level, width } = first;
   const actions: Action[] = [
-    { type: "profiles", profiles },
-    { type: "overview", overview },
-    { type: "level", depth: 0, whole: true, loaded: { level, width, unfold: false } },
+    { type: 'profiles', profiles },
+    { type: 'overview', overview },
+    { type: 'level', depth: 0, whole: true, loaded: { level, width, unfold: false } },
   ];
   return actions.reduce(reduce, state);
 }

@@ -1,7 +1,7 @@
 // Where a match of the search leads: to its block, into the step that has it, to its line.
-import type { Match, Place } from "./messages";
-import type { Store } from "./store";
-import type { Transport } from "./transport";
+import type { Match, Place } from './messages';
+import type { Store } from './store';
+import type { Transport } from './transport';
 
 export interface Follow {
   readonly follow: (match: Match, position: number) => void;
@@ -10,7 +10,7 @@ export interface Follow {
 
 interface Ways {
   readonly note: (text: string) => void;
-  readonly reveal: (place: Pick<Place, "file" | "line">) => void;
+  readonly reveal: (place: Pick<Place, 'file' | 'line'>) => void;
 }
 
 export function createFollow(store: Store, transport: Transport, { note, reveal }: Ways): Follow {
@@ -18,28 +18,28 @@ export function createFollow(store: Store, transport: Transport, { note, reveal 
   function followToStep({ kind, label }: Match, step: number, position: number): void {
     const { profile } = store.get().view;
     transport
-      .request("hotlens/timeline/search", { step, query: label, ...(profile === undefined ? {} : { profile }) })
+      .request('hotlens/timeline/search', { step, query: label, ...(profile === undefined ? {} : { profile }) })
       .then(({ matches }) => {
         const there = matches.find((each) => each.kind === kind && each.label === label);
         if (there?.path === undefined) return note(`${label} is not below a block of that step.`);
-        store.dispatch({ type: "go", path: there.path, step });
-        store.dispatch({ type: "match", at: position });
+        store.dispatch({ type: 'go', path: there.path, step });
+        store.dispatch({ type: 'match', at: position });
       })
       .catch((error: Error) => note(error.message));
   }
 
   function follow(match: Match, position: number): void {
     const { step } = store.get().search.answer ?? {};
-    if (match.path !== undefined) store.dispatch({ type: "go", path: match.path, ...(step === undefined ? {} : { step }) });
+    if (match.path !== undefined) store.dispatch({ type: 'go', path: match.path, ...(step === undefined ? {} : { step }) });
     else if (match.step !== undefined) followToStep(match, match.step, position);
     else if (match.file !== undefined) reveal({ file: match.file, line: match.line ?? 0 });
-    store.dispatch({ type: "match", at: position }); // another step has begun with none
+    store.dispatch({ type: 'match', at: position }); // another step has begun with none
   }
 
   function nextMatch(by: 1 | -1): void {
     const { answer, at } = store.get().search;
     const count = answer?.matches.length ?? 0;
-    if (answer === undefined || count === 0) return note("Nothing was searched for yet: press / first.");
+    if (answer === undefined || count === 0) return note('Nothing was searched for yet: press / first.');
     const next = at < 0 ? (by > 0 ? 0 : count - 1) : (at + by + count) % count;
     const match = answer.matches[next]!;
     follow(match, next);

@@ -1,17 +1,17 @@
 // Numbers as people read them: three significant digits, the unit by size. The full value stands in the tip.
 
 const TIMES: readonly (readonly [unit: string, ns: number])[] = [
-  ["s", 1e9],
-  ["ms", 1e6],
-  ["µs", 1e3],
-  ["ns", 1],
+  ['s', 1e9],
+  ['ms', 1e6],
+  ['µs', 1e3],
+  ['ns', 1],
 ];
 const SIZES: readonly (readonly [unit: string, bytes: number])[] = [
-  ["TB", 1e12],
-  ["GB", 1e9],
-  ["MB", 1e6],
-  ["kB", 1e3],
-  ["B", 1],
+  ['TB', 1e12],
+  ['GB', 1e9],
+  ['MB', 1e6],
+  ['kB', 1e3],
+  ['B', 1],
 ];
 
 // Three significant digits, zeros kept, never an exponent: 1.00, 41.6, 999, 1234.
@@ -24,16 +24,19 @@ function scaled(value: number, units: readonly (readonly [string, number])[]): s
   return `${size === 1 ? Math.round(value) : digits(value / size)} ${unit}`;
 }
 
-export const time = (ns: number): string => (ns === 0 ? "0" : scaled(ns, TIMES));
-export const bytes = (count: number): string => (count === 0 ? "0" : scaled(count, SIZES));
-export const signedTime = (ns: number): string => `${ns < 0 ? "−" : "+"}${time(Math.abs(ns))}`;
+export const time = (ns: number): string => (ns === 0 ? '0' : scaled(ns, TIMES));
+export const bytes = (count: number): string => (count === 0 ? '0' : scaled(count, SIZES));
+export const signedTime = (ns: number): string => `${ns < 0 ? '−' : '+'}${time(Math.abs(ns))}`;
 
 // 12345678 → "12 345 678 ns", for tips.
-export const exact = (ns: number): string => `${Math.round(ns).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f")} ns`;
+export const exact = (ns: number): string =>
+  `${Math.round(ns)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, '\u202f')} ns`;
 
 export function percent(share: number): string {
   const value = share * 100;
-  if (value > 0 && value < 0.1) return "<0.1 %";
+  if (value > 0 && value < 0.1) return '<0.1 %';
   return `${value >= 10 || value === 0 ? Math.round(value) : value.toFixed(1)} %`;
 }
 
@@ -52,10 +55,10 @@ export function axisUnit(greatest: number, step: number): AxisUnit {
   return { unit, text: (ns) => (ns / size).toFixed(decimals) };
 }
 
-export const spoken = (stage: string): string => stage.replaceAll("_", " ");
+export const spoken = (stage: string): string => stage.replaceAll('_', ' ');
 
 // A name that turns the direction of writing would turn what stands beside it as well.
-export const upright = (text: string): string => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+export const upright = (text: string): string => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
 
 // The last part of a path, of either kind of separator.
 // "/home/me/train.py:41" as "train.py:41"; the path of a module as it is.

@@ -1,15 +1,15 @@
 // The line at the top: what was profiled, the step's time, the verdict; and which profile is shown, which one it is compared with.
-import { button, element } from "./dom";
-import { fileName, isLine, percent, placeName, spoken, time } from "./format";
-import type { Overview, ProfileSummary } from "./messages";
-import type { State } from "./state";
-import type { Store } from "./store";
+import { button, element } from './dom';
+import { fileName, isLine, percent, placeName, spoken, time } from './format';
+import type { Overview, ProfileSummary } from './messages';
+import type { State } from './state';
+import type { Store } from './store';
 
 // Each kind of device once; some drivers leave the name empty.
 function devicesOf(names: readonly string[]): string[] {
   return [...new Set(names)].map((name) => {
     const count = names.filter((each) => each === name).length;
-    return `${name === "" ? "GPU" : name}${count > 1 ? ` ×${count}` : ""}`;
+    return `${name === '' ? 'GPU' : name}${count > 1 ? ` ×${count}` : ''}`;
   });
 }
 
@@ -18,23 +18,23 @@ export function facts(overview: Overview): string {
   const devices = devicesOf(profile.devices);
   return [
     profile.model,
-    devices.length > 0 ? devices.join(", ") : overview.hasDevice ? "GPU" : "CPU",
+    devices.length > 0 ? devices.join(', ') : overview.hasDevice ? 'GPU' : 'CPU',
     profile.torch === undefined ? undefined : `torch ${profile.torch}`,
-    steps.length === 1 ? "1 step" : `${steps.length} steps`,
-    profile.guessed ? "lines guessed" : undefined,
+    steps.length === 1 ? '1 step' : `${steps.length} steps`,
+    profile.guessed ? 'lines guessed' : undefined,
   ]
-    .filter((each) => each !== undefined && each !== "")
-    .join(" · ");
+    .filter((each) => each !== undefined && each !== '')
+    .join(' · ');
 }
 
 // The verdict in a word; renderStory tells its evidence.
 function verdictChip({ verdict }: Overview, store: Store): HTMLElement[] {
   if (verdict === undefined) return [];
   const path = verdict.evidence[0]?.path ?? [];
-  return [button(verdictWord(verdict.kind), "show where", () => store.dispatch({ type: "go", path }), "chip verdict")];
+  return [button(verdictWord(verdict.kind), 'show where', () => store.dispatch({ type: 'go', path }), 'chip verdict')];
 }
 
-export const verdictWord = (kind: string): string => (kind === "unclear" ? kind : `${spoken(kind)}-bound`);
+export const verdictWord = (kind: string): string => (kind === 'unclear' ? kind : `${spoken(kind)}-bound`);
 
 const CAUSES_TOLD = 3;
 
@@ -43,34 +43,45 @@ export function renderStory({ overview }: State, store: Store): HTMLElement[] {
   const evidence = overview?.verdict?.evidence.slice(0, CAUSES_TOLD) ?? [];
   const step = overview === undefined ? 0 : shownWall(overview);
   return evidence.map(({ what, time: ns, where, path }) => {
-    const share = ns > 0 && step > 0 ? `${percent(ns / step)} ` : "";
-    const place = where === "" ? "" : ` ${isLine(where) ? "at" : "in"} ${placeName(where).split("/").at(-1)}`;
-    const tip = [what, ns > 0 ? `${time(ns)} of ${time(step)}` : "", where].filter((each) => each !== "").join(" · ");
+    const share = ns > 0 && step > 0 ? `${percent(ns / step)} ` : '';
+    const place = where === '' ? '' : ` ${isLine(where) ? 'at' : 'in'} ${placeName(where).split('/').at(-1)}`;
+    const tip = [what, ns > 0 ? `${time(ns)} of ${time(step)}` : '', where].filter((each) => each !== '').join(' · ');
     const words = `${share}${what}${place}`;
-    return path === undefined ? element("span", { text: words, title: tip }) : button(words, tip, () => store.dispatch({ type: "go", path }));
+    return path === undefined
+      ? element('span', { text: words, title: tip })
+      : button(words, tip, () => store.dispatch({ type: 'go', path }));
   });
 }
 
 // "2026-11-22T00:43:04Z" as a person reads it.
 const dateOf = (created: string | number | undefined): string =>
-  created === undefined ? "" : String(created).replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d).*$/, "$1 $2");
+  created === undefined ? '' : String(created).replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d).*$/, '$1 $2');
 
 const optionText = (each: ProfileSummary): string =>
-  [fileName(each.source), dateOf(each.created), each.stepNs === undefined ? "" : time(each.stepNs)].filter((text) => text !== "").join(" · ");
+  [fileName(each.source), dateOf(each.created), each.stepNs === undefined ? '' : time(each.stepNs)]
+    .filter((text) => text !== '')
+    .join(' · ');
 
-function choice(label: string, options: readonly (readonly [value: string, text: string])[], chosen: string, choose: (value: string) => void): HTMLElement {
-  const select = element("select", { title: label, attributes: { "aria-label": label }, on: { change: () => choose(select.value) } });
-  select.append(...options.map(([value, text]) => element("option", { text, attributes: { value } })));
+function choice(
+  label: string,
+  options: readonly (readonly [value: string, text: string])[],
+  chosen: string,
+  choose: (value: string) => void,
+): HTMLElement {
+  const select = element('select', { title: label, attributes: { 'aria-label': label }, on: { change: () => choose(select.value) } });
+  select.append(...options.map(([value, text]) => element('option', { text, attributes: { value } })));
   select.value = chosen;
   return select;
 }
 
 // The profile's name; where there are several, the choice among them.
 function profileName({ profile }: Overview, known: readonly ProfileSummary[], store: Store): HTMLElement {
-  if (known.length < 2) return element("b", { class: "name", text: fileName(profile.source), title: profile.source });
+  if (known.length < 2) return element('b', { class: 'name', text: fileName(profile.source), title: profile.source });
   const options = known.map((each) => [each.id, optionText(each)] as const);
-  const select = choice("the profile that is shown", options, profile.id, (chosen) => store.dispatch({ type: "show profile", profile: chosen }));
-  select.classList.add("name");
+  const select = choice('the profile that is shown', options, profile.id, (chosen) =>
+    store.dispatch({ type: 'show profile', profile: chosen }),
+  );
+  select.classList.add('name');
   return select;
 }
 
@@ -78,13 +89,20 @@ const shownWall = ({ steps, representative, median }: Overview): number => steps
 
 // Throughput is that of steps without a profiler; the picture is of profiled ones. Both stand there, as in the editor's lens.
 function stepTime(overview: Overview): { text: string; title: string } {
-  const { steps, representative, profile: { plainStepNs, rareNs = 0 } } = overview;
+  const {
+    steps,
+    representative,
+    profile: { plainStepNs, rareNs = 0 },
+  } = overview;
   const wall = time(shownWall(overview));
-  const shown = steps.length > 1 ? `step ${steps[representative]?.index ?? ""}, which is most like the others` : "the step";
+  const shown = steps.length > 1 ? `step ${steps[representative]?.index ?? ''}, which is most like the others` : 'the step';
   if (plainStepNs === undefined) return { text: `${wall}/step`, title: shown };
-  const rare = rareNs > 0 ? ` + ${time(rareNs)} rare work` : "";
-  const title = rare === "" ? "the mean step" : "the mean update, a step and its part of what comes now and then,";
-  return { text: `${time(plainStepNs - rareNs)}/step (${wall} profiled)${rare}`, title: `${title} without the profiler; as it is drawn here: ${shown}` };
+  const rare = rareNs > 0 ? ` + ${time(rareNs)} rare work` : '';
+  const title = rare === '' ? 'the mean step' : 'the mean update, a step and its part of what comes now and then,';
+  return {
+    text: `${time(plainStepNs - rareNs)}/step (${wall} profiled)${rare}`,
+    title: `${title} without the profiler; as it is drawn here: ${shown}`,
+  };
 }
 
 export function renderHeader(state: State, store: Store): HTMLElement[] {
@@ -93,19 +111,30 @@ export function renderHeader(state: State, store: Store): HTMLElement[] {
   const others = known.filter(({ id }) => overview?.compareWith.includes(id) ?? false);
   const parts: HTMLElement[] = [];
   if (overview !== undefined) {
-    parts.push(profileName(overview, known, store), element("span", { class: "dim facts", text: facts(overview), title: facts(overview) }));
-    parts.push(element("span", { class: "chip", ...stepTime(overview) }));
+    parts.push(profileName(overview, known, store), element('span', { class: 'dim facts', text: facts(overview), title: facts(overview) }));
+    parts.push(element('span', { class: 'chip', ...stepTime(overview) }));
     const { samplesPerSecond } = overview.profile;
-    if (samplesPerSecond !== undefined) parts.push(element("span", { class: "chip", text: `${Math.round(samplesPerSecond)} samples/s` }));
+    if (samplesPerSecond !== undefined) parts.push(element('span', { class: 'chip', text: `${Math.round(samplesPerSecond)} samples/s` }));
     parts.push(...verdictChip(overview, store));
     if (overview.warnings.length > 0) {
-      const tip = overview.warnings.join("\n");
-      parts.push(element("span", { class: "chip", title: tip, text: overview.warnings.length === 1 ? "1 warning" : `${overview.warnings.length} warnings`, attributes: { "aria-label": tip, tabindex: "0" } }));
+      const tip = overview.warnings.join('\n');
+      parts.push(
+        element('span', {
+          class: 'chip',
+          title: tip,
+          text: overview.warnings.length === 1 ? '1 warning' : `${overview.warnings.length} warnings`,
+          attributes: { 'aria-label': tip, tabindex: '0' },
+        }),
+      );
     }
   }
   if (others.length > 0) {
-    const options = [["", "compare with …"] as const, ...others.map((each) => [each.id, `against ${optionText(each)}`] as const)];
-    parts.push(choice("the profile to compare with", options, view.before ?? "", (before) => store.dispatch({ type: "compare", ...(before === "" ? {} : { before }) })));
+    const options = [['', 'compare with …'] as const, ...others.map((each) => [each.id, `against ${optionText(each)}`] as const)];
+    parts.push(
+      choice('the profile to compare with', options, view.before ?? '', (before) =>
+        store.dispatch({ type: 'compare', ...(before === '' ? {} : { before }) }),
+      ),
+    );
   }
   return parts;
 }

@@ -1,8 +1,8 @@
 // Where everything on the canvas stands: levels one below the other, their axes, tracks, rectangles, labels that fit, connectors. Pure; in
 // CSS pixels of the whole picture, of which the screen may show a part.
-import { bisectRight, range, tickStep } from "d3-array";
-import type { BlockColumns, Level, Span, Track } from "./messages";
-import { nsPerPixel, scaleOf, toPixel, toTime, type Scale } from "./scale";
+import { bisectRight, range, tickStep } from 'd3-array';
+import type { BlockColumns, Level, Span, Track } from './messages';
+import { nsPerPixel, scaleOf, toPixel, toTime, type Scale } from './scale';
 
 export const TRACK_HEIGHT = 28;
 export const TRACK_GAP = 6;
@@ -54,7 +54,8 @@ export const nameWidth = (width: number): number => Math.round(Math.min(136, Mat
 export const trackWidth = (width: number): number => Math.max(1, width - nameWidth(width) - 2 * PADDING);
 
 // With the room between it and the level above.
-export const levelHeight = (tracks: number): number => TITLE_HEIGHT + AXIS_HEIGHT + tracks * (TRACK_HEIGHT + TRACK_GAP) - TRACK_GAP + CONNECTOR_HEIGHT;
+export const levelHeight = (tracks: number): number =>
+  TITLE_HEIGHT + AXIS_HEIGHT + tracks * (TRACK_HEIGHT + TRACK_GAP) - TRACK_GAP + CONNECTOR_HEIGHT;
 
 export function layoutPicture(shown: readonly ShownLevel[], width: number): Picture {
   const left = PADDING + nameWidth(width);
@@ -127,7 +128,13 @@ export function layoutAxis(scale: Scale): { ticks: readonly Tick[]; step: number
   const { view, gap } = scale;
   const seen = nsPerPixel(scale) * scale.width;
   const step = tickStep(0, seen, Math.max(1, Math.round(scale.width / TICK_DISTANCE)));
-  const sides: readonly Span[] = gap === undefined ? [view] : [[view[0], gap[0]], [gap[1], view[1]]];
+  const sides: readonly Span[] =
+    gap === undefined
+      ? [view]
+      : [
+          [view[0], gap[0]],
+          [gap[1], view[1]],
+        ];
   const times = sides.flatMap(([from, to]) => range(Math.ceil(from / step), Math.floor(to / step) + 1).map((tick) => tick * step));
   return { step, ticks: times.map((ns) => ({ ns, x: toPixel(scale, ns) })) };
 }
@@ -159,7 +166,7 @@ export type Measure = (text: string) => number; // pixels
 export function labelThatFits(wordings: readonly string[], room: number, measure: Measure): string {
   const fitting = wordings.find((text) => measure(text) <= room);
   if (fitting !== undefined) return fitting;
-  const shortest = wordings.at(-1) ?? "";
+  const shortest = wordings.at(-1) ?? '';
   const most = Math.floor((room / measure(shortest)) * shortest.length) - 1;
-  return most >= 3 ? `${shortest.slice(0, most)}…` : "";
+  return most >= 3 ? `${shortest.slice(0, most)}…` : '';
 }

@@ -1,9 +1,9 @@
 // The first picture: the path of most time is open, from the step down to what explains it, as far as the pane is high. Pure.
-import { layoutPicture, levelHeight } from "./layout";
-import type { Level, Path } from "./messages";
-import { leadingStage, widestOf } from "./navigate";
-import { shownLevels } from "./shown";
-import type { State } from "./state";
+import { layoutPicture, levelHeight } from './layout';
+import type { Level, Path } from './messages';
+import { leadingStage, widestOf } from './navigate';
+import { shownLevels } from './shown';
+import type { State } from './state';
 
 const MOST_LEVELS = 5;
 const USUAL_TRACKS = 2; // of a level that is not known yet
@@ -13,7 +13,7 @@ const LEAST_SHARE = 0.1; // of its level's time: a block with less explains litt
 function heaviest(level: Level): string | undefined {
   const leading = leadingStage(level);
   const least = LEAST_SHARE * (level.extent[1] - level.extent[0]);
-  const found = [widestOf(level, (stage) => stage === leading), widestOf(level, (stage) => stage !== "earlier_step")];
+  const found = [widestOf(level, (stage) => stage === leading), widestOf(level, (stage) => stage !== 'earlier_step')];
   const best = found.find((each) => each !== undefined && each.duration >= least);
   return best?.track.blocks.segment[best.index];
 }
@@ -27,5 +27,5 @@ export function leadFurther(state: State, width: number, height: number): Path |
   const { height: drawn } = layoutPicture(shownLevels(state, width), width);
   if (drawn + levelHeight(USUAL_TRACKS) > height) return undefined;
   const segment = heaviest(level);
-  return segment === undefined || segment === "" ? undefined : [...path, segment];
+  return segment === undefined || segment === '' ? undefined : [...path, segment];
 }

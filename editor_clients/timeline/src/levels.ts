@@ -1,21 +1,21 @@
 // The canvas with the levels: draws what the state says, once a frame at most, and turns mouse and wheel into commands.
 //
 // The canvas is as large as the pane and stays in view while the pane scrolls; only what is on the screen is drawn.
-import type { Commands } from "./commands";
-import { drawPicture, type Marks } from "./draw";
-import { element } from "./dom";
-import { time } from "./format";
-import { leadFurther } from "./lead";
-import { AXIS_HEIGHT, hitBlock, layoutPicture, trackWidth, TRACK_HEIGHT, type LevelLayout, type Picture } from "./layout";
-import type { Path } from "./messages";
-import { readColours, type Colours } from "./palette";
-import { canvasPen } from "./pen";
-import type { Rest } from "./point";
-import { nsPerPixel, toTime } from "./scale";
-import { seenBlock, shownLevels, type Seen } from "./shown";
-import { samePath, type State } from "./state";
-import type { Store } from "./store";
-import { tipLines } from "./tip";
+import type { Commands } from './commands';
+import { drawPicture, type Marks } from './draw';
+import { element } from './dom';
+import { time } from './format';
+import { leadFurther } from './lead';
+import { AXIS_HEIGHT, hitBlock, layoutPicture, trackWidth, TRACK_HEIGHT, type LevelLayout, type Picture } from './layout';
+import type { Path } from './messages';
+import { readColours, type Colours } from './palette';
+import { canvasPen } from './pen';
+import type { Rest } from './point';
+import { nsPerPixel, toTime } from './scale';
+import { seenBlock, shownLevels, type Seen } from './shown';
+import { samePath, type State } from './state';
+import type { Store } from './store';
+import { tipLines } from './tip';
 
 const DRAG_FROM = 4; // pixels: a shorter move is a click
 const REACH = 3; // pixels around a thin block that count as it
@@ -43,33 +43,46 @@ interface Hit {
 // What the launches of the selected block say: how long the device let them wait.
 function arrowNote(state: State): string {
   const arrows = state.arrows?.arrows ?? [];
-  if (arrows.length === 0) return "";
+  if (arrows.length === 0) return '';
   const delays = arrows.map(({ delay }) => delay).sort((a, b) => a - b);
   const names = [...new Set(arrows.map(({ name }) => name))];
-  const shown = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
-  const delay = [...new Set([delays[0]!, delays.at(-1)!].map(time))].join(" to ");
-  const all = state.arrows!.total > arrows.length ? `${arrows.length} of ${state.arrows!.total} launches · ` : "";
+  const shown = names.slice(0, 3).join(', ') + (names.length > 3 ? ` and ${names.length - 3} more` : '');
+  const delay = [...new Set([delays[0]!, delays.at(-1)!].map(time))].join(' to ');
+  const all = state.arrows!.total > arrows.length ? `${arrows.length} of ${state.arrows!.total} launches · ` : '';
   return `${all}launch to start ${delay} · ${shown}`;
 }
 
 export function createLevels(store: Store, rest: Rest): Levels {
-  const canvas = element("canvas", { attributes: { "aria-hidden": "true" } });
-  const spacer = element("div");
-  const tip = element("div", { class: "tip", attributes: { role: "tooltip" } });
+  const canvas = element('canvas', { attributes: { 'aria-hidden': 'true' } });
+  const spacer = element('div');
+  const tip = element('div', { class: 'tip', attributes: { role: 'tooltip' } });
   const pane = element(
-    "div",
-    { class: "levels", attributes: { tabindex: "0", role: "application", "aria-label": "Timeline: arrows move, Enter opens, ? shows all keys" } },
+    'div',
+    {
+      class: 'levels',
+      attributes: { tabindex: '0', role: 'application', 'aria-label': 'Timeline: arrows move, Enter opens, ? shows all keys' },
+    },
     canvas,
     spacer,
     tip,
   );
-  const context = canvas.getContext("2d", { alpha: false })!;
+  const context = canvas.getContext('2d', { alpha: false })!;
   let commands: Commands | undefined;
   let colours: Colours | undefined;
   let pen: ReturnType<typeof canvasPen> | undefined;
   let picture: Picture = layoutPicture([], 1);
   let hover: Hit | undefined;
-  let drag: { readonly x: number; readonly y: number; readonly scroll: number; readonly depth: number | undefined; readonly from: number | undefined; moved: boolean; lastX: number } | undefined;
+  let drag:
+    | {
+        readonly x: number;
+        readonly y: number;
+        readonly scroll: number;
+        readonly depth: number | undefined;
+        readonly from: number | undefined;
+        moved: boolean;
+        lastX: number;
+      }
+    | undefined;
   let frame = 0;
   let pictured = false;
 
@@ -80,7 +93,7 @@ export function createLevels(store: Store, rest: Rest): Levels {
   const width = (): number => size.width;
 
   const pathOf = (hit: Hit | undefined): Path | undefined =>
-    hit?.seen === undefined || hit.seen.segment === "" ? undefined : [...store.get().view.path.slice(0, hit.depth), hit.seen.segment];
+    hit?.seen === undefined || hit.seen.segment === '' ? undefined : [...store.get().view.path.slice(0, hit.depth), hit.seen.segment];
 
   function measure(): void {
     size = { width: Math.max(1, pane.clientWidth), height: Math.max(1, pane.clientHeight) };
@@ -93,8 +106,8 @@ export function createLevels(store: Store, rest: Rest): Levels {
     if (canvas.width !== w || canvas.height !== h || pen === undefined) {
       canvas.width = w;
       canvas.height = h;
-      canvas.style.setProperty("width", `${w / ratio}px`);
-      canvas.style.setProperty("height", `${h / ratio}px`);
+      canvas.style.setProperty('width', `${w / ratio}px`);
+      canvas.style.setProperty('height', `${h / ratio}px`);
       pen = undefined;
     }
     return ratio;
@@ -110,8 +123,8 @@ export function createLevels(store: Store, rest: Rest): Levels {
     return {
       ...(stepEnd === undefined ? {} : { stepEnd }),
       path: state.view.path,
-      arrows: cursor === undefined || cursor.segment === "" ? [] : (state.arrows?.arrows ?? []),
-      note: cursor === undefined || cursor.segment === "" ? "" : arrowNote(state),
+      arrows: cursor === undefined || cursor.segment === '' ? [] : (state.arrows?.arrows ?? []),
+      note: cursor === undefined || cursor.segment === '' ? '' : arrowNote(state),
       ...(cursor === undefined ? {} : { cursor }),
       ...(state.range === undefined ? {} : { range: state.range }),
       ...(hover?.seen === undefined ? {} : { hover: { depth: hover.depth, track: hover.seen.track, index: hover.seen.index } }),
@@ -125,7 +138,7 @@ export function createLevels(store: Store, rest: Rest): Levels {
     pen ??= canvasPen(context, ratio, colours.font);
     picture = layoutPicture(shownLevels(store.get(), trackWidth(width())), width());
     const rest = `${Math.max(0, picture.height - size.height)}px`;
-    if (spacer.style.height !== rest) spacer.style.setProperty("height", rest);
+    if (spacer.style.height !== rest) spacer.style.setProperty('height', rest);
     const top = pane.scrollTop;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.globalAlpha = 1;
@@ -135,7 +148,7 @@ export function createLevels(store: Store, rest: Rest): Levels {
     drawPicture(pen, picture, marks(), colours, [top, top + size.height]);
     if (!pictured && picture.levels[0]?.level !== undefined) {
       pictured = true;
-      performance.mark("hotlens first picture");
+      performance.mark('hotlens first picture');
     }
   }
 
@@ -156,7 +169,7 @@ export function createLevels(store: Store, rest: Rest): Levels {
 
   function showTip(event: MouseEvent): void {
     const seen = hover?.seen;
-    tip.classList.toggle("shown", seen !== undefined && drag?.moved !== true);
+    tip.classList.toggle('shown', seen !== undefined && drag?.moved !== true);
     if (seen === undefined) return;
     const { pointed } = store.get();
     const path = pathOf(hover);
@@ -166,13 +179,13 @@ export function createLevels(store: Store, rest: Rest): Levels {
     const x = Math.max(4, Math.min(event.clientX - box.left + TIP_DISTANCE, pane.clientWidth - tip.offsetWidth - 8));
     const below = event.clientY - box.top + TIP_DISTANCE;
     const y = below + tip.offsetHeight > pane.clientHeight ? event.clientY - box.top - tip.offsetHeight - 8 : below;
-    tip.style.setProperty("transform", `translate(${x}px, ${Math.max(0, y) + pane.scrollTop}px)`);
+    tip.style.setProperty('transform', `translate(${x}px, ${Math.max(0, y) + pane.scrollTop}px)`);
   }
 
   function hovered(event: MouseEvent): void {
     const before = hover?.seen;
     hover = hitAt(event);
-    pane.classList.toggle("over", hover?.seen !== undefined);
+    pane.classList.toggle('over', hover?.seen !== undefined);
     if (before?.track !== hover?.seen?.track || before?.index !== hover?.seen?.index) {
       redraw();
       pointer = event;
@@ -188,8 +201,8 @@ export function createLevels(store: Store, rest: Rest): Levels {
     if (!drag.moved) {
       drag.moved = true;
       pane.setPointerCapture(event.pointerId);
-      pane.classList.add("dragging");
-      tip.classList.remove("shown");
+      pane.classList.add('dragging');
+      tip.classList.remove('shown');
     }
     const level = drag.depth === undefined ? undefined : picture.levels[drag.depth];
     if (level !== undefined && drag.from !== undefined) {
@@ -201,39 +214,39 @@ export function createLevels(store: Store, rest: Rest): Levels {
     pane.scrollTop = drag.scroll - (event.clientY - drag.y);
   }
 
-  pane.addEventListener("pointerdown", (event) => {
+  pane.addEventListener('pointerdown', (event) => {
     if (event.button !== 0) return;
     const hit = hitAt(event);
     const from = event.shiftKey ? hit?.at : undefined; // a range of time begins here
     drag = { x: event.clientX, y: event.clientY, lastX: event.clientX, scroll: pane.scrollTop, depth: hit?.depth, from, moved: false };
   });
-  pane.addEventListener("pointermove", (event) => {
+  pane.addEventListener('pointermove', (event) => {
     if (drag !== undefined && (event.buttons & 1) === 1) dragged(event);
     else hovered(event);
   });
-  pane.addEventListener("pointerup", (event) => {
+  pane.addEventListener('pointerup', (event) => {
     const clicked = drag !== undefined && !drag.moved;
     drag = undefined;
-    pane.classList.remove("dragging");
+    pane.classList.remove('dragging');
     const hit = clicked ? hitAt(event) : undefined;
     if (hit?.seen !== undefined) commands?.select(hit.depth, hit.seen);
   });
-  pane.addEventListener("pointercancel", () => {
+  pane.addEventListener('pointercancel', () => {
     drag = undefined;
-    pane.classList.remove("dragging");
+    pane.classList.remove('dragging');
   });
-  pane.addEventListener("pointerleave", () => {
+  pane.addEventListener('pointerleave', () => {
     hover = undefined;
     rest(undefined);
-    tip.classList.remove("shown");
+    tip.classList.remove('shown');
     redraw();
   });
-  pane.addEventListener("dblclick", (event) => {
+  pane.addEventListener('dblclick', (event) => {
     const hit = hitAt(event);
     if (hit?.seen !== undefined) commands?.openBlock(hit.depth, hit.seen);
   });
   pane.addEventListener(
-    "wheel",
+    'wheel',
     (event) => {
       const hit = hitAt(event);
       if (hit === undefined) return; // beside the tracks the wheel scrolls
@@ -248,10 +261,12 @@ export function createLevels(store: Store, rest: Rest): Levels {
     },
     { passive: false },
   );
-  pane.addEventListener("scroll", redraw);
+  pane.addEventListener('scroll', redraw);
   // Who comes here by Tab sees that; who opens the page or clicks does not need it.
-  pane.addEventListener("keyup", ({ key }) => pane.classList.toggle("reached", key === "Tab" || (pane.classList.contains("reached") && key === "Shift")));
-  pane.addEventListener("blur", () => pane.classList.remove("reached"));
+  pane.addEventListener('keyup', ({ key }) =>
+    pane.classList.toggle('reached', key === 'Tab' || (pane.classList.contains('reached') && key === 'Shift')),
+  );
+  pane.addEventListener('blur', () => pane.classList.remove('reached'));
   // Called between the page's layout and its paint, first of all in the first frame: what is drawn here is in this frame's picture, and what
   // is measured costs no layout.
   new ResizeObserver(() => {
@@ -266,9 +281,9 @@ export function createLevels(store: Store, rest: Rest): Levels {
   function scrollToCursor(state: State): void {
     const shown = layoutPicture(shownLevels(state, trackWidth(width())), width());
     const opened = state.view.path.length;
-    const level = shown.levels[opened > (state.view.cursor?.depth ?? 0) ? opened : (state.view.cursor?.depth ?? 0)];
+    const level = shown.levels[Math.max(opened, state.view.cursor?.depth ?? 0)];
     if (level === undefined) return;
-    spacer.style.setProperty("height", `${Math.max(0, shown.height - size.height)}px`);
+    spacer.style.setProperty('height', `${Math.max(0, shown.height - size.height)}px`);
     const [top, bottom] = [level.titleTop - 8, level.bottom + 8];
     if (bottom > pane.scrollTop + size.height) pane.scrollTop = bottom - size.height;
     if (top < pane.scrollTop) pane.scrollTop = top;
@@ -276,7 +291,7 @@ export function createLevels(store: Store, rest: Rest): Levels {
 
   function lead(): void {
     const path = size.height > 1 ? leadFurther(store.get(), trackWidth(width()), size.height) : undefined;
-    if (path !== undefined) store.dispatch({ type: "lead", path });
+    if (path !== undefined) store.dispatch({ type: 'lead', path });
   }
 
   store.subscribe((state, before) => {
@@ -302,4 +317,3 @@ export function createLevels(store: Store, rest: Rest): Levels {
     bindCommands: (given) => void (commands = given),
   };
 }
-

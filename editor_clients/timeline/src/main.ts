@@ -1,11 +1,11 @@
 // The page: connects to the server, keeps the address, and starts the screen.
-import { isOpenEnded, readAddress, readChosen, writeAddress } from "./address";
-import { download } from "./export_picture";
-import { readFirst, withFirst } from "./first";
-import { createScreen } from "./screen";
-import { initialState, type State } from "./state";
-import { createStore } from "./store";
-import { connect, socketWire, webviewWire, type WebviewApi, type Wire } from "./transport";
+import { isOpenEnded, readAddress, readChosen, writeAddress } from './address';
+import { download } from './export_picture';
+import { readFirst, withFirst } from './first';
+import { createScreen } from './screen';
+import { initialState, type State } from './state';
+import { createStore } from './store';
+import { connect, socketWire, webviewWire, type WebviewApi, type Wire } from './transport';
 
 declare global {
   interface Window {
@@ -16,20 +16,20 @@ declare global {
 const FRAME_PATIENCE_MS = 200;
 const ADDRESS_MS = 250; // browsers allow few changes of the address per second
 
-const TOKEN = "hotlens-token";
+const TOKEN = 'hotlens-token';
 
 // The token leaves the address bar, where the history would keep it, and is remembered for this tab alone: a reload finds it there.
 function takeToken(): string {
-  const given = new URLSearchParams(location.search).get("token");
-  if (given === null) return sessionStorage.getItem(TOKEN) ?? "";
+  const given = new URLSearchParams(location.search).get('token');
+  if (given === null) return sessionStorage.getItem(TOKEN) ?? '';
   sessionStorage.setItem(TOKEN, given);
-  history.replaceState(null, "", `/${location.hash}`);
+  history.replaceState(null, '', `/${location.hash}`);
   return given;
 }
 
 function browserWire(begin: Promise<void>): Wire {
   const page = `${location.origin}/?token=${encodeURIComponent(takeToken())}`;
-  return socketWire(page.replace(/^http/, "ws").replace("/?", "/ws?"), page, begin);
+  return socketWire(page.replace(/^http/, 'ws').replace('/?', '/ws?'), page, begin);
 }
 
 // A page that has its first picture draws it before it does anything else. No frame comes in a hidden tab.
@@ -43,7 +43,7 @@ const webview = window.acquireVsCodeApi?.();
 
 function storedState(): State {
   const stored = webview?.getState();
-  const address = typeof stored === "string" ? stored : location.hash;
+  const address = typeof stored === 'string' ? stored : location.hash;
   const view = readAddress(address);
   return initialState(view, readChosen(address, view), isOpenEnded(address));
 }
@@ -52,7 +52,7 @@ function saveInEditor(name: string, file: Blob): void {
   void file.arrayBuffer().then((data) => webview?.postMessage({ save: { name, data: new Uint8Array(data) } }));
 }
 
-const first = readFirst(document.getElementById("first")?.textContent);
+const first = readFirst(document.getElementById('first')?.textContent);
 const begin = first === undefined ? Promise.resolve() : drawn();
 const transport = connect(webview === undefined ? browserWire(begin) : webviewWire(webview));
 const store = createStore(withFirst(storedState(), first), transport);
@@ -66,15 +66,18 @@ let writtenAt = -ADDRESS_MS;
 store.subscribe((state, before) => {
   if (state.view === before.view && state.range?.span === before.range?.span) return;
   clearTimeout(waiting);
-  waiting = window.setTimeout(() => {
-    writtenAt = performance.now();
-    const address = addressNow();
-    if (webview === undefined) history.replaceState(null, "", `#${address}`);
-    else webview.setState(address);
-  }, writtenAt + ADDRESS_MS - performance.now());
+  waiting = window.setTimeout(
+    () => {
+      writtenAt = performance.now();
+      const address = addressNow();
+      if (webview === undefined) history.replaceState(null, '', `#${address}`);
+      else webview.setState(address);
+    },
+    writtenAt + ADDRESS_MS - performance.now(),
+  );
 });
 
 // An address that somebody typed or followed while the page is open.
-window.addEventListener("hashchange", () => {
-  if (location.hash.replace(/^#/, "") !== addressNow()) location.reload();
+window.addEventListener('hashchange', () => {
+  if (location.hash.replace(/^#/, '') !== addressNow()) location.reload();
 });

@@ -105,7 +105,7 @@ export interface BlockColumns {
   readonly stages: readonly string[];
 }
 
-export type TrackKind = "host" | "device" | "communication";
+export type TrackKind = 'host' | 'device' | 'communication';
 
 export interface Track {
   readonly id: string;
@@ -170,7 +170,7 @@ export interface Others {
 }
 
 export interface Place {
-  readonly what: "definition" | "call" | "class" | "stage";
+  readonly what: 'definition' | 'call' | 'class' | 'stage';
   readonly file: string;
   readonly line: number;
   readonly endLine: number;
@@ -244,7 +244,7 @@ export interface RangeSums {
 }
 
 export interface Match {
-  readonly kind: "stage" | "module" | "operator" | "kernel" | "file";
+  readonly kind: 'stage' | 'module' | 'operator' | 'kernel' | 'file';
   readonly label: string;
   readonly detail: string;
   readonly path?: Path;
@@ -261,7 +261,7 @@ export interface Matches {
   readonly total: number;
 }
 
-export type Metric = "time" | "memory";
+export type Metric = 'time' | 'memory';
 
 export interface BreakdownRow {
   readonly label: string;
@@ -281,7 +281,7 @@ export interface Breakdown {
   readonly total: number;
 }
 
-export type Change = "faster" | "slower" | "same" | "added" | "removed";
+export type Change = 'faster' | 'slower' | 'same' | 'added' | 'removed';
 
 export interface CompareRow {
   readonly module?: string; // of a module

@@ -1,14 +1,14 @@
 // Where the arrow keys lead: from block to block in a track, from track to track, from level to level. Pure.
-import type { Cursor } from "./address";
-import { firstSeen } from "./layout";
-import { kindOf, stageOf } from "./columns";
-import type { BlockColumns, Level, Path, Track } from "./messages";
-import { cursorOn, seenBlock, underCursor } from "./shown";
+import type { Cursor } from './address';
+import { firstSeen } from './layout';
+import { kindOf, stageOf } from './columns';
+import type { BlockColumns, Level, Path, Track } from './messages';
+import { cursorOn, seenBlock, underCursor } from './shown';
 
-export type Direction = "left" | "right" | "up" | "down" | "home" | "end";
+export type Direction = 'left' | 'right' | 'up' | 'down' | 'home' | 'end';
 
 // Idle time is shown, but arrows pass over it: it is no work to open.
-const stops = (blocks: BlockColumns, index: number): boolean => kindOf(blocks, index) !== "idle";
+const stops = (blocks: BlockColumns, index: number): boolean => kindOf(blocks, index) !== 'idle';
 
 function scan(blocks: BlockColumns, from: number, by: 1 | -1): number | undefined {
   for (let index = from; index >= 0 && index < blocks.start.length; index += by) if (stops(blocks, index)) return index;
@@ -19,7 +19,8 @@ function nearest(blocks: BlockColumns, time: number): number | undefined {
   const at = Math.min(firstSeen(blocks, time), blocks.start.length - 1);
   const [before, after] = [scan(blocks, at, -1), scan(blocks, at, 1)];
   if (before === undefined || after === undefined) return before ?? after;
-  const distance = (index: number): number => Math.max(blocks.start[index]! - time, time - blocks.start[index]! - blocks.duration[index]!, 0);
+  const distance = (index: number): number =>
+    Math.max(blocks.start[index]! - time, time - blocks.start[index]! - blocks.duration[index]!, 0);
   return distance(before) <= distance(after) ? before : after;
 }
 
@@ -42,9 +43,9 @@ export function leadingStage({ tracks }: Level): string | undefined {
   for (const { kind, blocks } of tracks) {
     blocks.duration.forEach((duration, index) => {
       const stage = stageOf(blocks, index);
-      if (kindOf(blocks, index) !== "stage" || stage === "earlier_step") return;
+      if (kindOf(blocks, index) !== 'stage' || stage === 'earlier_step') return;
       const { host, device } = sums.get(stage) ?? { host: 0, device: 0 };
-      sums.set(stage, kind === "host" ? { host: host + duration, device } : { host, device: device + duration });
+      sums.set(stage, kind === 'host' ? { host: host + duration, device } : { host, device: device + duration });
     });
   }
   const ranked = [...sums].map(([stage, { host, device }]) => ({ stage, time: Math.max(host, device) }));
@@ -63,7 +64,8 @@ export function widestOf(level: Level, looked: (stage: string) => boolean): Foun
   for (const track of level.tracks) {
     track.blocks.open.forEach((open, index) => {
       const duration = track.blocks.duration[index]!;
-      if (open === 1 && looked(stageOf(track.blocks, index)) && (best === undefined || duration > best.duration)) best = { track, index, duration };
+      if (open === 1 && looked(stageOf(track.blocks, index)) && (best === undefined || duration > best.duration))
+        best = { track, index, duration };
     });
   }
   return best;
@@ -86,7 +88,12 @@ function openBlock(level: Level | undefined, depth: number, path: Path): Cursor 
 }
 
 // `levels` from the top, as they are drawn; one that is loading is undefined.
-export function navigate(levels: readonly (Level | undefined)[], path: Path, cursor: Cursor | undefined, to: Direction): Cursor | undefined {
+export function navigate(
+  levels: readonly (Level | undefined)[],
+  path: Path,
+  cursor: Cursor | undefined,
+  to: Direction,
+): Cursor | undefined {
   const depth = cursor?.depth ?? levels.length - 1;
   const level = levels[depth];
   if (level === undefined) return undefined;
@@ -97,19 +104,19 @@ export function navigate(levels: readonly (Level | undefined)[], path: Path, cur
   const { blocks } = track;
   const middle = seen.start + seen.duration / 2;
   switch (to) {
-    case "left":
+    case 'left':
       return on(level, depth, track, scan(blocks, seen.index - 1, -1));
-    case "right":
+    case 'right':
       return on(level, depth, track, scan(blocks, seen.index + 1, 1));
-    case "home":
+    case 'home':
       return on(level, depth, track, scan(blocks, 0, 1));
-    case "end":
+    case 'end':
       return on(level, depth, track, scan(blocks, blocks.start.length - 1, -1));
-    case "up": {
+    case 'up': {
       const above = level.tracks.slice(0, row).findLast(hasStops);
       return above === undefined ? openBlock(levels[depth - 1], depth - 1, path) : on(level, depth, above, nearest(above.blocks, middle));
     }
-    case "down": {
+    case 'down': {
       const below = level.tracks.slice(row + 1).find(hasStops);
       return below === undefined ? first(levels[depth + 1], depth + 1) : on(level, depth, below, nearest(below.blocks, middle));
     }

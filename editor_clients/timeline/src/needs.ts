@@ -1,9 +1,9 @@
 // What the page has to ask for, as a function of its state: a request per slot, gone from the list once its answer is in the state.
-import { isRecording, RECORDING, type View } from "./address";
-import type { Breakdown, Level, Metric, Path, Recording, Span } from "./messages";
-import type { Method, Params, Result } from "./requests";
-import { finePixels, scaleOf } from "./scale";
-import { breakdownKey, isComparing, moduleKey, samePath, selectedPath, stepOf, type Action, type LoadedLevel, type State } from "./state";
+import { isRecording, RECORDING, type View } from './address';
+import type { Breakdown, Level, Metric, Path, Recording, Span } from './messages';
+import type { Method, Params, Result } from './requests';
+import { finePixels, scaleOf } from './scale';
+import { breakdownKey, isComparing, moduleKey, samePath, selectedPath, stepOf, type Action, type LoadedLevel, type State } from './state';
 
 export interface Need<M extends Method = Method> {
   readonly slot: string; // one request at a time and slot
@@ -30,7 +30,7 @@ const covers = (outer: Span, inner: Span): boolean => outer[0] <= inner[0] && ou
 
 const hasMerged = (level: Level): boolean =>
   level.tracks.some(({ blocks }) => {
-    const merged = blocks.kinds.indexOf("merged");
+    const merged = blocks.kinds.indexOf('merged');
     return merged >= 0 && blocks.kind.includes(merged);
   });
 
@@ -63,22 +63,36 @@ const levelOfRecording = (recording: Recording): Level => ({
   ...recording,
   step: RECORDING,
   path: [],
-  crumbs: [{ label: "recording", path: [] }],
-  block: { label: "recording", kind: "recording", stage: "other", direction: 0, path: [], start: 0, duration: recording.extent[1], count: 1 },
+  crumbs: [{ label: 'recording', path: [] }],
+  block: {
+    label: 'recording',
+    kind: 'recording',
+    stage: 'other',
+    direction: 0,
+    path: [],
+    start: 0,
+    duration: recording.extent[1],
+    count: 1,
+  },
   moreTracks: 0,
 });
 
 // What shows a level: of a step, or the one above the steps.
-function levelNeed(view: View, depth: number, window: { readonly from?: number; readonly to?: number; readonly width: number }, whole: boolean): Need {
+function levelNeed(
+  view: View,
+  depth: number,
+  window: { readonly from?: number; readonly to?: number; readonly width: number },
+  whole: boolean,
+): Need {
   const { profile, path, unfold } = view;
-  const done = (level: Level): Action => ({ type: "level", depth, whole, loaded: { level, width: window.width, unfold } });
+  const done = (level: Level): Action => ({ type: 'level', depth, whole, loaded: { level, width: window.width, unfold } });
   const of = { slot: `level ${depth}`, depth, told: true };
   if (isRecording(view)) {
     const params = { ...(profile === undefined ? {} : { profile }), ...window };
-    return need({ ...of, method: "hotlens/timeline/recording", params, done: (recording) => done(levelOfRecording(recording)) });
+    return need({ ...of, method: 'hotlens/timeline/recording', params, done: (recording) => done(levelOfRecording(recording)) });
   }
   const params = { ...about(view), path: path.slice(0, depth), ...(unfold ? { unfold } : {}), ...window };
-  return need({ ...of, method: "hotlens/timeline/level", params, done });
+  return need({ ...of, method: 'hotlens/timeline/level', params, done });
 }
 
 function levelNeeds(state: State, width: number): Need[] {
@@ -104,8 +118,8 @@ function selectionNeeds(state: State): Need[] {
   if (profile === undefined || step === undefined || isRecording(state.view) || state.levels.length === 0) return [];
   const needs: Need[] = [];
   if (state.details === undefined || !samePath(state.details.path, path)) {
-    const done = (details: Result<"hotlens/timeline/details">): Action => ({ type: "details", details: { ...details, path } });
-    needs.push(need({ slot: "details", method: "hotlens/timeline/details", params: { profile, step, path }, done }));
+    const done = (details: Result<'hotlens/timeline/details'>): Action => ({ type: 'details', details: { ...details, path } });
+    needs.push(need({ slot: 'details', method: 'hotlens/timeline/details', params: { profile, step, path }, done }));
   }
   if (state.overview?.hasDevice === true && path.length > 0) needs.push(...arrowNeeds(state, { profile, step, path }));
   return needs;
@@ -119,7 +133,7 @@ function inside(view: Span | undefined, extent: Span): Span | undefined {
 }
 
 // Whether the arrows at hand are those of the view: all of them, or as many of it as an answer holds.
-export function showsArrows({ arrows, total, window }: NonNullable<State["arrows"]>, view: Span | undefined): boolean {
+export function showsArrows({ arrows, total, window }: NonNullable<State['arrows']>, view: Span | undefined): boolean {
   const all = total === arrows.length;
   if (view === undefined) return window === undefined;
   if (window === undefined) return all;
@@ -134,15 +148,16 @@ function arrowNeeds(state: State, about: { readonly profile: string; readonly st
   if (arrows !== undefined && samePath(arrows.path, about.path) && showsArrows(arrows, zoom)) return [];
   const window = zoom === undefined ? undefined : windowFor(zoom, extent!, 1);
   const seen: { window?: Span } = window === undefined ? {} : { window: [window.from, window.to] };
-  const done = (arrows: Result<"hotlens/timeline/arrows">): Action => ({ type: "arrows", path: about.path, ...seen, arrows });
+  const done = (arrows: Result<'hotlens/timeline/arrows'>): Action => ({ type: 'arrows', path: about.path, ...seen, arrows });
   const params = { ...about, ...(window === undefined ? {} : { from: window.from, to: window.to }) };
-  return [need({ slot: "arrows", method: "hotlens/timeline/arrows", params, done })];
+  return [need({ slot: 'arrows', method: 'hotlens/timeline/arrows', params, done })];
 }
 
 function pointedNeeds({ pointed, view: { profile, step } }: State): Need[] {
-  if (pointed?.path === undefined || pointed.details !== undefined || profile === undefined || step === undefined || step === RECORDING) return [];
-  const done = (details: Result<"hotlens/timeline/details">): Action => ({ type: "pointed", details });
-  return [need({ slot: "pointed", method: "hotlens/timeline/details", params: { profile, step, path: pointed.path }, done })];
+  if (pointed?.path === undefined || pointed.details !== undefined || profile === undefined || step === undefined || step === RECORDING)
+    return [];
+  const done = (details: Result<'hotlens/timeline/details'>): Action => ({ type: 'pointed', details });
+  return [need({ slot: 'pointed', method: 'hotlens/timeline/details', params: { profile, step, path: pointed.path }, done })];
 }
 
 function rangeNeeds({ range, view }: State): Need[] {
@@ -151,20 +166,20 @@ function rangeNeeds({ range, view }: State): Need[] {
   const [from, to] = range.span.map(Math.round) as [number, number];
   const of = isRecording(view) ? { recording: true as const } : { step, path: path.slice(0, range.depth) };
   const params = { profile, ...of, from, to };
-  const done = (sums: Result<"hotlens/timeline/range">): Action => ({ type: "sums", sums });
-  return [need({ slot: "range", method: "hotlens/timeline/range", params, done })];
+  const done = (sums: Result<'hotlens/timeline/range'>): Action => ({ type: 'sums', sums });
+  return [need({ slot: 'range', method: 'hotlens/timeline/range', params, done })];
 }
 
 function searchNeeds(state: State): Need[] {
   const { profile } = state.view;
   const step = stepOf(state);
   const { query, answer } = state.search;
-  if (query === "" || answer?.query === query || profile === undefined || step === undefined) return [];
-  const done = (matches: Result<"hotlens/timeline/search">): Action => ({ type: "matches", query, step, matches });
-  return [need({ slot: "search", method: "hotlens/timeline/search", params: { profile, step, query, limit: SEARCH_LIMIT }, done })];
+  if (query === '' || answer?.query === query || profile === undefined || step === undefined) return [];
+  const done = (matches: Result<'hotlens/timeline/search'>): Action => ({ type: 'matches', query, step, matches });
+  return [need({ slot: 'search', method: 'hotlens/timeline/search', params: { profile, step, query, limit: SEARCH_LIMIT }, done })];
 }
 
-export const METRICS: readonly Metric[] = ["time", "memory"];
+export const METRICS: readonly Metric[] = ['time', 'memory'];
 
 // The rows of a breakdown that show their own rows below them.
 export const openRows = (breakdown: Breakdown): readonly string[] =>
@@ -177,12 +192,13 @@ function breakdownNeeds(state: State): Need[] {
   const module = state.drill.at(-1)?.module;
   return METRICS.flatMap((metric) => {
     const top = state.breakdowns[breakdownKey(metric, module)];
-    const wanted = top === undefined ? [module] : openRows(top).filter((each) => state.breakdowns[breakdownKey(metric, each)] === undefined);
+    const wanted =
+      top === undefined ? [module] : openRows(top).filter((each) => state.breakdowns[breakdownKey(metric, each)] === undefined);
     return wanted.map((each) => {
       const key = breakdownKey(metric, each);
       const params = { profile, step, metric, limit: ROWS, ...(each === undefined ? {} : { module: each }) };
-      const done = (breakdown: Breakdown): Action => ({ type: "breakdown", key, breakdown });
-      return need({ slot: `breakdown ${key}`, method: "hotlens/timeline/breakdown", params, done });
+      const done = (breakdown: Breakdown): Action => ({ type: 'breakdown', key, breakdown });
+      return need({ slot: `breakdown ${key}`, method: 'hotlens/timeline/breakdown', params, done });
     });
   });
 }
@@ -191,14 +207,15 @@ function comparisonNeeds(state: State): Need[] {
   const { before, beforeStep, profile } = state.view;
   const step = stepOf(state);
   if (!isComparing(state.view) || profile === undefined || step === undefined) return [];
-  const sides = beforeStep === undefined ? { before: before!, after: profile } : { before: profile, after: profile, beforeStep, afterStep: step };
+  const sides =
+    beforeStep === undefined ? { before: before!, after: profile } : { before: profile, after: profile, beforeStep, afterStep: step };
   return [undefined, ...state.expanded]
     .filter((module) => state.comparisons[moduleKey(module)] === undefined)
     .map((module) => {
       const key = moduleKey(module);
       const params = { ...sides, ...(module === undefined ? {} : { module }) };
-      const done = (comparison: Result<"hotlens/timeline/compare">): Action => ({ type: "comparison", key, comparison });
-      return need({ slot: `compare ${key}`, method: "hotlens/timeline/compare", params, done });
+      const done = (comparison: Result<'hotlens/timeline/compare'>): Action => ({ type: 'comparison', key, comparison });
+      return need({ slot: `compare ${key}`, method: 'hotlens/timeline/compare', params, done });
     });
 }
 
@@ -207,16 +224,26 @@ function comparisonNeeds(state: State): Need[] {
 export function needs(state: State, width: number): readonly Need[] {
   const all: Need[] = [];
   if (state.profiles === undefined) {
-    const done = (profiles: Result<"hotlens/timeline/profiles">): Action => ({ type: "profiles", profiles });
-    all.push(need({ slot: "profiles", method: "hotlens/timeline/profiles", params: {}, done }));
+    const done = (profiles: Result<'hotlens/timeline/profiles'>): Action => ({ type: 'profiles', profiles });
+    all.push(need({ slot: 'profiles', method: 'hotlens/timeline/profiles', params: {}, done }));
   }
   if (state.profiles?.profiles.length === 0) return all;
   if (state.overview === undefined) {
     const { profile } = state.view;
-    const done = (overview: Result<"hotlens/timeline/overview">): Action => ({ type: "overview", overview });
-    all.push(need({ slot: "overview", told: true, method: "hotlens/timeline/overview", params: profile === undefined ? {} : { profile }, done }));
+    const done = (overview: Result<'hotlens/timeline/overview'>): Action => ({ type: 'overview', overview });
+    all.push(
+      need({ slot: 'overview', told: true, method: 'hotlens/timeline/overview', params: profile === undefined ? {} : { profile }, done }),
+    );
   }
   all.push(...levelNeeds(state, width));
-  if (state.overview !== undefined) all.push(...selectionNeeds(state), ...rangeNeeds(state), ...pointedNeeds(state), ...searchNeeds(state), ...breakdownNeeds(state), ...comparisonNeeds(state));
+  if (state.overview !== undefined)
+    all.push(
+      ...selectionNeeds(state),
+      ...rangeNeeds(state),
+      ...pointedNeeds(state),
+      ...searchNeeds(state),
+      ...breakdownNeeds(state),
+      ...comparisonNeeds(state),
+    );
   return all.filter((each) => state.failures[each.slot] === undefined);
 }

@@ -1,5 +1,5 @@
 // What a picture is drawn with: the canvas of the page, or an SVG document with the same marks.
-import { upright } from "./format";
+import { upright } from './format';
 
 export interface Pen {
   rect(x: number, y: number, width: number, height: number, fill: string, opacity?: number): void;
@@ -8,7 +8,7 @@ export interface Pen {
   polygon(points: readonly (readonly [number, number])[], fill: string, opacity: number): void;
   curve(from: readonly [number, number], to: readonly [number, number], stroke: string, opacity: number): void;
   line(x1: number, y1: number, x2: number, y2: number, stroke: string): void;
-  text(x: number, y: number, text: string, fill: string, font?: "bold"): void;
+  text(x: number, y: number, text: string, fill: string, font?: 'bold'): void;
   measure(text: string): number;
 }
 
@@ -31,9 +31,9 @@ export function remembered(measure: (text: string) => number): (text: string) =>
 }
 
 function hatchTile(stroke: string, ratio: number): HTMLCanvasElement {
-  const tile = document.createElement("canvas");
+  const tile = document.createElement('canvas');
   tile.width = tile.height = Math.round(HATCH * ratio);
-  const context = tile.getContext("2d")!;
+  const context = tile.getContext('2d')!;
   const size = tile.width;
   context.strokeStyle = stroke;
   context.lineWidth = ratio;
@@ -50,12 +50,12 @@ function hatchTile(stroke: string, ratio: number): HTMLCanvasElement {
 export function canvasPen(context: CanvasRenderingContext2D, ratio: number, font: string): Pen {
   const patterns = new Map<string, CanvasPattern>();
   const fonts = { plain: `${FONT_SIZE}px ${font}`, bold: `600 ${FONT_SIZE}px ${font}` };
-  let current = "";
+  let current = '';
   const use = (kind: string): void => {
     if (kind !== current) context.font = current = kind;
   };
   const snap = (value: number): number => Math.round(value * ratio) / ratio;
-  context.textBaseline = "middle";
+  context.textBaseline = 'middle';
   const measure = remembered((text) => {
     use(fonts.plain);
     return context.measureText(text).width;
@@ -63,7 +63,7 @@ export function canvasPen(context: CanvasRenderingContext2D, ratio: number, font
   const pattern = (stroke: string): CanvasPattern => {
     let made = patterns.get(stroke);
     if (made === undefined) {
-      made = context.createPattern(hatchTile(stroke, ratio), "repeat")!;
+      made = context.createPattern(hatchTile(stroke, ratio), 'repeat')!;
       made.setTransform(new DOMMatrix().scale(1 / ratio));
       patterns.set(stroke, made);
     }
@@ -110,7 +110,7 @@ export function canvasPen(context: CanvasRenderingContext2D, ratio: number, font
       context.fillRect(snap(x1), snap(y1), Math.max(1 / ratio, x2 - x1), Math.max(1 / ratio, y2 - y1));
     },
     text(x, y, text, fill, kind) {
-      use(kind === "bold" ? fonts.bold : fonts.plain);
+      use(kind === 'bold' ? fonts.bold : fonts.plain);
       context.globalAlpha = 1;
       context.fillStyle = fill;
       context.fillText(upright(text), x, y);
@@ -121,7 +121,7 @@ export function canvasPen(context: CanvasRenderingContext2D, ratio: number, font
 // Control characters have no place in XML; the rest of a hostile name is text once these are escaped.
 const escaped = (text: string): string =>
   text
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
     .replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
 
 const number = (value: number): string => String(Math.round(value * 100) / 100);
@@ -136,34 +136,49 @@ export function svgPen(font: string, measure: (text: string) => number): SvgPen 
   const strokes: string[] = [];
   const attributes = (values: Readonly<Record<string, string | number>>): string =>
     Object.entries(values)
-      .map(([name, value]) => ` ${name}="${typeof value === "number" ? number(value) : escaped(value)}"`)
-      .join("");
-  const mark = (name: string, values: Readonly<Record<string, string | number>>): void => void marks.push(`<${name}${attributes(values)}/>`);
+      .map(([name, value]) => ` ${name}="${typeof value === 'number' ? number(value) : escaped(value)}"`)
+      .join('');
+  const mark = (name: string, values: Readonly<Record<string, string | number>>): void =>
+    void marks.push(`<${name}${attributes(values)}/>`);
   const hatchOf = (stroke: string): string => {
     if (!strokes.includes(stroke)) strokes.push(stroke);
     return `url(#hatch${strokes.indexOf(stroke)})`;
   };
   return {
     measure,
-    rect: (x, y, width, height, fill, opacity = 1) => mark("rect", { x, y, width, height, fill, "fill-opacity": opacity }),
+    rect: (x, y, width, height, fill, opacity = 1) => mark('rect', { x, y, width, height, fill, 'fill-opacity': opacity }),
     frame: (x, y, width, height, stroke, thickness) =>
-      mark("rect", { x: x + thickness / 2, y: y + thickness / 2, width: Math.max(0, width - thickness), height: height - thickness, fill: "none", stroke, "stroke-width": thickness }),
-    hatch: (x, y, width, height, stroke) => mark("rect", { x, y, width, height, fill: hatchOf(stroke) }),
-    polygon: (points, fill, opacity) => mark("polygon", { points: points.map((point) => point.map(number).join(",")).join(" "), fill, "fill-opacity": opacity }),
+      mark('rect', {
+        x: x + thickness / 2,
+        y: y + thickness / 2,
+        width: Math.max(0, width - thickness),
+        height: height - thickness,
+        fill: 'none',
+        stroke,
+        'stroke-width': thickness,
+      }),
+    hatch: (x, y, width, height, stroke) => mark('rect', { x, y, width, height, fill: hatchOf(stroke) }),
+    polygon: (points, fill, opacity) =>
+      mark('polygon', { points: points.map((point) => point.map(number).join(',')).join(' '), fill, 'fill-opacity': opacity }),
     curve: ([x1, y1], [x2, y2], stroke, opacity) =>
-      mark("path", { d: `M${[x1, y1].map(number)} C${[x1, (y1 + y2) / 2, x2, (y1 + y2) / 2, x2, y2].map(number)}`, fill: "none", stroke, "stroke-opacity": opacity }),
-    line: (x1, y1, x2, y2, stroke) => mark("line", { x1, y1, x2, y2, stroke }),
+      mark('path', {
+        d: `M${[x1, y1].map(number)} C${[x1, (y1 + y2) / 2, x2, (y1 + y2) / 2, x2, y2].map(number)}`,
+        fill: 'none',
+        stroke,
+        'stroke-opacity': opacity,
+      }),
+    line: (x1, y1, x2, y2, stroke) => mark('line', { x1, y1, x2, y2, stroke }),
     text(x, y, text, fill, kind) {
-      const values = { x, y, fill, "dominant-baseline": "central", ...(kind === "bold" ? { "font-weight": 600 } : {}) };
+      const values = { x, y, fill, 'dominant-baseline': 'central', ...(kind === 'bold' ? { 'font-weight': 600 } : {}) };
       marks.push(`<text${attributes(values)}>${escaped(upright(text))}</text>`);
     },
     document(width, height, ground) {
       const tiles = strokes.map(
         (stroke, index) =>
-          `<pattern id="hatch${index}" width="${HATCH}" height="${HATCH}" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line${attributes({ x1: 0, y1: 0, x2: 0, y2: HATCH, stroke, "stroke-width": 2 })}/></pattern>`,
+          `<pattern id="hatch${index}" width="${HATCH}" height="${HATCH}" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line${attributes({ x1: 0, y1: 0, x2: 0, y2: HATCH, stroke, 'stroke-width': 2 })}/></pattern>`,
       );
-      const root = attributes({ xmlns: "http://www.w3.org/2000/svg", width, height, "font-family": font, "font-size": FONT_SIZE });
-      return `<svg${root}><defs>${tiles.join("")}</defs><rect${attributes({ width, height, fill: ground })}/>${marks.join("")}</svg>\n`;
+      const root = attributes({ xmlns: 'http://www.w3.org/2000/svg', width, height, 'font-family': font, 'font-size': FONT_SIZE });
+      return `<svg${root}><defs>${tiles.join('')}</defs><rect${attributes({ width, height, fill: ground })}/>${marks.join('')}</svg>\n`;
     },
   };
 }

@@ -1,9 +1,9 @@
 // What the pointer or the focus rests on, in the levels and in the breakdown: the state is told after a moment, and at once when it leaves.
 // The lines of it are highlighted in the editor.
-import type { Details, Lines } from "./messages";
-import type { Pointed, State, Target } from "./state";
-import type { Store } from "./store";
-import type { Transport } from "./transport";
+import type { Details, Lines } from './messages';
+import type { Pointed, State, Target } from './state';
+import type { Store } from './store';
+import type { Transport } from './transport';
 
 const REST_MS = 250;
 
@@ -13,8 +13,8 @@ export function createRest(store: Store): Rest {
   let waiting = 0;
   return (on) => {
     clearTimeout(waiting);
-    if (store.get().pointed !== undefined) store.dispatch({ type: "point" });
-    if (on !== undefined) waiting = window.setTimeout(() => store.dispatch({ type: "point", on }), REST_MS);
+    if (store.get().pointed !== undefined) store.dispatch({ type: 'point' });
+    if (on !== undefined) waiting = window.setTimeout(() => store.dispatch({ type: 'point', on }), REST_MS);
   };
 }
 
@@ -38,13 +38,13 @@ export function restOnElements(around: HTMLElement, rest: Rest): void {
   const leave = (): void => {
     if (last !== undefined) rest((last = undefined));
   };
-  for (const kind of ["pointerover", "focusin"]) around.addEventListener(kind, over);
-  for (const kind of ["pointerleave", "focusout"]) around.addEventListener(kind, leave);
+  for (const kind of ['pointerover', 'focusin']) around.addEventListener(kind, over);
+  for (const kind of ['pointerleave', 'focusout']) around.addEventListener(kind, leave);
 }
 
 // Where it was made and where it is called; its class only where nothing else is known, and of that the first line.
 function linesOfDetails({ places }: Details): readonly Lines[] {
-  const used = places.filter(({ what }) => what !== "class");
+  const used = places.filter(({ what }) => what !== 'class');
   if (used.length > 0) return used.map(({ file, line, endLine }) => ({ file, line, endLine }));
   return places.slice(0, 1).map(({ file, line }) => ({ file, line, endLine: line }));
 }
@@ -58,14 +58,14 @@ export function linesOf(pointed: Pointed | undefined): readonly Lines[] {
 
 // Keeps highlighted in the editor what is pointed at. A server without an editor is asked once.
 export function highlightLines(store: Store, transport: Transport): void {
-  let last = "[]";
+  let last = '[]';
   let heard = true;
   const highlight = (lines: readonly Lines[]): void => {
     const now = JSON.stringify(lines);
     if (now === last || !heard) return;
     last = now;
     transport
-      .request("hotlens/timeline/point", { lines })
+      .request('hotlens/timeline/point', { lines })
       .then(({ shown }) => void (heard = shown))
       .catch(() => void (heard = false)); // an older server knows no such request
   };

@@ -1,9 +1,9 @@
 // The panel while a range of time is chosen: how busy each track was in it, and what ran there, added up.
-import { kernelsPart, table, title, type Row } from "./details";
-import { element } from "./dom";
-import { exact, percent, time } from "./format";
-import type { RangeSums } from "./messages";
-import type { Range } from "./state";
+import { kernelsPart, table, title, type Row } from './details';
+import { element } from './dom';
+import { exact, percent, time } from './format';
+import type { RangeSums } from './messages';
+import type { Range } from './state';
 
 const MOST_TRACKS = 6;
 
@@ -14,15 +14,21 @@ export const rangeWords = (range: Range): string => `${time(length(range))} chos
 function busyRows({ from, to, device, tracks }: RangeSums): Row[] {
   const row = (name: string, busy: number): Row => [name, `${time(busy)}  ${percent(busy / Math.max(1, to - from))}`, exact(busy)];
   const longest = [...tracks].sort((a, b) => b.busy - a.busy).slice(0, MOST_TRACKS);
-  return [...(device > 0 ? [row("device busy", device)] : []), ...longest.map(({ name, busy }) => row(name, busy))];
+  return [...(device > 0 ? [row('device busy', device)] : []), ...longest.map(({ name, busy }) => row(name, busy))];
 }
 
 export function renderRange(range: Range, failure: string | undefined): HTMLElement[] {
-  const top = element("h2", { text: "Range" });
+  const top = element('h2', { text: 'Range' });
   const [from, to] = range.span.map(exact);
   const head = title(time(length(range)), undefined, `from ${time(range.span[0])} to ${time(range.span[1])}`, `${from} to ${to}`);
-  if (failure !== undefined) return [top, ...head, element("p", { class: "error", text: failure })];
-  if (range.sums === undefined) return [top, ...head, element("div", { class: "skeleton" })];
+  if (failure !== undefined) return [top, ...head, element('p', { class: 'error', text: failure })];
+  if (range.sums === undefined) return [top, ...head, element('div', { class: 'skeleton' })];
   const { kernels, moreKernels, operators, moreOperators } = range.sums;
-  return [top, ...head, table(busyRows(range.sums)), ...kernelsPart(kernels, moreKernels, true), ...kernelsPart(operators, moreOperators, false)];
+  return [
+    top,
+    ...head,
+    table(busyRows(range.sums)),
+    ...kernelsPart(kernels, moreKernels, true),
+    ...kernelsPart(operators, moreOperators, false),
+  ];
 }

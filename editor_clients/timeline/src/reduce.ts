@@ -1,8 +1,8 @@
 // The one function that changes the page's state. Pure.
-import { isRecording, RECORDING, START, type Cursor, type View } from "./address";
-import type { Overview, Path, Profiles } from "./messages";
-import { gapOf } from "./scale";
-import { isPrefix, samePath, stepOf, type Action, type State } from "./state";
+import { isRecording, RECORDING, START, type Cursor, type View } from './address';
+import type { Overview, Path, Profiles } from './messages';
+import { gapOf } from './scale';
+import { isPrefix, samePath, stepOf, type Action, type State } from './state';
 
 // Only the keys of a step are kept when another step or profile is shown.
 const forgetStep = (state: State): State => {
@@ -30,7 +30,7 @@ function showRecording(state: State): State {
 
 const forgetProfile = (state: State): State => {
   const { overview: _overview, ...rest } = forgetStep(state);
-  return { ...rest, drill: [], comparisons: {}, expanded: [], search: { open: false, query: "", at: -1 } };
+  return { ...rest, drill: [], comparisons: {}, expanded: [], search: { open: false, query: '', at: -1 } };
 };
 
 function withoutRange(state: State): State {
@@ -61,13 +61,19 @@ function goTo(state: State, path: Path): State {
   return { ...next, view: { ...next.view, zooms: next.view.zooms.map((zoom, depth) => (depth === parent.length ? undefined : zoom)) } };
 }
 
-function goAnywhere(state: State, action: Action & { type: "go" }): State {
+function goAnywhere(state: State, action: Action & { type: 'go' }): State {
   const profile = action.profile ?? state.view.profile;
   const step = action.step ?? stepOf(state);
   if (profile === state.view.profile && step === state.view.step) return goTo(state, action.path);
-  if (profile === state.view.profile && step !== undefined) return goTo(showStep({ ...state, view: { ...state.view, path: [] } }, step), action.path);
+  if (profile === state.view.profile && step !== undefined)
+    return goTo(showStep({ ...state, view: { ...state.view, path: [] } }, step), action.path);
   const kept = forgetProfile(state);
-  const view: View = { ...START, unfold: state.view.unfold, ...(profile === undefined ? {} : { profile }), ...(step === undefined ? {} : { step }) };
+  const view: View = {
+    ...START,
+    unfold: state.view.unfold,
+    ...(profile === undefined ? {} : { profile }),
+    ...(step === undefined ? {} : { step }),
+  };
   return goTo({ ...kept, view }, action.path);
 }
 
@@ -90,12 +96,13 @@ function withProfiles(state: State, profiles: Profiles): State {
   const profile = [follows ? undefined : asked, profiles.current, newest?.id].find(exists);
   const { profiles: _failure, ...failures } = state.failures;
   const next = { ...rest, profiles, failures };
-  if (profile === asked) return isReplaced(known, profiles, asked) ? { ...forgetProfile(next), note: "The profile was replaced. This is the new one." } : next;
+  if (profile === asked)
+    return isReplaced(known, profiles, asked) ? { ...forgetProfile(next), note: 'The profile was replaced. This is the new one.' } : next;
   const { step, profile: _profile, before, ...view } = state.view;
   const shown: View = { ...view, ...(profile === undefined ? {} : { profile }) };
   const kept = { ...(step === undefined ? {} : { step }), ...(exists(before) ? { before } : {}) };
   if (asked === undefined) return { ...next, failures: {}, view: { ...shown, ...kept } };
-  const note = follows ? "A newer profile is here. It is shown now." : "The profile that was shown is gone. This is the current one.";
+  const note = follows ? 'A newer profile is here. It is shown now.' : 'The profile that was shown is gone. This is the current one.';
   return { ...forgetProfile(next), view: { ...shown, zooms: [] }, note };
 }
 
@@ -111,7 +118,7 @@ function withOverview(state: State, overview: Overview): State {
 }
 
 // An answer that nobody waits for any more (another step, a level that was closed) changes nothing.
-function withLevel(state: State, action: Action & { type: "level" }): State {
+function withLevel(state: State, action: Action & { type: 'level' }): State {
   const { depth, whole, loaded } = action;
   const { profile, step, path } = loaded.level;
   const { view } = state;
@@ -124,51 +131,64 @@ function withLevel(state: State, action: Action & { type: "level" }): State {
 }
 
 // A path from an old address may lead nowhere: the deepest level that exists is shown. Without an overview it is the profile that is gone.
-function withFailure(state: State, action: Action & { type: "failed" }): State {
+function withFailure(state: State, action: Action & { type: 'failed' }): State {
   const { slot, message, gone, depth } = action;
   if (gone && depth !== undefined && depth > 0 && state.overview !== undefined) {
     const parent = withPath(state, state.view.path.slice(0, depth - 1), undefined);
-    return { ...parent, note: "A block of this address does not exist in this step. The level above it is shown." };
+    return { ...parent, note: 'A block of this address does not exist in this step. The level above it is shown.' };
   }
   return { ...state, failures: { ...state.failures, [slot]: message } };
 }
 
 // What a person does; answers, and what the page does by itself, leave it free to go on.
-const CHOICES: ReadonlySet<Action["type"]> = new Set<Action["type"]>([
-  "range", "show step", "show recording", "open", "close", "move", "go", "zoom", "unfold", "match", "compare",
+const CHOICES: ReadonlySet<Action['type']> = new Set<Action['type']>([
+  'range',
+  'show step',
+  'show recording',
+  'open',
+  'close',
+  'move',
+  'go',
+  'zoom',
+  'unfold',
+  'match',
+  'compare',
 ]);
 
 export function reduce(state: State, action: Action): State {
   const next = changed(state, action);
-  if (action.type === "show profile") return { ...next, leading: true };
+  if (action.type === 'show profile') return { ...next, leading: true };
   return next.leading && CHOICES.has(action.type) ? { ...next, leading: false } : next;
 }
 
 function changed(state: State, action: Action): State {
   switch (action.type) {
-    case "connection":
+    case 'connection':
       return { ...state, connection: action.connection };
-    case "profiles":
+    case 'profiles':
       return withProfiles(state, action.profiles);
-    case "changed": {
+    case 'changed': {
       const { profiles, ...rest } = state;
       return profiles === undefined ? rest : { ...rest, known: profiles };
     }
-    case "overview":
+    case 'overview':
       return withOverview(state, action.overview);
-    case "level":
+    case 'level':
       return withLevel(state, action);
-    case "details":
+    case 'details':
       return { ...state, details: action.details };
-    case "arrows":
-      return { ...state, arrows: { ...action.arrows, path: action.path, ...(action.window === undefined ? {} : { window: action.window }) } };
-    case "range": {
+    case 'arrows':
+      return {
+        ...state,
+        arrows: { ...action.arrows, path: action.path, ...(action.window === undefined ? {} : { window: action.window }) },
+      };
+    case 'range': {
       const { depth, span } = action;
       return span === undefined ? withoutRange(state) : { ...state, failures: {}, range: { depth, span } };
     }
-    case "sums":
+    case 'sums':
       return state.range === undefined ? state : { ...state, range: { ...state.range, sums: action.sums } };
-    case "point": {
+    case 'point': {
       const { pointed, ...rest } = state;
       const known = pointed?.path !== undefined && action.on?.path !== undefined && samePath(pointed.path, action.on.path);
       if (known) return state;
@@ -176,58 +196,58 @@ function changed(state: State, action: Action): State {
       const { pointed: failure, ...others } = state.failures;
       return { ...rest, failures: failure === undefined ? state.failures : others, pointed: action.on };
     }
-    case "pointed":
+    case 'pointed':
       return state.pointed === undefined ? state : { ...state, pointed: { ...state.pointed, details: action.details } };
-    case "matches":
+    case 'matches':
       return { ...state, search: { ...state.search, answer: { ...action.matches, query: action.query, step: action.step }, at: -1 } };
-    case "breakdown":
+    case 'breakdown':
       return { ...state, breakdowns: { ...state.breakdowns, [action.key]: action.breakdown } };
-    case "comparison":
+    case 'comparison':
       return { ...state, comparisons: { ...state.comparisons, [action.key]: action.comparison } };
-    case "failed":
+    case 'failed':
       return withFailure(state, action);
-    case "note":
+    case 'note':
       return { ...state, note: action.note };
-    case "show profile":
+    case 'show profile':
       return { ...forgetProfile(state), view: { ...START, profile: action.profile, unfold: state.view.unfold } };
-    case "show step":
+    case 'show step':
       return showStep(state, action.step);
-    case "show recording":
+    case 'show recording':
       return showRecording(state);
-    case "lead":
+    case 'lead':
       return withPath(state, action.path, undefined);
-    case "open":
+    case 'open':
       return withPath(state, action.path, action.enter === true ? undefined : cursorAt(action.path));
-    case "close":
+    case 'close':
       return withPath(state, state.view.path.slice(0, action.depth), cursorAt(state.view.path.slice(0, action.depth + 1)));
-    case "move":
+    case 'move':
       return { ...withoutRange(state), failures: {}, view: { ...state.view, cursor: action.cursor } };
-    case "go":
+    case 'go':
       return goAnywhere(state, action);
-    case "zoom": {
+    case 'zoom': {
       const zooms = state.view.zooms.slice();
       zooms[action.depth] = action.span;
       return { ...state, view: { ...state.view, zooms: Array.from(zooms) } };
     }
-    case "unfold":
+    case 'unfold':
       return { ...withoutRange(state), levels: [], view: { ...state.view, unfold: !state.view.unfold } };
-    case "search":
+    case 'search':
       return { ...state, failures: {}, search: { ...state.search, open: action.open, query: action.query ?? state.search.query } };
-    case "match":
+    case 'match':
       return { ...state, search: { ...state.search, at: action.at } };
-    case "drill":
+    case 'drill':
       return { ...state, drill: action.drill };
-    case "compare": {
+    case 'compare': {
       const { before: _before, beforeStep: _step, ...view } = state.view;
       const { before, step } = action;
       const against = before !== undefined ? { before } : step !== undefined && step !== view.step ? { beforeStep: step } : {};
       return { ...state, failures: {}, comparisons: {}, expanded: [], view: { ...view, ...against } };
     }
-    case "expand": {
+    case 'expand': {
       const open = state.expanded.includes(action.module);
       return { ...state, expanded: open ? state.expanded.filter((each) => each !== action.module) : [...state.expanded, action.module] };
     }
-    case "help":
+    case 'help':
       return { ...state, help: action.open };
   }
 }

@@ -13,7 +13,7 @@ import type {
   Profiles,
   RangeSums,
   Recording,
-} from "./messages";
+} from './messages';
 
 interface Where {
   readonly profile?: string;
@@ -28,47 +28,62 @@ interface Whole {
 
 // Every request: what is asked, what comes back.
 export interface Requests {
-  "hotlens/timeline/profiles": { params: Record<string, never>; result: Profiles };
-  "hotlens/timeline/overview": { params: { readonly profile?: string }; result: Overview };
-  "hotlens/timeline/level": {
-    params: Where & { readonly path: Path; readonly from?: number; readonly to?: number; readonly width: number; readonly unfold?: boolean };
+  'hotlens/timeline/profiles': { params: Record<string, never>; result: Profiles };
+  'hotlens/timeline/overview': { params: { readonly profile?: string }; result: Overview };
+  'hotlens/timeline/level': {
+    params: Where & {
+      readonly path: Path;
+      readonly from?: number;
+      readonly to?: number;
+      readonly width: number;
+      readonly unfold?: boolean;
+    };
     result: Level;
   };
-  "hotlens/timeline/recording": {
+  'hotlens/timeline/recording': {
     params: { readonly profile?: string; readonly from?: number; readonly to?: number; readonly width: number };
     result: Recording;
   };
-  "hotlens/timeline/details": { params: Where & { readonly path: Path }; result: Details };
-  "hotlens/timeline/arrows": { params: Where & { readonly path: Path; readonly from?: number; readonly to?: number }; result: Arrows };
-  "hotlens/timeline/range": { params: ((Where & { readonly path: Path }) | Whole) & { readonly from: number; readonly to: number }; result: RangeSums };
-  "hotlens/timeline/search": { params: Where & { readonly query: string; readonly limit?: number }; result: Matches };
-  "hotlens/timeline/breakdown": {
+  'hotlens/timeline/details': { params: Where & { readonly path: Path }; result: Details };
+  'hotlens/timeline/arrows': { params: Where & { readonly path: Path; readonly from?: number; readonly to?: number }; result: Arrows };
+  'hotlens/timeline/range': {
+    params: ((Where & { readonly path: Path }) | Whole) & { readonly from: number; readonly to: number };
+    result: RangeSums;
+  };
+  'hotlens/timeline/search': { params: Where & { readonly query: string; readonly limit?: number }; result: Matches };
+  'hotlens/timeline/breakdown': {
     params: Where & { readonly metric: Metric; readonly module?: string; readonly limit?: number };
     result: Breakdown;
   };
-  "hotlens/timeline/compare": {
-    params: { readonly before: string; readonly after?: string; readonly module?: string; readonly beforeStep?: number; readonly afterStep?: number };
+  'hotlens/timeline/compare': {
+    params: {
+      readonly before: string;
+      readonly after?: string;
+      readonly module?: string;
+      readonly beforeStep?: number;
+      readonly afterStep?: number;
+    };
     result: Comparison;
   };
-  "hotlens/timeline/export": {
+  'hotlens/timeline/export': {
     params: (Where | Whole) & { readonly from?: number; readonly to?: number };
     result: { readonly name: string; readonly text: string };
   };
-  "hotlens/timeline/reveal": {
+  'hotlens/timeline/reveal': {
     params: { readonly profile?: string; readonly file: string; readonly line: number; readonly column?: number };
     result: { readonly shown: boolean };
   };
-  "hotlens/timeline/point": { params: { readonly lines: readonly Lines[] }; result: { readonly shown: boolean } };
+  'hotlens/timeline/point': { params: { readonly lines: readonly Lines[] }; result: { readonly shown: boolean } };
 }
 
 export type Method = keyof Requests;
-export type Params<M extends Method> = Requests[M]["params"];
-export type Result<M extends Method> = Requests[M]["result"];
+export type Params<M extends Method> = Requests[M]['params'];
+export type Result<M extends Method> = Requests[M]['result'];
 
 export type Notification =
-  | { readonly method: "hotlens/timeline/changed"; readonly params: { readonly current?: string } }
+  | { readonly method: 'hotlens/timeline/changed'; readonly params: { readonly current?: string } }
   | {
-      readonly method: "hotlens/timeline/select";
+      readonly method: 'hotlens/timeline/select';
       readonly params: { readonly profile: string; readonly step: number; readonly path: Path };
     };
 

@@ -1,7 +1,7 @@
 // Time to pixels and back, on one axis for host and device. A device may run far behind its host: then a level would be mostly the time
 // between the two, and both would be slivers. Such a gap, in which nothing of the level happens on any track, is drawn at a fixed width, and
 // the axis says how long it is. Pure.
-import type { Level, Span } from "./messages";
+import type { Level, Span } from './messages';
 
 export interface Scale {
   readonly view: Span; // ns
@@ -18,7 +18,7 @@ const MIN_SPAN = 20; // ns: finer than any clock of a trace
 export function gapOf({ extent, tracks }: Level): Span | undefined {
   const busy: Span[] = [];
   for (const { kind, blocks } of tracks) {
-    const idle = kind === "host" ? -1 : blocks.kinds.indexOf("idle");
+    const idle = kind === 'host' ? -1 : blocks.kinds.indexOf('idle');
     blocks.start.forEach((start, index) => {
       if (blocks.kind[index] !== idle) busy.push([start, start + blocks.duration[index]!]);
     });

@@ -1,10 +1,10 @@
 // What of the state is on the canvas: for each open level the data to draw, its title and the part of its time that is seen.
-import { RECORDING, type Cursor } from "./address";
-import { counted, kindOf, labelOf, shortName, stageOf } from "./columns";
-import { firstSeen, type ShownLevel } from "./layout";
-import type { Block, Level, Span } from "./messages";
-import { isFine, viewOf } from "./needs";
-import type { LevelData, State } from "./state";
+import { RECORDING, type Cursor } from './address';
+import { counted, kindOf, labelOf, shortName, stageOf } from './columns';
+import { firstSeen, type ShownLevel } from './layout';
+import type { Block, Level, Span } from './messages';
+import { isFine, viewOf } from './needs';
+import type { LevelData, State } from './state';
 
 // The finest data that covers the view; while it is on its way the whole level, coarse but complete.
 export function levelFor(data: LevelData | undefined, zoom: Span | undefined, width: number): Level | undefined {
@@ -15,9 +15,9 @@ export function levelFor(data: LevelData | undefined, zoom: Span | undefined, wi
 }
 
 function titleOf(level: Level | undefined, depth: number, step: number): string {
-  if (depth === 0) return step === RECORDING ? "recording" : `step ${step}`;
+  if (depth === 0) return step === RECORDING ? 'recording' : `step ${step}`;
   const labels = (level?.crumbs ?? []).filter(({ path }) => path.length > 0).map(({ label }) => label);
-  return labels.length > 0 ? labels.map(shortName).join(" › ") : "…";
+  return labels.length > 0 ? labels.map(shortName).join(' › ') : '…';
 }
 
 export function shownLevels(state: State, width: number): ShownLevel[] {
@@ -79,7 +79,8 @@ export function underCursor(level: Level, cursor: Cursor): Seen | undefined {
       row.blocks.segment.flatMap((segment, index) => (segment === cursor.segment ? [{ row, index, start: row.blocks.start[index]! }] : [])),
     ),
   );
-  const best = found.find(({ row, start }) => row.id === cursor.track && start === cursor.start) ?? (cursor.segment === "" ? undefined : found[0]);
+  const best =
+    found.find(({ row, start }) => row.id === cursor.track && start === cursor.start) ?? (cursor.segment === '' ? undefined : found[0]);
   return best === undefined ? undefined : seenBlock(level, best.row.id, best.index);
 }
 
@@ -91,8 +92,8 @@ export function nowUnder(level: Level, cursor: Cursor): Seen | undefined {
 }
 
 export const blockWords = (block: Block | Seen): string => {
-  if (block.kind === "idle") return "nothing runs here";
-  if (block.kind === "wait") return `${block.label} (the host waits)`;
-  if (block.kind === "merged") return `${block.count} blocks, the largest ${block.label}`;
+  if (block.kind === 'idle') return 'nothing runs here';
+  if (block.kind === 'wait') return `${block.label} (the host waits)`;
+  if (block.kind === 'merged') return `${block.count} blocks, the largest ${block.label}`;
   return counted(block.label, block.count);
 };

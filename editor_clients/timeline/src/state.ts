@@ -1,20 +1,7 @@
 // The one state of the page and the actions that change it (reduce.ts). What has to be asked from the server follows from it (needs.ts).
-import { isRecording, type Chosen, type Cursor, type View } from "./address";
-import type {
-  Arrows,
-  Breakdown,
-  Comparison,
-  Details,
-  Level,
-  Matches,
-  Metric,
-  Overview,
-  Path,
-  Profiles,
-  RangeSums,
-  Span,
-} from "./messages";
-import type { Connection } from "./transport";
+import { isRecording, type Chosen, type Cursor, type View } from './address';
+import type { Arrows, Breakdown, Comparison, Details, Level, Matches, Metric, Overview, Path, Profiles, RangeSums, Span } from './messages';
+import type { Connection } from './transport';
 
 // A level as it arrived, with the width in pixels it was asked for: how fine it is.
 export interface LoadedLevel {
@@ -81,16 +68,16 @@ export interface State {
 }
 
 // The root module's path is "": it is not the same as no module, the whole step.
-export const moduleKey = (module?: string): string => (module === undefined ? "" : `/${module}`);
+export const moduleKey = (module?: string): string => (module === undefined ? '' : `/${module}`);
 export const breakdownKey = (metric: Metric, module?: string): string => `${metric}${moduleKey(module)}`;
 
 export function initialState(view: View, range?: Chosen, leading = false): State {
   return {
     view,
     ...(range === undefined ? {} : { range }),
-    connection: "connecting",
+    connection: 'connecting',
     levels: [],
-    search: { open: false, query: "", at: -1 },
+    search: { open: false, query: '', at: -1 },
     drill: [],
     breakdowns: {},
     comparisons: {},
@@ -102,43 +89,44 @@ export function initialState(view: View, range?: Chosen, leading = false): State
 }
 
 export type Action =
-  | { readonly type: "connection"; readonly connection: Connection }
-  | { readonly type: "profiles"; readonly profiles: Profiles }
-  | { readonly type: "changed" }
-  | { readonly type: "overview"; readonly overview: Overview }
-  | { readonly type: "level"; readonly depth: number; readonly whole: boolean; readonly loaded: LoadedLevel }
-  | { readonly type: "details"; readonly details: Details }
-  | { readonly type: "arrows"; readonly path: Path; readonly window?: Span; readonly arrows: Arrows }
-  | { readonly type: "range"; readonly depth: number; readonly span?: Span } // no span: none is chosen any more
-  | { readonly type: "sums"; readonly sums: RangeSums }
-  | { readonly type: "point"; readonly on?: Target } // nothing: the pointer has left
-  | { readonly type: "pointed"; readonly details: Details }
-  | { readonly type: "matches"; readonly query: string; readonly step: number; readonly matches: Matches }
-  | { readonly type: "breakdown"; readonly key: string; readonly breakdown: Breakdown }
-  | { readonly type: "comparison"; readonly key: string; readonly comparison: Comparison }
-  | { readonly type: "failed"; readonly slot: string; readonly message: string; readonly gone: boolean; readonly depth?: number }
-  | { readonly type: "note"; readonly note: string }
-  | { readonly type: "show profile"; readonly profile: string }
-  | { readonly type: "show step"; readonly step: number }
-  | { readonly type: "show recording" }
-  | { readonly type: "lead"; readonly path: Path } // opened by the page itself
-  | { readonly type: "open"; readonly path: Path; readonly enter?: boolean } // enter: the cursor goes into the level
-  | { readonly type: "close"; readonly depth: number }
-  | { readonly type: "move"; readonly cursor: Cursor }
-  | { readonly type: "go"; readonly path: Path; readonly profile?: string; readonly step?: number }
-  | { readonly type: "zoom"; readonly depth: number; readonly span?: Span }
-  | { readonly type: "unfold" }
-  | { readonly type: "search"; readonly open: boolean; readonly query?: string }
-  | { readonly type: "match"; readonly at: number }
-  | { readonly type: "drill"; readonly drill: readonly Drill[] }
-  | { readonly type: "compare"; readonly before?: string; readonly step?: number } // with a profile, a step of this one, or nothing
-  | { readonly type: "expand"; readonly module: string }
-  | { readonly type: "help"; readonly open: boolean };
+  | { readonly type: 'connection'; readonly connection: Connection }
+  | { readonly type: 'profiles'; readonly profiles: Profiles }
+  | { readonly type: 'changed' }
+  | { readonly type: 'overview'; readonly overview: Overview }
+  | { readonly type: 'level'; readonly depth: number; readonly whole: boolean; readonly loaded: LoadedLevel }
+  | { readonly type: 'details'; readonly details: Details }
+  | { readonly type: 'arrows'; readonly path: Path; readonly window?: Span; readonly arrows: Arrows }
+  | { readonly type: 'range'; readonly depth: number; readonly span?: Span } // no span: none is chosen any more
+  | { readonly type: 'sums'; readonly sums: RangeSums }
+  | { readonly type: 'point'; readonly on?: Target } // nothing: the pointer has left
+  | { readonly type: 'pointed'; readonly details: Details }
+  | { readonly type: 'matches'; readonly query: string; readonly step: number; readonly matches: Matches }
+  | { readonly type: 'breakdown'; readonly key: string; readonly breakdown: Breakdown }
+  | { readonly type: 'comparison'; readonly key: string; readonly comparison: Comparison }
+  | { readonly type: 'failed'; readonly slot: string; readonly message: string; readonly gone: boolean; readonly depth?: number }
+  | { readonly type: 'note'; readonly note: string }
+  | { readonly type: 'show profile'; readonly profile: string }
+  | { readonly type: 'show step'; readonly step: number }
+  | { readonly type: 'show recording' }
+  | { readonly type: 'lead'; readonly path: Path } // opened by the page itself
+  | { readonly type: 'open'; readonly path: Path; readonly enter?: boolean } // enter: the cursor goes into the level
+  | { readonly type: 'close'; readonly depth: number }
+  | { readonly type: 'move'; readonly cursor: Cursor }
+  | { readonly type: 'go'; readonly path: Path; readonly profile?: string; readonly step?: number }
+  | { readonly type: 'zoom'; readonly depth: number; readonly span?: Span }
+  | { readonly type: 'unfold' }
+  | { readonly type: 'search'; readonly open: boolean; readonly query?: string }
+  | { readonly type: 'match'; readonly at: number }
+  | { readonly type: 'drill'; readonly drill: readonly Drill[] }
+  | { readonly type: 'compare'; readonly before?: string; readonly step?: number } // with a profile, a step of this one, or nothing
+  | { readonly type: 'expand'; readonly module: string }
+  | { readonly type: 'help'; readonly open: boolean };
 
 export const isComparing = ({ before, beforeStep }: View): boolean => before !== undefined || beforeStep !== undefined;
 
 // The step that everything but the levels is about: beside the whole recording the usual one.
-export const stepOf = ({ view, overview }: Pick<State, "view" | "overview">): number | undefined => (isRecording(view) ? overview?.representative : view.step);
+export const stepOf = ({ view, overview }: Pick<State, 'view' | 'overview'>): number | undefined =>
+  isRecording(view) ? overview?.representative : view.step;
 
 export const isPrefix = (short: Path, long: Path): boolean =>
   short.length <= long.length && short.every((segment, index) => segment === long[index]);
@@ -148,5 +136,5 @@ export const samePath = (a: Path, b: Path): boolean => a.length === b.length && 
 // The path of the block under the cursor; nothing for idle time and merged blocks.
 export function selectedPath(view: View): Path | undefined {
   const { cursor, path } = view;
-  return cursor === undefined || cursor.segment === "" ? undefined : [...path.slice(0, cursor.depth), cursor.segment];
+  return cursor === undefined || cursor.segment === '' ? undefined : [...path.slice(0, cursor.depth), cursor.segment];
 }

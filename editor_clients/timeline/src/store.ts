@@ -1,8 +1,8 @@
 // Holds the state, tells who listens, and keeps asking the server for what the state needs.
-import { needs, type Need } from "./needs";
-import { reduce } from "./reduce";
-import type { Action, State } from "./state";
-import { RequestFailed, type Transport } from "./transport";
+import { needs, type Need } from './needs';
+import { reduce } from './reduce';
+import type { Action, State } from './state';
+import { RequestFailed, type Transport } from './transport';
 
 export interface Store {
   readonly get: () => State;
@@ -48,8 +48,8 @@ export function createStore(initial: State, transport: Transport): Store {
       const gone = error instanceof RequestFailed && error.gone;
       const message = error instanceof Error ? error.message : String(error);
       if (needs(state, width).some((each) => same(each, asked))) {
-        dispatch({ type: "failed", slot: asked.slot, message, gone, ...(asked.depth === undefined ? {} : { depth: asked.depth }) });
-        if (gone) dispatch({ type: "changed" });
+        dispatch({ type: 'failed', slot: asked.slot, message, gone, ...(asked.depth === undefined ? {} : { depth: asked.depth }) });
+        if (gone) dispatch({ type: 'changed' });
       }
     } finally {
       running.delete(asked.slot);
@@ -67,13 +67,13 @@ export function createStore(initial: State, transport: Transport): Store {
   }
 
   transport.onNotification = (notification) => {
-    if (notification.method === "hotlens/timeline/changed") dispatch({ type: "changed" });
-    else dispatch({ type: "go", ...notification.params });
+    if (notification.method === 'hotlens/timeline/changed') dispatch({ type: 'changed' });
+    else dispatch({ type: 'go', ...notification.params });
   };
   // What changed while nobody listened was not told: the list is asked for again, and what is shown stays until it is known to be old.
   transport.onConnection = (connection) => {
-    dispatch({ type: "connection", connection });
-    if (connection === "open" && state.profiles !== undefined) dispatch({ type: "changed" });
+    dispatch({ type: 'connection', connection });
+    if (connection === 'open' && state.profiles !== undefined) dispatch({ type: 'changed' });
   };
 
   return {

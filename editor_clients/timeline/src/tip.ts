@@ -1,38 +1,38 @@
 // What stands beside the pointer: at once what the level's columns say of a block, and after a rest on it what its details say as well.
-import { element } from "./dom";
-import { exact, ofStep, spoken, time } from "./format";
-import type { Details, Times } from "./messages";
-import { blockWords, type Seen } from "./shown";
+import { element } from './dom';
+import { exact, ofStep, spoken, time } from './format';
+import type { Details, Times } from './messages';
+import { blockWords, type Seen } from './shown';
 
 const MOST_SHAPE = 60; // characters
 
 function timesWords({ cpuTotal, cpuSelf, device, waiting }: Times): string {
   const known = [
-    ["CPU", cpuTotal],
-    ["self", cpuSelf === cpuTotal ? undefined : cpuSelf],
-    ["device", device],
-    ["waiting", waiting],
+    ['CPU', cpuTotal],
+    ['self', cpuSelf === cpuTotal ? undefined : cpuSelf],
+    ['device', device],
+    ['waiting', waiting],
   ] as const;
-  return known.flatMap(([name, ns]) => (ns === undefined || ns === 0 ? [] : [`${name} ${time(ns)}`])).join(" · ");
+  return known.flatMap(([name, ns]) => (ns === undefined || ns === 0 ? [] : [`${name} ${time(ns)}`])).join(' · ');
 }
 
-function detailsWords({ class: type, calls, kind, times, shapes = "" }: Details): string[] {
-  const called = kind === "step" || kind === "stage" || calls < 2 ? [] : [`called ${calls} times`];
+function detailsWords({ class: type, calls, kind, times, shapes = '' }: Details): string[] {
+  const called = kind === 'step' || kind === 'stage' || calls < 2 ? [] : [`called ${calls} times`];
   const shape = shapes.length > MOST_SHAPE ? `${shapes.slice(0, MOST_SHAPE)}…` : shapes;
-  return [[...(type === undefined ? [] : [type]), ...called].join(" · "), timesWords(times), shape].filter((each) => each !== "");
+  return [[...(type === undefined ? [] : [type]), ...called].join(' · '), timesWords(times), shape].filter((each) => each !== '');
 }
 
 // `step`: ns of its wall time. `details`: of this block, once they are known.
 export function tipLines(seen: Seen, step: number | undefined, details: Details | undefined): HTMLElement[] {
-  const share = step === undefined || step === 0 ? "" : ` · ${ofStep(seen.duration / step)}`;
-  const what = [seen.kind, seen.kind === "idle" ? "" : spoken(seen.stage), ["", "backward", "recomputed"][seen.direction] ?? ""];
-  const advice = seen.open ? "double click opens it" : seen.kind === "merged" ? "double click zooms in" : "";
+  const share = step === undefined || step === 0 ? '' : ` · ${ofStep(seen.duration / step)}`;
+  const what = [seen.kind, seen.kind === 'idle' ? '' : spoken(seen.stage), ['', 'backward', 'recomputed'][seen.direction] ?? ''];
+  const advice = seen.open ? 'double click opens it' : seen.kind === 'merged' ? 'double click zooms in' : '';
   return [
-    element("b", { text: blockWords(seen) }),
-    element("div", { text: [...new Set(what.filter((each) => each !== ""))].join(" · ") }),
-    element("div", { text: `${time(seen.duration)}${share}` }),
-    ...(details === undefined ? [] : detailsWords(details).map((text) => element("div", { class: "more", text }))),
-    element("div", { class: "dim", text: `${exact(seen.duration)}, from ${time(seen.start)}` }),
-    element("div", { class: "dim", text: advice }),
+    element('b', { text: blockWords(seen) }),
+    element('div', { text: [...new Set(what.filter((each) => each !== ''))].join(' · ') }),
+    element('div', { text: `${time(seen.duration)}${share}` }),
+    ...(details === undefined ? [] : detailsWords(details).map((text) => element('div', { class: 'more', text }))),
+    element('div', { class: 'dim', text: `${exact(seen.duration)}, from ${time(seen.start)}` }),
+    element('div', { class: 'dim', text: advice }),
   ];
 }

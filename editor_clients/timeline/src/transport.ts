@@ -1,9 +1,9 @@
 // JSON-RPC 2.0 to the server, over whichever wire the page has: messages of a webview, or a WebSocket that comes back when it was lost.
 //
 // A request is answered, fails with a sentence, or is sent again once the wire is back: nothing here asks for work that changes something.
-import type { Failure, Method, Notification, Params, Result } from "./requests";
+import type { Failure, Method, Notification, Params, Result } from './requests';
 
-export type Connection = "connecting" | "open" | "lost" | "refused";
+export type Connection = 'connecting' | 'open' | 'lost' | 'refused';
 
 // One way to carry texts. `open` is called whenever texts can be sent, from then on until `lost`.
 export interface Wire {
@@ -37,7 +37,7 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 function parse(text: string): Record<string, unknown> | undefined {
   try {
@@ -49,20 +49,20 @@ function parse(text: string): Record<string, unknown> | undefined {
 }
 
 function failureOf(error: unknown): Failure {
-  if (!isObject(error)) return { message: "The server answered with an error it did not explain. Reload the page.", gone: false };
-  const data = error["data"];
-  return { message: String(error["message"] ?? ""), gone: isObject(data) && data["gone"] === true };
+  if (!isObject(error)) return { message: 'The server answered with an error it did not explain. Reload the page.', gone: false };
+  const data = error['data'];
+  return { message: String(error['message'] ?? ''), gone: isObject(data) && data['gone'] === true };
 }
 
 function notificationOf(message: Record<string, unknown>): Notification | undefined {
   const { method, params } = message;
   if (!isObject(params)) return undefined;
-  if (method === "hotlens/timeline/changed") {
-    return { method, params: typeof params["current"] === "string" ? { current: params["current"] } : {} };
+  if (method === 'hotlens/timeline/changed') {
+    return { method, params: typeof params['current'] === 'string' ? { current: params['current'] } : {} };
   }
   const { profile, step, path } = params;
-  const isPath = Array.isArray(path) && path.every((segment) => typeof segment === "string");
-  if (method === "hotlens/timeline/select" && typeof profile === "string" && typeof step === "number" && isPath) {
+  const isPath = Array.isArray(path) && path.every((segment) => typeof segment === 'string');
+  if (method === 'hotlens/timeline/select' && typeof profile === 'string' && typeof step === 'number' && isPath) {
     return { method, params: { profile, step, path: path as string[] } };
   }
   return undefined;
@@ -74,18 +74,18 @@ export function connect(wire: Wire): Transport {
   let open = false;
 
   function answer(message: Record<string, unknown>): void {
-    const asked = pending.get(message["id"] as number);
+    const asked = pending.get(message['id'] as number);
     if (asked === undefined) return;
-    pending.delete(message["id"] as number);
-    if ("error" in message) asked.reject(new RequestFailed(failureOf(message["error"])));
-    else asked.resolve(message["result"]);
+    pending.delete(message['id'] as number);
+    if ('error' in message) asked.reject(new RequestFailed(failureOf(message['error'])));
+    else asked.resolve(message['result']);
   }
 
   const transport: Transport = {
     request: (method, params) =>
       new Promise((resolve, reject) => {
         const id = ++last;
-        const text = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+        const text = JSON.stringify({ jsonrpc: '2.0', id, method, params });
         pending.set(id, { text, resolve: resolve as (result: unknown) => void, reject });
         if (open) wire.send(text);
       }),
@@ -95,19 +95,19 @@ export function connect(wire: Wire): Transport {
 
   wire.events.open = () => {
     open = true;
-    transport.onConnection("open");
+    transport.onConnection('open');
     for (const each of pending.values()) wire.send(each.text);
   };
   wire.events.message = (text) => {
     const message = parse(text);
     if (message === undefined) return;
-    if ("id" in message) return answer(message);
+    if ('id' in message) return answer(message);
     const notification = notificationOf(message);
     if (notification !== undefined) transport.onNotification(notification);
   };
   wire.events.lost = (final) => {
     open = false;
-    transport.onConnection(final ? "refused" : "lost");
+    transport.onConnection(final ? 'refused' : 'lost');
   };
   return transport;
 }
@@ -123,11 +123,11 @@ export interface WebviewApi {
 
 export function webviewWire(api: WebviewApi): Wire {
   const wire: Wire = { send: (text) => api.postMessage({ rpc: text }), events: noEvents() };
-  window.addEventListener("message", (event: MessageEvent<unknown>) => {
+  window.addEventListener('message', (event: MessageEvent<unknown>) => {
     if (!isObject(event.data)) return;
-    if (typeof event.data["rpc"] === "string") wire.events.message(event.data["rpc"]);
-    if (event.data["server"] === "open") wire.events.open();
-    if (event.data["server"] === "lost") wire.events.lost(false);
+    if (typeof event.data['rpc'] === 'string') wire.events.message(event.data['rpc']);
+    if (event.data['server'] === 'open') wire.events.open();
+    if (event.data['server'] === 'lost') wire.events.lost(false);
   });
   api.postMessage({ ready: true });
   return wire;
@@ -139,7 +139,7 @@ export const retryDelay = (attempt: number): number => Math.min(200 * 2 ** attem
 // A server that never let this page in says why over HTTP: an old token is final, no server is not.
 async function isRefused(page: string): Promise<boolean> {
   try {
-    return (await fetch(page, { cache: "no-store" })).status === 403;
+    return (await fetch(page, { cache: 'no-store' })).status === 403;
   } catch {
     return false;
   }
@@ -158,7 +158,7 @@ export function socketWire(address: string, page: string, begin: Promise<void>):
       wire.events.open();
     };
     dialled.onmessage = (event: MessageEvent<unknown>) => {
-      if (typeof event.data === "string") wire.events.message(event.data);
+      if (typeof event.data === 'string') wire.events.message(event.data);
     };
     dialled.onclose = () => {
       socket = undefined;

@@ -2,30 +2,36 @@
 //
 // What leaves for the server as a profile request passes through here, from whichever place it came (command, lens, light bulb): only in a
 // trusted workspace, with changed files saved, because the script runs from disk, and with the Python that the user chose here.
-import * as vscode from "vscode";
+import * as vscode from 'vscode';
 import {
   LanguageClient,
   TransportKind,
   type LanguageClientOptions,
   type ServerOptions,
   type StaticFeature,
-} from "vscode-languageclient/node";
-import { isExecutable, pythonSources, serverPathSetting, workspaceFolders } from "./config";
-import { readHighlighted } from "./lines";
-import { addressed } from "./link";
-import { RunProgress } from "./progress";
-import { findPython } from "./python";
-import { findServer, isServer, probeByVersion, type NoServer } from "./server";
-import { StatusItem, type ProfileState } from "./status";
-import { NOTIFICATIONS, Timeline, type TimelineServer } from "./timeline";
+} from 'vscode-languageclient/node';
+import { isExecutable, pythonSources, serverPathSetting, workspaceFolders } from './config';
+import { readHighlighted } from './lines';
+import { addressed } from './link';
+import type { Surroundings } from './mcp';
+import { RunProgress } from './progress';
+import { findPython, type Found } from './python';
+import { findServer, isServer, probeByVersion, type NoServer, type Server } from './server';
+import { StatusItem, type ProfileState } from './status';
+import { NOTIFICATIONS, Timeline, type TimelineServer } from './timeline';
 
-export const SERVER_PROFILE = "hotlens.server.profile";
-export const SERVER_ARGUMENTS = "hotlens.server.setArguments";
-export const SERVER_CANCEL = "hotlens.server.cancel";
-export const SERVER_HOT_LINE = "hotlens.server.hotLine";
-export const SERVER_TIMELINE = "hotlens.server.openTimeline";
+export const SERVER_PROFILE = 'hotlens.server.profile';
+export const SERVER_ARGUMENTS = 'hotlens.server.setArguments';
+export const SERVER_CHOOSE_RUN = 'hotlens.server.chooseRun';
+export const SERVER_CANCEL = 'hotlens.server.cancel';
+export const SERVER_HOT_LINE = 'hotlens.server.hotLine';
+export const SERVER_SHOW_PROFILE = 'hotlens.server.showProfile';
+export const SERVER_BASELINE = 'hotlens.server.setBaseline';
+export const SERVER_TIMELINE = 'hotlens.server.openTimeline';
 
-// What the server takes as the argument of SERVER_PROFILE and SERVER_ARGUMENTS, both of which run the script.
+// The commands that run the script; the argument of each is a ProfileRequest.
+const RUNNING: readonly string[] = [SERVER_PROFILE, SERVER_ARGUMENTS, SERVER_CHOOSE_RUN];
+
 export interface ProfileRequest {
   readonly uri?: string;
   readonly script?: string;
@@ -41,10 +47,13 @@ interface Position {
 // What this client understands beside LSP, see protocol/MESSAGES.md.
 const OWN_MESSAGES: StaticFeature = {
   fillClientCapabilities(capabilities) {
-    capabilities.experimental = { ...(capabilities.experimental as object), hotlens: { protocolVersion: 1, images: true, dialogs: true, showTimeline: { commandLinks: true } } };
+    capabilities.experimental = {
+      ...(capabilities.experimental as object),
+      hotlens: { protocolVersion: 1, images: true, dialogs: true, showTimeline: { commandLinks: true } },
+    };
   },
   initialize: () => undefined,
-  getState: () => ({ kind: "static" }),
+  getState: () => ({ kind: 'static' }),
   clear: () => undefined,
 };
 
@@ -93,12 +102,33 @@ export class Client implements vscode.Disposable, TimelineServer {
 
   async request(method: string, params: object): Promise<unknown> {
     await this.start();
-    if (this.running === undefined) throw new Error("The hotlens program is not running. The log says why: Hotlens: Show Log.");
+    if (this.running === undefined) throw new Error('The hotlens program is not running. The log says why: Hotlens: Show Log.');
     return this.running.sendRequest(method, params);
   }
 
   notify(method: string, params: object): void {
     void this.running?.sendNotification(method, params);
+  }
+
+  // What `hotlens mcp` is started with.
+  async surroundings(): Promise<Surroundings> {
+    const { python, server } = await this.find();
+    return {
+      trusted: vscode.workspace.isTrusted,
+      folders: workspaceFolders(),
+      program: isServer(server) ? server : undefined,
+      python: python?.path,
+    };
+  }
+
+  private async find(): Promise<{ python: Found | undefined; server: Server | NoServer }> {
+    const sources = await pythonSources(vscode.window.activeTextEditor?.document.uri);
+    const python = findPython(sources, isExecutable);
+    const server = await findServer(
+      { ...sources, setting: serverPathSetting(), python: python?.path, carried: this.carried },
+      probeByVersion,
+    );
+    return { python, server };
   }
 
   private queue<T>(step: () => Promise<T>): Promise<T> {
@@ -109,32 +139,31 @@ export class Client implements vscode.Disposable, TimelineServer {
 
   private async startNow(): Promise<boolean> {
     if (this.running !== undefined) return true;
-    const sources = await pythonSources(vscode.window.activeTextEditor?.document.uri);
-    const python = findPython(sources, isExecutable);
-    this.log.info(python === undefined ? "no Python found" : `Python: ${python.path} (${python.origin})`);
-    const server = await findServer({ ...sources, setting: serverPathSetting(), python: python?.path, carried: this.carried }, probeByVersion);
+    const { python, server } = await this.find();
+    this.log.info(python === undefined ? 'no Python found' : `Python: ${python.path} (${python.origin})`);
     if (!isServer(server)) {
       this.explain(server);
       return false;
     }
     this.log.info(`server: ${server.path} (${server.origin}), version ${server.version}`);
-    const client = new LanguageClient("hotlens", "Hotlens", serverOptions(server.path), this.clientOptions());
+    const client = new LanguageClient('hotlens', 'Hotlens', serverOptions(server.path), this.clientOptions());
     client.registerFeature(OWN_MESSAGES);
-    client.onNotification("hotlens/profileChanged", (state: ProfileState) => this.status.show(state));
-    client.onRequest("hotlens/prompt", askForLine);
-    client.onNotification("hotlens/showLog", () => this.log.show());
-    client.onNotification("hotlens/showHotLines", () => void vscode.commands.executeCommand("hotlens.hotLines"));
+    client.onNotification('hotlens/profileChanged', (state: ProfileState) => this.status.show(state));
+    client.onRequest('hotlens/prompt', askForLine);
+    client.onRequest('hotlens/choose', askForChoice);
+    client.onNotification('hotlens/showLog', () => this.log.show());
+    client.onNotification('hotlens/showHotLines', () => void vscode.commands.executeCommand('hotlens.hotLines'));
     try {
       await client.start();
     } catch (error) {
       this.log.error(`the server did not start: ${String(error)}`);
-      void this.offer(`Hotlens: ${server.path} did not start. The log says why.`, "Show Log");
+      void this.offer(`Hotlens: ${server.path} did not start. The log says why.`, 'Show Log');
       return false;
     }
-    client.onNotification("hotlens/timeline/highlight", (params) => this.timeline.highlight.show(readHighlighted(params)));
+    client.onNotification('hotlens/timeline/highlight', (params) => this.timeline.highlight.show(readHighlighted(params)));
     for (const method of NOTIFICATIONS) client.onNotification(method, (params) => this.timeline.forward(method, params));
     this.running = client;
-    this.timeline.serverIs("open");
+    this.timeline.serverIs('open');
     return true;
   }
 
@@ -142,34 +171,34 @@ export class Client implements vscode.Disposable, TimelineServer {
     const client = this.running;
     this.running = undefined;
     this.timeline.highlight.show([]);
-    this.timeline.serverIs("lost");
+    this.timeline.serverIs('lost');
     await client?.dispose();
   }
 
   private explain(missing: NoServer): void {
     this.log.error(missing.message);
     for (const place of missing.tried) this.log.error(`  tried ${place}`);
-    void this.offer(missing.message, "Open Settings", "Show Log");
+    void this.offer(missing.message, 'Open Settings', 'Show Log');
   }
 
   private async offer(message: string, ...choices: string[]): Promise<void> {
     const choice = await vscode.window.showErrorMessage(message, ...choices);
-    if (choice === "Show Log") this.log.show();
-    if (choice === "Open Settings") await vscode.commands.executeCommand("workbench.action.openSettings", "hotlens.server.path");
+    if (choice === 'Show Log') this.log.show();
+    if (choice === 'Open Settings') await vscode.commands.executeCommand('workbench.action.openSettings', 'hotlens.server.path');
   }
 
   private clientOptions(): LanguageClientOptions {
     const progress = new RunProgress((token) => this.cancelRun(token));
     return {
-      documentSelector: [{ scheme: "file", language: "python" }],
+      documentSelector: [{ scheme: 'file', language: 'python' }],
       outputChannel: this.log,
       initializationOptions: () => ({ trusted: vscode.workspace.isTrusted }),
       // Links in hovers may start these commands: one takes nothing from the link, the other only the place or block to show.
-      markdown: { isTrusted: { enabledCommands: ["hotlens.profile", "hotlens.showTimeline"] } },
+      markdown: { isTrusted: { enabledCommands: ['hotlens.profile', 'hotlens.showTimeline'] } },
       middleware: {
         executeCommand: async (command: string, args: unknown[], next: (command: string, args: unknown[]) => unknown) => {
           if (command === SERVER_TIMELINE) return this.timeline.show(selectionOf(await blockToShow(() => next(command, args))));
-          if (command !== SERVER_PROFILE && command !== SERVER_ARGUMENTS) return next(command, args);
+          if (!RUNNING.includes(command)) return next(command, args);
           const request = await prepareProfile(args[0]);
           return request === undefined ? undefined : next(command, [request]);
         },
@@ -186,32 +215,66 @@ export class Client implements vscode.Disposable, TimelineServer {
         },
         handleWorkDoneProgress: (token, value, next) => {
           if (!progress.handle(token, value)) next(token, value);
-          else if (value.kind === "end") next(token, value); // lets the client forget the token
+          else if (value.kind === 'end') next(token, value); // lets the client forget the token
         },
       },
     };
   }
 
   private cancelRun(token: string | number): void {
-    void this.running?.sendNotification("window/workDoneProgress/cancel", { token });
+    void this.running?.sendNotification('window/workDoneProgress/cancel', { token });
   }
 }
 
 function serverOptions(program: string): ServerOptions {
   const [folder] = workspaceFolders();
   // The client appends --stdio.
-  return { command: program, args: ["lsp"], transport: TransportKind.stdio, options: folder === undefined ? {} : { cwd: folder } };
+  return { command: program, args: ['lsp'], transport: TransportKind.stdio, options: folder === undefined ? {} : { cwd: folder } };
 }
 
 // hotlens/prompt: one line of the person, null where they closed it.
-async function askForLine(asked: { readonly title: string; readonly value: string; readonly message?: string }): Promise<{ value: string } | null> {
+async function askForLine(asked: {
+  readonly title: string;
+  readonly value: string;
+  readonly message?: string;
+}): Promise<{ value: string } | null> {
   const { title, value: before, message } = asked;
-  const prompt = message === undefined ? "One line, as in a terminal. It is kept in .hotlens/runs.json." : `Not kept: ${message}.`;
-  const value = await vscode.window.showInputBox({ title, prompt, value: before, placeHolder: "--data data --epochs 1", ignoreFocusOut: true });
+  const prompt = message === undefined ? 'One line, as in a terminal. It is kept in .hotlens/runs.json.' : `Not kept: ${message}.`;
+  const value = await vscode.window.showInputBox({
+    title,
+    prompt,
+    value: before,
+    placeHolder: '--data data --epochs 1',
+    ignoreFocusOut: true,
+  });
   return value === undefined ? null : { value };
 }
 
-async function showBeside(uri: string, selection: { start: Position; end: Position } | undefined, viewColumn: vscode.ViewColumn): Promise<boolean> {
+// hotlens/choose: the place in the list of what the person took, null where they closed it.
+async function askForChoice(asked: {
+  readonly title: string;
+  readonly choices: readonly { readonly label: string; readonly detail: string; readonly file: string; readonly chosen: boolean }[];
+}): Promise<{ index: number } | null> {
+  const rows = asked.choices.map(({ label, detail, file, chosen }, index) => ({
+    label,
+    detail,
+    description: chosen ? `${file} · chosen` : file,
+    index,
+  }));
+  const taken = await vscode.window.showQuickPick(rows, {
+    title: asked.title,
+    placeHolder: 'The run configuration to profile with. The choice is remembered.',
+    matchOnDetail: true,
+    ignoreFocusOut: true,
+  });
+  return taken === undefined ? null : { index: taken.index };
+}
+
+async function showBeside(
+  uri: string,
+  selection: { start: Position; end: Position } | undefined,
+  viewColumn: vscode.ViewColumn,
+): Promise<boolean> {
   const at = ({ line, character }: Position): vscode.Position => new vscode.Position(line, character);
   const range = selection === undefined ? {} : { selection: new vscode.Range(at(selection.start), at(selection.end)) };
   try {
@@ -233,24 +296,31 @@ async function blockToShow(ask: () => unknown): Promise<unknown> {
 
 // The address as the server knows it. A link is followed in the document that is looked at.
 function spelled(uri: string): string {
-  const seen = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors].flatMap((editor) => (editor === undefined ? [] : [editor.document]));
-  return addressed(uri, [...seen, ...vscode.workspace.textDocuments].map((document) => document.uri.toString())) ?? vscode.Uri.parse(uri).toString();
+  const seen = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors].flatMap((editor) =>
+    editor === undefined ? [] : [editor.document],
+  );
+  return (
+    addressed(
+      uri,
+      [...seen, ...vscode.workspace.textDocuments].map((document) => document.uri.toString()),
+    ) ?? vscode.Uri.parse(uri).toString()
+  );
 }
 
 // What a link says about the place whose block shall be shown.
 export function placeOf(asked: unknown): object | undefined {
-  if (typeof asked !== "object" || asked === null || !("uri" in asked) || !("position" in asked)) return undefined;
+  if (typeof asked !== 'object' || asked === null || !('uri' in asked) || !('position' in asked)) return undefined;
   const { uri, position } = asked;
-  if (typeof uri !== "string" || typeof position !== "object" || position === null) return undefined;
+  if (typeof uri !== 'string' || typeof position !== 'object' || position === null) return undefined;
   const { line, character } = position as { line?: unknown; character?: unknown };
-  return typeof line === "number" && typeof character === "number" ? { uri: spelled(uri), position: { line, character } } : undefined;
+  return typeof line === 'number' && typeof character === 'number' ? { uri: spelled(uri), position: { line, character } } : undefined;
 }
 
 // What the server answers, or a link says, about the block to show, if it names one.
 export function selectionOf(asked: unknown): object | undefined {
-  if (typeof asked !== "object" || asked === null || !("path" in asked) || !Array.isArray(asked.path)) return undefined;
+  if (typeof asked !== 'object' || asked === null || !('path' in asked) || !Array.isArray(asked.path)) return undefined;
   const { profile, step } = asked as { profile?: unknown; step?: unknown };
-  return { path: asked.path, ...(typeof profile === "string" ? { profile } : {}), ...(typeof step === "number" ? { step } : {}) };
+  return { path: asked.path, ...(typeof profile === 'string' ? { profile } : {}), ...(typeof step === 'number' ? { step } : {}) };
 }
 
 // The request with what this editor knows, or undefined when nothing may run.
@@ -259,7 +329,7 @@ async function prepareProfile(asked: unknown): Promise<ProfileRequest | undefine
     await explainTrust();
     return undefined;
   }
-  const request: ProfileRequest = typeof asked === "object" && asked !== null ? asked : {};
+  const request: ProfileRequest = typeof asked === 'object' && asked !== null ? asked : {};
   const uri = request.uri ?? vscode.window.activeTextEditor?.document.uri.toString();
   await saveScripts();
   const resource = uri === undefined ? undefined : vscode.Uri.parse(uri);
@@ -268,13 +338,13 @@ async function prepareProfile(asked: unknown): Promise<ProfileRequest | undefine
 }
 
 async function saveScripts(): Promise<void> {
-  const changed = vscode.workspace.textDocuments.filter((doc) => doc.isDirty && doc.languageId === "python" && doc.uri.scheme === "file");
+  const changed = vscode.workspace.textDocuments.filter((doc) => doc.isDirty && doc.languageId === 'python' && doc.uri.scheme === 'file');
   await Promise.all(changed.map((doc) => doc.save()));
 }
 
 async function explainTrust(): Promise<void> {
-  const manage = "Manage Trust";
+  const manage = 'Manage Trust';
   const message = "Hotlens: profiling runs this workspace's code. Trust the workspace first.";
   const choice = await vscode.window.showWarningMessage(message, manage);
-  if (choice === manage) await vscode.commands.executeCommand("workbench.trust.manage");
+  if (choice === manage) await vscode.commands.executeCommand('workbench.trust.manage');
 }

@@ -1,43 +1,92 @@
 // The commands a person can run. Each is one sentence to the client.
-import * as vscode from "vscode";
-import { placeOf, selectionOf, SERVER_ARGUMENTS, SERVER_CANCEL, SERVER_HOT_LINE, SERVER_PROFILE, SERVER_TIMELINE, type Client } from "./client";
-import { readHotLines, rows, type Row } from "./hot_lines";
+import * as vscode from 'vscode';
+import {
+  placeOf,
+  selectionOf,
+  SERVER_ARGUMENTS,
+  SERVER_BASELINE,
+  SERVER_CANCEL,
+  SERVER_CHOOSE_RUN,
+  SERVER_HOT_LINE,
+  SERVER_PROFILE,
+  SERVER_SHOW_PROFILE,
+  SERVER_TIMELINE,
+  type Client,
+} from './client';
+import { pastRows, readHistory } from './history';
+import { readHotLines, rows, type Row } from './hot_lines';
 
 export function registerCommands(client: Client, log: vscode.LogOutputChannel): vscode.Disposable[] {
   return [
     // The file's menu passes its uri. Whatever else calls this (a link, a key binding) profiles the file in the editor.
-    vscode.commands.registerCommand("hotlens.profile", (target: unknown) => client.execute(SERVER_PROFILE, scriptAt(target))),
-    vscode.commands.registerCommand("hotlens.setArguments", (target: unknown) => client.execute(SERVER_ARGUMENTS, scriptAt(target))),
-    vscode.commands.registerCommand("hotlens.cancel", () => client.execute(SERVER_CANCEL)),
+    vscode.commands.registerCommand('hotlens.profile', (target: unknown) => client.execute(SERVER_PROFILE, scriptAt(target))),
+    vscode.commands.registerCommand('hotlens.setArguments', (target: unknown) => client.execute(SERVER_ARGUMENTS, scriptAt(target))),
+    vscode.commands.registerCommand('hotlens.chooseRun', (target: unknown) => client.execute(SERVER_CHOOSE_RUN, scriptAt(target))),
+    vscode.commands.registerCommand('hotlens.cancel', () => client.execute(SERVER_CANCEL)),
     // A link names the block or its place; otherwise the server finds the one of the line in the editor.
-    vscode.commands.registerCommand("hotlens.showTimeline", (asked: unknown) =>
+    vscode.commands.registerCommand('hotlens.showTimeline', (asked: unknown) =>
       client.execute(SERVER_TIMELINE, selectionOf(asked) ?? placeOf(asked) ?? cursorPlace()),
     ),
-    vscode.commands.registerCommand("hotlens.hotLines", () => chooseHotLine(client)),
-    vscode.commands.registerCommand("hotlens.nextHotLine", () => client.execute(SERVER_HOT_LINE, { ...cursorPlace(), back: false })),
-    vscode.commands.registerCommand("hotlens.previousHotLine", () => client.execute(SERVER_HOT_LINE, { ...cursorPlace(), back: true })),
-    vscode.commands.registerCommand("hotlens.restart", () => client.restart()),
-    vscode.commands.registerCommand("hotlens.showLog", () => log.show()),
+    vscode.commands.registerCommand('hotlens.hotLines', () => chooseHotLine(client)),
+    vscode.commands.registerCommand('hotlens.nextHotLine', () => client.execute(SERVER_HOT_LINE, { ...cursorPlace(), back: false })),
+    vscode.commands.registerCommand('hotlens.previousHotLine', () => client.execute(SERVER_HOT_LINE, { ...cursorPlace(), back: true })),
+    vscode.commands.registerCommand('hotlens.history', () => chooseProfile(client)),
+    vscode.commands.registerCommand('hotlens.setBaseline', () => client.execute(SERVER_BASELINE, cursorPlace())),
+    vscode.commands.registerCommand('hotlens.clearBaseline', () => client.execute(SERVER_BASELINE, { clear: true })),
+    vscode.commands.registerCommand('hotlens.restart', () => client.restart()),
+    vscode.commands.registerCommand('hotlens.showLog', () => log.show()),
   ];
 }
 
 // The list to choose from; the line under the selection shows behind it.
 async function chooseHotLine(client: Client): Promise<void> {
   const uri = vscode.window.activeTextEditor?.document.uri;
-  const choices = rows(readHotLines(await client.request("hotlens/hotLines", uri?.scheme === "file" ? { textDocument: { uri: uri.toString() } } : {})));
-  if (choices.length === 0) return void vscode.window.showInformationMessage("Hotlens: no hot lines yet. Profile the script first.");
+  const choices = rows(
+    readHotLines(await client.request('hotlens/hotLines', uri?.scheme === 'file' ? { textDocument: { uri: uri.toString() } } : {})),
+  );
+  if (choices.length === 0) return void vscode.window.showInformationMessage('Hotlens: no hot lines yet. Profile the script first.');
   const show = async (row: Row, preserveFocus: boolean): Promise<void> => {
     const at = new vscode.Position(row.line.position.line, row.line.position.character);
-    await vscode.window.showTextDocument(vscode.Uri.parse(row.line.uri), { selection: new vscode.Range(at, at), preserveFocus, preview: preserveFocus });
+    await vscode.window.showTextDocument(vscode.Uri.parse(row.line.uri), {
+      selection: new vscode.Range(at, at),
+      preserveFocus,
+      preview: preserveFocus,
+    });
   };
   const chosen = await vscode.window.showQuickPick(choices, {
-    title: "Hot lines",
-    placeHolder: "The lines that cost most in a training step",
+    title: 'Hot lines',
+    placeHolder: 'The lines that cost most in a training step',
     matchOnDescription: true,
     matchOnDetail: true,
     onDidSelectItem: (row: Row) => void show(row, true),
   });
   if (chosen !== undefined) await show(chosen, false);
+}
+
+// Enter shows the profile everywhere; the button of a row makes it the baseline.
+async function chooseProfile(client: Client): Promise<void> {
+  const uri = vscode.window.activeTextEditor?.document.uri;
+  const choices = pastRows(
+    readHistory(await client.request('hotlens/history', uri?.scheme === 'file' ? { textDocument: { uri: uri.toString() } } : {})),
+  );
+  if (choices.length === 0) return void vscode.window.showInformationMessage('Hotlens: no profile yet. Profile the script first.');
+  const picker = vscode.window.createQuickPick<(typeof choices)[number] & vscode.QuickPickItem>();
+  const buttons = [{ iconPath: new vscode.ThemeIcon('pin'), tooltip: 'Set as Baseline' }];
+  picker.title = 'Profiles';
+  picker.placeholder = 'The profile to show in hints, status and timeline';
+  picker.matchOnDescription = picker.matchOnDetail = true;
+  picker.items = choices.map((row) => ({ ...row, buttons }));
+  picker.onDidTriggerItemButton(({ item }) => {
+    picker.hide();
+    void client.execute(SERVER_BASELINE, { profile: item.past.id });
+  });
+  picker.onDidAccept(() => {
+    const [chosen] = picker.selectedItems;
+    picker.hide();
+    if (chosen !== undefined) void client.execute(SERVER_SHOW_PROFILE, { profile: chosen.past.id });
+  });
+  picker.onDidHide(() => picker.dispose());
+  picker.show();
 }
 
 function scriptAt(target: unknown): object {
@@ -48,7 +97,7 @@ function scriptAt(target: unknown): object {
 // Where the cursor stands in a Python file, as the server's commands take it.
 function cursorPlace(): object {
   const editor = vscode.window.activeTextEditor;
-  if (editor === undefined || editor.document.languageId !== "python") return {};
+  if (editor === undefined || editor.document.languageId !== 'python') return {};
   const { line, character } = editor.selection.active;
   return { uri: editor.document.uri.toString(), position: { line, character } };
 }

@@ -1,23 +1,23 @@
 // The extension's settings and what it knows of its surroundings, read from VS Code.
-import * as fs from "node:fs";
-import * as vscode from "vscode";
-import type { PythonSources } from "./python";
+import * as fs from 'node:fs';
+import * as vscode from 'vscode';
+import type { PythonSources } from './python';
 
 // Settings that decide which program is started; a change restarts the server. All others are pulled by the server itself.
-export const RESTARTING_SETTINGS = ["hotlens.server.path", "hotlens.python"];
+export const RESTARTING_SETTINGS = ['hotlens.server.path', 'hotlens.python'];
 
 export function serverPathSetting(): string {
-  return vscode.workspace.getConfiguration("hotlens").get<string>("server.path", "").trim();
+  return vscode.workspace.getConfiguration('hotlens').get<string>('server.path', '').trim();
 }
 
 export async function pythonSources(resource: vscode.Uri | undefined): Promise<PythonSources> {
   return {
-    setting: vscode.workspace.getConfiguration("hotlens", resource).get<string>("python", "").trim(),
+    setting: vscode.workspace.getConfiguration('hotlens', resource).get<string>('python', '').trim(),
     chosen: await interpreterOfPythonExtension(resource),
     environment: process.env,
     folders: workspaceFolders(),
     trusted: vscode.workspace.isTrusted,
-    windows: process.platform === "win32",
+    windows: process.platform === 'win32',
   };
 }
 
@@ -43,7 +43,7 @@ interface PythonExtension {
 }
 
 async function interpreterOfPythonExtension(resource: vscode.Uri | undefined): Promise<string | undefined> {
-  const extension = vscode.extensions.getExtension<PythonExtension>("ms-python.python");
+  const extension = vscode.extensions.getExtension<PythonExtension>('ms-python.python');
   if (extension === undefined) return undefined;
   try {
     const { environments } = extension.isActive ? extension.exports : await extension.activate();

@@ -1,21 +1,23 @@
 // Hotlens for VS Code: finds the hotlens program and the user's Python, starts the language server, offers its commands.
-import * as vscode from "vscode";
-import { Client } from "./client";
-import { registerCommands } from "./commands";
-import { RESTARTING_SETTINGS } from "./config";
-import { VIEW_TYPE } from "./timeline";
+import * as vscode from 'vscode';
+import { Client } from './client';
+import { registerCommands } from './commands';
+import { RESTARTING_SETTINGS } from './config';
+import { offerAgents, type AgentHost } from './mcp';
+import { VIEW_TYPE } from './timeline';
 
 let client: Client | undefined;
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
-  const log = vscode.window.createOutputChannel("Hotlens", { log: true });
-  const part = (...names: string[]): vscode.Uri => vscode.Uri.joinPath(context.extensionUri, "dist", ...names);
-  const started = new Client(log, part("timeline"), part("server", "bin", "hotlens").fsPath);
+  const log = vscode.window.createOutputChannel('Hotlens', { log: true });
+  const part = (...names: string[]): vscode.Uri => vscode.Uri.joinPath(context.extensionUri, 'dist', ...names);
+  const started = new Client(log, part('timeline'), part('server', 'bin', 'hotlens').fsPath);
   client = started;
   context.subscriptions.push(
     log,
     started,
     ...registerCommands(started, log),
+    ...offerAgents(vscode as unknown as AgentHost, () => started.surroundings()), // newer than the types
     vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, started.timeline),
     vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => started.timeline.cursorMoved(textEditor)),
     // Trust changes which programs may be started and what the server may offer.

@@ -11,24 +11,24 @@ export interface HotLine {
 const BAR_CELLS = 10;
 
 function isHotLine(value: unknown): value is HotLine {
-  if (typeof value !== "object" || value === null) return false;
+  if (typeof value !== 'object' || value === null) return false;
   const { uri, position, text, label, share } = value as Record<string, unknown>;
-  if (typeof position !== "object" || position === null) return false;
+  if (typeof position !== 'object' || position === null) return false;
   const { line, character } = position as Record<string, unknown>;
-  const places = [line, character].every((each) => typeof each === "number" && Number.isInteger(each) && each >= 0);
-  return places && typeof uri === "string" && typeof text === "string" && typeof label === "string" && typeof share === "number";
+  const places = [line, character].every((each) => typeof each === 'number' && Number.isInteger(each) && each >= 0);
+  return places && typeof uri === 'string' && typeof text === 'string' && typeof label === 'string' && typeof share === 'number';
 }
 
 // The answer to hotlens/hotLines; what cannot be read is left out.
 export function readHotLines(answer: unknown): HotLine[] {
-  if (typeof answer !== "object" || answer === null || !("lines" in answer) || !Array.isArray(answer.lines)) return [];
+  if (typeof answer !== 'object' || answer === null || !('lines' in answer) || !Array.isArray(answer.lines)) return [];
   return (answer.lines as unknown[]).filter(isHotLine);
 }
 
 // Full for the costliest, at least one cell.
 export function bar(share: number, most: number): string {
   const cells = most > 0 ? Math.max(1, Math.round((BAR_CELLS * share) / most)) : 0;
-  return "\u2587".repeat(cells) + "\u2581".repeat(BAR_CELLS - cells);
+  return '\u2587'.repeat(cells) + '\u2581'.repeat(BAR_CELLS - cells);
 }
 
 export interface Row {
@@ -41,7 +41,7 @@ export interface Row {
 export function rows(lines: readonly HotLine[]): Row[] {
   const most = lines[0]?.share ?? 0;
   return lines.map((line) => {
-    const file = decodeURIComponent(line.uri.split("/").at(-1) ?? "");
+    const file = decodeURIComponent(line.uri.split('/').at(-1) ?? '');
     return { label: `${bar(line.share, most)} ${line.label}`, description: `${file}:${line.position.line + 1}`, detail: line.text, line };
   });
 }

@@ -1,6 +1,6 @@
 // A run that can be cancelled shows as a notification with a Cancel button; the language client would hide it in the status bar.
-import * as vscode from "vscode";
-import type { WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport } from "vscode-languageclient/node";
+import * as vscode from 'vscode';
+import type { WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport } from 'vscode-languageclient/node';
 
 type Token = string | number;
 type Value = WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd;
@@ -17,14 +17,17 @@ export class RunProgress {
 
   // True when the value belongs to a run shown here.
   handle(token: Token, value: Value): boolean {
-    if (value.kind === "begin") {
+    if (value.kind === 'begin') {
       if (value.cancellable !== true) return false;
-      this.runs.set(token, show(value, () => this.cancel(token)));
+      this.runs.set(
+        token,
+        show(value, () => this.cancel(token)),
+      );
       return true;
     }
     const run = this.runs.get(token);
     if (run === undefined) return false;
-    if (value.kind === "report") {
+    if (value.kind === 'report') {
       run.report(value.message, value.percentage);
     } else {
       run.end();

@@ -2,7 +2,7 @@
 //
 // Order: the setting, the interpreter chosen in the Python extension, VIRTUAL_ENV, a .venv or venv folder of the workspace, python3 on
 // PATH. An interpreter inside a workspace that is not trusted is never taken: running it would run the workspace's code.
-import * as path from "node:path";
+import * as path from 'node:path';
 
 export interface Found {
   readonly path: string;
@@ -22,16 +22,16 @@ export type IsExecutable = (file: string) => boolean;
 
 export function pythonCandidates(from: PythonSources): Found[] {
   const candidates: Found[] = [];
-  if (from.setting !== "") candidates.push({ path: expandHome(from.setting, from.environment), origin: "setting hotlens.python" });
-  if (from.chosen !== undefined) candidates.push({ path: from.chosen, origin: "Python extension" });
-  const active = from.environment["VIRTUAL_ENV"];
-  if (active) candidates.push({ path: pythonOf(active, from.windows), origin: "VIRTUAL_ENV" });
+  if (from.setting !== '') candidates.push({ path: expandHome(from.setting, from.environment), origin: 'setting hotlens.python' });
+  if (from.chosen !== undefined) candidates.push({ path: from.chosen, origin: 'Python extension' });
+  const active = from.environment['VIRTUAL_ENV'];
+  if (active) candidates.push({ path: pythonOf(active, from.windows), origin: 'VIRTUAL_ENV' });
   for (const folder of from.folders) {
-    for (const name of [".venv", "venv"]) {
+    for (const name of ['.venv', 'venv']) {
       candidates.push({ path: pythonOf(path.join(folder, name), from.windows), origin: `${name} of the workspace` });
     }
   }
-  for (const name of from.windows ? ["python.exe"] : ["python3", "python"]) candidates.push(...onPath(name, from.environment));
+  for (const name of from.windows ? ['python.exe'] : ['python3', 'python']) candidates.push(...onPath(name, from.environment));
   return from.trusted ? candidates : candidates.filter((each) => !from.folders.some((folder) => isInside(each.path, folder)));
 }
 
@@ -42,25 +42,25 @@ export function findPython(from: PythonSources, isExecutable: IsExecutable): Fou
 // The program `name` of the environment that `python` belongs to. The path is not resolved: a virtual environment's python is a link.
 export function besidePython(python: string, name: string, windows: boolean): string {
   const folder = path.dirname(python);
-  const scripts = windows && path.basename(folder).toLowerCase() !== "scripts" ? path.join(folder, "Scripts") : folder;
+  const scripts = windows && path.basename(folder).toLowerCase() !== 'scripts' ? path.join(folder, 'Scripts') : folder;
   return path.join(scripts, windows ? `${name}.exe` : name);
 }
 
 export function onPath(name: string, environment: Readonly<Record<string, string | undefined>>): Found[] {
-  const folders = (environment["PATH"] ?? "").split(path.delimiter).filter((folder) => path.isAbsolute(folder));
-  return folders.map((folder) => ({ path: path.join(folder, name), origin: "PATH" }));
+  const folders = (environment['PATH'] ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
+  return folders.map((folder) => ({ path: path.join(folder, name), origin: 'PATH' }));
 }
 
 export function expandHome(file: string, environment: Readonly<Record<string, string | undefined>>): string {
-  const home = environment["HOME"] ?? environment["USERPROFILE"];
+  const home = environment['HOME'] ?? environment['USERPROFILE'];
   return home !== undefined && /^~[/\\]/.test(file) ? path.join(home, file.slice(2)) : file;
 }
 
 export function isInside(file: string, folder: string): boolean {
   const relative = path.relative(folder, file);
-  return relative !== "" && relative.split(path.sep)[0] !== ".." && !path.isAbsolute(relative);
+  return relative !== '' && relative.split(path.sep)[0] !== '..' && !path.isAbsolute(relative);
 }
 
 function pythonOf(environment: string, windows: boolean): string {
-  return windows ? path.join(environment, "Scripts", "python.exe") : path.join(environment, "bin", "python");
+  return windows ? path.join(environment, 'Scripts', 'python.exe') : path.join(environment, 'bin', 'python');
 }

@@ -1,6 +1,6 @@
 // The step time in the status bar, from the server's hotlens/profileChanged.
-import * as vscode from "vscode";
-import { stepTime } from "./format";
+import * as vscode from 'vscode';
+import { stepTime } from './format';
 
 // hotlens/profileChanged and the result of hotlens/profileState, see protocol/MESSAGES.md.
 export interface ProfileState {
@@ -8,23 +8,33 @@ export interface ProfileState {
   readonly loading: boolean;
   readonly running: boolean;
   readonly message?: string;
+  readonly chosen?: string; // an older profile
+  readonly baseline?: string;
 }
 
 export class StatusItem implements vscode.Disposable {
-  private readonly item = vscode.window.createStatusBarItem("hotlens", vscode.StatusBarAlignment.Right);
+  private readonly item = vscode.window.createStatusBarItem('hotlens', vscode.StatusBarAlignment.Right);
 
   constructor() {
-    this.item.name = "Hotlens";
-    this.item.command = "hotlens.showLog";
+    this.item.name = 'Hotlens';
+    this.item.command = 'hotlens.showLog';
   }
 
   show(state: ProfileState): void {
     const time = stepTime(state.profile?.stepNs);
     if (time === undefined && !state.running) return this.item.hide();
-    this.item.text = state.running ? "$(sync~spin) Profiling" : `$(flame) ${time}/step`;
-    this.item.tooltip = [state.message, state.profile?.id, state.profile?.torch && `torch ${state.profile.torch}`, "Click for the log"]
-      .filter((line) => line !== undefined && line !== "")
-      .join("\n");
+    this.item.text = state.running
+      ? '$(sync~spin) Profiling'
+      : `$(flame) ${time}/step${state.chosen === undefined ? '' : ' (older profile)'}`;
+    this.item.tooltip = [
+      state.message,
+      state.profile?.id,
+      state.profile?.torch && `torch ${state.profile.torch}`,
+      state.baseline && `against ${state.baseline}`,
+      'Click for the log',
+    ]
+      .filter((line) => line !== undefined && line !== '')
+      .join('\n');
     this.item.show();
   }
 

@@ -2,13 +2,13 @@
 //
 // One panel a window. A click in the page makes the server show a line; a move of the cursor in a Python file tells the server, which selects
 // the block. The page keeps its own state, so that a reload of the window brings the panel back as it was.
-import * as crypto from "node:crypto";
-import * as vscode from "vscode";
-import { Highlight } from "./highlight";
-import { answerTo, errorTo, notificationTo, pageHtml, readFromPage, type FromPage } from "./page";
+import * as crypto from 'node:crypto';
+import * as vscode from 'vscode';
+import { Highlight } from './highlight';
+import { answerTo, errorTo, notificationTo, pageHtml, readFromPage, type FromPage } from './page';
 
-export const VIEW_TYPE = "hotlens.timeline";
-export const NOTIFICATIONS = ["hotlens/timeline/changed", "hotlens/timeline/select"] as const;
+export const VIEW_TYPE = 'hotlens.timeline';
+export const NOTIFICATIONS = ['hotlens/timeline/changed', 'hotlens/timeline/select'] as const;
 
 const CURSOR_REST_MS = 150; // a cursor that rests this long is meant
 
@@ -34,7 +34,14 @@ export class Timeline implements vscode.WebviewPanelSerializer {
   show(select?: object): void {
     if (this.panel === undefined) {
       const options = { enableScripts: true, localResourceRoots: [this.folder] };
-      this.adopt(vscode.window.createWebviewPanel(VIEW_TYPE, "Hotlens timeline", { viewColumn: vscode.ViewColumn.Beside, preserveFocus: false }, options));
+      this.adopt(
+        vscode.window.createWebviewPanel(
+          VIEW_TYPE,
+          'Hotlens timeline',
+          { viewColumn: vscode.ViewColumn.Beside, preserveFocus: false },
+          options,
+        ),
+      );
     } else {
       this.panel.reveal(undefined, false);
     }
@@ -54,7 +61,7 @@ export class Timeline implements vscode.WebviewPanelSerializer {
   }
 
   // The server came or went.
-  serverIs(state: "open" | "lost"): void {
+  serverIs(state: 'open' | 'lost'): void {
     if (this.ready) this.post({ server: state });
   }
 
@@ -90,23 +97,23 @@ export class Timeline implements vscode.WebviewPanelSerializer {
     });
     const at = (name: string): string => panel.webview.asWebviewUri(vscode.Uri.joinPath(this.folder, name)).toString();
     panel.webview.html = pageHtml({
-      script: at("timeline.js"),
-      style: at("timeline.css"),
+      script: at('timeline.js'),
+      style: at('timeline.css'),
       source: panel.webview.cspSource,
-      nonce: crypto.randomBytes(16).toString("hex"),
+      nonce: crypto.randomBytes(16).toString('hex'),
     });
   }
 
   private async handle(message: FromPage): Promise<void> {
     switch (message.kind) {
-      case "ready":
+      case 'ready':
         this.ready = true;
-        this.post({ server: "open" });
+        this.post({ server: 'open' });
         if (this.selectWhenReady !== undefined) this.select(this.selectWhenReady);
         return;
-      case "request":
+      case 'request':
         return this.answer(message.id, message.method, message.params);
-      case "save":
+      case 'save':
         return save(message.name, message.data);
     }
   }
@@ -121,13 +128,13 @@ export class Timeline implements vscode.WebviewPanelSerializer {
 
   private select(params: object): void {
     this.selectWhenReady = this.ready ? undefined : params;
-    if (this.ready) this.forward("hotlens/timeline/select", params);
+    if (this.ready) this.forward('hotlens/timeline/select', params);
   }
 
   private tellCursor(editor: vscode.TextEditor): void {
-    if (this.panel === undefined || editor.document.languageId !== "python" || editor.document.uri.scheme !== "file") return;
+    if (this.panel === undefined || editor.document.languageId !== 'python' || editor.document.uri.scheme !== 'file') return;
     const { line, character } = editor.selection.active;
-    this.server.notify("hotlens/timeline/cursor", { textDocument: { uri: editor.document.uri.toString() }, position: { line, character } });
+    this.server.notify('hotlens/timeline/cursor', { textDocument: { uri: editor.document.uri.toString() }, position: { line, character } });
   }
 
   private post(message: object): void {

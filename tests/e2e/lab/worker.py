@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from types import TracebackType
@@ -12,9 +13,9 @@ Json = dict[str, Any]
 
 
 class Worker:
-    def __init__(self, program: Path) -> None:
+    def __init__(self, program: Path, **environment: str) -> None:
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen([program], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        self.process = subprocess.Popen([program], stdin=pipe, stdout=pipe, stderr=pipe, text=True, env={**os.environ, **environment})
 
     def __enter__(self) -> Worker:
         return self

@@ -23,7 +23,9 @@ local function eventually(what, check, ms)
 end
 
 -- Requests of the client are sent a moment after a change; absence counts only after that.
-local function settled() vim.wait(700, function() return false end) end
+local function settled()
+  vim.wait(700, function() return false end)
+end
 
 local function line_of(text)
   for number, line in ipairs(vim.api.nvim_buf_get_lines(0, 0, -1, false)) do
@@ -114,9 +116,7 @@ end
 local steps = {}
 M.steps = steps
 
-function steps.open(file)
-  vim.cmd.edit(vim.fn.fnameescape(vim.fs.joinpath(workspace, file)))
-end
+function steps.open(file) vim.cmd.edit(vim.fn.fnameescape(vim.fs.joinpath(workspace, file))) end
 
 function steps.hint(text, shape)
   eventually(('no %s hint at "%s"'):format(shape, text), function()
@@ -167,6 +167,24 @@ function steps.lens(text)
   end)
 end
 
+function steps.no_lens(text)
+  eventually(('the lens "%s" stays'):format(text), function()
+    local number, seen = lens_with(text)
+    return number == nil, seen
+  end)
+end
+
+function steps.history(rank)
+  local ask, asked = vim.ui.select, false
+  vim.ui.select = function(profiles, options, choose)
+    vim.ui.select, asked = ask, true
+    if not options.format_item(profiles[rank]):find('/step', 1, true) then fail('%s', options.format_item(profiles[rank])) end
+    choose(profiles[rank])
+  end
+  vim.cmd.Hotlens('history')
+  eventually('no list of profiles', function() return asked end)
+end
+
 function steps.run_lens(text)
   steps.lens(text)
   vim.api.nvim_win_set_cursor(0, { assert(lens_with(text)), 0 })
@@ -183,7 +201,7 @@ function steps.run_action(text, title)
   vim.lsp.buf.code_action({ apply = true, filter = function(action) return action.title == title end })
 end
 
-function steps.run_command(name) vim.cmd.Hotlens(name) end
+function steps.run_command(name) vim.cmd('Hotlens ' .. (name == 'clear' and 'baseline clear' or name)) end
 
 function steps.set_arguments(line)
   local before = vim.tbl_count(runs)
@@ -193,6 +211,20 @@ function steps.set_arguments(line)
     answer(line)
   end
   vim.cmd.Hotlens('arguments')
+  eventually('no run begins', function() return vim.tbl_count(runs) > before end)
+end
+
+function steps.choose_run(way, name)
+  local before, ask = vim.tbl_count(runs), vim.ui.select
+  vim.ui.select = function(choices, options, choose)
+    vim.ui.select = ask
+    local labels = vim.tbl_map(options.format_item, choices)
+    for index, label in ipairs(labels) do
+      if label:find(name .. ': ', 1, true) then return choose(choices[index], index) end
+    end
+    fail('no %s among %s', name, vim.inspect(labels))
+  end
+  vim.cmd.Hotlens(way)
   eventually('no run begins', function() return vim.tbl_count(runs) > before end)
 end
 
@@ -228,7 +260,9 @@ function steps.hot_list(rank)
   for other, where in pairs(hot) do
     if where == now and other ~= rank then fail('%s is of two ranks', now) end
   end
-  if not items[rank].text:find(vim.trim(vim.fn.getline('.')), 1, true) then fail('the list says %s, the cursor is at %s', items[rank].text, now) end
+  if not items[rank].text:find(vim.trim(vim.fn.getline('.')), 1, true) then
+    fail('the list says %s, the cursor is at %s', items[rank].text, now)
+  end
   steps.hint(vim.fn.getline('.'), 'time')
 end
 
@@ -320,9 +354,7 @@ function steps.timeline_shows(texts)
   end)
 end
 
-function steps.timeline_search(text)
-  in_timeline('/' .. text .. '<CR>')
-end
+function steps.timeline_search(text) in_timeline('/' .. text .. '<CR>') end
 
 function steps.timeline_line(file, text)
   eventually('no line', function()

@@ -1,13 +1,13 @@
 // What a person does with one page: looks, walks with keys, points, searches, comes back.
-import assert from "node:assert/strict";
-import { DEVICE, leading, open, stepLevel, kind, label, widest, differ } from "./open.mjs";
-import { eventually, TimelinePage } from "./page.mjs";
+import assert from 'node:assert/strict';
+import { DEVICE, leading, open, stepLevel, kind, label, widest, differ } from './open.mjs';
+import { eventually, TimelinePage } from './page.mjs';
 
 export async function drawn(world) {
   const { timeline, page } = await open(world, world.trace(DEVICE));
-  const overview = await timeline.ask("overview", {});
-  assert.equal(await page.locator(".step").count(), overview.steps.length);
-  assert.equal(await page.locator(".step.outlier").count(), overview.steps.filter(({ outlier }) => outlier).length);
+  const overview = await timeline.ask('overview', {});
+  assert.equal(await page.locator('.step').count(), overview.steps.length);
+  assert.equal(await page.locator('.step.outlier').count(), overview.steps.filter(({ outlier }) => outlier).length);
   // In the middle of every block that is wide enough to aim at there is its colour, beside its last pixel the ground or a neighbour.
   const level = await stepLevel(timeline);
   const { trackWidth } = await timeline.geometry();
@@ -16,11 +16,11 @@ export async function drawn(world) {
   let looked = 0;
   for (const [row, track] of level.tracks.entries()) {
     for (let index = 0; index < track.blocks.start.length && looked < 60; index++) {
-      if (track.blocks.duration[index] < 8 * perPixel || ["idle", "wait"].includes(kind(track, index))) continue;
+      if (track.blocks.duration[index] < 8 * perPixel || ['idle', 'wait'].includes(kind(track, index))) continue;
       const point = await timeline.pointOf(level, row, index);
       const colour = await timeline.colourAt({ x: point.x, y: point.y - 11 }); // above the text
       const key = `${track.kind} ${track.blocks.stages[track.blocks.stage[index]]}`;
-      if (key.endsWith("waiting") || key.endsWith("earlier_step")) continue;
+      if (key.endsWith('waiting') || key.endsWith('earlier_step')) continue;
       if (colours.has(key)) assert.ok(differ(colours.get(key), colour) <= 3, `${key} is ${colour}, elsewhere ${colours.get(key)}`);
       colours.set(key, colour);
       looked++;
@@ -28,7 +28,10 @@ export async function drawn(world) {
   }
   assert.ok(looked >= 3, `only ${looked} blocks are wide enough`);
   const all = [...colours.values()];
-  assert.ok(all.some((colour) => all.some((other) => differ(colour, other) > 30)), "all stages have one colour");
+  assert.ok(
+    all.some((colour) => all.some((other) => differ(colour, other) > 30)),
+    'all stages have one colour',
+  );
   await world.shoot(page);
 }
 
@@ -36,43 +39,43 @@ export async function keys(world) {
   const { timeline, page } = await open(world, world.trace(DEVICE));
   const level = await stepLevel(timeline);
   const stage = leading(level);
-  await timeline.press("ArrowRight");
-  await eventually("the first arrow does not select the stage with most time", async () => (await timeline.selected()).startsWith(stage));
+  await timeline.press('ArrowRight');
+  await eventually('the first arrow does not select the stage with most time', async () => (await timeline.selected()).startsWith(stage));
   // To the topmost track and its ends.
-  for (let up = 0; up < level.tracks.length; up++) await timeline.press("ArrowUp");
-  await timeline.press("End");
+  for (let up = 0; up < level.tracks.length; up++) await timeline.press('ArrowUp');
+  await timeline.press('End');
   const last = await timeline.selected();
-  await timeline.press("Home");
-  await eventually("Home does not leave the end", async () => (await timeline.selected()) !== last);
+  await timeline.press('Home');
+  await eventually('Home does not leave the end', async () => (await timeline.selected()) !== last);
   const first = await timeline.selected();
-  await timeline.press("ArrowRight");
-  await eventually("the arrow does not move", async () => (await timeline.selected()) !== first);
-  await timeline.press("ArrowLeft");
-  await eventually("the arrow does not come back", async () => (await timeline.selected()) === first);
-  for (let tries = 0; tries < 40 && !(await timeline.selected()).includes("can be opened"); tries++) await timeline.press("ArrowRight");
-  await timeline.press("Enter");
-  await eventually("Enter opens nothing", async () => (await timeline.crumbs()).length === 2);
+  await timeline.press('ArrowRight');
+  await eventually('the arrow does not move', async () => (await timeline.selected()) !== first);
+  await timeline.press('ArrowLeft');
+  await eventually('the arrow does not come back', async () => (await timeline.selected()) === first);
+  for (let tries = 0; tries < 40 && !(await timeline.selected()).includes('can be opened'); tries++) await timeline.press('ArrowRight');
+  await timeline.press('Enter');
+  await eventually('Enter opens nothing', async () => (await timeline.crumbs()).length === 2);
   await timeline.settled();
-  await timeline.press("ArrowDown");
-  await timeline.press("?");
-  assert.ok(await page.locator(".help").isVisible());
-  await world.shoot(page, "help");
-  await timeline.press("Escape");
-  assert.ok(!(await page.locator(".help").isVisible()));
-  await timeline.press("Escape");
-  await eventually("Escape closes nothing", async () => (await timeline.crumbs()).length === 1);
+  await timeline.press('ArrowDown');
+  await timeline.press('?');
+  assert.ok(await page.locator('.help').isVisible());
+  await world.shoot(page, 'help');
+  await timeline.press('Escape');
+  assert.ok(!(await page.locator('.help').isVisible()));
+  await timeline.press('Escape');
+  await eventually('Escape closes nothing', async () => (await timeline.crumbs()).length === 1);
   const step = (await timeline.addressAtRest()).step;
-  await timeline.press("Backspace");
-  await eventually("above the step is no recording", async () => (await timeline.crumbs())[0] === "recording");
+  await timeline.press('Backspace');
+  await eventually('above the step is no recording', async () => (await timeline.crumbs())[0] === 'recording');
   await timeline.settled();
-  await timeline.press("Backspace");
+  await timeline.press('Backspace');
   assert.match(await timeline.said(), /no level above/);
-  await timeline.press("Enter");
-  await eventually("the recording does not lead back to the step", async () => (await timeline.addressAtRest()).step === step);
-  const { steps } = await timeline.ask("overview", {});
+  await timeline.press('Enter');
+  await eventually('the recording does not lead back to the step', async () => (await timeline.addressAtRest()).step === step);
+  const { steps } = await timeline.ask('overview', {});
   if (steps.length > 1) {
-    await timeline.press(Number(step) > 0 ? "[" : "]");
-    await eventually("another step is not shown", async () => (await timeline.state()).step !== step);
+    await timeline.press(Number(step) > 0 ? '[' : ']');
+    await eventually('another step is not shown', async () => (await timeline.state()).step !== step);
   }
 }
 
@@ -83,35 +86,42 @@ export async function mouse(world) {
   const point = await timeline.pointOf(level, row, index);
   const name = label(level.tracks[row], index);
   await page.mouse.move(point.x, point.y);
-  await eventually("no tip", async () => (await page.locator(".tip.shown").innerText()).includes(name));
-  const { times } = await timeline.ask("details", { path: [level.tracks[row].blocks.segment[index]] });
+  await eventually('no tip', async () => (await page.locator('.tip.shown').innerText()).includes(name));
+  const { times } = await timeline.ask('details', { path: [level.tracks[row].blocks.segment[index]] });
   assert.ok(times.device > 0);
-  await eventually("who rests on a block is told nothing more", async () => /CPU [\d.]+ \w+ .*device [\d.]+ /.test(await page.locator(".tip.shown .more").allInnerTexts().then((all) => all.join(" "))));
-  await world.shoot(page, "tip");
+  await eventually('who rests on a block is told nothing more', async () =>
+    /CPU [\d.]+ \w+ .*device [\d.]+ /.test(
+      await page
+        .locator('.tip.shown .more')
+        .allInnerTexts()
+        .then((all) => all.join(' ')),
+    ),
+  );
+  await world.shoot(page, 'tip');
   await page.mouse.click(point.x, point.y);
-  await eventually("a click does not select", async () => (await timeline.selected()).startsWith(name));
-  await eventually("no details", async () => /of the step|as long as/.test(await timeline.details()));
+  await eventually('a click does not select', async () => (await timeline.selected()).startsWith(name));
+  await eventually('no details', async () => /of the step|as long as/.test(await timeline.details()));
   await page.mouse.wheel(0, -600);
-  await eventually("the wheel does not zoom", async () => (await timeline.state()).from !== undefined);
+  await eventually('the wheel does not zoom', async () => (await timeline.state()).from !== undefined);
   const before = await timeline.state();
   const { box, left, trackWidth } = await timeline.geometry();
   const at = ({ from, to }) => Number(from) + ((point.x - box.x - left) / trackWidth) * (Number(to) - Number(from));
   const middle = level.tracks[row].blocks.start[index] + level.tracks[row].blocks.duration[index] / 2;
   const pixel = (Number(before.to) - Number(before.from)) / trackWidth;
-  assert.ok(Math.abs(at(before) - middle) < 3 * pixel, "the time under the pointer moved while zooming");
+  assert.ok(Math.abs(at(before) - middle) < 3 * pixel, 'the time under the pointer moved while zooming');
   await page.mouse.down();
   await page.mouse.move(point.x + 120, point.y, { steps: 6 });
   await page.mouse.up();
-  await eventually("a drag does not pan", async () => Number((await timeline.state()).from) < Number(before.from));
+  await eventually('a drag does not pan', async () => Number((await timeline.state()).from) < Number(before.from));
   const panned = await timeline.state();
-  assert.ok(Math.abs(Number(panned.to) - Number(panned.from) - (Number(before.to) - Number(before.from))) <= 2, "panning changed the zoom");
-  await world.shoot(page, "zoomed");
-  await timeline.press("f");
-  await eventually("f does not fit", async () => (await timeline.state()).from === undefined);
+  assert.ok(Math.abs(Number(panned.to) - Number(panned.from) - (Number(before.to) - Number(before.from))) <= 2, 'panning changed the zoom');
+  await world.shoot(page, 'zoomed');
+  await timeline.press('f');
+  await eventually('f does not fit', async () => (await timeline.state()).from === undefined);
   await page.mouse.dblclick(point.x, point.y);
-  await eventually("a double click opens nothing", async () => (await timeline.crumbs()).length === 2);
+  await eventually('a double click opens nothing', async () => (await timeline.crumbs()).length === 2);
   await timeline.settled();
-  await world.shoot(page, "opened");
+  await world.shoot(page, 'opened');
 }
 
 // A stretch of time is chosen with the mouse, or what is seen with a key; what ran in it is what the server adds up.
@@ -120,59 +130,66 @@ export async function range(world) {
   const level = await stepLevel(timeline);
   const { row, index } = widest(level);
   const point = await timeline.pointOf(level, row, index);
-  await page.keyboard.down("Shift");
+  await page.keyboard.down('Shift');
   await page.mouse.move(point.x - 180, point.y);
   await page.mouse.down();
   await page.mouse.move(point.x + 70, point.y, { steps: 5 });
   await page.mouse.up();
-  await page.keyboard.up("Shift");
+  await page.keyboard.up('Shift');
   const { box, left, trackWidth } = await timeline.geometry();
   const at = (x) => level.extent[0] + ((x - box.x - left) / trackWidth) * (level.extent[1] - level.extent[0]);
-  const sums = await timeline.ask("range", { path: [], from: Math.round(at(point.x - 180)), to: Math.round(at(point.x + 70)) });
-  await eventually("no range", async () => (await page.locator("aside h2").first().innerText()).toLowerCase() === "range");
+  const sums = await timeline.ask('range', { path: [], from: Math.round(at(point.x - 180)), to: Math.round(at(point.x + 70)) });
+  await eventually('no range', async () => (await page.locator('aside h2').first().innerText()).toLowerCase() === 'range');
   assert.ok(sums.kernels.length > 0);
-  await eventually("the range says another kernel first", async () => (await timeline.details()).includes(sums.kernels[0].short.replace(/^aten::/, "")));
-  assert.equal((await timeline.state()).from, undefined, "choosing a range panned");
-  await world.shoot(page, "chosen");
+  await eventually('the range says another kernel first', async () =>
+    (await timeline.details()).includes(sums.kernels[0].short.replace(/^aten::/, '')),
+  );
+  assert.equal((await timeline.state()).from, undefined, 'choosing a range panned');
+  await world.shoot(page, 'chosen');
   // While the pointer moves, the address lags behind it.
   const pixel = (level.extent[1] - level.extent[0]) / trackWidth;
   const near = (from, to) => Math.abs(Number(from) - sums.from) < 2 * pixel && Math.abs(Number(to) - sums.to) < 2 * pixel;
-  await eventually("the address does not say the range", async () => {
-    const [, from, to] = (await timeline.state()).range?.split(",") ?? [];
+  await eventually('the address does not say the range', async () => {
+    const [, from, to] = (await timeline.state()).range?.split(',') ?? [];
     return near(from, to);
   });
   await page.reload();
   await timeline.settled();
-  await eventually("a reload forgets the range", async () => (await page.locator("aside h2").first().innerText()).toLowerCase() === "range");
-  await timeline.press("z");
-  await eventually("z does not zoom to the range", async () => (await timeline.state()).from !== undefined);
+  await eventually(
+    'a reload forgets the range',
+    async () => (await page.locator('aside h2').first().innerText()).toLowerCase() === 'range',
+  );
+  await timeline.press('z');
+  await eventually('z does not zoom to the range', async () => (await timeline.state()).from !== undefined);
   const { from, to } = await timeline.state();
-  assert.ok(near(from, to), "z zooms elsewhere");
-  await timeline.press("Escape");
-  await eventually("Escape keeps the range", async () => (await page.locator("aside h2").first().innerText()).toLowerCase() !== "range");
-  await timeline.press("f", "r");
-  await eventually("r does not choose what is seen", async () => /chosen, from 0 to/.test(await timeline.selected()));
+  assert.ok(near(from, to), 'z zooms elsewhere');
+  await timeline.press('Escape');
+  await eventually('Escape keeps the range', async () => (await page.locator('aside h2').first().innerText()).toLowerCase() !== 'range');
+  await timeline.press('f', 'r');
+  await eventually('r does not choose what is seen', async () => /chosen, from 0 to/.test(await timeline.selected()));
 }
 
 export async function search(world) {
   const { timeline, page } = await open(world, world.trace(DEVICE));
-  await timeline.press("/");
-  await page.keyboard.type("conv");
-  await eventually("no matches", async () => (await page.locator(".match").count()) > 1);
-  await world.shoot(page, "matches");
-  const first = await page.locator(".match .label").first().innerText();
-  await page.keyboard.press("Enter");
-  const deep = await eventually("the match is not selected", async () => (await timeline.state()).at);
-  assert.ok(deep.length > 0 && first.toLowerCase().includes("conv"));
+  await timeline.press('/');
+  await page.keyboard.type('conv');
+  await eventually('no matches', async () => (await page.locator('.match').count()) > 1);
+  await world.shoot(page, 'matches');
+  const first = await page.locator('.match .label').first().innerText();
+  await page.keyboard.press('Enter');
+  const deep = await eventually('the match is not selected', async () => (await timeline.state()).at);
+  assert.ok(deep.length > 0 && first.toLowerCase().includes('conv'));
   await timeline.settled();
-  await world.shoot(page, "found");
-  await timeline.press("n");
-  await eventually("n does not go on", async () => (await timeline.said()).startsWith("2 of"));
-  await timeline.press("N");
-  await eventually("N does not go back", async () => (await timeline.said()).startsWith("1 of"));
-  await timeline.press("/");
-  await page.keyboard.type("no such thing at all");
-  await eventually("nothing is said about nothing", async () => (await page.locator(".matches").innerText()).includes("Nothing in any step"));
+  await world.shoot(page, 'found');
+  await timeline.press('n');
+  await eventually('n does not go on', async () => (await timeline.said()).startsWith('2 of'));
+  await timeline.press('N');
+  await eventually('N does not go back', async () => (await timeline.said()).startsWith('1 of'));
+  await timeline.press('/');
+  await page.keyboard.type('no such thing at all');
+  await eventually('nothing is said about nothing', async () =>
+    (await page.locator('.matches').innerText()).includes('Nothing in any step'),
+  );
 }
 
 export async function reload(world) {
@@ -181,10 +198,10 @@ export async function reload(world) {
   const { row, index } = widest(level);
   const point = await timeline.pointOf(level, row, index);
   await page.mouse.dblclick(point.x, point.y);
-  await eventually("nothing opened", async () => (await timeline.crumbs()).length === 2);
+  await eventually('nothing opened', async () => (await timeline.crumbs()).length === 2);
   await timeline.settled();
-  await timeline.press("ArrowDown", "+", "+");
-  await eventually("no zoom", async () => {
+  await timeline.press('ArrowDown', '+', '+');
+  await eventually('no zoom', async () => {
     const { to, zoom } = await timeline.state();
     return to ?? zoom;
   });
@@ -194,8 +211,8 @@ export async function reload(world) {
   world.closing(() => other.page.context().close());
   await other.settled();
   assert.deepEqual(await other.crumbs(), crumbs);
-  await other.press("Escape");
-  await eventually("the second tab does not close its level", async () => (await other.crumbs()).length === 1);
+  await other.press('Escape');
+  await eventually('the second tab does not close its level', async () => (await other.crumbs()).length === 1);
   await page.reload();
   await timeline.settled();
   assert.deepEqual(await timeline.crumbs(), crumbs);

@@ -1,11 +1,11 @@
 // Bundles that a scenario records itself, from the examples as they are.
-import { execFile } from "node:child_process";
-import fs from "node:fs";
-import os from "node:os";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { execFile } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const EXAMPLES = fileURLToPath(new URL("../../../examples", import.meta.url));
+const EXAMPLES = fileURLToPath(new URL('../../../examples', import.meta.url));
 
 // A copy of the example with a bundle of two steps in it; returns the folder, which is gone when the scenario ends.
 export async function recordExample(world, name, words) {
@@ -13,7 +13,7 @@ export async function recordExample(world, name, words) {
   world.closing(async () => fs.rmSync(folder, { recursive: true, force: true }));
   fs.cpSync(path.join(EXAMPLES, name), folder, { recursive: true });
   const python = process.env.HOTLENS_TEST_PYTHON;
-  const all = ["run", "--steps", "2", ...(python === undefined ? [] : ["--python", path.resolve(python)]), "train.py", ...words];
+  const all = ['run', '--steps', '2', ...(python === undefined ? [] : ['--python', path.resolve(python)]), 'train.py', ...words];
   await new Promise((resolve, reject) => {
     execFile(world.hotlens, all, { cwd: folder }, (error, _out, complaint) => (error === null ? resolve() : reject(new Error(complaint))));
   });
@@ -22,13 +22,18 @@ export async function recordExample(world, name, words) {
 
 // The newest bundle once more, as a run a minute later would leave it: what it says last is its manifest.
 export function recordAgain(folder) {
-  const profiles = path.join(folder, ".hotlens", "profiles");
-  const [newest] = fs.readdirSync(profiles).filter((name) => fs.existsSync(path.join(profiles, name, "manifest.json"))).sort().reverse();
-  const manifest = JSON.parse(fs.readFileSync(path.join(profiles, newest, "manifest.json"), "utf8"));
-  const created = new Date(Date.parse(manifest.created) + 60000).toISOString().replace(/\.\d+Z$/, "Z");
-  const id = `${created.replace(/[-:]/g, "")}-abcdef`;
+  const profiles = path.join(folder, '.hotlens', 'profiles');
+  const [newest] = fs
+    .readdirSync(profiles)
+    .filter((name) => fs.existsSync(path.join(profiles, name, 'manifest.json')))
+    .sort()
+    .reverse();
+  const manifest = JSON.parse(fs.readFileSync(path.join(profiles, newest, 'manifest.json'), 'utf8'));
+  const created = new Date(Date.parse(manifest.created) + 60000).toISOString().replace(/\.\d+Z$/, 'Z');
+  const id = `${created.replace(/[-:]/g, '')}-abcdef`;
   const target = path.join(profiles, id);
   fs.mkdirSync(target);
-  for (const name of fs.readdirSync(path.join(profiles, newest)).filter((each) => each !== "manifest.json")) fs.cpSync(path.join(profiles, newest, name), path.join(target, name), { recursive: true });
-  fs.writeFileSync(path.join(target, "manifest.json"), JSON.stringify({ ...manifest, id, created }));
+  for (const name of fs.readdirSync(path.join(profiles, newest)).filter((each) => each !== 'manifest.json'))
+    fs.cpSync(path.join(profiles, newest, name), path.join(target, name), { recursive: true });
+  fs.writeFileSync(path.join(target, 'manifest.json'), JSON.stringify({ ...manifest, id, created }));
 }

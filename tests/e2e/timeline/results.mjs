@@ -1,63 +1,65 @@
 // What comes out: files, answers that are what the page's types say, frames in time.
-import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import fs from "node:fs";
-import os from "node:os";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { DEVICE, LARGE, open, stepLevel, label, widest } from "./open.mjs";
-import { TimelinePage } from "./page.mjs";
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DEVICE, LARGE, open, stepLevel, label, widest } from './open.mjs';
+import { TimelinePage } from './page.mjs';
 
-const PAGE = fileURLToPath(new URL("../../../editor_clients/timeline", import.meta.url));
+const PAGE = fileURLToPath(new URL('../../../editor_clients/timeline', import.meta.url));
 
 // The picture and the window as files: real text in the SVG, an image in the PNG, a trace that can be read for Perfetto.
 export async function exports(world) {
   const { timeline, page } = await open(world, world.trace(DEVICE));
   const save = async (key) => {
-    const [download] = await Promise.all([page.waitForEvent("download"), timeline.press(key)]);
+    const [download] = await Promise.all([page.waitForEvent('download'), timeline.press(key)]);
     return { name: download.suggestedFilename(), data: fs.readFileSync(await download.path()) };
   };
   const level = await stepLevel(timeline);
   const { row, index } = widest(level);
-  const svg = await save("e");
+  const svg = await save('e');
   assert.match(svg.name, /\.svg$/);
   assert.match(svg.data.toString(), /^<svg /);
   assert.ok(svg.data.toString().includes(`>${label(level.tracks[row], index)} `), "the widest block's name is not in the picture");
-  const png = await save("E");
-  assert.deepEqual([...png.data.subarray(1, 4)], [...Buffer.from("PNG")]);
-  const trace = JSON.parse((await save("p")).data.toString());
-  assert.ok((trace.traceEvents ?? trace).length > 10, "the window holds nothing");
+  const png = await save('E');
+  assert.deepEqual([...png.data.subarray(1, 4)], [...Buffer.from('PNG')]);
+  const trace = JSON.parse((await save('p')).data.toString());
+  assert.ok((trace.traceEvents ?? trace).length > 10, 'the window holds nothing');
 }
 
 // What the server answers is what the page's types say: the compiler checks the answers themselves, missing and unknown keys included.
 export async function messages(world) {
   const { timeline } = await open(world, world.trace(DEVICE));
-  const level = await timeline.ask("level", { path: [], width: 200 });
+  const level = await timeline.ask('level', { path: [], width: 200 });
   const { row, index } = widest(level);
   const widestPath = [level.tracks[row].blocks.segment[index]];
-  const { matches } = await timeline.ask("search", { query: "conv" });
-  const found = matches.find((match) => match.kind === "module" && match.path !== undefined)?.path ?? widestPath;
+  const { matches } = await timeline.ask('search', { query: 'conv' });
+  const found = matches.find((match) => match.kind === 'module' && match.path !== undefined)?.path ?? widestPath;
   const answers = {
-    Profiles: [await timeline.ask("profiles", {})],
-    Overview: [await timeline.ask("overview", {})],
-    Recording: [await timeline.ask("recording", { width: 300 })],
-    Level: [level, await timeline.ask("level", { path: widestPath, width: 50, unfold: true })],
-    Details: await Promise.all([[], widestPath, found].map((each) => timeline.ask("details", { path: each }))),
-    Arrows: [await timeline.ask("arrows", { path: found })],
-    RangeSums: [await timeline.ask("range", { path: [], from: 0, to: Math.round(level.extent[1] / 3) })],
-    Matches: [{ ...(await timeline.ask("search", { query: "a", limit: 5 })) }],
-    Breakdown: await Promise.all(["time", "memory"].map((metric) => timeline.ask("breakdown", { metric }))),
+    Profiles: [await timeline.ask('profiles', {})],
+    Overview: [await timeline.ask('overview', {})],
+    Recording: [await timeline.ask('recording', { width: 300 })],
+    Level: [level, await timeline.ask('level', { path: widestPath, width: 50, unfold: true })],
+    Details: await Promise.all([[], widestPath, found].map((each) => timeline.ask('details', { path: each }))),
+    Arrows: [await timeline.ask('arrows', { path: found })],
+    RangeSums: [await timeline.ask('range', { path: [], from: 0, to: Math.round(level.extent[1] / 3) })],
+    Matches: [{ ...(await timeline.ask('search', { query: 'a', limit: 5 })) }],
+    Breakdown: await Promise.all(['time', 'memory'].map((metric) => timeline.ask('breakdown', { metric }))),
   };
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "hotlens-messages-"));
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hotlens-messages-'));
   world.closing(async () => fs.rmSync(folder, { recursive: true, force: true }));
-  const file = path.join(folder, "answers.ts");
-  const types = `import type { ${Object.keys(answers).join(", ")} } from ${JSON.stringify(path.join(PAGE, "src/messages"))};`;
-  const lines = Object.entries(answers).flatMap(([type, all]) => all.map((answer, at) => `export const a${type}${at}: ${type} = ${JSON.stringify(answer)};`));
-  fs.writeFileSync(file, [types, ...lines].join("\n"));
-  const settings = JSON.parse(fs.readFileSync(path.join(PAGE, "tsconfig.json"), "utf8"));
-  const tsconfig = path.join(folder, "tsconfig.json");
+  const file = path.join(folder, 'answers.ts');
+  const types = `import type { ${Object.keys(answers).join(', ')} } from ${JSON.stringify(path.join(PAGE, 'src/messages'))};`;
+  const lines = Object.entries(answers).flatMap(([type, all]) =>
+    all.map((answer, at) => `export const a${type}${at}: ${type} = ${JSON.stringify(answer)};`),
+  );
+  fs.writeFileSync(file, [types, ...lines].join('\n'));
+  const settings = JSON.parse(fs.readFileSync(path.join(PAGE, 'tsconfig.json'), 'utf8'));
+  const tsconfig = path.join(folder, 'tsconfig.json');
   fs.writeFileSync(tsconfig, JSON.stringify({ compilerOptions: { ...settings.compilerOptions, types: [] }, files: [file] }));
-  const compiled = spawnSync(process.execPath, [path.join(PAGE, "node_modules/typescript/bin/tsc"), "-p", tsconfig], { encoding: "utf8" });
+  const compiled = spawnSync(process.execPath, [path.join(PAGE, 'node_modules/typescript/bin/tsc'), '-p', tsconfig], { encoding: 'utf8' });
   assert.equal(compiled.status, 0, compiled.stdout.slice(0, 1500));
 }
 
@@ -68,7 +70,7 @@ export async function frames(world) {
   const other = await TimelinePage.open(world.browser, server.address);
   world.closing(() => other.page.context().close());
   await other.settled();
-  const first = await other.page.evaluate(() => performance.getEntriesByName("hotlens first picture")[0]?.startTime);
+  const first = await other.page.evaluate(() => performance.getEntriesByName('hotlens first picture')[0]?.startTime);
   console.log(`      first picture ${Math.round(first)} ms after the address was opened`);
   const level = await stepLevel(timeline);
   const { row, index } = widest(level);
@@ -93,7 +95,9 @@ export async function frames(world) {
   await page.mouse.up();
   const times = (await page.evaluate(() => window.frameTimes)).sort((a, b) => a - b);
   const p = (share) => times[Math.min(times.length - 1, Math.floor(share * times.length))];
-  console.log(`      ${times.length} frames: p50 ${p(0.5).toFixed(1)} ms, p95 ${p(0.95).toFixed(1)} ms, longest ${times.at(-1).toFixed(1)} ms`);
-  assert.ok(times.length >= 20, "the page did not draw");
+  console.log(
+    `      ${times.length} frames: p50 ${p(0.5).toFixed(1)} ms, p95 ${p(0.95).toFixed(1)} ms, longest ${times.at(-1).toFixed(1)} ms`,
+  );
+  assert.ok(times.length >= 20, 'the page did not draw');
   assert.ok(p(0.95) < 50, `a frame takes ${p(0.95)} ms`); // far above the aim: the machine of a test is busy
 }

@@ -1,17 +1,17 @@
 // node run.mjs HOTLENS [SHOTS] [NAME…]
 // The timeline's page in Chromium on the real server with real traces. SHOTS receives a picture of every scenario; NAMEs choose some.
 // HOTLENS_TRACES names the folder of the traces; without it, traces that the tests recorded themselves (HOTLENS_OWN_TRACES) stand in for them.
-import fs from "node:fs";
-import path from "node:path";
-import * as acting from "./acting.mjs";
-import * as inputs from "./inputs.mjs";
-import * as results from "./results.mjs";
-import { launch } from "./page.mjs";
-import { NoTrace, sayLeftOut, trace } from "./traces.mjs";
-import * as questions from "./questions.mjs";
-import * as readable from "./readable.mjs";
-import * as surroundings from "./surroundings.mjs";
-import * as whole from "./whole.mjs";
+import fs from 'node:fs';
+import path from 'node:path';
+import * as acting from './acting.mjs';
+import * as inputs from './inputs.mjs';
+import * as results from './results.mjs';
+import { launch } from './page.mjs';
+import { NoTrace, sayLeftOut, trace } from './traces.mjs';
+import * as questions from './questions.mjs';
+import * as readable from './readable.mjs';
+import * as surroundings from './surroundings.mjs';
+import * as whole from './whole.mjs';
 
 const [hotlens, shots, ...names] = process.argv.slice(2);
 if (shots) fs.mkdirSync(shots, { recursive: true });
@@ -47,11 +47,14 @@ for (const [name, play] of Object.entries({ ...acting, ...surroundings, ...input
       failed++;
     }
   }
-  while (opened.length > 0) await opened.pop()().catch((error) => (failure ??= error));
+  while (opened.length > 0)
+    await opened
+      .pop()()
+      .catch((error) => (failure ??= error));
   if (missing) continue;
-  console.log(`${failure ? "FAIL" : "ok  "}  timeline  ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`);
-  if (failure) console.log(`      ${String(failure.stack).split("\n").slice(0, 8).join("\n      ")}`);
+  console.log(`${failure ? 'FAIL' : 'ok  '}  timeline  ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`);
+  if (failure) console.log(`      ${String(failure.stack).split('\n').slice(0, 8).join('\n      ')}`);
 }
 await browser.close();
-console.log(`${passed} passed, ${failed} failed${leftOut > 0 ? `, ${leftOut} LEFT OUT: HOTLENS_TRACES names no folder` : ""}`);
+console.log(`${passed} passed, ${failed} failed${leftOut > 0 ? `, ${leftOut} LEFT OUT: HOTLENS_TRACES names no folder` : ''}`);
 process.exit(failed === 0 && (leftOut === 0 || !process.env.CI) ? 0 : 1);

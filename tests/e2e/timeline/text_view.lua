@@ -23,7 +23,19 @@ end
 
 -- Columns as the server sends them; a block is { start, duration, label, kind, stage }.
 local function track(name, blocks)
-  local columns = { start = {}, duration = {}, label = {}, kind = {}, stage = {}, count = {}, segment = {}, open = {}, labels = {}, kinds = {}, stages = {} }
+  local columns = {
+    start = {},
+    duration = {},
+    label = {},
+    kind = {},
+    stage = {},
+    count = {},
+    segment = {},
+    open = {},
+    labels = {},
+    kinds = {},
+    stages = {},
+  }
   for index, block in ipairs(blocks) do
     columns.start[index], columns.duration[index] = block[1], block[2]
     columns.label[index], columns.kind[index], columns.stage[index] = index - 1, index - 1, index - 1
@@ -35,9 +47,15 @@ end
 
 local HOSTILE = 'a\nb\tc\27[31m\0d' .. ('漢字'):rep(40)
 
-test('times have three significant digits', function()
-  same({ '7 ns', '87.4 µs', '1.00 ms', '41.6 ms', '1.04 s', '123 s' }, vim.tbl_map(words.time, { 7, 87400, 999600, 41600000, 1040000000, 123456000000 }))
-end)
+test(
+  'times have three significant digits',
+  function()
+    same(
+      { '7 ns', '87.4 µs', '1.00 ms', '41.6 ms', '1.04 s', '123 s' },
+      vim.tbl_map(words.time, { 7, 87400, 999600, 41600000, 1040000000, 123456000000 })
+    )
+  end
+)
 
 test('a line is as wide as the screen says, whatever the names hold', function()
   for width = 20, 160, 7 do
@@ -83,7 +101,11 @@ local function late_level()
   local device = track('gpu', { { 0, 100, '', 'idle', 'idle' }, { 900000, 100000, 'gemm' } })
   device.kind = 'device'
   return {
-    block = { duration = 1000000 }, crumbs = {}, window = { 0, 1000000 }, extent = { 0, 1000000 }, moreTracks = 0,
+    block = { duration = 1000000 },
+    crumbs = {},
+    window = { 0, 1000000 },
+    extent = { 0, 1000000 },
+    moreTracks = 0,
     tracks = { track('cpu', { { 0, 100000, 'conv1' } }), device },
   }
 end
@@ -110,11 +132,15 @@ test('time and cells lead to one another, in windows with and without a gap', fu
       before = at
     end
   end
-  same(nil, axis.window({ window = { 0, 100 }, extent = { 0, 100 }, tracks = { track('cpu', { { 0, 40, 'a' }, { 60, 40, 'b' } }) } }, 90).gap)
+  same(
+    nil,
+    axis.window({ window = { 0, 100 }, extent = { 0, 100 }, tracks = { track('cpu', { { 0, 40, 'a' }, { 60, 40, 'b' } }) } }, 90).gap
+  )
 end)
 
 test('keys lead over idle time, to the nearest block of the next track, into the next level and no further', function()
-  local levels = { late_level(), { window = { 0, 100 }, extent = { 0, 100 }, tracks = { track('cpu', { { 0, 10, 'op' }, { 50, 50, 'late' } }) } } }
+  local levels =
+    { late_level(), { window = { 0, 100 }, extent = { 0, 100 }, tracks = { track('cpu', { { 0, 10, 'op' }, { 50, 50, 'late' } }) } } }
   local first = walk.first_in(levels, 0)
   same({ depth = 0, track = 1, index = 1 }, first)
   same(nil, walk.sideways(levels, first, 1))
@@ -130,8 +156,21 @@ test('keys lead over idle time, to the nearest block of the next track, into the
 end)
 
 test('the chosen block is marked, levels follow one another, the foot says the rest', function()
-  local level = { block = { duration = 100 }, crumbs = { { label = 'x\n', path = { 'x' } } }, window = { 0, 100 }, extent = { 0, 100 }, moreTracks = 2, tracks = { track('cpu', { { 0, 100, 'forward' } }) } }
-  local picture = text.picture({ levels = { level, level }, step = { index = 3 }, cursor = { depth = 1, track = 1, index = 1 }, columns = 80, foot = { 'one\ntwo' } })
+  local level = {
+    block = { duration = 100 },
+    crumbs = { { label = 'x\n', path = { 'x' } } },
+    window = { 0, 100 },
+    extent = { 0, 100 },
+    moreTracks = 2,
+    tracks = { track('cpu', { { 0, 100, 'forward' } }) },
+  }
+  local picture = text.picture({
+    levels = { level, level },
+    step = { index = 3 },
+    cursor = { depth = 1, track = 1, index = 1 },
+    columns = 80,
+    foot = { 'one\ntwo' },
+  })
   same({ 'step 3  100 ns', 'x   100 ns' }, { picture.lines[1], picture.lines[6] })
   same({ depth = 1, track = 1 }, picture.rows[8])
   local selected = vim.tbl_filter(function(mark) return mark[2] == 'HotlensSelected' end, picture.marks)
@@ -163,50 +202,71 @@ local function open_view(answer)
   }
   local view = require('hotlens.timeline_view')
   view.open(client)
-  local function shows(words)
-    return vim.wait(2000, function()
-      return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n'):find(words, 1, true) ~= nil
-    end, 5)
+  local function shows(wanted)
+    return vim.wait(
+      2000,
+      function() return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n'):find(wanted, 1, true) ~= nil end,
+      5
+    )
   end
   return asked, shows
 end
 
 test('a step is as long as its host takes, and shares are of that; its title says how long the device goes on', function()
-  local level = { block = { duration = 400 }, crumbs = {}, window = { 0, 400 }, extent = { 0, 400 }, moreTracks = 0, tracks = { track('cpu', { { 0, 50, 'forward' } }) } }
+  local level = {
+    block = { duration = 400 },
+    crumbs = {},
+    window = { 0, 400 },
+    extent = { 0, 400 },
+    moreTracks = 0,
+    tracks = { track('cpu', { { 0, 50, 'forward' } }) },
+  }
   local picture = text.picture({ levels = { level }, step = { index = 3, wall = 100 }, columns = 80, foot = {} })
   same('step 3  100 ns, its device work until 400 ns', picture.lines[1])
   local state = { levels = { level }, overview = { steps = { { wall = 100 } } }, step = 0, cursor = { depth = 0, track = 1, index = 1 } }
   same('▸ forward · module · 50 ns · 50.0 % of the step · cpu', foot.lines(state)[1])
 end)
 
-test('above the step is the whole recording: o and Backspace show it with that step chosen, Enter opens one, all by the script\'s count', function()
-  local steps = track('steps', { { 0, 40, 'step 7', 'step' }, { 40, 10, 'between steps', 'gap', 'idle' }, { 50, 50, 'step 8', 'step' } })
-  steps.blocks.segment = { '0', '', '1' }
-  local recording = { extent = { 0, 100 }, window = { 0, 100 }, tracks = { steps } }
-  local level = { block = { duration = 50 }, crumbs = {}, window = { 0, 50 }, extent = { 0, 50 }, moreTracks = 0, tracks = { track('cpu', { { 0, 50, 'forward' } }) } }
-  local overview = { profile = { id = 'p' }, steps = { { index = 7 }, { index = 8 } }, representative = 1 }
-  local asked, shows = open_view(function(what) return ({ overview = overview, recording = recording, level = level, details = { places = {} } })[what] end)
-  local function press(key) vim.api.nvim_feedkeys(vim.keycode(key), 'xt', false) end
-  same(true, shows('step 8  50 ns'))
-  press('<BS>')
-  same(true, shows('recording  100 ns') and shows('▸ step 8 · step · 50 ns · 50.0 % of the recording · steps'))
-  local _, before = unpack(asked[#asked])
-  same({ 'recording', nil }, { asked[#asked][1], before.path })
-  press('<BS>')
-  same(true, shows('This is the whole recording: there is no level above it.'))
-  press('h')
-  press('h')
-  same(true, shows('▸ step 7'))
-  press('<CR>')
-  same(true, shows('step 7  50 ns'))
-  same(0, asked[#asked][2].step)
-  press('o')
-  same(true, shows('recording  100 ns') and shows('▸ step 7'))
-  press('+')
-  vim.wait(50)
-  same({ 'recording', 0, 45 }, { asked[#asked][1], asked[#asked][2].from, asked[#asked][2].to })
-  vim.api.nvim_buf_delete(0, { force = true })
-end)
+test(
+  "above the step is the whole recording: o and Backspace show it with that step chosen, Enter opens one, all by the script's count",
+  function()
+    local steps = track('steps', { { 0, 40, 'step 7', 'step' }, { 40, 10, 'between steps', 'gap', 'idle' }, { 50, 50, 'step 8', 'step' } })
+    steps.blocks.segment = { '0', '', '1' }
+    local recording = { extent = { 0, 100 }, window = { 0, 100 }, tracks = { steps } }
+    local level = {
+      block = { duration = 50 },
+      crumbs = {},
+      window = { 0, 50 },
+      extent = { 0, 50 },
+      moreTracks = 0,
+      tracks = { track('cpu', { { 0, 50, 'forward' } }) },
+    }
+    local overview = { profile = { id = 'p' }, steps = { { index = 7 }, { index = 8 } }, representative = 1 }
+    local asked, shows = open_view(
+      function(what) return ({ overview = overview, recording = recording, level = level, details = { places = {} } })[what] end
+    )
+    local function press(key) vim.api.nvim_feedkeys(vim.keycode(key), 'xt', false) end
+    same(true, shows('step 8  50 ns'))
+    press('<BS>')
+    same(true, shows('recording  100 ns') and shows('▸ step 8 · step · 50 ns · 50.0 % of the recording · steps'))
+    local _, before = unpack(asked[#asked])
+    same({ 'recording', nil }, { asked[#asked][1], before.path })
+    press('<BS>')
+    same(true, shows('This is the whole recording: there is no level above it.'))
+    press('h')
+    press('h')
+    same(true, shows('▸ step 7'))
+    press('<CR>')
+    same(true, shows('step 7  50 ns'))
+    same(0, asked[#asked][2].step)
+    press('o')
+    same(true, shows('recording  100 ns') and shows('▸ step 7'))
+    press('+')
+    vim.wait(50)
+    same({ 'recording', 0, 45 }, { asked[#asked][1], asked[#asked][2].from, asked[#asked][2].to })
+    vim.api.nvim_buf_delete(0, { force = true })
+  end
+)
 
 test('what is seen is added up, with what a list has no room for, and saved for Perfetto, of a step and of the recording', function()
   local window = require('hotlens.timeline_window')
@@ -222,10 +282,21 @@ test('what is seen is added up, with what a list has no room for, and saved for 
   }, window.lines(sums))
   local track_of = { track('steps', { { 0, 40, 'step 0', 'step' } }) }
   track_of[1].blocks.segment = { '0' }
-  local level = { block = { duration = 50 }, crumbs = {}, window = { 0, 50 }, extent = { 0, 50 }, moreTracks = 0, tracks = { track('cpu', { { 0, 50, 'forward' } }) } }
+  local level = {
+    block = { duration = 50 },
+    crumbs = {},
+    window = { 0, 50 },
+    extent = { 0, 50 },
+    moreTracks = 0,
+    tracks = { track('cpu', { { 0, 50, 'forward' } }) },
+  }
   local answers = {
-    overview = { profile = { id = 'p' }, steps = { { index = 0, wall = 50 } }, representative = 0 }, level = level, details = { places = {} }, range = sums,
-    recording = { extent = { 0, 100 }, window = { 0, 100 }, tracks = track_of }, export = { name = 'x.json', text = '{"traceEvents":[]}' },
+    overview = { profile = { id = 'p' }, steps = { { index = 0, wall = 50 } }, representative = 0 },
+    level = level,
+    details = { places = {} },
+    range = sums,
+    recording = { extent = { 0, 100 }, window = { 0, 100 }, tracks = track_of },
+    export = { name = 'x.json', text = '{"traceEvents":[]}' },
   }
   local asked, shows = open_view(function(what) return answers[what] end)
   local path = vim.fn.tempname()
@@ -249,7 +320,14 @@ test('what is seen is added up, with what a list has no room for, and saved for 
 end)
 
 test('what only another step has is followed into that step', function()
-  local level = { block = { duration = 100 }, crumbs = {}, window = { 0, 100 }, extent = { 0, 100 }, moreTracks = 0, tracks = { track('cpu', { { 0, 100, 'rare' } }) } }
+  local level = {
+    block = { duration = 100 },
+    crumbs = {},
+    window = { 0, 100 },
+    extent = { 0, 100 },
+    moreTracks = 0,
+    tracks = { track('cpu', { { 0, 100, 'rare' } }) },
+  }
   local answers = {
     overview = { profile = { id = 'p' }, steps = { { index = 0 }, { index = 1 }, { index = 2 } }, representative = 0 },
     details = { places = {} },
@@ -257,7 +335,8 @@ test('what only another step has is followed into that step', function()
   local input = vim.ui.input
   vim.ui.input = function(_, answer) answer('rare') end
   local asked, shows = open_view(function(what, params)
-    local match = { kind = 'operator', label = 'rare', step = params.step ~= 2 and 2 or nil, path = params.step == 2 and { 'forward', 'rare' } or nil }
+    local match =
+      { kind = 'operator', label = 'rare', step = params.step ~= 2 and 2 or nil, path = params.step == 2 and { 'forward', 'rare' } or nil }
     return answers[what] or what == 'search' and { matches = { match } } or level
   end)
   same(true, shows('step 0'))
@@ -273,8 +352,16 @@ end)
 
 test('an outlier says in its title what was different', function()
   local level = { block = { duration = 100 }, crumbs = {}, window = { 0, 100 }, extent = { 0, 100 }, moreTracks = 0, tracks = {} }
-  local step = { index = 3, wall = 100, outlier = true, differences = { { what = 'bucket data_loading', excess = 40 }, { what = 'module layer_1.0', excess = -5 } } }
-  same('step 3  100 ns, an outlier: +40 ns in data loading, -5 ns in layer_1.0', text.picture({ levels = { level }, step = step, columns = 80, foot = {} }).lines[1])
+  local step = {
+    index = 3,
+    wall = 100,
+    outlier = true,
+    differences = { { what = 'bucket data_loading', excess = 40 }, { what = 'module layer_1.0', excess = -5 } },
+  }
+  same(
+    'step 3  100 ns, an outlier: +40 ns in data loading, -5 ns in layer_1.0',
+    text.picture({ levels = { level }, step = step, columns = 80, foot = {} }).lines[1]
+  )
 end)
 
 test('panning moves the window, keeps its length, and ends where the level does', function()
@@ -302,14 +389,26 @@ test('a step is compared with the usual one, that one with the slowest, largest 
     '  + +300 ns  zero grad: 0 ns → 300 ns',
     '  1 other is within the noise of the steps',
   }, comparing.lines({ rows = rows, before = { stepNs = 31000 }, after = { stepNs = 22800 } }, 10, 12))
-  same('  all is within the noise of the steps', comparing.lines({ rows = { rows[3] }, before = { stepNs = 31000 }, after = { stepNs = 22800 } }, 1, 2)[2])
+  same(
+    '  all is within the noise of the steps',
+    comparing.lines({ rows = { rows[3] }, before = { stepNs = 31000 }, after = { stepNs = 22800 } }, 1, 2)[2]
+  )
 end)
 
 test('c compares the step that is shown, a and d pan what is zoomed', function()
-  local level = { block = { duration = 100 }, crumbs = {}, window = { 40, 60 }, extent = { 0, 100 }, moreTracks = 0, tracks = { track('cpu', { { 0, 100, 'forward' } }) } }
+  local level = {
+    block = { duration = 100 },
+    crumbs = {},
+    window = { 40, 60 },
+    extent = { 0, 100 },
+    moreTracks = 0,
+    tracks = { track('cpu', { { 0, 100, 'forward' } }) },
+  }
   local overview = { profile = { id = 'p' }, steps = { { index = 5, wall = 100 }, { index = 6, wall = 90 } }, representative = 0 }
   local compared = { rows = {}, before = { stepNs = 90 }, after = { stepNs = 100 } }
-  local asked, shows = open_view(function(what) return ({ overview = overview, level = level, details = { places = {} }, compare = compared })[what] end)
+  local asked, shows = open_view(
+    function(what) return ({ overview = overview, level = level, details = { places = {} }, compare = compared })[what] end
+  )
   local function press(key) vim.api.nvim_feedkeys(key, 'xt', false) end
   same(true, shows('step 5'))
   press('c')

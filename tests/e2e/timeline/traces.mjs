@@ -1,10 +1,10 @@
 // Where the scenarios find their traces: real ones, or where there are none those that the tests recorded themselves.
-import fs from "node:fs";
-import path from "node:path";
-import { AFTER, BEFORE, DEVICE, LARGE, OLD } from "./open.mjs";
+import fs from 'node:fs';
+import path from 'node:path';
+import { AFTER, BEFORE, DEVICE, LARGE, OLD } from './open.mjs';
 
 // What a scenario asks of these any trace with modules, a device and several steps can answer; the names are those of tests/traces/own_traces.py.
-const STAND_INS = { [DEVICE]: "device", [LARGE]: "deeper", [OLD]: "data", [BEFORE]: "device", [AFTER]: "deeper" };
+const STAND_INS = { [DEVICE]: 'device', [LARGE]: 'deeper', [OLD]: 'data', [BEFORE]: 'device', [AFTER]: 'deeper' };
 
 export class NoTrace extends Error {}
 

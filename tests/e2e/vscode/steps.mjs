@@ -1,6 +1,6 @@
 // What a person does and sees in VS Code: the steps of scenarios.json. Text is read from the page as it is drawn.
-import { spawnSync } from "node:child_process";
-import { sleep } from "./code_server.mjs";
+import { spawnSync } from 'node:child_process';
+import { sleep } from './code_server.mjs';
 
 const WAIT_MS = 20000;
 const FIRST_WAIT_MS = 60000; // the page loads and the extension starts
@@ -9,12 +9,23 @@ const MESSAGE_WAIT_MS = 120000; // the same of a message that comes when the ext
 const TOAST_MS = 8000; // shorter than a toast stays
 const LABEL = /(≠ |~)?<?[0-9.]+(\+<?[0-9.]+)* (ns|µs|ms|s)( <?[0-9]+%)?( ×[0-9]+)?$/;
 const SHAPES = {
-  time: (label) => label !== "" && !label.includes("≠"),
-  repeated: (label) => label.includes("×") && !label.includes("≠"),
-  edited: (label) => label.startsWith("≠"),
+  time: (label) => label !== '' && !label.includes('≠'),
+  repeated: (label) => label.includes('×') && !label.includes('≠'),
+  edited: (label) => label.startsWith('≠'),
 };
-const COMMANDS = { next: "Hotlens: Next Hot Line", previous: "Hotlens: Previous Hot Line", hot: "Hotlens: Hot Lines", profile: "Hotlens: Profile with Hotlens", cancel: "Hotlens: Cancel Profiling", restart: "Hotlens: Restart Server",
-  timeline: "Hotlens: Show Timeline" };
+const COMMANDS = {
+  next: 'Hotlens: Next Hot Line',
+  previous: 'Hotlens: Previous Hot Line',
+  hot: 'Hotlens: Hot Lines',
+  profile: 'Hotlens: Profile with Hotlens',
+  cancel: 'Hotlens: Cancel Profiling',
+  restart: 'Hotlens: Restart Server',
+  timeline: 'Hotlens: Show Timeline',
+  history: 'Hotlens: Profiles…',
+  baseline: 'Hotlens: Set Baseline',
+  configuration: 'Hotlens: Choose Run Configuration…',
+  clear: 'Hotlens: Clear Baseline',
+};
 
 export function makeSteps({ page, url, workspace, workspacePids }) {
   const remembered = new Map();
@@ -28,50 +39,54 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       if (good) return now;
       seen = now;
     }
-    throw new Error(`${what}; seen: ${typeof seen === "string" ? seen : JSON.stringify(seen)}`);
+    throw new Error(`${what}; seen: ${typeof seen === 'string' ? seen : JSON.stringify(seen)}`);
   }
 
   // The drawn lines from top to bottom, no-break and thin spaces as spaces.
   const lines = () =>
     page.evaluate(() =>
-      [...document.querySelectorAll(".editor-instance .view-line")]
-        .map((line) => ({ top: line.getBoundingClientRect().top, text: line.textContent.replace(/[\u00a0\u2009]/g, " ") }))
-        .sort((a, b) => a.top - b.top));
+      [...document.querySelectorAll('.editor-instance .view-line')]
+        .map((line) => ({ top: line.getBoundingClientRect().top, text: line.textContent.replace(/[\u00a0\u2009]/g, ' ') }))
+        .sort((a, b) => a.top - b.top),
+    );
 
   const lineWith = async (text) => (await lines()).find((line) => line.text.includes(text));
-  const hintAt = async (text) => LABEL.exec((await lineWith(text))?.text ?? "")?.[0] ?? "";
+  const hintAt = async (text) => LABEL.exec((await lineWith(text))?.text ?? '')?.[0] ?? '';
 
   // Requests follow a change after a moment; absence counts only after that.
   const settled = () => sleep(1200);
 
   // The middle of a character of a drawn line.
   async function pointAt(text, word, offset = 1) {
-    const point = await page.evaluate(([text, word, offset]) => {
-      const clean = (s) => s.replace(/[\u00a0\u2009]/g, " ");
-      const rows = [...document.querySelectorAll(".editor-instance .view-line")].filter((row) => clean(row.textContent).includes(text));
-      const row = rows.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)[0];
-      if (row === undefined) return null;
-      let at = clean(row.textContent).indexOf(word) + offset;
-      const walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
-      for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-        if (at < node.length) {
-          const range = document.createRange();
-          range.setStart(node, at);
-          range.setEnd(node, at + 1);
-          const box = range.getBoundingClientRect();
-          return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+    const point = await page.evaluate(
+      ([text, word, offset]) => {
+        const clean = (s) => s.replace(/[\u00a0\u2009]/g, ' ');
+        const rows = [...document.querySelectorAll('.editor-instance .view-line')].filter((row) => clean(row.textContent).includes(text));
+        const row = rows.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)[0];
+        if (row === undefined) return null;
+        let at = clean(row.textContent).indexOf(word) + offset;
+        const walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+        for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+          if (at < node.length) {
+            const range = document.createRange();
+            range.setStart(node, at);
+            range.setEnd(node, at + 1);
+            const box = range.getBoundingClientRect();
+            return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+          }
+          at -= node.length;
         }
-        at -= node.length;
-      }
-      return null;
-    }, [text, word, offset]);
+        return null;
+      },
+      [text, word, offset],
+    );
     if (point === null) throw new Error(`no line shows ${text}`);
     return point;
   }
 
   // The cursor's line holds the text: a lens that comes late moves the lines between the look and the click.
   const cursorIsAt = async (text) => {
-    const cursor = await page.locator(".editor-instance .cursors-layer .cursor").first().boundingBox();
+    const cursor = await page.locator('.editor-instance .cursors-layer .cursor').first().boundingBox();
     const line = await lineWith(text);
     return cursor !== null && line !== undefined && Math.abs(cursor.y - line.top) < cursor.height / 2;
   };
@@ -81,7 +96,7 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       const { x, y } = await pointAt(text, text, Math.floor(text.length / 2));
       await page.mouse.click(x, y);
       await sleep(100);
-      return [await cursorIsAt(text), ""];
+      return [await cursorIsAt(text), ''];
     });
 
   async function restOn(text, word) {
@@ -91,15 +106,19 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
   }
 
   async function moveAway() {
-    await page.keyboard.press("Escape");
+    await page.keyboard.press('Escape');
     await page.mouse.move(5, 5);
-    await page.locator(".monaco-hover:visible").first().waitFor({ state: "detached", timeout: 2000 }).catch(() => {});
+    await page
+      .locator('.monaco-hover:visible')
+      .first()
+      .waitFor({ state: 'detached', timeout: 2000 })
+      .catch(() => {});
   }
 
-  const hoverText = async () => (await page.locator(".monaco-hover:visible .hover-contents").allInnerTexts()).join("\n");
+  const hoverText = async () => (await page.locator('.monaco-hover:visible .hover-contents').allInnerTexts()).join('\n');
 
   async function hoverShows(text, word, expected) {
-    await eventually("no hover with all texts", async () => {
+    await eventually('no hover with all texts', async () => {
       await restOn(text, word);
       await sleep(600);
       const shown = await hoverText();
@@ -109,60 +128,71 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
     });
   }
 
-  const lens = (text) => page.locator(".codelens-decoration a", { hasText: text }).first();
-  const notification = (text) => page.locator(".notification-list-item", { hasText: text }).first();
+  const lens = (text) => page.locator('.codelens-decoration a', { hasText: text }).first();
+  const notification = (text) => page.locator('.notification-list-item', { hasText: text }).first();
 
-  const cancelButton = () => notification(/Profil/).locator(".monaco-button", { hasText: "Cancel" });
-  const status = (text) => page.locator(".statusbar-item", { hasText: text }).first();
+  const cancelButton = () => notification(/Profil/).locator('.monaco-button', { hasText: 'Cancel' });
+  const status = (text) => page.locator('.statusbar-item', { hasText: text }).first();
 
   async function openByName(file) {
-    const input = page.locator(".quick-input-widget input").first();
-    for (let tries = 0; tries < 3; tries++) { // the list may still hold what it had before the name was typed
-      await page.keyboard.press("Control+P");
+    const input = page.locator('.quick-input-widget input').first();
+    for (let tries = 0; tries < 3; tries++) {
+      // the list may still hold what it had before the name was typed
+      await page.keyboard.press('Control+P');
       await input.fill(file);
-      const row = page.locator(".quick-input-list .monaco-list-row.focused", { hasText: file }).first();
+      const row = page.locator('.quick-input-list .monaco-list-row.focused', { hasText: file }).first();
       await row.waitFor({ timeout: 5000 }).catch(() => {});
-      await page.keyboard.press("Enter");
-      if (await page.locator(".tab.active", { hasText: file }).waitFor({ timeout: 5000 }).then(() => true, () => false)) return;
-      await page.keyboard.press("Escape");
+      await page.keyboard.press('Enter');
+      if (
+        await page
+          .locator('.tab.active', { hasText: file })
+          .waitFor({ timeout: 5000 })
+          .then(
+            () => true,
+            () => false,
+          )
+      )
+        return;
+      await page.keyboard.press('Escape');
     }
   }
 
-  const timeline = () => page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+  const timeline = () => page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
 
   // The tops of the lines that a decoration of ours fills.
   const highlightedLines = () =>
     page.evaluate(() =>
-      [...document.querySelectorAll(".editor-instance .view-overlays .cdr")]
+      [...document.querySelectorAll('.editor-instance .view-overlays .cdr')]
         .filter((mark) => /TextEditorDecorationType/.test(mark.className))
-        .map((mark) => mark.getBoundingClientRect().top));
+        .map((mark) => mark.getBoundingClientRect().top),
+    );
 
   // What must stay as it is while lines are highlighted: what is scrolled where, which tab is in front.
   let look;
-  const editorLook = async () => [(await lines())[0]?.text, await page.locator(".tab.active").allInnerTexts()];
+  const editorLook = async () => [(await lines())[0]?.text, await page.locator('.tab.active').allInnerTexts()];
 
   async function runCommand(name) {
-    await page.keyboard.press("F1");
-    await page.locator(".quick-input-widget input").first().fill(`>${COMMANDS[name]}`);
+    await page.keyboard.press('F1');
+    await page.locator('.quick-input-widget input').first().fill(`>${COMMANDS[name]}`);
     // Enter takes the row that has the focus, which is another one until the list follows what was typed.
-    await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: COMMANDS[name] }).first().waitFor();
-    await page.keyboard.press("Enter");
+    await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: COMMANDS[name] }).first().waitFor();
+    await page.keyboard.press('Enter');
   }
 
   // The file, line and drawn text at the cursor.
   async function place() {
-    const tab = await page.locator(".tab.active").first().innerText();
+    const tab = await page.locator('.tab.active').first().innerText();
     const position = /Ln \d+/.exec(await status(/Ln \d+/).innerText())?.[0];
-    const cursor = await page.locator(".editor-instance .cursors-layer .cursor").first().boundingBox();
+    const cursor = await page.locator('.editor-instance .cursors-layer .cursor').first().boundingBox();
     const line = cursor === null ? undefined : (await lines()).find((each) => Math.abs(cursor.y - each.top) < cursor.height / 2);
-    return { at: `${tab.trim()} ${position}`, text: line?.text ?? "" };
+    return { at: `${tab.trim()} ${position}`, text: line?.text ?? '' };
   }
   const hot = new Map(); // places by rank
 
   async function hotPlace(rank, from) {
-    const now = await eventually("the cursor is at no other line with a hint", async () => {
+    const now = await eventually('the cursor is at no other line with a hint', async () => {
       const now = await place();
-      return [now.at !== from && SHAPES.time(LABEL.exec(now.text)?.[0] ?? ""), now];
+      return [now.at !== from && SHAPES.time(LABEL.exec(now.text)?.[0] ?? ''), now];
     });
     if (hot.has(rank) && hot.get(rank) !== now.at) throw new Error(`rank ${rank} is ${now.at}, was ${hot.get(rank)}`);
     for (const [other, at] of hot) if (other !== rank && at === now.at) throw new Error(`${at} is of two ranks`);
@@ -170,33 +200,37 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
     return now;
   }
 
-  const pids = (verb) => spawnSync(workspacePids, [workspace, verb], { encoding: "utf8" }).stdout.trim();
+  const pids = (verb) => spawnSync(workspacePids, [workspace, verb], { encoding: 'utf8' }).stdout.trim();
 
   return {
     async open(file) {
       if (opened) await openByName(file);
       else await page.goto(url(workspace, file));
-      await page.locator(".tab.active", { hasText: file }).waitFor({ timeout: FIRST_WAIT_MS });
+      await page.locator('.tab.active', { hasText: file }).waitFor({ timeout: FIRST_WAIT_MS });
       opened = true;
     },
     hint: (text, shape) =>
-      eventually(`no ${shape} hint at "${text}"`, async () => {
-        const label = await hintAt(text);
-        return [SHAPES[shape](label), label || ((await lineWith(text))?.text ?? "no such line")];
-      }, FIRST_WAIT_MS),
+      eventually(
+        `no ${shape} hint at "${text}"`,
+        async () => {
+          const label = await hintAt(text);
+          return [SHAPES[shape](label), label || ((await lineWith(text))?.text ?? 'no such line')];
+        },
+        FIRST_WAIT_MS,
+      ),
     async no_hint(text) {
       await settled();
       if ((await lineWith(text)) === undefined) throw new Error(`no line shows ${text}`);
       const label = await hintAt(text);
-      if (label !== "") throw new Error(`a hint at "${text}": ${label}`);
+      if (label !== '') throw new Error(`a hint at "${text}": ${label}`);
     },
     async remember(text) {
       remembered.set(text, await hintAt(text));
     },
     changed: (text) =>
-      eventually("the hint is what it was", async () => {
+      eventually('the hint is what it was', async () => {
         const label = await hintAt(text);
-        return [label !== "" && label !== remembered.get(text), label];
+        return [label !== '' && label !== remembered.get(text), label];
       }),
     async same(text) {
       await settled();
@@ -208,85 +242,117 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       return moveAway;
     },
     lens: (text) => lens(text).waitFor({ timeout: FIRST_WAIT_MS }),
+    no_lens: (text) => lens(text).waitFor({ state: 'detached', timeout: FIRST_WAIT_MS }),
+    async history(rank) {
+      await runCommand('history');
+      const row = page.locator('.quick-input-list .monaco-list-row', { hasText: '/step' });
+      await row.nth(rank - 1).waitFor({ timeout: WAIT_MS });
+      for (let down = 1; down < rank; down++) await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+    },
     run_lens: (text) => lens(text).click(),
     async run_action(text, title) {
       await clickLine(text);
-      const row = page.locator(".action-widget .monaco-list-row", { hasText: title }).first();
-      for (let tries = 0; tries < 3 && !(await row.isVisible()); tries++) { // a late layout change closes the menu
-        await page.keyboard.press("Control+.");
+      const row = page.locator('.action-widget .monaco-list-row', { hasText: title }).first();
+      for (let tries = 0; tries < 3 && !(await row.isVisible()); tries++) {
+        // a late layout change closes the menu
+        await page.keyboard.press('Control+.');
         await row.waitFor({ timeout: 4000 }).catch(() => {});
       }
       await row.waitFor({ timeout: 1000 });
       // The keyboard: a click is swallowed until the mouse has moved.
-      const focused = page.locator(".action-widget .monaco-list-row.focused");
-      for (let tries = 0; tries < 20 && !(await focused.innerText()).includes(title); tries++) await page.keyboard.press("ArrowDown");
-      await page.keyboard.press("Enter");
+      const focused = page.locator('.action-widget .monaco-list-row.focused');
+      for (let tries = 0; tries < 20 && !(await focused.innerText()).includes(title); tries++) await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
     },
     run_command: runCommand,
     cursor: clickLine,
     async timeline() {
-      await runCommand("timeline");
-      await timeline().locator("header .chip").first().waitFor({ timeout: WAIT_MS });
+      await runCommand('timeline');
+      await timeline().locator('header .chip').first().waitFor({ timeout: WAIT_MS });
     },
     async timeline_from_hover(text, word) {
-      await hoverShows(text, word, ["Show in timeline"]);
-      await page.locator(".monaco-hover:visible a", { hasText: "Show in timeline" }).first().click();
+      await hoverShows(text, word, [word, 'Show in timeline']); // not that of the line above, which the pointer came past
+      await page.locator('.monaco-hover:visible a', { hasText: 'Show in timeline' }).first().click();
       await moveAway();
     },
     timeline_shows: (texts) =>
       eventually("the timeline's selection is another one", async () => {
-        const shown = (await timeline().locator("aside .title").allInnerTexts()).join("\n");
-        return [texts.every((text) => shown.includes(text)) && !(await timeline().locator("aside .skeleton").count()), shown];
+        const shown = (await timeline().locator('aside .title').allInnerTexts()).join('\n');
+        return [texts.every((text) => shown.includes(text)) && !(await timeline().locator('aside .skeleton').count()), shown];
       }),
     async timeline_search(text) {
-      await timeline().locator(".search input").fill(text);
-      await timeline().locator(".match", { hasText: text }).first().waitFor({ timeout: WAIT_MS });
-      await timeline().locator(".search input").press("Enter");
+      await timeline().locator('.search input').fill(text);
+      await timeline().locator('.match', { hasText: text }).first().waitFor({ timeout: WAIT_MS });
+      await timeline().locator('.search input').press('Enter');
     },
     async timeline_line(file, text) {
-      await timeline().locator(".levels").press("g");
-      await page.locator(".tab.active", { hasText: file }).waitFor({ timeout: WAIT_MS });
-      await eventually(`no line shows ${text}`, async () => [(await lineWith(text)) !== undefined, ""]);
+      await timeline().locator('.levels').press('g');
+      await page.locator('.tab.active', { hasText: file }).waitFor({ timeout: WAIT_MS });
+      await eventually(`no line shows ${text}`, async () => [(await lineWith(text)) !== undefined, '']);
     },
     async timeline_point(name) {
       const before = await editorLook();
-      if (name === "") await timeline().locator("header").hover();
-      else await timeline().locator(".breakdown .slice", { hasText: new RegExp(`^${name} `) }).first().hover();
+      if (name === '') await timeline().locator('header').hover();
+      else
+        await timeline()
+          .locator('.breakdown .slice', { hasText: new RegExp(`^${name} `) })
+          .first()
+          .hover();
       look = before;
     },
     async highlighted(text) {
       await eventually(`"${text}" is not highlighted`, async () => {
         const [line, highlighted] = [await lineWith(text), await highlightedLines()];
-        return [line !== undefined && highlighted.some((top) => Math.abs(top - line.top) < 3), `line at ${line?.top}, highlighted at ${highlighted}`];
+        return [
+          line !== undefined && highlighted.some((top) => Math.abs(top - line.top) < 3),
+          `line at ${line?.top}, highlighted at ${highlighted}`,
+        ];
       });
       const now = await editorLook();
       if (JSON.stringify(now) !== JSON.stringify(look)) throw new Error(`highlighting moved the editor: ${JSON.stringify([look, now])}`);
     },
     not_highlighted: () =>
-      eventually("a line stays highlighted", async () => {
+      eventually('a line stays highlighted', async () => {
         const highlighted = await highlightedLines();
         return [highlighted.length === 0, `highlighted at ${highlighted}`];
       }),
     async theme(name) {
-      await page.keyboard.press("F1");
-      const input = page.locator(".quick-input-widget input").first();
-      await input.fill(">Preferences: Color Theme");
-      await page.locator(".quick-input-list .monaco-list-row", { hasText: /Preferences: Color Theme/ }).first().click();
-      await page.locator(".quick-input-list .monaco-list-row", { hasText: /Light|Dark/ }).first().waitFor();
+      await page.keyboard.press('F1');
+      const input = page.locator('.quick-input-widget input').first();
+      await input.fill('>Preferences: Color Theme');
+      await page
+        .locator('.quick-input-list .monaco-list-row', { hasText: /Preferences: Color Theme/ })
+        .first()
+        .click();
+      await page
+        .locator('.quick-input-list .monaco-list-row', { hasText: /Light|Dark/ })
+        .first()
+        .waitFor();
       await input.fill(name);
-      await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: name }).first().waitFor();
-      await page.keyboard.press("Enter");
+      await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: name }).first().waitFor();
+      await page.keyboard.press('Enter');
     },
     async timeline_contrast() {
-      await eventually("the page is not in high contrast", () => timeline().locator("body").evaluate((body) => {
-        const lightness = (colour) => (/[\d.]+/g[Symbol.match](colour) ?? []).slice(0, 3).reduce((sum, each) => sum + Number(each), 0) / 765;
-        const style = getComputedStyle(body);
-        const canvas = document.querySelector(".levels canvas");
-        const [red, green, blue] = canvas.getContext("2d").getImageData(2, 2, 1, 1).data;
-        const slice = getComputedStyle(document.querySelector(".slice"));
-        const seen = { theme: body.className, text: lightness(style.color), ground: (red + green + blue) / 765, outline: slice.outlineStyle };
-        return [/high-contrast/.test(seen.theme) && seen.text > 0.9 && seen.ground < 0.1 && seen.outline === "solid", seen];
-      }));
+      await eventually('the page is not in high contrast', () =>
+        timeline()
+          .locator('body')
+          .evaluate((body) => {
+            const lightness = (colour) =>
+              (/[\d.]+/g[Symbol.match](colour) ?? []).slice(0, 3).reduce((sum, each) => sum + Number(each), 0) / 765;
+            const style = getComputedStyle(body);
+            const canvas = document.querySelector('.levels canvas');
+            const [red, green, blue] = canvas.getContext('2d').getImageData(2, 2, 1, 1).data;
+            const slice = getComputedStyle(document.querySelector('.slice'));
+            const seen = {
+              theme: body.className,
+              text: lightness(style.color),
+              ground: (red + green + blue) / 765,
+              outline: slice.outlineStyle,
+            };
+            return [/high-contrast/.test(seen.theme) && seen.text > 0.9 && seen.ground < 0.1 && seen.outline === 'solid', seen];
+          }),
+      );
     },
     async hot_line(way, rank) {
       const from = (await place()).at;
@@ -295,22 +361,31 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
     },
     async hot_list(rank) {
       const from = (await place()).at;
-      await runCommand("hot");
-      const row = page.locator(".quick-input-list .monaco-list-row", { hasText: "\u2587" });
+      await runCommand('hot');
+      const row = page.locator('.quick-input-list .monaco-list-row', { hasText: '\u2587' });
       await row.nth(rank - 1).waitFor({ timeout: WAIT_MS });
-      const bars = (await row.allInnerTexts()).map((text) => text.split("\u2587").length - 1);
+      const bars = (await row.allInnerTexts()).map((text) => text.split('\u2587').length - 1);
       if (bars[0] !== 10 || bars.some((bar, index) => index > 0 && bar > bars[index - 1])) throw new Error(`bars are ${bars}`);
-      for (let down = 1; down < rank; down++) await page.keyboard.press("ArrowDown");
-      await page.keyboard.press("Enter");
+      for (let down = 1; down < rank; down++) await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
       await hotPlace(rank, from);
     },
     async set_arguments(line) {
-      const button = page.locator(".notification-list-item .monaco-button", { hasText: "Set arguments" }).first();
+      const button = page.locator('.notification-list-item .monaco-button', { hasText: 'Set arguments' }).first();
       await button.click({ timeout: WAIT_MS });
-      const input = page.locator(".quick-input-widget input").first();
+      const input = page.locator('.quick-input-widget input').first();
       await input.waitFor({ timeout: WAIT_MS });
       await input.fill(line);
-      await page.keyboard.press("Enter");
+      await page.keyboard.press('Enter');
+      await status(/Profiling/).waitFor({ timeout: WAIT_MS });
+    },
+    async choose_run(command, name) {
+      await runCommand(command);
+      const row = page.locator('.quick-input-list .monaco-list-row', { hasText: 'train.py' });
+      await row.filter({ hasText: name }).first().waitFor({ timeout: WAIT_MS });
+      await page.locator('.quick-input-widget input').first().fill(name);
+      await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: name }).first().waitFor({ timeout: WAIT_MS });
+      await page.keyboard.press('Enter');
       await status(/Profiling/).waitFor({ timeout: WAIT_MS });
     },
     progress: () => notification(/Profil/).waitFor(),
@@ -319,59 +394,72 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       await cancelButton().click();
     },
     async finished() {
-      await status(/Profiling/).waitFor({ timeout: 5000 }).catch(() => {}); // it may be over already
-      await status(/Profiling/).waitFor({ state: "detached", timeout: RUN_WAIT_MS });
-      await cancelButton().waitFor({ state: "detached", timeout: WAIT_MS });
+      await status(/Profiling/)
+        .waitFor({ timeout: 5000 })
+        .catch(() => {}); // it may be over already
+      await status(/Profiling/).waitFor({ state: 'detached', timeout: RUN_WAIT_MS });
+      await cancelButton().waitFor({ state: 'detached', timeout: WAIT_MS });
     },
     async insert_above(text, line) {
       await clickLine(text);
-      await page.keyboard.press("Home");
-      await page.keyboard.press("Home");
+      await page.keyboard.press('Home');
+      await page.keyboard.press('Home');
       await page.keyboard.type(line);
-      await page.keyboard.press("Enter");
+      await page.keyboard.press('Enter');
     },
     async replace(text, old, replacement) {
       await clickLine(text);
-      await page.keyboard.press("End");
-      for (let count = 0; count < old.length; count++) await page.keyboard.press("Shift+ArrowLeft");
+      await page.keyboard.press('End');
+      for (let count = 0; count < old.length; count++) await page.keyboard.press('Shift+ArrowLeft');
       await page.keyboard.type(replacement);
     },
     undo: (text) =>
       eventually(`undo does not bring back "${text}"`, async () => {
         const line = await lineWith(text);
-        if (line === undefined) await page.keyboard.press("Control+Z");
+        if (line === undefined) await page.keyboard.press('Control+Z');
         await sleep(100);
-        return [line !== undefined, ""];
+        return [line !== undefined, ''];
       }),
     async save() {
-      await page.keyboard.press("Control+S");
-      await page.locator(".tab.active.dirty").waitFor({ state: "detached" });
+      await page.keyboard.press('Control+S');
+      await page.locator('.tab.active.dirty').waitFor({ state: 'detached' });
     },
     async diagnostic(text, message) {
-      await page.locator(".editor-instance .squiggly-error").first().waitFor({ timeout: WAIT_MS });
+      await page.locator('.editor-instance .squiggly-error').first().waitFor({ timeout: WAIT_MS });
       await hoverShows(text, text, [message]);
     },
     // A toast that waits behind others, or went before anybody looked, is in the notification centre: the bell opens it.
     async message(text) {
       let bell = Date.now() + TOAST_MS;
-      await eventually(`no message "${text}"`, async () => {
-        if (await notification(text).isVisible()) return [true, ""];
-        if (Date.now() > bell) {
-          bell = Date.now() + TOAST_MS;
-          await page.locator("#status\\.notifications").click({ timeout: 2000 }).catch(() => {});
-        }
-        return [false, await page.locator(".notification-list-item").allInnerTexts()];
-      }, MESSAGE_WAIT_MS);
+      await eventually(
+        `no message "${text}"`,
+        async () => {
+          if (await notification(text).isVisible()) return [true, ''];
+          if (Date.now() > bell) {
+            bell = Date.now() + TOAST_MS;
+            await page
+              .locator('#status\\.notifications')
+              .click({ timeout: 2000 })
+              .catch(() => {});
+          }
+          return [false, await page.locator('.notification-list-item').allInnerTexts()];
+        },
+        MESSAGE_WAIT_MS,
+      );
     },
-    something_runs: () => eventually("no recorder process", async () => [pids("record") !== "", ""]),
+    something_runs: () => eventually('no recorder process', async () => [pids('record') !== '', '']),
     nothing_runs: () =>
-      eventually("a recorder process is left", async () => {
-        const left = pids("record");
-        return [left === "", left];
-      }, 3000),
+      eventually(
+        'a recorder process is left',
+        async () => {
+          const left = pids('record');
+          return [left === '', left];
+        },
+        3000,
+      ),
     one_server: () =>
-      eventually("not one server, or the one from before", async () => {
-        const found = pids("lsp");
+      eventually('not one server, or the one from before', async () => {
+        const found = pids('lsp');
         if (!/^\d+$/.test(found) || found === server) return [false, found];
         server = found;
         return [true, found];

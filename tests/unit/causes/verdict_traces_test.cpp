@@ -41,7 +41,7 @@ constexpr Known kKnown[] = {
     {"v2021-06_resnet50", "data", "the device idles for 44 %; the loader runs for 40 % and nothing blocks"},
     {"inference_vllm", "compute",
      "one graph starts 6.3 ms after its launch returned and then runs to the window's end, no gap above 12 us; 83 % of it is products"},
-    {"cpu_only", "unclear", "no operator at all in the step"},
+    {"cpu_only", "communication", "all-reduces of Gloo take 179 of 210 ms, and no operator runs"},
 };
 
 }  // namespace

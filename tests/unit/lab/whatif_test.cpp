@@ -2,9 +2,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "annotator/lab/edited/edited.h"
 #include "annotator/lab/whatif/edits.h"
 #include "annotator/lab/whatif/outcome.h"
 #include "annotator/lab/whatif/update.h"
+#include "server/lab/page_faults.h"
 #include "tests/unit/catch.h"
 
 using namespace hotlens;
@@ -325,7 +327,7 @@ TEST_CASE("each kind has a name of its own, a file's function and an assumption"
 }
 
 TEST_CASE("text says what is certain and no more") {
-  WhatIfs all{.profile = "p", .check = {}, .items = {}, .refused = {{"gelu-to-relu", {.reason = "no operator is a GELU"}}}};
+  WhatIfs all{.profile = "p", .check = {}, .items = {}, .refused = {{"gelu-to-relu", {.reason = "no operator is a GELU"}}}, .faults = {}};
   all.items.push_back({.kind = "optimizer-fused",
                        .title = "Fused",
                        .evidence = {"434 operators update 62 parameters"},
@@ -347,4 +349,32 @@ TEST_CASE("text says what is certain and no more") {
   text = as_text(all, false);
   CHECK(text.contains("no certain change: ≈ −13 % (−16…+2.0)"));
   CHECK(text.contains("peak 84.0 MB, unchanged"));
+}
+
+TEST_CASE("a step that is mostly page faults excludes no change, and says why") {
+  using hotlens::lab::much_faulting;
+  const std::vector<Ns> steps{39ms, 40ms, 38ms};
+  const auto faults = much_faulting({10'000, 10'100, 9'900}, steps, 2'400ns);
+  REQUIRE(faults);
+  CHECK(faults->time == 24ms);
+  const Ratio ratio = unsure({.ratio = 0.8, .low = 0.75, .high = 0.85}, *faults);
+  CHECK(!ratio.faster());
+  CHECK(ratio.low == Approx(0.75 * 15 / 39));
+  CHECK(!unsure({.ratio = 1.3, .low = 1.2, .high = 1.4}, *faults).slower());
+  CHECK(sentence(*faults).starts_with("about 24.0 ms of the step's 39.0 ms are 10000 page faults"));
+  CHECK(!much_faulting({1'000}, steps, 2'400ns));
+  CHECK(!much_faulting({}, steps, 2'400ns));
+  CHECK(much_faulting({std::numeric_limits<std::int64_t>::max()}, steps, 2'400ns)->time == 39ms);
+  WhatIfs all{.profile = "p", .check = {}, .items = {}, .refused = {}, .faults = faults};
+  CHECK(json::parse(as_json(all))["warnings"][0]["code"] == "page_faults");
+  CHECK(as_text(all, false).starts_with("warning: about "));
+  hotlens::lab::EditedStep step;
+  CHECK(json::parse(as_json(step))["warnings"].empty());
+  step.faults = faults;
+  CHECK(json::parse(as_json(step))["warnings"][0]["count"] == 10'000);
+  CHECK(as_text(step, false).contains("warning: about "));
+}
+
+TEST_CASE("touching memory costs time") {
+  CHECK(cost_of_a_fault() > 0ns);
 }

@@ -110,7 +110,37 @@ TEST_CASE("an update is a step and its part of what comes now and then, to the n
   CHECK(update.step + update.rare == per_update(*loop, loop->watched));
   CHECK(spelled(update) == "60 ns/step + 40 ns rare work");
   CHECK(spelled(update, " (70.0 ns profiled)") == "60 ns/step (70.0 ns profiled) + 40 ns rare work");
+  CHECK(step_time(update) == Ns{60});
   CHECK(spelled({.step = Ns{96}, .rare = Ns{4}}) == "100 ns/step");
+  CHECK(step_time({.step = Ns{96}, .rare = Ns{4}}) == Ns{100});
+}
+
+TEST_CASE("other programs are told of where they left the script no processor") {
+  const auto others = [](std::int64_t ours, std::int64_t theirs) {
+    const Result<Loop> loop = read_back([&] {
+      Json json = loop_json({row(3, 600)});
+      json["processors"] = {{"count", 2}, {"wall_ns", 500}, {"ours_ns", ours}, {"others_ns", theirs}};
+      return json;
+    }());
+    REQUIRE(loop);
+    return share_of_others(*loop);
+  };
+  CHECK(others(500, 400) == Approx(0.4));
+  CHECK(others(500, 399) == std::nullopt);  // a processor was free
+  CHECK(others(900, 100) == Approx(0.1));
+  CHECK(others(950, 99) == std::nullopt);  // it is busy by itself
+  CHECK(others(0, 1500) == Approx(1.0));   // ticks are coarse
+  CHECK(share_of_others(*read_back(loop_json({row(3, 600)}))) == std::nullopt);
+}
+
+TEST_CASE("processors that cannot be are not known") {
+  for (const auto& [count, wall] : {std::pair{0, 500}, {-2, 500}, {2, 0}, {2, -1}}) {
+    Json json = loop_json({row(3, 600)});
+    json["processors"] = {{"count", count}, {"wall_ns", wall}, {"ours_ns", 1}, {"others_ns", 1000}};
+    const Result<Loop> loop = read_back(json);
+    REQUIRE(loop);
+    CHECK_FALSE(loop->processors);
+  }
 }
 
 TEST_CASE("of a package's loop what it calls now and then is rare, and counted once where one of them holds another") {

@@ -100,3 +100,38 @@ TEST_CASE("a stream cut inside a message says so") {
   CHECK(read_all("Content-Le", 4).cut);
   CHECK_FALSE(read_all(frame("abc"), 4).cut);
 }
+
+TEST_CASE("lines are messages: every chunking, CRLF, blank lines and a last one without end") {
+  const std::string big(100'000, 'x');
+  const std::string bytes = line("{}") + "\n \r\n" + line(big) + "{\"a\":1}\r\n" + line("é漢😀") + "cut";
+  for (const std::size_t chunk : {1U, 2U, 7U, 4096U, 1'000'000U}) {
+    CAPTURE(chunk);
+    LineReader reader;
+    std::vector<std::string> bodies;
+    for (std::size_t at = 0; at < bytes.size(); at += chunk) {
+      reader.feed(std::string_view(bytes).substr(at, chunk));
+      while (auto body = reader.next()) bodies.push_back(body->value());
+    }
+    CHECK(bodies == std::vector<std::string>{"{}", big, "{\"a\":1}", "é漢😀"});
+    CHECK(reader.mid_message());
+  }
+}
+
+TEST_CASE("a line that is too long is told once, and the next one is read") {
+  LineReader reader;
+  const std::string part(kMaxBodyBytes / 4 + 1, 'x');
+  for (int i = 0; i < 3; ++i) {
+    reader.feed(part);
+    CHECK_FALSE(reader.next());
+  }
+  reader.feed(part);
+  const auto fault = reader.next();
+  REQUIRE(fault);
+  CHECK(fault->error() == FrameFault::line_too_long);
+  reader.feed(part);
+  CHECK_FALSE(reader.next());
+  reader.feed("x\n" + line("{}"));
+  CHECK(reader.next()->value() == "{}");
+  CHECK_FALSE(reader.next());
+  CHECK_FALSE(reader.mid_message());
+}

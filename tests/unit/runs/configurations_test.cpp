@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -12,6 +13,12 @@ using namespace hotlens::runs;
 namespace fs = std::filesystem;
 
 namespace {
+
+// The one that runs a file; null where none does.
+const Configuration* configuration_of(const std::vector<Configuration>& all, const fs::path& script) {
+  const auto found = std::ranges::find_if(all, [&](const Configuration& each) { return runs_script(each, script); });
+  return found == all.end() ? nullptr : &*found;
+}
 
 class Folder {
  public:
@@ -89,6 +96,8 @@ TEST_CASE("a file that cannot be understood says where") {
   says(R"({"runs": [{"script": "a.py", "environment": {"A": 1}}]})", "runs[0].environment.A must be text");
   says(R"({"runs": [{"script": "a.py", "environment": {"A=B": "1"}}]})", "a name that no variable can have");
   says(R"({"runs": [{"script": "a.py"}, {"script": "./a.py"}]})", "runs[1] is for a script that an entry before it has");
+  says(R"({"runs": [{"script": "a.py", "name": "x"}, {"script": "a.py", "name": "x"}]})", "give each of them a `name` of its own");
+  says(R"({"runs": [{"script": "a.py", "launcher": "mpirun -n 2"}]})", "runs[0].launcher must be `torchrun …`");
   says("{\"runs\": [], \"x\": \"" + std::string(2'000'000, 'x') + "\"}", "is larger than");
 }
 
@@ -96,13 +105,13 @@ TEST_CASE("a file that is none is no reason to wait") {
   const Folder folder;
   fs::create_directories(folder.root / ".hotlens/runs.json");
   CHECK_FALSE(read_configurations(folder.root));
-  CHECK_FALSE(store_arguments(folder.root, folder.root / "a.py", "", "x"));
+  CHECK_FALSE(store_arguments(folder.root, {.script = folder.root / "a.py"}, "x"));
 }
 
 TEST_CASE("arguments are kept, and what else people wrote stays") {
   const Folder folder;
   folder.write(".hotlens/.gitignore", "*\n");
-  REQUIRE(store_arguments(folder.root, folder.root / "sub/train.py", "", "--data \"my data\""));
+  REQUIRE(store_arguments(folder.root, {.script = folder.root / "sub/train.py"}, "--data \"my data\""));
   CHECK(read_configurations(folder.root)->front().arguments == "--data \"my data\"");
   CHECK(configuration_of(*read_configurations(folder.root), folder.root / "sub/train.py") != nullptr);
   CHECK(folder.text(".hotlens/.gitignore") == "*\n!runs.json\n");
@@ -110,8 +119,8 @@ TEST_CASE("arguments are kept, and what else people wrote stays") {
 
   folder.write(".hotlens/runs.json", R"({"note": "ours", "runs": [{"python": "py", "script": "./train.py"}, {"module": "m"}]})");
   folder.write(".hotlens/.gitignore", "# mine\n");
-  REQUIRE(store_arguments(folder.root, folder.root / "train.py", "", "--x"));
-  REQUIRE(store_arguments(folder.root, folder.root / "m.py", "m", ""));
+  REQUIRE(store_arguments(folder.root, {.script = folder.root / "train.py"}, "--x"));
+  REQUIRE(store_arguments(folder.root, {.script = folder.root / "m.py", .module = "m"}, ""));
   const auto read = read_configurations(folder.root);
   REQUIRE((read && read->size() == 2));
   CHECK(((*read)[0].arguments == "--x" && (*read)[0].python == "py" && (*read)[1].module == "m"));
@@ -120,17 +129,28 @@ TEST_CASE("arguments are kept, and what else people wrote stays") {
   CHECK(std::distance(fs::directory_iterator(folder.root / ".hotlens"), {}) == 2);  // no draft is left
 }
 
+TEST_CASE("arguments are kept with the entry of this name") {
+  const Folder folder;
+  folder.runs(R"([{"script": "a.py", "name": "one"}, {"script": "a.py", "name": "two", "launcher": "torchrun"}])");
+  REQUIRE(store_arguments(folder.root, {.script = folder.root / "a.py", .name = "two"}, "--x"));
+  const auto read = read_configurations(folder.root);
+  REQUIRE((read && read->size() == 2));
+  CHECK(((*read)[0].arguments.empty() && (*read)[1].arguments == "--x"));
+  CHECK((*read)[1].summary() == "torchrun a.py --x");
+  CHECK((*read)[1].label() == "two");
+}
+
 TEST_CASE("a broken file is never written over") {
   const Folder folder;
   folder.write(".hotlens/runs.json", "{ broken");
-  CHECK_FALSE(store_arguments(folder.root, folder.root / "a.py", "", "x"));
+  CHECK_FALSE(store_arguments(folder.root, {.script = folder.root / "a.py"}, "x"));
   CHECK(folder.text(".hotlens/runs.json") == "{ broken");
 }
 
 TEST_CASE("a folder that cannot be written says so") {
   const Folder folder;
   folder.write(".hotlens", "a file");
-  const auto kept = store_arguments(folder.root, folder.root / "a.py", "", "x");
+  const auto kept = store_arguments(folder.root, {.script = folder.root / "a.py"}, "x");
   REQUIRE_FALSE(kept);
   CHECK(kept.error().message.contains("cannot be written"));
 }

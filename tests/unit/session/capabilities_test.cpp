@@ -96,7 +96,7 @@ TEST_CASE("a client that says nothing, or nonsense, gets the plain server") {
 TEST_CASE("what we offer follows from what the client can do") {
   CHECK(initialize_result({.hint_lazy_tooltip = true})["capabilities"]["inlayHintProvider"]["resolveProvider"] == true);
   CHECK_FALSE(initialize_result({.renders_hints = true})["capabilities"].contains("inlayHintProvider"));
-  CHECK(initialize_result({.action_literals = true})["capabilities"]["codeActionProvider"]["codeActionKinds"].size() == 2);
+  CHECK(initialize_result({.action_literals = true})["capabilities"]["codeActionProvider"]["codeActionKinds"].size() == 3);
   const Json commands = initialize_result({})["capabilities"]["executeCommandProvider"]["commands"];
   CHECK(commands.size() == hotlens::protocol::kCommands.size());
   for (const Json& command : commands) CHECK(command.get<std::string>().starts_with("hotlens.server."));

@@ -178,7 +178,7 @@ PlanInput looking_at(const Workspace& work, const fs::path& document) {
 TEST_CASE("the line kept for a script is used by every run of it") {
   const Workspace work;
   const fs::path train = work.file("train.py", kTraining);
-  REQUIRE(runs::store_arguments(work.root, train, "", "--data 'my data' --home ~/x"));
+  REQUIRE(runs::store_arguments(work.root, {.script = train}, "--data 'my data' --home ~/x"));
   PlanInput input = looking_at(work, train);
   input.latest = work.profile({"train.py", "--last"});
   input.settings.args = {"--set"};
@@ -188,7 +188,7 @@ TEST_CASE("the line kept for a script is used by every run of it") {
   input.asked.args = Words{"--asked"};
   CHECK(plan(input)->command == Words{"train.py", "--asked"});
 
-  REQUIRE(runs::store_arguments(work.root, train, "", ""));
+  REQUIRE(runs::store_arguments(work.root, {.script = train}, ""));
   CHECK(plan(looking_at(work, train))->command == Words{"train.py"});
 }
 
@@ -221,6 +221,33 @@ TEST_CASE("a configured module runs as one, from its file and again") {
   again.latest = work.profile({"-m", "pkg.train", "--old"});
   CHECK(plan(again)->command == Words{"-m", "pkg.train", "--x"});
   CHECK(target_of(again)->name() == "pkg.train");
+}
+
+TEST_CASE("of several configurations the chosen one runs, and none before one is chosen") {
+  const Workspace work;
+  const fs::path train = work.file("train.py", kTraining);
+  work.file(".hotlens/runs.json", R"({"runs": [{"script": "train.py", "name": "tiny", "arguments": "--tiny"},
+      {"script": "train.py", "name": "two workers", "launcher": "torchrun --nproc_per_node 2", "arguments": "--x"}]})");
+  PlanInput input = looking_at(work, train);
+  const auto open = plan(input);
+  REQUIRE((open && open->undecided));
+  CHECK(choice_words(*open->undecided) == "Choose how train.py is run: tiny, two workers.");
+  CHECK(open->request.argv.empty());
+  CHECK(plan(work.input())->undecided);  // one script, however it is run
+
+  input.asked.configuration = "two workers";
+  const auto made = plan(input);
+  REQUIRE(made);
+  CHECK(made->command == Words{"-m", "torch.distributed.run", "--nproc_per_node", "2", "train.py", "--x"});
+  CHECK(made->script == train);
+  input.asked.configuration = "gone";
+  CHECK(plan(input).error().message == "train.py has no run configuration `gone`. Choose another one.");
+
+  REQUIRE(runs::remember_choice(work.root, train, {.name = "tiny"}));
+  CHECK(plan(looking_at(work, train))->command == Words{"train.py", "--tiny"});
+  PlanInput again = work.input();
+  again.latest = work.profile({"train.py", "--old"});
+  CHECK(plan(again)->command == Words{"train.py", "--tiny"});
 }
 
 TEST_CASE("a configuration that cannot be run names its file, the script and what is wrong") {
@@ -261,6 +288,14 @@ TEST_CASE("in an untrusted workspace a configuration stays inside") {
     CHECK_FALSE(allowed(entry, false));
   }
   CHECK(allowed(R"("directory": ".venv")", false));
+  const fs::path outside = fs::path(work.root.string() + "-outside.py");
+  std::ofstream(outside) << kTraining;
+  work.file(".hotlens/runs.json", R"({"runs": [{"script": "../)" + outside.filename().string() + R"("}]})");
+  PlanInput input = work.input();
+  CHECK(plan(input));
+  input.trusted = false;
+  CHECK_FALSE(plan(input));
+  fs::remove(outside);
 }
 
 TEST_CASE("the line where a script reads its arguments is known from its text") {

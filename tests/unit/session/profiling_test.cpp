@@ -19,7 +19,7 @@ struct Bench {
   Result<Plan> plan = std::unexpected(Error{ErrorCode::usage, "Nothing to run.", {}});
   int changed = 0, refused = 0;
   std::vector<std::filesystem::path> recorded;
-  std::vector<std::string> arguments_refused, finished;
+  std::vector<std::string> arguments_refused, finished, undecided;
   Profiling profiling{
       loop,
       heard.client,
@@ -30,6 +30,7 @@ struct Bench {
        .refused = [this] { ++refused; },
        .recorded = [this](const std::filesystem::path& bundle) { recorded.push_back(bundle); },
        .arguments_refused = [this](const ProfileArguments&, const std::string& message) { arguments_refused.push_back(message); },
+       .undecided = [this](const ProfileArguments&, const Target& target) { undecided.push_back(target.name()); },
        .finished = [this](const std::string& name, const std::string&) { finished.push_back(name); }}};
 
   // `script` speaks the recorder's protocol on descriptor 3.
@@ -78,6 +79,17 @@ TEST_CASE("a bundle that cannot be read is the run's failure") {
   bench.profiling.bundle_read();
   CHECK(bench.profiling.message() == "it is broken");
   CHECK(bench.finished.empty());
+}
+
+TEST_CASE("a run that somebody has to decide about does not start, and keeps nobody else from running") {
+  Bench bench;
+  bench.plan = Plan{.script = "/w/train.py", .undecided = Target{.folder = "/w", .start = "/w", .script = "/w/train.py"}};
+  CHECK(bench.start() == Json{{"started", false}, {"asked", true}});
+  CHECK(bench.undecided == std::vector<std::string>{"train.py"});
+  CHECK_FALSE(bench.profiling.running());
+  CHECK(bench.profiling.message().empty());
+  CHECK(bench.start("exit 1")["started"] == true);
+  CHECK(bench.ends());
 }
 
 TEST_CASE("one run at a time, and it can be cancelled") {

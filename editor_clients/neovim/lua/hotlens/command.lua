@@ -1,11 +1,9 @@
--- :Hotlens profile | arguments | cancel | hot | next | previous | timeline [browser | text] | restart | log
+-- :Hotlens profile | arguments | configuration | cancel | hot | next | previous | history | baseline [clear] | timeline [browser | text] | restart | log
 local M = {}
 
 local RESTART_TIMEOUT_MS = 3000
 
-local function client_here()
-  return vim.lsp.get_clients({ name = 'hotlens', bufnr = 0 })[1] or vim.lsp.get_clients({ name = 'hotlens' })[1]
-end
+local function client_here() return vim.lsp.get_clients({ name = 'hotlens', bufnr = 0 })[1] or vim.lsp.get_clients({ name = 'hotlens' })[1] end
 
 local function with_client(act)
   local client = client_here()
@@ -37,6 +35,7 @@ end
 local SUBCOMMANDS = {
   profile = function() execute('hotlens.server.profile') end,
   arguments = function() execute('hotlens.server.setArguments') end,
+  configuration = function() execute('hotlens.server.chooseRun') end,
   cancel = function() execute('hotlens.server.cancel') end,
   hot = function() with_client(require('hotlens.hot_lines').list) end,
   next = function()
@@ -44,6 +43,10 @@ local SUBCOMMANDS = {
   end,
   previous = function()
     with_client(function(client) require('hotlens.hot_lines').go(client, true) end)
+  end,
+  history = function() with_client(require('hotlens.history').choose) end,
+  baseline = function(how)
+    with_client(function(client) require('hotlens.history').baseline(client, how) end)
   end,
   timeline = function(how)
     with_client(function(client) require('hotlens.timeline').open(client, how) end)
@@ -67,8 +70,10 @@ function M.names()
 end
 
 function M.complete(lead, line)
-  if line:match('^%S+%s+timeline%s+%S*$') then
-    return vim.tbl_filter(function(name) return vim.startswith(name, lead) end, { 'browser', 'text' })
+  local ways = { timeline = { 'browser', 'text' }, baseline = { 'clear' } }
+  local named = line:match('^%S+%s+(%S+)%s+%S*$')
+  if ways[named] then
+    return vim.tbl_filter(function(name) return vim.startswith(name, lead) end, ways[named])
   end
   if line:match('^%S+%s+%S+%s') then return {} end
   return vim.tbl_filter(function(name) return vim.startswith(name, lead) end, M.names())

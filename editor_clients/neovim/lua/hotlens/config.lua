@@ -5,6 +5,7 @@ local M = {}
 ---@field server? string  the hotlens program
 ---@field python? string  the Python that runs the training script
 ---@field hints? { enabled?: boolean, minPercent?: number }
+---@field predict? { edits?: boolean }
 ---@field profile? { script?: string, args?: string[], rank?: integer, warmup?: integer, steps?: integer }
 
 -- What each key must be. Nested tables are checked key by key.
@@ -12,6 +13,7 @@ local SHAPE = {
   server = 'string',
   python = 'string',
   hints = { enabled = 'boolean', minPercent = 'number' },
+  predict = { edits = 'boolean' },
   profile = { script = 'string', args = 'table', rank = 'number', warmup = 'number', steps = 'number' },
 }
 

@@ -6,7 +6,10 @@ local TORCH_TIMEOUT_MS = 20000 -- importing torch from a cold disk takes that lo
 local function check_server(root)
   local server, tried = require('hotlens.server').find(root)
   if not server then
-    vim.health.error('the hotlens program was not found', { 'install the Hotlens wheel into the environment that has your torch', 'vim.g.hotlens = { server = "/path/to/hotlens" }' })
+    vim.health.error(
+      'the hotlens program was not found',
+      { 'install the Hotlens wheel into the environment that has your torch', 'vim.g.hotlens = { server = "/path/to/hotlens" }' }
+    )
     for _, place in ipairs(tried) do
       vim.health.info('tried ' .. place)
     end

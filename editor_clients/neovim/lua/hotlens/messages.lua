@@ -65,6 +65,18 @@ function M.prompt(question)
   return coroutine.yield()
 end
 
+--- Asks for one of a list; the answer waits for it.
+---@param question { title: string, choices: { label: string, detail: string, file: string, chosen: boolean }[] }
+function M.choose(question)
+  local asked = assert(coroutine.running())
+  local format = function(choice) return ('%s%s: %s (%s)'):format(choice.chosen and '* ' or '', choice.label, choice.detail, choice.file) end
+  vim.ui.select(question.choices, { prompt = question.title, format_item = format }, function(_, index)
+    -- Never before the yield below.
+    vim.schedule(function() coroutine.resume(asked, index and { index = index - 1 } or vim.NIL) end)
+  end)
+  return coroutine.yield()
+end
+
 --- One line that never stops the screen at "Press ENTER" and leaves a fresh warning where it is.
 ---@param text string
 function M.status(text)

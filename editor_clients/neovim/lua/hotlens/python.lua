@@ -31,9 +31,7 @@ function M.find(root)
   local setting = require('hotlens.config').read().python
   if setting then return { path = vim.fs.normalize(setting), origin = 'vim.g.hotlens.python' } end
   local candidates = {}
-  if vim.env.VIRTUAL_ENV then
-    table.insert(candidates, { path = in_environment(vim.env.VIRTUAL_ENV, 'python'), origin = 'VIRTUAL_ENV' })
-  end
+  if vim.env.VIRTUAL_ENV then table.insert(candidates, { path = in_environment(vim.env.VIRTUAL_ENV, 'python'), origin = 'VIRTUAL_ENV' }) end
   for _, folder in ipairs(M.workspace_environments(root)) do
     table.insert(candidates, { path = in_environment(folder, 'python'), origin = vim.fs.basename(folder) .. ' of the workspace' })
   end

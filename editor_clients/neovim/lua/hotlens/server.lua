@@ -87,9 +87,12 @@ end
 ---@param path string
 ---@param done fun(version: string?)
 function M.version(path, done)
-  local started = pcall(vim.system, { path, '--version' }, { text = true, timeout = VERSION_TIMEOUT_MS }, function(out)
-    done(out.code == 0 and (out.stdout or ''):match('^hotlens%s+v?(%d+%.%d+%S*)') or nil)
-  end)
+  local started = pcall(
+    vim.system,
+    { path, '--version' },
+    { text = true, timeout = VERSION_TIMEOUT_MS },
+    function(out) done(out.code == 0 and (out.stdout or ''):match('^hotlens%s+v?(%d+%.%d+%S*)') or nil) end
+  )
   if not started then done(nil) end
 end
 
@@ -120,15 +123,18 @@ function M.root(bufnr, on_dir)
   if type(vim.lsp.config.hotlens.cmd) ~= 'function' then return on_dir(root) end -- the user's own command
   local server, tried = M.find(root)
   if not server then return explain(tried) end
-  M.version(server.path, vim.schedule_wrap(function(version)
-    if not version then
-      local message = ('Hotlens: %s (%s) does not answer as Hotlens does. %s'):format(server.path, server.origin, INSTALL)
-      return vim.notify_once(message, vim.log.levels.WARN)
-    end
-    server.version = version
-    chosen[root] = server
-    on_dir(root)
-  end))
+  M.version(
+    server.path,
+    vim.schedule_wrap(function(version)
+      if not version then
+        local message = ('Hotlens: %s (%s) does not answer as Hotlens does. %s'):format(server.path, server.origin, INSTALL)
+        return vim.notify_once(message, vim.log.levels.WARN)
+      end
+      server.version = version
+      chosen[root] = server
+      on_dir(root)
+    end)
+  )
 end
 
 ---@param dispatchers vim.lsp.rpc.Dispatchers

@@ -29,7 +29,8 @@ local COLOURS = {
   HotlensCommunication = { bg = '#e0605e', fg = '#101214' },
   HotlensOther = { bg = '#8b8b8b', fg = '#101214' },
 }
-local LINKS = { HotlensWaiting = 'Comment', HotlensIdle = 'NonText', HotlensSelected = 'Visual', HotlensTitle = 'Title', HotlensDim = 'Comment' }
+local LINKS =
+  { HotlensWaiting = 'Comment', HotlensIdle = 'NonText', HotlensSelected = 'Visual', HotlensTitle = 'Title', HotlensDim = 'Comment' }
 
 function M.define_groups()
   for name, colour in pairs(COLOURS) do

@@ -42,15 +42,24 @@ end
 ---@return string[]
 function M.lines(answer, before, after)
   local wall = { answer.before.stepNs or 0, answer.after.stepNs or 0 }
-  local lines = { ('step %s against step %s: %s → %s, %s'):format(after, before, words.time(wall[1]), words.time(wall[2]), by(wall[1], wall[2])) }
+  local lines =
+    { ('step %s against step %s: %s → %s, %s'):format(after, before, words.time(wall[1]), words.time(wall[2]), by(wall[1], wall[2])) }
   local changed = vim.tbl_filter(function(row) return row.change ~= 'same' end, answer.rows)
-  table.sort(changed, function(a, b) return weight(a) ~= weight(b) and weight(a) > weight(b) or weight(a) == weight(b) and name_of(a) < name_of(b) end)
+  table.sort(
+    changed,
+    function(a, b) return weight(a) ~= weight(b) and weight(a) > weight(b) or weight(a) == weight(b) and name_of(a) < name_of(b) end
+  )
   for index = 1, math.min(MOST, #changed) do
     table.insert(lines, line(changed[index]))
   end
   if #changed > MOST then table.insert(lines, ('  %d more differ'):format(#changed - MOST)) end
   local rest = #answer.rows - #changed
-  if rest > 0 then table.insert(lines, ('  %s within the noise of the steps'):format(#changed == 0 and 'all is' or rest == 1 and '1 other is' or rest .. ' others are')) end
+  if rest > 0 then
+    table.insert(
+      lines,
+      ('  %s within the noise of the steps'):format(#changed == 0 and 'all is' or rest == 1 and '1 other is' or rest .. ' others are')
+    )
+  end
   return lines
 end
 

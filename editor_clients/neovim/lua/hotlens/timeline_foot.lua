@@ -14,7 +14,12 @@ local function details_lines(details)
   local lines = {}
   local times = details.times or {}
   local known = {}
-  for _, each in ipairs({ { 'CPU', times.cpuTotal }, { 'device', times.device }, { 'waiting', times.waiting }, { 'device idle before', times.idleBefore } }) do
+  for _, each in ipairs({
+    { 'CPU', times.cpuTotal },
+    { 'device', times.device },
+    { 'waiting', times.waiting },
+    { 'device idle before', times.idleBefore },
+  }) do
     if each[2] and each[2] > 0 then table.insert(known, ('%s %s'):format(each[1], words.time(each[2]))) end
   end
   if #known > 0 then table.insert(lines, '  ' .. table.concat(known, ' · ')) end

@@ -1,9 +1,7 @@
 -- Shows a line of the code beside the timeline.
 local M = {}
 
-local function go(win, place)
-  vim.api.nvim_win_set_cursor(win, { math.min(place.line + 1, vim.api.nvim_buf_line_count(0)), 0 })
-end
+local function go(win, place) vim.api.nvim_win_set_cursor(win, { math.min(place.line + 1, vim.api.nvim_buf_line_count(0)), 0 }) end
 
 --- In the first window of the tab page that shows a file, else in a new one.
 ---@param place { file: string, line: integer }

@@ -8,10 +8,32 @@ local namespace = vim.api.nvim_create_namespace('hotlens.timeline')
 local NAME = 'hotlens://timeline'
 
 local KEYS = {
-  open = { '<CR>' }, up = { '<BS>', '<Esc>' }, left = { 'h', '<Left>' }, right = { 'l', '<Right>' }, above = { 'k', '<Up>' }, below = { 'j', '<Down>' },
-  zoom_in = { '+', '=' }, zoom_out = { '-' }, pan_left = { 'a' }, pan_right = { 'd' }, fit = { 'f' }, next_step = { ']' }, previous_step = { '[' }, unfold = { 'u' }, search = { '/' },
-  next_match = { 'n' }, previous_match = { 'N' }, recording = { 'o' }, sum = { 'r' }, export = { 'p' }, compare = { 'c' },
-  zoom_to_block = { 'z' }, first = { '0', '<Home>' }, last = { '$', '<End>' }, line = { 'gd' }, close = { 'q' },
+  open = { '<CR>' },
+  up = { '<BS>', '<Esc>' },
+  left = { 'h', '<Left>' },
+  right = { 'l', '<Right>' },
+  above = { 'k', '<Up>' },
+  below = { 'j', '<Down>' },
+  zoom_in = { '+', '=' },
+  zoom_out = { '-' },
+  pan_left = { 'a' },
+  pan_right = { 'd' },
+  fit = { 'f' },
+  next_step = { ']' },
+  previous_step = { '[' },
+  unfold = { 'u' },
+  search = { '/' },
+  next_match = { 'n' },
+  previous_match = { 'N' },
+  recording = { 'o' },
+  sum = { 'r' },
+  export = { 'p' },
+  compare = { 'c' },
+  zoom_to_block = { 'z' },
+  first = { '0', '<Home>' },
+  last = { '$', '<End>' },
+  line = { 'gd' },
+  close = { 'q' },
 }
 
 ---@param run fun(action: string)  what a key does

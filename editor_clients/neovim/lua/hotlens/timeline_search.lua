@@ -13,9 +13,7 @@ local words = require('hotlens.timeline_words')
 function M.actions(view)
   local matches, at = {}, 0
 
-  local function go(match, path, step)
-    view.go(path, step, ('%d of %d: %s'):format(at, #matches, match.label))
-  end
+  local function go(match, path, step) view.go(path, step, ('%d of %d: %s'):format(at, #matches, match.label)) end
 
   -- What only another step has: where it is there is known to a search in that step.
   local function go_to_step(match)

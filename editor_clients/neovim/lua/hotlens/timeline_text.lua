@@ -211,7 +211,10 @@ end
 local function title(level, depth, step)
   if level.block.kind == 'recording' then return ('recording  %s'):format(words.time(level.block.duration)) end
   if depth == 0 then return title_of_step(level.block, step) end
-  local labels = vim.tbl_map(function(crumb) return words.clean(crumb.label) end, vim.tbl_filter(function(crumb) return #crumb.path > 0 end, level.crumbs))
+  local labels = vim.tbl_map(
+    function(crumb) return words.clean(crumb.label) end,
+    vim.tbl_filter(function(crumb) return #crumb.path > 0 end, level.crumbs)
+  )
   return ('%s  %s'):format(table.concat(labels, ' › '), words.time(level.block.duration))
 end
 

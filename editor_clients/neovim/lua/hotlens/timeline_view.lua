@@ -249,7 +249,8 @@ function M.open(client, block)
         if state then load() end
       end,
     })
-    state = { client = client, buffer = buffer, path = {}, levels = {}, unfold = false, recording = false, note = 'Reading the profile …' }
+    state =
+      { client = client, buffer = buffer, path = {}, levels = {}, unfold = false, recording = false, note = 'Reading the profile …' }
     add_actions()
     screen.show(buffer)
     draw()

@@ -52,7 +52,9 @@ end
 ---@return string[]
 function M.lines(sums)
   local length = sums.to - sums.from
-  local busy = sums.device > 0 and (', the device busy for %s (%.0f %%)'):format(words.time(sums.device), 100 * sums.device / math.max(1, length)) or ''
+  local busy = sums.device > 0
+      and (', the device busy for %s (%.0f %%)'):format(words.time(sums.device), 100 * sums.device / math.max(1, length))
+    or ''
   local lines = { ('Σ %s, from %s to %s%s'):format(words.time(length), words.time(sums.from), words.time(sums.to), busy) }
   vim.list_extend(lines, list('kernels', sums.kernels, sums.moreKernels))
   return vim.list_extend(lines, list('operators', sums.operators, sums.moreOperators))

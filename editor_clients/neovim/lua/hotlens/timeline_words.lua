@@ -42,8 +42,6 @@ end
 
 --- Text without control characters, line ends or tabs.
 ---@param text string
-function M.clean(text)
-  return vim.fn.strtrans((text:gsub('[%z%c]', ' ')))
-end
+function M.clean(text) return vim.fn.strtrans((text:gsub('[%z%c]', ' '))) end
 
 return M

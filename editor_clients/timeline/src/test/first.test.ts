@@ -1,48 +1,77 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
-import { START } from "../address";
-import { readFirst, withFirst, type FirstAnswers } from "../first";
-import { needs } from "../needs";
-import { initialState } from "../state";
-import { createStore } from "../store";
-import type { Transport } from "../transport";
-import { levelOf, trackOf } from "./fixtures";
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { START } from '../address';
+import { readFirst, withFirst, type FirstAnswers } from '../first';
+import { needs } from '../needs';
+import { initialState } from '../state';
+import { createStore } from '../store';
+import type { Transport } from '../transport';
+import { levelOf, trackOf } from './fixtures';
 
 const FIRST: FirstAnswers = {
-  profiles: { profiles: [{ id: "p", source: "train.py" }, { id: "old", source: "old.py" }], current: "p" },
-  overview: {
-    profile: { id: "p", source: "train.py", devices: [], guessed: false },
-    steps: [0, 1].map((index) => ({ index, wall: 10, device: 0, outlier: false, differences: [] })),
-    representative: 1, median: 10, p10: 9, p90: 11, hasDevice: false, stages: [], buckets: [], warnings: [], compareWith: [],
+  profiles: {
+    profiles: [
+      { id: 'p', source: 'train.py' },
+      { id: 'old', source: 'old.py' },
+    ],
+    current: 'p',
   },
-  level: levelOf([trackOf("cpu", [{ start: 0, duration: 9, label: "forward" }])], [0, 10], { step: 1 }),
+  overview: {
+    profile: { id: 'p', source: 'train.py', devices: [], guessed: false },
+    steps: [0, 1].map((index) => ({ index, wall: 10, device: 0, outlier: false, differences: [] })),
+    representative: 1,
+    median: 10,
+    p10: 9,
+    p90: 11,
+    hasDevice: false,
+    stages: [],
+    buckets: [],
+    warnings: [],
+    compareWith: [],
+  },
+  level: levelOf([trackOf('cpu', [{ start: 0, duration: 9, label: 'forward' }])], [0, 10], { step: 1 }),
   width: 2048,
 };
 const asked = (view: typeof START, width = 1000): string[] => needs(withFirst(initialState(view), FIRST), width).map(({ slot }) => slot);
 
-test("what travels with the page is the whole first picture", () => {
-  assert.deepEqual(asked(START).filter((slot) => /profiles|overview|level/.test(slot)), []);
+test('what travels with the page is the whole first picture', () => {
+  assert.deepEqual(
+    asked(START).filter((slot) => /profiles|overview|level/.test(slot)),
+    [],
+  );
   assert.deepEqual(withFirst(initialState(START), FIRST).view.step, 1);
 });
 
-test("an address that names something else is followed, and only what is missing is asked for", () => {
-  assert.deepEqual(asked({ ...START, path: ["forward"] }).filter((slot) => slot.startsWith("level")), ["level 1"]);
-  assert.deepEqual(asked({ ...START, profile: "p", step: 0 }).filter((slot) => slot.startsWith("level")), ["level 0"]);
-  assert.deepEqual(asked({ ...START, profile: "old" }), ["overview", "level 0"]);
-  assert.deepEqual(asked({ ...START, unfold: true }).filter((slot) => slot.startsWith("level")), ["level 0"]);
+test('an address that names something else is followed, and only what is missing is asked for', () => {
+  assert.deepEqual(
+    asked({ ...START, path: ['forward'] }).filter((slot) => slot.startsWith('level')),
+    ['level 1'],
+  );
+  assert.deepEqual(
+    asked({ ...START, profile: 'p', step: 0 }).filter((slot) => slot.startsWith('level')),
+    ['level 0'],
+  );
+  assert.deepEqual(asked({ ...START, profile: 'old' }), ['overview', 'level 0']);
+  assert.deepEqual(
+    asked({ ...START, unfold: true }).filter((slot) => slot.startsWith('level')),
+    ['level 0'],
+  );
 });
 
-test("a page without first answers asks for everything", () => {
-  assert.deepEqual([readFirst(""), readFirst(null), readFirst(undefined)], [undefined, undefined, undefined]);
-  assert.deepEqual(needs(withFirst(initialState(START), undefined), 1000).map(({ slot }) => slot), ["profiles", "overview", "level 0"]);
+test('a page without first answers asks for everything', () => {
+  assert.deepEqual([readFirst(''), readFirst(null), readFirst(undefined)], [undefined, undefined, undefined]);
+  assert.deepEqual(
+    needs(withFirst(initialState(START), undefined), 1000).map(({ slot }) => slot),
+    ['profiles', 'overview', 'level 0'],
+  );
 });
 
-test("whenever the connection opens, the profiles are asked for again: what changed meanwhile was not told", async () => {
+test('whenever the connection opens, the profiles are asked for again: what changed meanwhile was not told', async () => {
   const asked: string[] = [];
   const transport: Transport = {
     request: (method) => {
       asked.push(method);
-      return method === "hotlens/timeline/profiles" ? Promise.resolve(FIRST.profiles as never) : new Promise(() => undefined);
+      return method === 'hotlens/timeline/profiles' ? Promise.resolve(FIRST.profiles as never) : new Promise(() => undefined);
     },
     onNotification: () => undefined,
     onConnection: () => undefined,
@@ -51,13 +80,13 @@ test("whenever the connection opens, the profiles are asked for again: what chan
   store.setWidth(1000);
   const lists = async (): Promise<number> => {
     await new Promise((resolve) => setTimeout(resolve));
-    return asked.filter((method) => method.endsWith("profiles")).length;
+    return asked.filter((method) => method.endsWith('profiles')).length;
   };
   assert.equal(await lists(), 0);
-  transport.onConnection("open");
+  transport.onConnection('open');
   assert.equal(await lists(), 1);
-  transport.onConnection("lost");
-  transport.onConnection("open");
+  transport.onConnection('lost');
+  transport.onConnection('open');
   assert.equal(await lists(), 2);
-  assert.equal(store.get().overview, FIRST.overview, "what is shown stays");
+  assert.equal(store.get().overview, FIRST.overview, 'what is shown stays');
 });

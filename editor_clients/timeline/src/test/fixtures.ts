@@ -1,5 +1,5 @@
 // Small levels for tests, and random numbers that a seed repeats.
-import type { Block, BlockColumns, Level, Span, Track } from "../messages";
+import type { Block, BlockColumns, Level, Span, Track } from '../messages';
 
 // Mulberry32.
 export function random(seed: number): () => number {
@@ -25,15 +25,15 @@ export interface SimpleBlock {
 
 export function columns(blocks: readonly SimpleBlock[]): BlockColumns {
   const [labels, kinds, stages] = [new Set<string>(), new Set<string>(), new Set<string>()];
-  const kind = (block: SimpleBlock): string => block.kind ?? "module";
-  const stage = (block: SimpleBlock): string => block.stage ?? "forward";
+  const kind = (block: SimpleBlock): string => block.kind ?? 'module';
+  const stage = (block: SimpleBlock): string => block.stage ?? 'forward';
   for (const block of blocks) {
     labels.add(block.label);
     kinds.add(kind(block));
     stages.add(stage(block));
   }
   const position = (names: Set<string>, name: string): number => [...names].indexOf(name);
-  const hasPath = (block: SimpleBlock): boolean => kind(block) !== "idle" && kind(block) !== "merged";
+  const hasPath = (block: SimpleBlock): boolean => kind(block) !== 'idle' && kind(block) !== 'merged';
   return {
     start: blocks.map(({ start }) => start),
     duration: blocks.map(({ duration }) => duration),
@@ -42,7 +42,7 @@ export function columns(blocks: readonly SimpleBlock[]): BlockColumns {
     stage: blocks.map((block) => position(stages, stage(block))),
     direction: blocks.map(() => 0),
     count: blocks.map(({ count }) => count ?? 1),
-    segment: blocks.map((block) => block.segment ?? (hasPath(block) ? block.label : "")),
+    segment: blocks.map((block) => block.segment ?? (hasPath(block) ? block.label : '')),
     open: blocks.map(({ open }) => (open === true ? 1 : 0)),
     labels: [...labels],
     kinds: [...kinds],
@@ -50,7 +50,7 @@ export function columns(blocks: readonly SimpleBlock[]): BlockColumns {
   };
 }
 
-export const trackOf = (id: string, blocks: readonly SimpleBlock[], kind: Track["kind"] = "host"): Track => ({
+export const trackOf = (id: string, blocks: readonly SimpleBlock[], kind: Track['kind'] = 'host'): Track => ({
   id,
   kind,
   name: id,
@@ -58,9 +58,9 @@ export const trackOf = (id: string, blocks: readonly SimpleBlock[], kind: Track[
   busy: blocks.reduce((sum, { duration }) => sum + duration, 0),
 });
 
-const BLOCK: Block = { label: "b", kind: "module", stage: "forward", direction: 0, path: [], start: 0, duration: 0, count: 1 };
+const BLOCK: Block = { label: 'b', kind: 'module', stage: 'forward', direction: 0, path: [], start: 0, duration: 0, count: 1 };
 
 export function levelOf(tracks: readonly Track[], extent: Span, rest: Partial<Level> = {}): Level {
   const block = { ...BLOCK, start: extent[0], duration: extent[1] - extent[0] };
-  return { profile: "p", step: 0, path: [], crumbs: [], block, extent, window: extent, tracks, moreTracks: 0, ...rest };
+  return { profile: 'p', step: 0, path: [], crumbs: [], block, extent, window: extent, tracks, moreTracks: 0, ...rest };
 }

@@ -7,6 +7,9 @@ export async function launch(base) {
   const gl = ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']; // the viewers draw with WebGL
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', ...gl] });
   const context = await browser.newContext({ serviceWorkers: 'block' });
-  await context.route((url) => /^https?:$/.test(url.protocol) && url.origin !== base, (route) => route.abort());
+  await context.route(
+    (url) => /^https?:$/.test(url.protocol) && url.origin !== base,
+    (route) => route.abort(),
+  );
   return { newPage: () => context.newPage(), close: () => browser.close() };
 }

@@ -24,7 +24,9 @@ async function open(number) {
   });
   await page.goto(`${base}/index.html#profileURL=${encodeURIComponent(`${base}/profile/${number}`)}&title=it`);
   const text = await page
-    .waitForFunction(() => /Sandwich|Something went wrong/.test(document.body.innerText) && document.body.innerText, null, { timeout: LOAD_TIMEOUT_MS })
+    .waitForFunction(() => /Sandwich|Something went wrong/.test(document.body.innerText) && document.body.innerText, null, {
+      timeout: LOAD_TIMEOUT_MS,
+    })
     .then((handle) => handle.jsonValue())
     .catch(() => '');
   await page.close();

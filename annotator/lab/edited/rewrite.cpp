@@ -1,0 +1,285 @@
+#include "annotator/lab/edited/rewrite.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <string_view>
+
+#include "annotator/lab/layers/torch_layers.h"
+#include "annotator/lab/whatif/edits.h"
+
+namespace hotlens::layers {
+namespace {
+
+using Kind = layers::Value::Kind;
+using lab::Operator;
+using lab::Program;
+using lab::Tensor;
+using lab::TensorKind;
+
+struct Activation {
+  std::string_view layer, op;
+};
+// With one argument; others have a number that is not followed.
+constexpr std::array<Activation, 8> kActivations{{{"ReLU", "aten::relu"},
+                                                  {"GELU", "aten::gelu"},
+                                                  {"SiLU", "aten::silu"},
+                                                  {"Tanh", "aten::tanh"},
+                                                  {"Sigmoid", "aten::sigmoid"},
+                                                  {"Hardswish", "aten::hardswish"},
+                                                  {"LeakyReLU", "aten::leaky_relu"},
+                                                  {"Mish", "aten::mish"}}};
+
+const Activation* activation(const layers::Value& layer) {
+  const auto found = std::ranges::find(kActivations, layer.layer, &Activation::layer);
+  const bool plain = layer.given.positional.empty() && layer.given.named.empty();
+  return found == kActivations.end() || !plain ? nullptr : &*found;
+}
+
+Shape shape_of(const Tensor& tensor) {
+  Shape shape;
+  for (const lab::Whole& size : tensor.shape) shape.push_back(size.offset);
+  return shape;
+}
+
+std::int64_t product(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+lab::Value number(std::int64_t value) {
+  return {lab::Whole{.offset = value}};
+}
+
+std::pair<std::string, std::string> split_name(const std::string& name) {
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string::npos ? std::pair{std::string(), name} : std::pair{name.substr(0, dot), name.substr(dot + 1)};
+}
+
+std::string_view parameter_of(const std::string& name) {
+  const std::size_t of = name.rfind(" of ");
+  return std::string_view(name).substr(of == std::string::npos ? 0 : of + 4);
+}
+
+// The same order of dimensions in memory, without gaps.
+std::vector<lab::Whole> strides(const Tensor& tensor, const Shape& shape) {
+  std::vector<std::size_t> order(shape.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t at) { return tensor.stride[at].offset; });
+  std::vector<lab::Whole> made(shape.size());
+  std::int64_t step = 1;
+  for (std::size_t at = order.size(); at-- > 0; step *= std::max<std::int64_t>(shape[order[at]], 1)) made[order[at]].offset = step;
+  return made;
+}
+
+std::optional<std::int64_t> whole_of(const Ref& value) {
+  if (!value || (value->kind != Kind::integer && value->kind != Kind::boolean)) return std::nullopt;
+  return value->integer;
+}
+
+// `3` or `(3, 3)` as the list that an operator takes.
+std::optional<lab::Value> list_of(const Ref& value, std::size_t dimensions, std::int64_t otherwise) {
+  lab::Values all;
+  if (!value || whole_of(value)) {
+    for (std::size_t at = 0; at < dimensions; ++at) all.push_back(number(value ? *whole_of(value) : otherwise));
+    return lab::Value{all};
+  }
+  if (value->kind != Kind::tuple && value->kind != Kind::list) return std::nullopt;
+  for (const Ref& item : value->items) {
+    if (!whole_of(item)) return std::nullopt;
+    all.push_back(number(item->integer));
+  }
+  return lab::Value{all};
+}
+
+void set(Operator& op, std::size_t at, lab::Value value) {
+  if (op.args.size() <= at) op.args.resize(at + 1);
+  op.args[at] = std::move(value);
+}
+
+// Numbers of a module's own and of the objects (a configuration) that it holds.
+void add_numbers(const layers::Value& was, const layers::Value& is, lab::Numbers& to, int depth) {
+  for (const auto& [name, value] : was.attributes) {
+    const auto now = std::ranges::find(is.attributes, name, [](const auto& one) { return one.first; });
+    if (now == is.attributes.end()) continue;
+    if (value->kind == Kind::integer && now->second->kind == Kind::integer) to.emplace_back(value->integer, now->second->integer);
+    const bool holder = value->kind == Kind::object && value->layer.empty() && now->second->kind == Kind::object;
+    if (holder && depth < 2) add_numbers(*value, *now->second, to, depth + 1);
+  }
+}
+
+// A tensor that the module makes itself, and makes as before.
+bool is_same(const layers::Value& was, const layers::Value& is, const std::string& name) {
+  const auto of = [&](const layers::Value& module) {
+    const auto found = std::ranges::find(module.attributes, name, [](const auto& one) { return one.first; });
+    return found == module.attributes.end() ? nullptr : found->second;
+  };
+  const Ref one = of(was), other = of(is);
+  return one && other && written(*one) == written(*other);
+}
+
+class Rewriting {
+ public:
+  Rewriting(Program program, const Changes& changes) : changes_(changes), program_(std::move(program)) {}
+
+  std::expected<Rewritten, Unclear> run() {
+    for (const Change& change : changes_.changes) {
+      if (auto why = check(change)) return std::unexpected(*why);
+    }
+    if (auto why = resize()) return std::unexpected(*why);
+    for (const Change& change : changes_.changes) {
+      if (auto why = change_operators(change)) return std::unexpected(*why);
+    }
+    if (swapped_) lab::release_after_last_use(program_);
+    Rewritten made{.program = {}, .numbers = {}};
+    for (const std::string& path : program_.modules) {
+      lab::Numbers& own = made.numbers.emplace_back();
+      const auto was = changes_.was.find(path), is = changes_.is.find(path);
+      if (was != changes_.was.end() && is != changes_.is.end()) add_numbers(*was->second, *is->second, own, 0);
+    }
+    made.program = std::move(program_);
+    return made;
+  }
+
+ private:
+  static Unclear unclear(const Change& change, std::string reason) {
+    return {.reason = std::move(reason), .module = change.path, .at = change.at};
+  }
+
+  std::optional<Unclear> check(const Change& change) const {
+    if (change.was->self->text != change.is->self->text && (activation(*change.was) == nullptr || activation(*change.is) == nullptr))
+      return unclear(change, change.what + ": another class of layer is not followed");
+    constexpr std::array<std::string_view, 9> kFollowed{"in_features", "out_features", "in_channels", "out_channels", "kernel_size",
+                                                        "stride",      "padding",      "dilation",    "groups"};
+    constexpr std::array<std::string_view, 11> kAlso{
+        "num_features", "num_groups", "num_channels", "normalized_shape", "num_embeddings", "embedding_dim", "input_size",
+        "hidden_size",  "p",          "eps",          "momentum"};
+    for (const std::string_view name : constructor_parameters(change.is->layer)) {
+      const Ref was = argument(*change.was, name), is = argument(*change.is, name);
+      const bool same = was == is || (was && is && written(*was) == written(*is));
+      const bool followed = std::ranges::find(kFollowed, name) != kFollowed.end() || std::ranges::find(kAlso, name) != kAlso.end();
+      const bool pool = change.is->layer.find("Pool") != std::string::npos;
+      if (!same && (!followed || pool)) return unclear(change, "what another `" + std::string(name) + "` changes is not followed");
+      const auto size = whole_of(is);
+      if (!same && size && (*size < 0 || (*size == 0 && name != "padding" && name != "p")))
+        return unclear(change, "`" + std::string(name) + "` is " + std::to_string(*size));
+    }
+    return std::nullopt;
+  }
+
+  // Of every parameter and buffer; gradients and states of the optimizer follow theirs.
+  std::optional<Unclear> resize() {
+    std::map<std::string, std::pair<Shape, Shape>, std::less<>> shapes;
+    for (const Tensor& tensor : program_.tensors) {
+      if (tensor.kind != TensorKind::parameter && tensor.kind != TensorKind::buffer) continue;
+      const auto [path, leaf] = split_name(tensor.name);
+      const auto changed = std::ranges::find(changes_.changes, path, &Change::path);
+      if (changed == changes_.changes.end() || changed->was->self->text != changed->is->self->text) continue;
+      if (is_same(*changed->was, *changed->is, leaf)) continue;
+      const auto was = layers::shape_of(*changed->was, leaf), is = layers::shape_of(*changed->is, leaf);
+      if (!was || !is || *was != shape_of(tensor)) return unclear(*changed, "the shape of its `" + leaf + "` cannot be known");
+      if (product(*is) <= 0 && product(*was) > 0) return unclear(*changed, "its `" + leaf + "` would be empty");
+      shapes.try_emplace(tensor.name, *was, *is);
+    }
+    for (Tensor& tensor : program_.tensors) {
+      const auto found = shapes.find(parameter_of(tensor.name));
+      const bool follows = found != shapes.end() && tensor.kind != TensorKind::input && shape_of(tensor) == found->second.first;
+      if (!follows || found->second.first == found->second.second) continue;
+      const std::int64_t count = product(found->second.first);
+      const auto sharing = std::ranges::count(program_.tensors, tensor.storage, &Tensor::storage);
+      if (count <= 0 || tensor.offset.offset != 0 || tensor.storage_bytes.offset % count != 0 || sharing != 1)
+        return Unclear{.reason = "`" + tensor.name + "` shares its memory with other tensors",
+                       .module = split_name(std::string(found->first)).first};
+      const std::int64_t width = tensor.storage_bytes.offset / count;
+      tensor.stride = strides(tensor, found->second.second);
+      tensor.shape.clear();
+      for (const std::int64_t size : found->second.second) tensor.shape.push_back({.offset = size});
+      tensor.storage_bytes = {.offset = width * product(found->second.second)};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Unclear> change_operators(const Change& change) {
+    std::size_t matched = 0;
+    for (Operator& op : program_.operators) {
+      if (op.module == lab::kNoModule || program_.modules[op.module] != change.path || op.kind != lab::OperatorKind::library) continue;
+      if (change.was->self->text != change.is->self->text) {
+        if (op.name != activation(*change.was)->op) return unclear(change, "it calls " + op.name + ", which is not followed");
+        op.name = activation(*change.is)->op;
+        op.args.resize(1);
+        op.kwargs.clear();
+        swapped_ = true;
+        ++matched;
+      } else if (auto why = change_arguments(change, op)) {
+        return why;
+      }
+    }
+    if (change.was->self->text != change.is->self->text && matched == 0) return unclear(change, "the recorded step does not call it");
+    return std::nullopt;
+  }
+
+  std::optional<Unclear> change_arguments(const Change& change, Operator& op) {
+    const layers::Value &is = *change.is, &was = *change.was;
+    if (op.name == "aten::dropout" || op.name == "aten::feature_dropout") {
+      const Ref p = argument(is, "p");
+      if (p && (p->kind == Kind::real || p->kind == Kind::integer))
+        set(op, 1, {p->kind == Kind::real ? p->real : static_cast<double>(p->integer)});
+    }
+    if (op.name == "aten::layer_norm" || op.name == "aten::rms_norm") {
+      if (const auto shape = list_of(argument(is, "normalized_shape"), 1, 0)) set(op, 1, *shape);
+    }
+    if (op.name == "aten::group_norm") {
+      if (const auto groups = whole_of(argument(is, "num_groups"))) set(op, 1, number(*groups));
+    }
+    if (op.name.starts_with("aten::conv")) return change_convolution(change, op);
+    if (is.layer == "LSTM" || is.layer == "GRU") change_state(was, is, op);
+    return std::nullopt;
+  }
+
+  static std::optional<Unclear> change_convolution(const Change& change, Operator& op) {
+    const bool transposed = op.name.starts_with("aten::conv_transpose");
+    if (!op.overload.empty() && op.overload != "input") return unclear(change, "a padding that is a word is not followed");
+    const auto dimensions = static_cast<std::size_t>(op.name[op.name.size() - 2] - '0');
+    if (dimensions < 1 || dimensions > 3) return unclear(change, "it calls " + op.name + ", which is not followed");
+    struct Place {
+      std::string_view name;
+      std::size_t at;
+      std::int64_t otherwise;
+    };
+    const std::array<Place, 3> lists{{{"stride", 3, 1}, {"padding", 4, 0}, {"dilation", transposed ? std::size_t{7} : std::size_t{5}, 1}}};
+    const std::size_t groups_at = 6;
+    // Defaults that the recording leaves out come first.
+    if (op.args.size() < 3) op.args.resize(3);
+    const Ref groups = argument(*change.is, "groups");
+    for (const auto& [name, at, otherwise] : lists) {
+      const auto value = list_of(argument(*change.is, name), dimensions, otherwise);
+      if (!value) return unclear(change, "`" + std::string(name) + "` cannot be known");
+      if (!transposed || at < op.args.size() || at < 5) set(op, at, *value);
+    }
+    if (transposed) {
+      if (const auto more = list_of(argument(*change.is, "output_padding"), dimensions, 0)) set(op, 5, *more);
+      set(op, 7, *list_of(argument(*change.is, "dilation"), dimensions, 1));
+    }
+    set(op, groups_at, number(whole_of(groups).value_or(1)));
+    return std::nullopt;
+  }
+
+  // Zeros that a recurrent layer makes to begin with.
+  static void change_state(const layers::Value& was, const layers::Value& is, Operator& op) {
+    auto* sizes = op.name == "aten::zeros" && !op.args.empty() ? std::get_if<lab::Values>(&op.args[0].is) : nullptr;
+    const auto old = whole_of(argument(was, "hidden_size")), now = whole_of(argument(is, "hidden_size"));
+    if (sizes != nullptr && !sizes->empty() && old && now && sizes->back() == number(*old)) sizes->back() = number(*now);
+  }
+
+  const Changes& changes_;
+  Program program_;
+  bool swapped_ = false;
+};
+
+}  // namespace
+
+std::expected<Rewritten, Unclear> rewrite(Program program, const Changes& changes) {
+  return Rewriting(std::move(program), changes).run();
+}
+
+}  // namespace hotlens::layers

@@ -1,0 +1,20 @@
+// The recorded program of a model whose layers were edited: tensors with their new shapes, and the arguments that layers hand to their
+// operators. Literal sizes between layers are followed when the program first runs (annotator/lab/program/follow.h).
+#pragma once
+
+#include <expected>
+#include <vector>
+
+#include "annotator/lab/layers/changes.h"
+#include "annotator/lab/program/follow.h"
+
+namespace hotlens::layers {
+
+struct Rewritten {
+  lab::Program program;
+  std::vector<lab::Numbers> numbers;  // by module of the program
+};
+
+std::expected<Rewritten, Unclear> rewrite(lab::Program program, const Changes& changes);
+
+}  // namespace hotlens::layers

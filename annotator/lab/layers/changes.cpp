@@ -1,0 +1,377 @@
+#include "annotator/lab/layers/changes.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "annotator/lab/layers/torch_layers.h"
+
+namespace hotlens::layers {
+namespace {
+
+using Kind = Value::Kind;
+using nlohmann::json;
+using Modules = std::map<std::string, Ref>;
+
+bool is_module(const Ref& value) {
+  return value->kind == Kind::object && !value->layer.empty();
+}
+
+std::string class_name(const Value& object) {
+  const std::string& name = object.self->text;
+  return name.substr(name.rfind('.') + 1);
+}
+
+Line line_of(Node node) {
+  return node ? Line{node.code->path().string(), node.range().begin.line} : Line{};
+}
+
+void flatten(const Ref& module, const std::string& path, Modules& to, std::set<const Value*>& seen) {
+  if (!seen.insert(module).second) return;
+  to[path] = module;
+  for (const auto& [name, value] : module->attributes) {
+    if (is_module(value)) flatten(value, path.empty() ? name : path + "." + name, to, seen);
+  }
+}
+
+Modules flattened(const Ref& root) {
+  Modules all;
+  std::set<const Value*> seen;
+  flatten(root, "", all, seen);
+  return all;
+}
+
+std::vector<Ref> roots(const Interpreter& followed, const std::string& type) {
+  std::set<const Value*> held;
+  for (const Ref& module : followed.modules()) {
+    for (const auto& [name, value] : module->attributes) {
+      if (value != module) held.insert(value);
+    }
+  }
+  std::vector<Ref> found;
+  for (const Ref& module : followed.modules()) {
+    if (!held.contains(module) && class_name(*module) == type) found.push_back(module);
+  }
+  return found;
+}
+
+std::optional<json> plain(const Ref& value) {
+  if (value->kind == Kind::integer) return json(value->integer);
+  if (value->kind == Kind::boolean) return json(value->integer != 0);
+  if (value->kind == Kind::real) return json(value->real);
+  if (value->kind == Kind::text) return json(value->text);
+  if (value->kind != Kind::tuple && value->kind != Kind::list) return std::nullopt;
+  json all = json::array();
+  for (const Ref& item : value->items) {
+    const auto one = plain(item);
+    if (!one) return std::nullopt;
+    all.push_back(*one);
+  }
+  return all;
+}
+
+// A recorded attribute may be the number that was given, once for each dimension.
+bool fits(const json& recorded, const json& given) {
+  if (recorded.is_array() && !given.is_array()) return std::ranges::all_of(recorded, [&](const json& one) { return one == given; });
+  return recorded == given;
+}
+
+bool is_recorded(const Value& layer, const json& attributes) {
+  for (const std::string_view name : constructor_parameters(layer.layer)) {
+    const Ref value = argument(layer, name);
+    const auto found = attributes.find(std::string(name));
+    const auto known = value ? plain(value) : std::nullopt;
+    if (known && found != attributes.end() && name != "bias" && !fits(*found, *known)) return false;
+  }
+  return true;
+}
+
+using Recorded = std::map<std::string, const json*>;
+
+// The one among the script's models that is the recorded one, as its number among those of its class.
+std::optional<std::size_t> recorded_root(const std::vector<Ref>& candidates, const Recorded& recorded) {
+  std::optional<std::size_t> best;
+  std::size_t most = 0;
+  for (std::size_t at = 0; at < candidates.size(); ++at) {
+    const Modules all = flattened(candidates[at]);
+    const bool same = std::ranges::all_of(all, [&](const auto& one) {
+      const auto found = recorded.find(one.first);
+      return found != recorded.end() && found->second->value("class", "") == class_name(*one.second) &&
+             is_recorded(*one.second, found->second->value("attributes", json::object()));
+    });
+    if (!same || all.size() < most) continue;
+    best = at;
+    most = all.size();
+  }
+  return best;
+}
+
+// Unknown arguments of recorded layers have the values that were recorded.
+void learn(const Modules& modules, const Recorded& recorded, Heap& heap, std::map<std::string, Ref>& known) {
+  for (const auto& [path, layer] : modules) {
+    const json attributes = recorded.at(path)->value("attributes", json::object());
+    for (const std::string_view name : constructor_parameters(layer->layer)) {
+      const Ref value = argument(*layer, name);
+      const auto found = attributes.find(std::string(name));
+      if (value && value->kind == Kind::unknown && found != attributes.end() && found->is_number_integer())
+        known[value->text] = heap.value({.kind = Kind::integer, .integer = found->get<std::int64_t>()});
+    }
+  }
+}
+
+// Why a recorded module that was not seen to be made is no reason to refuse; nullopt: it is made by something that is not known.
+bool stands_for(const Modules& modules, const std::string& path) {
+  for (std::string above = path; !above.empty();) {
+    const std::size_t dot = above.rfind('.');
+    const std::string name = above.substr(dot == std::string::npos ? 0 : dot + 1);
+    above = dot == std::string::npos ? "" : above.substr(0, dot);
+    const auto holder = modules.find(above);
+    if (holder == modules.end()) continue;
+    const Value& object = *holder->second;
+    const bool torchs = object.self->kind == Kind::external && object.layer != "Sequential" && object.layer != "ModuleList";
+    return torchs ||
+           std::ranges::any_of(object.attributes, [&](const auto& one) { return one.first == name && one.second->kind == Kind::unknown; });
+  }
+  return false;
+}
+
+using Functions = std::map<std::string, Node>;
+
+void functions(Node node, Functions& to) {
+  if (node.is("function_definition") || node.is("lambda")) {
+    const std::string name = node.code->path().string() + ":" + guess::qualified_name(node) + (node.is("lambda") ? ".lambda" : "");
+    std::size_t number = 0;
+    while (!to.try_emplace(name + "#" + std::to_string(number), node).second) ++number;
+  }
+  for (const Node& child : node.children()) functions(child, to);
+}
+
+Functions functions(const Sources& sources) {
+  Functions all;
+  for (const auto& [path, code] : sources.files) functions(code->root(), all);
+  return all;
+}
+
+// Where a function reads a name other than as a size of `view`, `reshape` or `split`: what it does with it is not followed. Null: nowhere.
+Node other_use(Node node, const std::string& name, bool attribute) {
+  const bool mentions =
+      attribute ? node.is("attribute") && node.field("attribute").text() == name : node.is("identifier") && node.text() == name;
+  if (mentions) {
+    for (Node up = node.parent(); up; up = up.parent()) {
+      if (up.is("binary_operator") || up.is("argument_list") || up.is("parenthesized_expression")) continue;
+      const Node callee = up.is("call") ? up.field("function") : Node{};
+      const Node method = callee && callee.is("attribute") ? callee.field("attribute") : Node{};
+      const bool size = method && (method.text() == "view" || method.text() == "reshape" || method.text() == "split");
+      return size ? Node{} : node;
+    }
+  }
+  for (const Node& child : node.children()) {
+    if (const Node found = other_use(child, name, attribute)) return found;
+  }
+  return {};
+}
+
+class Comparison {
+ public:
+  Comparison(const Sources& executed, const Sources& edited) : executed_(executed), edited_(edited), before_(executed, *all_.values) {}
+
+  std::expected<Changes, Unclear> run(const json& table) {
+    for (const json& module : table) recorded_[module.value("path", "")] = &module;
+    if (!recorded_.contains("")) return refuse("no module is recorded");
+    before_.run();
+    const std::string type = recorded_.at("")->value("class", "");
+    const auto old = roots(before_, type);
+    const auto at = recorded_root(old, recorded_);
+    if (!at) return refuse("how the model is made cannot be followed in the source (" + type + ")");
+    all_.was = flattened(old[*at]);
+    if (auto why = unseen()) return std::unexpected(*why);
+    std::map<std::string, Ref> known;
+    learn(all_.was, recorded_, *all_.values, known);
+    Interpreter before(executed_, *all_.values, known), after(edited_, *all_.values, known);
+    before.run();
+    after.run();
+    const auto again = roots(before, type), now = roots(after, type);
+    if (again.size() != old.size() || now.size() != old.size()) return refuse("the edited script makes another number of models");
+    all_.was = flattened(again[*at]);
+    all_.is = flattened(now[*at]);
+    if (auto why = other_edits(before, after)) return std::unexpected(*why);
+    if (auto why = collect()) return std::unexpected(*why);
+    return std::move(all_);
+  }
+
+ private:
+  static std::unexpected<Unclear> refuse(std::string reason) { return std::unexpected(Unclear{.reason = std::move(reason)}); }
+
+  std::optional<Unclear> unseen() const {
+    for (const auto& [path, module] : recorded_) {
+      const std::string name = module->value("class", "");
+      const bool other_root = path.starts_with(name) && path.find('.') == std::string::npos && !all_.was.contains(path);
+      const bool below_other = std::ranges::any_of(
+          recorded_, [&](const auto& one) { return one.first == one.second->value("class", "") && path.starts_with(one.first + "."); });
+      if (all_.was.contains(path) || other_root || below_other || stands_for(all_.was, path)) continue;
+      return Unclear{.reason = "how this layer is made cannot be followed in the source", .module = path};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Unclear> other_edits(const Interpreter& before, const Interpreter& after) const {
+    const Functions old = functions(executed_), now = functions(edited_);
+    for (const auto& [name, node] : old) {
+      const auto found = now.find(name);
+      if (found != now.end() && (found->second.text() == node.text() || (before.ran(node.id()) && after.ran(found->second.id())))) continue;
+      if (before.ran(node.id())) continue;  // followed; what it made is compared
+      const std::string what = guess::qualified_name(node);
+      return Unclear{.reason = what + " was edited; only what constructors make is followed",
+                     .at = line_of(found == now.end() ? node : found->second)};
+    }
+    const auto old_globals = before.globals();
+    for (const auto& [path, scope] : after.globals()) {
+      const auto held = old_globals.find(path);
+      if (held == old_globals.end()) continue;
+      for (const auto& [name, value] : scope->names) {
+        const auto was = held->second->names.find(name);
+        if (was == held->second->names.end() || !is_plain(*value) || written(*was->second) == written(*value)) continue;
+        for (const auto& [key, function] : now) {
+          if (after.ran(function.id()) || function.code->path() != path) continue;
+          if (const Node use = other_use(function, name, false))
+            return Unclear{
+                .reason = guess::qualified_name(function) + " uses " + name + ", which was edited; what it does with it is not followed",
+                .at = line_of(use)};
+        }
+      }
+    }
+    if (before.facts() == after.facts()) return std::nullopt;
+    const auto [one, other] = std::ranges::mismatch(before.facts(), after.facts());
+    const std::string& words = other != after.facts().end() ? *other : *one;
+    return Unclear{.reason = "something else than layers was edited: " + words.substr(0, std::min<std::size_t>(words.find('\n'), 100))};
+  }
+
+  std::optional<Unclear> collect() {
+    for (const auto& [path, is] : all_.is) {
+      const auto attached = holder_line(path);
+      all_.lines[path] = is->node ? line_of(is->node) : attached;
+      if (!all_.was.contains(path))
+        return Unclear{.reason = "this layer is new; layers that are added cannot be predicted", .module = path, .at = all_.lines[path]};
+    }
+    for (const auto& [path, was] : all_.was) {
+      if (!all_.is.contains(path))
+        return Unclear{.reason = "this layer is gone; layers that are taken out cannot be predicted", .module = path};
+      if (auto why = compare_layer(path, was, all_.is.at(path))) return why;
+    }
+    return std::nullopt;
+  }
+
+  Line holder_line(const std::string& path) const {
+    const std::size_t dot = path.rfind('.');
+    const auto holder = all_.is.find(dot == std::string::npos ? "" : path.substr(0, dot));
+    if (holder == all_.is.end()) return {};
+    const auto found = holder->second->attached.find(path.substr(dot == std::string::npos ? 0 : dot + 1));
+    return found == holder->second->attached.end() ? Line{} : line_of(found->second);
+  }
+
+  std::optional<Unclear> compare_layer(const std::string& path, const Ref& was, const Ref& is) {
+    const Line at = all_.lines[path];
+    if (class_name(*was) != class_name(*is)) {
+      all_.changes.push_back({path, was, is, class_name(*was) + " → " + class_name(*is), at});
+      return std::nullopt;
+    }
+    const auto parameters = constructor_parameters(is->layer);
+    const bool container = is->layer == "Module" || is->layer == "Sequential" || is->layer == "ModuleList" || is->layer == "ModuleDict";
+    std::string shown;
+    bool changed = false;
+    for (const std::string_view name : parameters) {
+      const Ref old = argument(*was, name), now = argument(*is, name);
+      const std::string otherwise = name == "bias" ? "True" : "";
+      const std::string from = old ? written(*old) : otherwise, to = now ? written(*now) : otherwise;
+      const bool differs = from != to;
+      if (differs && ((old && old->kind == Kind::unknown) || (now && now->kind == Kind::unknown)))
+        return Unclear{.reason = "what `" + std::string(name) + "` is now cannot be followed", .module = path, .at = at};
+      changed = changed || differs;
+      if (!old && !now) continue;
+      const bool positional = name == parameters[0] || (parameters.size() > 1 && name == parameters[1]) || name == "kernel_size";
+      shown += (shown.empty() ? "" : ", ") + (positional ? "" : std::string(name) + "=") + (from.empty() ? "default" : from) +
+               (differs ? " → " + (to.empty() ? "default" : to) : "");
+    }
+    if (parameters.empty() && !container) {
+      Value one = *was, other = *is;
+      one.attributes = other.attributes = {};
+      if (written(one) != written(other))
+        return Unclear{.reason = "what this changes in " + class_name(*is) + " is not known", .module = path, .at = at};
+    }
+    if (changed) all_.changes.push_back({path, was, is, class_name(*is) + "(" + shown + ")", at});
+    return compare_attributes(path, was, is, at, changed);
+  }
+
+  // Parameters of the module's own; numbers are told to who follows shapes.
+  std::optional<Unclear> compare_attributes(const std::string& path, const Ref& was, const Ref& is, const Line& at, bool changed) {
+    for (const auto& [name, value] : is->attributes) {
+      const auto old = std::ranges::find(was->attributes, name, [](const auto& one) { return one.first; });
+      if (is_module(value) || (old != was->attributes.end() && written(*old->second) == written(*value))) continue;
+      if (is_plain(*value) || (value->kind == Kind::object && value->layer.empty() && !value->attributes.empty())) {
+        if (auto why = compare_plain(path, is, name, *old->second, *value, 0)) return why;
+        continue;
+      }
+      const bool tensor =
+          value->kind == Kind::object && value->self && (value->self->text.starts_with("torch.") || value->self->text == "Parameter");
+      if (value->kind == Kind::unknown || old == was->attributes.end())
+        return Unclear{.reason = "what `" + name + "` is now cannot be followed", .module = path, .at = at};
+      if (tensor && !changed) {
+        all_.changes.push_back({path, was, is, class_name(*is) + "." + name, holder_line(path.empty() ? name : path + "." + name)});
+        changed = true;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // A number of the module's own, or of a configuration that it holds.
+  std::optional<Unclear> compare_plain(const std::string& path, const Ref& module, const std::string& name, const Value& was,
+                                       const Value& is, int depth) {
+    if (was.kind == Kind::object && is.kind == Kind::object && depth < 3) {
+      for (const auto& [inner, value] : is.attributes) {
+        const auto old = std::ranges::find(was.attributes, inner, [](const auto& one) { return one.first; });
+        if (old == was.attributes.end() || written(*old->second) == written(*value)) continue;
+        if (auto why = compare_plain(path, module, inner, *old->second, *value, depth + 1)) return why;
+      }
+      return std::nullopt;
+    }
+    const bool whole = was.kind == Kind::integer && is.kind == Kind::integer;
+    bool used = false;
+    for (Ref type = module->self; type && type->kind == Kind::type;) {
+      for (const auto& [method, function] : type->scope->names) {
+        if (function->kind != Kind::function || method == "__init__") continue;
+        used = used || mentions(function->node, name);
+        const Node use = whole ? other_use(function->node, name, true) : mentions(function->node, name) ? function->node : Node{};
+        if (use)
+          return Unclear{.reason = type->text + "." + method + " uses " + name + ", which was edited; what it does with it is not followed",
+                         .module = path,
+                         .at = line_of(use)};
+      }
+      const auto base = std::ranges::find(type->items, Kind::type, [](const Ref& one) { return one->kind; });
+      type = base == type->items.end() ? nullptr : *base;
+    }
+    if (used)
+      all_.changes.push_back(
+          {path, all_.was.at(path), module, class_name(*module) + "." + name + " " + written(was) + " → " + written(is), all_.lines[path]});
+    return std::nullopt;
+  }
+
+  static bool mentions(Node node, const std::string& name) {
+    if (node.is("attribute") && node.field("attribute").text() == name) return true;
+    return std::ranges::any_of(node.children(), [&](const Node& child) { return mentions(child, name); });
+  }
+
+  const Sources &executed_, &edited_;
+  Changes all_;
+  Interpreter before_;
+  Recorded recorded_;
+};
+
+}  // namespace
+
+std::expected<Changes, Unclear> compare(const Sources& executed, const Sources& edited, const json& modules) {
+  return Comparison(executed, edited).run(modules);
+}
+
+}  // namespace hotlens::layers

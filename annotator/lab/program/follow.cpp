@@ -1,0 +1,268 @@
+#include "annotator/lab/program/follow.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string_view>
+
+namespace hotlens::lab {
+namespace {
+
+constexpr std::size_t kMostWays = 4096;
+
+struct Unclear {
+  std::string why;
+};
+
+std::int64_t product(const Sizes& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::string shown(const Sizes& sizes) {
+  std::string all;
+  for (const std::int64_t size : sizes) all += (all.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + all + "]";
+}
+
+Whole* whole_at(Operator& op, std::size_t at) {
+  return at < op.args.size() ? std::get_if<Whole>(&op.args[at].is) : nullptr;
+}
+
+std::optional<Sizes> list_at(const Operator& op, std::size_t at) {
+  const auto* values = at < op.args.size() ? std::get_if<Values>(&op.args[at].is) : nullptr;
+  if (values == nullptr) return std::nullopt;
+  Sizes sizes;
+  for (const Value& value : *values) {
+    const auto* one = std::get_if<Whole>(&value.is);
+    if (one == nullptr || one->numerator != 0) return std::nullopt;
+    sizes.push_back(one->offset);
+  }
+  return sizes;
+}
+
+void set_list(Operator& op, std::size_t at, const Sizes& sizes) {
+  Values values;
+  for (const std::int64_t size : sizes) values.emplace_back().is = Whole{.offset = size};
+  op.args[at].is = std::move(values);
+}
+
+// What a literal may be now by what the module holds; empty where it holds no such number.
+std::set<std::int64_t> held(std::int64_t literal, const Numbers& numbers) {
+  std::set<std::int64_t> found;
+  for (const auto& [was, is] : numbers) {
+    if (was == literal) found.insert(is);
+  }
+  return found;
+}
+
+std::optional<std::int64_t> only(const std::set<std::int64_t>& found) {
+  return found.size() == 1 ? std::optional(*found.begin()) : std::nullopt;
+}
+
+bool moves(std::int64_t literal, const Numbers& numbers) {
+  return std::ranges::any_of(numbers, [&](const auto& one) { return one.first == literal && one.second != literal; });
+}
+
+// Dimensions [begin, end) of a tensor that together become others.
+struct Group {
+  std::size_t in_begin, in_end, out_begin, out_end;
+};
+
+std::vector<Group> groups(const Sizes& in, const Sizes& out) {
+  std::vector<Group> all;
+  for (std::size_t i = 0, o = 0; i < in.size() || o < out.size();) {
+    Group group{i, i, o, o};
+    std::int64_t a = 1, b = 1;
+    do {
+      if (i < in.size() && (a <= b || o == out.size())) {
+        a *= in[i++];
+      } else if (o < out.size()) {
+        b *= out[o++];
+      } else {
+        break;
+      }
+    } while (a != b || i == group.in_begin || o == group.out_begin);
+    group.in_end = i;
+    group.out_end = o;
+    all.push_back(group);
+  }
+  return all;
+}
+
+// Every way to give each literal one of its candidates, -1 staying what is left over; those whose product is `wanted`.
+std::set<Sizes> ways(const std::vector<std::set<std::int64_t>>& candidates, std::int64_t wanted) {
+  std::set<Sizes> found;
+  std::size_t tried = 0;
+  Sizes chosen;
+  const std::function<void(std::int64_t, bool)> choose = [&](std::int64_t so_far, bool open) {
+    if (++tried > kMostWays) return;
+    if (chosen.size() == candidates.size()) {
+      if (open ? so_far != 0 && wanted % so_far == 0 : so_far == wanted) found.insert(chosen);
+      return;
+    }
+    for (const std::int64_t one : candidates[chosen.size()]) {
+      chosen.push_back(one);
+      choose(one == -1 ? so_far : so_far * one, open || one == -1);
+      chosen.pop_back();
+    }
+  };
+  choose(1, false);
+  return found;
+}
+
+// One literal, of which the module holds nothing, takes what is left over.
+std::set<Sizes> ways_with_rest(const std::vector<std::set<std::int64_t>>& candidates, const Sizes& literals, const Numbers& numbers,
+                               std::int64_t wanted) {
+  std::set<Sizes> found;
+  for (std::size_t at = 0; at < literals.size(); ++at) {
+    if (!held(literals[at], numbers).empty() || literals[at] <= 1) continue;
+    auto open = candidates;
+    open[at] = {-1};
+    for (Sizes way : ways(open, wanted)) {
+      way[at] = 1;
+      way[at] = wanted / product(way);
+      found.insert(std::move(way));
+    }
+  }
+  return found;
+}
+
+Sizes resolved(const Sizes& literals, const Sizes& in_was, const Sizes& in_is, const Numbers& numbers) {
+  const std::int64_t wanted = product(in_is);
+  std::vector<std::set<std::int64_t>> candidates;
+  for (const std::int64_t literal : literals) {
+    std::set<std::int64_t> some = held(literal, numbers);
+    for (std::size_t at = 0; at < in_was.size(); ++at) {
+      if (in_was[at] == literal && literal > 1) some.insert(in_is[at]);
+    }
+    if (some.empty()) some.insert(literal);
+    candidates.push_back(std::move(some));
+  }
+  auto found = ways(candidates, wanted);
+  const bool open = std::ranges::find(literals, -1) != literals.end();
+  if (found.empty() && !open) found = ways_with_rest(candidates, literals, numbers, wanted);
+  if (found.size() == 1) return *found.begin();
+  throw Unclear{"what " + shown(literals) + " becomes where " + shown(in_was) + " becomes " + shown(in_is) + " cannot be known"};
+}
+
+bool follow_view(Operator& op, const Sizes& was, const Sizes& is, const Numbers& numbers) {
+  const auto literals = list_at(op, 1);
+  if (!literals) return false;
+  const bool changes = std::ranges::any_of(*literals, [&](std::int64_t one) { return moves(one, numbers); });
+  if (was == is && !changes) return false;
+  Sizes out = *literals;
+  if (const auto open = std::ranges::find(out, -1); open != out.end()) {
+    *open = 1;
+    const std::int64_t rest = product(out);
+    *open = rest == 0 ? 0 : product(was) / rest;
+  }
+  Sizes now = *literals;
+  for (const Group& group : groups(was, out)) {
+    const auto part = [](const Sizes& of, std::size_t begin, std::size_t end) {
+      return Sizes(of.begin() + static_cast<std::ptrdiff_t>(begin), of.begin() + static_cast<std::ptrdiff_t>(end));
+    };
+    const Sizes in_was = part(was, group.in_begin, group.in_end), in_is = part(is, group.in_begin, group.in_end);
+    const Sizes written = part(*literals, group.out_begin, group.out_end);
+    const bool same = in_was == in_is && std::ranges::none_of(written, [&](std::int64_t one) { return moves(one, numbers); });
+    if (same || written.empty()) continue;
+    if (written.size() == 1 && written[0] == -1) continue;
+    const auto alone = written.size() == 1 ? only(held(written[0], numbers)) : std::nullopt;
+    const Sizes becomes = written.size() > 1 ? resolved(written, in_was, in_is, numbers) : Sizes{alone.value_or(product(in_is))};
+    std::ranges::copy(becomes, now.begin() + static_cast<std::ptrdiff_t>(group.out_begin));
+  }
+  set_list(op, 1, now);
+  return now != *literals;
+}
+
+// The dimension that an argument names, from 0.
+std::size_t dimension(const Operator& op, std::size_t at, std::size_t rank) {
+  std::int64_t dim = 0;
+  if (at < op.args.size()) {
+    if (const auto* given = std::get_if<Whole>(&op.args[at].is)) dim = given->offset;
+  }
+  for (const auto& [name, value] : op.kwargs) {
+    if (const auto* given = std::get_if<Whole>(&value.is); given != nullptr && name == "dim") dim = given->offset;
+  }
+  if (dim < 0) dim += static_cast<std::int64_t>(rank);
+  if (dim < 0 || static_cast<std::size_t>(dim) >= rank) throw Unclear{"its dimension cannot be known"};
+  return static_cast<std::size_t>(dim);
+}
+
+std::int64_t scaled(std::int64_t literal, std::int64_t was, std::int64_t is, const Numbers& numbers) {
+  if (const auto known = only(held(literal, numbers))) return *known;
+  if (was == 0 || literal * is % was != 0)
+    throw Unclear{"what " + std::to_string(literal) + " becomes where " + std::to_string(was) + " becomes " + std::to_string(is) +
+                  " cannot be known"};
+  return literal * is / was;
+}
+
+bool follow_split(Operator& op, const Sizes& was, const Sizes& is, const Numbers& numbers) {
+  const std::size_t dim = dimension(op, 2, was.size());
+  if (was[dim] == is[dim]) return false;
+  if (Whole* size = whole_at(op, 1)) {
+    size->offset = scaled(size->offset, was[dim], is[dim], numbers);
+    return true;
+  }
+  auto sizes = list_at(op, 1);
+  if (!sizes) return false;
+  for (std::int64_t& size : *sizes) size = scaled(size, was[dim], is[dim], numbers);
+  set_list(op, 1, *sizes);
+  return true;
+}
+
+bool follow_expand(Operator& op, const Sizes& was, const Sizes& is, const Numbers& numbers) {
+  const auto literals = list_at(op, 1);
+  if (!literals || literals->size() < was.size()) return false;
+  Sizes now = *literals;
+  const std::size_t more = now.size() - was.size();
+  for (std::size_t at = 0; at < now.size(); ++at) {
+    if (now[at] == -1) continue;
+    const bool own = at >= more && was[at - more] == now[at];
+    if (own) now[at] = is[at - more];
+    if (own) continue;
+    if (const auto known = only(held(now[at], numbers))) now[at] = *known;
+  }
+  set_list(op, 1, now);
+  return now != *literals;
+}
+
+// A part of a dimension that is another now: `x[:, :96]`.
+bool follow_slice(Operator& op, const Sizes& was, const Sizes& is, const Numbers& numbers) {
+  const std::size_t dim = dimension(op, 1, was.size());
+  if (was[dim] == is[dim]) return false;
+  bool changed = false;
+  for (const std::size_t at : {std::size_t{2}, std::size_t{3}}) {
+    Whole* bound = whole_at(op, at);
+    if (bound == nullptr || bound->offset <= 0 || bound->offset > was[dim]) continue;
+    bound->offset = bound->offset == was[dim] ? is[dim] : scaled(bound->offset, was[dim], is[dim], numbers);
+    changed = true;
+  }
+  return changed;
+}
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
+std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Sizes& is, const Numbers& numbers) {
+  try {
+    if (was.size() != is.size()) return false;
+    if (is_one_of(op.name, {"aten::view", "aten::reshape", "aten::_unsafe_view"}) && op.overload.empty())
+      return follow_view(op, was, is, numbers);
+    if (is_one_of(op.name, {"aten::split", "aten::split_with_sizes"})) return follow_split(op, was, is, numbers);
+    if (op.name == "aten::expand") return follow_expand(op, was, is, numbers);
+    if (is_one_of(op.name, {"aten::slice", "aten::narrow"})) return follow_slice(op, was, is, numbers);
+    const bool sized = is_one_of(
+        op.name, {"aten::unflatten", "aten::as_strided", "aten::new_zeros", "aten::new_full", "aten::new_empty", "aten::constant_pad_nd"});
+    if (sized && was != is) return std::unexpected(op.name + " of a tensor with other sizes is not followed");
+    return false;
+  } catch (const Unclear& reason) {
+    return std::unexpected(reason.why);
+  }
+}
+
+}  // namespace hotlens::lab

@@ -1,0 +1,22 @@
+// Literal sizes of operators where the tensors around them have other sizes than when they were recorded: `view(8, 32, 96)` of what is now
+// 128 wide. The recording has numbers where the source had `x.shape[2]`, `self.heads` or `-1`.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "annotator/lab/program/program.h"
+
+namespace hotlens::lab {
+
+using Sizes = std::vector<std::int64_t>;
+// Numbers that the module of an operator holds: as executed, and as edited.
+using Numbers = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+// `was`, `is`: the sizes of the operator's first tensor as recorded and now. True: a literal was changed. The error: why none can be told.
+std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Sizes& is, const Numbers& numbers);
+
+}  // namespace hotlens::lab

@@ -1,0 +1,76 @@
+#include "server/features/baseline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "annotator/common/format.h"
+#include "annotator/profile/spread.h"
+#include "server/features/format.h"
+#include "server/features/label_numbers.h"
+
+namespace hotlens::features {
+namespace {
+
+bool can_be_compared(const LineSummary& summary) {
+  return !summary.timed && !is_counted_elsewhere(summary) && summary.value > Ns{} && summary.headline.size() > 1;
+}
+
+// The line of the sorted list.
+const LineSummary* at(const std::vector<LineSummary>& list, std::uint32_t line) {
+  const auto found = std::ranges::lower_bound(list, line, {}, &LineSummary::line);
+  return found != list.end() && found->line == line ? &*found : nullptr;
+}
+
+std::optional<Delta> delta(const FileView& view, const LineSummary& summary, const LineSummary& before) {
+  const profile::Sample old_steps = profile::sample(before.headline), steps = profile::sample(summary.headline);
+  const auto noise = profile::noise(old_steps, steps);
+  const Ns change = steps.median - old_steps.median;
+  if (!noise || (change < Ns{} ? -change : change) <= *noise) return std::nullopt;
+  const bool makes = summary.subject == Subject::definition || summary.subject == Subject::constructor;
+  const bool of_module = makes && !summary.modules.empty();
+  return Delta{.line = summary.line,
+               .range = summary.range,
+               .state = summary.state,
+               .value = summary.value,
+               .before = old_steps.median,
+               .now = steps.median,
+               .noise = *noise,
+               .of_module = of_module,
+               .subject = of_module ? view.profile->at(summary.modules.front()).path : std::string()};
+}
+
+}  // namespace
+
+std::vector<Delta> deltas(const FileView& view, const FileView& baseline, LineRange lines) {
+  if (!view.profile || !baseline.profile || view.profile->id == baseline.profile->id) return {};
+  if (view.profile->has_device() != baseline.profile->has_device()) return {};  // another clock
+  const std::vector<LineSummary> before = summarize(baseline, lines);
+  std::vector<Delta> changed;
+  for (const LineSummary& summary : summarize(view, lines)) {
+    const LineSummary* old = at(before, summary.line);
+    if (old == nullptr || old->subject != summary.subject || !can_be_compared(*old) || !can_be_compared(summary)) continue;
+    if (auto found = delta(view, summary, *old)) changed.push_back(std::move(*found));
+  }
+  return changed;
+}
+
+std::string spelled(const Delta& delta) {
+  const Ns change = delta.change();
+  return (change > Ns{} ? "▲" : "▼") + number(change > Ns{} ? change : -change, unit_of(delta.value));
+}
+
+std::string sentence(const Delta& delta, const profile::Profile& baseline) {
+  const Ns change = delta.change(), size = change > Ns{} ? change : -change;
+  const std::string percent = delta.before > Ns{} ? " (" + format::percent(size, delta.before) + ")" : "";
+  return fmt::format("{} {}{}: {} -> {}, noise ±{}, against {}.", change > Ns{} ? "▲" : "▼", format::readable(size), percent,
+                     format::readable(delta.before), format::readable(delta.now), format::readable(delta.noise), plain(baseline.id));
+}
+
+std::string with_sentence(std::string words, const Delta& delta, const profile::Profile& baseline) {
+  if (!words.empty()) words += "\n\n";
+  return words + sentence(delta, baseline);
+}
+
+}  // namespace hotlens::features

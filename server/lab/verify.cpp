@@ -1,0 +1,190 @@
+#include "server/lab/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <future>
+#include <nlohmann/json.hpp>
+
+#include "annotator/common/file.h"
+#include "annotator/common/format.h"
+#include "annotator/profile/bundle/bundle.h"
+#include "annotator/profile/spread.h"
+#include "server/runs/discovery.h"
+#include "server/runs/run.h"
+#include "server/runs/scratch.h"
+
+namespace hotlens::lab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kWarmup = 5, kLeastSteps = 10, kMostSteps = 200;
+constexpr Ns kForSteps = 3s;                // of one run
+constexpr Ns kUnknownStartup = 10s;         // where the profile does not tell it
+constexpr std::chrono::seconds kSlack{60};  // a run that takes so much longer than ten times what is expected hangs
+constexpr auto kGrace = 2s;
+constexpr std::size_t kMostAnswer = std::size_t{1} << 20;
+
+struct Timed {
+  Ns step{};
+  std::vector<double> losses;
+};
+
+Error failed(std::string message) {
+  return {ErrorCode::failed, std::move(message), {}};
+}
+
+Error refused(std::string message) {
+  return {ErrorCode::unsupported, std::move(message), {}};
+}
+
+std::string how(const runs::RunEnd& end) {
+  const std::string last = end.tail.empty() ? "" : ": " + end.tail.back();
+  if (end.signal) return fmt::format("was ended by signal {}{}", *end.signal, last);
+  return fmt::format("ended with code {}{}", end.exit_code.value_or(0), last);
+}
+
+Result<Timed> read_times(const fs::path& file, const runs::RunEnd& end) {
+  const auto text = read_file(file, kMostAnswer);
+  if (!text) return std::unexpected(failed("the script " + how(end)));
+  try {
+    const json document = json::parse(*text);
+    std::vector<Ns> steps;
+    for (const json& step : document.at("steps_ns")) steps.emplace_back(step.get<std::int64_t>());
+    if (steps.empty())
+      return std::unexpected(failed(fmt::format("the script makes fewer than {} updates, too few to be timed", kWarmup + 2)));
+    Timed timed{.step = profile::sample(steps).median, .losses = {}};
+    for (const json& loss : document.at("losses")) timed.losses.push_back(std::strtod(loss.get<std::string>().c_str(), nullptr));
+    return timed;
+  } catch (const json::exception&) {
+    return std::unexpected(failed("the times of a run are broken"));
+  }
+}
+
+class Verification {
+ public:
+  Verification(const VerifyAsk& ask, profile::Manifest manifest, fs::path recorder)
+      : ask_(ask), manifest_(std::move(manifest)), recorder_(std::move(recorder)) {
+    std::optional<profile::Loop> loop;
+    if (auto read = profile::read_loop(ask.bundle, manifest_.loop, 0); !manifest_.loop.empty() && read) loop = std::move(*read);
+    const Ns step = profile::plain_step(manifest_, loop ? &*loop : nullptr).value_or(Ns{100ms});
+    steps_ = static_cast<int>(std::clamp<std::int64_t>(kForSteps / std::max(step, Ns{1}), kLeastSteps, kMostSteps));
+    run_ = (loop && loop->startup > Ns{} ? loop->startup : kUnknownStartup) + (kWarmup + steps_) * step;
+  }
+
+  Result<Verified> run() {
+    if (scratch_.path().empty()) return std::unexpected(failed("no temporary folder could be made"));
+    for (std::size_t at = 0; at < ask_.texts.size(); ++at) std::ofstream(text_file(at), std::ios::binary) << ask_.texts[at].second;
+    const Ns least = 2 * static_cast<std::int64_t>(advice::kLeastPairs) * run_,
+             most = 2 * static_cast<std::int64_t>(advice::kMostPairs) * run_;
+    ask_.say(fmt::format("the script runs in pairs, before and after the change: {} to {} pairs, {} to {} all together; nothing is written",
+                         advice::kLeastPairs, advice::kMostPairs, format::readable(least), format::readable(most)));
+    if (least > ask_.limit) {
+      return std::unexpected(refused(fmt::format("verifying takes about {} at least, and the limit is {}; set another with --limit MINUTES",
+                                                 format::readable(least), format::readable(Ns{ask_.limit}))));
+    }
+    const Clock::time_point begin = Clock::now();
+    while (!advice::enough(pairs_)) {
+      if (pairs_.size() >= advice::kLeastPairs && Clock::now() - begin > ask_.limit) break;
+      if (const auto done = pair(); !done) return std::unexpected(done.error());
+    }
+    const auto measured = advice::measured(pairs_);
+    if (!measured) return std::unexpected(failed("the runs' times tell nothing"));
+    const auto losses = ask_.losses_within ? advice::compared(before_, after_, *ask_.losses_within) : advice::Losses::unknown;
+    return Verified{*measured, losses};
+  }
+
+ private:
+  fs::path text_file(std::size_t at) const { return scratch_.path() / std::to_string(at); }
+
+  // Every second pair the other way round.
+  Result<void> pair() {
+    const bool changed_first = pairs_.size() % 2 == 1;
+    auto first = once(changed_first);
+    if (!first) return std::unexpected(first.error());
+    auto second = once(!changed_first);
+    if (!second) return std::unexpected(second.error());
+    if (changed_first) std::swap(*first, *second);
+    pairs_.push_back({.before = first->step, .after = second->step});
+    before_.push_back(std::move(first->losses));
+    after_ = std::move(second->losses);
+    ask_.say(fmt::format("pair {}: {} before, {} after", pairs_.size(), format::readable(first->step), format::readable(second->step)));
+    return {};
+  }
+
+  Result<Timed> once(bool changed) {
+    const fs::path result = scratch_.path() / "result.json";
+    std::error_code error;
+    fs::remove(result, error);
+    std::vector<std::string> argv{ask_.python.string(),
+                                  (recorder_ / "__main__.py").string(),
+                                  "time",
+                                  "--result",
+                                  result.string(),
+                                  "--warmup",
+                                  std::to_string(kWarmup),
+                                  "--steps",
+                                  std::to_string(steps_)};
+    for (std::size_t at = 0; changed && at < ask_.texts.size(); ++at) {
+      argv.push_back("--with=" + ask_.texts[at].first.string() + "=" + text_file(at).string());
+    }
+    argv.emplace_back("--");
+    argv.insert(argv.end(), manifest_.argv.begin(), manifest_.argv.end());
+    std::promise<runs::RunEnd> ended;
+    auto end = ended.get_future();
+    runs::Run run =
+        runs::start({.argv = std::move(argv), .cwd = manifest_.cwd}, {.end = [&](const runs::RunEnd& how) { ended.set_value(how); }});
+    if (end.wait_for(10 * run_ + kSlack) != std::future_status::ready) {
+      run.cancel(kGrace);
+      return std::unexpected(failed("a run takes much longer than the profile's; it was stopped"));
+    }
+    const runs::RunEnd how = end.get();
+    if (how.error) return std::unexpected(*how.error);
+    auto timed = read_times(result, how);
+    if (!timed && changed) timed.error().message += " (with the change)";
+    return timed;
+  }
+
+  const VerifyAsk& ask_;
+  profile::Manifest manifest_;
+  fs::path recorder_;
+  runs::Scratch scratch_{"verify"};
+  int steps_ = kLeastSteps;
+  Ns run_{};  // expected, of one
+  std::vector<advice::Pair> pairs_;
+  std::vector<std::vector<double>> before_;
+  std::vector<double> after_;
+};
+
+std::optional<std::string> why_not_again(const profile::Manifest& manifest) {
+  constexpr std::string_view kHidden = "***", kLauncher = "torch.distributed.";
+  const auto has = [&](std::string_view part) {
+    return std::ranges::any_of(manifest.argv, [&](const std::string& word) { return word.contains(part); });
+  };
+  if (manifest.argv.empty() || manifest.cwd.empty()) return "the profile does not say how the script was run";
+  if (has(kHidden)) return "the script was run with a secret, which the profile does not keep";
+  if (has(kLauncher) || fs::path(manifest.argv.front()).filename() == "torchrun" || manifest.traces.size() > 1) {
+    return "several processes train together";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Verified> verify(const VerifyAsk& ask) {
+  auto manifest = profile::read_manifest(ask.bundle);
+  if (!manifest) return std::unexpected(manifest.error());
+  if (const auto reason = why_not_again(*manifest)) return std::unexpected(refused("it cannot be verified: " + *reason));
+  auto recorder = runs::find_recorder();
+  if (!recorder) return std::unexpected(recorder.error());
+  return Verification(ask, std::move(*manifest), std::move(*recorder)).run();
+}
+
+}  // namespace hotlens::lab

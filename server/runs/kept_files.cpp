@@ -1,0 +1,57 @@
+#include "server/runs/kept_files.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "annotator/common/file.h"
+
+namespace hotlens::runs {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What git sees of the folder, and what it saw before there was a file to commit.
+constexpr std::string_view kIgnored = "*\n!runs.json\n", kIgnoredBefore = "*\n";
+
+Error cannot_write(const fs::path& path, const std::string& why) {
+  return {ErrorCode::failed, path.string() + " cannot be written: " + why + ".", path.string()};
+}
+
+Result<void> write_file(const fs::path& path, std::string_view text) {
+  const fs::path draft = path.string() + "." + std::to_string(::getpid());
+  std::error_code error;
+  fs::remove(draft, error);
+  std::ofstream out(draft, std::ios::binary | std::ios::noreplace);  // a link that somebody put there is not followed
+  out << text;
+  out.close();
+  if (out) fs::rename(draft, path, error);
+  if (out && !error) return {};
+  const std::string why = error ? error.message() : std::strerror(errno);
+  fs::remove(draft, error);
+  return std::unexpected(cannot_write(path, why));
+}
+
+// What somebody has written there himself stays.
+Result<void> let_git_see(const fs::path& ignored) {
+  const auto text = read_file(ignored, kMostKeptBytes);
+  if (text ? *text != kIgnoredBefore : text.error().code != ErrorCode::not_found) return {};
+  return write_file(ignored, kIgnored);
+}
+
+}  // namespace
+
+Result<void> write_kept_file(const fs::path& folder, std::string_view name, std::string_view text) {
+  const fs::path file = folder / ".hotlens" / name;
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  if (error) return std::unexpected(cannot_write(file, error.message()));
+  if (auto seen = let_git_see(file.parent_path() / ".gitignore"); !seen) return seen;
+  return write_file(file, text);
+}
+
+}  // namespace hotlens::runs

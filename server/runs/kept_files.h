@@ -1,0 +1,18 @@
+// Small files in the `.hotlens` folder of a workspace. Written whole or not at all: another editor may be reading.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string_view>
+
+#include "annotator/common/error.h"
+
+namespace hotlens::runs {
+
+// People write some of them.
+constexpr std::size_t kMostKeptBytes = std::size_t{1} << 20;
+
+// Makes the folder where there is none, such that git ignores all of it but the run configurations.
+Result<void> write_kept_file(const std::filesystem::path& folder, std::string_view name, std::string_view text);
+
+}  // namespace hotlens::runs

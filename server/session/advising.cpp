@@ -1,0 +1,228 @@
+#include "server/session/advising.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "annotator/advice/edits.h"
+#include "annotator/advice/ledger.h"
+#include "protocol/uri.h"
+#include "server/features/file_facts.h"
+#include "server/features/suggestions.h"
+#include "server/lab/suggestions.h"
+#include "server/session/convert.h"
+
+namespace hotlens::session {
+namespace {
+
+namespace fs = std::filesystem;
+using advice::Suggestion;
+using protocol::Json;
+using protocol::Reader;
+
+constexpr const char* kPart = "advice";
+constexpr const char* kKind = "quickfix";
+constexpr int kHint = 4;
+// A prediction may come from the command line; it costs a look at a folder entry.
+constexpr std::chrono::seconds kPollEvery{2};
+
+// Another one where the ledger is another; empty where there is none.
+std::string stamp_of(const fs::path& bundle) {
+  const fs::path ledger = advice::ledger_of(bundle);
+  std::error_code error;
+  const auto size = fs::file_size(ledger, error);
+  if (error) return {};
+  return std::to_string(size) + "@" + std::to_string(fs::last_write_time(ledger, error).time_since_epoch().count());
+}
+
+// The document's file as the profile spells it: links may lead there.
+bool shows(const Document& document, const fs::path& file) {
+  if (document.path() == file) return true;
+  const features::FileFacts* facts = document.facts();
+  return facts != nullptr && facts->profile->files.at(facts->file.index).path == file;
+}
+
+std::vector<std::string> read_only_kinds(const Reader& params) {
+  std::vector<std::string> only;
+  if (const auto kinds = params["context"].maybe("only")) {
+    for (const Reader& kind : kinds->items()) only.push_back(kind.string());
+  }
+  return only;
+}
+
+}  // namespace
+
+// What Apply would do to the texts as they are, or why not.
+struct Advising::Edited {
+  Here here;
+  advice::Sources sources;
+  std::expected<advice::Edits, advice::NoEdit> edits;
+};
+
+void Advising::start() {
+  look();
+  poll_ = loop_.after(kPollEvery, [this] { start(); });
+}
+
+void Advising::look() {
+  if (looking_) return;
+  std::vector<fs::path> bundles = events_.shown();
+  if (bundles.empty() && known_.empty()) return;
+  looking_ = true;
+  std::map<fs::path, std::string> stamps;
+  for (const auto& [bundle, known] : known_) stamps.emplace(bundle, known.stamp);
+  auto read = [bundles, stamps = std::move(stamps)] {
+    Read changed;
+    for (const fs::path& bundle : bundles) {
+      const auto before = stamps.find(bundle);
+      std::string stamp = stamp_of(bundle);
+      if (before != stamps.end() && before->second == stamp) continue;
+      auto found = stamp.empty() ? std::vector<Suggestion>{} : lab::suggestions(bundle).value_or(std::vector<Suggestion>{});
+      changed.emplace(bundle, Known{.stamp = std::move(stamp), .suggestions = std::move(found)});
+    }
+    return changed;
+  };
+  loop_.work(std::move(read), [this, bundles = std::move(bundles)](Result<Read> done) { seen(bundles, std::move(done)); });
+}
+
+void Advising::seen(const std::vector<fs::path>& bundles, Result<Read> read) {
+  looking_ = false;
+  const std::size_t before = known_.size();
+  std::erase_if(known_, [&](const auto& one) { return std::ranges::find(bundles, one.first) == bundles.end(); });
+  if (!read || (read->empty() && known_.size() == before)) return;
+  for (auto& [bundle, known] : *read) known_.insert_or_assign(bundle, std::move(known));
+  mark();
+}
+
+Document* Advising::document_of(const fs::path& file) {
+  for (auto& [uri, document] : workspace_.documents) {
+    if (document.in_step() && shows(document, file)) return &document;
+  }
+  return nullptr;
+}
+
+void Advising::mark() {
+  std::vector<Suggestion> all;
+  for (const auto& [bundle, known] : known_) {
+    for (const Suggestion& one : known.suggestions) {
+      const Document* document = document_of(one.file);
+      if (document == nullptr || advice::range_now(one.at, document->text())) all.push_back(one);
+    }
+  }
+  shown_ = advice::worth_showing(std::move(all));
+  for (const auto& [uri, document] : workspace_.documents) {
+    Json list = Json::array();
+    for (const Here& one : here(document)) list.push_back(diagnostic(one));
+    client_.diagnose(uri, kPart, std::move(list));
+  }
+}
+
+void Advising::closed(const std::string& uri) {
+  client_.diagnose(uri, kPart, Json::array());
+}
+
+std::vector<Advising::Here> Advising::here(const Document& document) const {
+  std::vector<Here> found;
+  if (!document.in_step()) return found;
+  const Places places(document.text(), document.lines(), client_.can.encoding);
+  for (const Suggestion& one : shown_) {
+    if (!shows(document, one.file)) continue;
+    if (const auto range = advice::range_now(one.at, document.text())) found.push_back({one, places.to_client(*range)});
+  }
+  return found;
+}
+
+Json Advising::diagnostic(const Here& here) const {
+  return {{"range", to_json(here.range)},
+          {"severity", kHint},
+          {"source", "hotlens"},
+          {"code", here.suggestion.change.kind},
+          {"message", features::message(here.suggestion)}};
+}
+
+std::optional<features::Hover> Advising::at(const Document& document, source::Position position) const {
+  std::optional<features::Hover> found;
+  for (const Suggestion& one : shown_) {
+    if (!shows(document, one.file)) continue;
+    const auto range = advice::range_now(one.at, document.text());
+    if (!range || range->begin.line != position.line) continue;
+    const std::string words = features::explained(one, client_.can.hover_markdown);
+    if (found) found->contents += "\n\n" + words;
+    if (!found) found = features::Hover{.range = *range, .contents = words};
+  }
+  return found;
+}
+
+void Advising::add_actions(const Json& params, Json list, protocol::Reply reply) {
+  const Reader reader(params);
+  const std::string uri = reader["textDocument"]["uri"].string();
+  const protocol::Range range = read_range(reader["range"]);
+  const std::vector<std::string> only = read_only_kinds(reader);
+  const Document* document = workspace_.documents.find(uri);
+  const bool wanted = only.empty() || std::ranges::any_of(only, [](const std::string& kind) { return kind.empty() || kind == kKind; });
+  if (reader.error() || document == nullptr || !list.is_array() || !wanted || !client_.can.action_literals) return reply(std::move(list));
+  std::vector<Here> there = here(*document);
+  std::erase_if(there, [&](const Here& one) { return one.range.start.line < range.start.line || one.range.start.line > range.end.line; });
+  if (there.empty()) return reply(std::move(list));
+
+  std::vector<std::pair<fs::path, std::string>> open;
+  for (const Here& one : there) {
+    if (const Document* shown = document_of(one.suggestion.file)) open.emplace_back(one.suggestion.file, shown->text());
+  }
+  for (const auto& [name, other] : workspace_.documents) open.emplace_back(other.path(), other.text());
+  auto edit = [there = std::move(there), open = std::move(open), trusted = workspace_.trusted]() mutable {
+    std::vector<Edited> all;
+    for (Here& one : there) {
+      constexpr const char* kNoTrust = "The workspace is not trusted, and other files have to be read for it";
+      Edited made{.here = std::move(one), .sources = {}, .edits = std::unexpected(advice::NoEdit{.reason = kNoTrust, .by_hand = {}})};
+      auto sources = trusted ? advice::read_sources(made.here.suggestion.bundle) : Result<advice::Sources>(advice::Sources{});
+      if (!sources) made.edits = std::unexpected(advice::NoEdit{.reason = sources.error().message, .by_hand = {}});
+      if (trusted && sources) {
+        for (const auto& [path, text] : open) advice::open_in_editor(*sources, path, text);
+        made.edits = advice::edits_of(made.here.suggestion.change.parts, *sources);
+        made.sources = std::move(*sources);
+      }
+      all.push_back(std::move(made));
+    }
+    return all;
+  };
+  auto held = std::make_shared<protocol::Reply>(std::move(reply));
+  loop_.work(std::move(edit),
+             [this, held, uri, version = document->version(), list = std::move(list)](Result<std::vector<Edited>> done) mutable {
+               const Document* now = workspace_.documents.find(uri);
+               const bool same = now != nullptr && now->version() == version;
+               for (const Edited& one : done&& same ? *done : std::vector<Edited>{}) {
+                 if (one.edits || client_.can.action_disabled) list.push_back(apply(*now, one));
+               }
+               (*held)(std::move(list));
+             });
+}
+
+Json Advising::apply(const Document& document, const Edited& edited) {
+  Json action{
+      {"title", "Apply: " + features::message(edited.here.suggestion)}, {"kind", kKind}, {"diagnostics", {diagnostic(edited.here)}}};
+  if (!edited.edits) {
+    action["disabled"] = {{"reason", advice::sentence(edited.edits.error())}};
+    return action;
+  }
+  Json changes = Json::object(), versioned = Json::array();
+  for (const advice::FileEdit& file : *edited.edits) {
+    const advice::SourceText& source = edited.sources.files[file.file];
+    const protocol::LineIndex lines(source.text);
+    const auto at = [&](std::uint32_t byte) { return position_at(source.text, lines, byte, client_.can.encoding); };
+    Json edits = Json::array();
+    for (const advice::Replacement& one : file.replacements) {
+      edits.push_back({{"range", to_json(protocol::Range{at(one.span.begin), at(one.span.end)})}, {"newText", one.text}});
+    }
+    const Document* open = shows(document, source.path) ? &document : document_of(source.path);
+    const std::string uri = open != nullptr ? open->uri() : protocol::uri_of_path(source.path);
+    const Json version = open != nullptr ? Json(open->version()) : Json();
+    versioned.push_back({{"textDocument", {{"uri", uri}, {"version", version}}}, {"edits", edits}});
+    changes[uri] = std::move(edits);
+  }
+  action["edit"] = client_.can.document_changes ? Json{{"documentChanges", std::move(versioned)}} : Json{{"changes", std::move(changes)}};
+  return action;
+}
+
+}  // namespace hotlens::session

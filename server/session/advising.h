@@ -1,0 +1,74 @@
+// What would help: changes that the ledger predicts to make the step faster, as hints at the lines where they are made, with code actions.
+//
+// The ledger of every profile that is shown is looked at again and again on the pool; where it predicts a gain, the recorded step is read
+// once for the evidence. Nothing is replayed here and no user code runs. A line that was edited since has no hint.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/advice/suggestion.h"
+#include "protocol/rpc.h"
+#include "server/session/client.h"
+#include "server/session/loop.h"
+#include "server/session/workspace.h"
+
+namespace hotlens::session {
+
+class Advising {
+ public:
+  using Json = protocol::Json;
+  struct Events {
+    std::function<std::vector<std::filesystem::path>()> shown;  // the bundles of the profiles that documents show
+  };
+
+  Advising(Loop& loop, Client& client, Workspace& workspace, Events events)
+      : loop_(loop), client_(client), workspace_(workspace), events_(std::move(events)) {}
+  Advising(const Advising&) = delete;
+  Advising& operator=(const Advising&) = delete;
+
+  void start();  // looks, again and again
+  void stop() { poll_ = {}; }
+  void look();
+  void mark();  // texts, or what they show, changed
+  void closed(const std::string& uri);
+
+  std::optional<features::Hover> at(const Document& document, source::Position position) const;
+  // Answers a request for code actions: `list`, and what can be done about the advice there.
+  void add_actions(const Json& params, Json list, protocol::Reply reply);
+
+ private:
+  // Of one bundle, as the ledger was then.
+  struct Known {
+    std::string stamp;
+    std::vector<advice::Suggestion> suggestions;
+  };
+  using Read = std::map<std::filesystem::path, Known>;
+  struct Here {
+    advice::Suggestion suggestion;
+    protocol::Range range;
+  };
+  struct Edited;
+
+  void seen(const std::vector<std::filesystem::path>& bundles, Result<Read> read);
+  Document* document_of(const std::filesystem::path& file);
+  Json diagnostic(const Here& here) const;
+  std::vector<Here> here(const Document& document) const;
+  Json apply(const Document& document, const Edited& edited);
+
+  Loop& loop_;
+  Client& client_;
+  Workspace& workspace_;
+  Events events_;
+  Read known_;
+  std::vector<advice::Suggestion> shown_;
+  Loop::Timer poll_;
+  bool looking_ = false;
+};
+
+}  // namespace hotlens::session

@@ -1,0 +1,287 @@
+#include "server/session/edited_layers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <utility>
+
+#include "annotator/common/format.h"
+#include "server/features/format.h"
+#include "server/session/convert.h"
+
+namespace hotlens::session {
+namespace {
+
+namespace fs = std::filesystem;
+using format::readable;
+using protocol::Json;
+
+constexpr std::chrono::milliseconds kPause{400};  // after the last keystroke
+constexpr const char* kPart = "edited layers";
+constexpr int kWarning = 2;  // LSP's severity
+
+// "+5 %"; "" where the interval holds no change.
+std::string change_of(const lab::EditedStep& step) {
+  const lab::StepTime& time = *step.time;
+  if (time.low <= step.step_was && step.step_was <= time.high) return "";
+  const double part = static_cast<double>(time.step.count()) / static_cast<double>(step.step_was.count()) - 1;
+  return fmt::format(" {}{:.0f}%", part < 0 ? "−" : "+", std::abs(100 * part));
+}
+
+std::string label_of(const lab::EditedStep& step) {
+  if (!step.time || step.step_was <= Ns{}) return "";
+  return "≈ step " + readable(step.time->step) + change_of(step);
+}
+
+std::string sentences(const lab::EditedStep& step, const lab::LayerEdit& edit) {
+  std::string text = edit.what;
+  if (edit.modules.size() > 1) text += fmt::format(", {} layers", edit.modules.size());
+  text += ".";
+  if (step.time) {
+    text += fmt::format(" {} step would take ≈ {} ({} to {}) instead of {}", step.edits.size() > 1 ? "With all edits of layers the" : "The",
+                        readable(step.time->step), readable(step.time->low), readable(step.time->high), readable(step.step_was));
+    if (step.peak && step.peak_was) {
+      text += *step.peak == *step.peak_was
+                  ? ", with the same peak of memory"
+                  : fmt::format(", its peak of memory {} instead of {}", readable(*step.peak), readable(*step.peak_was));
+    }
+    text += ". The recorded step was replayed with the edit; nothing of the script ran.";
+    if (step.faults) text += " The time is known less well: " + sentence(*step.faults) + ".";
+  }
+  return text;
+}
+
+std::uint32_t line_of(const layers::Line& at) {
+  return static_cast<std::uint32_t>(at.line);
+}
+
+bool is_in(const layers::Line& at, const fs::path& file) {
+  return at.line >= 0 && fs::path(at.file) == file;
+}
+
+// A text that does not parse has no layers yet.
+bool is_whole(const Document& document) {
+  return document.in_step() && !document.tree().has_errors();
+}
+
+}  // namespace
+
+std::vector<EditNote> edit_notes(const lab::EditedStep& step, const fs::path& file) {
+  std::vector<EditNote> notes;
+  for (const lab::LayerEdit& edit : step.edits) {
+    if (!is_in(edit.at, file)) continue;
+    const auto same = std::ranges::find(notes, line_of(edit.at), &EditNote::line);
+    if (same != notes.end()) {
+      same->text = fmt::format("{}; {}", edit.what, same->text);
+    } else {
+      notes.push_back({.line = line_of(edit.at), .label = label_of(step), .text = sentences(step, edit)});
+    }
+  }
+  if (step.refused && is_in(step.refused->at, file)) {
+    const auto same = std::ranges::find(notes, line_of(step.refused->at), &EditNote::line);
+    const std::string text = (step.refused->misfit ? "Does not fit: " : "What the edit costs is not known: ") + step.refused->reason;
+    if (same != notes.end()) notes.erase(same);
+    notes.push_back({.line = line_of(step.refused->at),
+                     .label = step.refused->misfit ? "does not fit" : "",
+                     .text = text,
+                     .misfit = step.refused->misfit});
+  }
+  return notes;
+}
+
+std::string noted(const EditNote& note, bool markdown) {
+  constexpr std::size_t kMost = 1000;  // characters of a reason in the operator's own words
+  return markdown ? features::escape_markdown(note.text, kMost) : features::plain(note.text, kMost);
+}
+
+std::vector<features::Hint> noted(std::vector<features::Hint> hints, const std::vector<EditNote>& notes, const Document& document,
+                                  features::LineRange lines, const features::Options& how) {
+  for (const EditNote& note : notes) {
+    if (note.line < lines.begin || note.line >= lines.end || note.line >= document.lines().lines()) continue;
+    auto at = std::ranges::lower_bound(hints, note.line, {}, [](const features::Hint& hint) { return hint.at.line; });
+    if (at == hints.end() || at->at.line != note.line) {
+      if (note.label.empty()) continue;
+      const auto length = protocol::line_text(document.text(), document.lines(), note.line).size();
+      at = hints.insert(at, {.at = {note.line, static_cast<std::uint32_t>(length)}, .label = "", .tooltip = ""});
+    }
+    if (!note.label.empty()) at->label = note.label;
+    if (!note.label.empty()) at->parts.clear();
+    if (how.tooltips) at->tooltip = noted(note, how.markdown) + (at->tooltip.empty() ? "" : "\n\n" + at->tooltip);
+  }
+  return hints;
+}
+
+EditedLayers::EditedLayers(Loop& loop, Client& client, Workspace& workspace, Events events)
+    : loop_(loop), client_(client), workspace_(workspace), events_(std::move(events)) {}
+
+const std::vector<EditNote>& EditedLayers::of(const Document& document) const {
+  static const std::vector<EditNote> kNone;
+  const auto found = notes_.find(document.uri());
+  return found != notes_.end() && found->second.version == document.version() ? found->second.notes : kNone;
+}
+
+void EditedLayers::edited(const Document& document) {
+  stop();
+  due_ = false;
+  const auto& shown = document.profile();
+  if (!workspace_.trusted || !workspace_.settings.predict_edits || !shown || shown->folder.empty() || hopeless_.contains(shown->id)) return;
+  document_ = document.serial();
+  wait();
+}
+
+void EditedLayers::wait() {
+  timer_ = loop_.after(kPause, [this] { start(false); });
+}
+
+void EditedLayers::closed(const std::string& uri) {
+  if (notes_.erase(uri) > 0) client_.diagnose(uri, kPart, Json::array());
+}
+
+void EditedLayers::stop() {
+  timer_.reset();
+  if (!active_) return;
+  active_->cancelled = true;
+  if (active_->run) active_->run->cancel(std::chrono::milliseconds{0});
+}
+
+void EditedLayers::end() {
+  timer_.reset();
+  if (active_) active_->run.reset();
+}
+
+void EditedLayers::cancel_progress(const Json& params) {
+  if (active_ && active_->progress && active_->progress->is_named_by(params)) stop();
+}
+
+// The texts are written to a folder of our own: what is being typed stays where it is.
+void EditedLayers::start(bool build) {
+  const Document* document = workspace_.documents.find(document_);
+  if (document == nullptr || !is_whole(*document) || !document->profile() || events_.disturbs()) return;
+  if (active_) {
+    due_ = true;
+    return;
+  }
+  active_.emplace();
+  active_->id = ++last_;
+  active_->profile = document->profile()->id;
+  std::map<fs::path, std::string> texts;
+  for (const auto& [uri, open] : workspace_.documents) {
+    if (open.profile() != document->profile() || !is_whole(open)) continue;
+    texts[open.path()] = open.text();
+    active_->versions[uri] = open.version();
+  }
+  auto write = [texts = std::move(texts)] {
+    auto drafts = std::make_shared<Drafts>();
+    if (drafts->folder.path().empty()) return drafts;
+    for (const auto& [file, text] : texts) {
+      const fs::path draft = drafts->folder.path() / std::to_string(drafts->texts.size());
+      std::ofstream(draft, std::ios::binary) << text;
+      drafts->texts[file] = draft;
+    }
+    return drafts;
+  };
+  loop_.work(std::move(write),
+             [this, id = active_->id, bundle = document->profile()->folder, build](Result<std::shared_ptr<Drafts>> drafts) {
+               if (!active_ || active_->id != id) return;
+               const bool written = drafts && !(*drafts)->texts.empty();
+               if (written) active_->drafts = *std::move(drafts);
+               if (written && !active_->cancelled) return run(bundle, workspace_.settings.python, build);
+               active_.reset();
+               if (std::exchange(due_, false)) wait();
+             });
+}
+
+void EditedLayers::run(const fs::path& bundle, const std::string& python, bool build) {
+  std::error_code error;
+  std::vector<std::string> argv{fs::read_symlink("/proc/self/exe", error).string(), "predict", bundle.string(), "--format", "json"};
+  if (!build) argv.emplace_back("--quick");
+  if (!python.empty()) argv.insert(argv.end(), {"--python", python});
+  for (const auto& [file, draft] : active_->drafts->texts) argv.insert(argv.end(), {"--with", file.string() + "=" + draft.string()});
+  argv.emplace_back("--edited");
+  if (build)
+    active_->progress = std::make_unique<ProgressReport>(client_, loop_, "hotlens-edited-" + std::to_string(last_), "Edited layers");
+  const auto on_strand = [this, id = last_](auto handler) {
+    return [this, id, handler](const auto& value) {
+      loop_.post([this, id, handler, value] {
+        if (active_ && active_->id == id) (this->*handler)(*active_, value);
+      });
+    };
+  };
+  active_->run = runs::start({.argv = std::move(argv), .cwd = bundle.parent_path().parent_path().parent_path()},
+                             {.output = on_strand(&EditedLayers::on_output), .end = on_strand(&EditedLayers::on_end)});
+}
+
+void EditedLayers::on_output(Active& active, const runs::OutputLine& line) {
+  if (!line.is_error) {
+    active.answer += line.text + '\n';
+    return;
+  }
+  constexpr std::string_view kSpeaker = "hotlens: ";
+  active.said = line.text.starts_with(kSpeaker) ? line.text.substr(kSpeaker.size()) : line.text;
+  if (active.progress) active.progress->report(active.said, 0);
+}
+
+void EditedLayers::on_end(Active& active, const runs::RunEnd& end) {
+  const bool done = end.exit_code == 0 && !active.cancelled;
+  const auto step = done ? lab::read_edited_step(active.answer) : std::unexpected(Error{ErrorCode::failed, active.said, {}});
+  if (step) keep(*step, active.versions);
+  if (!step && !active.cancelled) {
+    hopeless_.insert(active.profile);
+    client_.log("edits of layers are not predicted: " + step.error().message);
+  }
+  if (active.progress) active.progress->end(step ? "Done." : active.cancelled ? "Cancelled." : "Failed.");
+  const bool wanted = step && step->unbuilt && !step->edits.empty();
+  active_.reset();
+  if (wanted) offer_to_build();
+  if (std::exchange(due_, false)) wait();
+}
+
+void EditedLayers::keep(const lab::EditedStep& step, const Versions& versions) {
+  bool changed = false;
+  for (const auto& [uri, version] : versions) {
+    const Document* document = workspace_.documents.find(uri);
+    if (document == nullptr || document->version() != version) continue;
+    std::vector<EditNote> notes = edit_notes(step, document->path());
+    show(*document, notes);
+    changed = changed || !notes.empty() || notes_.contains(uri);
+    if (notes.empty()) {
+      notes_.erase(uri);
+    } else {
+      notes_[uri] = {.version = version, .notes = std::move(notes)};
+    }
+  }
+  if (changed) events_.changed();
+}
+
+void EditedLayers::show(const Document& document, const std::vector<EditNote>& notes) {
+  Json list = Json::array();
+  const Places places(document.text(), document.lines(), client_.can.encoding);
+  for (const EditNote& note : notes) {
+    if (!note.misfit || note.line >= document.lines().lines()) continue;
+    const std::string_view text = protocol::line_text(document.text(), document.lines(), note.line);
+    const std::size_t first = std::min(text.find_first_not_of(" \t"), text.size());
+    const source::Range range{{note.line, static_cast<std::uint32_t>(first)}, {note.line, static_cast<std::uint32_t>(text.size())}};
+    list.push_back({{"range", to_json(places.to_client(range))},
+                    {"severity", kWarning},
+                    {"source", "hotlens"},
+                    {"code", "misfit"},
+                    {"message", noted(note, false)}});
+  }
+  client_.diagnose(document.uri(), kPart, std::move(list));
+}
+
+void EditedLayers::offer_to_build() {
+  constexpr const char* kBuild = "build";
+  if (std::exchange(offered_, true) || !client_.can.message_actions) return;
+  client_.ask(
+      MessageType::info,
+      "You edited a layer. Hotlens can tell what it would cost before it runs; it builds a small program for that first, once, in about "
+      "half a minute.",
+      {{.title = "Build It", .id = kBuild}}, [this](const std::string& id) {
+        if (id == kBuild) start(true);
+      });
+}
+
+}  // namespace hotlens::session

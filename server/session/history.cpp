@@ -1,0 +1,234 @@
+#include "server/session/history.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "annotator/profile/build/load.h"
+#include "annotator/profile/bundle/bundle.h"
+#include "annotator/profile/bundle/resolve.h"
+#include "protocol/reader.h"
+#include "protocol/uri.h"
+#include "server/features/baseline.h"
+#include "server/features/format.h"
+#include "server/runs/words.h"
+#include "server/session/convert.h"
+
+namespace hotlens::session {
+namespace {
+
+namespace fs = std::filesystem;
+using protocol::Json;
+using protocol::Reader;
+using protocol::Reply;
+
+// A list that somebody looks through.
+constexpr std::int64_t kMostProfiles = 200, kUsualProfiles = 50;
+constexpr int kInformation = 3;  // LSP's severity
+
+struct Entry {
+  fs::path bundle;
+  profile::Manifest manifest;
+  std::optional<Ns> step;
+};
+
+// "2026-11-23T20:44:15Z" as people read it.
+std::string spelled_time(const std::string& created) {
+  std::string time = features::plain(created).substr(0, 16);
+  std::ranges::replace(time, 'T', ' ');
+  return time.empty() ? "another time" : time + " UTC";
+}
+
+// Newest first; each once.
+std::vector<fs::path> all_bundles(const std::vector<fs::path>& folders) {
+  std::vector<fs::path> all;
+  for (const fs::path& folder : folders) {
+    for (fs::path& bundle : profile::bundles(folder)) all.push_back(std::move(bundle));
+  }
+  std::ranges::sort(all, [](const fs::path& a, const fs::path& b) { return std::pair(b.filename(), b) < std::pair(a.filename(), a); });
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  return all;
+}
+
+std::vector<Entry> read_all(const std::vector<fs::path>& bundles, std::size_t most) {
+  std::vector<Entry> entries;
+  for (const fs::path& bundle : bundles) {
+    if (entries.size() == most) break;
+    auto manifest = profile::read_manifest(bundle);
+    if (!manifest) continue;
+    const auto step = profile::shown_step(bundle, *manifest);
+    entries.push_back({bundle, *std::move(manifest), step});
+  }
+  return entries;
+}
+
+std::string short_commit(const profile::Manifest& manifest) {
+  return features::plain(manifest.commit).substr(0, 7) + (manifest.edited ? "+" : "");
+}
+
+// In a few words, against the one before it.
+Json changes(const profile::Manifest& now, const profile::Manifest& before) {
+  Json list = Json::array();
+  if (now.argv != before.argv) list.push_back("arguments");
+  if (now.commit != before.commit) list.push_back("commit");
+  if (now.edited) list.push_back("edits");
+  if (now.samples_per_step != before.samples_per_step) list.push_back("batch size");
+  if (now.torch != before.torch) list.push_back("torch");
+  return list;
+}
+
+Json entry_json(const Entry& entry, const Entry* before) {
+  Json json{{"id", entry.bundle.filename().string()},
+            {"created", entry.manifest.created},
+            {"source", features::plain(runs::quoted(entry.manifest.argv))},
+            {"changed", before != nullptr ? changes(entry.manifest, before->manifest) : Json::array()}};
+  if (entry.step) json["stepNs"] = entry.step->count();
+  if (!entry.manifest.commit.empty()) json["commit"] = short_commit(entry.manifest);
+  return json;
+}
+
+Json list_json(const std::vector<Entry>& entries, const fs::path& shown, const fs::path& baseline) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Entry& entry = entries[i];
+    // What changed since the last time that this script ran there.
+    const auto of_same = [&](const Entry& other) {
+      return other.bundle.parent_path() == entry.bundle.parent_path() && !other.manifest.argv.empty() && !entry.manifest.argv.empty() &&
+             other.manifest.argv.front() == entry.manifest.argv.front();
+    };
+    const auto before = std::find_if(entries.begin() + static_cast<std::ptrdiff_t>(i) + 1, entries.end(), of_same);
+    list.push_back(entry_json(entry, before == entries.end() ? nullptr : &*before));
+    list.back()["shown"] = entry.bundle == shown;
+    list.back()["baseline"] = !baseline.empty() && entry.bundle == baseline;
+  }
+  return list;
+}
+
+}  // namespace
+
+void History::list(const Json& params, Reply reply) {
+  const Reader reader(params);
+  fs::path file;
+  if (const auto document = reader.maybe("textDocument")) file = protocol::path_of_uri((*document)["uri"].string()).value_or(fs::path());
+  const auto limit = reader.maybe("limit");
+  const std::int64_t most = limit ? std::clamp<std::int64_t>(limit->integer(), 0, kMostProfiles) : kUsualProfiles;
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  const ProfileStore::Shared now = events_.shown(file);
+  const fs::path shown = now ? now->folder : fs::path(), baseline = baseline_ ? baseline_->folder : fs::path();
+  auto read = [folders = events_.folders(), most, shown, baseline] {
+    const std::vector<fs::path> bundles = all_bundles(folders);
+    return Json{{"profiles", list_json(read_all(bundles, static_cast<std::size_t>(most)), shown, baseline)}, {"total", bundles.size()}};
+  };
+  loop_.work(std::move(read), [reply = std::move(reply)](Result<Json> found) mutable {
+    if (found) return reply(*std::move(found));
+    reply(std::unexpected(protocol::RpcError{protocol::Code::internal_error, found.error().message}));
+  });
+}
+
+void History::find(const std::string& profile, std::function<void(const std::optional<Place>&)> found) {
+  auto look = [folders = events_.folders(), profile]() -> std::optional<Place> {
+    for (const fs::path& folder : folders) {
+      const std::vector<fs::path> bundles = profile::bundles(folder);
+      const auto at = std::ranges::find(bundles, fs::path(profile), [](const fs::path& bundle) { return bundle.filename(); });
+      const auto latest = profile::resolve("latest", folder);
+      if (at != bundles.end()) return Place{*at, latest && *latest == *at};
+    }
+    return std::nullopt;
+  };
+  loop_.work(std::move(look), [this, profile, found = std::move(found)](const Result<std::optional<Place>>& place) {
+    const bool known = place && *place;
+    if (!known) client_.show(MessageType::warning, "The profile " + features::plain(profile) + " is not there any more.");
+    found(known ? *place : std::nullopt);
+  });
+}
+
+void History::show(const Json& argument, Reply reply) {
+  const Reader reader(argument);
+  const auto named = reader.maybe("profile");
+  const std::string profile = named ? named->string() : "";
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  if (profile.empty()) {
+    choose({});
+    return reply(Json{{"shown", true}});
+  }
+  auto held = std::make_shared<Reply>(std::move(reply));
+  find(profile, [this, held, profile](const std::optional<Place>& place) {
+    if (!place) return (*held)(Json{{"shown", false}, {"message", "There is no such profile."}});
+    choose(place->newest ? fs::path() : place->bundle);
+    (*held)(Json{{"shown", true}, {"profile", profile}});
+  });
+}
+
+void History::set_baseline(const Json& argument, Reply reply) {
+  const Reader reader(argument);
+  const auto named = reader.maybe("profile"), uri = reader.maybe("uri"), clear = reader.maybe("clear");
+  const std::string profile = named ? named->string() : "";
+  const fs::path file = uri ? protocol::path_of_uri(uri->string()).value_or(fs::path()) : fs::path();
+  const bool clears = clear && clear->boolean();
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  const ProfileStore::Shared shown = clears ? nullptr : events_.shown(file);
+  if (clears || (profile.empty() && shown)) {
+    compare_with(shown);
+    return reply(shown ? Json{{"baseline", shown->id}} : Json::object());
+  }
+  if (profile.empty()) return reply(Json{{"message", "There is no profile yet. Profile the script first."}});
+  auto held = std::make_shared<Reply>(std::move(reply));
+  find(profile, [this, held](const std::optional<Place>& place) {
+    if (!place) return (*held)(Json{{"message", "There is no such profile."}});
+    loop_.work([bundle = place->bundle] { return profile::load(bundle); },
+               [this, held](const Result<ProfileStore::Shared>& loaded) {
+                 if (!loaded) {
+                   client_.show(MessageType::warning, loaded.error().message);
+                   return (*held)(Json{{"message", loaded.error().message}});
+                 }
+                 compare_with(*loaded);
+                 (*held)(Json{{"baseline", (*loaded)->id}});
+               });
+  });
+}
+
+void History::choose(const fs::path& bundle) {
+  chosen_ = bundle;
+  events_.choose(bundle);
+  events_.changed();
+}
+
+void History::compare_with(const ProfileStore::Shared& baseline) {
+  baseline_ = baseline;
+  events_.compare_with(baseline);
+  events_.changed();
+}
+
+void History::recorded() {
+  if (!chosen_.empty()) choose({});
+}
+
+std::string History::label(const std::string& profile) const {
+  std::string label;
+  if (!chosen_.empty() && chosen_.filename() == profile) label = "older profile";
+  if (baseline_ && baseline_->id != profile) {
+    label.append(label.empty() ? "" : " · ").append("against ").append(spelled_time(baseline_->created));
+  }
+  return label;
+}
+
+Json History::marks(const Document& document) const {
+  Json list = Json::array();
+  if (!document.in_step() || !document.baseline()) return list;
+  const Places places(document.text(), document.lines(), client_.can.encoding);
+  for (const features::Delta& delta : features::deltas(document.view(), *document.baseline(), {})) {
+    if (!delta.of_module || delta.change() <= Ns{} || delta.state == source::State::edited) continue;
+    list.push_back({{"range", to_json(places.to_client(delta.range))},
+                    {"severity", kInformation},
+                    {"source", "hotlens"},
+                    {"code", "slower"},
+                    {"message", features::plain(delta.subject) + " became slower. " + sentence(delta, *document.baseline()->profile)}});
+  }
+  return list;
+}
+
+void History::mark() {
+  for (const auto& [uri, document] : workspace_.documents) client_.diagnose(uri, kPart, marks(document));
+}
+
+}  // namespace hotlens::session

@@ -1,0 +1,51 @@
+#include "server/session/hot_search.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "annotator/common/file.h"
+#include "server/features/file_facts.h"
+
+namespace hotlens::session {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool may_be_read(const fs::path& file, const features::Folders& readable) {
+  return !readable || std::ranges::any_of(*readable, [&](const fs::path& folder) { return is_inside(file, folder); });
+}
+
+// Where nothing else is known they are all there is.
+void leave_out_sums(std::vector<HotPlace>& lines) {
+  const bool layers = std::ranges::any_of(lines, [](const HotPlace& each) { return each.line.of_module && !each.line.sums_up; });
+  const auto sums_up = [&](const HotPlace& each) { return each.line.sums_up || (layers && each.line.of_stage); };
+  if (!std::ranges::all_of(lines, sums_up)) std::erase_if(lines, sums_up);
+}
+
+}  // namespace
+
+std::vector<HotPlace> HotSearch::lines() const {
+  std::vector<HotPlace> all;
+  for (std::uint32_t i = 0; i < profile->files.size(); ++i) {
+    const profile::SourceFile& file = profile->files[i];
+    if (!file.workspace || features::collect(*profile, {i}).facts.empty()) continue;
+    const std::optional<features::FileView> view = view_of(file.path);
+    if (!view) continue;
+    for (features::HotLine& line : features::hot_lines(*view, options)) all.push_back({file.path, std::move(line)});
+  }
+  leave_out_sums(all);
+  std::ranges::stable_sort(all, std::ranges::greater{}, [](const HotPlace& each) { return each.line.share; });
+  return all;
+}
+
+std::optional<features::FileView> HotSearch::view_of(const fs::path& file) const {
+  if (const auto shown = open.find(file); shown != open.end()) return shown->second;
+  if (!may_be_read(file, readable)) return std::nullopt;
+  Result<std::string> text = read_file(file, kMostSource);
+  if (!text) return std::nullopt;
+  const source::Tree tree = source::Tree::parse(std::move(*text));
+  return features::view(file, tree, features::bind(profile, file, &tree, readable), profile);
+}
+
+}  // namespace hotlens::session

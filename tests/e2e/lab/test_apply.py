@@ -1,0 +1,144 @@
+"""`hotlens whatif --apply` on a real profile: the source has exactly the edit, and runs with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import CACHE, HOTLENS, PYTHON, Done
+
+SCRIPT = """\
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.GELU(), nn.Dropout(0.1), nn.Flatten(), nn.Linear(8 * 256, 10))
+optimizer = torch.optim.Adam(model.parameters())  # é
+data = TensorDataset(torch.randn(800, 3, 16, 16), torch.randint(10, (800,)))
+for x, y in DataLoader(data, batch_size=8):
+    out = model(x)
+    loss = F.cross_entropy(
+        out, y)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=False)
+"""
+
+# Kind: what is replaced by what.
+EDITS = {
+    "optimizer-fused": [("parameters())", "parameters(), fused=True)")],
+    "optimizer-foreach": [("parameters())", "parameters(), foreach=True)")],
+    "no-dropout": [("Dropout(0.1)", "Dropout(0.0)")],
+    "gelu-to-relu": [("GELU()", "ReLU()")],
+    "zero-grad-none": [("set_to_none=False", "set_to_none=True")],
+    "channels-last": [
+        ("optimizer = torch", "model.to(memory_format=torch.channels_last)\noptimizer = torch"),
+        ("model(x)", "model(x.to(memory_format=torch.channels_last))"),
+    ],
+    "autocast-bf16": [
+        (
+            "    out = model(x)\n    loss = F.cross_entropy(\n        out, y)",
+            '    with torch.autocast("cpu", torch.bfloat16):\n        out = model(x)\n        loss = F.cross_entropy(\n            out, y)',
+        )
+    ],
+    "optimizer-fused+no-dropout": [("parameters())", "parameters(), fused=True)"), ("Dropout(0.1)", "Dropout(0.0)")],
+}
+
+
+def edited(changes: list[tuple[str, str]]) -> str:
+    text = SCRIPT
+    for old, new in changes:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.fixture(scope="session")
+def profiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("apply") / "work"
+    folder.mkdir()
+    (folder / "train.py").write_text(SCRIPT)
+    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def whatif(folder: Path, *arguments: str) -> Done:
+    settings = {**os.environ, "XDG_CACHE_HOME": str(CACHE)}
+    return subprocess.run([HOTLENS, "whatif", *arguments], cwd=folder, capture_output=True, text=True, timeout=300, env=settings)
+
+
+def document(done: Done) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("kind", EDITS)
+def test_a_change_edits_exactly_what_it_names_and_the_script_runs(profiled: Path, kind: str) -> None:
+    source = profiled / "train.py"
+    dry = whatif(profiled, kind, "--apply", "--dry-run", "--format", "json")
+    assert dry.returncode == 0, dry.stdout + dry.stderr
+    assert source.read_text() == SCRIPT
+    (item,) = document(dry)["items"]
+    assert item["state"] == "open"
+    assert all(edit["file"] == str(source) for edit in item["edits"])
+    try:
+        done = whatif(profiled, kind, "--apply")
+        assert done.returncode == 0, done.stderr
+        assert "applied: " in done.stdout
+        assert source.read_text() == edited(EDITS[kind])
+        run = [PYTHON, "-c", source.read_text().replace("800", "16")]
+        subprocess.run(run, cwd=profiled, check=True, capture_output=True)
+        again = whatif(profiled, kind, "--apply", "--format", "json")
+        assert again.returncode == 3
+        assert "has changed since it was profiled" in document(again)["refused"][0]["reason"]
+    finally:
+        source.write_text(SCRIPT)
+
+
+def test_a_change_without_a_safe_edit_says_what_to_do_by_hand(profiled: Path) -> None:
+    done = whatif(profiled, "batch-norm-eval", "--apply")
+    assert done.returncode == 3
+    assert "by hand: call eval()" in done.stdout
+
+
+def test_a_file_that_is_read_only_stays_as_it_is(profiled: Path, tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root writes everything")
+    (profiled / "train.py").chmod(0o444)
+    try:
+        done = whatif(profiled, "optimizer-fused", "--apply")
+        assert done.returncode == 3 and "read-only" in done.stdout
+    finally:
+        (profiled / "train.py").chmod(0o644)
+
+
+@pytest.mark.parametrize(
+    "words", [["--apply"], ["list", "--apply"], ["optimizer-fused,no-dropout", "--apply"], ["no-dropout", "--dry-run"]]
+)
+def test_one_change_is_applied_at_a_time(profiled: Path, words: list[str]) -> None:
+    assert whatif(profiled, *words).returncode == 2
+    assert (profiled / "train.py").read_text() == SCRIPT
+
+
+def test_an_optimizer_of_a_library_is_not_edited(tmp_path: Path) -> None:
+    library = tmp_path / "lib"
+    library.mkdir()
+    (library / "made.py").write_text("import torch\n\ndef make(parameters):\n    return torch.optim.Adam(parameters)\n")
+    script = SCRIPT.replace("torch.optim.Adam(", "made.make(").replace("import torch\n", "import torch\nimport made\n", 1)
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "train.py").write_text(script)
+    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "1", "train.py"]
+    subprocess.run(command, cwd=work, check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(library)})
+    done = whatif(work, "optimizer-fused", "--apply")
+    assert done.returncode == 3
+    assert "a library makes the optimizer; by hand: give the optimizer fused=True" in done.stdout
+    shutil.rmtree(work)

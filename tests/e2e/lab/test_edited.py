@@ -1,0 +1,226 @@
+"""`hotlens predict --edited` on real recordings: its peak memory against a run of the script that was really edited so."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import HOTLENS, PYTHON, ask
+
+LOOP = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+{model}
+for x, y in DataLoader(TensorDataset(*tensors(160)), batch_size=8):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+PICTURES = LOOP.format(
+    model="""
+WIDTH = 16
+class Block(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.conv, self.norm, self.drop = nn.Conv2d(i, o, 3, padding=1), nn.BatchNorm2d(o), nn.Dropout(0.2)
+    def forward(self, x):
+        return self.drop(F.relu(self.norm(self.conv(x))))
+model = nn.Sequential(
+    Block(3, WIDTH), nn.MaxPool2d(2), Block(WIDTH, 2 * WIDTH), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2 * WIDTH, 10))
+optimizer = torch.optim.Adam(model.parameters())
+tensors = lambda n: (torch.randn(n, 3, 32, 32), torch.randint(10, (n,)))
+"""
+)
+
+WORDS = LOOP.format(
+    model="""
+from dataclasses import dataclass
+@dataclass
+class Config:
+    width: int = 32
+    heads: int = 4
+class Layer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        width = config.width
+        self.heads, self.causal = config.heads, True
+        self.norm, self.qkv, self.out = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(0.1))
+    def forward(self, x):
+        b, l, w = x.shape
+        q, k, v = (part.view(b, l, self.heads, w // self.heads).transpose(1, 2) for part in self.qkv(self.norm(x)).split(w, 2))
+        x = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=self.causal).transpose(1, 2).reshape(b, l, w))
+        return x + self.mlp(x)
+class Model(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.embed, self.places = nn.Embedding(50, config.width), nn.Parameter(torch.zeros(1, 12, config.width))
+        self.layers = nn.ModuleList(Layer(config) for _ in range(2))
+        self.head = nn.Linear(config.width, 10)
+    def forward(self, x):
+        x = self.embed(x) + self.places
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(x[:, 0])
+model = Model(Config())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+tensors = lambda n: (torch.randint(50, (n, 12)), torch.randint(10, (n,)))
+"""
+)
+
+MEMORY = LOOP.format(
+    model="""
+class Tagger(nn.Module):
+    def __init__(self, hidden=64):
+        super().__init__()
+        self.embed, self.lstm, self.head = nn.Embedding(500, 48), nn.LSTM(48, hidden, batch_first=True), nn.Linear(hidden, 500)
+    def forward(self, x):
+        return self.head(self.lstm(self.embed(x))[0].mean(1))
+model = Tagger()
+optimizer = torch.optim.AdamW(model.parameters(), foreach=True)
+tensors = lambda n: (torch.randint(500, (n, 16)), torch.randint(500, (n,)))
+"""
+)
+
+SCRIPTS = {"pictures": PICTURES, "words": WORDS, "memory": MEMORY}
+
+
+def record(folder: Path, text: str) -> None:
+    folder.mkdir()
+    (folder / "train.py").write_text(text)
+    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py"]
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("edited")
+    for name, text in SCRIPTS.items():
+        record(place / name, text)
+    return place
+
+
+def edited(folder: Path, old: str, new: str) -> str:
+    text = SCRIPTS[folder.name]
+    assert old in text
+    (folder / "train.py").write_text(text.replace(old, new))
+    return text.replace(old, new)
+
+
+def predicted(folder: Path, *files: str) -> dict[str, Any]:
+    done = ask(folder, "--edited", *files, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("pictures", "WIDTH = 16", "WIDTH = 24"),
+        ("pictures", "i, o, 3, padding=1", "i, o, 5, padding=2"),
+        ("pictures", "i, o, 3, padding=1", "i, o, 3, stride=2"),
+        ("pictures", "Dropout(0.2)", "Dropout(0.0)"),
+        ("words", "width: int = 32", "width: int = 64"),
+        ("words", "heads: int = 4", "heads: int = 8"),
+        ("words", "4 * width", "2 * width"),
+        ("words", "nn.GELU", "nn.ReLU"),
+        ("memory", "hidden=64", "hidden=96"),
+    ],
+)
+def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_path: Path, name: str, old: str, new: str) -> None:
+    text = edited(recorded / name, old, new)
+    document = predicted(recorded / name)
+    assert not document["refused"] + document["misfits"]
+    record(tmp_path / "truth", text)
+    (program,) = (tmp_path / "truth").glob(".hotlens/profiles/*/program.json.gz")
+    real = json.loads(gzip.decompress(program.read_bytes()))["allocator"]["peak_bytes"]
+    for edit in document["edits"]:
+        assert edit["peak_bytes"] == real
+        assert edit["low_ns"] <= edit["step_ns"] <= edit["high_ns"]
+
+
+def test_an_edit_names_its_line_its_modules_and_both_numbers(recorded: Path) -> None:
+    text = edited(recorded / "words", "4 * width", "2 * width")
+    edits = {edit["what"]: edit for edit in predicted(recorded / "words", "train.py")["edits"]}
+    first = next(edit for what, edit in edits.items() if what.startswith("Linear(32, 128 → 64"))
+    assert first["modules"] == ["layers.0.mlp.0", "layers.1.mlp.0"]
+    assert "nn.GELU" in text.splitlines()[first["line"]]
+    assert first["peak_bytes"] < first["peak_was_bytes"]
+
+
+def test_what_does_not_fit_is_said_with_both_lines_and_the_operators_words(recorded: Path) -> None:
+    text = edited(recorded / "pictures", "nn.Linear(2 * WIDTH", "nn.Linear(3 * WIDTH")
+    (misfit,) = predicted(recorded / "pictures")["misfits"]
+    line = next(number for number, one in enumerate(text.splitlines(), 1) if "nn.Conv2d" in one)
+    assert misfit["reason"].startswith(f"Linear(48, 10) gets 32 features from line {line}: mat1 and mat2 shapes cannot be multiplied")
+    assert (misfit["module"], misfit["operator"]) == ("5", "aten::linear")
+    assert "nn.Linear(3 * WIDTH" in text.splitlines()[misfit["line"]]
+    done = subprocess.run([PYTHON, "train.py"], cwd=recorded / "pictures", capture_output=True, text=True, check=False)
+    assert "mat1 and mat2 shapes cannot be multiplied (8x32 and 48x10)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "reason"),
+    [
+        ("pictures", "F.relu", "F.gelu", "Block.forward was edited"),
+        ("pictures", "torch.optim.Adam(", "torch.optim.SGD(", "torch.optim.SGD"),
+        ("pictures", "batch_size=8", "batch_size=16", "batch_size"),
+        ("pictures", "    loss.backward()", "    loss.backward()\n    print(loss)", "something else than layers was edited"),
+        ("pictures", "randn(n, 3, 32, 32)", "randn(n, 3, 16, 16)", "was edited"),
+        ("pictures", "nn.MaxPool2d(2)", "nn.MaxPool2d(4)", "`kernel_size`"),
+        ("pictures", "nn.Flatten(), ", "nn.Flatten(), nn.ReLU(), ", "layers that are added"),
+        ("pictures", "padding=1), nn", "padding=1, bias=False), nn", "`bias`"),
+        ("memory", "500", "800", "was edited"),  # also what the data are made of
+        ("words", "range(2)", "range(3)", "layers that are added"),
+        ("words", "range(2)", "range(1)", "layers that are taken out"),
+        ("words", "config.heads, True", "config.heads, False", "uses causal, which was edited"),
+        ("words", "width = config.width", "width = int(torch.ones(32).sum())", "cannot be followed"),
+    ],
+)
+def test_what_cannot_be_known_is_refused_with_its_reason(recorded: Path, name: str, old: str, new: str, reason: str) -> None:
+    edited(recorded / name, old, new)
+    document = predicted(recorded / name)
+    (refusal,) = document["refused"]
+    assert reason in refusal["reason"]
+    assert all("peak_bytes" not in edit for edit in document["edits"])
+
+
+def test_a_text_that_changes_no_layer_is_told_so(recorded: Path) -> None:
+    edited(recorded / "pictures", "WIDTH = 16", "WIDTH = 8 * 2  # the same")
+    done = ask(recorded / "pictures", "--edited")
+    assert done.returncode == 0
+    assert "no layer differs" in done.stdout
+
+
+def test_a_text_that_is_no_python_yet_and_a_file_that_did_not_run_are_errors(recorded: Path) -> None:
+    edited(recorded / "pictures", "WIDTH = 16", "WIDTH = (16")
+    done = ask(recorded / "pictures", "--edited")
+    assert done.returncode == 3
+    assert "no complete Python" in done.stderr
+    done = ask(recorded / "pictures", "--edited", "other.py")
+    assert done.returncode == 2
+    assert "ran none of it" in done.stderr
+
+
+def test_edited_and_a_batch_size_are_one_or_the_other(recorded: Path) -> None:
+    for arguments in ((), ("--edited", "--batch-size", "8")):
+        done = ask(recorded / "pictures", *arguments)
+        assert done.returncode == 2
+        assert "either --batch-size N or --edited" in done.stderr
+
+
+def test_nothing_of_the_users_code_runs(recorded: Path) -> None:
+    edited(recorded / "pictures", "WIDTH = 16", "open('ran', 'w').close()\nWIDTH = 24")
+    document = predicted(recorded / "pictures")
+    assert document["edits"] or document["refused"]
+    assert not (recorded / "pictures" / "ran").exists()

@@ -1,0 +1,106 @@
+"""`hotlens whatif --verify`: the script run before and after a change, the file untouched, the outcome in the ledger."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import CACHE, HOTLENS, PYTHON, Done
+
+# Dropout is most of the step, so that taking it away is a gain beyond any noise.
+SCRIPT = """\
+import torch
+from torch import nn
+
+{seed}
+model = nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.1), nn.Linear(64, 8))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=False)
+x, y = torch.randn(4096, 64), torch.randint(8, (4096,))
+for step in range(80):
+    optimizer.zero_grad()
+    out = model[1](x.repeat(8, 1)).view(8, 4096, 64).sum(0)
+    loss = nn.functional.cross_entropy(model(out), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def ask(folder: Path, *arguments: str) -> Done:
+    settings = {**os.environ, "XDG_CACHE_HOME": str(CACHE)}
+    return subprocess.run([HOTLENS, *arguments], cwd=folder, capture_output=True, text=True, timeout=900, env=settings)
+
+
+def profiled(folder: Path, script: str, *words: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "train.py").write_text(script)
+    done = ask(folder, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py", *words)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def verified(folder: Path, kind: str, *words: str) -> tuple[dict[str, Any], str]:
+    done = ask(folder, "whatif", kind, "--verify", "--python", PYTHON, "--format", "json", *words)
+    assert done.returncode == 0, done.stderr
+    (item,) = json.loads(done.stdout)["items"]
+    return item, done.stderr
+
+
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return profiled(tmp_path_factory.mktemp("verify") / "work", SCRIPT.format(seed="torch.manual_seed(0)"))
+
+
+def test_a_gain_is_verified_kept_and_reported(seeded: Path) -> None:
+    script = (seeded / "train.py").read_text()
+    item, said = verified(seeded, "no-dropout")
+    assert "4 to 20 pairs" in said and "pair 4: " in said
+    assert item["state"] == "verified"
+    assert item["verified"]["faster"] and item["verified"]["high"] < 1
+    assert item["verified"]["losses"] == "unknown"  # without dropout they are others
+    assert (seeded / "train.py").read_text() == script
+
+    rows = [json.loads(line) for line in (seeded / ".hotlens/ledger.jsonl").read_text().splitlines()]
+    assert [row["event"] for row in rows] == ["predicted", "verified"]
+    assert rows[0]["ratio"] == pytest.approx(item["ratio"])
+    record = ask(seeded, "report", "--track-record", "--format", "json")
+    (outcome,) = json.loads(record.stdout)["outcomes"]
+    assert outcome["error"] == pytest.approx(item["ratio"] / item["verified"]["ratio"] - 1)
+    text = ask(seeded, "report", "--track-record").stdout
+    assert "no-dropout" in text and "predicted " in text and "verified " in text
+
+
+def test_what_did_not_become_faster_is_not_applied_and_its_losses_are_compared(seeded: Path) -> None:
+    """The update is next to nothing here: fused or not, the step takes as long."""
+    script = (seeded / "train.py").read_text()
+    item, said = verified(seeded, "optimizer-fused", "--apply", "--limit", "2")
+    assert item["state"] == "verified"
+    assert item["verified"]["losses"] in ("equal", "close")
+    assert "not applied" in said
+    assert (seeded / "train.py").read_text() == script
+
+
+def test_a_limit_that_is_too_short_is_told_before_anything_runs(tmp_path: Path) -> None:
+    slow = SCRIPT.format(seed="import time\ntime.sleep(9)")
+    work = profiled(tmp_path / "slow", slow)
+    done = ask(work, "whatif", "no-dropout", "--verify", "--python", PYTHON, "--limit", "1")
+    assert done.returncode == 3
+    assert "the limit is" in done.stderr and "--limit MINUTES" in done.stderr
+
+
+def test_a_script_that_fails_in_a_run_says_so(tmp_path: Path) -> None:
+    work = profiled(tmp_path / "once", SCRIPT.format(seed="import os\nassert not os.path.exists('stop'), 'stopped'"))
+    (work / "stop").touch()
+    done = ask(work, "whatif", "no-dropout", "--verify", "--python", PYTHON)
+    assert done.returncode == 4
+    assert "AssertionError: stopped" in done.stderr
+
+
+def test_a_run_with_a_hidden_secret_is_not_repeated(tmp_path: Path) -> None:
+    work = profiled(tmp_path / "secret", SCRIPT.format(seed=""), "--api-key", "abcdef")
+    done = ask(work, "whatif", "no-dropout", "--verify", "--python", PYTHON)
+    assert done.returncode == 3
+    assert "secret" in done.stderr

@@ -1,0 +1,240 @@
+"""What would help, in the editor: predictions of the ledger as hints at their lines, with what can be done about them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import PYTHON, ROOT
+from lsp_client import RICH, SERVER, Client, uri_of
+
+Start = Callable[..., Client]
+Kinds = dict[str, tuple[float, float, float]]
+
+# Dropout is most of the step, so that taking it away is a gain beyond any noise.
+SCRIPT = """\
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+layers = [nn.Linear(64, 64), nn.Dropout(0.1)]
+layers.append(nn.GELU())
+model = nn.Sequential(*layers, nn.Linear(64, 8))
+name = "größe"; optimizer = torch.optim.Adam(model.parameters(), foreach=False)
+x, y = torch.randn(4096, 64), torch.randint(8, (4096,))
+for step in range(80):
+    out = model[1](x.repeat(8, 1)).view(8, 4096, 64).sum(0)
+    loss = nn.functional.cross_entropy(model(out), y)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=False)
+"""
+DROPOUT, GELU, OPTIMIZER = 4, 5, 7
+# A step that is mostly page faults promises no gain.
+NO_FAULTS = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(1 << 30)}
+CACHE = {**os.environ, "XDG_CACHE_HOME": str(ROOT / "build" / "cache")}
+EDITS = {**RICH, "workspace": {**RICH["workspace"], "workspaceEdit": {"documentChanges": True}}}
+
+
+@pytest.fixture(scope="module")
+def profiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("advice") / "work"
+    folder.mkdir()
+    (folder / "train.py").write_text(SCRIPT)
+    command = [SERVER, "run", "--python", PYTHON, "--warmup", "1", "--steps", "3", "train.py"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, env={**os.environ, **NO_FAULTS})
+    return folder
+
+
+@pytest.fixture
+def work(profiled: Path) -> Path:
+    """The profiled folder, without anything that an earlier test left there."""
+    (profiled / "train.py").write_text(SCRIPT)
+    for file in profiled.glob(".hotlens/*.json*"):
+        file.unlink()
+    return profiled
+
+
+def bundle_of(folder: Path) -> Path:
+    (bundle,) = folder.glob(".hotlens/profiles/2*")
+    return bundle
+
+
+def predict(folder: Path, kinds: Kinds) -> None:
+    """Predictions as `hotlens whatif` keeps them (annotator/advice/FORMAT.md)."""
+    with (folder / ".hotlens/ledger.jsonl").open("a") as ledger:
+        for kind, (ratio, low, high) in kinds.items():
+            row = {"schema": "hotlens.ledger/1", "event": "predicted", "time": "2026-11-24T10:00:00Z", "profile": bundle_of(folder).name}
+            row |= {"kind": kind, "torch": "2", "method": "replay", "ratio": ratio, "low": low, "high": high}
+            ledger.write(json.dumps(row) + "\n")
+
+
+def opened(start: Start, folder: Path, capabilities: Any = None) -> tuple[Client, str]:
+    client = start(env=CACHE)
+    client.initialize([folder], capabilities or EDITS, {"python": PYTHON})
+    return client, client.open(folder / "train.py")
+
+
+def advice(client: Client, uri: str) -> list[dict[str, Any]]:
+    """The hints that the client was told last."""
+    told = [message["diagnostics"] for message in client.messages("textDocument/publishDiagnostics") if message["uri"] == uri]
+    return [one for one in (told[-1] if told else []) if one["severity"] == 4]
+
+
+def kinds_and_lines(client: Client, uri: str) -> list[tuple[str, int]]:
+    return [(one["code"], one["range"]["start"]["line"]) for one in advice(client, uri)]
+
+
+def actions(client: Client, uri: str, line: int) -> list[dict[str, Any]]:
+    at = {"line": line, "character": 0}
+    params = {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}, "context": {"diagnostics": [], "only": ["quickfix"]}}
+    found: list[dict[str, Any]] = client.request("textDocument/codeAction", params)
+    return found
+
+
+def action(client: Client, uri: str, line: int, word: str) -> dict[str, Any]:
+    (found,) = [one for one in actions(client, uri, line) if one["title"].startswith(word + ":")]
+    return found
+
+
+def hover(client: Client, uri: str, line: int) -> str:
+    found = client.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": line, "character": 0}})
+    return str(found["contents"]["value"]) if found else ""
+
+
+def change(client: Client, uri: str, text: str, version: int) -> None:
+    client.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": version}, "contentChanges": [{"text": text}]})
+
+
+def edited(text: str, edits: list[dict[str, Any]]) -> str:
+    """The text after edits of single lines; the client counts UTF-16."""
+    lines = text.split("\n")
+    for edit in sorted(edits, key=lambda one: -one["range"]["start"]["character"]):
+        begin, end = edit["range"]["start"], edit["range"]["end"]
+        assert begin["line"] == end["line"]
+        line = lines[begin["line"]]
+        lines[begin["line"]] = line[: begin["character"]] + edit["newText"] + line[end["character"] :]
+    return "\n".join(lines)
+
+
+def test_a_replayed_gain_is_a_hint_with_its_evidence_and_an_edit_of_one_expression(start: Start, work: Path) -> None:
+    client, uri = opened(start, work)
+    client.hints_when_known(uri)
+    assert advice(client, uri) == []
+
+    done = subprocess.run([SERVER, "whatif", "no-dropout", "--python", PYTHON], cwd=work, env=CACHE, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (hint,) = client.wait(lambda: advice(client, uri))
+    assert hint["code"] == "no-dropout" and hint["source"] == "hotlens"
+    assert hint["message"].startswith("Dropout off (p=0): ≈ ") and " → " in hint["message"] and "…" in hint["message"]
+    said = done.stdout.partition("faster: ")[2].partition(",")[0]
+    assert said and said in hint["message"]  # one spelling on every screen
+    assert hint["range"] == {"start": {"line": DROPOUT, "character": 0}, "end": {"line": DROPOUT, "character": 45}}
+
+    words = hover(client, uri, DROPOUT)
+    assert "drops values" in words and "assumes that the model trains without this regularisation" in words
+    assert "drops values" not in hover(client, uri, GELU)
+
+    apply = action(client, uri, DROPOUT, "Apply")
+    assert apply["kind"] == "quickfix" and apply["diagnostics"] == [hint]
+    (change_of_file,) = apply["edit"]["documentChanges"]
+    assert change_of_file["textDocument"] == {"uri": uri, "version": 1}
+    new = edited(SCRIPT, change_of_file["edits"])
+    assert new == SCRIPT.replace("Dropout(0.1)", "Dropout(0.0)")
+    assert (work / "train.py").read_text() == SCRIPT  # the editor edits, nobody else
+
+    change(client, uri, new, 2)
+    client.wait(lambda: not advice(client, uri))
+    assert actions(client, uri, DROPOUT) == []
+    change(client, uri, SCRIPT, 3)  # undone
+    client.wait(lambda: advice(client, uri))
+
+
+def test_the_three_largest_gains_stand_at_the_lines_of_their_edits(start: Start, work: Path) -> None:
+    predict(
+        work,
+        {
+            "optimizer-foreach": (0.9, 0.85, 0.95),  # fused is better, and one optimizer has one form
+            "optimizer-fused": (0.8, 0.75, 0.85),
+            "no-dropout": (0.7, 0.65, 0.75),
+            "gelu-to-relu": (0.97, 0.96, 0.98),
+            "zero-grad-none": (0.985, 0.98, 0.99),  # less than 2 % of the step
+            "autocast-bf16": (0.95, 0.8, 1.1),  # perhaps no gain at all
+        },
+    )
+    client, uri = opened(start, work)
+    client.wait(lambda: advice(client, uri))
+    assert kinds_and_lines(client, uri) == [("no-dropout", DROPOUT), ("optimizer-fused", OPTIMIZER), ("gelu-to-relu", GELU)]
+    assert "20 % (" in advice(client, uri)[1]["message"]
+
+    # The interval of a later prediction counts.
+    predict(work, {"no-dropout": (0.99, 0.98, 1.0), "gelu-to-relu": (0.7, 0.65, 0.75)})
+    wanted = [("gelu-to-relu", GELU), ("optimizer-fused", OPTIMIZER)]
+    client.wait(lambda: kinds_and_lines(client, uri) == wanted)
+
+
+def test_an_edit_counts_columns_as_the_client_does(start: Start, work: Path) -> None:
+    predict(work, {"optimizer-fused": (0.8, 0.75, 0.85)})
+    for capabilities in (EDITS, RICH):
+        client, uri = opened(start, work, capabilities)
+        client.wait(lambda client=client, uri=uri: advice(client, uri))
+        edit = action(client, uri, OPTIMIZER, "Apply")["edit"]
+        edits = edit["documentChanges"][0]["edits"] if capabilities is EDITS else edit["changes"][uri]
+        assert edited(SCRIPT, edits) == SCRIPT.replace("foreach=False", "foreach=False, fused=True")
+        client.kill()
+
+
+def test_a_file_that_changed_elsewhere_keeps_its_hint_and_refuses_the_edit(start: Start, work: Path) -> None:
+    predict(work, {"optimizer-fused": (0.8, 0.75, 0.85)})
+    client, uri = opened(start, work)
+    client.wait(lambda: advice(client, uri))
+    change(client, uri, "# a comment\n" + SCRIPT, 2)
+    client.wait(lambda: kinds_and_lines(client, uri) == [("optimizer-fused", OPTIMIZER + 1)])
+    refused = action(client, uri, OPTIMIZER + 1, "Apply")
+    assert "edit" not in refused
+    assert refused["disabled"]["reason"].startswith("train.py has changed since it was profiled; profile it again")
+
+
+def test_a_change_without_a_safe_edit_says_what_to_do_by_hand(start: Start, work: Path, tmp_path: Path) -> None:
+    script = SCRIPT.replace("parameters(), foreach=False)", "parameters())\nother = torch.optim.SGD(model.parameters(), lr=0)")
+    folder = tmp_path / "two"
+    folder.mkdir()
+    (folder / "train.py").write_text(script)
+    command = [SERVER, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    predict(folder, {"optimizer-fused": (0.8, 0.75, 0.85)})
+    client, uri = opened(start, folder)
+    ((_, line),) = client.wait(lambda: kinds_and_lines(client, uri))
+    assert script.split("\n")[line].strip() == "optimizer.step()"
+    reason = action(client, uri, line, "Apply")["disabled"]["reason"]
+    assert "several places make an optimizer" in reason and "by hand: give the optimizer fused=True" in reason
+
+
+def test_an_untrusted_workspace_has_hints_and_no_edits(start: Start, work: Path) -> None:
+    predict(work, {"optimizer-fused": (0.8, 0.75, 0.85)})
+    client = start(env=CACHE)
+    client.initialize([work], EDITS, {"python": PYTHON, "trusted": False})
+    uri = client.open(work / "train.py")
+    client.wait(lambda: advice(client, uri))
+    assert "not trusted" in action(client, uri, OPTIMIZER, "Apply")["disabled"]["reason"]
+
+
+def test_a_broken_ledger_costs_its_broken_lines_alone(start: Start, work: Path) -> None:
+    (work / ".hotlens/ledger.jsonl").write_text('{"schema":"hotlens.ledger/1"\n[]\n\x00\n')
+    predict(work, {"optimizer-fused": (0.8, 0.75, 0.85), "no-such-kind": (0.1, 0.1, 0.1)})
+    client, uri = opened(start, work)
+    assert client.wait(lambda: kinds_and_lines(client, uri)) == [("optimizer-fused", OPTIMIZER)]
+
+
+def test_a_document_behind_a_link_has_its_hints(start: Start, work: Path, tmp_path: Path) -> None:
+    predict(work, {"optimizer-fused": (0.8, 0.75, 0.85)})
+    (tmp_path / "link").symlink_to(work)
+    client, uri = opened(start, tmp_path / "link")
+    client.wait(lambda: advice(client, uri))
+    changed = action(client, uri, OPTIMIZER, "Apply")["edit"]["documentChanges"]
+    assert [one["textDocument"]["uri"] for one in changed] == [uri_of(tmp_path / "link/train.py")]

@@ -1,0 +1,126 @@
+"""What an edit of a layer would cost, said while somebody types: predicted from the recorded step, the file untouched."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import PYTHON, ROOT
+from lsp_client import RICH, Client
+
+Start = Callable[..., Client]
+LIMIT = 180.0  # the worker may have to be built
+LAYER = "hidden = nn.Linear(64, 512)"
+
+SCRIPT = f"""\
+import torch
+from torch import nn
+
+{LAYER}
+head = nn.Linear(512, 4)
+model = nn.Sequential(hidden, nn.ReLU(), head)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x, y = torch.randn(256, 64), torch.randint(0, 4, (256,))
+for step in range(60):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+"""
+
+
+def until(true: Callable[[], bool], limit: float = LIMIT) -> bool:
+    """Whether it came about in that time."""
+    end = time.monotonic() + limit
+    while not (found := true()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return found
+
+
+class Typist:
+    """The document of the script, and what the editor shows of it."""
+
+    def __init__(self, client: Client, path: Path) -> None:
+        self.client, self.path, self.version = client, path, 1
+        self.uri = client.open(path)
+
+    def types(self, text: str) -> None:
+        self.version += 1
+        document = {"uri": self.uri, "version": self.version}
+        self.client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
+
+    def hint(self, line: int) -> str:
+        place = {"start": {"line": line, "character": 0}, "end": {"line": line + 1, "character": 0}}
+        hints = self.client.request("textDocument/inlayHint", {"textDocument": {"uri": self.uri}, "range": place}) or []
+        labels = [one["label"] for one in hints if one["position"]["line"] == line]
+        return "".join(part["value"] for part in labels[0]) if labels and isinstance(labels[0], list) else "".join(labels)
+
+    def hover(self, line: int) -> str:
+        answer = self.client.request("textDocument/hover", {"textDocument": {"uri": self.uri}, "position": {"line": line, "character": 12}})
+        return str(answer["contents"]["value"]) if answer else ""
+
+    def marks(self) -> list[dict[str, Any]]:
+        told = [one for one in self.client.messages("textDocument/publishDiagnostics") if one["uri"] == self.uri]
+        found: list[dict[str, Any]] = [one for one in told[-1]["diagnostics"] if one.get("code") == "misfit"] if told else []
+        return found
+
+
+@pytest.fixture
+def typist(start: Start, tmp_path: Path) -> Typist:
+    """After a profile of the script. Workers are kept between runs of the tests; where there is none, it is built as the offer says."""
+    (tmp_path / "train.py").write_text(SCRIPT)
+    client = start(env={**os.environ, "XDG_CACHE_HOME": str(ROOT / "build" / "cache")})
+    client.answer["window/showMessageRequest"] = lambda params: {
+        "result": next((o for o in params["actions"] if o["title"] == "Build It"), None)
+    }
+    messages = {**RICH["window"], "showMessage": {"messageActionItem": {"additionalPropertiesSupport": True}}}
+    client.initialize([tmp_path], {**RICH, "window": messages}, {"python": PYTHON, "profile": {"warmup": 1, "steps": 2}})
+    made = Typist(client, tmp_path / "train.py")
+    assert client.command("hotlens.server.profile", {"uri": made.uri})["started"]
+    client.wait(lambda: any(one["value"]["kind"] == "end" for one in client.messages("$/progress")), LIMIT)
+    assert until(lambda: made.hint(9) != "")
+    return made
+
+
+def test_a_wider_layer_tells_its_time_and_memory_before_it_runs(typist: Typist) -> None:
+    wider = SCRIPT.replace("512", "4096")
+    typist.types(wider)
+    assert until(lambda: typist.hint(3).startswith("≈ step "))
+    assert re.fullmatch(r"≈ step [\d.]+ [µm]?s( \+\d+%)?", typist.hint(3))
+    assert typist.hint(4).startswith("≈ step ")
+    told = typist.hover(3)
+    assert "Linear(64, 512 → 4096)" in told.replace("\\", "")
+    assert "instead of" in told and "peak of memory" in told and "nothing of the script ran" in told
+    assert typist.marks() == []
+    assert typist.path.read_text() == SCRIPT
+    assert len(list((typist.path.parent / ".hotlens/profiles").iterdir())) == 1
+
+    typist.types(SCRIPT)  # as it was: measured, not predicted
+    assert until(lambda: "≈" not in typist.hint(3))
+    typist.types(wider + "(")  # no Python yet
+    assert "≈" not in typist.hint(3)
+
+
+def test_what_does_not_fit_is_marked_in_the_operators_words(typist: Typist) -> None:
+    typist.types(SCRIPT.replace(LAYER, "hidden = nn.Linear(64, 500)"))
+    assert until(lambda: typist.marks() != [])
+    (mark,) = typist.marks()
+    assert mark["range"]["start"] == {"line": 4, "character": 0} and mark["severity"] == 2
+    assert "Linear(512, 4) gets 500 features from line 4" in mark["message"]
+    assert typist.hint(4) == "does not fit"
+    typist.types(SCRIPT)
+    assert until(lambda: typist.marks() == [])
+
+
+def test_nothing_is_predicted_without_trust_or_where_the_setting_says_so(typist: Typist) -> None:
+    client = typist.client
+    client.notify("workspace/didChangeConfiguration", {"settings": {"hotlens": {"predict": {"edits": False}}}})
+    typist.types(SCRIPT.replace("512", "1024"))
+    client.notify("workspace/didChangeConfiguration", {"settings": {"hotlens": {"predict": {"edits": True}}}})
+    client.notify("hotlens/trust", {"trusted": False})
+    typist.types(SCRIPT.replace("512", "2048"))
+    assert not until(lambda: typist.hint(3).startswith("≈ step "), 8.0)

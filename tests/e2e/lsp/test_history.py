@@ -1,0 +1,171 @@
+"""Older profiles and the baseline: which profile is shown, what it is compared with, and what says so."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import PYTHON
+from lsp_client import RICH, SERVER, Client
+
+Start = Callable[..., Client]
+SHOW, BASELINE = "hotlens.server.showProfile", "hotlens.server.setBaseline"
+TALKS = {**RICH, "experimental": {"hotlens": {"protocolVersion": 1}}}
+
+SCRIPT = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.wide = nn.Linear(256, 1024)
+        self.back = nn.Linear(1024, 256)
+    def forward(self, x):
+        for _ in range(REPEAT):
+            x = self.back(torch.relu(self.wide(x)))
+        return x
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for _ in range(60):
+    optimizer.zero_grad()
+    net(torch.randn(32, 256)).pow(2).mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.fixture(scope="module")
+def slower(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two profiles of a script, the newer of which calls its layers sixteen times instead of once."""
+    folder = tmp_path_factory.mktemp("slower")
+    for repeat in (1, 16):
+        (folder / "train.py").write_text(SCRIPT.replace("REPEAT", str(repeat)))
+        command = [SERVER, "run", "--python", PYTHON, "--warmup", "1", "--steps", "7", "train.py"]
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return folder
+
+
+def twice(folder: Path) -> tuple[str, str]:
+    """One more profile, the same but for its time and arguments. Their ids: the older, the newer."""
+    [old] = folder.glob(".hotlens/profiles/2*")
+    new = old.with_name("29991231T235959Z-abcdef")
+    shutil.copytree(old, new)
+    manifest = json.loads((new / "manifest.json").read_text())
+    manifest.update(
+        id=new.name, created="2999-12-31T23:59:59Z", argv=[*manifest["argv"], "--more"], git={"commit": "0123456789", "dirty": True}
+    )
+    (new / "manifest.json").write_text(json.dumps(manifest))
+    return old.name, new.name
+
+
+def opened(start: Start, folder: Path, file: str) -> tuple[Client, str]:
+    client = start()
+    client.initialize([folder], TALKS)
+    uri = client.open(folder / file)
+    client.hints_when_known(uri)
+    return client, uri
+
+
+def state(client: Client) -> Any:
+    return client.request("hotlens/profileState")
+
+
+def shown(client: Client, profile: str) -> None:
+    client.wait(lambda: state(client).get("profile", {}).get("id") == profile)
+
+
+def lens(client: Client, uri: str) -> str:
+    return str(client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})[0]["command"]["title"])
+
+
+def labels(client: Client, uri: str) -> dict[int, str]:
+    def text(label: Any) -> str:
+        return label if isinstance(label, str) else "".join(part["value"] for part in label)
+
+    return {hint["position"]["line"]: text(hint["label"]) for hint in client.hints_when_known(uri)}
+
+
+def test_the_list_says_what_changed_and_what_is_shown(start: Start, example: Path) -> None:
+    old, new = twice(example)
+    client, _ = opened(start, example, "model.py")
+    shown(client, new)
+    listed = client.request("hotlens/history")
+    assert listed["total"] == 2 and [each["id"] for each in listed["profiles"]] == [new, old]
+    newer, older = listed["profiles"]
+    assert newer["shown"] and not older["shown"] and not newer["baseline"]
+    assert newer["source"].endswith("--more") and newer["commit"] == "0123456+"
+    assert newer["changed"] == ["arguments", "commit", "edits"] and older["changed"] == []
+    assert newer["stepNs"] == state(client)["profile"]["stepNs"]
+    assert [each["id"] for each in client.request("hotlens/history", {"limit": 1})["profiles"]] == [new]
+
+
+def test_an_older_profile_is_shown_everywhere_until_the_newest_is_again(start: Start, example: Path) -> None:
+    old, new = twice(example)
+    client, uri = opened(start, example, "model.py")
+    shown(client, new)
+    assert client.command(SHOW, {"profile": old}) == {"shown": True, "profile": old}
+    shown(client, old)
+    assert state(client)["chosen"] == old
+    client.wait(lambda: "older profile · " in lens(client, uri))
+    assert client.request("hotlens/timeline/profiles")["current"] == old
+    assert client.command(SHOW, {"profile": new})["shown"] is True
+    shown(client, new)
+    assert "chosen" not in state(client)
+    client.wait(lambda: "older profile" not in lens(client, uri))
+    client.command(SHOW, {"profile": old})
+    shown(client, old)
+    assert client.command(SHOW) == {"shown": True}
+    shown(client, new)
+
+
+def test_what_is_not_there_changes_nothing(start: Start, example: Path) -> None:
+    [profile] = example.glob(".hotlens/profiles/2*")
+    client, uri = opened(start, example, "model.py")
+    shown(client, profile.name)
+    for name in ("none", "../..", "/etc", ".", ""):
+        client.command(SHOW, {"profile": name})
+        client.command(BASELINE, {"profile": name or "none"})
+    assert state(client)["profile"]["id"] == profile.name
+    assert not {"chosen", "baseline"} & set(state(client))
+    assert "against" not in lens(client, uri)
+    assert any("not there any more" in message["message"] for message in client.messages("window/showMessage"))
+
+
+def test_without_a_profile_there_is_no_baseline(start: Start, unprofiled: Path) -> None:
+    client = start()
+    client.initialize([unprofiled], TALKS)
+    assert "no profile yet" in client.command(BASELINE)["message"]
+    assert client.request("hotlens/history") == {"profiles": [], "total": 0}
+
+
+def test_hints_and_diagnostics_tell_what_became_slower(start: Start, slower: Path) -> None:
+    new, old = sorted((path.name for path in slower.glob(".hotlens/profiles/2*")), reverse=True)
+    client, uri = opened(start, slower, "train.py")
+    shown(client, new)
+    lines = (slower / "train.py").read_text().splitlines()
+    wide = next(number for number, line in enumerate(lines) if "self.wide =" in line)
+    assert "▲" not in labels(client, uri)[wide]
+    assert client.command(BASELINE, {"profile": old}) == {"baseline": old}
+    client.wait(lambda: "▲" in labels(client, uri)[wide])
+    assert state(client)["baseline"] == old and "against 20" in lens(client, uri)
+    published = client.next_message("textDocument/publishDiagnostics")
+    slow = [each for each in published["diagnostics"] if each["range"]["start"]["line"] == wide]
+    assert published["uri"] == uri and [each["code"] for each in slow] == ["slower"]
+    assert slow[0]["severity"] == 3 and "wide became slower" in slow[0]["message"]
+    # Of the older one itself nothing is said.
+    client.command(SHOW, {"profile": old})
+    shown(client, old)
+    client.wait(lambda: "▲" not in labels(client, uri)[wide])
+    client.command(SHOW)
+    shown(client, new)
+    client.wait(lambda: "▲" in labels(client, uri)[wide])
+    assert client.command(BASELINE, {"clear": True}) == {}
+    client.wait(lambda: "▲" not in labels(client, uri)[wide])
+    assert "baseline" not in state(client)
+    client.wait(lambda: client.messages("textDocument/publishDiagnostics")[-1]["diagnostics"] == [])

@@ -1,0 +1,170 @@
+#include "annotator/advice/edits.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/unit/catch.h"
+
+using namespace hotlens;
+using namespace hotlens::advice;
+
+namespace {
+
+Sources sources(const std::string& text) {
+  Sources made;
+  made.files.push_back({.path = "/w/train.py", .text = text});
+  made.model.files.push_back({.path = "/w/train.py", .copy = "x", .sha256 = {}, .text = {}, .workspace = true});
+  return made;
+}
+
+profile::Site site(std::uint32_t line) {
+  return {.file = profile::FileId{0}, .line = line, .end_line = line, .column = {}, .end_column = {}, .function = "<module>"};
+}
+
+// The edited text, or the reason.
+std::string edited(const Sources& from, const std::string& kind, std::vector<std::string> modules = {}) {
+  const auto edits = edits_of({{kind, std::move(modules)}}, from);
+  if (!edits) return "refused: " + edits.error().reason;
+  REQUIRE(edits->size() == 1);
+  return replaced(from.files[edits->front().file].text, edits->front().replacements);
+}
+
+std::string optimizer(const std::string& call, const std::string& kind = "optimizer-fused", const std::string& import = "import torch") {
+  return edited(sources(import + "\nopt = " + call + "  # é\n"), kind);
+}
+
+std::string made(const std::string& call, const std::string& import = "import torch") {
+  return import + "\nopt = " + call + "  # é\n";
+}
+
+}  // namespace
+
+TEST_CASE("an optimizer gets its keyword, or the value of the one it has") {
+  CHECK(optimizer("torch.optim.Adam(m.parameters(), lr=1e-3)") == made("torch.optim.Adam(m.parameters(), lr=1e-3, fused=True)"));
+  CHECK(optimizer("torch.optim.SGD(m.parameters(),\n    lr=1e-3,\n)") ==
+        made("torch.optim.SGD(m.parameters(),\n    lr=1e-3, fused=True,\n)"));
+  CHECK(optimizer("torch.optim.Adam(ps, fused=False)") == made("torch.optim.Adam(ps, fused=True)"));
+  CHECK(optimizer("torch.optim.Adam(ps, fused=None, lr=1)") == made("torch.optim.Adam(ps, fused=True, lr=1)"));
+  CHECK(optimizer("torch.optim.Adam(ps, foreach=True)") == made("torch.optim.Adam(ps, fused=True)"));
+  CHECK(optimizer("torch.optim.Adam(ps, foreach=False)") == made("torch.optim.Adam(ps, foreach=False, fused=True)"));
+  CHECK(optimizer("torch.optim.Adam(p for p in ps)") == made("torch.optim.Adam((p for p in ps), fused=True)"));
+  CHECK(optimizer("torch.optim.Adam(ps)", "optimizer-foreach") == made("torch.optim.Adam(ps, foreach=True)"));
+}
+
+TEST_CASE("an optimizer is known by what its name was imported as") {
+  for (const auto& [import, name] : std::vector<std::pair<std::string, std::string>>{{"import torch.optim as o", "o.AdamW"},
+                                                                                     {"from torch import optim", "optim.SGD"},
+                                                                                     {"from torch.optim import Adam as A", "A"},
+                                                                                     {"import torch.optim", "torch.optim.Adam"},
+                                                                                     {"from torch.optim.adam import Adam", "Adam"}}) {
+    INFO(import);
+    CHECK(optimizer(name + "(ps)", "optimizer-fused", import) == made(name + "(ps, fused=True)", import));
+  }
+  CHECK(optimizer("Adam(ps)", "optimizer-fused", "from mine import Adam").contains("a library makes the optimizer"));
+  CHECK(optimizer("Adam(ps)", "optimizer-fused", "from mine import Adam\nfrom torch.optim import Adam").contains("a library makes"));
+}
+
+TEST_CASE("what sets the same thing elsewhere, or by an expression, is left alone") {
+  CHECK(optimizer("torch.optim.Adam(ps, fused=args.fused)") == "refused: `fused` of the optimizer is an expression: `args.fused`");
+  CHECK(optimizer("torch.optim.Adam(ps, **options)") == "refused: options of the optimizer come from elsewhere, at train.py:2");
+  CHECK(optimizer("torch.optim.Adam(ps, foreach=True, fused=False)").contains("both fused and foreach are set"));
+  CHECK(optimizer("torch.optim.Adam(ps, differentiable=True)").starts_with("refused"));
+  CHECK(optimizer("torch.optim.Adam(ps, fused=True)") == "refused: the optimizer has fused=True already");
+  CHECK(optimizer("torch.optim.Adam([{'params': ps, 'fused': False}])").contains("also set or read by name"));
+  CHECK(optimizer("torch.optim.Adam(ps)\nb = torch.optim.SGD(qs)") == "refused: several places make an optimizer: train.py:2, train.py:3");
+}
+
+TEST_CASE("a file that is another one, read-only or no Python is not edited") {
+  Sources from = sources(made("torch.optim.Adam(ps)"));
+  from.files[0].as_executed = false;
+  CHECK(edited(from, "optimizer-fused") == "refused: train.py has changed since it was profiled; profile it again");
+  from = sources(made("torch.optim.Adam(ps)"));
+  from.files[0].can_be_edited = false;
+  CHECK(edited(from, "optimizer-fused") == "refused: train.py is read-only");
+  CHECK(edited(sources(made("torch.optim.Adam(ps)") + "def (:\n"), "optimizer-fused") == "refused: train.py does not parse");
+  open_in_editor(from = sources(made("torch.optim.Adam(ps)")), "/w/train.py", "x = 1\n");
+  CHECK(!from.files[0].as_executed);
+}
+
+TEST_CASE("gradients become None where they were set to zeros") {
+  CHECK(edited(sources("opt.zero_grad(set_to_none=False)\n"), "zero-grad-none") == "opt.zero_grad(set_to_none=True)\n");
+  CHECK(edited(sources("opt.zero_grad(False)\n"), "zero-grad-none") == "opt.zero_grad(True)\n");
+  CHECK(edited(sources("opt.zero_grad()\n"), "zero-grad-none").starts_with("refused: no call"));
+  CHECK(edited(sources("a.zero_grad(False)\nb.zero_grad(False)\n"), "zero-grad-none").contains("train.py:1, train.py:2"));
+}
+
+TEST_CASE("layers are edited where they are made") {
+  const std::string text = "from torch import nn\na = nn.Dropout(0.2)\nb = nn.GELU('tanh')\nc = nn.Dropout(p)\nd = nn.Dropout()\n";
+  Sources from = sources(text);
+  for (const auto& [path, name, line] : std::vector<std::tuple<std::string, std::string, std::uint32_t>>{
+           {"a", "Dropout", 1}, {"b", "GELU", 2}, {"c", "Dropout", 3}, {"d", "Dropout", 4}, {"e", "Attention", 4}}) {
+    profile::ModelModule module;
+    module.path = path;
+    module.class_name = name;
+    module.attached = site(line);
+    from.model.modules.push_back(std::move(module));
+  }
+  CHECK(edited(from, "no-dropout", {"a"}).contains("a = nn.Dropout(0.0)\n"));
+  CHECK(edited(from, "no-dropout", {"a", "d"}).contains("nn.Dropout(p=0.0)\n"));
+  CHECK(edited(from, "gelu-to-relu", {"b"}).contains("b = nn.ReLU()\n"));
+  CHECK(edited(from, "no-dropout", {"c"}) == "refused: train.py:4: its probability is an expression, `p`");
+  CHECK(edited(from, "no-dropout", {"e"}) == "refused: `e` (Attention) does it in its own code");
+}
+
+TEST_CASE("autocast goes around the model's call and the loss, the backward pass stays outside") {
+  Sources from =
+      sources("import torch\nfor x, y in data:\n    out = model(x)\n    loss = f(\n        out, y)\n    log(loss)\n    loss.backward()\n");
+  from.model.stages = {{.site = site(2), .stage = attribution::Stage::forward}, {.site = site(3), .stage = attribution::Stage::loss}};
+  CHECK(edited(from, "autocast-bf16") ==
+        "import torch\nfor x, y in data:\n    with torch.autocast(\"cpu\", torch.bfloat16):\n        out = model(x)\n        loss = f(\n   "
+        "         out, y)\n    "
+        "log(loss)\n    loss.backward()\n");
+  from = sources("import torch\nfor x, y in data:\n    f(model(x), y).backward()\n");
+  from.model.stages = {{.site = site(2), .stage = attribution::Stage::forward}};
+  CHECK(edited(from, "autocast-bf16").starts_with("refused: no backward()"));
+}
+
+TEST_CASE("channels_last is set before the optimizer and on what the model is called with") {
+  Sources from = sources("import torch\nopt = torch.optim.SGD(net.parameters())\nfor x, y in data:\n    out = net(x)\n");
+  from.model.stages = {{.site = site(3), .stage = attribution::Stage::forward}};
+  CHECK(edited(from, "channels-last") ==
+        "import torch\nnet.to(memory_format=torch.channels_last)\nopt = torch.optim.SGD(net.parameters())\nfor x, y in data:\n    out = "
+        "net(x.to(memory_format=torch.channels_last))\n");
+}
+
+TEST_CASE("changes at once have one list of edits, unless they edit the same place") {
+  const Sources from = sources("import torch\nopt = torch.optim.Adam(ps)\nopt.zero_grad(False)\n");
+  const auto both = edits_of({{"optimizer-fused", {}}, {"zero-grad-none", {}}}, from);
+  REQUIRE(both);
+  CHECK(replaced(from.files[0].text, both->front().replacements) ==
+        "import torch\nopt = torch.optim.Adam(ps, fused=True)\nopt.zero_grad(True)\n");
+  CHECK(!edits_of({{"optimizer-fused", {}}, {"optimizer-foreach", {}}}, from));
+  const auto by_hand = edits_of({{"batch-norm-eval", {}}}, from);
+  REQUIRE(!by_hand);
+  CHECK(sentence(by_hand.error()).contains("by hand: call eval()"));
+}
+
+TEST_CASE("a written file has the edit, its mode, and no draft beside it") {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / ("hotlens-edits-" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  const fs::path file = folder / "train.py";
+  std::ofstream(file) << "import torch\r\nopt = torch.optim.Adam(ps)\r\n";
+  fs::permissions(file, fs::perms::owner_all);
+  Sources from = sources("import torch\r\nopt = torch.optim.Adam(ps)\r\n");
+  from.files[0].path = file;
+  const auto edits = edits_of({{"optimizer-fused", {}}}, from);
+  REQUIRE(edits);
+  REQUIRE(write(*edits, from));
+  std::ifstream in(file, std::ios::binary);
+  CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == "import torch\r\nopt = torch.optim.Adam(ps, fused=True)\r\n");
+  CHECK(fs::status(file).permissions() == fs::perms::owner_all);
+  CHECK(std::distance(fs::directory_iterator(folder), {}) == 1);
+  const auto told = described(*edits, from);
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].line == 1);
+  CHECK(told[0].character == 25);
+  fs::remove_all(folder);
+}

@@ -1,0 +1,71 @@
+#include "annotator/advice/ledger.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/catch.h"
+
+using namespace hotlens;
+using namespace hotlens::advice;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("hotlens-ledger-" + std::to_string(::getpid()));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+};
+
+Record record(Event event, const std::string& kind, double ratio) {
+  return {.event = event,
+          .time = "2026-11-21T10:23:00Z",
+          .profile = "p",
+          .kind = kind,
+          .torch = "2.13.0",
+          .file = "/w/train.py",
+          .line = 3,
+          .method = event == Event::predicted ? "replay" : "",
+          .ratio = lab::Ratio{ratio, ratio * 0.95, ratio * 1.05},
+          .assumes = {},
+          .pairs = 4,
+          .losses = Losses::close};
+}
+
+}  // namespace
+
+TEST_CASE("a ledger gives back what was added, and counts what is no record") {
+  const Folder folder;
+  const fs::path file = folder.path / "ledger.jsonl";
+  CHECK(read_ledger(file)->records.empty());
+  REQUIRE(add(file, record(Event::predicted, "optimizer-fused", 0.9)));
+  std::ofstream(file, std::ios::app) << "{\"schema\":\"hotlens.ledger/1\"\n{}\n";
+  REQUIRE(add(file, record(Event::verified, "optimizer-fused", 0.88)));
+  const auto ledger = read_ledger(file);
+  REQUIRE(ledger);
+  CHECK(ledger->unreadable == 2);
+  REQUIRE(ledger->records.size() == 2);
+  CHECK(ledger->records[0].method == "replay");
+  CHECK(ledger->records[1].losses == Losses::close);
+  CHECK(ledger->records[1].ratio->low == Approx(0.88 * 0.95));
+}
+
+TEST_CASE("a verification belongs to the last prediction of its change") {
+  const Ledger ledger{.records = {record(Event::predicted, "a", 0.5), record(Event::predicted, "a", 0.9),
+                                  record(Event::predicted, "b", 0.1), record(Event::verified, "a", 0.88),
+                                  record(Event::predicted, "a", 0.2), record(Event::verified, "c", 1.0)}};
+  const auto found = outcomes(ledger);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].error.value() == Approx(0.9 / 0.88 - 1));
+  CHECK(found[0].inside);
+  CHECK(!found[1].predicted);
+  const auto document = nlohmann::json::parse(as_json(ledger));
+  CHECK(document["schema"] == "hotlens.track-record/1");
+  CHECK(document["outcomes"].size() == 2);
+  CHECK(document["predictions"] == 4);
+  CHECK(as_text(ledger, false).starts_with("a  2026-11-21T10:23:00Z  p\n  predicted −10.0 %"));
+  CHECK(as_text({}, false).starts_with("no change has been verified"));
+}

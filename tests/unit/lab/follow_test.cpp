@@ -1,0 +1,69 @@
+#include "annotator/lab/program/follow.h"
+
+#include "tests/unit/catch.h"
+
+using namespace hotlens::lab;
+
+namespace {
+
+Value list(const Sizes& sizes) {
+  Values values;
+  for (const auto size : sizes) values.push_back({Whole{.offset = size}});
+  return {values};
+}
+
+Operator op(const char* name, std::vector<Value> args) {
+  Operator made{.name = name, .overload = {}, .args = {{TensorRef{0}}}, .kwargs = {}, .out = {1}};
+  made.args.insert(made.args.end(), args.begin(), args.end());
+  return made;
+}
+
+// What the second argument becomes.
+std::string after(Operator op, const Sizes& was, const Sizes& is, const Numbers& numbers = {}) {
+  const auto followed = follow(op, was, is, numbers);
+  if (!followed) return "unclear";
+  const auto written = [](const Value& value) { return std::to_string(std::get<Whole>(value.is).offset); };
+  if (std::holds_alternative<Whole>(op.args[1].is)) return written(op.args[1]);
+  std::string all;
+  for (const Value& value : std::get<Values>(op.args[1].is)) all += (all.empty() ? "" : " ") + written(value);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("sizes of a view follow the dimensions that they are made of") {
+  const auto view = [](const Sizes& sizes) { return op("aten::view", {list(sizes)}); };
+  CHECK(after(view({8, 3136}), {8, 64, 7, 7}, {8, 128, 7, 7}) == "8 6272");
+  CHECK(after(view({8, -1}), {8, 64, 7, 7}, {8, 128, 7, 7}) == "8 -1");
+  CHECK(after(view({256, 96}), {8, 32, 4, 24}, {8, 32, 4, 32}) == "256 128");
+  CHECK(after(view({8, 32, 96}), {8, 32, 96}, {8, 32, 96}) == "8 32 96");
+}
+
+TEST_CASE("a width that is split over several dimensions needs to know which one stays") {
+  const Operator heads = op("aten::view", {list({8, 32, 4, 24})});
+  const Sizes was{8, 32, 96}, is{8, 32, 192};
+  CHECK(after(heads, was, is) == "unclear");
+  CHECK(after(heads, was, is, {{4, 4}}) == "8 32 4 48");
+  CHECK(after(heads, was, is, {{24, 24}}) == "8 32 8 24");
+  CHECK(after(heads, was, was, {{4, 8}}) == "8 32 8 12");
+  CHECK(after(op("aten::view", {list({8, 32, 4, -1})}), was, is) == "8 32 4 -1");
+}
+
+TEST_CASE("parts of a width stay as many; a part that is no whole one is unclear") {
+  const Value dim{Whole{.offset = 2}};
+  const auto split = [&](std::int64_t size) { return op("aten::split", {{Whole{.offset = size}}, dim}); };
+  CHECK(after(split(96), {8, 32, 288}, {8, 32, 384}) == "128");
+  CHECK(after(split(96), {8, 32, 288}, {8, 16, 288}) == "96");
+  CHECK(after(split(96), {8, 32, 288}, {8, 32, 400}) == "unclear");
+  CHECK(after(op("aten::split_with_sizes", {list({96, 192}), dim}), {8, 32, 288}, {8, 32, 384}) == "128 256");
+}
+
+TEST_CASE("expanding keeps what is expanded and follows the rest") {
+  CHECK(after(op("aten::expand", {list({8, 17, 96})}), {1, 17, 96}, {1, 17, 128}) == "8 17 128");
+  CHECK(after(op("aten::expand", {list({8, -1, -1})}), {1, 1, 96}, {1, 1, 128}) == "8 -1 -1");
+}
+
+TEST_CASE("operators whose sizes are not followed are unclear where their tensor is another") {
+  CHECK(after(op("aten::new_zeros", {list({8, 96})}), {8, 96}, {8, 128}) == "unclear");
+  CHECK(after(op("aten::new_zeros", {list({8, 96})}), {8, 96}, {8, 96}) == "8 96");
+}

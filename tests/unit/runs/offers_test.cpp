@@ -1,0 +1,94 @@
+#include "server/runs/offers.h"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/unit/catch.h"
+
+using namespace hotlens::runs;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "hotlens-offers-XXXXXX").string();
+    root = ::mkdtemp(pattern.data());
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(root); }
+
+  void write(const fs::path& name, const std::string& text) const {
+    fs::create_directories((root / name).parent_path());
+    std::ofstream(root / name) << text;
+  }
+  Offers offers(const std::string& script, const std::string& module = "") const {
+    return offers_for(*read_folder_runs(root), root, script.empty() ? fs::path() : root / script, module);
+  }
+
+  fs::path root;
+};
+
+const char* const kSeveral = R"({"runs": [{"script": "a.py", "name": "one"}, {"script": "a.py", "name": "two"}, {"module": "b"},
+                                          {"module": "a", "name": "two"}, {"script": "b.py", "name": "three"}]})";
+
+}  // namespace
+
+TEST_CASE("a script's configurations are offered, each label once; the only one is chosen") {
+  const Folder folder;
+  CHECK(folder.offers("a.py") == Offers());
+  folder.write(".hotlens/runs.json", kSeveral);
+  const Offers two = folder.offers("a.py");
+  REQUIRE(two.all.size() == 2);
+  CHECK((two.all[0].name == "one" && two.all[1].name == "two" && two.all[1].module.empty()));
+  CHECK((two.undecided() && two.used() == nullptr));
+  const Offers module = folder.offers("", "b");
+  REQUIRE(module.used() != nullptr);
+  CHECK(module.used()->label() == "-m b");
+  CHECK(folder.offers("c.py").all.empty());
+}
+
+TEST_CASE("a choice is remembered beside the file, where git does not see it") {
+  const Folder folder;
+  folder.write(".hotlens/runs.json", kSeveral);
+  const fs::path script = folder.root / "a.py";
+  REQUIRE(remember_choice(folder.root, script, folder.offers("a.py").all[1]));
+  CHECK(folder.offers("a.py").used()->label() == "two");
+  REQUIRE(remember_choice(folder.root, folder.root / "b.py", folder.offers("b.py").all[0]));  // the module
+  CHECK(folder.offers("b.py").used()->module == "b");
+  CHECK(folder.offers("", "b").used()->module == "b");
+  CHECK(folder.offers("a.py").used()->label() == "two");
+  std::string ignored;
+  std::getline(std::ifstream(folder.root / ".hotlens/.gitignore"), ignored);
+  CHECK(ignored == "*");
+
+  const auto written = fs::last_write_time(folder.root / ".hotlens/state.json");
+  REQUIRE(remember_choice(folder.root, script, folder.offers("a.py").all[1]));
+  CHECK(fs::last_write_time(folder.root / ".hotlens/state.json") == written);  // nothing changed
+}
+
+TEST_CASE("a remembered name that is gone, and a file that cannot be read, choose nothing") {
+  const Folder folder;
+  folder.write(".hotlens/runs.json", kSeveral);
+  for (const char* text :
+       {"", "{", "[]", R"({"configurations": {"a.py": "one"}})", R"({"schema": "hotlens.state/2", "configurations": {"a.py": "one"}})",
+        R"({"schema": "hotlens.state/1", "configurations": {"a.py": "gone"}})",
+        R"({"schema": "hotlens.state/1", "configurations": {"a.py": 1}})", R"({"schema": "hotlens.state/1", "configurations": 5})"}) {
+    folder.write(".hotlens/state.json", text);
+    INFO(text);
+    CHECK(folder.offers("a.py").undecided());
+  }
+  folder.write(".hotlens/state.json", R"({"schema": "hotlens.state/1", "configurations": {"a.py": "one"}})");
+  CHECK(folder.offers("a.py").used()->label() == "one");
+}
+
+TEST_CASE("a choice that cannot be kept says so") {
+  const Folder folder;
+  folder.write(".hotlens", "a file");
+  const auto kept = remember_choice(folder.root, folder.root / "a.py", {.name = "one"});
+  REQUIRE_FALSE(kept);
+  CHECK(kept.error().message.contains("cannot be written"));
+}
