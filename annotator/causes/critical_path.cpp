@@ -1,9 +1,9 @@
 #include "annotator/causes/critical_path.h"
 
 #include <algorithm>
-#include <ranges>
-#include <unordered_map>
 #include <utility>
+
+#include "annotator/causes/work_order.h"
 
 namespace hotlens::causes {
 namespace {
@@ -19,15 +19,17 @@ using On = PathPart::On;
 class Walk {
  public:
   Walk(const attribution::Account& account, std::size_t wanted)
-      : work_(account.work), steps_(account.steps), wanted_(steps_[wanted].span), now_(steps_.back().span.end) {
-    collect(account.reached);
-  }
+      : work_(account.work),
+        steps_(account.steps),
+        wanted_(steps_[wanted].span),
+        now_(steps_.back().span.end),
+        order_(work_, static_cast<std::uint32_t>(std::ranges::upper_bound(account.reached, wanted_.start) - account.reached.begin())) {}
 
   std::vector<PathPart> run() && {
     std::uint32_t at = last_launched();
     if (at != kNoNode) now_ = work_[at].end;
     // Every round consumes time or moves to earlier work; the bound holds whatever the clocks of a trace say.
-    std::size_t bound = 4 * before_.size() + 16;
+    std::size_t bound = 4 * order_.size() + 16;
     for (const attribution::StepAccount& step : steps_) bound += 4 * step.wall.size();
     for (std::size_t round = 0; now_ > wanted_.start && round < bound; ++round) at = at == kNoNode ? follow_host() : follow_device(at);
     while (now_ > wanted_.start) take_piece(host_before(now_));
@@ -42,35 +44,13 @@ class Walk {
     std::uint32_t at = 0;
   };
 
-  // The work that may lie on the path, and for each the work before it on its stream.
-  void collect(const std::vector<Ns>& reached) {
-    first_ = static_cast<std::uint32_t>(std::ranges::upper_bound(reached, wanted_.start) - reached.begin());
-    std::unordered_map<std::uint32_t, std::uint32_t> on_stream;
-    before_.assign(work_.size() - first_, kNoNode);
-    const auto wanted = std::views::iota(first_, static_cast<std::uint32_t>(work_.size()));
-    by_end_.assign(wanted.begin(), wanted.end());
-    for (const std::uint32_t i : by_end_) {
-      const auto [stream, fresh] = on_stream.try_emplace(work_[i].stream.index, i);
-      if (!fresh) before_[i - first_] = std::exchange(stream->second, i);
-    }
-    std::erase_if(by_end_,
-                  [&](std::uint32_t i) { return work_[i].end <= work_[i].start; });  // work that takes no time is waited for by none
-    std::ranges::stable_sort(by_end_, {}, [&](std::uint32_t i) { return work_[i].end; });
-  }
-
   // The last step's work that ends last, where the host did not go on after it: a window may end with its work.
   std::uint32_t last_launched() const {
     std::uint32_t latest = kNoNode;
     for (const std::uint32_t i : steps_.back().launched) {
-      if (i >= first_ && work_[i].end >= now_ && (latest == kNoNode || work_[i].end > work_[latest].end)) latest = i;
+      if (i >= order_.first() && work_[i].end >= now_ && (latest == kNoNode || work_[i].end > work_[latest].end)) latest = i;
     }
     return latest;
-  }
-
-  // The work that ends last within (after, until]; kNoNode where there is none.
-  std::uint32_t ending_within(Ns after, Ns until) const {
-    const auto next = std::ranges::upper_bound(by_end_, until, {}, [&](std::uint32_t i) { return work_[i].end; });
-    return next != by_end_.begin() && work_[*(next - 1)].end > after ? *(next - 1) : kNoNode;
   }
 
   // Every part begins where the path goes on; what lies outside the step is walked but not kept.
@@ -84,20 +64,17 @@ class Walk {
   std::uint32_t follow_device(std::uint32_t at) {
     const Work& work = work_[at];
     take(work.start, On::device, at);
-    const std::uint32_t before = before_[at - first_];
-    const Ns free = before == kNoNode ? Ns::min() : work_[before].end;
-    const bool known = work.launch != kNoNode;
-    const Ns launched = known ? std::min(work.launched, work.start) : wanted_.start;
-    const Ns ready = std::max(free, launched);
-    const std::uint32_t other = work.start - ready > kLaunchLatency || !known ? ending_within(ready, work.start) : kNoNode;
-    if (other != kNoNode) {
-      take(work_[other].end, On::queue, at);
-      return other;
+    const WorkOrder::Needs needs = order_.needs(at, wanted_.start);
+    if (needs.other != kNoNode) {
+      take(work_[needs.other].end, On::queue, at);
+      return needs.other;
     }
-    if (free >= launched) {
-      take(free, On::queue, at);
-      return before;
+    if (needs.free >= needs.launched) {
+      take(needs.free, On::queue, at);
+      return needs.before;
     }
+    const bool known = needs.launch_known;
+    const Ns launched = needs.launched;
     if (known && work.start - work.queued > kLaunchLatency) take(std::max(work.queued, launched), On::queue, at);
     take(launched, known ? On::latency : On::queue, at);
     return kNoNode;
@@ -106,7 +83,7 @@ class Walk {
   std::uint32_t follow_host() {
     const HostTime host = host_before(now_);
     if (host.piece && host.piece->bucket == Bucket::waiting) {
-      if (const std::uint32_t release = ending_within(host.start, now_); release != kNoNode) {
+      if (const std::uint32_t release = order_.ending_within(host.start, now_); release != kNoNode) {
         take(work_[release].end, On::host, host.at);
         return release;
       }
@@ -132,9 +109,7 @@ class Walk {
   const std::vector<attribution::StepAccount>& steps_;
   StepSpan wanted_;
   Ns now_;
-  std::uint32_t first_ = 0;
-  std::vector<std::uint32_t> before_;  // by work, from first_ on
-  std::vector<std::uint32_t> by_end_;
+  WorkOrder order_;
   std::vector<PathPart> parts_;
 };
 

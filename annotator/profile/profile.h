@@ -212,6 +212,22 @@ struct Verdict {
   std::vector<Evidence> evidence;
 };
 
+// A change that the recording gives evidence for (annotator/advice/rules).
+struct Finding {
+  std::string kind, title;  // "pin-memory"; the title says what to do
+  std::vector<Verdict::Evidence> evidence;
+  std::vector<std::string> assumes;
+  std::string file;                  // where it belongs; empty where that is not known
+  std::optional<std::int64_t> line;  // from 0
+  double least_ratio = 1;            // of step times, changed to recorded: what the change gives at best
+  Ns at_most{};                      // the same of the step that is shown
+};
+
+// How much of the step would be left, as a fraction, if one side took half its time (annotator/causes/simulate.h).
+struct Sensitivity {
+  double kernels = 1, host = 1;
+};
+
 // The step times of one process of a training over several: medians.
 struct RankTimes {
   std::int64_t rank = 0;
@@ -258,6 +274,8 @@ struct Profile {
   MemoryAtPeak at_peak;
   std::optional<Bytes> optimizer_elsewhere;  // state of optimizers that is of no single parameter, so of no module
   Verdict verdict;
+  std::vector<Finding> findings;  // the largest first
+  std::optional<Sensitivity> sensitivity;  // of a run with device work
   std::vector<Issue> warnings;
   std::shared_ptr<const Loop> loop;                 // of a bundle whose loop was watched without a profiler, else null
   std::shared_ptr<const ModuleCalls> module_calls;  // of a trace with module frames and without a bundle, else null

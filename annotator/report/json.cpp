@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "annotator/advice/rules/text.h"
 #include "annotator/causes/verdict.h"
 #include "annotator/common/json_text.h"
 #include "annotator/profile/loop.h"
@@ -36,6 +37,8 @@ class Writer {
       json_.object("spent", [&] { causes(profile_.spent); });
       json_.object("critical_path", [&] { causes(profile_.critical); });
       json_.object("verdict", [&] { verdict(profile_.verdict); });
+      json_.array("findings", [&] { findings(); });
+      if (profile_.sensitivity) json_.object("sensitivity", [&] { sensitivity(*profile_.sensitivity); });
       json_.array("warnings", [&] { warnings(); });
     });
     return std::move(json_).take();
@@ -318,6 +321,17 @@ class Writer {
         });
       }
     });
+  }
+
+  void findings() {
+    for (const profile::Finding& finding : profile_.findings) {
+      json_.object([&] { rules::write_finding(json_, finding, profile_.step_wall()); });
+    }
+  }
+
+  void sensitivity(const profile::Sensitivity& half) {
+    json_.member("kernels_halved_ratio", half.kernels);
+    json_.member("host_halved_ratio", half.host);
   }
 
   void warnings() {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "annotator/advice/rules/text.h"
 #include "annotator/causes/usage.h"
 #include "annotator/common/format.h"
 #include "annotator/profile/build/module_name.h"
@@ -35,6 +36,7 @@ class Writer {
     modules();
     kernels();
     verdict();
+    out_ += rules::findings_text(profile_, style_);
     warnings();
     return std::move(out_);
   }

@@ -48,8 +48,10 @@ void keep_devices(std::string_view value, Trace& trace) {
   for (const dom::element element : devices) {
     dom::object device;
     if (element.get(device)) continue;
-    trace.devices.push_back(
-        {.id = whole(device, "id").value_or(0), .name = text(device, "name"), .memory_bytes = whole(device, "totalGlobalMem").value_or(0)});
+    trace.devices.push_back({.id = whole(device, "id").value_or(0),
+                             .name = text(device, "name"),
+                             .memory_bytes = whole(device, "totalGlobalMem").value_or(0),
+                             .compute_capability = whole(device, "computeMajor").value_or(0)});
   }
 }
 

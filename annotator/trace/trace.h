@@ -57,6 +57,7 @@ struct Device {
   std::int64_t id = 0;
   std::string name;
   std::int64_t memory_bytes = 0;
+  std::int64_t compute_capability = 0;  // the major number of CUDA's; 0 where not told
 };
 
 constexpr std::int64_t kNone = -1;  // a number the event does not carry

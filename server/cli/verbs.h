@@ -82,8 +82,8 @@ struct PredictOptions {
 int predict(const PredictOptions& options);
 
 struct WhatIfOptions {
-  std::string kinds;  // `list`; empty: every one that applies
-  std::string profile = "latest";
+  std::vector<std::string> words;  // a profile, and `list` or kinds, in any order; no kinds: every one that applies
+  std::string profile;             // where `words` names none; empty: latest
   std::string python;    // whose torch replays; empty: found as runs::find_python does
   bool apply = false;    // edit the files that the changes are in
   bool dry_run = false;  // with `apply`: say the edits, write nothing

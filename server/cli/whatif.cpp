@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <iostream>
 
+#include "annotator/advice/rules/rules.h"
 #include "annotator/common/harmless.h"
+#include "annotator/profile/build/load.h"
 #include "annotator/profile/bundle/resolve.h"
 #include "server/cli/verbs.h"
 #include "server/cli/whatif_change.h"
@@ -24,65 +26,135 @@ std::vector<std::string> parts(const std::string& text, char by) {
   return found;
 }
 
+// What was asked for, of the words of the command line.
+struct Asked {
+  std::string profile;
+  bool list = false, every = true;
+  std::vector<lab::Together> replayed;  // kinds of recorded programs
+  std::vector<std::string> found;       // kinds of rules
+};
+
+bool is_rule(std::string_view name) {
+  return std::ranges::find(rules::rules(), name, &rules::Rule::kind) != rules::rules().end();
+}
+
+bool is_kind(const std::string& name) {
+  return lab::kind_named(name) != nullptr || is_rule(name);
+}
+
+// "optimizer-fused,channels-last+autocast-bf16": two, of which the second is two changes at once. False where it begins with no kind.
+bool names_kinds(const std::string& word) {
+  return word == "list" || is_kind(parts(parts(word, ',').front(), '+').front());
+}
+
 Error unknown(const std::string& name) {
   std::string known;
   for (const lab::Kind& kind : lab::kinds()) known += (known.empty() ? "" : ", ") + std::string(kind.name);
-  return {ErrorCode::usage, "`" + name + "` is no change that is known; there are " + known, {}};
+  for (const rules::Rule& rule : rules::rules()) known += lab::kind_named(rule.kind) ? "" : ", " + std::string(rule.kind);
+  return {ErrorCode::usage, "`" + name + "` is neither a profile nor a change that is known; there are " + known, {}};
 }
 
-std::vector<lab::Together> every() {
-  std::vector<lab::Together> all;
-  for (const lab::Kind& kind : lab::kinds()) all.push_back({&kind});
-  return all;
-}
-
-// "optimizer-fused,channels-last+autocast-bf16": two, of which the second is two changes at once.
-Result<std::vector<lab::Together>> wanted(const std::string& text) {
-  if (text.empty() || text == "list") return every();
-  std::vector<lab::Together> all;
-  for (const std::string& together : parts(text, ',')) {
+std::optional<Error> add_kinds(const std::string& word, Asked& asked) {
+  asked.every = false;
+  for (const std::string& together : parts(word, ',')) {
+    const std::vector<std::string> names = parts(together, '+');
     lab::Together kinds;
-    for (const std::string& name : parts(together, '+')) {
-      const lab::Kind* kind = lab::kind_named(name);
-      if (kind == nullptr) return std::unexpected(unknown(name));
-      kinds.push_back(kind);
+    for (const std::string& name : names) {
+      if (!is_kind(name)) return unknown(name);
+      if (const lab::Kind* kind = lab::kind_named(name)) kinds.push_back(kind);
     }
-    if (std::ranges::find(all, kinds) == all.end()) all.push_back(std::move(kinds));
+    if (names.size() == 1) asked.found.push_back(together);
+    if (kinds.size() == names.size() && std::ranges::find(asked.replayed, kinds) == asked.replayed.end()) asked.replayed.push_back(kinds);
+    if (names.size() > 1 && kinds.size() < names.size()) {
+      return Error{ErrorCode::usage, "`" + together + "`: only changes that are replayed can be made at once", {}};
+    }
   }
-  return all;
+  return std::nullopt;
+}
+
+Result<Asked> asked_for(const WhatIfOptions& options) {
+  Asked asked{.profile = options.profile, .replayed = {}, .found = {}};
+  for (const std::string& word : options.words) {
+    if (word == "list") {
+      asked.list = true;
+    } else if (names_kinds(word)) {
+      if (auto error = add_kinds(word, asked)) return std::unexpected(std::move(*error));
+    } else if (asked.profile.empty()) {
+      asked.profile = word;
+    } else {
+      return std::unexpected(unknown(word));
+    }
+  }
+  if (asked.every) {
+    for (const lab::Kind& kind : lab::kinds()) asked.replayed.push_back({&kind});
+  }
+  if (asked.profile.empty()) asked.profile = "latest";
+  return asked;
+}
+
+// Kinds whose evidence is in the recording: `names` of them, or all where it is empty.
+void add_findings(lab::WhatIfs& all, const profile::Profile& profile, const std::vector<std::string>& names) {
+  all.step = profile.step_wall();
+  for (const profile::Finding& finding : profile.findings) {
+    const bool wanted = names.empty() || std::ranges::find(names, finding.kind) != names.end();
+    if (wanted && std::ranges::find(all.items, finding.kind, &lab::WhatIf::kind) == all.items.end()) all.findings.push_back(finding);
+  }
 }
 
 Error names_no_change(const std::string& flag) {
   return {ErrorCode::usage, "name one change, `+` joins several: hotlens whatif optimizer-fused " + flag, {}};
 }
 
+// What needs a recorded program: of a trace nothing, and that is said of the kinds that were named.
+Result<lab::WhatIfs> replayed(const WhatIfOptions& options, const Asked& asked, const std::filesystem::path& profile, const Say& say) {
+  if (std::filesystem::is_regular_file(profile)) {
+    lab::WhatIfs none{.profile = profile.filename().string(), .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
+    for (const lab::Together& kinds : asked.replayed) {
+      const bool also_found = kinds.size() == 1 && is_rule(kinds.front()->name);
+      if (!asked.every && !also_found) {
+        none.refused.push_back({std::string(kinds.front()->name), {.reason = "a trace has no recorded program to replay; `hotlens run` records one"}});
+      }
+    }
+    return none;
+  }
+  if (asked.replayed.empty()) return lab::WhatIfs{.profile = profile.filename().string(), .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
+  lab::WhatIfAsk ask{.bundle = profile, .wanted = asked.replayed, .python = {}, .say = say};
+  if (!asked.list && (!options.apply || options.verify)) {
+    const auto python = runs::find_python(options.python, std::filesystem::current_path(), runs::process_environment());
+    if (!python) return std::unexpected(python.error());
+    ask.python = python->path;
+  }
+  return lab::ask_what_ifs(ask);
+}
+
 }  // namespace
 
 int whatif(const WhatIfOptions& options) {
-  auto kinds = wanted(options.kinds);
-  if (!kinds) return fail(kinds.error());
+  const auto asked = asked_for(options);
+  if (!asked) return fail(asked.error());
   const bool changes = options.apply || options.verify;
-  if ((options.dry_run && !options.apply) || (changes && kinds->size() != 1)) {
+  if ((options.dry_run && !options.apply) || (changes && asked->replayed.size() != 1)) {
     return fail(names_no_change(options.verify ? "--verify" : "--apply"));
   }
-  const std::filesystem::path here = std::filesystem::current_path();
-  const auto bundle = profile::resolve(options.profile, here);
-  if (!bundle) return fail(bundle.error());
+  const auto path = profile::resolve(asked->profile, std::filesystem::current_path());
+  if (!path) return fail(path.error());
   const Say say = [](const std::string& what) { std::cerr << "hotlens: " << harmless(what) << std::endl; };
-  lab::WhatIfAsk ask{.bundle = *bundle, .wanted = std::move(*kinds), .python = {}, .say = say};
-  if (options.kinds != "list" && (!options.apply || options.verify)) {
-    const auto python = runs::find_python(options.python, here, runs::process_environment());
-    if (!python) return fail(python.error());
-    ask.python = python->path;
+  auto all = replayed(options, *asked, *path, say);
+  const auto profile = profile::load(*path);
+  if (!profile) return fail(profile.error());
+  if (!all && !asked->every) return fail(all.error());
+  if (!all) {  // nothing can be replayed; what the recording tells is told all the same
+    say(all.error().message);
+    all = lab::WhatIfs{.profile = (*profile)->id, .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
   }
-  auto found = lab::ask_what_ifs(ask);
-  if (!found) return fail(found.error());
-  keep_predictions(*found, *bundle, say);
+  keep_predictions(*all, *path, say);
   if (changes) {
-    if (const auto made = make_changes(*found, *bundle, options, say); !made) return fail(made.error());
+    if (const auto made = make_changes(*all, *path, options, say); !made) return fail(made.error());
+  } else {
+    add_findings(*all, **profile, asked->found);
   }
-  std::cout << (options.format == OutputFormat::json ? lab::as_json(*found) + '\n' : lab::as_text(*found, use_colour(STDOUT_FILENO)));
-  return changes && found->items.empty() ? kInputUnusable : kDone;
+  std::cout << (options.format == OutputFormat::json ? lab::as_json(*all) + '\n' : lab::as_text(*all, use_colour(STDOUT_FILENO)));
+  return changes && all->items.empty() ? kInputUnusable : kDone;
 }
 
 }  // namespace hotlens::cli

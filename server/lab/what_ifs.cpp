@@ -160,7 +160,7 @@ Result<WhatIfs> ask_what_ifs(const WhatIfAsk& ask) {
   const auto program = decode(recorded->document);
   if (!program) return std::unexpected(program.error());
   const Lines lines(ask.bundle);
-  WhatIfs all{.profile = recorded->id, .check = {}, .items = {}, .refused = {}, .faults = {}};
+  WhatIfs all{.profile = recorded->id, .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
   std::vector<Candidate> candidates;
   for (const Together& kinds : ask.wanted) {
     Tried made = edited(*program, kinds, lines);

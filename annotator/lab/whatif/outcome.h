@@ -13,6 +13,7 @@
 #include "annotator/common/units.h"
 #include "annotator/lab/predict/batch_sizes.h"
 #include "annotator/lab/whatif/kinds.h"
+#include "annotator/profile/profile.h"
 
 namespace hotlens::lab {
 
@@ -88,6 +89,8 @@ struct WhatIfs {
   std::string profile;
   std::optional<SelfCheck> check;  // absent: nothing was replayed
   std::vector<WhatIf> items;       // the fastest first
+  std::vector<profile::Finding> findings;  // what the recording alone gives evidence for; no kind that is among the items
+  Ns step{};                               // that the findings are of
   std::vector<NotThis> refused;
   std::optional<PageFaults> faults;
 };

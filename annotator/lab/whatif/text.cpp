@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "annotator/advice/rules/text.h"
 #include "annotator/common/format.h"
 #include "annotator/common/json_text.h"
 #include "annotator/lab/whatif/outcome.h"
@@ -175,6 +176,7 @@ std::string as_json(const WhatIfs& all) {
     }
     json.array("items", [&] {
       for (const WhatIf& item : all.items) json.object([&] { write_item(json, item); });
+      for (const profile::Finding& found : all.findings) json.object([&] { rules::write_finding(json, found, all.step); });
     });
     json.array("refused", [&] {
       for (const NotThis& refused : all.refused) json.object([&] { write_refusal(json, refused); });
@@ -189,6 +191,7 @@ std::string as_text(const WhatIfs& all, bool color) {
   std::string out;
   if (all.faults) out += warning(*all.faults, style);
   for (const WhatIf& item : all.items) out += described(item, style);
+  for (const profile::Finding& found : all.findings) out += rules::finding_text(found, all.step, style);
   for (const NotThis& refused : all.refused) out += described(refused);
   return out;
 }

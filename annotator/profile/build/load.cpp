@@ -6,6 +6,8 @@
 #include <ranges>
 #include <set>
 
+#include "annotator/advice/rules/rules.h"
+#include "annotator/causes/simulate.h"
 #include "annotator/causes/usage.h"
 #include "annotator/causes/verdict.h"
 #include "annotator/common/format.h"
@@ -296,6 +298,15 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<st
     profile->module_calls = std::make_shared<const ModuleCalls>(module_calls(annotated.trace, annotated.steps));
   }
   profile->verdict = causes::judge(*profile);
+  if (profile->has_device() && !profile->steps.empty()) profile->sensitivity = causes::sensitivity(annotated.account);
+  const std::vector<kernels::KernelName> kernels = rules::kernel_names(annotated.trace, annotated.account);
+  profile->findings = rules::findings({.trace = annotated.trace,
+                                       .forest = annotated.forest,
+                                       .owners = annotated.owners,
+                                       .account = annotated.account,
+                                       .model = annotated.model ? &*annotated.model : nullptr,
+                                       .profile = *profile,
+                                       .kernels = kernels});
   Differences differences(*profile);
   for (std::size_t step = 0; step < profile->steps.size(); ++step) {
     if (profile->steps[step].outlier) profile->steps[step].differences = differences.of(step);

@@ -44,8 +44,8 @@ class Script {
                  std::uint32_t thread = 0) {
     return add(trace::Category::runtime, name, start, duration, {.correlation = correlation, .thread = thread});
   }
-  Script& kernel(const std::string& name, std::int64_t correlation, std::int64_t start, std::int64_t duration) {
-    return add(trace::Category::kernel, name, start, duration, {.correlation = correlation, .thread = 90});
+  Script& kernel(const std::string& name, std::int64_t correlation, std::int64_t start, std::int64_t duration, std::uint32_t stream = 90) {
+    return add(trace::Category::kernel, name, start, duration, {.correlation = correlation, .thread = stream});
   }
   Script& copy(const std::string& name, std::int64_t correlation, std::int64_t start, std::int64_t duration) {
     return add(trace::Category::copy, name, start, duration, {.correlation = correlation, .thread = 90});

@@ -1,0 +1,69 @@
+#include "annotator/advice/rules/rules.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "annotator/advice/rules/places.h"
+
+namespace hotlens::rules {
+namespace {
+
+constexpr auto kRules = std::to_array<Rule>({
+    {"loader-workers", "Make batches in worker processes: DataLoader(num_workers=…)", loader_workers},
+    {"pin-memory", "Copy batches from pinned memory", pin_memory},
+    {"host-read", "Read numbers from the device less often", host_reads},
+    {"host-tensor", "Make tensors on the device", host_tensors},
+    {"lower-precision", "16-bit products under autocast", lower_precision},
+    {"tf32", "Allow TF32 in 32-bit products", tf32},
+    {"optimizer-fused", "Optimizer with fused=True", optimizer_fused},
+    {"channels-last", "Model and images in channels_last", channels_last},
+    {"fused-attention", "Attention with F.scaled_dot_product_attention", fused_attention},
+    {"fewer-launches", "Launch less: a larger batch, torch.compile or CUDA graphs", fewer_launches},
+    {"zero-grad-none", "zero_grad(set_to_none=True)", zero_grad_none},
+    {"unbind-time", "Take time steps apart once, with x.unbind()", unbind_time},
+    {"gelu-tanh", "GELU as one operator", fused_gelu},
+});
+
+profile::Finding finding(const Recording& recording, const Rule& rule, Found found, double ratio) {
+  const Ns step = recording.profile.step_wall();
+  const std::optional<CodePlace> place = place_of(recording, found.node);
+  return {.kind = std::string(rule.kind),
+          .title = std::string(rule.title),
+          .evidence = std::move(found.evidence),
+          .assumes = std::move(found.assumes),
+          .file = place ? place->file : std::string(),
+          .line = place ? std::optional(place->line) : std::nullopt,
+          .least_ratio = ratio,
+          .at_most = Ns{std::llround(static_cast<double>(step.count()) * (1 - ratio))}};
+}
+
+}  // namespace
+
+std::span<const Rule> rules() {
+  return kRules;
+}
+
+std::vector<kernels::KernelName> kernel_names(const trace::Trace& trace, const attribution::Account& account) {
+  std::vector<kernels::KernelName> names(trace.names.size());
+  for (const attribution::Work& work : account.work) {
+    const trace::NameId name = trace.events.name[work.event];
+    if (names[name.index].label.empty()) names[name.index] = kernels::kernel_name(trace.names[name]);
+  }
+  return names;
+}
+
+std::vector<profile::Finding> findings(const Recording& recording) {
+  std::vector<profile::Finding> all;
+  if (recording.account.steps.empty()) return all;
+  for (const Rule& rule : kRules) {
+    std::optional<Found> found = rule.find(recording);
+    if (!found) continue;
+    const double ratio = causes::play(recording.account, found->change).ratio();
+    if (ratio <= 1 - kLeastGain) all.push_back(finding(recording, rule, std::move(*found), ratio));
+  }
+  std::ranges::stable_sort(all, {}, &profile::Finding::least_ratio);
+  return all;
+}
+
+}  // namespace hotlens::rules

@@ -1,0 +1,76 @@
+#include "annotator/advice/rules/text.h"
+
+#include <cmath>
+
+namespace hotlens::rules {
+namespace {
+
+using format::harmless;
+using format::left;
+using format::readable;
+using format::right;
+
+constexpr std::size_t kKindColumns = 18;
+
+std::string place(const profile::Finding& finding) {
+  if (finding.file.empty()) return {};
+  return "  " + harmless(finding.file) + (finding.line ? ":" + std::to_string(*finding.line + 1) : std::string());
+}
+
+}  // namespace
+
+std::string change_text(double ratio) {
+  const long percent = std::lround((ratio - 1) * 100);
+  return percent == 0 ? "0 %" : (percent < 0 ? "−" : "+") + std::to_string(std::abs(percent)) + " %";
+}
+
+std::string finding_text(const profile::Finding& finding, Ns step, const format::Style& style) {
+  std::string text = std::string(style.bold) + left(finding.kind, kKindColumns) + std::string(style.off) + finding.title + place(finding) +
+                     "\n  at most " + std::string(style.faster) + change_text(finding.least_ratio) + std::string(style.off) + ": " +
+                     readable(step) + " → " + readable(step - finding.at_most) + "\n";
+  for (const profile::Verdict::Evidence& evidence : finding.evidence) {
+    text += "  now: " + harmless(evidence.what) + ", " + readable(evidence.time) + "\n";
+  }
+  for (const std::string& condition : finding.assumes) text += "  if: " + harmless(condition) + "\n";
+  return text;
+}
+
+std::string findings_text(const profile::Profile& profile, const format::Style& style) {
+  std::string text;
+  for (const profile::Finding& finding : profile.findings) {
+    text += "  " + left(finding.kind, kKindColumns) + right(change_text(finding.least_ratio), 6) + right(readable(finding.at_most), 10) + "  " +
+            finding.title + place(finding) + "\n";
+  }
+  if (const auto& half = profile.sensitivity) {
+    text += "  " + std::string(style.dim) + "if kernels took half their time " + change_text(half->kernels) + ", if the host did " +
+            change_text(half->host) + std::string(style.off) + "\n";
+  }
+  if (text.empty()) return text;
+  return "\n" + std::string(style.bold) + "What could help, at most" + std::string(style.off) + "\n" + text;
+}
+
+void write_finding(JsonText& json, const profile::Finding& finding, Ns step) {
+  json.member("kind", finding.kind);
+  json.member("title", finding.title);
+  if (!finding.file.empty()) json.member("file", finding.file);
+  if (finding.line) json.member("line", *finding.line);
+  json.member("method", std::string_view("profile"));
+  json.member("low", finding.least_ratio);
+  json.member("high", 1.0);
+  json.member("step_was_ns", step.count());
+  json.member("saved_at_most_ns", finding.at_most.count());
+  json.array("evidence", [&] {
+    for (const profile::Verdict::Evidence& evidence : finding.evidence) {
+      json.object([&] {
+        json.member("what", evidence.what);
+        json.member("ns", evidence.time.count());
+      });
+    }
+  });
+  json.array("assumes", [&] {
+    for (const std::string& condition : finding.assumes) json.element(condition);
+  });
+  json.member("state", std::string_view("open"));
+}
+
+}  // namespace hotlens::rules

@@ -1,0 +1,24 @@
+// Findings as people and as scripts read them (annotator/report/FORMATS.md).
+#pragma once
+
+#include <string>
+
+#include "annotator/common/format.h"
+#include "annotator/common/json_text.h"
+#include "annotator/profile/profile.h"
+
+namespace hotlens::rules {
+
+// A section of the report: one row each, and what the step is sensitive to. Empty where nothing was found.
+std::string findings_text(const profile::Profile& profile, const format::Style& style);
+
+// One change with its evidence; `step`: the one that is shown.
+std::string finding_text(const profile::Finding& finding, Ns step, const format::Style& style);
+
+// Members of an object: those of an item of hotlens.whatif/1.
+void write_finding(JsonText& json, const profile::Finding& finding, Ns step);
+
+// "−12 %", "0 %"
+std::string change_text(double ratio);
+
+}  // namespace hotlens::rules

@@ -1,0 +1,35 @@
+// What a recording would have taken if some of its work were shorter: its schedule, played again (as Daydream, ATC 2020, does).
+//
+// The main thread runs its pieces one after the other. Work begins when it is launched, its stream is free and what it waited for has
+// ended; a host that waits goes on when the work that released it ends. Every delay that this does not explain stays as it was, so that an
+// unchanged recording takes exactly its time. What a change makes possible beyond that (another order, work of two streams at once) is not
+// seen, nor what it would cost to make it: a gain told so is the most that the change can give.
+#pragma once
+
+#include <functional>
+
+#include "annotator/attribution/account/account.h"
+#include "annotator/profile/profile.h"
+
+namespace hotlens::causes {
+
+// Empty functions change nothing.
+struct Change {
+  std::function<double(const attribution::Work&)> work;     // how much of its duration stays, as a fraction
+  std::function<double(const attribution::Piece&)> host;    // the same of host time that is no waiting
+  std::function<bool(const attribution::Piece&)> unwaited;  // waiting that no longer takes place
+};
+
+// From the begin of the first step to the end of the last one and of the work that the steps launched.
+struct Played {
+  Ns recorded{}, changed{};
+  double ratio() const;  // 1 for a recording that takes no time
+};
+
+// Cost: O((pieces + work) log work) of all steps.
+Played play(const attribution::Account& account, const Change& change);
+
+// The step with all kernels, and with all of the host's own time, at half: what it is sensitive to.
+profile::Sensitivity sensitivity(const attribution::Account& account);
+
+}  // namespace hotlens::causes

@@ -1,0 +1,226 @@
+// Each rule on a small recording that has its evidence, and on the nearest one that has not.
+#include "annotator/advice/rules/rules.h"
+
+#include "annotator/common/format.h"
+#include "annotator/advice/rules/text.h"
+#include "tests/unit/attribution/fixture.h"
+#include "tests/unit/catch.h"
+
+using namespace hotlens;
+using namespace hotlens::attribution;
+
+namespace {
+
+// The shapes of the last operator that was added.
+void shaped(Script& script, const std::string& shapes) {
+  trace::Trace& trace = script.trace();
+  trace.inputs.event.push_back(static_cast<std::uint32_t>(trace.events.size() - 1));
+  trace.inputs.shapes.push_back(trace.inputs_text.intern(shapes));
+  trace.inputs.types.push_back({});
+  trace.inputs.values.push_back({});
+}
+
+struct Asked {
+  explicit Asked(const Script& script, const std::string& verdict = "unclear")
+      : read(script), account(attribution::account(read.trace, read.forest, read.steps, read.owners)) {
+    for (const StepAccount& step : account.steps) profile.steps.push_back({.wall = step.span.end - step.span.start, .device = step.device});
+    profile.verdict.kind = verdict;
+    const auto kernels = rules::kernel_names(read.trace, account);
+    findings = rules::findings({.trace = read.trace,
+                                .forest = read.forest,
+                                .owners = read.owners,
+                                .account = account,
+                                .model = nullptr,
+                                .profile = profile,
+                                .kernels = kernels});
+  }
+  const profile::Finding* of(std::string_view kind) const {
+    const auto found = std::ranges::find(findings, kind, &profile::Finding::kind);
+    return found == findings.end() ? nullptr : &*found;
+  }
+
+  Read read;
+  attribution::Account account;
+  profile::Profile profile;
+  std::vector<profile::Finding> findings;
+};
+
+// A step of 1000 µs with one product of 100 µs at 800.
+Script step_with_product(const std::string& kernel = "ampere_bf16_s16816gemm_bf16_128x128") {
+  Script script;
+  script.range("ProfilerStep#0", 0, 1000);
+  script.op("aten::mm", 800, 20).launch(1, 805, 5).kernel(kernel, 1, 820, 180);
+  return script;
+}
+
+}  // namespace
+
+TEST_CASE("a single-process loader that the step waits for asks for workers") {
+  Script script = step_with_product();
+  script.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 700);
+  const Asked asked(script);
+  REQUIRE(asked.of("loader-workers"));
+  CHECK(asked.of("loader-workers")->at_most == us(700));
+  CHECK(asked.of("loader-workers")->evidence.front().time == us(700));
+
+  Script workers = step_with_product();
+  workers.range("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 0, 700);
+  CHECK_FALSE(Asked(workers).of("loader-workers"));
+}
+
+TEST_CASE("copies from pageable memory ask for pinned memory, those from pinned memory do not") {
+  const auto with_copy = [](const std::string& name) {
+    Script script = step_with_product();
+    script.op("aten::to", 100, 400).op("aten::copy_", 105, 390).launch(7, 110, 380, "cudaMemcpyAsync").copy(name, 7, 112, 376);
+    return Asked(script);
+  };
+  const Asked pageable = with_copy("Memcpy HtoD (Pageable -> Device)");
+  REQUIRE(pageable.of("pin-memory"));
+  CHECK(pageable.of("pin-memory")->at_most >= us(390));
+  CHECK(pageable.of("pin-memory")->evidence.front().what == "1 copy from pageable memory");
+  CHECK_FALSE(with_copy("Memcpy HtoD (Pinned -> Device)").of("pin-memory"));
+}
+
+TEST_CASE("reading a number asks for less of it only where the device has nothing to do meanwhile or after") {
+  Script idle = step_with_product();
+  idle.op("aten::mm", 0, 20).launch(2, 5, 5).kernel("gemm", 2, 20, 300);
+  idle.op("aten::item", 30, 310).op("aten::_local_scalar_dense", 31, 308).launch(3, 35, 300, "cudaStreamSynchronize");
+  const Asked asked(idle);
+  REQUIRE(asked.of("host-read"));
+  CHECK(asked.of("host-read")->evidence.front().what == "the host waits for a number from the device, 1 time");
+
+  // The device is busy to the end of the step whatever the host does.
+  Script busy;
+  busy.range("ProfilerStep#0", 0, 1000);
+  busy.op("aten::mm", 0, 10).launch(1, 2, 5).kernel("gemm", 1, 10, 490);
+  busy.op("aten::mm", 20, 10).launch(2, 22, 5).kernel("gemm", 2, 500, 495);
+  busy.op("aten::item", 40, 958).op("aten::_local_scalar_dense", 41, 956).launch(3, 45, 950, "cudaStreamSynchronize");
+  CHECK_FALSE(Asked(busy).of("host-read"));
+}
+
+TEST_CASE("32-bit products ask for autocast, and for TF32 where the device has it") {
+  Script script;
+  script.range("ProfilerStep#0", 0, 1000);
+  script.op("aten::mm", 0, 20).launch(1, 5, 5).kernel("ampere_sgemm_128x64_tn", 1, 20, 970);
+  CHECK(Asked(script).of("lower-precision"));
+  CHECK_FALSE(Asked(script).of("tf32"));
+  script.trace().devices.push_back({.id = 0, .name = "NVIDIA A100", .compute_capability = 8});
+  const Asked asked(script);
+  REQUIRE(asked.of("tf32"));
+  CHECK(asked.of("tf32")->at_most == us(485));
+  script.trace().devices.front().compute_capability = 7;
+  CHECK_FALSE(Asked(script).of("tf32"));
+  CHECK_FALSE(Asked(step_with_product()).of("lower-precision"));
+}
+
+TEST_CASE("an optimizer that is not fused asks for it") {
+  const auto with_update = [](const std::string& range, const std::string& op) {
+    Script script = step_with_product();
+    script.range(range, 100, 500);
+    for (int i = 0; i < 10; ++i) script.op(op, 110 + i * 40, 30);
+    return Asked(script);
+  };
+  const Asked loop = with_update("Optimizer.step#AdamW.step", "aten::addcdiv_");
+  REQUIRE(loop.of("optimizer-fused"));
+  CHECK(loop.of("optimizer-fused")->evidence.front().what == "AdamW: one parameter after the other, 10 operators");
+  CHECK(with_update("Optimizer.step#Adam.step", "aten::_foreach_add_").of("optimizer-fused"));
+  CHECK_FALSE(with_update("Optimizer.step#AdamW.step", "aten::_fused_adamw_").of("optimizer-fused"));
+  CHECK_FALSE(with_update("Optimizer.step#Lion.step", "aten::addcdiv_").of("optimizer-fused"));
+}
+
+TEST_CASE("kernels that convert layouts ask for channels_last") {
+  const auto with_kernel = [](const std::string& name) {
+    Script script = step_with_product();
+    script.op("aten::cudnn_convolution", 0, 20).launch(2, 5, 5).kernel(name, 2, 20, 700);
+    return Asked(script, "launch");
+  };
+  CHECK(with_kernel("void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>").of("channels-last"));
+  CHECK_FALSE(with_kernel("sm80_xmma_fprop_implicit_gemm_f16f16").of("channels-last"));
+}
+
+TEST_CASE("product, softmax, product asks for one operator; other things between them are no attention") {
+  const auto with_between = [](const std::string& between) {
+    Script script;
+    script.range("ProfilerStep#0", 0, 1000);
+    script.op("aten::matmul", 0, 100).op("aten::bmm", 10, 80);
+    script.op(between, 110, 100);
+    script.op("aten::softmax", 220, 300).op("aten::_softmax", 225, 290);
+    shaped(script, "[[8, 12, 128, 128], [], []]");
+    script.op("aten::bmm", 530, 100);
+    return Asked(script);
+  };
+  const Asked attention = with_between("aten::div");
+  REQUIRE(attention.of("fused-attention"));
+  CHECK(attention.of("fused-attention")->evidence.front().what ==
+        "1 attention as product, softmax, product, scores of 8×12×128×128 are kept; between the products");
+  CHECK(attention.of("fused-attention")->evidence.front().time == us(400));
+  CHECK_FALSE(with_between("aten::native_layer_norm").of("fused-attention"));
+  Script fused;
+  fused.range("ProfilerStep#0", 0, 1000).op("aten::scaled_dot_product_attention", 0, 500);
+  CHECK_FALSE(Asked(fused).of("fused-attention"));
+}
+
+TEST_CASE("late launches ask for fewer of them where the verdict says so") {
+  Script script;
+  script.range("ProfilerStep#0", 0, 1000);
+  for (int i = 0; i < 10; ++i) script.op("aten::add", i * 100, 95).launch(i + 1, i * 100 + 80, 5).kernel("add", i + 1, i * 100 + 88, 3);
+  CHECK(Asked(script, "launch").of("fewer-launches"));
+  CHECK_FALSE(Asked(script, "data").of("fewer-launches"));
+}
+
+TEST_CASE("gradients that are zeroed and then added to ask for none; accumulation over several passes needs them") {
+  const auto with_additions = [](int additions) {
+    Script script;
+    script.range("ProfilerStep#0", 0, 1000).range("Optimizer.zero_grad#SGD.zero_grad", 0, 200);
+    for (int i = 0; i < 4; ++i) script.op("aten::zero_", 10 + i * 40, 30);
+    script.op("aten::mm", 210, 20);
+    for (int i = 0; i < additions; ++i) script.accumulate(300 + i * 40, 38).op("aten::add_", 305 + i * 40, 30);
+    script.range("Optimizer.step#SGD.step", 900, 50).op("aten::_fused_sgd_", 905, 40);
+    return Asked(script);
+  };
+  const Asked asked = with_additions(4);
+  REQUIRE(asked.of("zero-grad-none"));
+  CHECK(asked.of("zero-grad-none")->evidence.front().time == us(4 * 60));
+  CHECK_FALSE(with_additions(8).of("zero-grad-none"));
+  CHECK_FALSE(with_additions(0).of("zero-grad-none"));
+}
+
+TEST_CASE("time steps that are taken one by one ask for unbind") {
+  const auto with_steps = [](int steps) {
+    Script script;
+    script.range("ProfilerStep#0", 0, 2000);
+    for (int i = 0; i < steps; ++i) {
+      script.backward("SelectBackward0", i * 50, 45).op("aten::select_backward", i * 50 + 5, 35);
+      shaped(script, "[[32, 64], [], [], []]");
+    }
+    return Asked(script);
+  };
+  REQUIRE(with_steps(24).of("unbind-time"));
+  CHECK(with_steps(24).of("unbind-time")->evidence.front().what == "x[t] is differentiated 24 times, each time into the whole sequence");
+  CHECK_FALSE(with_steps(16).of("unbind-time"));
+}
+
+TEST_CASE("GELU as a formula asks for the operator; a power or a tanh of another formula does not") {
+  const auto with_operators = [](const std::vector<std::string>& names) {
+    Script script;
+    script.range("ProfilerStep#0", 0, 1000);
+    std::int64_t at = 0;
+    for (const std::string& name : names) script.op(name, at += 60, 50);
+    return Asked(script);
+  };
+  CHECK(with_operators({"aten::mul", "aten::pow", "aten::mul", "aten::add", "aten::mul", "aten::tanh", "aten::add", "aten::mul"}).of("gelu-tanh"));
+  CHECK_FALSE(with_operators({"aten::pow", "aten::mul", "aten::linear", "aten::tanh", "aten::add", "aten::mul"}).of("gelu-tanh"));
+  CHECK_FALSE(with_operators({"aten::pow", "aten::mul", "aten::add", "aten::mul"}).of("gelu-tanh"));
+}
+
+TEST_CASE("findings are sorted by what they give, and tell it as a bound") {
+  Script script;
+  script.range("ProfilerStep#0", 0, 1000).range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 500);
+  script.op("aten::mm", 510, 20).launch(1, 515, 5).kernel("ampere_sgemm_128x64_tn", 1, 530, 470);
+  const Asked asked(script);
+  REQUIRE(asked.findings.size() == 2);
+  CHECK(asked.findings.front().kind == "loader-workers");
+  CHECK(asked.findings.back().kind == "lower-precision");
+  const std::string text = rules::finding_text(asked.findings.front(), us(1000), format::style(false));
+  CHECK(text.contains("at most −50 %: 1.00 ms → 500 µs"));
+}
