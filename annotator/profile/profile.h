@@ -274,7 +274,7 @@ struct Profile {
   MemoryAtPeak at_peak;
   std::optional<Bytes> optimizer_elsewhere;  // state of optimizers that is of no single parameter, so of no module
   Verdict verdict;
-  std::vector<Finding> findings;  // the largest first
+  std::vector<Finding> findings;           // the largest first
   std::optional<Sensitivity> sensitivity;  // of a run with device work
   std::vector<Issue> warnings;
   std::shared_ptr<const Loop> loop;                 // of a bundle whose loop was watched without a profiler, else null

@@ -165,11 +165,13 @@ void add_predict(CLI::App& app, Arguments& to) {
 void add_whatif(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("whatif", "what a change of the training step would give, without running the script");
   verb->footer(
-      "Example: hotlens whatif list\n         hotlens whatif optimizer-fused,channels-last+autocast-bf16\n         hotlens whatif x.pt.trace.json.gz\n\n"
+      "Example: hotlens whatif list\n         hotlens whatif optimizer-fused,channels-last+autocast-bf16\n         hotlens whatif "
+      "x.pt.trace.json.gz\n\n"
       "`+` makes changes at once.");
-  verb->add_option("what", to.whatif.words,
-                   "a profile (bundle id, folder, trace file; latest where none is named), and list: which changes apply, without a replay; "
-                   "or one or several of them; all where none is named")
+  verb->add_option(
+          "what", to.whatif.words,
+          "a profile (bundle id, folder, trace file; latest where none is named), and list: which changes apply, without a replay; "
+          "or one or several of them; all where none is named")
       ->expected(0, 2);
   verb->add_option("--profile", to.whatif.profile, "bundle id, bundle folder, trace file or latest");
   verb->add_flag("--apply", to.whatif.apply, "edit exactly the expressions that the change names");

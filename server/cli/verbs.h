@@ -84,11 +84,11 @@ int predict(const PredictOptions& options);
 struct WhatIfOptions {
   std::vector<std::string> words;  // a profile, and `list` or kinds, in any order; no kinds: every one that applies
   std::string profile;             // where `words` names none; empty: latest
-  std::string python;    // whose torch replays; empty: found as runs::find_python does
-  bool apply = false;    // edit the files that the changes are in
-  bool dry_run = false;  // with `apply`: say the edits, write nothing
-  bool verify = false;   // run the script before and after the change
-  int limit = 15;        // minutes that verifying may take
+  std::string python;              // whose torch replays; empty: found as runs::find_python does
+  bool apply = false;              // edit the files that the changes are in
+  bool dry_run = false;            // with `apply`: say the edits, write nothing
+  bool verify = false;             // run the script before and after the change
+  int limit = 15;                  // minutes that verifying may take
   OutputFormat format = OutputFormat::text;
 };
 int whatif(const WhatIfOptions& options);

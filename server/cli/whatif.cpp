@@ -51,7 +51,7 @@ Error unknown(const std::string& name) {
   std::string known;
   for (const lab::Kind& kind : lab::kinds()) known += (known.empty() ? "" : ", ") + std::string(kind.name);
   for (const rules::Rule& rule : rules::rules()) known += lab::kind_named(rule.kind) ? "" : ", " + std::string(rule.kind);
-  return {ErrorCode::usage, "`" + name + "` is neither a profile nor a change that is known; there are " + known, {}};
+  return {ErrorCode::usage, "`" + name + "` is no change that is known; there are " + known, {}};
 }
 
 std::optional<Error> add_kinds(const std::string& word, Asked& asked) {
@@ -72,6 +72,11 @@ std::optional<Error> add_kinds(const std::string& word, Asked& asked) {
   return std::nullopt;
 }
 
+// A word that could be a change as well as a profile.
+bool is_word(const std::string& text, const WhatIfOptions& options) {
+  return std::ranges::find(options.words, text) != options.words.end() && text.find_first_of("/.") == std::string::npos;
+}
+
 Result<Asked> asked_for(const WhatIfOptions& options) {
   Asked asked{.profile = options.profile, .replayed = {}, .found = {}};
   for (const std::string& word : options.words) {
@@ -82,7 +87,7 @@ Result<Asked> asked_for(const WhatIfOptions& options) {
     } else if (asked.profile.empty()) {
       asked.profile = word;
     } else {
-      return std::unexpected(unknown(word));
+      return std::unexpected(unknown(std::filesystem::exists(word) ? asked.profile : word));
     }
   }
   if (asked.every) {
@@ -108,16 +113,20 @@ Error names_no_change(const std::string& flag) {
 // What needs a recorded program: of a trace nothing, and that is said of the kinds that were named.
 Result<lab::WhatIfs> replayed(const WhatIfOptions& options, const Asked& asked, const std::filesystem::path& profile, const Say& say) {
   if (std::filesystem::is_regular_file(profile)) {
-    lab::WhatIfs none{.profile = profile.filename().string(), .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
+    lab::WhatIfs none{
+        .profile = profile.filename().string(), .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
     for (const lab::Together& kinds : asked.replayed) {
       const bool also_found = kinds.size() == 1 && is_rule(kinds.front()->name);
       if (!asked.every && !also_found) {
-        none.refused.push_back({std::string(kinds.front()->name), {.reason = "a trace has no recorded program to replay; `hotlens run` records one"}});
+        none.refused.push_back(
+            {std::string(kinds.front()->name), {.reason = "a trace has no recorded program to replay; `hotlens run` records one"}});
       }
     }
     return none;
   }
-  if (asked.replayed.empty()) return lab::WhatIfs{.profile = profile.filename().string(), .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
+  if (asked.replayed.empty())
+    return lab::WhatIfs{
+        .profile = profile.filename().string(), .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
   lab::WhatIfAsk ask{.bundle = profile, .wanted = asked.replayed, .python = {}, .say = say};
   if (!asked.list && (!options.apply || options.verify)) {
     const auto python = runs::find_python(options.python, std::filesystem::current_path(), runs::process_environment());
@@ -137,7 +146,7 @@ int whatif(const WhatIfOptions& options) {
     return fail(names_no_change(options.verify ? "--verify" : "--apply"));
   }
   const auto path = profile::resolve(asked->profile, std::filesystem::current_path());
-  if (!path) return fail(path.error());
+  if (!path) return fail(is_word(asked->profile, options) ? unknown(asked->profile) : path.error());
   const Say say = [](const std::string& what) { std::cerr << "hotlens: " << harmless(what) << std::endl; };
   auto all = replayed(options, *asked, *path, say);
   const auto profile = profile::load(*path);

@@ -18,10 +18,11 @@ std::optional<Found> host_reads(const Recording& recording) {
     ++times;
   }
   if (times == 0) return std::nullopt;
-  return Found{.evidence = {{"the host waits for a number from the device, " + counted(times, "time", "times"), waiting, ""}},
-               .assumes = {"the number can be read later, or less often: .item(), float(), print() and `if` on a tensor wait for all work before"},
-               .node = at,
-               .change = without(reading)};
+  return Found{
+      .evidence = {{"the host waits for a number from the device, " + counted(times, "time", "times"), waiting, ""}},
+      .assumes = {"the number can be read later, or less often: .item(), float(), print() and `if` on a tensor wait for all work before"},
+      .node = at,
+      .change = without(reading)};
 }
 
 }  // namespace hotlens::rules

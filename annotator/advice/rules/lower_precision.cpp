@@ -26,12 +26,12 @@ std::optional<Found> products(const Recording& recording, std::string_view evide
   };
   const Sum spent = sum(recording, concerned);
   if (spent.works == 0) return std::nullopt;
-  return Found{.evidence = {{counted(spent.works, "kernel", "kernels") + std::string(evidence), spent.device, ""}},
-               .assumes = std::move(assumes),
-               .node = attribution::kNoNode,
-               .change = {.work = [concerned](const attribution::Work& work) { return concerned(work) ? kSpeedUp : 1.0; },
-                          .host = {},
-                          .unwaited = {}}};
+  return Found{
+      .evidence = {{counted(spent.works, "kernel", "kernels") + std::string(evidence), spent.device, ""}},
+      .assumes = std::move(assumes),
+      .node = attribution::kNoNode,
+      .change = {
+          .work = [concerned](const attribution::Work& work) { return concerned(work) ? kSpeedUp : 1.0; }, .host = {}, .unwaited = {}}};
 }
 
 }  // namespace

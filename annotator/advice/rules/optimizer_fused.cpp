@@ -21,7 +21,8 @@ std::string_view optimizer_of(std::string_view range) {
 
 // Certain: torch's own optimizer runs, operator by operator, and nothing of it is fused.
 std::optional<Found> optimizer_fused(const Recording& recording) {
-  const Marks updating = named(recording, [](std::string_view name) { return std::ranges::find(kFused, optimizer_of(name)) != kFused.end(); });
+  const Marks updating =
+      named(recording, [](std::string_view name) { return std::ranges::find(kFused, optimizer_of(name)) != kFused.end(); });
   std::int64_t foreach = 0, single = 0;
   std::uint32_t range = attribution::kNoNode;
   for (std::uint32_t node = 0; node < updating.size(); ++node) {
@@ -29,7 +30,8 @@ std::optional<Found> optimizer_fused(const Recording& recording) {
     const std::string_view name = recording.name(node);
     if (range == attribution::kNoNode && !optimizer_of(name).empty()) range = node;
     if (name.starts_with("aten::_fused_")) return std::nullopt;
-    foreach += name.starts_with("aten::_foreach_") ? 1 : 0;
+    foreach
+      += name.starts_with("aten::_foreach_") ? 1 : 0;
     single += name == "aten::add_" || name == "aten::addcdiv_" || name == "aten::mul_" ? 1 : 0;
   }
   if (range == attribution::kNoNode || foreach + single == 0) return std::nullopt;
@@ -38,7 +40,9 @@ std::optional<Found> optimizer_fused(const Recording& recording) {
                                        : ": one parameter after the other, " + counted(single, "operator", "operators");
   causes::Change change = without(updating);
   change.work = [work = std::move(change.work)](const attribution::Work& item) { return work(item) == 0 ? kPasses : 1.0; };
-  return Found{.evidence = {{std::string(optimizer_of(recording.name(range))) + form, shown(recording, spent), ""}},
+  std::vector<profile::Verdict::Evidence> evidence{{std::string(optimizer_of(recording.name(range))) + form, spent.host, ""}};
+  if (spent.works > 0) evidence.push_back({counted(spent.works, "kernel", "kernels") + " of it", spent.device, ""});
+  return Found{.evidence = std::move(evidence),
                .assumes = {"torch 2.0 or newer (SGD: 2.3); gradients are not clipped or scaled inside the step"},
                .node = range,
                .change = std::move(change)};

@@ -22,7 +22,8 @@ std::optional<CodePlace> recorded(const Recording& recording, std::uint32_t node
 // "train.py(161): step" is a place in someone's code; torch's own frames, built-in functions and modules are none.
 std::optional<CodePlace> user_frame(std::string_view name) {
   const std::size_t open = name.find(".py(");
-  if (open == std::string_view::npos || name.starts_with("torch/") || name.contains("/torch/") || name.starts_with('<')) return std::nullopt;
+  if (open == std::string_view::npos || name.starts_with("torch/") || name.contains("/torch/") || name.starts_with('<'))
+    return std::nullopt;
   std::int64_t line = 0;
   const char* begin = name.data() + open + 4;
   const auto [end, error] = std::from_chars(begin, name.data() + name.size(), line);

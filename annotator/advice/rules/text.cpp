@@ -38,8 +38,8 @@ std::string finding_text(const profile::Finding& finding, Ns step, const format:
 std::string findings_text(const profile::Profile& profile, const format::Style& style) {
   std::string text;
   for (const profile::Finding& finding : profile.findings) {
-    text += "  " + left(finding.kind, kKindColumns) + right(change_text(finding.least_ratio), 6) + right(readable(finding.at_most), 10) + "  " +
-            finding.title + place(finding) + "\n";
+    text += "  " + left(finding.kind, kKindColumns) + right(change_text(finding.least_ratio), 6) + right(readable(finding.at_most), 10) +
+            "  " + finding.title + place(finding) + "\n";
   }
   if (const auto& half = profile.sensitivity) {
     text += "  " + std::string(style.dim) + "if kernels took half their time " + change_text(half->kernels) + ", if the host did " +

@@ -87,8 +87,8 @@ struct NotThis {
 
 struct WhatIfs {
   std::string profile;
-  std::optional<SelfCheck> check;  // absent: nothing was replayed
-  std::vector<WhatIf> items;       // the fastest first
+  std::optional<SelfCheck> check;          // absent: nothing was replayed
+  std::vector<WhatIf> items;               // the fastest first
   std::vector<profile::Finding> findings;  // what the recording alone gives evidence for; no kind that is among the items
   Ns step{};                               // that the findings are of
   std::vector<NotThis> refused;

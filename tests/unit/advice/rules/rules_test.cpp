@@ -1,8 +1,8 @@
 // Each rule on a small recording that has its evidence, and on the nearest one that has not.
 #include "annotator/advice/rules/rules.h"
 
-#include "annotator/common/format.h"
 #include "annotator/advice/rules/text.h"
+#include "annotator/common/format.h"
 #include "tests/unit/attribution/fixture.h"
 #include "tests/unit/catch.h"
 
@@ -44,6 +44,11 @@ struct Asked {
   profile::Profile profile;
   std::vector<profile::Finding> findings;
 };
+
+// The host waits for all work from `at` to the end of a step of 1000 µs.
+void wait_for_all(Script& script, std::int64_t at) {
+  script.launch(99, at, 999 - at, "cudaDeviceSynchronize");
+}
 
 // A step of 1000 µs with one product of 100 µs at 800.
 Script step_with_product(const std::string& kernel = "ampere_bf16_s16816gemm_bf16_128x128") {
@@ -102,6 +107,7 @@ TEST_CASE("32-bit products ask for autocast, and for TF32 where the device has i
   Script script;
   script.range("ProfilerStep#0", 0, 1000);
   script.op("aten::mm", 0, 20).launch(1, 5, 5).kernel("ampere_sgemm_128x64_tn", 1, 20, 970);
+  wait_for_all(script, 30);
   CHECK(Asked(script).of("lower-precision"));
   CHECK_FALSE(Asked(script).of("tf32"));
   script.trace().devices.push_back({.id = 0, .name = "NVIDIA A100", .compute_capability = 8});
@@ -130,9 +136,12 @@ TEST_CASE("an optimizer that is not fused asks for it") {
 
 TEST_CASE("kernels that convert layouts ask for channels_last") {
   const auto with_kernel = [](const std::string& name) {
-    Script script = step_with_product();
-    script.op("aten::cudnn_convolution", 0, 20).launch(2, 5, 5).kernel(name, 2, 20, 700);
-    return Asked(script, "launch");
+    Script script;
+    script.range("ProfilerStep#0", 0, 1000);
+    script.op("aten::cudnn_convolution", 0, 20).launch(1, 5, 5).kernel(name, 1, 20, 700);
+    script.op("aten::mm", 30, 20).launch(2, 35, 5).kernel("ampere_bf16_s16816gemm_bf16_128x128", 2, 720, 270);
+    wait_for_all(script, 60);
+    return Asked(script);
   };
   CHECK(with_kernel("void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>").of("channels-last"));
   CHECK_FALSE(with_kernel("sm80_xmma_fprop_implicit_gemm_f16f16").of("channels-last"));
@@ -208,7 +217,8 @@ TEST_CASE("GELU as a formula asks for the operator; a power or a tanh of another
     for (const std::string& name : names) script.op(name, at += 60, 50);
     return Asked(script);
   };
-  CHECK(with_operators({"aten::mul", "aten::pow", "aten::mul", "aten::add", "aten::mul", "aten::tanh", "aten::add", "aten::mul"}).of("gelu-tanh"));
+  CHECK(with_operators({"aten::mul", "aten::pow", "aten::mul", "aten::add", "aten::mul", "aten::tanh", "aten::add", "aten::mul"})
+            .of("gelu-tanh"));
   CHECK_FALSE(with_operators({"aten::pow", "aten::mul", "aten::linear", "aten::tanh", "aten::add", "aten::mul"}).of("gelu-tanh"));
   CHECK_FALSE(with_operators({"aten::pow", "aten::mul", "aten::add", "aten::mul"}).of("gelu-tanh"));
 }
@@ -216,7 +226,8 @@ TEST_CASE("GELU as a formula asks for the operator; a power or a tanh of another
 TEST_CASE("findings are sorted by what they give, and tell it as a bound") {
   Script script;
   script.range("ProfilerStep#0", 0, 1000).range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 500);
-  script.op("aten::mm", 510, 20).launch(1, 515, 5).kernel("ampere_sgemm_128x64_tn", 1, 530, 470);
+  script.op("aten::mm", 510, 20).launch(1, 515, 5).kernel("ampere_sgemm_128x64_tn", 1, 530, 465);
+  wait_for_all(script, 540);
   const Asked asked(script);
   REQUIRE(asked.findings.size() == 2);
   CHECK(asked.findings.front().kind == "loader-workers");

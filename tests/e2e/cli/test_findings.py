@@ -1,0 +1,76 @@
+"""What a trace alone gives evidence for: `hotlens whatif TRACE` and the section of `hotlens report`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from shell import Run
+
+Write = Callable[[str, dict[str, Any]], Path]
+
+
+def loading(share: int) -> dict[str, Any]:
+    """A step of 1 ms on a CPU whose process loads for so many microseconds, then runs Adam's loop for 100."""
+
+    def complete(category: str, name: str, start: int, duration: int) -> dict[str, Any]:
+        return {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": duration, "args": {}}
+
+    events = [
+        complete("user_annotation", "ProfilerStep#3", 0, 1000),
+        complete("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 1, share),
+        complete("python_function", "train.py(40): main", 0, 999),
+        complete("cpu_op", "aten::linear", share + 10, 20),
+        complete("user_annotation", "Optimizer.step#Adam.step", 890, 102),
+        complete("cpu_op", "aten::addcdiv_", 891, 100),
+    ]
+    return {"schemaVersion": 1, "traceEvents": events}
+
+
+def test_a_trace_is_told_what_it_gives_evidence_for(hotlens: Run, write: Write) -> None:
+    trace = write("x.json", loading(600))
+    result = hotlens("whatif", trace, "--format", "json")
+    assert result.returncode == 0, result.stderr
+    answer = json.loads(result.stdout)
+    assert answer["schema"] == "hotlens.whatif/1"
+    assert [item["kind"] for item in answer["items"]] == ["loader-workers", "optimizer-fused"]
+    first = answer["items"][0]
+    assert first["method"] == "profile"
+    assert (first["low"], first["high"]) == (0.4, 1)
+    assert "ratio" not in first, "a recording promises nothing"
+    assert first["evidence"] == [{"what": "the training process makes the batches itself", "ns": 600_000}]
+    assert (first["file"], first["line"]) == ("train.py", 39)
+    report = json.loads(hotlens("report", trace, "--format", "json").stdout)
+    assert report["findings"] == answer["items"]
+
+
+def test_people_read_the_bound_its_evidence_and_its_condition(hotlens: Run, write: Write) -> None:
+    trace = write("x.json", loading(600))
+    text = hotlens("whatif", "loader-workers", trace).stdout
+    assert "train.py:40" in text
+    assert "at most −60 %: 1.00 ms → 400 µs" in text
+    assert "now: the training process makes the batches itself, 600 µs" in text
+    assert "optimizer-fused" not in text
+    assert "What could help, at most" in hotlens("report", trace).stdout
+
+
+def test_what_is_too_small_for_a_person_is_not_told(hotlens: Run, write: Write) -> None:
+    kinds = [item["kind"] for item in json.loads(hotlens("whatif", write("x.json", loading(10)), "--format", "json").stdout)["items"]]
+    assert kinds == ["optimizer-fused"]
+
+
+def test_what_needs_a_recorded_program_says_so_of_a_trace(hotlens: Run, write: Write) -> None:
+    result = hotlens("whatif", write("x.json", loading(600)), "no-dropout")
+    assert result.returncode == 0
+    assert "no-dropout  not here: a trace has no recorded program to replay" in result.stdout
+
+
+def test_words_that_are_neither_are_named(hotlens: Run, write: Write) -> None:
+    trace = write("x.json", loading(600))
+    for words in (["nonsense", trace], [trace, "loader-worker"], ["nonsense"]):
+        result = hotlens("whatif", *words)
+        assert result.returncode == 2, result.stderr
+        assert "is no change that is known; there are " in result.stderr
+    assert hotlens("whatif", "missing.json").returncode == 3
