@@ -29,11 +29,45 @@ std::string scaled(std::int64_t amount, std::span<const Unit> units) {
   return fmt::format("{}{} {}", amount < 0 ? "-" : "", three_digits(value / unit.size), unit.name);
 }
 
+struct Codes {
+  std::uint32_t first, last;
+};
+// East Asian Width W and F, and emoji; marks that combine (Unicode 15).
+constexpr std::array kWide = std::to_array<Codes>({{0x1100, 0x115f},
+                                                   {0x2e80, 0x303e},
+                                                   {0x3041, 0xa4cf},
+                                                   {0xac00, 0xd7a3},
+                                                   {0xf900, 0xfaff},
+                                                   {0xfe30, 0xfe6f},
+                                                   {0xff00, 0xff60},
+                                                   {0xffe0, 0xffe6},
+                                                   {0x1f300, 0x1f64f},
+                                                   {0x1f900, 0x1faff},
+                                                   {0x20000, 0x3fffd}});
+constexpr std::array kCombining = std::to_array<Codes>(
+    {{0x300, 0x36f}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200d}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}});
+
+std::size_t columns_of(std::uint32_t code) {
+  const auto holds = [code](const Codes& codes) { return code >= codes.first && code <= codes.last; };
+  if (code < 0x300) return 1;
+  if (std::ranges::any_of(kCombining, holds)) return 0;
+  return std::ranges::any_of(kWide, holds) ? 2 : 1;
+}
+
 }  // namespace
 
 // Bytes that do not continue a character.
 std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  std::size_t columns = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    std::uint32_t code = static_cast<unsigned char>(text[at]);
+    code &= code >= 0xf0 ? 0x07U : code >= 0xe0 ? 0x0fU : code >= 0xc0 ? 0x1fU : 0xffU;
+    for (++at; at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; ++at) {
+      code = code << 6 | (static_cast<unsigned char>(text[at]) & 0x3fU);
+    }
+    columns += columns_of(code);
+  }
+  return columns;
 }
 
 std::string readable(Ns time) {
@@ -70,9 +104,12 @@ std::string shortened(std::string_view text, std::size_t columns) {
   std::string name = harmless(text);
   if (width(name) <= columns || columns == 0) return name;
   std::size_t cut = 0;
-  for (std::size_t seen = 0; cut < name.size(); ++cut) {
-    const bool continues = (static_cast<unsigned char>(name[cut]) & 0xc0) == 0x80;
-    if (!continues && ++seen == columns) break;
+  for (std::size_t seen = 0; cut < name.size();) {
+    std::size_t end = cut + 1;
+    while (end < name.size() && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) ++end;
+    seen += width(std::string_view(name).substr(cut, end - cut));
+    if (seen >= columns) break;
+    cut = end;
   }
   return name.substr(0, cut) + "…";
 }

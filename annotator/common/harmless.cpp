@@ -6,8 +6,20 @@
 namespace hotlens {
 namespace {
 
-// What our own text is styled with: off, bold, dim, red, green, and the line of progress that is written over.
+// What our own text is styled with: off, bold, dim, red, green, and the line of progress that is written over; colors_at has the rest.
 constexpr std::array<std::string_view, 6> kStyles{"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\r\x1b[K"};
+
+// The length of a background and a text color out of 256 ("\x1b[48;5;74;38;5;233m") that `text` begins with; 0 where it does not.
+std::size_t colors_at(std::string_view text) {
+  std::size_t at = 0;
+  const auto number = [&](std::string_view before, char after) {
+    if (!text.substr(at).starts_with(before)) return false;
+    std::size_t digits = 0;
+    for (at += before.size(); at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) ++digits;
+    return digits > 0 && digits <= 3 && at < text.size() && text[at] == after;
+  };
+  return number("\x1b[48;5;", ';') && number(";38;5;", 'm') ? at + 1 : 0;
+}
 
 constexpr std::size_t length_of(unsigned char lead) {
   if (lead < 0x80) return 1;
@@ -91,6 +103,7 @@ std::string harmless_lines(std::string_view text, bool styled) {
   return copied(text, [styled](std::string_view rest, std::string& copy) {
     std::size_t pass = rest.front() == '\n' || rest.front() == '\t' ? 1 : rest.starts_with("\r\n") ? 2 : 0;
     for (const std::string_view style : kStyles) pass = styled && rest.starts_with(style) ? style.size() : pass;
+    if (styled && pass == 0) pass = colors_at(rest);
     if (pass == 0) return put_harmless(rest, copy);
     copy.append(rest.substr(0, pass));
     return pass;

@@ -40,6 +40,7 @@ struct Arguments {
   cli::ExportOptions export_profile;
   cli::ServeOptions serve;
   cli::PredictOptions predict;
+  cli::TimelineOptions timeline;
   cli::WhatIfOptions whatif;
   cli::DoctorOptions doctor;
 };
@@ -135,6 +136,13 @@ void add_serve(CLI::App& app, Arguments& to) {
   verb->add_option("profiles", to.serve.profiles, "bundle ids, bundle folders, trace files or latest; the first is shown");
   verb->add_option("--port", to.serve.port, "listen on this loopback port (default: any that is free)");
   verb->add_flag("!--no-open", to.serve.open, "only print the address");
+}
+
+void add_timeline(CLI::App& app, Arguments& to) {
+  CLI::App* verb = app.add_subcommand("timeline", "the step drawn as text, down to what takes most of its time");
+  verb->footer("Example: hotlens timeline x.pt.trace.json.gz --width 120");
+  verb->add_option("profile", to.timeline.profile, "bundle id, bundle folder, trace file or latest");
+  verb->add_option("--width", to.timeline.width, "columns; those of the terminal where it is not given")->check(CLI::Range(40, 500));
 }
 
 void add_predict(CLI::App& app, Arguments& to) {
@@ -238,6 +246,7 @@ Result<int> dispatch(const std::string& verb, const Arguments& arguments) {
   if (verb == "export") return cli::export_profile(arguments.export_profile);
   if (verb == "serve") return cli::serve(arguments.serve);
   if (verb == "predict") return cli::predict(arguments.predict);
+  if (verb == "timeline") return cli::timeline(arguments.timeline);
   if (verb == "whatif") return cli::whatif(arguments.whatif);
   return cli::doctor(arguments.doctor);
 }
@@ -260,6 +269,7 @@ int main(int argc, char** argv) {
   add_export(app, arguments);
   add_serve(app, arguments);
   add_predict(app, arguments);
+  add_timeline(app, arguments);
   add_whatif(app, arguments);
   add_doctor(app, arguments);
   try {

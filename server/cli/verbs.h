@@ -69,6 +69,12 @@ struct ServeOptions {
 };
 int serve(const ServeOptions& options);
 
+struct TimelineOptions {
+  std::string profile = "latest";
+  std::size_t width = 0;  // columns; 0: those of the terminal, 100 elsewhere
+};
+int timeline(const TimelineOptions& options);
+
 struct PredictOptions {
   std::string profile = "latest";
   std::string batch_sizes;  // "16,32"; empty: what was edited

@@ -50,7 +50,7 @@ def test_people_read_the_bound_its_evidence_and_its_condition(hotlens: Run, writ
     trace = write("x.json", loading(600))
     text = hotlens("whatif", "loader-workers", trace).stdout
     assert "train.py:40" in text
-    assert "at most −60 %: 1.00 ms → 400 µs" in text
+    assert "60 %: 1.00 ms → 400 µs" in text
     assert "now: the training process makes the batches itself, 600 µs" in text
     assert "optimizer-fused" not in text
     assert "What could help, at most" in hotlens("report", trace).stdout

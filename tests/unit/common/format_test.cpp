@@ -29,3 +29,11 @@ TEST_CASE("sizes use decimal units") {
   CHECK(format::readable(Bytes{144'000}) == "144 kB");
   CHECK(format::readable(Bytes{25'700'000}) == "25.7 MB");
 }
+
+TEST_CASE("columns of a terminal are counted, not characters") {
+  CHECK(format::width("größe") == 5);
+  CHECK(format::width("模型 🙂") == 7);
+  CHECK(format::width("e\u0301") == 1);
+  CHECK(format::shortened("模型模型模型", 7) == "模型模…");
+  CHECK(format::shortened("layer1.0.conv1", 8) == "layer1.…");
+}

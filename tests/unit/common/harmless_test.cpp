@@ -24,6 +24,8 @@ TEST_CASE("what steers a terminal or turns text around becomes a question mark")
 TEST_CASE("lines keep their ends and tabs, and our own colours where there are any") {
   const std::string styled = "\x1b[1mname\x1b[0m\n\ta\r\n\r\x1b[Kdone";
   CHECK(harmless_lines(styled, true) == styled);
+  CHECK(harmless_lines("\x1b[48;5;74;38;5;233mforward\x1b[0m", true) == "\x1b[48;5;74;38;5;233mforward\x1b[0m");
+  CHECK(harmless_lines("\x1b[48;5;74;38;5;m\x1b[48;5;7m\x1b[48;5;1234;38;5;1m", true) == "?[48;5;74;38;5;m?[48;5;7m?[48;5;1234;38;5;1m");
   CHECK(harmless_lines(styled, false) == "?[1mname?[0m\n\ta\r\n??[Kdone");
   CHECK(harmless_lines("\x1b[8mhidden\x1b]0;title\x07\rover", true) == "?[8mhidden?]0;title??over");
   const std::string long_line(200'000, 'x');
