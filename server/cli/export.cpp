@@ -1,6 +1,7 @@
-#include "annotator/profile/bundle/resolve.h"
+#include "annotator/ranks/read.h"
 #include "annotator/report/export/csv.h"
 #include "annotator/report/export/json.h"
+#include "annotator/report/export/parquet.h"
 #include "annotator/report/export/perfetto.h"
 #include "annotator/report/export/speedscope.h"
 
@@ -37,6 +38,10 @@ Result<void> write_file(const std::filesystem::path& file, const Write& write) {
   return {};
 }
 
+void say_issues(const profile::Annotated& annotated) {
+  for (const Issue& issue : annotated.issues.items()) std::cerr << "hotlens: " << harmless(issue.message) << '\n';
+}
+
 Write writer_for(const std::string& format, profile::Annotated annotated) {
   if (format == "perfetto" || format == "speedscope") {
     const auto shared = std::make_shared<const profile::Annotated>(std::move(annotated));
@@ -50,18 +55,41 @@ Write writer_for(const std::string& format, profile::Annotated annotated) {
       [profile, plain_steps](std::ostream& out) -> Result<void> { return report::export_json(*profile, plain_steps, out), Result<void>{}; };
 }
 
+// Every rank that is named, one after the other.
+Result<void> export_parquet(const std::vector<ranks::Source>& sources, std::ostream& out) {
+  report::ParquetExport file(out);
+  for (std::size_t at = 0; at < sources.size(); ++at) {
+    const auto annotated = profile::annotate(sources[at].path, sources[at].rank);
+    if (!annotated) return std::unexpected(annotated.error());
+    say_issues(*annotated);
+    const std::int64_t recorded = annotated->trace.recording.rank.value_or(static_cast<std::int64_t>(at));
+    file.add(*annotated, sources[at].rank.value_or(recorded));
+  }
+  file.finish();
+  return {};
+}
+
+int done(const Result<void>& written) {
+  return written ? kDone : fail(written.error());
+}
+
 }  // namespace
 
 int export_profile(const ExportOptions& options) {
-  const auto path = profile::resolve(options.profile, std::filesystem::current_path());
-  if (!path) return fail(path.error());
-  Result<profile::Annotated> annotated = profile::annotate(*path);
+  const std::vector<std::string> latest{"latest"};
+  const auto sources = ranks::sources(options.profiles.empty() ? latest : options.profiles, std::filesystem::current_path());
+  if (!sources) return fail(sources.error());
+  if (options.to == "parquet") {
+    if (options.file.empty()) return fail({ErrorCode::usage, "a parquet file is no text: name a file with --output", {}});
+    return done(write_file(options.file, [&](std::ostream& out) { return export_parquet(*sources, out); }));
+  }
+  const auto one = ranks::one_of(*sources, std::nullopt);
+  if (!one) return fail(one.error());
+  Result<profile::Annotated> annotated = profile::annotate(one->path, one->rank);
   if (!annotated) return fail(annotated.error());
-  for (const Issue& issue : annotated->issues.items()) std::cerr << "hotlens: " << harmless(issue.message) << '\n';
+  say_issues(*annotated);
   const Write write = writer_for(options.to, std::move(*annotated));
-  const Result<void> written = options.file.empty() ? write(std::cout) : write_file(options.file, write);
-  if (!written) return fail(written.error());
-  return kDone;
+  return done(options.file.empty() ? write(std::cout) : write_file(options.file, write));
 }
 
 }  // namespace hotlens::cli

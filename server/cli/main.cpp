@@ -123,10 +123,11 @@ void add_diff(CLI::App& app, Arguments& to) {
 void add_export(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("export", "a profile as a file for other tools");
   verb->footer("Example: hotlens export latest --to speedscope -o step.speedscope.json");
-  verb->add_option("profile", to.export_profile.profile, "bundle id, bundle folder, trace file or latest");
-  verb->add_option("--to", to.export_profile.to, "perfetto (also for chrome://tracing), json, csv or speedscope")
+  verb->add_option("profile", to.export_profile.profiles,
+                   "bundle id, bundle folder, trace file or latest; for parquet also several, a folder or a glob: ranks");
+  verb->add_option("--to", to.export_profile.to, "perfetto (also for chrome://tracing), json, csv, speedscope or parquet")
       ->required()
-      ->check(CLI::IsMember({"perfetto", "json", "csv", "speedscope"}));
+      ->check(CLI::IsMember({"perfetto", "json", "csv", "speedscope", "parquet"}));
   verb->add_option("-o,--output", to.export_profile.file, "write here instead of standard output");
 }
 

@@ -55,9 +55,9 @@ struct DiffOptions {
 int diff(const DiffOptions& options);
 
 struct ExportOptions {
-  std::string profile = "latest";
-  std::string to;              // perfetto, json, csv, speedscope
-  std::filesystem::path file;  // empty: stdout
+  std::vector<std::string> profiles;  // none: latest; several, a folder or a glob: ranks, which only parquet takes
+  std::string to;                     // perfetto, json, csv, speedscope, parquet
+  std::filesystem::path file;         // empty: stdout
 };
 int export_profile(const ExportOptions& options);
 
