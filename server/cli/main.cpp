@@ -165,12 +165,15 @@ void add_predict(CLI::App& app, Arguments& to) {
 void add_whatif(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("whatif", "what a change of the training step would give, without running the script");
   verb->footer(
-      "Example: hotlens whatif list\n         hotlens whatif optimizer-fused,channels-last+autocast-bf16\n\n`+` makes changes at once.");
+      "Example: hotlens whatif list\n         hotlens whatif optimizer-fused,channels-last+autocast-bf16\n         hotlens whatif "
+      "checkpoint --budget 60MB\n\n`+` makes changes at once.");
   verb->add_option("kinds", to.whatif.kinds, "list: which apply, without a replay; or one or several of them; all where none is named");
   verb->add_option("--profile", to.whatif.profile, "bundle id, bundle folder or latest");
   verb->add_flag("--apply", to.whatif.apply, "edit exactly the expressions that the change names");
   verb->add_flag("--dry-run", to.whatif.dry_run, "with --apply: say the edits and write nothing");
   verb->add_flag("--verify", to.whatif.verify, "run the script before and after the change, in pairs, without editing its files");
+  verb->add_option("--budget", to.whatif.budget, "checkpoint: the peak of memory to stay within, at the least time (60MB, 2GiB)")
+      ->transform(CLI::AsSizeValue(true));
   verb->add_option("--limit", to.whatif.limit, "minutes that verifying may take (default 15)")->check(CLI::Range(1, 100000));
   verb->add_option("--python", to.whatif.python, "the interpreter whose torch replays the step");
   add_format(*verb, to.whatif.format);

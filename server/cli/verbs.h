@@ -84,11 +84,12 @@ int predict(const PredictOptions& options);
 struct WhatIfOptions {
   std::string kinds;  // `list`; empty: every one that applies
   std::string profile = "latest";
-  std::string python;    // whose torch replays; empty: found as runs::find_python does
-  bool apply = false;    // edit the files that the changes are in
-  bool dry_run = false;  // with `apply`: say the edits, write nothing
-  bool verify = false;   // run the script before and after the change
-  int limit = 15;        // minutes that verifying may take
+  std::string python;        // whose torch replays; empty: found as runs::find_python does
+  bool apply = false;        // edit the files that the changes are in
+  bool dry_run = false;      // with `apply`: say the edits, write nothing
+  bool verify = false;       // run the script before and after the change
+  int limit = 15;            // minutes that verifying may take
+  std::uint64_t budget = 0;  // bytes that the peak has to stay within, for `checkpoint`; 0: the lowest peak
   OutputFormat format = OutputFormat::text;
 };
 int whatif(const WhatIfOptions& options);

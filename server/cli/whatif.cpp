@@ -70,11 +70,12 @@ int whatif(const WhatIfOptions& options) {
   if (!bundle) return fail(bundle.error());
   const Say say = [](const std::string& what) { std::cerr << "hotlens: " << harmless(what) << std::endl; };
   lab::WhatIfAsk ask{.bundle = *bundle, .wanted = std::move(*kinds), .python = {}, .say = say};
-  if (options.kinds != "list" && (!options.apply || options.verify)) {
+  if (options.kinds != "list" && (!options.apply || options.verify || options.budget > 0)) {
     const auto python = runs::find_python(options.python, here, runs::process_environment());
     if (!python) return fail(python.error());
     ask.python = python->path;
   }
+  if (options.budget > 0) ask.budget = Bytes{static_cast<std::int64_t>(options.budget)};
   auto found = lab::ask_what_ifs(ask);
   if (!found) return fail(found.error());
   keep_predictions(*found, *bundle, say);
