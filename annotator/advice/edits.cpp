@@ -34,6 +34,7 @@ class Editor {
                std::expected<Replacement, std::string> (*edit)(const PythonText&, const Call&)) const;
   Made channels_last() const;
   Made autocast(std::string_view device) const;
+  Made checkpoint(std::span<const std::string> paths) const;
 
   std::string place(std::size_t file, std::uint32_t byte) const {
     return fmt::format("{}:{}", sources_.files[file].path.filename().string(), texts_[file].line_of(byte) + 1);
@@ -277,6 +278,50 @@ Made Editor::autocast(std::string_view device) const {
   return Edits{std::move(edit)};
 }
 
+// -- blocks
+
+bool at_one_place(const profile::Site& one, const profile::Site& other) {
+  return one.file.index == other.file.index && one.line == other.line && one.column == other.column && one.end_line == other.end_line &&
+         one.end_column == other.end_column;
+}
+
+// `block(x)` → `torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)`, where the expression calls these blocks and no others.
+Made Editor::checkpoint(std::span<const std::string> paths) const {
+  std::map<std::size_t, std::map<std::uint32_t, Replacement>> edits;  // by file and byte: blocks of a loop have one
+  const auto path_of = [&](const profile::ModelCall& call) -> const profile::ModelModule& { return sources_.model.modules[call.module]; };
+  const auto is_wanted = [&](const profile::ModelCall& call) { return std::ranges::find(paths, path_of(call).path) != paths.end(); };
+  const auto& calls = sources_.model.calls;
+  for (const std::string& path : paths) {
+    const auto call = std::ranges::find_if(calls, [&](const auto& one) { return path_of(one).path == path; });
+    if (call == calls.end() || !call->site) return no(fmt::format("it is not known where `{}` is called", path));
+    const bool inside = call->parent < calls.size() && path_of(calls[call->parent]).class_name == "Sequential";
+    if (inside) return no(fmt::format("`{}` is called by the nn.Sequential that holds it", path));
+    for (const auto& other : calls) {
+      const bool same = other.parent == call->parent && other.site && at_one_place(*other.site, *call->site);
+      if (same && !is_wanted(other)) return no(fmt::format("the expression that calls `{}` also calls `{}`", path, path_of(other).path));
+    }
+    const std::size_t file = sources_.file_of(*call->site);
+    if (file == texts_.size()) return no(fmt::format("`{}` is called in a library", path));
+    const PythonText& text = texts_[file];
+    if (!text.imports("torch")) return no("the file does not import torch under this name");
+    const profile::Site& site = *call->site;
+    const auto span = text.span_of(site.line, site.end_line, site.column, site.end_column);
+    const auto found = std::ranges::find_if(text.calls(), [&](const Call& one) { return span && one.whole == *span; });
+    if (found == text.calls().end()) return no(fmt::format("no expression of its own calls `{}`", path));
+    if (found->given.empty() || found->lone_generator) return no(fmt::format("`{}` is called with no plain arguments", path));
+    const std::string given(text.at(Span{found->given.front().whole.begin, found->given.back().whole.end}));
+    edits[file].insert_or_assign(found->whole.begin,
+                                 Replacement{found->whole, fmt::format("torch.utils.checkpoint.checkpoint({}, {}, use_reentrant=False)",
+                                                                       text.at(found->callee), given)});
+  }
+  Edits all;
+  for (auto& [file, replacements] : edits) {
+    all.push_back({.file = file, .replacements = {}});
+    for (auto& [begin, one] : replacements) all.back().replacements.push_back(std::move(one));
+  }
+  return all;
+}
+
 // -- every kind
 
 constexpr std::array<std::string_view, 6> kDropouts{"Dropout",   "Dropout1d",    "Dropout2d",
@@ -291,11 +336,12 @@ Made made(const Editor& editor, std::string_view kind, const std::vector<std::st
   if (kind == "gelu-to-relu") return editor.modules(modules, kGelu, relu);
   if (kind == "channels-last") return editor.channels_last();
   if (kind == "autocast-bf16") return editor.autocast(editor.sources().device);
+  if (kind == "checkpoint") return editor.checkpoint(modules);
   return no("no edit of a single expression does it");
 }
 
 std::string_view by_hand(std::string_view kind) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kWays{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kWays{{
       {"optimizer-fused", "give the optimizer fused=True where it is made"},
       {"optimizer-foreach", "give the optimizer foreach=True where it is made"},
       {"zero-grad-none", "call zero_grad() without set_to_none=False"},
@@ -306,6 +352,7 @@ std::string_view by_hand(std::string_view kind) {
        "images"},
       {"autocast-bf16",
        "put the model's call and the loss under `with torch.autocast(device, torch.bfloat16):`, the backward pass outside"},
+      {"checkpoint", "call each of these blocks as torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)"},
       {"batch-norm-eval", "call eval() on every batch norm after each model.train()"},
   }};
   const auto* found = std::ranges::find(kWays, kind, &std::pair<std::string_view, std::string_view>::first);

@@ -175,8 +175,7 @@ void add_whatif(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("whatif", "what a change of the training step would give, without running the script");
   verb->footer(
       "Example: hotlens whatif list\n         hotlens whatif optimizer-fused,channels-last+autocast-bf16\n         hotlens whatif "
-      "x.pt.trace.json.gz\n\n"
-      "`+` makes changes at once.");
+      "checkpoint --budget 60MB\n         hotlens whatif x.pt.trace.json.gz\n\n`+` makes changes at once.");
   verb->add_option(
           "what", to.whatif.words,
           "a profile (bundle id, folder, trace file; latest where none is named), and list: which changes apply, without a replay; "
@@ -186,6 +185,8 @@ void add_whatif(CLI::App& app, Arguments& to) {
   verb->add_flag("--apply", to.whatif.apply, "edit exactly the expressions that the change names");
   verb->add_flag("--dry-run", to.whatif.dry_run, "with --apply: say the edits and write nothing");
   verb->add_flag("--verify", to.whatif.verify, "run the script before and after the change, in pairs, without editing its files");
+  verb->add_option("--budget", to.whatif.budget, "checkpoint: the peak of memory to stay within, at the least time (60MB, 2GiB)")
+      ->transform(CLI::AsSizeValue(true));
   verb->add_option("--limit", to.whatif.limit, "minutes that verifying may take (default 15)")->check(CLI::Range(1, 100000));
   verb->add_option("--python", to.whatif.python, "the interpreter whose torch replays the step");
   add_format(*verb, to.whatif.format);

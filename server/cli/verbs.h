@@ -95,6 +95,7 @@ struct WhatIfOptions {
   bool dry_run = false;            // with `apply`: say the edits, write nothing
   bool verify = false;             // run the script before and after the change
   int limit = 15;                  // minutes that verifying may take
+  std::uint64_t budget = 0;        // bytes that the peak has to stay within, for `checkpoint`; 0: the lowest peak
   OutputFormat format = OutputFormat::text;
 };
 int whatif(const WhatIfOptions& options);

@@ -110,29 +110,32 @@ Error names_no_change(const std::string& flag) {
   return {ErrorCode::usage, "name one change, `+` joins several: hotlens whatif optimizer-fused " + flag, {}};
 }
 
+lab::WhatIfs nothing_of(const std::filesystem::path& profile) {
+  lab::WhatIfs none;
+  none.profile = profile.filename().string();
+  return none;
+}
+
 // What needs a recorded program: of a trace nothing, and that is said of the kinds that were named.
 Result<lab::WhatIfs> replayed(const WhatIfOptions& options, const Asked& asked, const std::filesystem::path& profile, const Say& say) {
   if (std::filesystem::is_regular_file(profile)) {
-    lab::WhatIfs none{
-        .profile = profile.filename().string(), .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
+    lab::WhatIfs none = nothing_of(profile);
     for (const lab::Together& kinds : asked.replayed) {
       const bool also_found = kinds.size() == 1 && is_rule(kinds.front()->name);
-      if (!asked.every && !also_found) {
-        none.refused.push_back(
-            {std::string(kinds.front()->name), {.reason = "a trace has no recorded program to replay; `hotlens run` records one"}});
-      }
+      if (asked.every || also_found) continue;
+      const lab::NotHere why{.reason = "a trace has no recorded program to replay; `hotlens run` records one"};
+      none.refused.push_back({std::string(kinds.front()->name), why});
     }
     return none;
   }
-  if (asked.replayed.empty())
-    return lab::WhatIfs{
-        .profile = profile.filename().string(), .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
+  if (asked.replayed.empty()) return nothing_of(profile);
   lab::WhatIfAsk ask{.bundle = profile, .wanted = asked.replayed, .python = {}, .say = say};
-  if (!asked.list && (!options.apply || options.verify)) {
+  if (!asked.list && (!options.apply || options.verify || options.budget > 0)) {
     const auto python = runs::find_python(options.python, std::filesystem::current_path(), runs::process_environment());
     if (!python) return std::unexpected(python.error());
     ask.python = python->path;
   }
+  if (options.budget > 0) ask.budget = Bytes{static_cast<std::int64_t>(options.budget)};
   return lab::ask_what_ifs(ask);
 }
 
@@ -149,17 +152,17 @@ int whatif(const WhatIfOptions& options) {
   if (!path) return fail(is_word(asked->profile, options) ? unknown(asked->profile) : path.error());
   const Say say = [](const std::string& what) { std::cerr << "hotlens: " << harmless(what) << std::endl; };
   auto all = replayed(options, *asked, *path, say);
-  const auto profile = profile::load(*path);
-  if (!profile) return fail(profile.error());
   if (!all && !asked->every) return fail(all.error());
   if (!all) {  // nothing can be replayed; what the recording tells is told all the same
     say(all.error().message);
-    all = lab::WhatIfs{.profile = (*profile)->id, .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
+    all = nothing_of(*path);
   }
   keep_predictions(*all, *path, say);
   if (changes) {
     if (const auto made = make_changes(*all, *path, options, say); !made) return fail(made.error());
   } else {
+    const auto profile = profile::load(*path);
+    if (!profile) return fail(profile.error());
     add_findings(*all, **profile, asked->found);
   }
   std::cout << (options.format == OutputFormat::json ? lab::as_json(*all) + '\n' : lab::as_text(*all, use_colour(STDOUT_FILENO)));

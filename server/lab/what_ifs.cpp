@@ -9,6 +9,7 @@
 #include "annotator/lab/predict/recorded.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/spread.h"
+#include "server/lab/checkpoint.h"
 #include "server/lab/page_faults.h"
 #include "server/lab/replayable.h"
 #include "server/lab/worker.h"
@@ -69,6 +70,7 @@ struct Candidate {
   WhatIf item;
   Program program;
   double error = 0;
+  bool is_choice = false;  // of blocks to checkpoint
 };
 
 using Tried = std::expected<Candidate, NotThis>;
@@ -93,6 +95,7 @@ Tried edited(const Program& recorded, const Together& kinds, const Lines& lines)
     made.item.parts.push_back({std::string(kind->name), std::move(edit->modules)});
     made.error = std::hypot(made.error, kind->error);
   }
+  made.is_choice = kinds.size() == 1 && kinds.front()->edit == checkpoint_blocks;
   return made;
 }
 
@@ -116,6 +119,7 @@ class Trial {
   std::expected<WhatIf, NotThis> replay(Candidate candidate) {
     WhatIf& item = candidate.item;
     if (std::string reason = why_not_tried(); !reason.empty()) return std::unexpected(NotThis{item.kind, {.reason = std::move(reason)}});
+    if (candidate.is_choice) return choice(std::move(candidate));
     ask_.say("replaying " + item.kind);
     Worker worker(worker_, recorded_.document, room_.bytes, encode(candidate.program));
     const auto replays = worker.step({.batches = {batch()}, .rounds = rounds(), .budget = kLongest, .edited = true});
@@ -131,6 +135,14 @@ class Trial {
   }
 
  private:
+  std::expected<WhatIf, NotThis> choice(Candidate candidate) {
+    const CheckpointAsk ask{
+        .recorded = recorded_, .worker = worker_, .memory = room_.bytes, .budget = ask_.budget, .error = candidate.error, .say = ask_.say};
+    auto planned = plan_checkpoints(ask, std::move(candidate.item), candidate.program);
+    if (planned && planned->time && faults_) planned->time = unsure(*planned->time, *faults_);
+    return planned;
+  }
+
   std::int64_t batch() const { return std::max<std::int64_t>(recorded_.batch, 1); }
 
   // Two programs, and what each puts back after a step a second time.

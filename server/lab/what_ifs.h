@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct WhatIfAsk {
   std::vector<Together> wanted;
   std::filesystem::path python;                 // whose torch replays; empty: say what applies and replay nothing
   std::function<void(const std::string&)> say;  // what takes long, for people
+  std::optional<Bytes> budget = {};             // of the peak, for the choice of blocks to checkpoint
 };
 
 // The error: nothing can be said of this profile, and why. What does not apply, or cannot be replayed, is in `refused`.

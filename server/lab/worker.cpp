@@ -1,5 +1,7 @@
 #include "server/lab/worker.h"
 
+#include <algorithm>
+
 namespace hotlens::lab {
 namespace {
 
@@ -27,10 +29,8 @@ Result<void> Worker::start() {
   if (!started) return std::unexpected(started.error());
   conversation_ = std::move(*started);
   json load{{"do", "load"}, {"program", document_}, {"memory_bytes", memory_}};
-  if (!edited_.is_null()) {
-    load["edited"] = edited_;
-    load["keep_freed"] = true;
-  }
+  if (!edited_.is_null()) load["edited"] = edited_;
+  if (keep_freed_) load["keep_freed"] = true;
   const auto loaded = ask(load, kLoading);
   if (!loaded) return std::unexpected(loaded.error());
   if (loaded->is_object() && !loaded->contains("error")) return {};
@@ -48,16 +48,17 @@ Result<json> Worker::follow(const json& numbers, std::int64_t batch, millisecond
 std::expected<std::vector<Replays>, Refusal> Worker::step(const StepRequest& request) {
   const auto refuse = [](const Error& error) { return std::unexpected(Refusal{.reason = error.message}); };
   if (const auto started = start(); !started) return refuse(started.error());
-  const auto answer = ask({{"do", "step"},
-                           {"batch", request.batches},
-                           {"rounds", request.rounds},
-                           {"budget_ms", request.budget.count()},
-                           {"events", request.events},
-                           {"edited", request.edited}},
-                          request.budget + kGrace);
+  json step{{"do", "step"},
+            {"batch", request.batches},
+            {"rounds", request.rounds},
+            {"budget_ms", request.budget.count()},
+            {"events", request.events},
+            {"edited", request.edited}};
+  if (!request.plans.empty()) step["plans"] = request.plans;
+  const auto answer = ask(step, request.budget + kGrace);
   if (!answer) return refuse(answer.error());
   auto replays = read_replays(*answer);
-  const std::size_t wanted = request.batches.size() * (request.edited ? 2 : 1);
+  const std::size_t wanted = request.batches.size() * (std::max<std::size_t>(request.plans.size(), 1) + (request.edited ? 1 : 0));
   if (replays && replays->size() != wanted) return std::unexpected(Refusal{.reason = "the worker's answer is broken"});
   return replays;
 }

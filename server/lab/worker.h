@@ -17,14 +17,21 @@ struct StepRequest {
   int rounds = 1;
   std::chrono::milliseconds budget{};  // no further round after it
   bool events = false;
-  bool edited = false;  // the edited program takes turns too
+  bool edited = false;                                // the edited program takes turns too
+  std::vector<std::vector<std::int64_t>> plans = {};  // numbers of checkpointed blocks; each takes turns, and has a Replays of its own
 };
 
 class Worker {
  public:
-  // `memory`: bytes that the worker may take. `edited`: a second program; null where there is none.
-  Worker(std::filesystem::path program, nlohmann::json document, std::size_t memory, nlohmann::json edited = nullptr)
-      : program_(std::move(program)), document_(std::move(document)), edited_(std::move(edited)), memory_(memory) {}
+  // `memory`: bytes that the worker may take. `edited`: a second program; null where there is none. `keep_freed`: replays have no page
+  // faults; so it is wherever two programs are compared.
+  Worker(std::filesystem::path program, nlohmann::json document, std::size_t memory, nlohmann::json edited = nullptr,
+         bool keep_freed = false)
+      : program_(std::move(program)),
+        document_(std::move(document)),
+        edited_(std::move(edited)),
+        memory_(memory),
+        keep_freed_(keep_freed || !edited_.is_null()) {}
 
   // Literal sizes of the edited program follow its tensors (annotator/lab/FORMAT.md); the answer as it is.
   Result<nlohmann::json> follow(const nlohmann::json& numbers, std::int64_t batch, std::chrono::milliseconds budget);
@@ -38,6 +45,7 @@ class Worker {
   std::filesystem::path program_;
   nlohmann::json document_, edited_;
   std::size_t memory_;
+  bool keep_freed_;
   std::optional<runs::Conversation> conversation_;
 };
 

@@ -23,10 +23,20 @@ std::string text(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+BlockSegment segment(const json& one) {
+  return {.block = one.at("block"), .backward = one.at("backward"), .net = Bytes{one.at("net_bytes")}, .rise = Bytes{one.at("rise_bytes")}};
+}
+
 Replays replays(const json& one) {
   Replays read{.batch = one.at("batch"), .start = Bytes{one.at("start_bytes")}, .peak = Bytes{one.at("peak_bytes")}};
   for (const json& time : one.at("wall_ns")) read.wall.emplace_back(time.get<std::int64_t>());
   if (one.contains("events")) read.events = one["events"].get<std::vector<std::int64_t>>();
+  for (const json& row : one.value("segments", json::array())) read.segments.push_back(segment(row));
+  for (const json& row : one.value("blocks", json::array())) {
+    SecondRuns& runs = read.again[row.at("block")];
+    runs.saved = row.at("saved");
+    for (const json& time : row.at("again_ns")) runs.took.emplace_back(time.get<std::int64_t>());
+  }
   return read;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -18,12 +19,27 @@
 
 namespace hotlens::lab {
 
+// From where the forward or the backward pass of a block begins to where that of the next one does (annotator/lab/FORMAT.md).
+struct BlockSegment {
+  std::int64_t block = -1;  // -1: before the first of them, or after the backward pass
+  bool backward = false;
+  Bytes net{}, rise{};
+};
+
+// A checkpointed block in the backward pass.
+struct SecondRuns {
+  std::vector<Ns> took;    // in each round
+  std::int64_t saved = 0;  // tensors that it made again
+};
+
 // The worker's answer about one batch size.
 struct Replays {
   std::int64_t batch = 0;
   std::vector<Ns> wall;
   Bytes start{}, peak{};
-  std::vector<std::int64_t> events;  // where they were asked for: bytes, releases negative
+  std::vector<std::int64_t> events;               // where they were asked for: bytes, releases negative
+  std::vector<BlockSegment> segments = {};        // of a choice of checkpointed blocks
+  std::map<std::int64_t, SecondRuns> again = {};  // by block
 };
 
 // Why there is no number. `op` and `module`: where, if it is somewhere.

@@ -89,7 +89,7 @@ bool is_real(const json& object, const char* key) {
 
 bool takes_ids(OperatorKind kind) {
   return kind == OperatorKind::free || kind == OperatorKind::clear_gradient || kind == OperatorKind::input ||
-         kind == OperatorKind::requires_grad;
+         kind == OperatorKind::requires_grad || kind == OperatorKind::block_end;
 }
 
 class Decoder {
@@ -110,7 +110,10 @@ class Decoder {
       program_.peak = maybe_whole(document_.at("allocator"), "peak_bytes");
     }
     if (has(document_, "modules")) {
-      for (const json& module : list(document_.at("modules"), "`modules`")) program_.modules.push_back(text(module, "path"));
+      for (const json& module : list(document_.at("modules"), "`modules`")) {
+        program_.modules.push_back(text(module, "path"));
+        program_.classes.push_back(text(module, "class"));
+      }
     }
     for (const json& tensor : list(member(document_, "tensors"), "`tensors`")) at("tensors", [&] { add_tensor(tensor); });
     made_.assign(program_.tensors.size(), true);
@@ -174,6 +177,7 @@ class Decoder {
     read.stage = stage(text(op, "stage"));
     if (has(op, "module") && number(op.at("module")) >= 0) read.module = static_cast<std::size_t>(number(op.at("module")));
     if (read.module != kNoModule && read.module >= program_.modules.size()) broken("`module` is not in the list of modules");
+    if (has(op, "call")) read.call = number(op.at("call"));
     if (has(op, "args")) read.args = takes_ids(read.kind) ? subjects(op.at("args")) : values(op.at("args"), 0);
     if (has(op, "kwargs")) {
       if (!op.at("kwargs").is_object()) broken("`kwargs` is no object");
@@ -185,14 +189,16 @@ class Decoder {
 
   static OperatorKind special(const std::string& name) {
     if (!name.starts_with("hotlens::")) return OperatorKind::library;
-    static constexpr std::array<std::pair<const char*, OperatorKind>, 7> kOurs{
+    static constexpr std::array<std::pair<const char*, OperatorKind>, 9> kOurs{
         {{"hotlens::backward", OperatorKind::backward},
          {"hotlens::grad", OperatorKind::grad},
          {"hotlens::clear_gradient", OperatorKind::clear_gradient},
          {"hotlens::clear_autocast_cache", OperatorKind::clear_autocast_cache},
          {"hotlens::free", OperatorKind::free},
          {"hotlens::input", OperatorKind::input},
-         {"hotlens::requires_grad", OperatorKind::requires_grad}}};
+         {"hotlens::requires_grad", OperatorKind::requires_grad},
+         {"hotlens::block", OperatorKind::block},
+         {"hotlens::block_end", OperatorKind::block_end}}};
     for (const auto& [known, kind] : kOurs) {
       if (name == known) return kind;
     }
@@ -344,6 +350,7 @@ json encoded(const Operator& op) {
   for (const auto& [name, value] : op.kwargs) row["kwargs"][name] = encoded(value);
   for (const TensorId id : op.out) row["out"].push_back(id == kNoTensor ? json() : json(id));
   if (op.module != kNoModule) row["module"] = op.module;
+  if (op.call >= 0) row["call"] = op.call;
   return row;
 }
 
@@ -373,7 +380,9 @@ json encode(const Program& program) {
   if (program.minor_faults) document["minor_faults"] = *program.minor_faults;
   if (program.start) document["allocator"]["start_bytes"] = encoded(*program.start);
   if (program.peak) document["allocator"]["peak_bytes"] = encoded(*program.peak);
-  for (const std::string& path : program.modules) document["modules"].push_back({{"path", path}});
+  for (std::size_t at = 0; at < program.modules.size(); ++at) {
+    document["modules"].push_back({{"path", program.modules[at]}, {"class", program.classes[at]}});
+  }
   for (const Tensor& tensor : program.tensors) document["tensors"].push_back(encoded(tensor));
   for (const Operator& op : program.operators) document["operators"].push_back(encoded(op));
   return document;

@@ -74,7 +74,18 @@ struct Tensor {
 
 constexpr std::size_t kNoModule = static_cast<std::size_t>(-1);
 enum class Stage : std::uint8_t { forward, loss, zero_grad, optimizer, other };
-enum class OperatorKind : std::uint8_t { library, backward, grad, clear_gradient, clear_autocast_cache, free, input, requires_grad };
+enum class OperatorKind : std::uint8_t {
+  library,
+  backward,
+  grad,
+  clear_gradient,
+  clear_autocast_cache,
+  free,
+  input,
+  requires_grad,
+  block,      // what-ifs mark calls that can be checkpointed: arguments its number, and whether it is
+  block_end,  // its result
+};
 struct Operator {
   OperatorKind kind = OperatorKind::library;
   std::string name, overload;  // "aten::add", "Tensor"
@@ -82,6 +93,7 @@ struct Operator {
   std::vector<std::pair<std::string, Value>> kwargs;
   std::vector<TensorId> out;       // tensors of the result in order; kNoTensor: nobody uses it
   std::size_t module = kNoModule;  // position in Program::modules
+  std::int64_t call = -1;          // module calls of the step, in order of entry
   bool grad = true;
   std::string autocast = {};  // dtype; empty: off
   Stage stage = Stage::other;
@@ -94,6 +106,7 @@ struct Program {
   std::optional<Whole> start, peak;          // bytes of the recorder's allocator
   std::optional<std::int64_t> minor_faults;  // of the recorded step
   std::vector<std::string> modules;          // paths
+  std::vector<std::string> classes;          // of each module; empty where it is not known
   std::vector<Tensor> tensors;
   std::vector<Operator> operators;
   std::size_t ids = 0;  // every tensor id is below

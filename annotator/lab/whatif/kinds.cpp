@@ -7,7 +7,7 @@ namespace hotlens::lab {
 namespace {
 
 // `error`: about the 90 % quantile that prototypes on eight models had for the kind; tests/bench/whatif.py measures it.
-constexpr std::array<Kind, 8> kKinds{{
+constexpr std::array<Kind, 9> kKinds{{
     {.name = "optimizer-foreach",
      .title = "Optimizer with foreach=True",
      .assumes = "what Python takes between operators shrinks as the operators do",
@@ -60,6 +60,13 @@ constexpr std::array<Kind, 8> kKinds{{
      .where = Where::zero_grad,
      .error = 0.04,
      .edit = zero_grad_none,
+     .losses = 0.001},
+    {.name = "checkpoint",
+     .title = "Blocks run again in the backward pass (torch.utils.checkpoint)",
+     .assumes = "checkpoint(block, x, use_reentrant=False) around each call of a block, or the framework's own switch where it has one",
+     .where = Where::modules,
+     .error = 0.08,
+     .edit = checkpoint_blocks,
      .losses = 0.001},
 }};
 

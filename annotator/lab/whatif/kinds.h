@@ -53,5 +53,6 @@ Edited no_dropout(Program program);
 Edited gelu_to_relu(Program program);
 Edited batch_norm_eval(Program program);
 Edited zero_grad_none(Program program);
+Edited checkpoint_blocks(Program program);
 
 }  // namespace hotlens::lab

@@ -66,6 +66,24 @@ struct Verdict {
   std::string losses;  // "equal", "close", "differ", "unknown"
 };
 
+// A choice of blocks to checkpoint, replayed.
+struct CurvePoint {
+  std::vector<std::string> blocks;  // paths
+  Bytes peak{};
+  Ns step{};
+  std::optional<Ratio> time;  // absent: the unchanged step
+};
+
+// The best choices: each has a lower peak than all that take less time.
+struct Curve {
+  std::size_t blocks = 0;          // to choose from
+  std::vector<CurvePoint> points;  // the unchanged step first
+  std::size_t chosen = 0;
+  std::optional<Bytes> budget;
+  bool within = true;  // the chosen one stays within the budget
+  std::string note;    // what more there is to say; empty: nothing
+};
+
 // One kind, or several that are made together.
 struct WhatIf {
   std::string kind, title;  // several: joined by "+" and " and "
@@ -78,6 +96,7 @@ struct WhatIf {
   State state = State::open;
   std::optional<Verdict> verified;
   std::vector<SourceEdit> edits;  // absent unless asked for
+  std::optional<Curve> curve = {};
 };
 
 struct NotThis {

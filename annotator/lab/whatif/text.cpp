@@ -58,6 +58,29 @@ void write_edits(JsonText& json, const std::vector<SourceEdit>& edits) {
   });
 }
 
+void write_curve(JsonText& json, const WhatIf& item) {
+  const Curve& curve = *item.curve;
+  json.object("curve", [&] {
+    json.member("blocks", static_cast<std::int64_t>(curve.blocks));
+    json.member("chosen", static_cast<std::int64_t>(curve.chosen));
+    if (curve.budget) json.member("budget_bytes", count(*curve.budget));
+    if (curve.budget) json.member("within_budget", curve.within);
+    json.array("points", [&] {
+      for (const CurvePoint& point : curve.points) {
+        json.object([&] {
+          write_texts(json, "blocks", point.blocks);
+          json.member("peak_bytes", count(point.peak));
+          json.member("step_ns", point.step.count());
+          json.member("ratio", point.time ? point.time->ratio : 1);
+          json.member("low", point.time ? point.time->low : 1);
+          json.member("high", point.time ? point.time->high : 1);
+        });
+      }
+    });
+    if (!curve.note.empty()) json.member("note", curve.note);
+  });
+}
+
 void write_item(JsonText& json, const WhatIf& item) {
   json.member("kind", item.kind);
   json.member("title", item.title);
@@ -71,6 +94,7 @@ void write_item(JsonText& json, const WhatIf& item) {
   });
   write_texts(json, "modules", item.modules);
   write_texts(json, "assumes", item.assumes);
+  if (item.curve) write_curve(json, item);
   json.member("state", name(item.state));
   if (item.verified) {
     json.object("verified", [&] {
@@ -139,9 +163,33 @@ std::string described(const Verdict& verified, const format::Style& style) {
   return out;
 }
 
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
+  return all;
+}
+
+// The choices as a table, the chosen one marked.
+std::string described(const Curve& curve, const format::Style& style) {
+  std::string out = fmt::format("  {:>9}  {:>9}  {}\n", "peak", "step", "checkpointed");
+  for (std::size_t at = 0; at < curve.points.size(); ++at) {
+    const CurvePoint& point = curve.points[at];
+    const bool all = point.blocks.size() == curve.blocks && curve.blocks > 1;
+    const std::string blocks = point.blocks.empty() ? "none" : all ? fmt::format("all {} blocks", curve.blocks) : joined(point.blocks);
+    out += fmt::format("{} {:>9}  {:>9}  {}{}{}\n", at == curve.chosen ? "→" : " ", readable(point.peak), readable(point.step),
+                       at == curve.chosen ? style.bold : "", harmless(blocks), at == curve.chosen ? style.off : "");
+  }
+  if (curve.budget && !curve.within) {
+    out += fmt::format("  no choice stays within {}: the lowest peak is {}\n", readable(*curve.budget),
+                       readable(curve.points[curve.chosen].peak));
+  }
+  return curve.note.empty() ? out : out + fmt::format("  {}\n", curve.note);
+}
+
 std::string described(const WhatIf& item, const format::Style& style) {
   std::string out = fmt::format("{}{}{}  {}{}\n", style.bold, item.kind, style.off, item.title, harmless(place(item)));
   if (item.time) out += outcome(item, style);
+  if (item.curve) out += described(*item.curve, style);
   for (const std::string& what : item.evidence) out += fmt::format("  now: {}\n", harmless(what));
   for (const std::string& what : item.assumes) out += fmt::format("  assumes: {}\n", what);
   if (item.verified) out += described(*item.verified, style);

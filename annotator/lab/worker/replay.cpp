@@ -8,6 +8,7 @@
 #include <torch/cuda.h>
 
 #include <atomic>
+#include <set>
 #include <utility>
 
 namespace hotlens::lab {
@@ -210,7 +211,28 @@ const char* running_operator() {
 }
 
 Replay::Replay(Program program, Handles handles)
-    : program_(std::move(program)), handles_(std::move(handles)), before_(program_, Fates(program_, handles_).take()) {}
+    : program_(std::move(program)),
+      handles_(std::move(handles)),
+      blocks_(blocks_of(program_)),
+      before_(program_, Fates(program_, handles_).take()) {}
+
+std::map<std::size_t, Replay::Block> Replay::blocks_of(const Program& program) {
+  std::map<std::size_t, Block> found;
+  for (std::size_t at = 0; at < program.operators.size(); ++at) {
+    if (program.operators[at].kind != OperatorKind::block) continue;
+    Block block{.end = at + 1, .given = {}};
+    std::set<TensorId> made;
+    for (; block.end < program.operators.size() && program.operators[block.end].kind != OperatorKind::block_end; ++block.end) {
+      const Operator& op = program.operators[block.end];
+      for_each_tensor(op, [&](TensorId id) {
+        if (op.kind == OperatorKind::library && made.insert(id).second) block.given.push_back(id);
+      });
+      made.insert(op.out.begin(), op.out.end());
+    }
+    found.emplace(at, std::move(block));
+  }
+  return found;
+}
 
 std::expected<std::unique_ptr<Replay>, Halt> Replay::prepare(Program program) {
   Handles handles;
@@ -274,14 +296,39 @@ std::expected<std::size_t, Halt> Replay::follow(Replay& recorded, const std::vec
   return followed;
 }
 
+void Replay::begin_block(std::size_t at, const Bindings& bindings, Meter& meter) {
+  const Operator& op = program_.operators[at];
+  const Block& block = blocks_.at(at);
+  std::map<TensorId, at::Tensor> given;
+  for (const TensorId id : block.given) given[id] = bindings.tensor(id);
+  auto again = [this, at, end = block.end, given = std::move(given), batch = bindings.batch, &meter] {
+    Bindings own{.tensors = std::vector<at::Tensor>(program_.ids), .gradient_of = {}, .batch = batch};
+    for (const auto& [id, tensor] : given) own.tensors[static_cast<std::size_t>(id)] = tensor;
+    Modes modes(program_);
+    for (std::size_t inside = at + 1; inside < end; ++inside) {
+      g_running = program_.operators[inside].name.c_str();
+      modes.set(program_.operators[inside]);
+      run(inside, own, meter);
+    }
+  };
+  TORCH_CHECK(!op.args.empty() && std::holds_alternative<Whole>(op.args[0].is), "a block has no number");
+  running_blocks_->begin(std::get<Whole>(op.args[0].is).offset, is_true(op, "checkpointed"), std::move(again));
+}
+
 void Replay::run(std::size_t at, Bindings& bindings, Meter& meter) {
   const Operator& op = program_.operators[at];
   switch (op.kind) {
     case OperatorKind::library:
       if (watch_) watch_(at, bindings);
       return call(op, *handles_[at], bindings);
+    case OperatorKind::block:
+      return begin_block(at, bindings, meter);
+    case OperatorKind::block_end:
+      for_each_subject(op, [&](std::size_t id) { running_blocks_->end(bindings.tensor(static_cast<TensorId>(id))); });
+      return;
     case OperatorKind::backward:
-      return backward(op, bindings);
+      backward(op, bindings);
+      return running_blocks_->after_backward();
     case OperatorKind::grad:
       return grad(op, bindings);
     case OperatorKind::clear_autocast_cache:
@@ -301,7 +348,8 @@ void Replay::run(std::size_t at, Bindings& bindings, Meter& meter) {
   }
 }
 
-std::expected<Replayed, Halt> Replay::step(std::int64_t batch, Meter& meter, const Stop& stop, std::vector<std::int64_t>* events) {
+std::expected<Replayed, Halt> Replay::step(std::int64_t batch, Meter& meter, const Stop& stop, std::vector<std::int64_t>* events,
+                                           const BlockPlan& plan) {
   Bindings bindings{.tensors = std::vector<at::Tensor>(program_.ids), .gradient_of = {}, .batch = batch};
   std::size_t at = program_.operators.size();
   const bool on_device = program_.device.starts_with("cuda");
@@ -316,6 +364,8 @@ std::expected<Replayed, Halt> Replay::step(std::int64_t batch, Meter& meter, con
     if (on_device) torch::cuda::synchronize();
     meter.reset_peak();
     if (events != nullptr) meter.keep_events();
+    Blocks blocks(plan, meter);
+    running_blocks_ = &blocks;
     Replayed replayed{.start_bytes = start};
     const Clocks begin = clocks();
     {
@@ -334,7 +384,9 @@ std::expected<Replayed, Halt> Replay::step(std::int64_t batch, Meter& meter, con
     replayed.wall = end.wall - begin.wall;
     replayed.cpu = end.cpu - begin.cpu;
     replayed.minor_faults = end.faults - begin.faults;
-    replayed.peak_bytes = start + meter.peak() - held;
+    replayed.again = blocks.again();
+    replayed.segments = blocks.segments();
+    replayed.peak_bytes = start + std::max(meter.peak(), blocks.peak()) - held;
     return replayed;
   } catch (const Unfollowed& reason) {
     Halt halt = halted(at, reason.what());

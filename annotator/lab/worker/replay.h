@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "annotator/lab/program/follow.h"
 #include "annotator/lab/program/program.h"
 #include "annotator/lab/worker/before.h"
+#include "annotator/lab/worker/checkpoint.h"
 #include "annotator/lab/worker/meter.h"
 
 namespace hotlens::lab {
@@ -22,6 +24,8 @@ struct Replayed {
   std::chrono::nanoseconds wall{}, cpu{};
   std::int64_t start_bytes = 0, peak_bytes = 0;  // of the program's own tensors
   std::int64_t minor_faults = 0;
+  std::map<std::int64_t, SecondRun> again = {};  // by block
+  std::vector<Segment> segments = {};            // where they were wanted
 };
 
 // What ended a replay before its end.
@@ -42,7 +46,8 @@ class Replay {
   static std::expected<std::unique_ptr<Replay>, Halt> prepare(Program program);
 
   // One step at this batch size, from the same state each time. `events`: what was allocated and released, see Meter.
-  std::expected<Replayed, Halt> step(std::int64_t batch, Meter& meter, const Stop& stop, std::vector<std::int64_t>* events);
+  std::expected<Replayed, Halt> step(std::int64_t batch, Meter& meter, const Stop& stop, std::vector<std::int64_t>* events,
+                                     const BlockPlan& plan = {});
 
   // One step each of `recorded` and of this program, an edit of it: literal sizes follow the tensors around them from here on. `numbers`:
   // of each module.
@@ -62,10 +67,20 @@ class Replay {
   using Watch = std::function<void(std::size_t at, const Bindings& bindings)>;
   std::vector<Sizes> sizes(std::size_t at, const Bindings& bindings) const;
   void run(std::size_t at, Bindings& bindings, Meter& meter);
+  void begin_block(std::size_t at, const Bindings& bindings, Meter& meter);
   Halt halted(std::size_t at, std::string message) const;
+
+  // A block's operators are those between its own and `end`; `given`: tensors that they take from outside.
+  struct Block {
+    std::size_t end = 0;
+    std::vector<TensorId> given;
+  };
+  static std::map<std::size_t, Block> blocks_of(const Program& program);
 
   Program program_;
   Handles handles_;
+  std::map<std::size_t, Block> blocks_;  // by the place of their first operator
+  Blocks* running_blocks_ = nullptr;     // of the step that runs
   Before before_;
   Watch watch_;  // of the step that runs; empty: nobody watches
 };

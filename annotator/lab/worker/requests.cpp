@@ -37,6 +37,7 @@ struct StepRequest {
   std::vector<std::int64_t> batches = {};
   std::int64_t rounds = 1, budget_ms = kLongestBudget;
   bool events = false, edited = false;
+  std::vector<BlockPlan> plans = {};
 };
 
 std::int64_t number(const json& request, const char* key, std::int64_t otherwise, std::int64_t least, std::int64_t most) {
@@ -48,6 +49,22 @@ std::int64_t number(const json& request, const char* key, std::int64_t otherwise
 bool is_true(const json& request, const char* key) {
   const auto found = request.find(key);
   return found != request.end() && *found == json(true);
+}
+
+constexpr std::size_t kMostPlans = 64;
+
+// Lists of numbers of blocks.
+Result<std::vector<BlockPlan>> plans(const json& request) {
+  std::vector<BlockPlan> wanted;
+  for (const json& plan : request.value("plans", json::array())) {
+    std::set<std::int64_t> blocks;
+    if (!plan.is_array()) return std::unexpected(Error{ErrorCode::usage, "`plans` takes lists of blocks", {}});
+    for (const json& block : plan) blocks.insert(block.get<std::int64_t>());
+    wanted.push_back({.checkpointed = std::move(blocks)});
+  }
+  if (wanted.size() > kMostPlans) return std::unexpected(Error{ErrorCode::usage, "`plans` names too many", {}});
+  if (wanted.empty()) wanted.emplace_back();
+  return wanted;
 }
 
 Result<StepRequest> step_request(const json& request, const Program& program) {
@@ -67,6 +84,9 @@ Result<StepRequest> step_request(const json& request, const Program& program) {
     wanted.batches.push_back(recorded && *recorded > 0 ? *recorded : 1);
   }
   if (wanted.batches.size() > kMostBatches) return std::unexpected(Error{ErrorCode::usage, "`batch` names too many sizes", {}});
+  auto read = plans(request);
+  if (!read) return std::unexpected(read.error());
+  wanted.plans = *std::move(read);
   return wanted;
 }
 
@@ -81,9 +101,30 @@ struct Turn {
   Replay& replay;
   std::int64_t batch = 0;
   bool edited = false;
+  BlockPlan plan = {};
   std::vector<Replayed> done = {};
   std::vector<std::int64_t> events = {};
+  std::vector<Segment> segments = {};
 };
+
+// By block: how long it ran again, in each round.
+json again(const std::vector<Replayed>& all) {
+  json blocks = json::array();
+  for (const auto& [block, run] : all.front().again) {
+    json row{{"block", block}, {"saved", run.saved}, {"again_ns", json::array()}};
+    for (const Replayed& one : all) row["again_ns"].push_back(one.again.at(block).took.count());
+    blocks.push_back(std::move(row));
+  }
+  return blocks;
+}
+
+json written(const std::vector<Segment>& segments) {
+  json rows = json::array();
+  for (const Segment& one : segments) {
+    rows.push_back({{"block", one.block}, {"backward", one.backward}, {"net_bytes", one.net}, {"rise_bytes", one.rise}});
+  }
+  return rows;
+}
 
 json replays(const Turn& turn, bool events) {
   json row{{"batch", turn.batch},
@@ -94,6 +135,10 @@ json replays(const Turn& turn, bool events) {
            {"peak_bytes", turn.done.front().peak_bytes}};
   if (turn.edited) row["edited"] = true;
   if (events) row["events"] = turn.events;
+  if (turn.plan.checkpointed) {
+    row["blocks"] = again(turn.done);
+    row["segments"] = written(turn.segments);
+  }
   return row;
 }
 
@@ -184,18 +229,20 @@ json Requests::step(const json& request, std::int64_t id) {
 
   std::vector<Turn> turns;
   for (const std::int64_t batch : wanted->batches) {
-    turns.push_back({.replay = *replays_.front(), .batch = batch});
+    for (const BlockPlan& plan : wanted->plans) turns.push_back({.replay = *replays_.front(), .batch = batch, .plan = plan});
     if (wanted->edited) turns.push_back({.replay = *replays_.back(), .batch = batch, .edited = true});
   }
   for (std::int64_t round = -1; round < wanted->rounds; ++round) {
     for (Turn& turn : turns) {
       const bool keeps = wanted->events && round == 0;
-      auto replayed = turn.replay.step(turn.batch, meter_, stop, keeps ? &turn.events : nullptr);
+      const BlockPlan plan{.checkpointed = turn.plan.checkpointed, .segments = turn.plan.checkpointed && round < 0};
+      auto replayed = turn.replay.step(turn.batch, meter_, stop, keeps ? &turn.events : nullptr, plan);
       if (cancelled()) return error("cancelled", "The request was cancelled.");
       if (!replayed && late && !turn.done.empty()) break;
       if (!replayed && late) return error("budget", "The replay took longer than the time that was given.");
       if (!replayed) return error(replayed.error());
-      if (round >= 0) turn.done.push_back(*replayed);
+      if (round < 0) turn.segments = std::move(replayed->segments);
+      if (round >= 0) turn.done.push_back(*std::move(replayed));
     }
     if (late && round >= 0) break;
   }

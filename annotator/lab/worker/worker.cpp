@@ -6,6 +6,7 @@
 #include "annotator/lab/program/program.cpp"
 #include "annotator/lab/worker/arguments.cpp"
 #include "annotator/lab/worker/before.cpp"
+#include "annotator/lab/worker/checkpoint.cpp"
 #include "annotator/lab/worker/meter.cpp"
 #include "annotator/lab/worker/replay.cpp"
 #include "annotator/lab/worker/requests.cpp"

@@ -209,7 +209,7 @@ def test_a_list_needs_no_torch_and_replays_nothing(pictures: Path, tmp_path: Pat
     assert not list(tmp_path.iterdir())
     document = answer(pictures, "list")
     kinds = {item["kind"] for item in document["items"]}
-    assert kinds == {"optimizer-foreach", "optimizer-fused", "channels-last", "autocast-bf16", "no-dropout", "batch-norm-eval"}
+    assert kinds == {"optimizer-foreach", "optimizer-fused", "channels-last", "autocast-bf16", "no-dropout", "batch-norm-eval", "checkpoint"}
     assert {refused["kind"] for refused in document["refused"]} == {"gelu-to-relu", "zero-grad-none"}
     assert "self_check" not in document
     for item in document["items"]:
@@ -249,7 +249,7 @@ def test_faster_is_said_only_where_no_change_is_excluded(pictures: Path) -> None
 def test_all_that_apply_are_replayed_the_fastest_first(pictures: Path) -> None:
     document = answer(pictures)
     ratios = [item["ratio"] for item in document["items"]]
-    assert len(ratios) == 6
+    assert len(ratios) == 7
     assert ratios == sorted(ratios)
     assert document["self_check"]["ok"]
 
