@@ -8,6 +8,7 @@
 #include "annotator/profile/bundle/resolve.h"
 #include "server/cli/verbs.h"
 #include "server/cli/whatif_change.h"
+#include "server/lab/suggestions.h"
 #include "server/lab/what_ifs.h"
 #include "server/runs/discovery.h"
 
@@ -81,6 +82,7 @@ int whatif(const WhatIfOptions& options) {
   if (changes) {
     if (const auto made = make_changes(*found, *bundle, options, say); !made) return fail(made.error());
   }
+  lab::mark_silenced(*found, *bundle);
   std::cout << (options.format == OutputFormat::json ? lab::as_json(*found) + '\n' : lab::as_text(*found, use_colour(STDOUT_FILENO)));
   return changes && found->items.empty() ? kInputUnusable : kDone;
 }
