@@ -192,6 +192,7 @@ Session::Wrong Session::initialized() {
   apply_settings(Json());  // complaints about the initial options could not be shown before
   pull_configuration();
   profiles_.start();
+  history_.take_up();
   stored_.start();
   advising_.start();
   return std::nullopt;
