@@ -197,12 +197,12 @@ def test_a_baseline_survives_the_server_until_it_is_cleared(start: Start, exampl
 
 
 def test_a_baseline_whose_profile_is_gone_is_dropped_with_a_sentence(start: Start, example: Path) -> None:
-    old, new = twice(example)
+    _, new = twice(example)
     choice = {"train.py": "small"}
     (example / ".hotlens" / "state.json").write_text(
         json.dumps({"schema": "hotlens.state/1", "configurations": choice, "baseline": "20200101T000000Z-aaaaaa"})
     )
-    client, uri = opened(start, example, "model.py")
+    client, _ = opened(start, example, "model.py")
     told = client.next_message("window/showMessage")
     assert told["message"] == "The baseline 20200101T000000Z-aaaaaa is not there any more: hints are not compared with it."
     shown(client, new)

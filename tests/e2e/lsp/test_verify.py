@@ -38,6 +38,7 @@ __all__ = ["profiled", "work"]
 Start = Callable[..., Client]
 VERIFY, SILENCE, TELL_AGAIN = "hotlens.server.verify", "hotlens.server.silence", "hotlens.server.tellAgain"
 DIALOGS = {**EDITS, "experimental": {"hotlens": {"protocolVersion": 1, "dialogs": True}}}
+MINUS = "\N{MINUS SIGN}"
 GAIN = {"no-dropout": (0.7, 0.65, 0.75)}
 
 
@@ -103,9 +104,9 @@ def test_a_change_is_verified_by_running_and_says_so_beforehand_meanwhile_and_af
     assert any("pair 2: " in step for step in steps), steps
     assert [value["message"] for value in progress(client, "end")] == ["Done."]
     (outcome,) = [words for words in said(client) if " is verified: " in words]
-    assert outcome.startswith("Dropout off (p=0) is verified: −") and " % ± " in outcome and outcome.endswith(" pairs.")
-    client.wait(lambda: "; verified −" in advice(client, uri)[0]["message"])
-    assert "Verified by running the script: −" in hover(client, uri, DROPOUT)
+    assert outcome.startswith(f"Dropout off (p=0) is verified: {MINUS}") and " % ± " in outcome and outcome.endswith(" pairs.")
+    client.wait(lambda: f"; verified {MINUS}" in advice(client, uri)[0]["message"])
+    assert f"Verified by running the script: {MINUS}" in hover(client, uri, DROPOUT)
     assert (work / "train.py").read_text() == SCRIPT
     assert [row["event"] for row in ledger(work)][-1] == "verified"
 
@@ -150,8 +151,8 @@ def test_what_was_verified_stands_in_the_hint_and_what_was_no_gain_goes(start: S
     predict(work, GAIN)
     verified(work, 0.872)
     client, uri = hinted(start, work)
-    assert advice(client, uri)[0]["message"].endswith("; verified −12.8 % ± 1.1 %, 6 pairs")
-    assert "Verified by running the script: −12.8 % ± 1.1 %, 6 pairs." in hover(client, uri, DROPOUT)
+    assert advice(client, uri)[0]["message"].endswith(f"; verified {MINUS}12.8 % ± 1.1 %, 6 pairs")
+    assert f"Verified by running the script: {MINUS}12.8 % ± 1.1 %, 6 pairs." in hover(client, uri, DROPOUT)
     verified(work, 0.872, losses="differ")
     client.wait(lambda: "losses differ" in hover(client, uri, DROPOUT))
     verified(work, 0.995)
@@ -203,7 +204,9 @@ def test_an_untrusted_workspace_verifies_nothing(start: Start, work: Path) -> No
 
 
 @pytest.mark.parametrize("command", [VERIFY, SILENCE])
-@pytest.mark.parametrize("argument", [None, {}, {"kind": "gone"}, {"kind": 5}, {"kind": "no-dropout"}, {"kind": "no-dropout", "profile": "../x"}])
+@pytest.mark.parametrize(
+    "argument", [None, {}, {"kind": "gone"}, {"kind": 5}, {"kind": "no-dropout"}, {"kind": "no-dropout", "profile": "../x"}]
+)
 def test_a_command_that_names_no_hint_does_nothing(start: Start, work: Path, command: str, argument: Any) -> None:
     predict(work, GAIN)
     client, _ = hinted(start, work)
