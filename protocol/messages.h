@@ -62,6 +62,9 @@ namespace command {
 inline constexpr std::string_view kProfile = "hotlens.server.profile";
 inline constexpr std::string_view kCancel = "hotlens.server.cancel";
 inline constexpr std::string_view kPredict = "hotlens.server.predict";
+inline constexpr std::string_view kVerify = "hotlens.server.verify";
+inline constexpr std::string_view kSilence = "hotlens.server.silence";
+inline constexpr std::string_view kTellAgain = "hotlens.server.tellAgain";
 inline constexpr std::string_view kSetArguments = "hotlens.server.setArguments";
 inline constexpr std::string_view kChooseRun = "hotlens.server.chooseRun";
 inline constexpr std::string_view kHotLine = "hotlens.server.hotLine";
@@ -82,7 +85,7 @@ inline constexpr std::array<MessageSpec, 10> kMessages{{
     {message::kHistory, Sender::client, Kind::request, "textDocument? limit?", "profiles total"},
     {message::kShowHotLines, Sender::server, Kind::notification, "", ""},
     {message::kPrompt, Sender::server, Kind::request, "title value message?", "value"},
-    {message::kChoose, Sender::server, Kind::request, "title choices", "index"},
+    {message::kChoose, Sender::server, Kind::request, "title message? choices", "index"},
     {message::kShowLog, Sender::server, Kind::notification, "", ""},
 }};
 
@@ -107,12 +110,15 @@ inline constexpr std::array<MessageSpec, 17> kTimelineMessages{{
     {message::kTimelineCursor, Sender::client, Kind::notification, "textDocument position", ""},
 }};
 
-inline constexpr std::array<CommandSpec, 10> kCommands{{
+inline constexpr std::array<CommandSpec, 13> kCommands{{
     {command::kProfile, "script? args? python? uri? batchSizes? configuration?", "started asked? runId? script? command? message?"},
     {command::kSetArguments, "script? python? uri? arguments?", "started asked? file? runId? script? command? message?"},
     {command::kChooseRun, "script? python? uri? configuration?", "started asked? runId? script? command? message?"},
     {command::kCancel, "runId?", "cancelled"},
     {command::kPredict, "uri?", "started runId? message?"},
+    {command::kVerify, "profile? kind? uri? python?", "started asked? message?"},
+    {command::kSilence, "profile? kind? uri?", "silenced message?"},
+    {command::kTellAgain, "all?", "told asked? message?"},
     {command::kHotLine, "uri? position? back?", "shown message? rank? total? uri? position? text? label? ns? share?"},
     {command::kShowProfile, "profile?", "shown profile? message?"},
     {command::kSetBaseline, "profile? uri? clear?", "baseline? message?"},

@@ -1,15 +1,12 @@
 #include "annotator/advice/ledger.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "annotator/advice/append.h"
 #include "annotator/common/file.h"
 #include "annotator/common/format.h"
 #include "annotator/common/json_text.h"
@@ -75,10 +72,6 @@ std::optional<Record> decoded(const std::string& line) {
   }
 }
 
-Error cannot_write(const fs::path& ledger) {
-  return {ErrorCode::unreadable, std::string("the ledger could not be written: ") + ::strerror(errno), ledger.string()};
-}
-
 std::string percent(double ratio) {
   return fmt::format("{}{:.1f} %", ratio < 1 ? "−" : "+", std::abs(ratio - 1) * 100);
 }
@@ -93,13 +86,8 @@ fs::path ledger_of(const fs::path& bundle) {
   return bundle.parent_path().parent_path() / "ledger.jsonl";
 }
 
-// One write, so that lines of two processes do not mix.
 Result<void> add(const fs::path& ledger, const Record& record) {
-  const std::string line = encoded(record).dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
-  const Descriptor file(::open(ledger.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
-  if (file.get() < 0) return std::unexpected(cannot_write(ledger));
-  if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) return std::unexpected(cannot_write(ledger));
-  return {};
+  return append_line(ledger, encoded(record).dump(-1, ' ', false, json::error_handler_t::replace), "the ledger");
 }
 
 Result<Ledger> read_ledger(const fs::path& path) {

@@ -67,6 +67,9 @@ bool promises(const lab::Ratio& time) {
 
 std::vector<Suggestion> worth_showing(std::vector<Suggestion> all) {
   std::ranges::stable_sort(all, {}, [](const Suggestion& one) { return one.change.time ? one.change.time->ratio : 1; });
+  std::erase_if(all, [](const Suggestion& one) {
+    return one.change.state == lab::State::silenced || (one.change.verified && !one.change.verified->faster);
+  });
   std::vector<Suggestion> best;
   for (Suggestion& one : all) {
     const bool excluded = std::ranges::any_of(best, [&](const Suggestion& other) { return excludes(one, other); });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -24,10 +25,16 @@ std::optional<LineMark> mark_of(std::string_view text, std::uint32_t line);
 // What it covers in a text now; nullopt where it was edited, or nothing tells which one it is.
 std::optional<source::Range> range_now(const LineMark& mark, std::string_view text);
 
+// How long all runs of a verification take, from the fewest to the most pairs.
+struct Duration {
+  Ns least{}, most{};
+};
+
 struct Suggestion {
-  lab::WhatIf change;  // with its time as it was predicted
+  lab::WhatIf change;  // with its time as it was predicted, and how it was verified last
   std::filesystem::path bundle, file;
   LineMark at;
+  std::expected<Duration, std::string> verification = Duration{};  // or why it cannot be verified
 };
 
 constexpr double kLeastGain = 0.02;  // of the step
@@ -36,7 +43,8 @@ constexpr std::size_t kMostShown = 3;
 // Whether a prediction promises something: its interval excludes no gain, and the gain is not too small to show.
 bool promises(const lab::Ratio& time);
 
-// The largest gains first, no more than may be shown; of the forms of one optimizer only the best.
+// The largest gains first, no more than may be shown; of the forms of one optimizer only the best; nothing that somebody silenced, or that
+// was verified and is no gain.
 std::vector<Suggestion> worth_showing(std::vector<Suggestion> all);
 
 }  // namespace hotlens::advice

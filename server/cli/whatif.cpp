@@ -10,6 +10,7 @@
 #include "annotator/profile/bundle/resolve.h"
 #include "server/cli/verbs.h"
 #include "server/cli/whatif_change.h"
+#include "server/lab/suggestions.h"
 #include "server/lab/what_ifs.h"
 #include "server/runs/discovery.h"
 
@@ -165,6 +166,7 @@ int whatif(const WhatIfOptions& options) {
     if (!profile) return fail(profile.error());
     add_findings(*all, **profile, asked->found);
   }
+  lab::mark_silenced(*all, *path);
   std::cout << (options.format == OutputFormat::json ? lab::as_json(*all) + '\n' : lab::as_text(*all, use_colour(STDOUT_FILENO)));
   return changes && all->items.empty() ? kInputUnusable : kDone;
 }

@@ -1,9 +1,12 @@
 #include "server/cli/whatif_change.h"
 
 #include <fmt/chrono.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <csignal>
 #include <utility>
 
 #include "annotator/advice/edits.h"
@@ -17,6 +20,32 @@ namespace hotlens::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+// While it lives a signal that would end the program is remembered: runs are stopped, and their files put away, before it ends.
+class Interrupts {
+ public:
+  Interrupts() {
+    asked_ = 0;
+    for (std::size_t at = 0; at < kSignals.size(); ++at) {
+      struct sigaction remember{};
+      remember.sa_handler = [](int) { asked_ = 1; };
+      ::sigaction(kSignals[at], &remember, &before_[at]);
+    }
+  }
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+  ~Interrupts() {
+    for (std::size_t at = 0; at < kSignals.size(); ++at) ::sigaction(kSignals[at], &before_[at], nullptr);
+  }
+
+  static bool asked() { return asked_ != 0; }
+
+ private:
+  static constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGHUP};
+  static volatile std::sig_atomic_t asked_;
+  std::array<struct sigaction, kSignals.size()> before_{};
+};
+volatile std::sig_atomic_t Interrupts::asked_ = 0;
 
 advice::Record record(const lab::WhatIf& item, const std::string& profile, const fs::path& bundle, advice::Event event) {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -63,11 +92,13 @@ Result<lab::Verdict> verified(const lab::WhatIf& item, const advice::Edits& edit
                      .texts = {},
                      .limit = std::chrono::minutes(options.limit),
                      .losses_within = losses_within(item),
-                     .say = say};
+                     .say = say,
+                     .stopped = Interrupts::asked};
   for (const advice::FileEdit& edit : edits) {
     const advice::SourceText& file = sources.files[edit.file];
     ask.texts.emplace_back(file.path, advice::replaced(file.text, edit.replacements));
   }
+  const Interrupts interrupts;
   const auto found = lab::verify(ask);
   if (!found) return std::unexpected(found.error());
   const advice::Measured& measured = found->measured;

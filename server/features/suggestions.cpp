@@ -24,7 +24,15 @@ std::string message(const advice::Suggestion& suggestion) {
   if (change.time) words += ": " + lab::spelled(*change.time);
   if (change.time && change.step_was > Ns{})
     words += fmt::format(", {} → {}", format::readable(change.step_was), format::readable(change.step));
+  if (change.verified) words += "; verified " + lab::spelled(*change.verified);
   return words;
+}
+
+std::string verify_title(const advice::Suggestion& suggestion) {
+  std::string words = "Verify by running: " + suggestion.change.title;
+  if (!suggestion.verification) return words;
+  const auto [least, most] = *suggestion.verification;
+  return words + fmt::format(" ({} to {})", format::readable(least), format::readable(most));
 }
 
 std::string explained(const advice::Suggestion& suggestion, bool markdown) {
@@ -32,9 +40,15 @@ std::string explained(const advice::Suggestion& suggestion, bool markdown) {
     return markdown ? escape_markdown(joined(texts), kLongest) : plain(joined(texts), kLongest);
   };
   const std::string title = message(suggestion);
-  return fmt::format("{}\nNow: {}.{}\nPredicted by a replay; assumes that {}.",
-                     markdown ? "**" + escape_markdown(title, kLongest) + "**  " : title, safe(suggestion.change.evidence),
-                     markdown ? "  " : "", safe(suggestion.change.assumes));
+  const std::string_view new_line = markdown ? "  \n" : "\n";
+  std::string words = fmt::format("{}{}Now: {}.{}Predicted by a replay; assumes that {}.",
+                                  markdown ? "**" + escape_markdown(title, kLongest) + "**" : title, new_line,
+                                  safe(suggestion.change.evidence), new_line, safe(suggestion.change.assumes));
+  if (!suggestion.change.verified) return words;
+  const std::string_view losses = lab::losses_words(*suggestion.change.verified);
+  words += fmt::format("{}Verified by running the script: {}{}{}.", new_line, lab::spelled(*suggestion.change.verified),
+                       losses.empty() ? "" : "; ", losses);
+  return words;
 }
 
 }  // namespace hotlens::features

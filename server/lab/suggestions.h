@@ -3,8 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
+#include "annotator/advice/silenced.h"
+#include "annotator/advice/sources.h"
 #include "annotator/advice/suggestion.h"
 #include "annotator/common/error.h"
 
@@ -12,5 +15,8 @@ namespace hotlens::lab {
 
 // Of one profile, of each single change the last prediction, in any order. A ledger without any costs no look at the recorded step.
 Result<std::vector<advice::Suggestion>> suggestions(const std::filesystem::path& bundle);
+
+// Gives single changes that somebody silenced at their place, and that nothing was done with, that state.
+void mark_silenced(WhatIfs& all, const std::filesystem::path& bundle);
 
 }  // namespace hotlens::lab

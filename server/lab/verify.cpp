@@ -30,6 +30,8 @@ constexpr Ns kForSteps = 3s;                // of one run
 constexpr Ns kUnknownStartup = 10s;         // where the profile does not tell it
 constexpr std::chrono::seconds kSlack{60};  // a run that takes so much longer than ten times what is expected hangs
 constexpr auto kGrace = 2s;
+// Of a run that somebody stopped: they wait. It is looked at that often.
+constexpr auto kStoppedGrace = 200ms, kLookEvery = 50ms;
 constexpr std::size_t kMostAnswer = std::size_t{1} << 20;
 
 struct Timed {
@@ -68,22 +70,32 @@ Result<Timed> read_times(const fs::path& file, const runs::RunEnd& end) {
   }
 }
 
+// What is expected of one run.
+struct Expected {
+  int steps = kLeastSteps;
+  Ns run{};
+  advice::Duration all() const {
+    return {2 * static_cast<std::int64_t>(advice::kLeastPairs) * run, 2 * static_cast<std::int64_t>(advice::kMostPairs) * run};
+  }
+};
+
+Expected expected_of(const fs::path& bundle, const profile::Manifest& manifest) {
+  std::optional<profile::Loop> loop;
+  if (auto read = profile::read_loop(bundle, manifest.loop, 0); !manifest.loop.empty() && read) loop = std::move(*read);
+  const Ns step = profile::plain_step(manifest, loop ? &*loop : nullptr).value_or(Ns{100ms});
+  const auto steps = static_cast<int>(std::clamp<std::int64_t>(kForSteps / std::max(step, Ns{1}), kLeastSteps, kMostSteps));
+  return {.steps = steps, .run = (loop && loop->startup > Ns{} ? loop->startup : kUnknownStartup) + (kWarmup + steps) * step};
+}
+
 class Verification {
  public:
   Verification(const VerifyAsk& ask, profile::Manifest manifest, fs::path recorder)
-      : ask_(ask), manifest_(std::move(manifest)), recorder_(std::move(recorder)) {
-    std::optional<profile::Loop> loop;
-    if (auto read = profile::read_loop(ask.bundle, manifest_.loop, 0); !manifest_.loop.empty() && read) loop = std::move(*read);
-    const Ns step = profile::plain_step(manifest_, loop ? &*loop : nullptr).value_or(Ns{100ms});
-    steps_ = static_cast<int>(std::clamp<std::int64_t>(kForSteps / std::max(step, Ns{1}), kLeastSteps, kMostSteps));
-    run_ = (loop && loop->startup > Ns{} ? loop->startup : kUnknownStartup) + (kWarmup + steps_) * step;
-  }
+      : ask_(ask), manifest_(std::move(manifest)), recorder_(std::move(recorder)), expected_(expected_of(ask.bundle, manifest_)) {}
 
   Result<Verified> run() {
     if (scratch_.path().empty()) return std::unexpected(failed("no temporary folder could be made"));
     for (std::size_t at = 0; at < ask_.texts.size(); ++at) std::ofstream(text_file(at), std::ios::binary) << ask_.texts[at].second;
-    const Ns least = 2 * static_cast<std::int64_t>(advice::kLeastPairs) * run_,
-             most = 2 * static_cast<std::int64_t>(advice::kMostPairs) * run_;
+    const auto [least, most] = expected_.all();
     ask_.say(fmt::format("the script runs in pairs, before and after the change: {} to {} pairs, {} to {} all together; nothing is written",
                          advice::kLeastPairs, advice::kMostPairs, format::readable(least), format::readable(most)));
     if (least > ask_.limit) {
@@ -131,7 +143,7 @@ class Verification {
                                   "--warmup",
                                   std::to_string(kWarmup),
                                   "--steps",
-                                  std::to_string(steps_)};
+                                  std::to_string(expected_.steps)};
     for (std::size_t at = 0; changed && at < ask_.texts.size(); ++at) {
       argv.push_back("--with=" + ask_.texts[at].first.string() + "=" + text_file(at).string());
     }
@@ -141,9 +153,13 @@ class Verification {
     auto end = ended.get_future();
     runs::Run run =
         runs::start({.argv = std::move(argv), .cwd = manifest_.cwd}, {.end = [&](const runs::RunEnd& how) { ended.set_value(how); }});
-    if (end.wait_for(10 * run_ + kSlack) != std::future_status::ready) {
-      run.cancel(kGrace);
-      return std::unexpected(failed("a run takes much longer than the profile's; it was stopped"));
+    const Clock::time_point late = Clock::now() + 10 * expected_.run + kSlack;
+    while (end.wait_for(kLookEvery) != std::future_status::ready) {
+      const bool stopped = ask_.stopped();
+      if (!stopped && Clock::now() < late) continue;
+      run.cancel(stopped ? std::chrono::milliseconds(kStoppedGrace) : kGrace);
+      end.wait();
+      return std::unexpected(failed(stopped ? "stopped" : "a run takes much longer than the profile's; it was stopped"));
     }
     const runs::RunEnd how = end.get();
     if (how.error) return std::unexpected(*how.error);
@@ -156,8 +172,7 @@ class Verification {
   profile::Manifest manifest_;
   fs::path recorder_;
   runs::Scratch scratch_{"verify"};
-  int steps_ = kLeastSteps;
-  Ns run_{};  // expected, of one
+  Expected expected_;
   std::vector<advice::Pair> pairs_;
   std::vector<std::vector<double>> before_;
   std::vector<double> after_;
@@ -177,6 +192,13 @@ std::optional<std::string> why_not_again(const profile::Manifest& manifest) {
 }
 
 }  // namespace
+
+Result<advice::Duration> verification_time(const fs::path& bundle) {
+  const auto manifest = profile::read_manifest(bundle);
+  if (!manifest) return std::unexpected(manifest.error());
+  if (const auto reason = why_not_again(*manifest)) return std::unexpected(refused(*reason));
+  return expected_of(bundle, *manifest).all();
+}
 
 Result<Verified> verify(const VerifyAsk& ask) {
   auto manifest = profile::read_manifest(ask.bundle);

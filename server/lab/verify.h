@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "annotator/advice/pairs.h"
+#include "annotator/advice/suggestion.h"
 #include "annotator/common/error.h"
 
 namespace hotlens::lab {
@@ -22,12 +23,16 @@ struct VerifyAsk {
   std::chrono::seconds limit{};                                      // no further pair after it
   std::optional<double> losses_within;                               // relative; absent: the change may alter them
   std::function<void(const std::string&)> say;                       // for people: first how long it takes
+  std::function<bool()> stopped = [] { return false; };              // somebody does not want it any more; asked all the time
 };
 
 struct Verified {
   advice::Measured measured;
   advice::Losses losses = advice::Losses::unknown;
 };
+
+// How long it takes, as far as the profile tells; the error: why it cannot be run again.
+Result<advice::Duration> verification_time(const std::filesystem::path& bundle);
 
 // The error: why it cannot be run again, or how a run failed.
 Result<Verified> verify(const VerifyAsk& ask);

@@ -23,6 +23,7 @@ struct Configuration {
   std::filesystem::path directory;                               // absolute: where it runs
   std::vector<std::pair<std::string, std::string>> environment;  // added to ours
   std::string python;                                            // an interpreter: a name on PATH or a path; empty: found as usual
+  bool of_vscode = false;                                        // from launch.json (launch_file.h): read, never written
 
   // For people, and to tell those of one script apart.
   std::string label() const { return !name.empty() ? name : module.empty() ? script.filename().string() : "-m " + module; }

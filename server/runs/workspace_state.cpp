@@ -30,7 +30,8 @@ WorkspaceState read_workspace_state(const fs::path& folder) {
   const auto text = read_file(folder / ".hotlens" / kName, kMostKeptBytes);
   const Json state = text ? Json::parse(*text, nullptr, false) : Json();
   if (!state.is_object() || state.value("schema", Json()) != kSchema) return {};
-  return {.configurations = texts(state, "configurations")};
+  const Json baseline = state.value("baseline", Json());
+  return {.configurations = texts(state, "configurations"), .baseline = baseline.is_string() ? baseline.get<std::string>() : ""};
 }
 
 Result<void> change_workspace_state(const fs::path& folder, const std::function<void(WorkspaceState&)>& change) {
@@ -38,7 +39,8 @@ Result<void> change_workspace_state(const fs::path& folder, const std::function<
   WorkspaceState state = before;
   change(state);
   if (state == before) return {};
-  const Json json{{"schema", kSchema}, {"configurations", state.configurations}};
+  Json json{{"schema", kSchema}, {"configurations", state.configurations}};
+  if (!state.baseline.empty()) json["baseline"] = state.baseline;
   return write_kept_file(folder, kName, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

@@ -7,6 +7,8 @@
 
 #include "annotator/advice/edits.h"
 #include "annotator/advice/ledger.h"
+#include "annotator/advice/silenced.h"
+#include "protocol/messages.h"
 #include "protocol/uri.h"
 #include "server/features/file_facts.h"
 #include "server/features/suggestions.h"
@@ -27,13 +29,22 @@ constexpr int kHint = 4;
 // A prediction may come from the command line; it costs a look at a folder entry.
 constexpr std::chrono::seconds kPollEvery{2};
 
-// Another one where the ledger is another; empty where there is none.
-std::string stamp_of(const fs::path& bundle) {
-  const fs::path ledger = advice::ledger_of(bundle);
+std::string stamp_of_file(const fs::path& file) {
   std::error_code error;
-  const auto size = fs::file_size(ledger, error);
+  const auto size = fs::file_size(file, error);
   if (error) return {};
-  return std::to_string(size) + "@" + std::to_string(fs::last_write_time(ledger, error).time_since_epoch().count());
+  return std::to_string(size) + "@" + std::to_string(fs::last_write_time(file, error).time_since_epoch().count());
+}
+
+// Another one where the ledger, or what is silenced, is another; empty where there is no ledger.
+std::string stamp_of(const fs::path& bundle) {
+  const std::string ledger = stamp_of_file(advice::ledger_of(bundle));
+  return ledger.empty() ? ledger : ledger + " " + stamp_of_file(advice::silenced_of(bundle));
+}
+
+// What a command of ours is told of a hint.
+Json argument_of(const Document& document, const Suggestion& of) {
+  return {{"uri", document.uri()}, {"profile", of.bundle.filename().string()}, {"kind", of.change.kind}};
 }
 
 // The document's file as the profile spells it: links may lead there.
@@ -95,7 +106,13 @@ void Advising::seen(const std::vector<fs::path>& bundles, Result<Read> read) {
   mark();
 }
 
-Document* Advising::document_of(const fs::path& file) {
+std::optional<Suggestion> Advising::find(const std::string& profile, const std::string& kind) const {
+  const auto found = std::ranges::find_if(
+      shown_, [&](const Suggestion& one) { return one.change.kind == kind && one.bundle.filename().string() == profile; });
+  return found == shown_.end() ? std::nullopt : std::optional(*found);
+}
+
+Document* Advising::document_of(const fs::path& file) const {
   for (auto& [uri, document] : workspace_.documents) {
     if (document.in_step() && shows(document, file)) return &document;
   }
@@ -194,12 +211,41 @@ void Advising::add_actions(const Json& params, Json list, protocol::Reply reply)
                const bool same = now != nullptr && now->version() == version;
                for (const Edited& one : done&& same ? *done : std::vector<Edited>{}) {
                  if (one.edits || client_.can.action_disabled) list.push_back(apply(*now, one));
+                 if (auto verified = verify(*now, one)) list.push_back(std::move(*verified));
+                 list.push_back(silence(*now, one));
                }
                (*held)(std::move(list));
              });
 }
 
-Json Advising::apply(const Document& document, const Edited& edited) {
+// Nothing where there is no edit to verify.
+std::optional<Json> Advising::verify(const Document& document, const Edited& edited) const {
+  const Suggestion& of = edited.here.suggestion;
+  if (!edited.edits) return std::nullopt;
+  std::string why;
+  if (!of.verification) why = of.verification.error();
+  if (events_.verifying()) why = "a change is being verified";
+  if (!why.empty() && !client_.can.action_disabled) return std::nullopt;
+  const std::string title = features::verify_title(of);
+  Json action{{"title", title}, {"kind", kKind}, {"diagnostics", {diagnostic(edited.here)}}};
+  if (why.empty()) {
+    action["command"] = {{"title", title}, {"command", protocol::command::kVerify}, {"arguments", {argument_of(document, of)}}};
+  } else {
+    action["disabled"] = {{"reason", why}};
+  }
+  return action;
+}
+
+Json Advising::silence(const Document& document, const Edited& edited) const {
+  const Suggestion& of = edited.here.suggestion;
+  const std::string title = "Not here: " + of.change.title;
+  return {{"title", title},
+          {"kind", kKind},
+          {"diagnostics", {diagnostic(edited.here)}},
+          {"command", {{"title", title}, {"command", protocol::command::kSilence}, {"arguments", {argument_of(document, of)}}}}};
+}
+
+Json Advising::apply(const Document& document, const Edited& edited) const {
   Json action{
       {"title", "Apply: " + features::message(edited.here.suggestion)}, {"kind", kKind}, {"diagnostics", {diagnostic(edited.here)}}};
   if (!edited.edits) {

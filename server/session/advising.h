@@ -2,6 +2,8 @@
 //
 // The ledger of every profile that is shown is looked at again and again on the pool; where it predicts a gain, the recorded step is read
 // once for the evidence. Nothing is replayed here and no user code runs. A line that was edited since has no hint.
+//
+// Beside Apply a change can be verified (verifying.h), and silenced at its place (silencing.h).
 #pragma once
 
 #include <filesystem>
@@ -25,6 +27,7 @@ class Advising {
   using Json = protocol::Json;
   struct Events {
     std::function<std::vector<std::filesystem::path>()> shown;  // the bundles of the profiles that documents show
+    std::function<bool()> verifying;                            // a change is being verified: no other one can be
   };
 
   Advising(Loop& loop, Client& client, Workspace& workspace, Events events)
@@ -38,6 +41,8 @@ class Advising {
   void mark();  // texts, or what they show, changed
   void closed(const std::string& uri);
 
+  // What is shown of a kind; by the id of its profile.
+  std::optional<advice::Suggestion> find(const std::string& profile, const std::string& kind) const;
   std::optional<features::Hover> at(const Document& document, source::Position position) const;
   // Answers a request for code actions: `list`, and what can be done about the advice there.
   void add_actions(const Json& params, Json list, protocol::Reply reply);
@@ -56,10 +61,12 @@ class Advising {
   struct Edited;
 
   void seen(const std::vector<std::filesystem::path>& bundles, Result<Read> read);
-  Document* document_of(const std::filesystem::path& file);
+  Document* document_of(const std::filesystem::path& file) const;
   Json diagnostic(const Here& here) const;
   std::vector<Here> here(const Document& document) const;
-  Json apply(const Document& document, const Edited& edited);
+  Json apply(const Document& document, const Edited& edited) const;
+  std::optional<Json> verify(const Document& document, const Edited& edited) const;
+  Json silence(const Document& document, const Edited& edited) const;
 
   Loop& loop_;
   Client& client_;

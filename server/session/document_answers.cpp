@@ -157,8 +157,8 @@ Answer hover(const Known& known, const Json& params) {
 // What is kept for the runs of a script, for those who may change it.
 void add_kept(features::Options& how, const runs::Offers& offers) {
   const runs::Configuration* used = offers.used();
-  if (used != nullptr) how.arguments = used->arguments;
-  if (offers.all.size() > 1) how.configuration = used != nullptr ? used->label() : "";
+  if (used != nullptr && !used->of_vscode) how.arguments = used->arguments;
+  if (offers.all.size() > 1 || (used != nullptr && used->of_vscode)) how.configuration = used != nullptr ? used->label() : "";
 }
 
 Answer code_lenses(const Known& known, const Json& params) {

@@ -13,6 +13,7 @@
 #include "server/features/format.h"
 #include "server/runs/words.h"
 #include "server/session/convert.h"
+#include "server/session/kept_baseline.h"
 
 namespace hotlens::session {
 namespace {
@@ -168,7 +169,7 @@ void History::set_baseline(const Json& argument, Reply reply) {
   if (auto error = reader.error()) return reply(std::unexpected(*error));
   const ProfileStore::Shared shown = clears ? nullptr : events_.shown(file);
   if (clears || (profile.empty() && shown)) {
-    compare_with(shown);
+    decide(shown);
     return reply(shown ? Json{{"baseline", shown->id}} : Json::object());
   }
   if (profile.empty()) return reply(Json{{"message", "There is no profile yet. Profile the script first."}});
@@ -181,7 +182,7 @@ void History::set_baseline(const Json& argument, Reply reply) {
                    client_.show(MessageType::warning, loaded.error().message);
                    return (*held)(Json{{"message", loaded.error().message}});
                  }
-                 compare_with(*loaded);
+                 decide(*loaded);
                  (*held)(Json{{"baseline", (*loaded)->id}});
                });
   });
@@ -197,6 +198,40 @@ void History::compare_with(const ProfileStore::Shared& baseline) {
   baseline_ = baseline;
   events_.compare_with(baseline);
   events_.changed();
+}
+
+// Where a baseline may be kept.
+std::vector<fs::path> History::state_folders() const {
+  std::vector<fs::path> folders = workspace_.folders;
+  folders.insert(folders.end(), workspace_.run_folders.begin(), workspace_.run_folders.end());
+  for (const auto& [uri, document] : workspace_.documents) folders.push_back(document.path().parent_path());
+  return folders;
+}
+
+void History::decide(const ProfileStore::Shared& baseline) {
+  decided_ = true;
+  compare_with(baseline);
+  auto keep = [folders = state_folders(), bundle = baseline ? baseline->folder : fs::path()] { return keep_baseline(folders, bundle); };
+  loop_.work(std::move(keep), [this](const Result<void>& kept) {
+    if (!kept) client_.show(MessageType::warning, kept.error().message + " The baseline lasts until the editor closes.");
+  });
+}
+
+void History::take_up() {
+  std::vector<fs::path> folders;
+  for (fs::path& folder : state_folders()) {
+    if (taken_up_.insert(folder).second) folders.push_back(std::move(folder));
+  }
+  if (folders.empty()) return;
+  loop_.work([folders = std::move(folders)] { return kept_baselines(folders); },
+             [this](const Result<KeptBaselines>& kept) {
+               if (!kept || decided_) return;
+               for (const std::string& id : kept->gone) {
+                 client_.show(MessageType::info,
+                              "The baseline " + features::plain(id) + " is not there any more: hints are not compared with it.");
+               }
+               if (kept->baseline && !baseline_) compare_with(kept->baseline);
+             });
 }
 
 void History::recorded() {

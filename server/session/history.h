@@ -1,12 +1,14 @@
 // The profiles of the workspace over time: which one is shown, and what it is compared with.
 //
 // Choosing one shows it everywhere: hints, status, timeline; the lens says so. A new run shows its own profile again. A baseline lasts
-// until it is cleared or the server ends: hints tell what changed beyond noise, and a layer that became slower is marked at its line.
+// until it is cleared or its profile is gone: hints tell what changed beyond noise, and a layer that became slower is marked at its line.
+// That of a bundle is kept for the next session in `.hotlens/state.json` of its folder.
 #pragma once
 
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,7 @@ class History {
   void list(const Json& params, protocol::Reply reply);  // the request
   void show(const Json& argument, protocol::Reply reply);
   void set_baseline(const Json& argument, protocol::Reply reply);
+  void take_up();   // what was kept in folders that were not looked at yet
   void recorded();  // a run left a profile: that one is shown
 
   // What the lens says where this profile is shown: that it is an older one, and what it is compared with.
@@ -57,6 +60,8 @@ class History {
   void find(const std::string& profile, std::function<void(const std::optional<Place>&)> found);
   void choose(const std::filesystem::path& bundle);
   void compare_with(const ProfileStore::Shared& baseline);
+  void decide(const ProfileStore::Shared& baseline);  // somebody did: it is kept
+  std::vector<std::filesystem::path> state_folders() const;
   Json marks(const Document& document) const;
 
   Loop& loop_;
@@ -65,6 +70,8 @@ class History {
   Events events_;
   std::filesystem::path chosen_;  // a bundle; empty: the newest
   ProfileStore::Shared baseline_;
+  bool decided_ = false;                      // about the baseline, in this session
+  std::set<std::filesystem::path> taken_up_;  // folders
 };
 
 }  // namespace hotlens::session

@@ -91,8 +91,9 @@ Result<Target> target_for(const fs::path& script, const PlanInput& input) {
 }
 
 bool is_configured(const fs::path& script, const PlanInput& input) {
-  const auto known = runs::read_configurations(run_folder(script, input.folders));
-  return known && std::ranges::any_of(*known, [&](const runs::Configuration& each) { return runs::runs_script(each, script); });
+  const fs::path folder = run_folder(script, input.folders);
+  const auto known = runs::read_folder_runs(folder);
+  return known && runs::names_script(*known, folder, script);
 }
 
 // The only script or module that is configured in the workspace; nothing where there are several or none.

@@ -86,6 +86,10 @@ bool Profiling::allowed() {
 void Profiling::profile(ProfileArguments asked, protocol::Reply reply) {
   if (!allowed()) return reply(not_started(kUntrusted));
   if (run_) return reply(Json{{"started", false}, {"runId", run_->id}, {"message", "A profiling run is in progress."}});
+  if (const std::string why = events_.blocked(); !why.empty()) {
+    client_.show(MessageType::warning, why);
+    return reply(not_started(why));
+  }
   run_.emplace();
   run_->id = ++last_;
   run_->asked = asked;

@@ -37,7 +37,8 @@ class Profiling {
     std::function<void()> refused;                                    // or could not begin: message() says why
     std::function<void(const std::filesystem::path& bundle)> recorded;
     std::function<void(const ProfileArguments& asked, const std::string& message)> arguments_refused;  // by the script
-    std::function<void(const ProfileArguments& asked, const Target& target)> undecided;                // somebody has to choose how it runs
+    std::function<std::string()> blocked;                                                // why no run may begin now; "" where it may
+    std::function<void(const ProfileArguments& asked, const Target& target)> undecided;  // somebody has to choose how it runs
     std::function<void(const std::string& name, const std::string& uri)> finished;  // and its profile is shown; asked for at this document
   };
 

@@ -56,6 +56,11 @@ void RunArguments::find(ProfileArguments asked, Found found, Held reply) {
   auto look = [input = profiling_.input_for(asked)] { return target_of(input); };
   loop_.work(std::move(look), [this, asked = std::move(asked), found = std::move(found), reply](Result<Target> target) {
     if (!target) return fail(target.error().message, reply);
+    if (const auto& used = target->configured; used && used->of_vscode) {
+      return fail(
+          used->label() + " stands in " + used->file.string() + ": change its arguments there, or choose another run configuration.",
+          reply);
+    }
     if (!target->offers.undecided()) return found(*target, reply);
     (*reply)(Json{{"started", false}, {"asked", true}});
     choice_.ask(asked, *target, [this, found](const ProfileArguments& decided) { find(decided, found, nobody()); });

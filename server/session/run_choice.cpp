@@ -1,9 +1,11 @@
 #include "server/session/run_choice.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "protocol/messages.h"
 #include "protocol/reader.h"
+#include "server/features/format.h"
 #include "server/runs/configurations.h"
 
 namespace hotlens::session {
@@ -13,20 +15,42 @@ using protocol::Json;
 using protocol::Reader;
 using protocol::Reply;
 
+constexpr const char* kNone = "No configuration";
+
+// Those of VS Code are optional: somebody who chose one can go back.
+bool can_have_none(const runs::Offers& offers) {
+  return offers.written == 0 && !offers.all.empty();
+}
+
 Json choices_json(const runs::Offers& offers) {
   Json list = Json::array();
   for (const runs::Configuration& each : offers.all) {
     const bool chosen = offers.used() == &each;
     list.push_back({{"label", each.label()}, {"detail", each.summary()}, {"file", each.file.filename().string()}, {"chosen", chosen}});
   }
+  if (can_have_none(offers)) {
+    list.push_back(
+        {{"label", kNone}, {"detail", "as the settings say, or as it ran last"}, {"file", ""}, {"chosen", offers.used() == nullptr}});
+  }
   return list;
+}
+
+// What of launch.json is not offered, and why; the first few.
+std::string left_out_words(const runs::Offers& offers) {
+  constexpr std::size_t kMost = 3;
+  std::string words;
+  for (std::size_t i = 0; i < std::min(kMost, offers.left_out.size()); ++i)
+    words += (i == 0 ? "" : "; ") + features::plain(offers.left_out[i]);
+  if (offers.left_out.size() > kMost) words += "; and " + std::to_string(offers.left_out.size() - kMost) + " more";
+  return words.empty() ? "" : " Left out of launch.json: " + words + ".";
 }
 
 // What the person chose, if it is one of them.
 std::optional<std::size_t> choice_of(const protocol::Answer& answer, const Target& target) {
   if (!answer || !answer->is_object() || !answer->contains("index") || !(*answer)["index"].is_number_unsigned()) return std::nullopt;
   const auto index = (*answer)["index"].get<std::size_t>();
-  return index < target.offers.all.size() ? std::optional(index) : std::nullopt;
+  const std::size_t count = target.offers.all.size() + (can_have_none(target.offers) ? 1 : 0);
+  return index < count ? std::optional(index) : std::nullopt;
 }
 
 }  // namespace
@@ -48,13 +72,13 @@ void RunChoice::choose(const Json& argument, Reply reply) {
 void RunChoice::offer(const ProfileArguments& asked, const Target& target, const Held& reply) {
   if (target.offers.all.empty()) {
     const std::string none = target.name() + " has no run configuration. Write some into " +
-                             runs::configurations_file(target.folder).string() + ", each with a `name`.";
+                             runs::configurations_file(target.folder).string() + ", each with a `name`." + left_out_words(target.offers);
     client_.show(MessageType::info, none);
     return (*reply)(not_started(none));
   }
   const runs::Configuration* used = target.offers.used();
   if (asked.configuration && used != nullptr) {
-    return remember(target, *used, [this, asked, reply] { profiling_.profile(asked, std::move(*reply)); });
+    return remember(target, used, [this, asked, reply] { profiling_.profile(asked, std::move(*reply)); });
   }
   (*reply)(Json{{"started", false}, {"asked", true}});
   decide(asked, target);
@@ -67,24 +91,32 @@ void RunChoice::decide(const ProfileArguments& asked, const Target& target) {
 void RunChoice::ask(const ProfileArguments& asked, const Target& target, std::function<void(const ProfileArguments&)> then) {
   auto chosen = [this, asked, target, then = std::move(then)](std::size_t index) {
     ProfileArguments decided = asked;
-    decided.configuration = target.offers.all[index].label();
     decided.script = target.script.string();  // the same one, whatever is looked at by then
-    remember(target, target.offers.all[index], [decided, then] { then(decided); });
+    const bool none = index == target.offers.all.size();
+    if (!none) decided.configuration = target.offers.all[index].label();
+    remember(target, none ? nullptr : &target.offers.all[index], [decided, then] { then(decided); });
   };
   if (client_.can.dialogs) {
-    const Json params{{"title", "How to run " + target.name()}, {"choices", choices_json(target.offers)}};
+    const Json params{{"title", "How to run " + target.name()},
+                      {"message", "The run configuration to profile with. The choice is remembered." + left_out_words(target.offers)},
+                      {"choices", choices_json(target.offers)}};
     return client_.request(protocol::message::kChoose, params, [target, chosen = std::move(chosen)](const protocol::Answer& answer) {
       if (const auto index = choice_of(answer, target)) chosen(*index);
     });
   }
   std::vector<Client::Choice> buttons;
   for (const runs::Configuration& each : target.offers.all) buttons.push_back({each.label(), std::to_string(buttons.size())});
-  client_.ask(MessageType::info, choice_words(target), std::move(buttons), [chosen](const std::string& id) { chosen(std::stoul(id)); });
+  if (can_have_none(target.offers)) buttons.push_back({kNone, std::to_string(buttons.size())});
+  client_.ask(MessageType::info, choice_words(target) + left_out_words(target.offers), std::move(buttons),
+              [chosen](const std::string& id) { chosen(std::stoul(id)); });
 }
 
-// A choice that cannot be kept counts for this run.
-void RunChoice::remember(const Target& target, const runs::Configuration& choice, std::function<void()> then) {
-  auto keep = [folder = target.folder, script = target.script, choice] { return runs::remember_choice(folder, script, choice); };
+// A choice that cannot be kept counts for this run. Null: none of them.
+void RunChoice::remember(const Target& target, const runs::Configuration* choice, std::function<void()> then) {
+  auto keep = [folder = target.folder, script = target.script, module = target.module,
+               kept = choice != nullptr ? std::optional(*choice) : std::nullopt] {
+    return kept ? runs::remember_choice(folder, script, *kept) : runs::forget_choice(folder, script, module);
+  };
   loop_.work(std::move(keep), [this, then = std::move(then)](const Result<void>& kept) {
     if (!kept) client_.show(MessageType::warning, kept.error().message);
     chosen_();

@@ -30,7 +30,7 @@ class RunChoice {
   using Held = std::shared_ptr<protocol::Reply>;
 
   void offer(const ProfileArguments& asked, const Target& target, const Held& reply);
-  void remember(const Target& target, const runs::Configuration& choice, std::function<void()> then);
+  void remember(const Target& target, const runs::Configuration* choice, std::function<void()> then);
 
   Loop& loop_;
   Client& client_;

@@ -12,13 +12,10 @@
 namespace hotlens::session {
 
 namespace fs = std::filesystem;
-namespace command = protocol::command;
 using protocol::Answer;
-using protocol::Code;
 using protocol::Json;
 using protocol::Reader;
 using protocol::Reply;
-using protocol::RpcError;
 
 Session::Session(Loop& loop, Client::Send send, Log log)
     : loop_(loop),
@@ -55,6 +52,10 @@ Session::Session(Loop& loop, Client::Send send, Log log)
            .refused = [this] { run_refused(); },
            .recorded = [this](const fs::path& bundle) { run_recorded(bundle); },
            .arguments_refused = [this](const ProfileArguments& asked, const std::string& message) { arguments_.refused(asked, message); },
+           .blocked =
+               [this] {
+                 return verifying_.running() ? "A change is being verified: a run would disturb its times. Cancel it, or wait." : "";
+               },
            .undecided = [this](const ProfileArguments& asked, const Target& target) { choice_.decide(asked, target); },
            .finished = [this](const std::string& name, const std::string& uri) { hot_lines_.announce(name, uri); }}),
       predicting_(loop, client_, workspace_,
@@ -66,7 +67,8 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                                     Reply reply) { profiling_.profile(Json{{"uri", uri}, {"batchSizes", sizes}}, std::move(reply)); },
                    .changed = [this] { client_.refresh_lenses(); }}),
       edited_(loop, client_, workspace_,
-              {.disturbs = [this] { return profiling_.running().has_value(); }, .changed = [this] { client_.refresh_hints(); }}),
+              {.disturbs = [this] { return profiling_.running().has_value() || verifying_.running(); },
+               .changed = [this] { client_.refresh_hints(); }}),
       choice_(loop, client_, profiling_, [this] { stored_.look(); }),
       arguments_(loop, client_, profiling_, choice_, [this] { stored_.look(); }),
       history_(loop, client_, workspace_,
@@ -87,7 +89,16 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                    const auto shown = profiles_.candidates(file);
                    return shown.empty() ? nullptr : shown.front();
                  }),
-      advising_(loop, client_, workspace_, {.shown = [this] { return shown_bundles(); }}),
+      advising_(loop, client_, workspace_,
+                {.shown = [this] { return shown_bundles(); }, .verifying = [this] { return verifying_.running(); }}),
+      verifying_(loop, client_, workspace_,
+                 {.find = [this](const std::string& profile, const std::string& kind) { return advising_.find(profile, kind); },
+                  .busy = [this] { return busy(); },
+                  .changed = [this] { verification_changed(); }}),
+      silencing_(loop, client_,
+                 {.find = [this](const std::string& profile, const std::string& kind) { return advising_.find(profile, kind); },
+                  .lists = [this] { return silenced_lists(); },
+                  .changed = [this] { advising_.look(); }}),
       timeline_(loop, client_, workspace_,
                 {.sources = [this] { return timeline_sources(); },
                  .current = [this]() -> std::string {
@@ -138,7 +149,11 @@ void Session::register_notifications() {
   });
   conversation_.on_notification("hotlens/timeline/cursor", [this](const Json& params) { return timeline_.cursor(params); });
   conversation_.on_notification("window/workDoneProgress/cancel", [this](const Json& params) {
-    return profiling_.cancel_progress(params), predicting_.cancel_progress(params), edited_.cancel_progress(params), Wrong();
+    profiling_.cancel_progress(params);
+    predicting_.cancel_progress(params);
+    verifying_.cancel_progress(params);
+    edited_.cancel_progress(params);
+    return Wrong();
   });
   conversation_.on_notification("$/cancelRequest", [this](const Json& params) {
     const auto id = params.is_object() ? params.find("id") : params.end();
@@ -177,6 +192,7 @@ Session::Wrong Session::initialized() {
   apply_settings(Json());  // complaints about the initial options could not be shown before
   pull_configuration();
   profiles_.start();
+  history_.take_up();
   stored_.start();
   advising_.start();
   return std::nullopt;
@@ -195,6 +211,7 @@ void Session::shut_down() {
 void Session::end_run() {
   profiling_.end();
   predicting_.end();
+  verifying_.end();
   edited_.end();
 }
 
@@ -251,37 +268,6 @@ void Session::when_hints_known(const std::string& uri, std::function<std::string
   waiting_.wait(conversation_.current(), uri, std::move(answer), std::move(reply));
 }
 
-void Session::execute_command(const Json& params, Reply reply) {
-  const Reader reader(params);
-  const std::string command = reader["command"].string();
-  Json argument;
-  if (const auto arguments = reader.maybe("arguments")) {
-    if (const auto items = arguments->items(); !items.empty()) argument = items.front().json();
-  }
-  if (auto error = reader.error()) return reply(std::unexpected(*error));
-  if (!argument.is_null() && !argument.is_object()) {
-    return reply(std::unexpected(RpcError{Code::invalid_params, "expected an object at /arguments/0"}));
-  }
-  if (command == command::kProfile) return profiling_.profile(argument, std::move(reply));
-  if (command == command::kPredict) return predict(argument, std::move(reply));
-  if (command == command::kSetArguments) return arguments_.set(argument, std::move(reply));
-  if (command == command::kChooseRun) return choice_.choose(argument, std::move(reply));
-  if (command == command::kHotLine) return hot_lines_.go(argument, std::move(reply));
-  if (command == command::kShowProfile) return history_.show(argument, std::move(reply));
-  if (command == command::kSetBaseline) return history_.set_baseline(argument, std::move(reply));
-  if (command == command::kCancel) return reply(profiling_.cancel(argument));
-  if (command == command::kOpenTimeline) return timeline_.open(argument, std::move(reply));
-  if (command != command::kReload) return reply(std::unexpected(RpcError{Code::invalid_params, "no such command: " + command}));
-  profiles_.look_again();
-  reply(Json{{"loading", true}});
-}
-
-void Session::code_actions(const Json& params, Reply reply) {
-  Answer list = session::code_actions(known(), params);
-  if (!list) return reply(std::move(list));
-  advising_.add_actions(params, std::move(*list), std::move(reply));
-}
-
 // Best first: of each place alone what its files show.
 std::vector<fs::path> Session::shown_bundles() const {
   std::vector<fs::path> bundles;
@@ -309,11 +295,6 @@ void Session::profiles_settled() {
 void Session::profile_unreadable(const Error& error) {
   profiling_.bundle_unreadable(error.message);
   client_.show(MessageType::warning, error.message);
-}
-
-void Session::predict(const Json& argument, Reply reply) {
-  if (profiling_.running()) return reply(not_started("A profiling run is in progress."));
-  predicting_.predict(argument, std::move(reply));
 }
 
 void Session::run_refused() {

@@ -3,6 +3,8 @@
 //   Conversation    which message is handled when (conversation.h)
 //   Profiling       runs of the user's script (profiling.h)
 //   Advising        what would help, at the lines where it is changed (advising.h)
+//   Verifying       a change that would help, verified by running the script (verifying.h)
+//   Silencing       advice that somebody does not want at a place (silencing.h)
 //   Predicting      predictions from what was recorded (predicting.h)
 //   EditedLayers    what edits of layers would cost, while somebody types (edited_layers.h)
 //   RunArguments    with which arguments it runs, asked and kept (run_arguments.h); StoredRuns: as seen last
@@ -33,8 +35,10 @@
 #include "server/session/run_arguments.h"
 #include "server/session/run_choice.h"
 #include "server/session/shown_profiles.h"
+#include "server/session/silencing.h"
 #include "server/session/stored_runs.h"
 #include "server/session/timeline_door.h"
+#include "server/session/verifying.h"
 #include "server/session/waiting_hints.h"
 
 namespace hotlens::session {
@@ -82,6 +86,10 @@ class Session {
   void code_actions(const Json& params, protocol::Reply reply);
   std::vector<std::filesystem::path> shown_bundles() const;
   void predict(const Json& argument, protocol::Reply reply);
+  protocol::Answer cancel(const Json& argument);
+  std::string busy() const;
+  void verification_changed();
+  std::vector<std::filesystem::path> silenced_lists() const;
   protocol::Answer profile_state(const Json& params) const;
   Json state_of(const std::filesystem::path& file) const;
   void tell_state();
@@ -112,6 +120,8 @@ class Session {
   History history_;
   HotLines hot_lines_;
   Advising advising_;
+  Verifying verifying_;
+  Silencing silencing_;
   TimelineDoor timeline_;
   WaitingHints waiting_;
 };

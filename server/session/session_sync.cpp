@@ -44,6 +44,7 @@ Session::Wrong Session::did_open(const Json& params) {
   if (!path) return std::nullopt;  // untitled, git, notebook cells: nothing ran from there
   stored_.look();
   profiles_.opened(workspace_.documents.open(Document(uri, std::move(*path), version, std::move(text))));
+  history_.take_up();
   return std::nullopt;
 }
 
@@ -100,6 +101,7 @@ Session::Wrong Session::did_change_folders(const Json& params) {
   workspace_.folders.insert(workspace_.folders.end(), added.begin(), added.end());
   profiles_.follow_places();
   profiles_.look();
+  history_.take_up();
   return std::nullopt;
 }
 

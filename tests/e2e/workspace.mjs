@@ -36,6 +36,7 @@ export function recordProfile(hotlens, example, workspace, keep) {
 export function prepareWorkspace(scenario, example, workspace, keep) {
   copyExample(example, workspace);
   if (scenario.profiled !== false) fs.cpSync(keep, path.join(workspace, '.hotlens'), { recursive: true });
+  if (scenario.predicted !== undefined) writePredictions(scenario.predicted, path.join(workspace, '.hotlens'));
   for (const [file, [old, replacement]] of Object.entries(scenario.change ?? {})) {
     const place = path.join(workspace, file);
     const text = fs.readFileSync(place, 'utf8');
@@ -47,6 +48,14 @@ export function prepareWorkspace(scenario, example, workspace, keep) {
     fs.mkdirSync(path.dirname(place), { recursive: true });
     fs.writeFileSync(place, text);
   }
+}
+
+// As `hotlens whatif` keeps them (annotator/advice/FORMAT.md).
+function writePredictions(predicted, folder) {
+  const [profile] = fs.readdirSync(path.join(folder, 'profiles')).filter((name) => /^\d/.test(name));
+  const common = { schema: 'hotlens.ledger/1', event: 'predicted', time: '2026-11-24T10:00:00Z', profile, torch: '2', method: 'replay' };
+  const rows = Object.entries(predicted).map(([kind, [ratio, low, high]]) => JSON.stringify({ ...common, kind, ratio, low, high }));
+  fs.writeFileSync(path.join(folder, 'ledger.jsonl'), `${rows.join('\n')}\n`);
 }
 
 function copyExample(example, workspace) {

@@ -55,8 +55,9 @@ struct Part {
   std::vector<std::string> modules;  // paths
 };
 
-// `open`: not applied. `applied`: its edits are in the files. `verified`: the script was run before and after it.
-enum class State : std::uint8_t { open, applied, verified };
+// `open`: not applied. `applied`: its edits are in the files. `verified`: the script was run before and after it. `silenced`: somebody does
+// not want it to be recommended there.
+enum class State : std::uint8_t { open, applied, verified, silenced };
 
 // From runs of the script, in pairs.
 struct Verdict {
@@ -116,6 +117,10 @@ struct WhatIfs {
 
 // "≈ −13 % (−16…−10)"
 std::string spelled(const Ratio& time);
+// "−12.8 % ± 1.1 %, 6 pairs"
+std::string spelled(const Verdict& verified);
+// What is said of its losses, as a sentence without its stop; empty where nothing is.
+std::string_view losses_words(const Verdict& verified);
 
 std::string as_json(const WhatIfs& all);
 std::string as_text(const WhatIfs& all, bool color);

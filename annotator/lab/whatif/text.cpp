@@ -1,6 +1,7 @@
 // What-ifs as people and as scripts read them (annotator/report/FORMATS.md).
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include "annotator/advice/rules/text.h"
@@ -38,8 +39,8 @@ void write_texts(JsonText& json, std::string_view name, const std::vector<std::s
 }
 
 std::string_view name(State state) {
-  if (state == State::verified) return "verified";
-  return state == State::applied ? "applied" : "open";
+  constexpr std::array<std::string_view, 4> kNames{"open", "applied", "verified", "silenced"};
+  return kNames[static_cast<std::size_t>(state)];
 }
 
 void write_edits(JsonText& json, const std::vector<SourceEdit>& edits) {
@@ -158,8 +159,7 @@ std::string described(const Verdict& verified, const format::Style& style) {
   const char* word = verified.faster ? "faster" : verified.slower ? "slower" : "no certain change";
   std::string out = fmt::format("  verified in {} pairs of runs: {}{}{}, {} % ({}…{})\n", verified.pairs, color, word, style.off,
                                 change(verified.time.ratio), change(verified.time.low), change(verified.time.high));
-  if (verified.losses == "differ") out += "  the first losses differ: this is another training than before\n";
-  if (verified.losses == "equal" || verified.losses == "close") out += fmt::format("  the first losses are {}\n", verified.losses);
+  if (const std::string_view losses = losses_words(verified); !losses.empty()) out += fmt::format("  {}\n", losses);
   return out;
 }
 
@@ -193,6 +193,7 @@ std::string described(const WhatIf& item, const format::Style& style) {
   for (const std::string& what : item.evidence) out += fmt::format("  now: {}\n", harmless(what));
   for (const std::string& what : item.assumes) out += fmt::format("  assumes: {}\n", what);
   if (item.verified) out += described(*item.verified, style);
+  if (item.state == State::silenced) out += "  silenced at this place: editors do not recommend it\n";
   for (const SourceEdit& edit : item.edits) out += described(edit, item.state);
   return out;
 }
@@ -207,6 +208,17 @@ std::string described(const NotThis& refused) {
 
 std::string spelled(const Ratio& time) {
   return fmt::format("≈ {} % ({}…{})", change(time.ratio), change(time.low), change(time.high));
+}
+
+std::string spelled(const Verdict& verified) {
+  const double percent = (verified.time.ratio - 1) * 100, half_width = (verified.time.high - verified.time.low) / 2 * 100;
+  return fmt::format("{}{:.1f} % ± {:.1f} %, {} pairs", percent < 0 ? "−" : "+", std::abs(percent), half_width, verified.pairs);
+}
+
+std::string_view losses_words(const Verdict& verified) {
+  if (verified.losses == "differ") return "the first losses differ: this is another training than before";
+  if (verified.losses == "equal") return "the first losses are equal";
+  return verified.losses == "close" ? "the first losses are close" : "";
 }
 
 std::string as_json(const WhatIfs& all) {

@@ -23,6 +23,8 @@ import { NOTIFICATIONS, Timeline, type TimelineServer } from './timeline';
 export const SERVER_PROFILE = 'hotlens.server.profile';
 export const SERVER_ARGUMENTS = 'hotlens.server.setArguments';
 export const SERVER_CHOOSE_RUN = 'hotlens.server.chooseRun';
+export const SERVER_VERIFY = 'hotlens.server.verify';
+export const SERVER_TELL_AGAIN = 'hotlens.server.tellAgain';
 export const SERVER_CANCEL = 'hotlens.server.cancel';
 export const SERVER_HOT_LINE = 'hotlens.server.hotLine';
 export const SERVER_SHOW_PROFILE = 'hotlens.server.showProfile';
@@ -30,7 +32,7 @@ export const SERVER_BASELINE = 'hotlens.server.setBaseline';
 export const SERVER_TIMELINE = 'hotlens.server.openTimeline';
 
 // The commands that run the script; the argument of each is a ProfileRequest.
-const RUNNING: readonly string[] = [SERVER_PROFILE, SERVER_ARGUMENTS, SERVER_CHOOSE_RUN];
+const RUNNING: readonly string[] = [SERVER_PROFILE, SERVER_ARGUMENTS, SERVER_CHOOSE_RUN, SERVER_VERIFY];
 
 export interface ProfileRequest {
   readonly uri?: string;
@@ -253,17 +255,18 @@ async function askForLine(asked: {
 // hotlens/choose: the place in the list of what the person took, null where they closed it.
 async function askForChoice(asked: {
   readonly title: string;
+  readonly message?: string;
   readonly choices: readonly { readonly label: string; readonly detail: string; readonly file: string; readonly chosen: boolean }[];
 }): Promise<{ index: number } | null> {
   const rows = asked.choices.map(({ label, detail, file, chosen }, index) => ({
     label,
     detail,
-    description: chosen ? `${file} · chosen` : file,
+    description: [file, chosen ? 'chosen' : ''].filter((part) => part !== '').join(' · '),
     index,
   }));
   const taken = await vscode.window.showQuickPick(rows, {
     title: asked.title,
-    placeHolder: 'The run configuration to profile with. The choice is remembered.',
+    placeHolder: asked.message ?? '',
     matchOnDetail: true,
     ignoreFocusOut: true,
   });
@@ -344,7 +347,7 @@ async function saveScripts(): Promise<void> {
 
 async function explainTrust(): Promise<void> {
   const manage = 'Manage Trust';
-  const message = "Hotlens: profiling runs this workspace's code. Trust the workspace first.";
+  const message = "Hotlens: this runs the workspace's code. Trust the workspace first.";
   const choice = await vscode.window.showWarningMessage(message, manage);
   if (choice === manage) await vscode.commands.executeCommand('workbench.trust.manage');
 }

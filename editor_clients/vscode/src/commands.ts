@@ -10,6 +10,7 @@ import {
   SERVER_HOT_LINE,
   SERVER_PROFILE,
   SERVER_SHOW_PROFILE,
+  SERVER_TELL_AGAIN,
   SERVER_TIMELINE,
   type Client,
 } from './client';
@@ -33,6 +34,7 @@ export function registerCommands(client: Client, log: vscode.LogOutputChannel): 
     vscode.commands.registerCommand('hotlens.history', () => chooseProfile(client)),
     vscode.commands.registerCommand('hotlens.setBaseline', () => client.execute(SERVER_BASELINE, cursorPlace())),
     vscode.commands.registerCommand('hotlens.clearBaseline', () => client.execute(SERVER_BASELINE, { clear: true })),
+    vscode.commands.registerCommand('hotlens.silenced', () => client.execute(SERVER_TELL_AGAIN)),
     vscode.commands.registerCommand('hotlens.restart', () => client.restart()),
     vscode.commands.registerCommand('hotlens.showLog', () => log.show()),
   ];

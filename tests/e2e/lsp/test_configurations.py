@@ -177,3 +177,90 @@ def test_the_command_survives_any_argument(start: Start, script: Path, argument:
     id = client.send("workspace/executeCommand", {"command": CHOOSE, "arguments": [argument]})
     message = client.wait(lambda: client.responses.get(str(id)))[0]
     assert message.get("error", {}).get("code") == -32602 or message["result"].get("started") is False
+
+
+LAUNCH = """{
+  // Written by VS Code.
+  "version": "0.2.0",
+  "configurations": [
+    {"name": "Current File", "type": "debugpy", "request": "launch", "program": "${file}", "console": "integratedTerminal"},
+    {
+      "name": "From below",
+      "type": "python",
+      "request": "launch",
+      "program": "${workspaceFolder}/train.py",
+      "args": ["--word", "two words", "${env:HOTLENS_TEST_WORD}"], /* a list */
+      "cwd": "${workspaceFolder}/below",
+      "env": {"OMP_NUM_THREADS": "1"},
+    },
+    {"name": "Ask", "type": "debugpy", "request": "launch", "program": "${workspaceFolder}/train.py", "args": "${input:which}"},
+    {"name": "Attach", "type": "debugpy", "request": "attach"},
+  ],
+}
+"""
+
+
+def launches(script: Path, text: str = LAUNCH) -> None:
+    (script.parent / ".vscode").mkdir(exist_ok=True)
+    (script.parent / ".vscode" / "launch.json").write_text(text)
+    (script.parent / "below").mkdir(exist_ok=True)
+
+
+def test_entries_of_launch_json_are_offered_as_they_stand_and_can_be_left_again(start: Start, script: Path) -> None:
+    write_runs(script.parent, [])
+    launches(script)
+    client = start(env={"HOTLENS_TEST_WORD": "word"})
+    client.answer["hotlens/choose"] = lambda _: {"result": {"index": 1}}
+    client.initialize([script.parent], TALKS, OPTIONS)
+    uri = client.open(script)
+    client.wait(lambda: lenses(client, uri) == ["Choose run configuration…"])
+    assert client.command(CHOOSE, {"uri": uri}) == {"started": False, "asked": True}
+    asked = client.next_message("hotlens/choose")
+    assert [(choice["label"], choice["detail"], choice["file"], choice["chosen"]) for choice in asked["choices"]] == [
+        ("Current File", "train.py", "launch.json", False),
+        ("From below", "train.py --word 'two words' word", "launch.json", False),
+        ("No configuration", "as the settings say, or as it ran last", "", True),
+    ]
+    assert asked["message"].endswith(" Left out of launch.json: Ask: it uses `${input:which}`; Attach: its request is `attach`.")
+    ends(client, 1)
+    assert printed(client) == {"ran with ['--word', 'two words', 'word'] workers 1"}
+    assert any(f"Profiling in {script.parent}/below: " in m["message"] for m in client.messages("window/logMessage"))
+    assert state(script.parent) == {"train.py": "From below"}
+    client.wait(lambda: lenses(client, uri) == ["Run configuration: From below"])
+
+    # Its arguments stand in a file of another program.
+    refused = client.command(SET, {"uri": uri, "arguments": "--mine"})
+    assert refused["started"] is False and str(script.parent / ".vscode" / "launch.json") in refused["message"]
+    assert (script.parent / ".vscode" / "launch.json").read_text() == LAUNCH
+
+    client.answer["hotlens/choose"] = lambda _: {"result": {"index": 2}}
+    client.command(CHOOSE, {"uri": uri})
+    client.wait(lambda: state(script.parent) == {})
+    ends(client, 2)
+
+
+def test_launch_json_changes_nothing_until_somebody_chooses(start: Start, script: Path) -> None:
+    write_runs(script.parent, [])
+    launches(script)
+    client = start()
+    client.initialize([script.parent], TALKS, {**OPTIONS, "profile": {**OPTIONS["profile"], "args": ["--setting"]}})
+    uri = client.open(script)
+    assert client.command(PROFILE, {"uri": uri})["command"][-2:] == ["train.py", "--setting"]
+    ends(client, 1)
+    launches(script, "{ broken")
+    client.answer["hotlens/choose"] = lambda _: {"result": None}
+    answer = client.command(CHOOSE, {"uri": uri})
+    assert answer["started"] is False and "Left out of launch.json: everything: it cannot be understood." in answer["message"]
+    assert client.command(PROFILE, {"uri": uri})["started"] is True
+
+
+def test_a_launch_entry_runs_nothing_where_the_workspace_is_not_trusted(start: Start, script: Path, tmp_path: Path) -> None:
+    write_runs(script.parent, [])
+    launches(script, json.dumps({"configurations": [{"name": "Out", "type": "python", "request": "launch", "program": "../evil.py"}]}))
+    (tmp_path / "evil.py").write_text("open('ran', 'w')")
+    client = start()
+    client.initialize([script.parent], TALKS, {**OPTIONS, "trusted": False})
+    for argument in ({"script": "train.py", "configuration": "Out"}, {"uri": (tmp_path / "evil.py").as_uri(), "configuration": "Out"}):
+        assert client.command(CHOOSE, argument)["started"] is False
+        assert client.command(PROFILE, argument)["started"] is False
+    assert not list(tmp_path.rglob("ran"))

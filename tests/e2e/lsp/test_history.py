@@ -169,3 +169,58 @@ def test_hints_and_diagnostics_tell_what_became_slower(start: Start, slower: Pat
     client.wait(lambda: "▲" not in labels(client, uri)[wide])
     assert "baseline" not in state(client)
     client.wait(lambda: client.messages("textDocument/publishDiagnostics")[-1]["diagnostics"] == [])
+
+
+def kept(folder: Path) -> Any:
+    file = folder / ".hotlens" / "state.json"
+    return json.loads(file.read_text()).get("baseline") if file.exists() else None
+
+
+def test_a_baseline_survives_the_server_until_it_is_cleared(start: Start, example: Path) -> None:
+    old, new = twice(example)
+    client, uri = opened(start, example, "model.py")
+    shown(client, new)
+    assert client.command(BASELINE, {"profile": old}) == {"baseline": old}
+    client.wait(lambda: kept(example) == old)
+    assert client.stop() == 0
+
+    again, uri = opened(start, example, "model.py")
+    again.wait(lambda: state(again).get("baseline") == old)
+    again.wait(lambda: "against 20" in lens(again, uri))
+    assert [each["baseline"] for each in again.request("hotlens/history")["profiles"]] == [False, True]
+    assert again.command(BASELINE, {"clear": True}) == {}
+    again.wait(lambda: kept(example) is None)
+    again.stop()
+    third, uri = opened(start, example, "model.py")
+    shown(third, new)
+    assert "baseline" not in state(third) and third.messages("window/showMessage") == []
+
+
+def test_a_baseline_whose_profile_is_gone_is_dropped_with_a_sentence(start: Start, example: Path) -> None:
+    _, new = twice(example)
+    choice = {"train.py": "small"}
+    (example / ".hotlens" / "state.json").write_text(
+        json.dumps({"schema": "hotlens.state/1", "configurations": choice, "baseline": "20200101T000000Z-aaaaaa"})
+    )
+    client, _ = opened(start, example, "model.py")
+    told = client.next_message("window/showMessage")
+    assert told["message"] == "The baseline 20200101T000000Z-aaaaaa is not there any more: hints are not compared with it."
+    shown(client, new)
+    assert "baseline" not in state(client)
+    left = json.loads((example / ".hotlens" / "state.json").read_text())
+    assert left == {"schema": "hotlens.state/1", "configurations": choice}
+    for strange in ("../../..", "..", 5, "", "x" * 9000):
+        (example / ".hotlens" / "state.json").write_text(json.dumps({"schema": "hotlens.state/1", "baseline": strange}))
+        other, _ = opened(start, example, "model.py")
+        shown(other, new)
+        assert "baseline" not in state(other)
+        other.kill()
+
+
+def test_a_file_without_a_folder_takes_its_baseline_up(start: Start, example: Path) -> None:
+    old, _ = twice(example)
+    (example / ".hotlens" / "state.json").write_text(json.dumps({"schema": "hotlens.state/1", "baseline": old}))
+    client = start()
+    client.initialize([], TALKS)
+    client.open(example / "model.py")
+    client.wait(lambda: state(client).get("baseline") == old)

@@ -198,7 +198,7 @@ end
 
 function steps.run_action(text, title)
   vim.api.nvim_win_set_cursor(0, { line_of(text), 0 })
-  vim.lsp.buf.code_action({ apply = true, filter = function(action) return action.title == title end })
+  vim.lsp.buf.code_action({ apply = true, filter = function(action) return vim.startswith(action.title, title) end })
 end
 
 function steps.run_command(name) vim.cmd('Hotlens ' .. (name == 'clear' and 'baseline clear' or name)) end
@@ -266,9 +266,10 @@ function steps.hot_list(rank)
   steps.hint(vim.fn.getline('.'), 'time')
 end
 
-function steps.progress()
+---@param word? string
+function steps.progress(word)
   eventually('no progress in the message line', function()
-    local shown = vim.iter(status_lines):any(function(line) return line:find('Profil', 1, true) ~= nil end)
+    local shown = vim.iter(status_lines):any(function(line) return line:find(word or 'Profil', 1, true) ~= nil end)
     return next(runs) ~= nil and shown, status_lines
   end)
 end
@@ -309,6 +310,28 @@ function steps.diagnostic(text, message)
     local found = vim.diagnostic.get(0, { lnum = line_of(text) - 1 })
     return vim.iter(found):any(function(each) return each.message:find(message, 1, true) ~= nil end), vim.diagnostic.get(0)
   end)
+end
+
+steps.advice = steps.diagnostic
+
+function steps.no_advice(text, message)
+  eventually('the advice stays', function()
+    local found = vim.diagnostic.get(0, { lnum = line_of(text) - 1 })
+    return not vim.iter(found):any(function(each) return each.message:find(message, 1, true) ~= nil end), found
+  end)
+end
+
+function steps.tell_again(name)
+  local ask, asked = vim.ui.select, false
+  vim.ui.select = function(choices, options, choose)
+    vim.ui.select, asked = ask, true
+    for index, choice in ipairs(choices) do
+      if vim.startswith(options.format_item(choice), name .. ': ') then return choose(choice, index) end
+    end
+    fail('no %s among %s', name, vim.inspect(vim.tbl_map(options.format_item, choices)))
+  end
+  vim.cmd.Hotlens('silenced')
+  eventually('no list of silenced advice', function() return asked end)
 end
 
 function steps.message(text)

@@ -25,6 +25,7 @@ const COMMANDS = {
   baseline: 'Hotlens: Set Baseline',
   configuration: 'Hotlens: Choose Run Configuration…',
   clear: 'Hotlens: Clear Baseline',
+  silenced: 'Hotlens: Silenced Advice…',
 };
 
 export function makeSteps({ page, url, workspace, workspacePids }) {
@@ -131,7 +132,7 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
   const lens = (text) => page.locator('.codelens-decoration a', { hasText: text }).first();
   const notification = (text) => page.locator('.notification-list-item', { hasText: text }).first();
 
-  const cancelButton = () => notification(/Profil/).locator('.monaco-button', { hasText: 'Cancel' });
+  const cancelButton = (word = 'Profil') => notification(word).locator('.monaco-button', { hasText: 'Cancel' });
   const status = (text) => page.locator('.statusbar-item', { hasText: text }).first();
 
   async function openByName(file) {
@@ -388,12 +389,13 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       await page.keyboard.press('Enter');
       await status(/Profiling/).waitFor({ timeout: WAIT_MS });
     },
-    progress: () => notification(/Profil/).waitFor(),
-    async cancel() {
-      await notification(/Profil/).hover();
-      await cancelButton().click();
+    progress: (word = 'Profil') => notification(word).waitFor(),
+    async cancel(word = 'Profil') {
+      await notification(word).hover();
+      await cancelButton(word).click();
     },
-    async finished() {
+    async finished(word) {
+      if (word !== undefined) return cancelButton(word).waitFor({ state: 'detached', timeout: WAIT_MS });
       await status(/Profiling/)
         .waitFor({ timeout: 5000 })
         .catch(() => {}); // it may be over already
@@ -423,6 +425,20 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
     async save() {
       await page.keyboard.press('Control+S');
       await page.locator('.tab.active.dirty').waitFor({ state: 'detached' });
+    },
+    async advice(text, message) {
+      await page.locator('.editor-instance .squiggly-hint').first().waitFor({ timeout: FIRST_WAIT_MS });
+      await hoverShows(text, text, [message]);
+      return moveAway;
+    },
+    no_advice: () => page.locator('.editor-instance .squiggly-hint').first().waitFor({ state: 'detached', timeout: WAIT_MS }),
+    async tell_again(name) {
+      await runCommand('silenced');
+      const row = page.locator('.quick-input-list .monaco-list-row', { hasText: name });
+      await row.first().waitFor({ timeout: WAIT_MS });
+      await page.locator('.quick-input-widget input').first().fill(name);
+      await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: name }).first().waitFor({ timeout: WAIT_MS });
+      await page.keyboard.press('Enter');
     },
     async diagnostic(text, message) {
       await page.locator('.editor-instance .squiggly-error').first().waitFor({ timeout: WAIT_MS });

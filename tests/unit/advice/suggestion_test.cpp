@@ -44,3 +44,15 @@ TEST_CASE("three gains are worth showing, the largest first, of an optimizer's f
   CHECK_FALSE(promises({.ratio = 0.9, .low = 0.7, .high = 1.0}));
   CHECK_FALSE(promises({.ratio = 0.985, .low = 0.98, .high = 0.99}));
 }
+
+TEST_CASE("what somebody silenced, or runs have shown to be no gain, is not worth showing") {
+  Suggestion silenced = suggestion("no-dropout", 0.7, 1), no_gain = suggestion("gelu-to-relu", 0.8, 2),
+             gain = suggestion("channels-last", 0.9, 3);
+  silenced.change.state = lab::State::silenced;
+  no_gain.change.verified = lab::Verdict{.pairs = 4, .time = {1.0, 0.99, 1.01}};
+  gain.change.verified = lab::Verdict{.pairs = 6, .time = {0.872, 0.861, 0.883}, .faster = true};
+  const auto shown = worth_showing({silenced, no_gain, gain});
+  REQUIRE(shown.size() == 1);
+  CHECK(shown[0].change.kind == "channels-last");
+  CHECK(lab::spelled(*shown[0].change.verified) == "−12.8 % ± 1.1 %, 6 pairs");
+}

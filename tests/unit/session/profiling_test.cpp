@@ -19,6 +19,7 @@ struct Bench {
   Result<Plan> plan = std::unexpected(Error{ErrorCode::usage, "Nothing to run.", {}});
   int changed = 0, refused = 0;
   std::vector<std::filesystem::path> recorded;
+  std::string blocked;
   std::vector<std::string> arguments_refused, finished, undecided;
   Profiling profiling{
       loop,
@@ -30,6 +31,7 @@ struct Bench {
        .refused = [this] { ++refused; },
        .recorded = [this](const std::filesystem::path& bundle) { recorded.push_back(bundle); },
        .arguments_refused = [this](const ProfileArguments&, const std::string& message) { arguments_refused.push_back(message); },
+       .blocked = [this] { return blocked; },
        .undecided = [this](const ProfileArguments&, const Target& target) { undecided.push_back(target.name()); },
        .finished = [this](const std::string& name, const std::string&) { finished.push_back(name); }}};
 
@@ -90,6 +92,18 @@ TEST_CASE("a run that somebody has to decide about does not start, and keeps nob
   CHECK(bench.profiling.message().empty());
   CHECK(bench.start("exit 1")["started"] == true);
   CHECK(bench.ends());
+}
+
+TEST_CASE("nothing runs beside work that it would disturb, and the reason is said") {
+  Bench bench;
+  bench.blocked = "A change is being verified.";
+  const Json refused = bench.start(kRecords);
+  CHECK(refused["started"] == false);
+  CHECK(refused["message"] == bench.blocked);
+  CHECK(bench.heard.of("window/showMessage").size() == 1);
+  CHECK_FALSE(bench.profiling.running());
+  bench.blocked.clear();
+  CHECK(bench.start(kRecords)["started"] == true);
 }
 
 TEST_CASE("one run at a time, and it can be cancelled") {

@@ -1,4 +1,4 @@
--- :Hotlens profile | arguments | configuration | cancel | hot | next | previous | history | baseline [clear] | timeline [browser | text] | restart | log
+-- :Hotlens profile | arguments | configuration | cancel | hot | next | previous | history | baseline [clear] | silenced [clear] | timeline [browser | text] | restart | log
 local M = {}
 
 local RESTART_TIMEOUT_MS = 3000
@@ -13,6 +13,17 @@ end
 
 local function execute(command)
   with_client(function(client) client:exec_cmd({ title = command, command = command }, { bufnr = vim.api.nvim_get_current_buf() }) end)
+end
+
+-- What was silenced: a list to choose from, or all of it told again.
+local function silenced(how)
+  with_client(function(client)
+    local arguments = { how == 'clear' and { all = true } or vim.empty_dict() }
+    client:request('workspace/executeCommand', { command = 'hotlens.server.tellAgain', arguments = arguments }, function(err, answer)
+      local told = answer and not answer.asked and answer.told > 0
+      if err or told then require('hotlens.messages').status('Hotlens: ' .. (err and err.message or answer.told .. ' told again')) end
+    end)
+  end)
 end
 
 local function restart()
@@ -48,6 +59,7 @@ local SUBCOMMANDS = {
   baseline = function(how)
     with_client(function(client) require('hotlens.history').baseline(client, how) end)
   end,
+  silenced = silenced,
   timeline = function(how)
     with_client(function(client) require('hotlens.timeline').open(client, how) end)
   end,
@@ -70,7 +82,7 @@ function M.names()
 end
 
 function M.complete(lead, line)
-  local ways = { timeline = { 'browser', 'text' }, baseline = { 'clear' } }
+  local ways = { timeline = { 'browser', 'text' }, baseline = { 'clear' }, silenced = { 'clear' } }
   local named = line:match('^%S+%s+(%S+)%s+%S*$')
   if ways[named] then
     return vim.tbl_filter(function(name) return vim.startswith(name, lead) end, ways[named])

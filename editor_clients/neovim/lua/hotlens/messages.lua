@@ -66,11 +66,15 @@ function M.prompt(question)
 end
 
 --- Asks for one of a list; the answer waits for it.
----@param question { title: string, choices: { label: string, detail: string, file: string, chosen: boolean }[] }
+---@param question { title: string, message?: string, choices: { label: string, detail: string, file: string, chosen: boolean }[] }
 function M.choose(question)
   local asked = assert(coroutine.running())
-  local format = function(choice) return ('%s%s: %s (%s)'):format(choice.chosen and '* ' or '', choice.label, choice.detail, choice.file) end
-  vim.ui.select(question.choices, { prompt = question.title, format_item = format }, function(_, index)
+  local format = function(choice)
+    local file = choice.file ~= '' and (' (%s)'):format(choice.file) or ''
+    return ('%s%s: %s%s'):format(choice.chosen and '* ' or '', choice.label, choice.detail, file)
+  end
+  local prompt = question.message and ('%s. %s'):format(question.title, question.message) or question.title
+  vim.ui.select(question.choices, { prompt = prompt, format_item = format }, function(_, index)
     -- Never before the yield below.
     vim.schedule(function() coroutine.resume(asked, index and { index = index - 1 } or vim.NIL) end)
   end)

@@ -1,0 +1,81 @@
+// What a person asks for: commands, and code actions that lead to them.
+#include <utility>
+
+#include "protocol/messages.h"
+#include "server/session/session.h"
+
+namespace hotlens::session {
+
+namespace fs = std::filesystem;
+namespace command = protocol::command;
+using protocol::Answer;
+using protocol::Code;
+using protocol::Json;
+using protocol::Reader;
+using protocol::Reply;
+using protocol::RpcError;
+
+void Session::execute_command(const Json& params, Reply reply) {
+  const Reader reader(params);
+  const std::string command = reader["command"].string();
+  Json argument;
+  if (const auto arguments = reader.maybe("arguments")) {
+    if (const auto items = arguments->items(); !items.empty()) argument = items.front().json();
+  }
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  if (!argument.is_null() && !argument.is_object()) {
+    return reply(std::unexpected(RpcError{Code::invalid_params, "expected an object at /arguments/0"}));
+  }
+  if (command == command::kProfile) return profiling_.profile(argument, std::move(reply));
+  if (command == command::kPredict) return predict(argument, std::move(reply));
+  if (command == command::kSetArguments) return arguments_.set(argument, std::move(reply));
+  if (command == command::kChooseRun) return choice_.choose(argument, std::move(reply));
+  if (command == command::kHotLine) return hot_lines_.go(argument, std::move(reply));
+  if (command == command::kShowProfile) return history_.show(argument, std::move(reply));
+  if (command == command::kSetBaseline) return history_.set_baseline(argument, std::move(reply));
+  if (command == command::kCancel) return reply(cancel(argument));
+  if (command == command::kVerify) return verifying_.verify(argument, std::move(reply));
+  if (command == command::kSilence) return silencing_.silence(argument, std::move(reply));
+  if (command == command::kTellAgain) return silencing_.tell_again(argument, std::move(reply));
+  if (command == command::kOpenTimeline) return timeline_.open(argument, std::move(reply));
+  if (command != command::kReload) return reply(std::unexpected(RpcError{Code::invalid_params, "no such command: " + command}));
+  profiles_.look_again();
+  reply(Json{{"loading", true}});
+}
+
+void Session::code_actions(const Json& params, Reply reply) {
+  Answer list = session::code_actions(known(), params);
+  if (!list) return reply(std::move(list));
+  advising_.add_actions(params, std::move(*list), std::move(reply));
+}
+
+// What keeps the machine from other work that is timed.
+std::string Session::busy() const {
+  if (profiling_.running()) return "A profiling run is in progress.";
+  return predicting_.running() ? "A prediction is in progress." : "";
+}
+
+Answer Session::cancel(const Json& argument) {
+  if (!profiling_.running() && verifying_.cancel()) return Json{{"cancelled", true}};
+  return profiling_.cancel(argument);
+}
+
+void Session::verification_changed() {
+  if (verifying_.running()) edited_.stop();
+  advising_.look();
+}
+
+std::vector<fs::path> Session::silenced_lists() const {
+  std::vector<fs::path> lists;
+  for (const fs::path& bundle : shown_bundles()) lists.push_back(advice::silenced_of(bundle));
+  for (const fs::path& folder : workspace_.folders) lists.push_back(advice::silenced_in(folder));
+  return lists;
+}
+
+void Session::predict(const Json& argument, Reply reply) {
+  if (profiling_.running()) return reply(not_started("A profiling run is in progress."));
+  if (verifying_.running()) return reply(not_started("A change is being verified."));
+  predicting_.predict(argument, std::move(reply));
+}
+
+}  // namespace hotlens::session
