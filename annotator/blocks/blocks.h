@@ -103,6 +103,7 @@ struct Blocks {
   std::vector<std::uint32_t> group_of;                             // by block, and one more: its groups
   std::vector<std::uint32_t> child_of, children;                   // by block, and one more: what is directly inside it, folds left out
   std::map<std::string, std::vector<attribution::Interval>> gaps;  // by device: when all of it idles, be it of other steps' work
+  std::vector<std::vector<std::uint32_t>> waits;                   // by track: spans in which the host waits for the device, by start
   std::map<std::uint32_t, std::uint32_t> lifted;                   // by stage: the model that is all there is inside it
   std::vector<profile::ModuleName> modules;                        // by module number
   BlockIndex index;

@@ -40,6 +40,12 @@ class Labels {
   std::unordered_map<std::uint32_t, std::size_t> known_;  // by Block::label
 };
 
+// All time of the block on tracks of this kind, as its details say it.
+Ns whole_time(const Blocks& blocks, const LevelTrack& track, std::uint32_t block) {
+  const bool host = blocks.tracks[track.track].kind == blocks::BlockTrack::Kind::host;
+  return host ? blocks.blocks[block].host : blocks.index.device[block];
+}
+
 Json columns(const Blocks& blocks, const LevelTrack& track) {
   Labels labels(blocks);
   Columns columns;
@@ -56,10 +62,24 @@ Json columns(const Blocks& blocks, const LevelTrack& track) {
                  .stage = blocks::colour_of(block),
                  .direction = static_cast<int>(block.direction),
                  .count = merged ? rectangle.count : block.members,
+                 .busy = rectangle.busy,
+                 .whole = selectable ? whole_time(blocks, track, rectangle.block) : rectangle.busy,
+                 .waiting = rectangle.waiting,
+                 .spans = rectangle.spans,
                  .segment = selectable ? blocks::segment_of(blocks, rectangle.block) : std::string(),
                  .open = selectable && blocks.opens(rectangle.block)});
   }
   return columns.take(labels.take());
+}
+
+// Starts and lengths.
+Json waits(const LevelTrack& track) {
+  Json start = Json::array(), duration = Json::array();
+  for (const Rectangle& wait : track.waits) {
+    start.push_back(wait.start.count());
+    duration.push_back(wait.duration.count());
+  }
+  return {{"start", std::move(start)}, {"duration", std::move(duration)}};
 }
 
 std::string_view kind_of(blocks::BlockTrack::Kind kind) {
@@ -120,8 +140,10 @@ Answer level(const Subject& subject, const protocol::Reader& params) {
   Json tracks = Json::array();
   for (const LevelTrack& track : level.tracks) {
     const blocks::BlockTrack& of = blocks.tracks[track.track];
-    tracks.push_back(
-        {{"id", of.id}, {"kind", kind_of(of.kind)}, {"name", of.name}, {"busy", track.busy.count()}, {"blocks", columns(blocks, track)}});
+    Json shown{
+        {"id", of.id}, {"kind", kind_of(of.kind)}, {"name", of.name}, {"busy", track.busy.count()}, {"blocks", columns(blocks, track)}};
+    if (!track.waits.empty()) shown["waits"] = waits(track);
+    tracks.push_back(std::move(shown));
   }
   return Json{{"profile", subject.opened->id()},
               {"step", subject.step},
@@ -130,6 +152,7 @@ Answer level(const Subject& subject, const protocol::Reader& params) {
               {"block", block_json(blocks, subject.block)},
               {"extent", {level.from.count(), level.to.count()}},
               {"window", {level.window_from.count(), level.window_to.count()}},
+              {"pixel", level.pixel.count()},
               {"tracks", std::move(tracks)},
               {"moreTracks", level.more_tracks}};
 }

@@ -89,7 +89,8 @@ export interface Block {
   readonly fold?: { readonly count: number; readonly min: number; readonly median: number; readonly max: number };
 }
 
-// Columns of equal length, by start. `label`, `kind` and `stage` are positions in the three lists of strings.
+// Columns of equal length, by start. `busy` is exact, `duration` what is drawn; `whole` is all time of the block on tracks of this kind, which
+// its details say as well; `waiting` the part of `busy` in which the host waits; `spans` how many there are in it. `label`, `kind` and `stage` are positions in the three lists of strings.
 export interface BlockColumns {
   readonly start: readonly number[];
   readonly duration: readonly number[];
@@ -98,11 +99,22 @@ export interface BlockColumns {
   readonly stage: readonly number[];
   readonly direction: readonly number[];
   readonly count: readonly number[];
+  readonly busy: readonly number[];
+  readonly whole: readonly number[];
+  readonly waiting: readonly number[];
+  readonly spans: readonly number[];
   readonly segment: readonly string[];
   readonly open: readonly number[];
   readonly labels: readonly string[];
   readonly kinds: readonly string[];
   readonly stages: readonly string[];
+}
+
+// What the runs of a track are drawn as (runs.ts): those of run i are from `first[i]` to `first[i + 1]`.
+export interface Pieces {
+  readonly first: readonly number[];
+  readonly start: readonly number[];
+  readonly duration: readonly number[];
 }
 
 export type TrackKind = 'host' | 'device' | 'communication';
@@ -113,6 +125,8 @@ export interface Track {
   readonly name: string;
   readonly blocks: BlockColumns;
   readonly busy: number;
+  readonly waits?: { readonly start: readonly number[]; readonly duration: readonly number[] }; // the host waits, inside the blocks
+  readonly pieces?: Pieces; // absent: every block is drawn whole
 }
 
 export interface Crumb {
@@ -130,6 +144,7 @@ export interface Level {
   readonly block: Block;
   readonly extent: Span;
   readonly window: Span;
+  readonly pixel: number; // ns: what is finer is drawn together
   readonly tracks: readonly Track[];
   readonly moreTracks: number;
 }
@@ -139,6 +154,7 @@ export interface Recording {
   readonly profile: string;
   readonly extent: Span;
   readonly window: Span;
+  readonly pixel: number; // ns: what is finer is drawn together
   readonly tracks: readonly Track[];
 }
 

@@ -28,11 +28,7 @@ export const viewOf = (level: Level, zoom: Span | undefined): Span => zoom ?? le
 
 const covers = (outer: Span, inner: Span): boolean => outer[0] <= inner[0] && outer[1] >= inner[1];
 
-const hasMerged = (level: Level): boolean =>
-  level.tracks.some(({ blocks }) => {
-    const merged = blocks.kinds.indexOf('merged');
-    return merged >= 0 && blocks.kind.includes(merged);
-  });
+const hasMerged = (level: Level): boolean => level.tracks.some(({ blocks }) => blocks.spans.some((spans) => spans > 1));
 
 // Whether `loaded` shows `view` on `width` pixels as finely as a new answer would.
 export function isFine(loaded: LoadedLevel | undefined, view: Span, width: number): boolean {

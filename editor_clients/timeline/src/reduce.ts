@@ -1,6 +1,7 @@
 // The one function that changes the page's state. Pure.
 import { isRecording, RECORDING, START, type Cursor, type View } from './address';
 import type { Overview, Path, Profiles } from './messages';
+import { withRuns } from './runs';
 import { gapOf } from './scale';
 import { isPrefix, samePath, stepOf, type Action, type State } from './state';
 
@@ -119,11 +120,12 @@ function withOverview(state: State, overview: Overview): State {
 
 // An answer that nobody waits for any more (another step, a level that was closed) changes nothing.
 function withLevel(state: State, action: Action & { type: 'level' }): State {
-  const { depth, whole, loaded } = action;
-  const { profile, step, path } = loaded.level;
+  const { depth, whole } = action;
+  const { profile, step, path } = action.loaded.level;
   const { view } = state;
-  const wanted = fits(view.step, step) && fits(view.profile, profile) && loaded.unfold === view.unfold;
+  const wanted = fits(view.step, step) && fits(view.profile, profile) && action.loaded.unfold === view.unfold;
   if (!wanted || !samePath(path, view.path.slice(0, depth)) || depth > view.path.length) return state;
+  const loaded = { ...action.loaded, level: withRuns(action.loaded.level) };
   const levels = state.levels.slice();
   levels[depth] = { ...levels[depth], ...(whole ? { whole: loaded, gap: gapOf(loaded.level) } : { part: loaded }) };
   const shown = view.profile === profile && view.step === step ? view : { ...view, profile, step };

@@ -74,7 +74,7 @@ function spokenSelection(state: State, width: number): string {
   if (state.range !== undefined) return rangeWords(state.range);
   const seen = seenUnderCursor(state, width);
   if (seen === undefined) return '';
-  return `${blockWords(seen)}, ${seen.kind}, ${time(seen.duration)}, on ${seen.trackName}${seen.open ? ', can be opened' : ''}`;
+  return `${blockWords(seen)}, ${seen.kind}, ${time(seen.busy)}, on ${seen.trackName}${seen.open ? ', can be opened' : ''}`;
 }
 
 const isTyping = (target: EventTarget | null): boolean => target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
