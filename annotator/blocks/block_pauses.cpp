@@ -1,4 +1,4 @@
-// When nothing of the step is at work: a device that runs nothing, a host that waits for it.
+// When nothing of the step is at work: a device that runs nothing, or nothing but communication; a host that waits for it.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -45,9 +45,33 @@ void find_waits(Blocks& blocks) {
   }
 }
 
+// When a device that communicates does anything else, be it of other steps.
+void find_communication(Blocks& blocks) {
+  for (std::uint32_t block = 0; block < blocks.blocks.size(); ++block) {
+    if (blocks.blocks[block].kind == Kind::communication) blocks.communication.push_back(block);
+  }
+  if (blocks.communication.empty()) return;
+  std::ranges::stable_sort(blocks.communication, {}, [&](std::uint32_t block) { return blocks.blocks[block].first; });
+  const attribution::Account& account = blocks.annotated->account;
+  const Ns last = blocks.blocks[kStepBlock].last;
+  const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, blocks.start) - account.reached.begin());
+  for (std::size_t at = first; at < account.work.size() && account.work[at].start < blocks.start + last; ++at) {
+    const attribution::Work& work = account.work[at];
+    if (work.owner.communicates || work.end <= work.start) continue;
+    std::vector<attribution::Interval>& busy = blocks.other[blocks.annotated->trace.threads[work.stream.index].process];
+    const Ns start = work.start - blocks.start, end = work.end - blocks.start;
+    if (busy.empty() || start > busy.back().end) {
+      busy.push_back({start, end});
+    } else {
+      busy.back().end = std::max(busy.back().end, end);
+    }
+  }
+}
+
 }  // namespace
 
 void find_pauses(Blocks& blocks) {
+  find_communication(blocks);
   find_gaps(blocks);
   find_waits(blocks);
 }

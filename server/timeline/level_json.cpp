@@ -4,6 +4,7 @@
 
 #include "annotator/profile/statistics.h"
 #include "server/features/timeline_level.h"
+#include "server/features/timeline_overlap.h"
 #include "server/timeline/columns.h"
 #include "server/timeline/requests.h"
 
@@ -70,6 +71,38 @@ Json columns(const Blocks& blocks, const LevelTrack& track) {
                  .open = selectable && blocks.opens(rectangle.block)});
   }
   return columns.take(labels.take());
+}
+
+// A track of what is exposed and what is hidden.
+Json overlap_track(const features::Overlap& overlap) {
+  Texts labels;
+  Columns columns;
+  for (const Rectangle& rectangle : overlap.rectangles) {
+    const bool exposed = rectangle.block == static_cast<std::uint32_t>(features::Overlap::Kind::exposed);
+    columns.add({.start = rectangle.start,
+                 .duration = rectangle.duration,
+                 .label = labels.at(exposed ? "exposed" : "hidden"),
+                 .kind = rectangle.count > 1 ? "merged"
+                         : exposed           ? "exposed"
+                                             : "hidden",
+                 .stage = exposed ? "communication" : "hidden_communication",
+                 .count = rectangle.count,
+                 .busy = rectangle.busy,
+                 .whole = rectangle.count > 1 ? rectangle.busy
+                          : exposed           ? overlap.exposed
+                                              : overlap.hidden,
+                 .waiting = {},
+                 .spans = rectangle.spans,
+                 .segment = {},
+                 .open = false});
+  }
+  return {{"id", "overlap " + overlap.device},
+          {"kind", "overlap"},
+          {"name", "GPU " + overlap.device.substr(0, 20) + " overlap"},
+          {"busy", overlap.busy.count()},
+          {"exposed", overlap.exposed.count()},
+          {"hidden", overlap.hidden.count()},
+          {"blocks", columns.take(labels.take())}};
 }
 
 // Starts and lengths.
@@ -144,6 +177,9 @@ Answer level(const Subject& subject, const protocol::Reader& params) {
         {"id", of.id}, {"kind", kind_of(of.kind)}, {"name", of.name}, {"busy", track.busy.count()}, {"blocks", columns(blocks, track)}};
     if (!track.waits.empty()) shown["waits"] = waits(track);
     tracks.push_back(std::move(shown));
+  }
+  for (const features::Overlap& overlap : features::overlap_of(blocks, subject.block, level.window_from, level.window_to, level.pixel)) {
+    tracks.push_back(overlap_track(overlap));
   }
   return Json{{"profile", subject.opened->id()},
               {"step", subject.step},

@@ -1,12 +1,14 @@
 // The panel beside the levels: what the selected block is, where its time goes, why, and in which lines.
 import { isRecording } from './address';
+import { collectivesPart } from './collectives';
 import type { Commands } from './commands';
 import { busyWords, shortName } from './columns';
 import { button, element } from './dom';
 import { bytes, exact, fileName, ofStep, percent, placeName, spoken, time } from './format';
+import { idlePart } from './idle';
 import type { Details, Evidence, Kernel, Others, Place, Times, Verdict } from './messages';
 import { blockWords, gapWords, levelFor, underCursor, type Seen } from './shown';
-import { selectedPath, samePath, type State } from './state';
+import { idleUnder, selectedPath, samePath, type State } from './state';
 import type { Store } from './store';
 
 const MOST_KERNELS = 8;
@@ -232,6 +234,7 @@ function detailsPart(details: Details, seen: Seen | undefined, store: Store, com
     table([...(seen === undefined ? [] : seenRows(seen)), ...rowsOf(details)]),
     ...verdictPart(details.verdict, store),
     ...kernelsPart(details.kernels, details.moreKernels, (details.times.device ?? 0) > 0),
+    ...collectivesPart(details.collectives),
     ...placesPart(details.places, commands),
   ];
 }
@@ -251,19 +254,22 @@ function seenRows(seen: Seen): Row[] {
 }
 
 // Idle time and merged blocks have no path: the level's own columns say what there is to say.
-function seenPart(seen: Seen): HTMLElement[] {
+function seenPart(seen: Seen, state: State, store: Store, commands: Commands): HTMLElement[] {
   const advice: Readonly<Record<string, string>> = {
     idle: 'No work of this step runs here.',
     wait: 'The host waits for the device here.',
     gap: 'No step holds this time.',
     step: 'Enter or a double click opens it.',
     stage: seen.segment === '' ? 'No step holds this work.' : 'Enter or a double click opens its step.',
+    exposed: 'Nothing else runs on this device: the step is longer by this communication.',
+    hidden: 'Other work runs on this device at the same time, so this communication costs nothing by itself.',
     merged: 'These blocks share a pixel. Zoom in (z) to see each of them.',
   };
   return [
     ...title(blockWords(seen), undefined, `${seen.trackName} · ${spoken(seen.kind)}`),
     table(seenRows(seen)),
     element('p', { text: advice[seen.kind] ?? '' }),
+    ...(seen.kind === 'idle' ? idlePart(idleUnder(state), state.failures['idle'], store, commands) : []),
   ];
 }
 
@@ -298,8 +304,9 @@ export function renderDetails(state: State, store: Store, commands: Commands, wi
   const path = selectedPath(state.view);
   const seen = seenUnderCursor(state, width);
   const top = element('h2', { text: state.view.cursor === undefined ? 'Step' : 'Selected' });
-  if (isRecording(state.view)) return seen === undefined ? recordingPart(state) : [top, ...seenPart(seen)];
-  if (state.view.cursor !== undefined && path === undefined) return seen === undefined ? [top] : [top, ...seenPart(seen)];
+  if (isRecording(state.view)) return seen === undefined ? recordingPart(state) : [top, ...seenPart(seen, state, store, commands)];
+  if (state.view.cursor !== undefined && path === undefined)
+    return seen === undefined ? [top] : [top, ...seenPart(seen, state, store, commands)];
   if (failures['details'] !== undefined) return [top, element('p', { class: 'error', text: failures['details'] })];
   if (details === undefined || !samePath(details.path, path ?? [])) return [top, element('div', { class: 'skeleton' })];
   return [top, ...detailsPart(details, seen, store, commands)];

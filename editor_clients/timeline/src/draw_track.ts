@@ -7,6 +7,7 @@ import type { Pen } from './pen';
 import { coverOf, NARROW, spansOfRun, strokesOf, waitsOf, type Stroke } from './runs';
 import type { Scale } from './scale';
 
+const HIDDEN_OPACITY = 0.4; // of communication that other work hides
 const DEVICE_OPACITY = 0.8; // the device's part of a block is paler than the host's
 const GAP_FROM = 4; // pixels: wider blocks leave a pixel of ground between them and their neighbour
 const WAIT_BAND = 6; // pixels of a block's own colour below its waiting
@@ -26,7 +27,8 @@ export function inks(colours: Colours): (stage: string, device: boolean) => { fi
     let made = known.get(key);
     if (made === undefined) {
       const fill = stageColour(stage, colours.theme);
-      const opacity = device && colours.theme !== 'contrast' ? DEVICE_OPACITY : 1;
+      const pale = stage === 'hidden_communication' ? HIDDEN_OPACITY : 1;
+      const opacity = pale * (device && colours.theme !== 'contrast' ? DEVICE_OPACITY : 1);
       made = { fill, opacity, text: textOn(blend(parseColour(fill)!, ground, opacity)) };
       known.set(key, made);
     }
@@ -41,15 +43,18 @@ interface Drawn {
   readonly strokes: readonly Stroke[];
 }
 
-function lookOf(blocks: BlockColumns, index: number): string {
+// Communication looks the same at every level, whatever stage it is part of.
+function lookOf({ kind: trackKind, blocks }: Track, index: number): string {
   const kind = kindOf(blocks, index);
-  return kind === 'wait' ? 'waiting' : kind === 'idle' ? 'idle' : stageOf(blocks, index);
+  if (kind === 'wait') return 'waiting';
+  if (kind === 'idle') return 'idle';
+  return trackKind === 'communication' ? 'communication' : stageOf(blocks, index);
 }
 
 const drawnOf = (track: Track, scale: Scale): Drawn[] =>
   layoutTrack(track.blocks, scale).map((rect) => ({
     rect,
-    look: lookOf(track.blocks, rect.index),
+    look: lookOf(track, rect.index),
     strokes: strokesOf(spansOfRun(track, rect.index, scale)),
   }));
 
@@ -117,8 +122,9 @@ function labelGroups(blocks: BlockColumns, drawn: readonly Drawn[]): Drawn[][] {
   const groups: Drawn[][] = [];
   const open = new Map<string, Drawn[]>(); // by segment: the group that may go on
   for (const each of drawn) {
-    if (each.look === 'idle' && kindOf(blocks, each.rect.index) !== 'gap') continue;
-    const segment = blocks.segment[each.rect.index]!;
+    const kind = kindOf(blocks, each.rect.index);
+    if (each.look === 'idle' && kind !== 'gap') continue;
+    const segment = blocks.segment[each.rect.index]! || (kind === 'exposed' || kind === 'hidden' ? kind : '');
     const group = open.get(segment);
     const last = group?.at(-1);
     const near = last !== undefined && each.rect.x - last.rect.x - last.rect.width <= LABEL_ACROSS;

@@ -117,7 +117,7 @@ export interface Pieces {
   readonly duration: readonly number[];
 }
 
-export type TrackKind = 'host' | 'device' | 'communication';
+export type TrackKind = 'host' | 'device' | 'communication' | 'overlap';
 
 export interface Track {
   readonly id: string;
@@ -213,6 +213,20 @@ export interface Memory {
   readonly atPeak?: number; // of all kinds, when the step held most
 }
 
+// Exchanges between processes; bandwidths in bytes a second, at least so much: the time holds the waiting for other processes.
+export interface Collective {
+  readonly operation: string;
+  readonly group: string;
+  readonly calls: number;
+  readonly time: number;
+  readonly type?: string;
+  readonly processes?: number;
+  readonly algorithm?: string;
+  readonly bytes?: number;
+  readonly algorithmBandwidth?: number;
+  readonly busBandwidth?: number;
+}
+
 export interface Details extends Block {
   readonly profile?: string;
   readonly step?: number;
@@ -228,6 +242,7 @@ export interface Details extends Block {
   readonly shapes?: string;
   readonly kernels: readonly Kernel[];
   readonly moreKernels?: Others;
+  readonly collectives?: readonly Collective[];
   readonly verdict?: Verdict;
   readonly places: readonly Place[];
 }
@@ -245,6 +260,29 @@ export interface Arrow {
 export interface Arrows {
   readonly arrows: readonly Arrow[];
   readonly total: number;
+}
+
+// Why nothing runs at a moment; nothing in it where something does.
+export interface Idle {
+  readonly start?: number;
+  readonly end?: number;
+  readonly parts: readonly { readonly what: string; readonly time: number }[]; // longest first
+  readonly doing: readonly {
+    readonly what: string;
+    readonly waits: boolean;
+    readonly time: number;
+    readonly file?: string;
+    readonly line?: number;
+  }[];
+  readonly next?: {
+    readonly label: string;
+    readonly path: Path;
+    readonly launch?: string;
+    readonly caller?: string;
+    readonly launched?: number; // start of the launch
+    readonly launching?: number; // how long it took
+    readonly delay?: number; // from its end to the work's start
+  };
 }
 
 // What ran between two moments, cut at both.

@@ -7,7 +7,7 @@ import { isPrefix, samePath, stepOf, type Action, type State } from './state';
 
 // Only the keys of a step are kept when another step or profile is shown.
 const forgetStep = (state: State): State => {
-  const { details: _details, arrows: _arrows, note: _note, range: _range, pointed: _pointed, ...rest } = state;
+  const { details: _details, idle: _idle, arrows: _arrows, note: _note, range: _range, pointed: _pointed, ...rest } = state;
   return { ...rest, levels: [], breakdowns: {}, failures: {}, search: { ...state.search, at: -1 } };
 };
 
@@ -177,6 +177,8 @@ function changed(state: State, action: Action): State {
       return withOverview(state, action.overview);
     case 'level':
       return withLevel(state, action);
+    case 'idle':
+      return { ...state, idle: { ...action.idle, track: action.track, at: action.at } };
     case 'details':
       return { ...state, details: action.details };
     case 'arrows':

@@ -161,7 +161,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
       said.title = text;
       said.classList.toggle('error', error);
     }
-    if (changed('details', 'failures', 'levels', 'range') || viewChanged('cursor')) {
+    if (changed('details', 'idle', 'failures', 'levels', 'range') || viewChanged('cursor')) {
       refill(
         details,
         ...(state.range === undefined ? renderDetails(state, store, commands, width) : renderRange(state.range, state.failures['range'])),

@@ -128,6 +128,13 @@ test('pieces of one block less than a cell apart are one run, others are not', f
   same({ 'a', 'b', 'b' }, blocks.segment)
 end)
 
+test('a track of communication has one colour', function()
+  local exchange = track('gpu', { { 0, 100, 'backward', 'stage', 'backward' } })
+  exchange.kind = 'communication'
+  local _, marks = text.track(exchange, { 0, 100 }, 40)
+  same('HotlensCommunication', marks[1][1])
+end)
+
 test('idle time and waiting are drawn as what they are', function()
   local line = text.track(track('gpu', { { 0, 50, '', 'idle', 'idle' }, { 50, 50, 'sync', 'wait', 'waiting' } }), { 0, 100 }, 40)
   same(('·'):rep(20), vim.fn.strcharpart(line, 16, 20))

@@ -100,15 +100,17 @@ function M.span(block, window, width)
   return first, math.min(math.max(last, first), width)
 end
 
-local function group_of(block)
+-- Communication looks the same at every level, whatever stage it is part of.
+local function group_of(block, track)
   if block.kind == 'idle' then return colours.GROUPS.idle end
   if block.kind == 'wait' then return colours.GROUPS.waiting end
-  return colours.GROUPS[block.stage] or colours.GROUPS.other
+  local stage = track.kind == 'communication' and 'communication' or block.stage
+  return colours.GROUPS[stage] or colours.GROUPS.other
 end
 
 -- The cells of one block: its name and time, as much as fits. Behind them as many cells are filled as it is busy.
-local function draw_block(row, block, first, last)
-  local group, room = group_of(block), last - first + 1
+local function draw_block(row, block, first, last, group)
+  local room = last - first + 1
   local filler = block.kind == 'idle' and IDLE or group == colours.GROUPS.waiting and WAIT or ' '
   local share = block.duration > 0 and math.min(1, block.busy / block.duration) or 1
   for column = first, last do
@@ -162,9 +164,9 @@ function M.track(track, window, width, selected)
     local first, last = M.span(block, window, width)
     -- What shares a cell with a block that is drawn gives way to it.
     if first == last and row.groups[first] and block.kind ~= 'idle' then
-      row.groups[first] = group_of(block)
+      row.groups[first] = group_of(block, track)
     else
-      draw_block(row, block, first, last)
+      draw_block(row, block, first, last, group_of(block, track))
     end
   end
   local chosen = selected and M.block(track.blocks, selected)

@@ -144,3 +144,20 @@ test('runs of one block that are near each other share a label', () => {
     ['net  450 ns'],
   );
 });
+
+test('communication has one colour whatever stage it is part of, paler where other work hides it', () => {
+  const red = stageColour('communication', 'dark');
+  const opacities = (blocks: readonly SimpleBlock[], kind: 'communication' | 'overlap' | 'device'): number[] =>
+    drawn(levelOf([trackOf('gpu', blocks, kind)], [0, 100]), 660).rects.flatMap(({ fill, opacity }) => (fill === red ? [opacity] : []));
+  const backward: SimpleBlock[] = [{ start: 0, duration: 50, label: 'backward', kind: 'stage', stage: 'backward' }];
+  assert.equal(opacities(backward, 'communication').length, 1);
+  assert.equal(opacities(backward, 'device').length, 0);
+  const [exposed, hidden] = opacities(
+    [
+      { start: 0, duration: 50, label: 'exposed', kind: 'exposed', stage: 'communication', segment: '' },
+      { start: 50, duration: 50, label: 'hidden', kind: 'hidden', stage: 'hidden_communication', segment: '' },
+    ],
+    'overlap',
+  ) as [number, number];
+  assert.ok(hidden < 0.5 * exposed, `${exposed} ${hidden}`);
+});
