@@ -49,6 +49,7 @@ inline constexpr std::string_view kTimelineSearch = "hotlens/timeline/search";
 inline constexpr std::string_view kTimelineBreakdown = "hotlens/timeline/breakdown";
 inline constexpr std::string_view kTimelineCompare = "hotlens/timeline/compare";
 inline constexpr std::string_view kTimelineExport = "hotlens/timeline/export";
+inline constexpr std::string_view kTimelineIdle = "hotlens/timeline/idle";
 inline constexpr std::string_view kTimelineRecording = "hotlens/timeline/recording";
 inline constexpr std::string_view kTimelineReveal = "hotlens/timeline/reveal";
 inline constexpr std::string_view kTimelinePoint = "hotlens/timeline/point";
@@ -90,7 +91,7 @@ inline constexpr std::array<MessageSpec, 10> kMessages{{
 }};
 
 // Those of TIMELINE.md, where a result that is long is told in words.
-inline constexpr std::array<MessageSpec, 17> kTimelineMessages{{
+inline constexpr std::array<MessageSpec, 18> kTimelineMessages{{
     {message::kTimelineProfiles, Sender::client, Kind::request, "", "profiles current?"},
     {message::kTimelineOverview, Sender::client, Kind::request, "profile?", "profile steps representative …"},
     {message::kTimelineLevel, Sender::client, Kind::request, "profile? step? path? from? to? width unfold?", "block crumbs tracks …"},
@@ -101,6 +102,7 @@ inline constexpr std::array<MessageSpec, 17> kTimelineMessages{{
     {message::kTimelineBreakdown, Sender::client, Kind::request, "profile? step? metric module? limit?", "rows total"},
     {message::kTimelineCompare, Sender::client, Kind::request, "before after? module? beforeStep? afterStep?", "rows before after"},
     {message::kTimelineExport, Sender::client, Kind::request, "profile? step? recording? from? to?", "name text"},
+    {message::kTimelineIdle, Sender::client, Kind::request, "profile? step? track at", "parts doing …"},
     {message::kTimelineRecording, Sender::client, Kind::request, "profile? from? to? width", "extent window tracks"},
     {message::kTimelineReveal, Sender::client, Kind::request, "file line column?", "shown"},
     {message::kTimelinePoint, Sender::client, Kind::request, "lines", "shown"},

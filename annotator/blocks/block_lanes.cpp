@@ -39,28 +39,39 @@ std::vector<Lane> lanes_of(const attribution::Account& account, const StepAccoun
     const Work& work = account.work[at];
     if (work.end <= work.start) continue;
     std::vector<Lane>& lanes = streams[work.stream.index];
-    auto lane = std::ranges::find_if(lanes, [&](const Lane& candidate) { return candidate.reached <= work.start; });
-    if (lane == lanes.end()) lane = lanes.insert(lanes.end(), {.stream = work.stream.index, .number = lanes.size()});
+    const bool communicates = work.owner.communicates;
+    const auto same = [&](const Lane& candidate) { return candidate.communicates == communicates; };
+    auto lane = std::ranges::find_if(lanes, [&](const Lane& candidate) { return same(candidate) && candidate.reached <= work.start; });
+    if (lane == lanes.end()) {
+      const auto number = static_cast<std::size_t>(std::ranges::count_if(lanes, same));
+      lane = lanes.insert(lanes.end(), {.stream = work.stream.index, .communicates = communicates, .number = number});
+    }
     lane->reached = work.end;
     lane->work.push_back(at);
   }
   std::vector<Lane> result;
-  for (auto& [stream, lanes] : streams) std::ranges::move(lanes, std::back_inserter(result));
+  for (auto& [stream, lanes] : streams) {
+    const bool mixed = std::ranges::any_of(lanes, [&](const Lane& lane) { return lane.communicates != lanes.front().communicates; });
+    for (Lane& lane : lanes) lane.mixed = mixed;
+    std::ranges::move(lanes, std::back_inserter(result));
+  }
   return result;
 }
 
 BlockTrack device_track(const profile::Annotated& annotated, const Lane& lane) {
   const trace::Thread& stream = annotated.trace.threads[lane.stream];
-  const auto communicates = [&](std::uint32_t at) { return annotated.account.work[at].owner.communicates; };
-  const bool communication = std::ranges::all_of(lane.work, communicates);
   const std::string_view number = stream.id.starts_with("stream ") ? std::string_view(stream.id).substr(7) : stream.id;  // up to torch 1.9
   std::string name = "GPU " + stream.process.substr(0, 20) + " stream " + std::string(number.substr(0, 20));
   std::string id = "s" + std::to_string(lane.stream);
+  if (lane.mixed && lane.communicates) {
+    name += " communication";
+    id += "c";
+  }
   if (lane.number > 0) {
     name += " (" + std::to_string(lane.number + 1) + ")";
     id += "." + std::to_string(lane.number);
   }
-  return {communication ? BlockTrack::Kind::communication : BlockTrack::Kind::device, std::move(id), std::move(name), stream.process};
+  return {lane.communicates ? BlockTrack::Kind::communication : BlockTrack::Kind::device, std::move(id), std::move(name), stream.process};
 }
 
 }  // namespace hotlens::blocks

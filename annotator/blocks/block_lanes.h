@@ -9,10 +9,12 @@
 
 namespace hotlens::blocks {
 
-// Work that overlaps on one stream lies on the first lane that is free.
+// Work that overlaps on one stream lies on the first lane that is free; communication has lanes of its own.
 struct Lane {
-  std::uint32_t stream = 0;         // the thread of the trace that stands for it
-  std::size_t number = 0;           // of the lane, among those of the stream
+  std::uint32_t stream = 0;  // the thread of the trace that stands for it
+  bool communicates = false;
+  bool mixed = false;               // the stream has lanes of both kinds
+  std::size_t number = 0;           // of the lane, among those of the stream of its kind
   Ns reached = Ns::min();           // end of its last work
   std::vector<std::uint32_t> work;  // positions in Account::work, by start
 };

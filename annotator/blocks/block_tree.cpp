@@ -256,28 +256,6 @@ void extend_step(Blocks& blocks) {
   step.host = blocks.wall;
 }
 
-// When a device runs nothing at all, from the start of the step to the end of its work.
-void find_gaps(Blocks& blocks) {
-  const attribution::Account& account = blocks.annotated->account;
-  const Ns last = blocks.blocks[kStepBlock].last;
-  std::map<std::string, Ns> reached;  // by device
-  for (const BlockTrack& track : blocks.tracks) {
-    if (track.kind != BlockTrack::Kind::host) reached.try_emplace(track.device, Ns{});
-  }
-  const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, blocks.start) - account.reached.begin());
-  for (std::size_t at = first; at < account.work.size() && account.work[at].start < blocks.start + last; ++at) {
-    const attribution::Work& work = account.work[at];
-    const auto covered = reached.find(blocks.annotated->trace.threads[work.stream.index].process);
-    if (covered == reached.end()) continue;
-    const Ns start = work.start - blocks.start;
-    if (start > covered->second) blocks.gaps[covered->first].push_back({covered->second, start});
-    covered->second = std::max(covered->second, work.end - blocks.start);
-  }
-  for (const auto& [device, covered] : reached) {
-    if (covered < last) blocks.gaps[device].push_back({covered, last});
-  }
-}
-
 }  // namespace
 
 void group_spans(Blocks& blocks, const BlockSpans& spans) {
@@ -295,7 +273,7 @@ void group_spans(Blocks& blocks, const BlockSpans& spans) {
     if (begin < end) groups.add(parent, std::span(by_parent.items).subspan(begin, end - begin));
   }
   groups.finish();
-  find_gaps(blocks);
+  find_pauses(blocks);
 }
 
 std::span<const BlockGroup> Blocks::groups_below(std::uint32_t block) const {

@@ -18,6 +18,9 @@ struct BlockSpans {
 // Fills what Blocks holds beside `blocks` and `tracks`: children, ordinals, folds, groups.
 void group_spans(Blocks& blocks, const BlockSpans& spans);
 
+// Fills Blocks::gaps, waits, other and communication, after the groups.
+void find_pauses(Blocks& blocks);
+
 // Fills Blocks::index, after group_spans.
 void index_blocks(Blocks& blocks);
 

@@ -94,17 +94,20 @@ struct Blocks {
   std::size_t step = 0;
   Ns start{}, wall{};  // of the step; start after trace.base
   std::vector<BlockTrack> tracks;
-  std::vector<Block> blocks;                                       // parents before children, but for folds, which come last
-  std::uint32_t labels = 0;                                        // every Block::label is below it
-  std::vector<std::uint32_t> span_block;                           // by span
-  std::vector<Block::Kind> span_kind;                              // of its block: what a pass over all spans reads of them
-  std::vector<Ns> span_start, span_end;                            // after the start of the step
-  std::vector<BlockGroup> groups;                                  // those of one block together
-  std::vector<std::uint32_t> group_of;                             // by block, and one more: its groups
-  std::vector<std::uint32_t> child_of, children;                   // by block, and one more: what is directly inside it, folds left out
-  std::map<std::string, std::vector<attribution::Interval>> gaps;  // by device: when all of it idles, be it of other steps' work
-  std::map<std::uint32_t, std::uint32_t> lifted;                   // by stage: the model that is all there is inside it
-  std::vector<profile::ModuleName> modules;                        // by module number
+  std::vector<Block> blocks;                                        // parents before children, but for folds, which come last
+  std::uint32_t labels = 0;                                         // every Block::label is below it
+  std::vector<std::uint32_t> span_block;                            // by span
+  std::vector<Block::Kind> span_kind;                               // of its block: what a pass over all spans reads of them
+  std::vector<Ns> span_start, span_end;                             // after the start of the step
+  std::vector<BlockGroup> groups;                                   // those of one block together
+  std::vector<std::uint32_t> group_of;                              // by block, and one more: its groups
+  std::vector<std::uint32_t> child_of, children;                    // by block, and one more: what is directly inside it, folds left out
+  std::map<std::string, std::vector<attribution::Interval>> gaps;   // by device: when all of it idles, be it of other steps' work
+  std::vector<std::vector<std::uint32_t>> waits;                    // by track: spans in which the host waits for the device, by start
+  std::map<std::string, std::vector<attribution::Interval>> other;  // by device: when it works on anything but communication
+  std::vector<std::uint32_t> communication;                         // blocks of this kind, by start
+  std::map<std::uint32_t, std::uint32_t> lifted;                    // by stage: the model that is all there is inside it
+  std::vector<profile::ModuleName> modules;                         // by module number
   BlockIndex index;
 
   std::span<const BlockGroup> groups_below(std::uint32_t block) const;

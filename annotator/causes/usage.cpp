@@ -8,14 +8,12 @@
 
 #include "annotator/attribution/owners/stack.h"
 #include "annotator/causes/critical_path.h"
+#include "annotator/causes/gap.h"
 #include "annotator/causes/kernel_uses.h"
 #include "annotator/kernels/intensity.h"
 
 namespace hotlens::causes {
 namespace {
-
-// Python needs 10 to 200 µs from one operator to the next; a millisecond without any operator runs something else.
-constexpr Ns kLongestWayToLaunch = std::chrono::milliseconds(1);
 
 using attribution::kNoNode;
 using attribution::Owner;
@@ -148,25 +146,9 @@ class Collector {
     }
   }
 
-  // Until the work that ends the gap was launched the host was late, doing what it did; then the launch itself took its time, which is long
-  // where it loads the kernel first. Work whose launch was done before the gap began, or long before its end, waits for something that the
-  // trace does not tell.
   void count(const attribution::Gap& gap) {
-    const Work* ended_by = gap.ended_by == kNoNode ? nullptr : &input_.account.work[gap.ended_by];
-    const Ns launched = ended_by ? std::clamp(ended_by->launched, gap.start, gap.end) : gap.end;
-    auto piece = std::ranges::upper_bound(step_.wall, gap.start, {}, &Piece::end);
-    for (; piece != step_.wall.end() && piece->start < launched; ++piece) {
-      const Ns start = std::max(piece->start, gap.start), end = std::min(piece->end, launched);
-      const attribution::Interval& recorded = input_.account.recorded;
-      const Ns inside = std::clamp(end, recorded.start, recorded.end) - std::clamp(start, recorded.start, recorded.end);
-      if (inside > Ns{}) spend(piece->owner, cause_of_piece(*piece), inside);
-      if (end - start > inside) spend(piece->owner, profile::Cause::unrecorded, end - start - inside);
-    }
-    if (launched == gap.end) return;
-    Ns done = std::clamp(ended_by->queued, launched, gap.end);
-    if (done > gap.start && gap.end - done <= attribution::kLaunchLatency) done = gap.end;
-    spend(ended_by->owner, profile::Cause::launch, done - launched);
-    spend(ended_by->owner, profile::Cause::queued, gap.end - done);
+    for (const GapPart& part : causes::parts_of(input_.forest, input_.account, step_, gap))
+      spend(*part.owner, part.cause, part.end - part.start);
   }
 
   profile::Cause cause_of_work(const Work& work) {
@@ -199,14 +181,8 @@ class Collector {
     return work.bucket == attribution::Bucket::host_to_device || !input_.trace.names[name_of(work.event)].contains("DtoD");
   }
 
-  bool is_way_to_launch(const Piece& piece) const { return has_device_ && piece.end - piece.start < kLongestWayToLaunch; }
-  bool is_inside_operator(const Piece& piece) const {
-    if (piece.node == kNoNode) return false;
-    const attribution::Kind kind = input_.forest.kind[piece.node];
-    return kind == attribution::Kind::op || kind == attribution::Kind::launch;
-  }
-
   profile::Cause cause_of_piece(const Piece& piece) {
+    if (has_device_) return cause_beside_device(input_.forest, piece);
     switch (piece.bucket) {
       case attribution::Bucket::data_loading:
         return profile::Cause::data;
@@ -215,15 +191,12 @@ class Collector {
       case attribution::Bucket::waiting:
         return profile::Cause::sync;
       case attribution::Bucket::communication:
-        return has_device_ ? profile::Cause::launch : profile::Cause::communication;
+        return profile::Cause::communication;
       case attribution::Bucket::host:
-        return is_way_to_launch(piece) ? profile::Cause::launch : profile::Cause::host;
+        return profile::Cause::host;
       default:
-        break;
+        return works_itself(piece) ? cause_of(parts_of(name_of(input_.forest.event[piece.node])).family) : profile::Cause::launch;
     }
-    if (has_device_ && !is_inside_operator(piece) && !is_way_to_launch(piece)) return profile::Cause::host;
-    if (has_device_ || !works_itself(piece)) return profile::Cause::launch;
-    return cause_of(parts_of(name_of(input_.forest.event[piece.node])).family);
   }
 
   const UsageInput& input_;

@@ -184,6 +184,26 @@ std::string operation_named(std::string_view name) {
   return at == kOperations.end() ? std::string(name) : std::string(at->second);
 }
 
+std::string algorithm_named(std::string_view kernel) {
+  // Longer names that hold shorter ones come first.
+  static constexpr auto kAlgorithms = std::to_array<std::pair<std::string_view, std::string_view>>({{"_NVLS_TREE", "NVLS tree"},
+                                                                                                    {"_NVLS", "NVLS"},
+                                                                                                    {"_COLLNET_DIRECT", "CollNet direct"},
+                                                                                                    {"_COLLNET_CHAIN", "CollNet chain"},
+                                                                                                    {"_COLLNET", "CollNet"},
+                                                                                                    {"_RING", "ring"},
+                                                                                                    {"_TREE", "tree"},
+                                                                                                    {"_PAT", "PAT"}});
+  static constexpr auto kProtocols = std::to_array<std::string_view>({"_LL128", "_LL", "_SIMPLE"});
+  if (!kernel.starts_with("nccl") && !kernel.starts_with("rccl")) return {};
+  const auto algorithm = std::ranges::find_if(kAlgorithms, [&](const auto& each) { return kernel.contains(each.first); });
+  if (algorithm == kAlgorithms.end()) return {};
+  const auto protocol = std::ranges::find_if(kProtocols, [&](std::string_view each) { return kernel.contains(each); });
+  std::string words(algorithm->second);
+  if (protocol != kProtocols.end()) words += ", " + (*protocol == "_SIMPLE" ? std::string("simple") : std::string(protocol->substr(1)));
+  return words;
+}
+
 std::vector<Collective> collectives_of(const profile::Annotated& annotated) {
   return Finder(annotated).find();
 }

@@ -55,9 +55,32 @@ void add_gaps(const std::vector<attribution::Interval>& gaps, Ns from, Ns to, Ns
   for (; gap != gaps.end() && gap->start < to; ++gap) {
     const Ns start = std::max(gap->start, from);
     const Ns end = std::min(gap->end, to);
-    if (end - start >= pixel) rectangles.push_back({start, end - start, kNoBlock, 1});
+    if (end - start >= pixel) rectangles.push_back({.start = start, .duration = end - start, .block = kNoBlock, .busy = end - start});
   }
   std::ranges::inplace_merge(rectangles, rectangles.begin() + static_cast<std::ptrdiff_t>(drawn), {}, &Rectangle::start);
+}
+
+// When the host waits inside the blocks that are drawn, and how much of each of them that is. What the level shows as waiting already is
+// left out.
+void add_waits(const Blocks& blocks, const Level& level, Ns pixel, LevelTrack& drawn) {
+  const std::vector<std::uint32_t>& waits = blocks.waits[drawn.track];
+  const blocks::BlockIndex& index = blocks.index;
+  Painter painter(level.window_from, level.window_to, pixel);
+  const auto start_of = [&](std::uint32_t span) { return blocks.span_start[span]; };
+  const auto end_of = [&](std::uint32_t span) { return blocks.span_end[span]; };
+  auto wait = std::ranges::upper_bound(waits, level.window_from, {}, end_of);
+  auto rectangle = drawn.rectangles.begin();
+  for (; wait != waits.end() && start_of(*wait) < level.window_to; ++wait) {
+    const std::uint32_t block = blocks.span_block[*wait];
+    if (!index.ranks[level.block].hold(index.ranks[block].begin)) continue;
+    while (rectangle != drawn.rectangles.end() && std::next(rectangle) != drawn.rectangles.end() &&
+           std::next(rectangle)->start <= start_of(*wait))
+      ++rectangle;
+    if (rectangle == drawn.rectangles.end()) break;
+    if (rectangle->block != kNoBlock) rectangle->waiting += end_of(*wait) - start_of(*wait);
+    if (rectangle->block != block) painter.add(level.block, start_of(*wait), end_of(*wait), false);
+  }
+  drawn.waits = painter.take();
 }
 
 LevelTrack draw(const Blocks& blocks, const BlockGroup& shown, const Window& window, const Level& level, Ns pixel) {
@@ -65,7 +88,9 @@ LevelTrack draw(const Blocks& blocks, const BlockGroup& shown, const Window& win
   const auto lifted = blocks.lifted.find(level.block);
   const Look look{.unfold = window.unfold, .lifted = lifted == blocks.lifted.end() ? kNoBlock : lifted->second};
   paint(blocks, shown, look, level.window_from, level.window_to, painter);
-  return {.track = shown.track, .busy = painter.busy(), .rectangles = painter.take()};
+  LevelTrack track{.track = shown.track, .busy = painter.busy(), .rectangles = painter.take(), .waits = {}};
+  add_waits(blocks, level, pixel, track);
+  return track;
 }
 
 // Idle time of each device on its busiest track here.
@@ -133,7 +158,8 @@ Level level(const blocks::Blocks& blocks, std::uint32_t block, const Window& win
       level.tracks.push_back(draw(blocks, group, window, level, pixel));
     }
     draw_gaps(blocks, level, pixel);
-    for (const LevelTrack& track : level.tracks) rectangles += track.rectangles.size();
+    for (const LevelTrack& track : level.tracks) rectangles += track.rectangles.size() + track.waits.size();
+    level.pixel = pixel;
     if (rectangles <= kMaxRectangles) return level;
     pixel *= static_cast<std::int64_t>(std::max<std::size_t>(2, rectangles / kMaxRectangles));
   }

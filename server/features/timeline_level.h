@@ -2,10 +2,11 @@
 // of so many pixels.
 //
 // Level of detail: a span at least a pixel wide is a rectangle of its own; narrower neighbours inside one pixel become one rectangle that
-// counts them and keeps the longest one's name; spans of one block less than a pixel apart are one. A track has at most two rectangles per
+// counts them, keeps the longest one's name and lasts as long as they are busy (timeline_painter.h). A track has at most two rectangles per
 // pixel. Where that would still be more than `kMaxRectangles` for the whole answer, the pixel is taken wider until it is not. Nothing is
-// lost: every span in the window is covered by a rectangle that reaches at most a pixel further. Idle time narrower than a pixel is the
-// space between rectangles. A stage that holds one model shows what is inside the model. Cost: one pass over the window's spans.
+// lost: every span in the window has its part in a rectangle at most a pixel away. Idle time narrower than a pixel is the space between
+// rectangles. Where the host waits for the device inside what is drawn is told beside it. A stage that holds one model shows what is inside
+// the model. Cost: one pass over the window's spans.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +32,14 @@ struct LevelTrack {
   std::uint32_t track = 0;            // into Blocks::tracks
   Ns busy{};                          // covered in the window
   std::vector<Rectangle> rectangles;  // by start; of kNoBlock: idle device time
+  std::vector<Rectangle> waits;       // inside the rectangles: the host waits for the device
 };
 
 struct Level {
   std::uint32_t block = blocks::kStepBlock;
   Ns from{}, to{};  // its extent
   Ns window_from{}, window_to{};
+  Ns pixel{};                      // what is finer is drawn together
   std::vector<LevelTrack> tracks;  // host first
   std::size_t more_tracks = 0;     // left out, the least busy ones
 };

@@ -1,4 +1,4 @@
-// Level of detail of one track: spans in, rectangles for so many pixels out.
+// Level of detail of one track: spans in, rectangles for so many pixels out. A rectangle is as wide as its blocks are busy.
 #pragma once
 
 #include <algorithm>
@@ -10,17 +10,23 @@
 
 namespace hotlens::features {
 
-constexpr std::uint32_t kMaxWidth = 8192;     // CSS pixels
-constexpr std::size_t kMaxRectangles = 3000;  // of one answer: about 150 kB as JSON
+constexpr std::uint32_t kMaxWidth = 8192;      // CSS pixels
+constexpr std::size_t kMaxRectangles = 12000;  // of one answer: about 700 kB as JSON
+constexpr std::int64_t kWholeParts = 20;       // a gap below this part of the work around it is drawn with the work
 
 struct Rectangle {
   Ns start{}, duration{};
   std::uint32_t block = 0;  // the longest one, by a number of the caller's
   std::uint32_t count = 1;  // blocks that it stands for
+  Ns busy{};                // of all its spans, to the nanosecond
+  std::uint32_t spans = 1;
+  Ns waiting{};  // part of `busy` in which the host waits for the device, where the caller knows it
 };
 
-// Draws the spans of one track, in order of time: those at least a pixel wide are rectangles of their own, narrower neighbours inside one
-// pixel become one that counts them, spans of one block less than a pixel apart are one.
+// Draws the spans of one track, in order of time. Those at least a pixel wide are rectangles of their own. Narrower neighbours inside one
+// pixel become one that counts them and lasts as long as they are busy, from the first's start: what is drawn is at most a pixel from where
+// it was. Beyond a pixel, spans of one block are one rectangle only where the gaps between them are next to nothing and narrower than a
+// pixel. So the rectangles last as long as their spans, give or take a twentieth, at every zoom.
 class Painter {
  public:
   Painter(Ns from, Ns to, Ns pixel) : from_(from), to_(to), pixel_(pixel) {}
@@ -29,12 +35,15 @@ class Painter {
     if (!idle) busy_ += std::max(Ns{}, std::min(end, to_) - std::max(start, from_));
     const Ns duration = end - start;
     if (idle) {
-      if (duration >= pixel_) put({start, duration, block, 1});
-    } else if (!rectangles_.empty() && joins(start, end, block)) {
+      if (duration < pixel_) return;
+      rectangles_.push_back({.start = start, .duration = duration, .block = block, .busy = duration});
+      idle_ = true;
+    } else if (!idle_ && joins(start, end, block)) {
       join(block, start, end);
     } else {
-      put({start, duration, block, 1});
+      rectangles_.push_back({.start = start, .duration = duration, .block = block, .busy = duration});
       longest_ = duration;
+      reached_ = end;
       idle_ = false;
     }
   }
@@ -43,22 +52,21 @@ class Painter {
   std::vector<Rectangle> take() { return std::move(rectangles_); }
 
  private:
-  void put(const Rectangle& rectangle) {
-    rectangles_.push_back(rectangle);
-    idle_ = true;
-  }
-
   bool joins(Ns start, Ns end, std::uint32_t block) const {
     const Rectangle& last = rectangles_.back();
-    if (idle_) return false;
-    const Ns last_end = last.start + last.duration;
-    if (last.block == block && last.count == 1) return start - last_end < pixel_;
-    return end - start < pixel_ && end - last.start < pixel_;
+    if (end - last.start < pixel_) return true;
+    const Ns gap = start - reached_, gaps = start - last.start - last.busy;
+    if (last.block != block || last.count > 1 || gap >= pixel_) return false;
+    return gaps * kWholeParts <= end - last.start && gap * kWholeParts <= end - start;
   }
 
   void join(std::uint32_t block, Ns start, Ns end) {
     Rectangle& last = rectangles_.back();
-    last.duration = end - last.start;
+    last.busy += end - start;
+    ++last.spans;
+    reached_ = end;
+    const Ns covered = end - last.start;
+    last.duration = covered < pixel_ ? last.busy : covered;
     if (last.block != block || last.count > 1) ++last.count;
     if (end - start > longest_) {
       longest_ = end - start;
@@ -69,6 +77,7 @@ class Painter {
   Ns from_, to_, pixel_;
   std::vector<Rectangle> rectangles_;
   Ns longest_{}, busy_{};
+  Ns reached_{};      // where the last rectangle's spans end
   bool idle_ = true;  // the last rectangle is idle time, or there is none
 };
 

@@ -172,6 +172,7 @@ RecordingView look(const Recording& recording, std::optional<Ns> from, std::opti
       view.tracks.push_back(drawn(recording, track, view.from, view.to, pixel));
       rectangles += view.tracks.back().rectangles.size();
     }
+    view.pixel = pixel;
     if (rectangles <= kMaxRectangles) return view;
     pixel *= static_cast<std::int64_t>(std::max<std::size_t>(2, rectangles / kMaxRectangles));
   }

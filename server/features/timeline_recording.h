@@ -48,6 +48,7 @@ Recording recording_of(const profile::Annotated& annotated);
 
 struct RecordingView {
   Ns from{}, to{};  // what is seen
+  Ns pixel{};       // what is finer is drawn together
   struct Track {
     std::size_t track = 0;  // into Recording::tracks
     Ns busy{};

@@ -27,6 +27,8 @@ struct Cell {
   std::string_view kind, stage;
   int direction = 0;
   std::uint32_t count = 1;
+  Ns busy{}, whole{}, waiting{};
+  std::uint32_t spans = 1;
   std::string segment;
   bool open = false;
 };
@@ -41,6 +43,7 @@ class Columns {
   Texts kinds_, stages_;
   Json start_ = Json::array(), duration_ = Json::array(), label_ = Json::array(), kind_ = Json::array(), stage_ = Json::array();
   Json direction_ = Json::array(), count_ = Json::array(), segment_ = Json::array(), open_ = Json::array();
+  Json busy_ = Json::array(), whole_ = Json::array(), waiting_ = Json::array(), spans_ = Json::array();
 };
 
 }  // namespace hotlens::timeline_requests

@@ -165,6 +165,7 @@ Answer details(const Subject& subject, const protocol::Reader&) {
   answer["share"] = blocks.wall > Ns{} ? static_cast<double>(shown.count()) / static_cast<double>(blocks.wall.count()) : 0.0;
   answer["times"] = times_json(times);
   put_uses(answer, "kernels", "moreKernels", features::uses_of(blocks, subject.block));
+  put_collectives(answer, blocks, subject.block);
   if (const profile::ModuleId id = features::module_of(blocks, profile, subject.block); id.valid()) put_module(answer, subject, id);
   if (block.kind == Kind::stage) put_stage(answer, subject, block.stage);
   if (block.kind == Kind::step) put_step(answer, subject);

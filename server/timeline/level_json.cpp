@@ -4,6 +4,7 @@
 
 #include "annotator/profile/statistics.h"
 #include "server/features/timeline_level.h"
+#include "server/features/timeline_overlap.h"
 #include "server/timeline/columns.h"
 #include "server/timeline/requests.h"
 
@@ -40,6 +41,12 @@ class Labels {
   std::unordered_map<std::uint32_t, std::size_t> known_;  // by Block::label
 };
 
+// All time of the block on tracks of this kind, as its details say it.
+Ns whole_time(const Blocks& blocks, const LevelTrack& track, std::uint32_t block) {
+  const bool host = blocks.tracks[track.track].kind == blocks::BlockTrack::Kind::host;
+  return host ? blocks.blocks[block].host : blocks.index.device[block];
+}
+
 Json columns(const Blocks& blocks, const LevelTrack& track) {
   Labels labels(blocks);
   Columns columns;
@@ -56,10 +63,56 @@ Json columns(const Blocks& blocks, const LevelTrack& track) {
                  .stage = blocks::colour_of(block),
                  .direction = static_cast<int>(block.direction),
                  .count = merged ? rectangle.count : block.members,
+                 .busy = rectangle.busy,
+                 .whole = selectable ? whole_time(blocks, track, rectangle.block) : rectangle.busy,
+                 .waiting = rectangle.waiting,
+                 .spans = rectangle.spans,
                  .segment = selectable ? blocks::segment_of(blocks, rectangle.block) : std::string(),
                  .open = selectable && blocks.opens(rectangle.block)});
   }
   return columns.take(labels.take());
+}
+
+// A track of what is exposed and what is hidden.
+Json overlap_track(const features::Overlap& overlap) {
+  Texts labels;
+  Columns columns;
+  for (const Rectangle& rectangle : overlap.rectangles) {
+    const bool exposed = rectangle.block == static_cast<std::uint32_t>(features::Overlap::Kind::exposed);
+    columns.add({.start = rectangle.start,
+                 .duration = rectangle.duration,
+                 .label = labels.at(exposed ? "exposed" : "hidden"),
+                 .kind = rectangle.count > 1 ? "merged"
+                         : exposed           ? "exposed"
+                                             : "hidden",
+                 .stage = exposed ? "communication" : "hidden_communication",
+                 .count = rectangle.count,
+                 .busy = rectangle.busy,
+                 .whole = rectangle.count > 1 ? rectangle.busy
+                          : exposed           ? overlap.exposed
+                                              : overlap.hidden,
+                 .waiting = {},
+                 .spans = rectangle.spans,
+                 .segment = {},
+                 .open = false});
+  }
+  return {{"id", "overlap " + overlap.device},
+          {"kind", "overlap"},
+          {"name", "GPU " + overlap.device.substr(0, 20) + " overlap"},
+          {"busy", overlap.busy.count()},
+          {"exposed", overlap.exposed.count()},
+          {"hidden", overlap.hidden.count()},
+          {"blocks", columns.take(labels.take())}};
+}
+
+// Starts and lengths.
+Json waits(const LevelTrack& track) {
+  Json start = Json::array(), duration = Json::array();
+  for (const Rectangle& wait : track.waits) {
+    start.push_back(wait.start.count());
+    duration.push_back(wait.duration.count());
+  }
+  return {{"start", std::move(start)}, {"duration", std::move(duration)}};
 }
 
 std::string_view kind_of(blocks::BlockTrack::Kind kind) {
@@ -120,8 +173,13 @@ Answer level(const Subject& subject, const protocol::Reader& params) {
   Json tracks = Json::array();
   for (const LevelTrack& track : level.tracks) {
     const blocks::BlockTrack& of = blocks.tracks[track.track];
-    tracks.push_back(
-        {{"id", of.id}, {"kind", kind_of(of.kind)}, {"name", of.name}, {"busy", track.busy.count()}, {"blocks", columns(blocks, track)}});
+    Json shown{
+        {"id", of.id}, {"kind", kind_of(of.kind)}, {"name", of.name}, {"busy", track.busy.count()}, {"blocks", columns(blocks, track)}};
+    if (!track.waits.empty()) shown["waits"] = waits(track);
+    tracks.push_back(std::move(shown));
+  }
+  for (const features::Overlap& overlap : features::overlap_of(blocks, subject.block, level.window_from, level.window_to, level.pixel)) {
+    tracks.push_back(overlap_track(overlap));
   }
   return Json{{"profile", subject.opened->id()},
               {"step", subject.step},
@@ -130,6 +188,7 @@ Answer level(const Subject& subject, const protocol::Reader& params) {
               {"block", block_json(blocks, subject.block)},
               {"extent", {level.from.count(), level.to.count()}},
               {"window", {level.window_from.count(), level.window_to.count()}},
+              {"pixel", level.pixel.count()},
               {"tracks", std::move(tracks)},
               {"moreTracks", level.more_tracks}};
 }

@@ -81,6 +81,10 @@ Json blocks_of(const Recording& recording, const std::vector<Rectangle>& rectang
                  .kind = merged ? "merged" : kind_of(part.kind),
                  .stage = colour_of(part),
                  .count = rectangle.count,
+                 .busy = rectangle.busy,
+                 .whole = rectangle.busy,
+                 .waiting = {},
+                 .spans = rectangle.spans,
                  .segment = leads ? std::to_string(part.step) : std::string(),
                  .open = leads});
   }
@@ -109,6 +113,7 @@ Answer recording(const Opened& opened, const protocol::Reader& params) {
   return Json{{"profile", opened.id()},
               {"extent", {0, recording.length.count()}},
               {"window", {view.from.count(), view.to.count()}},
+              {"pixel", view.pixel.count()},
               {"tracks", std::move(tracks)}};
 }
 

@@ -25,6 +25,7 @@ protocol::Answer compare(Library& library, const protocol::Reader& params);
 protocol::Answer level(const Subject& subject, const protocol::Reader& params);
 protocol::Answer details(const Subject& subject, const protocol::Reader& params);
 protocol::Answer arrows(const Subject& subject, const protocol::Reader& params);
+protocol::Answer idle(const Subject& subject, const protocol::Reader& params);
 protocol::Answer range(const Subject& subject, const protocol::Reader& params);
 protocol::Answer range_of_recording(const Opened& opened, const protocol::Reader& params);
 protocol::Answer search(const Subject& subject, const protocol::Reader& params);
@@ -38,6 +39,8 @@ protocol::Json block_json(const blocks::Blocks& blocks, std::uint32_t block);
 protocol::Json verdict_json(const profile::Verdict& verdict, const profile::Profile& profile, const blocks::Blocks* blocks);
 // The longest as KERNEL of TIMELINE.md under `key`, how many and how long the others are under `more`.
 void put_uses(protocol::Json& answer, const char* key, const char* more, const std::vector<features::Use>& uses);
+// The exchanges between processes below the block, where there are some.
+void put_collectives(protocol::Json& details, const blocks::Blocks& blocks, std::uint32_t block);
 // {id, source, created?, torch?}
 protocol::Json profile_json(const std::string& id, const profile::Profile& profile);
 

@@ -1,12 +1,14 @@
 // The panel beside the levels: what the selected block is, where its time goes, why, and in which lines.
 import { isRecording } from './address';
+import { collectivesPart } from './collectives';
 import type { Commands } from './commands';
-import { shortName } from './columns';
+import { busyWords, shortName } from './columns';
 import { button, element } from './dom';
 import { bytes, exact, fileName, ofStep, percent, placeName, spoken, time } from './format';
+import { idlePart } from './idle';
 import type { Details, Evidence, Kernel, Others, Place, Times, Verdict } from './messages';
-import { blockWords, levelFor, underCursor, type Seen } from './shown';
-import { selectedPath, samePath, type State } from './state';
+import { blockWords, gapWords, levelFor, underCursor, type Seen } from './shown';
+import { idleUnder, selectedPath, samePath, type State } from './state';
 import type { Store } from './store';
 
 const MOST_KERNELS = 8;
@@ -212,7 +214,7 @@ export function title(label: string, kind: string | undefined, dim: string, full
 
 const times = (count: number): string => (count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`);
 
-function detailsPart(details: Details, store: Store, commands: Commands): HTMLElement[] {
+function detailsPart(details: Details, seen: Seen | undefined, store: Store, commands: Commands): HTMLElement[] {
   const calls = details.kind === 'step' || details.kind === 'stage' ? [] : [`called ${times(details.calls)}`];
   const saysClass = details.label.split(' ').at(-1) === details.class;
   const direction = ['', 'backward', 'recomputed in the backward'][details.direction] ?? '';
@@ -229,27 +231,45 @@ function detailsPart(details: Details, store: Store, commands: Commands): HTMLEl
       dim.filter((each) => each !== '').join(' · '),
       details.module ?? details.name,
     ),
-    table(rowsOf(details)),
+    table([...(seen === undefined ? [] : seenRows(seen)), ...rowsOf(details)]),
     ...verdictPart(details.verdict, store),
     ...kernelsPart(details.kernels, details.moreKernels, (details.times.device ?? 0) > 0),
+    ...collectivesPart(details.collectives),
     ...placesPart(details.places, commands),
   ];
 }
 
+// What is drawn under the cursor, beside what is known of the whole block.
+function seenRows(seen: Seen): Row[] {
+  const gaps = gapWords(seen);
+  const whole = seen.whole > seen.busy ? `, of ${exact(seen.whole)} of this block on tracks of this kind` : '';
+  return [
+    [
+      seen.kind === 'idle' || seen.kind === 'gap' ? 'span' : `busy on ${seen.trackName}`,
+      busyWords(seen.busy, seen.whole),
+      `${exact(seen.busy)}, from ${exact(seen.start)}${whole}`,
+    ],
+    ...(gaps === '' ? [] : [['', gaps, 'its work on this track has gaps: nothing of it runs there'] as const]),
+  ];
+}
+
 // Idle time and merged blocks have no path: the level's own columns say what there is to say.
-function seenPart(seen: Seen): HTMLElement[] {
+function seenPart(seen: Seen, state: State, store: Store, commands: Commands): HTMLElement[] {
   const advice: Readonly<Record<string, string>> = {
     idle: 'No work of this step runs here.',
     wait: 'The host waits for the device here.',
     gap: 'No step holds this time.',
     step: 'Enter or a double click opens it.',
     stage: seen.segment === '' ? 'No step holds this work.' : 'Enter or a double click opens its step.',
+    exposed: 'Nothing else runs on this device: the step is longer by this communication.',
+    hidden: 'Other work runs on this device at the same time, so this communication costs nothing by itself.',
     merged: 'These blocks share a pixel. Zoom in (z) to see each of them.',
   };
   return [
     ...title(blockWords(seen), undefined, `${seen.trackName} · ${spoken(seen.kind)}`),
-    table([['span', time(seen.duration), `${exact(seen.duration)}, from ${exact(seen.start)}`]]),
+    table(seenRows(seen)),
     element('p', { text: advice[seen.kind] ?? '' }),
+    ...(seen.kind === 'idle' ? idlePart(idleUnder(state), state.failures['idle'], store, commands) : []),
   ];
 }
 
@@ -284,9 +304,10 @@ export function renderDetails(state: State, store: Store, commands: Commands, wi
   const path = selectedPath(state.view);
   const seen = seenUnderCursor(state, width);
   const top = element('h2', { text: state.view.cursor === undefined ? 'Step' : 'Selected' });
-  if (isRecording(state.view)) return seen === undefined ? recordingPart(state) : [top, ...seenPart(seen)];
-  if (state.view.cursor !== undefined && path === undefined) return seen === undefined ? [top] : [top, ...seenPart(seen)];
+  if (isRecording(state.view)) return seen === undefined ? recordingPart(state) : [top, ...seenPart(seen, state, store, commands)];
+  if (state.view.cursor !== undefined && path === undefined)
+    return seen === undefined ? [top] : [top, ...seenPart(seen, state, store, commands)];
   if (failures['details'] !== undefined) return [top, element('p', { class: 'error', text: failures['details'] })];
   if (details === undefined || !samePath(details.path, path ?? [])) return [top, element('div', { class: 'skeleton' })];
-  return [top, ...detailsPart(details, store, commands)];
+  return [top, ...detailsPart(details, seen, store, commands)];
 }

@@ -1,6 +1,6 @@
 // Draws the levels with a pen: what stands where comes from layout.ts, colours from palette.ts.
 import type { Cursor } from './address';
-import { kindOf, stageOf, wordings } from './columns';
+import { drawTrack, inks } from './draw_track';
 import { axisUnit, time } from './format';
 import {
   AXIS_HEIGHT,
@@ -9,14 +9,12 @@ import {
   layoutAxis,
   layoutTrack,
   PADDING,
-  TEXT_PADDING,
   TRACK_HEIGHT,
   type LevelLayout,
   type Picture,
-  type Rect,
 } from './layout';
-import type { Arrow, BlockColumns, Path, Span, Track } from './messages';
-import { blend, isHatched, parseColour, stageColour, textOn, type Colours } from './palette';
+import type { Arrow, Path, Span } from './messages';
+import type { Colours } from './palette';
 import type { Pen } from './pen';
 import { GAP_WIDTH, toPixel } from './scale';
 
@@ -30,90 +28,11 @@ export interface Marks {
   readonly stepEnd?: number; // ns: where the host begins the next step; the device may still work on this one
 }
 
-const DEVICE_OPACITY = 0.8; // the device's part of a block is paler than the host's
-const GAP_FROM = 4; // pixels: wider blocks leave a pixel of ground between them and their neighbour
-const LABEL_FROM = 18; // pixels: narrower blocks carry no text
-const WIDE_FROM = 80; // pixels: wider blocks have room for a wider margin
 const CLEAR_ARROWS = 40; // more of them at once are drawn paler, so that the blocks stay readable
 const ARROW_DISTANCE = 7; // pixels: of arrows that run side by side nearer than this one is drawn
 const FRAME_FROM = 8; // pixels
 const DASH = 4; // pixels
 const STEP_END_FROM = 12; // pixels before the end of the level: nearer it says nothing
-
-// A fill and the text on it, for a stage on a kind of track.
-function inks(colours: Colours): (stage: string, device: boolean) => { fill: string; text: string; opacity: number } {
-  const ground = parseColour(colours.ground) ?? [30, 30, 30];
-  const known = new Map<string, { fill: string; text: string; opacity: number }>();
-  return (stage, device) => {
-    const key = `${stage} ${device}`;
-    let made = known.get(key);
-    if (made === undefined) {
-      const fill = stageColour(stage, colours.theme);
-      const opacity = device && colours.theme !== 'contrast' ? DEVICE_OPACITY : 1;
-      made = { fill, opacity, text: textOn(blend(parseColour(fill)!, ground, opacity)) };
-      known.set(key, made);
-    }
-    return made;
-  };
-}
-
-// Blocks by what they look like: a canvas is quick as long as its colour stays.
-function byInk(blocks: BlockColumns, rects: readonly Rect[]): Map<string, Rect[]> {
-  const groups = new Map<string, Rect[]>();
-  for (const rect of rects) {
-    const kind = kindOf(blocks, rect.index);
-    const stage = kind === 'idle' || kind === 'wait' ? (kind === 'wait' ? 'waiting' : 'idle') : stageOf(blocks, rect.index);
-    const group = groups.get(stage);
-    if (group === undefined) groups.set(stage, [rect]);
-    else group.push(rect);
-  }
-  return groups;
-}
-
-const shownWidth = (width: number): number => (width >= GAP_FROM ? width - 1 : Math.max(width, 1));
-
-function drawTrack(pen: Pen, track: Track, top: number, level: LevelLayout, colours: Colours, ink: ReturnType<typeof inks>): void {
-  const { blocks } = track;
-  const device = track.kind !== 'host';
-  const rects = layoutTrack(blocks, level.scale);
-  for (const [stage, group] of byInk(blocks, rects)) {
-    const { fill, opacity } = ink(stage, device);
-    if (isHatched(stage)) {
-      // Idle is a thin band of lines; waiting and an earlier step's work fill the row, over a tint.
-      const inset = stage === 'idle' ? 7 : 0;
-      for (const { x, width } of group) {
-        if (stage !== 'idle') pen.rect(x, top, shownWidth(width), TRACK_HEIGHT, fill, 0.35);
-        pen.hatch(x, top + inset, shownWidth(width), TRACK_HEIGHT - 2 * inset, fill);
-      }
-    } else {
-      for (const { x, width } of group) pen.rect(x, top, shownWidth(width), TRACK_HEIGHT, fill, opacity);
-      if (colours.theme === 'contrast') {
-        for (const { x, width } of group) if (width >= GAP_FROM) pen.frame(x, top, width - 1, TRACK_HEIGHT, colours.text, 1);
-      }
-    }
-  }
-  for (const rect of rects) drawLabel(pen, blocks, rect, top, colours, ink, device);
-}
-
-function drawLabel(
-  pen: Pen,
-  blocks: BlockColumns,
-  rect: Rect,
-  top: number,
-  colours: Colours,
-  ink: ReturnType<typeof inks>,
-  device: boolean,
-): void {
-  if (rect.width < LABEL_FROM) return;
-  const kind = kindOf(blocks, rect.index);
-  const stage = stageOf(blocks, rect.index);
-  if (kind === 'idle' || (stage === 'idle' && kind !== 'gap')) return;
-  const padding = rect.width < WIDE_FROM ? TEXT_PADDING / 2 : TEXT_PADDING;
-  const text = labelThatFits(wordings(blocks, rect.index), rect.width - 2 * padding, pen.measure);
-  if (text === '') return;
-  const hatched = kind === 'wait' || isHatched(stage);
-  pen.text(rect.x + padding, top + TRACK_HEIGHT / 2, text, hatched ? colours.text : ink(stage, device).text);
-}
 
 function drawAxis(pen: Pen, level: LevelLayout, colours: Colours): void {
   const { ticks, step } = layoutAxis(level.scale);

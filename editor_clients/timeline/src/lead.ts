@@ -14,7 +14,7 @@ function heaviest(level: Level): string | undefined {
   const leading = leadingStage(level);
   const least = LEAST_SHARE * (level.extent[1] - level.extent[0]);
   const found = [widestOf(level, (stage) => stage === leading), widestOf(level, (stage) => stage !== 'earlier_step')];
-  const best = found.find((each) => each !== undefined && each.duration >= least);
+  const best = found.find((each) => each !== undefined && each.busy >= least);
   return best?.track.blocks.segment[best.index];
 }
 

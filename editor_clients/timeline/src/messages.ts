@@ -89,7 +89,8 @@ export interface Block {
   readonly fold?: { readonly count: number; readonly min: number; readonly median: number; readonly max: number };
 }
 
-// Columns of equal length, by start. `label`, `kind` and `stage` are positions in the three lists of strings.
+// Columns of equal length, by start. `busy` is exact, `duration` what is drawn; `whole` is all time of the block on tracks of this kind, which
+// its details say as well; `waiting` the part of `busy` in which the host waits; `spans` how many there are in it. `label`, `kind` and `stage` are positions in the three lists of strings.
 export interface BlockColumns {
   readonly start: readonly number[];
   readonly duration: readonly number[];
@@ -98,6 +99,10 @@ export interface BlockColumns {
   readonly stage: readonly number[];
   readonly direction: readonly number[];
   readonly count: readonly number[];
+  readonly busy: readonly number[];
+  readonly whole: readonly number[];
+  readonly waiting: readonly number[];
+  readonly spans: readonly number[];
   readonly segment: readonly string[];
   readonly open: readonly number[];
   readonly labels: readonly string[];
@@ -105,7 +110,14 @@ export interface BlockColumns {
   readonly stages: readonly string[];
 }
 
-export type TrackKind = 'host' | 'device' | 'communication';
+// What the runs of a track are drawn as (runs.ts): those of run i are from `first[i]` to `first[i + 1]`.
+export interface Pieces {
+  readonly first: readonly number[];
+  readonly start: readonly number[];
+  readonly duration: readonly number[];
+}
+
+export type TrackKind = 'host' | 'device' | 'communication' | 'overlap';
 
 export interface Track {
   readonly id: string;
@@ -113,6 +125,8 @@ export interface Track {
   readonly name: string;
   readonly blocks: BlockColumns;
   readonly busy: number;
+  readonly waits?: { readonly start: readonly number[]; readonly duration: readonly number[] }; // the host waits, inside the blocks
+  readonly pieces?: Pieces; // absent: every block is drawn whole
 }
 
 export interface Crumb {
@@ -130,6 +144,7 @@ export interface Level {
   readonly block: Block;
   readonly extent: Span;
   readonly window: Span;
+  readonly pixel: number; // ns: what is finer is drawn together
   readonly tracks: readonly Track[];
   readonly moreTracks: number;
 }
@@ -139,6 +154,7 @@ export interface Recording {
   readonly profile: string;
   readonly extent: Span;
   readonly window: Span;
+  readonly pixel: number; // ns: what is finer is drawn together
   readonly tracks: readonly Track[];
 }
 
@@ -197,6 +213,20 @@ export interface Memory {
   readonly atPeak?: number; // of all kinds, when the step held most
 }
 
+// Exchanges between processes; bandwidths in bytes a second, at least so much: the time holds the waiting for other processes.
+export interface Collective {
+  readonly operation: string;
+  readonly group: string;
+  readonly calls: number;
+  readonly time: number;
+  readonly type?: string;
+  readonly processes?: number;
+  readonly algorithm?: string;
+  readonly bytes?: number;
+  readonly algorithmBandwidth?: number;
+  readonly busBandwidth?: number;
+}
+
 export interface Details extends Block {
   readonly profile?: string;
   readonly step?: number;
@@ -212,6 +242,7 @@ export interface Details extends Block {
   readonly shapes?: string;
   readonly kernels: readonly Kernel[];
   readonly moreKernels?: Others;
+  readonly collectives?: readonly Collective[];
   readonly verdict?: Verdict;
   readonly places: readonly Place[];
 }
@@ -229,6 +260,29 @@ export interface Arrow {
 export interface Arrows {
   readonly arrows: readonly Arrow[];
   readonly total: number;
+}
+
+// Why nothing runs at a moment; nothing in it where something does.
+export interface Idle {
+  readonly start?: number;
+  readonly end?: number;
+  readonly parts: readonly { readonly what: string; readonly time: number }[]; // longest first
+  readonly doing: readonly {
+    readonly what: string;
+    readonly waits: boolean;
+    readonly time: number;
+    readonly file?: string;
+    readonly line?: number;
+  }[];
+  readonly next?: {
+    readonly label: string;
+    readonly path: Path;
+    readonly launch?: string;
+    readonly caller?: string;
+    readonly launched?: number; // start of the launch
+    readonly launching?: number; // how long it took
+    readonly delay?: number; // from its end to the work's start
+  };
 }
 
 // What ran between two moments, cut at both.

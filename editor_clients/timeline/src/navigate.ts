@@ -41,11 +41,11 @@ function first(level: Level | undefined, depth: number): Cursor | undefined {
 export function leadingStage({ tracks }: Level): string | undefined {
   const sums = new Map<string, { host: number; device: number }>();
   for (const { kind, blocks } of tracks) {
-    blocks.duration.forEach((duration, index) => {
+    blocks.busy.forEach((busy, index) => {
       const stage = stageOf(blocks, index);
       if (kindOf(blocks, index) !== 'stage' || stage === 'earlier_step') return;
       const { host, device } = sums.get(stage) ?? { host: 0, device: 0 };
-      sums.set(stage, kind === 'host' ? { host: host + duration, device } : { host, device: device + duration });
+      sums.set(stage, kind === 'host' ? { host: host + busy, device } : { host, device: device + busy });
     });
   }
   const ranked = [...sums].map(([stage, { host, device }]) => ({ stage, time: Math.max(host, device) }));
@@ -55,7 +55,7 @@ export function leadingStage({ tracks }: Level): string | undefined {
 export interface Found {
   readonly track: Track;
   readonly index: number;
-  readonly duration: number;
+  readonly busy: number;
 }
 
 // Of the blocks that can be opened.
@@ -63,9 +63,8 @@ export function widestOf(level: Level, looked: (stage: string) => boolean): Foun
   let best: Found | undefined;
   for (const track of level.tracks) {
     track.blocks.open.forEach((open, index) => {
-      const duration = track.blocks.duration[index]!;
-      if (open === 1 && looked(stageOf(track.blocks, index)) && (best === undefined || duration > best.duration))
-        best = { track, index, duration };
+      const busy = track.blocks.busy[index]!;
+      if (open === 1 && looked(stageOf(track.blocks, index)) && (best === undefined || busy > best.busy)) best = { track, index, busy };
     });
   }
   return best;

@@ -3,7 +3,18 @@ import { isRecording, RECORDING, type View } from './address';
 import type { Breakdown, Level, Metric, Path, Recording, Span } from './messages';
 import type { Method, Params, Result } from './requests';
 import { finePixels, scaleOf } from './scale';
-import { breakdownKey, isComparing, moduleKey, samePath, selectedPath, stepOf, type Action, type LoadedLevel, type State } from './state';
+import {
+  breakdownKey,
+  idleUnder,
+  isComparing,
+  moduleKey,
+  samePath,
+  selectedPath,
+  stepOf,
+  type Action,
+  type LoadedLevel,
+  type State,
+} from './state';
 
 export interface Need<M extends Method = Method> {
   readonly slot: string; // one request at a time and slot
@@ -28,11 +39,7 @@ export const viewOf = (level: Level, zoom: Span | undefined): Span => zoom ?? le
 
 const covers = (outer: Span, inner: Span): boolean => outer[0] <= inner[0] && outer[1] >= inner[1];
 
-const hasMerged = (level: Level): boolean =>
-  level.tracks.some(({ blocks }) => {
-    const merged = blocks.kinds.indexOf('merged');
-    return merged >= 0 && blocks.kind.includes(merged);
-  });
+const hasMerged = (level: Level): boolean => level.tracks.some(({ blocks }) => blocks.spans.some((spans) => spans > 1));
 
 // Whether `loaded` shows `view` on `width` pixels as finely as a new answer would.
 export function isFine(loaded: LoadedLevel | undefined, view: Span, width: number): boolean {
@@ -123,6 +130,18 @@ function selectionNeeds(state: State): Need[] {
   }
   if (state.overview?.hasDevice === true && path.length > 0) needs.push(...arrowNeeds(state, { profile, step, path }));
   return needs;
+}
+
+// Where no block stands under the cursor, it may be idle time: why, the server knows.
+function idleNeeds(state: State): Need[] {
+  const { view, levels } = state;
+  const { profile, step, cursor } = view;
+  if (profile === undefined || step === undefined || isRecording(view) || levels.length === 0) return [];
+  if (cursor?.segment !== '' || cursor.track === undefined || cursor.start === undefined || idleUnder(state) !== undefined) return [];
+  const { track, start: at } = cursor;
+  const params = { profile, step, track, at };
+  const done = (answer: Result<'hotlens/timeline/idle'>): Action => ({ type: 'idle', track, at, idle: answer });
+  return [need({ slot: 'idle', method: 'hotlens/timeline/idle', params, done })];
 }
 
 // The part of a view that lies within the extent: an address may say anything.
@@ -239,6 +258,7 @@ export function needs(state: State, width: number): readonly Need[] {
   if (state.overview !== undefined)
     all.push(
       ...selectionNeeds(state),
+      ...idleNeeds(state),
       ...rangeNeeds(state),
       ...pointedNeeds(state),
       ...searchNeeds(state),

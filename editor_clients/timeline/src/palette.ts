@@ -25,6 +25,7 @@ const SAME_AS: Readonly<Record<string, string>> = {
   host_to_device: 'copy',
   gradient_accumulation: 'backward',
   recompute: 'backward',
+  hidden_communication: 'communication',
   evaluation: 'forward',
   host: 'other',
   unattributed: 'other',

@@ -1,12 +1,13 @@
 // The one function that changes the page's state. Pure.
 import { isRecording, RECORDING, START, type Cursor, type View } from './address';
 import type { Overview, Path, Profiles } from './messages';
+import { withRuns } from './runs';
 import { gapOf } from './scale';
 import { isPrefix, samePath, stepOf, type Action, type State } from './state';
 
 // Only the keys of a step are kept when another step or profile is shown.
 const forgetStep = (state: State): State => {
-  const { details: _details, arrows: _arrows, note: _note, range: _range, pointed: _pointed, ...rest } = state;
+  const { details: _details, idle: _idle, arrows: _arrows, note: _note, range: _range, pointed: _pointed, ...rest } = state;
   return { ...rest, levels: [], breakdowns: {}, failures: {}, search: { ...state.search, at: -1 } };
 };
 
@@ -119,11 +120,12 @@ function withOverview(state: State, overview: Overview): State {
 
 // An answer that nobody waits for any more (another step, a level that was closed) changes nothing.
 function withLevel(state: State, action: Action & { type: 'level' }): State {
-  const { depth, whole, loaded } = action;
-  const { profile, step, path } = loaded.level;
+  const { depth, whole } = action;
+  const { profile, step, path } = action.loaded.level;
   const { view } = state;
-  const wanted = fits(view.step, step) && fits(view.profile, profile) && loaded.unfold === view.unfold;
+  const wanted = fits(view.step, step) && fits(view.profile, profile) && action.loaded.unfold === view.unfold;
   if (!wanted || !samePath(path, view.path.slice(0, depth)) || depth > view.path.length) return state;
+  const loaded = { ...action.loaded, level: withRuns(action.loaded.level) };
   const levels = state.levels.slice();
   levels[depth] = { ...levels[depth], ...(whole ? { whole: loaded, gap: gapOf(loaded.level) } : { part: loaded }) };
   const shown = view.profile === profile && view.step === step ? view : { ...view, profile, step };
@@ -175,6 +177,8 @@ function changed(state: State, action: Action): State {
       return withOverview(state, action.overview);
     case 'level':
       return withLevel(state, action);
+    case 'idle':
+      return { ...state, idle: { ...action.idle, track: action.track, at: action.at } };
     case 'details':
       return { ...state, details: action.details };
     case 'arrows':

@@ -4,6 +4,7 @@ import type {
   Breakdown,
   Comparison,
   Details,
+  Idle,
   Level,
   Lines,
   Matches,
@@ -46,6 +47,7 @@ export interface Requests {
   };
   'hotlens/timeline/details': { params: Where & { readonly path: Path }; result: Details };
   'hotlens/timeline/arrows': { params: Where & { readonly path: Path; readonly from?: number; readonly to?: number }; result: Arrows };
+  'hotlens/timeline/idle': { params: Where & { readonly track: string; readonly at: number }; result: Idle };
   'hotlens/timeline/range': {
     params: ((Where & { readonly path: Path }) | Whole) & { readonly from: number; readonly to: number };
     result: RangeSums;

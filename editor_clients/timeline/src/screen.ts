@@ -74,7 +74,7 @@ function spokenSelection(state: State, width: number): string {
   if (state.range !== undefined) return rangeWords(state.range);
   const seen = seenUnderCursor(state, width);
   if (seen === undefined) return '';
-  return `${blockWords(seen)}, ${seen.kind}, ${time(seen.duration)}, on ${seen.trackName}${seen.open ? ', can be opened' : ''}`;
+  return `${blockWords(seen)}, ${seen.kind}, ${time(seen.busy)}, on ${seen.trackName}${seen.open ? ', can be opened' : ''}`;
 }
 
 const isTyping = (target: EventTarget | null): boolean => target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
@@ -161,7 +161,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
       said.title = text;
       said.classList.toggle('error', error);
     }
-    if (changed('details', 'failures', 'levels', 'range') || viewChanged('cursor')) {
+    if (changed('details', 'idle', 'failures', 'levels', 'range') || viewChanged('cursor')) {
       refill(
         details,
         ...(state.range === undefined ? renderDetails(state, store, commands, width) : renderRange(state.range, state.failures['range'])),

@@ -1,6 +1,7 @@
 // What of the state is on the canvas: for each open level the data to draw, its title and the part of its time that is seen.
 import { RECORDING, type Cursor } from './address';
 import { counted, kindOf, labelOf, shortName, stageOf } from './columns';
+import { time } from './format';
 import { firstSeen, type ShownLevel } from './layout';
 import type { Block, Level, Span } from './messages';
 import { isFine, viewOf } from './needs';
@@ -42,6 +43,10 @@ export interface Seen {
   readonly duration: number;
   readonly direction: number;
   readonly count: number;
+  readonly busy: number;
+  readonly whole: number;
+  readonly waiting: number;
+  readonly spans: number;
   readonly segment: string;
   readonly open: boolean;
 }
@@ -62,6 +67,10 @@ export function seenBlock(level: Level, track: string, index: number): Seen | un
     duration: blocks.duration[index]!,
     direction: blocks.direction[index]!,
     count: blocks.count[index]!,
+    busy: blocks.busy[index]!,
+    whole: blocks.whole[index]!,
+    waiting: blocks.waiting[index]!,
+    spans: blocks.spans[index]!,
     segment: blocks.segment[index]!,
     open: blocks.open[index] === 1,
   };
@@ -90,6 +99,12 @@ export function nowUnder(level: Level, cursor: Cursor): Seen | undefined {
   if (row === undefined || cursor.start === undefined) return undefined;
   return seenBlock(level, row.id, Math.min(firstSeen(row.blocks, cursor.start), row.blocks.start.length - 1));
 }
+
+// "412 stretches over 91.9 ms, 30.2 ms between them"; nothing of a block without gaps.
+export const gapWords = ({ spans, duration, busy, kind }: Seen): string =>
+  spans > 1 && kind !== 'merged' && duration > busy
+    ? `${spans} stretches over ${time(duration)}, ${time(duration - busy)} between them`
+    : '';
 
 export const blockWords = (block: Block | Seen): string => {
   if (block.kind === 'idle') return 'nothing runs here';

@@ -1,6 +1,20 @@
 // The one state of the page and the actions that change it (reduce.ts). What has to be asked from the server follows from it (needs.ts).
 import { isRecording, type Chosen, type Cursor, type View } from './address';
-import type { Arrows, Breakdown, Comparison, Details, Level, Matches, Metric, Overview, Path, Profiles, RangeSums, Span } from './messages';
+import type {
+  Arrows,
+  Breakdown,
+  Comparison,
+  Details,
+  Idle,
+  Level,
+  Matches,
+  Metric,
+  Overview,
+  Path,
+  Profiles,
+  RangeSums,
+  Span,
+} from './messages';
 import type { Connection } from './transport';
 
 // A level as it arrived, with the width in pixels it was asked for: how fine it is.
@@ -53,6 +67,7 @@ export interface State {
   readonly overview?: Overview;
   readonly levels: readonly (LevelData | undefined)[];
   readonly details?: Details;
+  readonly idle?: Idle & { readonly track: string; readonly at: number }; // of where the cursor stood when no block was under it
   readonly arrows?: Arrows & { readonly path: Path; readonly window?: Span }; // no window: of the whole block
   readonly range?: Range;
   readonly pointed?: Pointed;
@@ -95,6 +110,7 @@ export type Action =
   | { readonly type: 'overview'; readonly overview: Overview }
   | { readonly type: 'level'; readonly depth: number; readonly whole: boolean; readonly loaded: LoadedLevel }
   | { readonly type: 'details'; readonly details: Details }
+  | { readonly type: 'idle'; readonly track: string; readonly at: number; readonly idle: Idle }
   | { readonly type: 'arrows'; readonly path: Path; readonly window?: Span; readonly arrows: Arrows }
   | { readonly type: 'range'; readonly depth: number; readonly span?: Span } // no span: none is chosen any more
   | { readonly type: 'sums'; readonly sums: RangeSums }
@@ -132,6 +148,11 @@ export const isPrefix = (short: Path, long: Path): boolean =>
   short.length <= long.length && short.every((segment, index) => segment === long[index]);
 
 export const samePath = (a: Path, b: Path): boolean => a.length === b.length && isPrefix(a, b);
+
+// Why nothing runs under the cursor, once that is known.
+export function idleUnder({ idle, view }: State): Idle | undefined {
+  return idle !== undefined && idle.track === view.cursor?.track && idle.at === view.cursor.start ? idle : undefined;
+}
 
 // The path of the block under the cursor; nothing for idle time and merged blocks.
 export function selectedPath(view: View): Path | undefined {

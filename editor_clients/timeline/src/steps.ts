@@ -85,10 +85,11 @@ export function stagesShown(state: State): readonly string[] {
   const seen = new Set<string>();
   for (const { stage } of state.overview?.stages ?? []) seen.add(stage);
   for (const data of state.levels) {
-    for (const { blocks } of data?.whole?.level.tracks ?? []) {
+    for (const { kind, blocks, waits } of data?.whole?.level.tracks ?? []) {
+      if (kind === 'communication') seen.add('communication');
       for (const stage of blocks.stages) seen.add(stage);
       if (blocks.kinds.includes('idle')) seen.add('idle');
-      if (blocks.kinds.includes('wait')) seen.add('waiting');
+      if (blocks.kinds.includes('wait') || waits !== undefined) seen.add('waiting');
     }
   }
   return LEGEND.filter((stage) => seen.has(stage));

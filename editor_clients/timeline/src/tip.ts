@@ -1,8 +1,9 @@
 // What stands beside the pointer: at once what the level's columns say of a block, and after a rest on it what its details say as well.
+import { busyWords, waitingWords } from './columns';
 import { element } from './dom';
 import { exact, ofStep, spoken, time } from './format';
 import type { Details, Times } from './messages';
-import { blockWords, type Seen } from './shown';
+import { blockWords, gapWords, type Seen } from './shown';
 
 const MOST_SHAPE = 60; // characters
 
@@ -24,15 +25,18 @@ function detailsWords({ class: type, calls, kind, times, shapes = '' }: Details)
 
 // `step`: ns of its wall time. `details`: of this block, once they are known.
 export function tipLines(seen: Seen, step: number | undefined, details: Details | undefined): HTMLElement[] {
-  const share = step === undefined || step === 0 ? '' : ` · ${ofStep(seen.duration / step)}`;
+  const share = step === undefined || step === 0 ? '' : ` · ${ofStep(seen.busy / step)}`;
   const what = [seen.kind, seen.kind === 'idle' ? '' : spoken(seen.stage), ['', 'backward', 'recomputed'][seen.direction] ?? ''];
   const advice = seen.open ? 'double click opens it' : seen.kind === 'merged' ? 'double click zooms in' : '';
   return [
     element('b', { text: blockWords(seen) }),
     element('div', { text: [...new Set(what.filter((each) => each !== ''))].join(' · ') }),
-    element('div', { text: `${time(seen.duration)}${share}` }),
+    element('div', { text: `${busyWords(seen.busy, seen.whole)}${share}` }),
+    ...[waitingWords(seen.kind, seen.stage, seen.waiting, seen.busy), gapWords(seen)]
+      .filter((text) => text !== '')
+      .map((text) => element('div', { text })),
     ...(details === undefined ? [] : detailsWords(details).map((text) => element('div', { class: 'more', text }))),
-    element('div', { class: 'dim', text: `${exact(seen.duration)}, from ${time(seen.start)}` }),
+    element('div', { class: 'dim', text: `${exact(seen.busy)}, from ${time(seen.start)}` }),
     element('div', { class: 'dim', text: advice }),
   ];
 }

@@ -30,6 +30,10 @@ local function track(name, blocks)
     kind = {},
     stage = {},
     count = {},
+    busy = {},
+    whole = {},
+    waiting = {},
+    spans = {},
     segment = {},
     open = {},
     labels = {},
@@ -41,6 +45,8 @@ local function track(name, blocks)
     columns.label[index], columns.kind[index], columns.stage[index] = index - 1, index - 1, index - 1
     columns.labels[index], columns.kinds[index], columns.stages[index] = block[3], block[4] or 'module', block[5] or 'forward'
     columns.count[index], columns.segment[index], columns.open[index] = block.count or 1, block[3], 1
+    columns.busy[index] = block.busy or block[2]
+    columns.whole[index], columns.waiting[index], columns.spans[index] = block.whole or columns.busy[index], block.waiting or 0, 1
   end
   return { id = name, name = name, blocks = columns }
 end
@@ -88,6 +94,45 @@ test('blocks cover the cells of their time, and every highlight stays in its lin
       if first < 1 or last > width then error('outside') end
     end
   end
+end)
+
+test('a block with gaps fills as many cells as it is busy, says that time, and how much of it is waiting', function()
+  local gaps = track('gpu', { { 0, 100, 'net', busy = 40, whole = 80 } })
+  local _, marks = text.track(gaps, { 0, 100 }, 100)
+  local cells = 0
+  for _, mark in ipairs(marks) do
+    cells = cells + mark[3] - mark[2]
+  end
+  local label = vim.fn.strcharpart(text.track(gaps, { 0, 100 }, 100), 17, 19)
+  same('net  40 ns of 80 ns', label)
+  -- Below its label every cell is filled, behind it 4 of 10.
+  if math.abs(cells - (20 + 0.4 * 80)) > 4 then error(cells .. ' cells') end
+  local waits = text.track(track('cpu', { { 0, 100, 'copy', busy = 100, waiting = 100 } }), { 0, 100 }, 100)
+  same('copy  100 ns, all waiting', vim.fn.strcharpart(waits, 17, 25))
+end)
+
+test('pieces of one block less than a cell apart are one run, others are not', function()
+  local level = {
+    pixel = 10,
+    tracks = { track('gpu', { { 0, 5, 'a' }, { 12, 5, 'a' }, { 24, 5, 'a' }, { 30, 5, 'b' }, { 100, 5, 'b' } }) },
+  }
+  local columns = level.tracks[1].blocks
+  for _, name in ipairs({ 'label', 'kind', 'stage' }) do
+    columns[name] = { 0, 0, 0, 3, 3 }
+  end
+  local blocks = require('hotlens.timeline_runs').joined(level).tracks[1].blocks
+  same({ 0, 30, 100 }, blocks.start)
+  same({ 29, 5, 5 }, blocks.duration)
+  same({ 15, 5, 5 }, blocks.busy)
+  same({ 3, 1, 1 }, blocks.spans)
+  same({ 'a', 'b', 'b' }, blocks.segment)
+end)
+
+test('a track of communication has one colour', function()
+  local exchange = track('gpu', { { 0, 100, 'backward', 'stage', 'backward' } })
+  exchange.kind = 'communication'
+  local _, marks = text.track(exchange, { 0, 100 }, 40)
+  same('HotlensCommunication', marks[1][1])
 end)
 
 test('idle time and waiting are drawn as what they are', function()

@@ -79,3 +79,11 @@ TEST_CASE("waiting for other processes is communication, in its stage") {
 
 }  // namespace
 }  // namespace hotlens::ranks
+
+TEST_CASE("how an exchange works is told by its kernel's name, of old and new NCCL") {
+  CHECK(hotlens::ranks::algorithm_named("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long)") == "ring, LL");
+  CHECK(hotlens::ranks::algorithm_named("ncclKernel_AllReduce_TREE_LL128_Sum_float") == "tree, LL128");
+  CHECK(hotlens::ranks::algorithm_named("ncclDevKernel_AllReduce_Sum_bf16_NVLS_TREE_SIMPLE") == "NVLS tree, simple");
+  CHECK(hotlens::ranks::algorithm_named("ncclDevKernel_Generic(ncclDevComm*)").empty());
+  CHECK(hotlens::ranks::algorithm_named("sort_RING_LL").empty());
+}

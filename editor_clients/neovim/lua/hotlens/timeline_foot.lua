@@ -62,8 +62,8 @@ function M.lines(state)
   local block, track = walk.block_at(state.levels, state.cursor)
   if block then
     local whole = whole_of(state)
-    local share = whole > 0 and ' · ' .. words.part_of(block.duration / whole, state.recording and 'recording' or 'step') or ''
-    table.insert(lines, ('▸ %s · %s · %s%s · %s'):format(text.name(block), block.kind, words.time(block.duration), share, track.name))
+    local share = whole > 0 and ' · ' .. words.part_of(block.busy / whole, state.recording and 'recording' or 'step') or ''
+    table.insert(lines, ('▸ %s · %s · %s%s · %s'):format(text.name(block), block.kind, text.busy(block), share, track.name))
     if state.details then vim.list_extend(lines, details_lines(state.details)) end
   elseif state.overview and state.overview.verdict then
     table.insert(lines, ('▸ %s'):format(state.overview.verdict.kind:gsub('_', ' ')))

@@ -2,6 +2,7 @@
 local M = {}
 
 local axis = require('hotlens.timeline_axis')
+local runs = require('hotlens.timeline_runs')
 
 local MOST_WIDTH = 8192 -- of the protocol
 
@@ -34,7 +35,7 @@ function M.ask(request, looked, width, done)
       params.from, params.to = zoom[1], zoom[2]
     end
     request(whole and 'recording' or 'level', params, function(answer)
-      local level = whole and level_of_recording(answer) or answer
+      local level = runs.joined(whole and level_of_recording(answer) or answer)
       -- A gap that is drawn short leaves more cells to the rest than was asked for.
       local fine = math.min(MOST_WIDTH, axis.fine_width(axis.window(level, width), width))
       if not finer and fine > width then return next_level(depth, fine) end

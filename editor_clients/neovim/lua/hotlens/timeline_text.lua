@@ -48,6 +48,9 @@ end
 ---@field start number
 ---@field duration number
 ---@field count number
+---@field busy number  ns; of all its work where it is drawn, without the gaps
+---@field whole number  of the block, on all tracks of this kind
+---@field waiting number  part of `busy`
 ---@field segment string
 ---@field open boolean
 
@@ -62,9 +65,22 @@ function M.block(blocks, index)
     start = blocks.start[index],
     duration = blocks.duration[index],
     count = blocks.count[index],
+    busy = blocks.busy[index],
+    whole = blocks.whole[index],
+    waiting = blocks.waiting[index],
     segment = blocks.segment[index],
     open = blocks.open[index] == 1,
   }
+end
+
+--- "61.7 ms", "12.0 of 61.7 ms" where it is drawn in several places, and how much of it is waiting.
+---@param block hotlens.Block
+function M.busy(block)
+  local told = words.time(block.busy)
+  if block.whole > 1.005 * block.busy then told = ('%s of %s'):format(told, words.time(block.whole)) end
+  local says = block.kind ~= 'wait' and block.stage ~= 'waiting' and block.waiting > 0.1 * block.busy
+  if not says then return told end
+  return told .. (block.waiting > 0.995 * block.busy and ', all waiting' or (', %s waiting'):format(words.time(block.waiting)))
 end
 
 ---@param block hotlens.Block
@@ -84,26 +100,31 @@ function M.span(block, window, width)
   return first, math.min(math.max(last, first), width)
 end
 
-local function group_of(block)
+-- Communication looks the same at every level, whatever stage it is part of.
+local function group_of(block, track)
   if block.kind == 'idle' then return colours.GROUPS.idle end
   if block.kind == 'wait' then return colours.GROUPS.waiting end
-  return colours.GROUPS[block.stage] or colours.GROUPS.other
+  local stage = track.kind == 'communication' and 'communication' or block.stage
+  return colours.GROUPS[stage] or colours.GROUPS.other
 end
 
--- The cells of one block: its name and time, as much as fits.
-local function draw_block(row, block, first, last)
-  local group, room = group_of(block), last - first + 1
+-- The cells of one block: its name and time, as much as fits. Behind them as many cells are filled as it is busy.
+local function draw_block(row, block, first, last, group)
+  local room = last - first + 1
   local filler = block.kind == 'idle' and IDLE or group == colours.GROUPS.waiting and WAIT or ' '
+  local share = block.duration > 0 and math.min(1, block.busy / block.duration) or 1
   for column = first, last do
-    row.cells[column], row.groups[column] = filler, group
+    local fills = math.floor((column - first + 1) * share + 0.5) > math.floor((column - first) * share + 0.5)
+    row.cells[column], row.groups[column] = fills and filler or ' ', (fills or column == first) and group or nil
   end
   if block.kind == 'idle' then return end
   if filler == ' ' then row.cells[first] = EDGE end
   if room < 4 then return end
-  local text = M.name(block) .. '  ' .. words.time(block.duration)
+  local text = M.name(block) .. '  ' .. M.busy(block)
+  if vim.api.nvim_strwidth(text) > room - 1 then text = M.name(block) .. '  ' .. words.time(block.busy) end
   if vim.api.nvim_strwidth(text) > room - 1 then text = M.name(block) end
   for offset, cell in ipairs(M.cells(text, room - 1)) do
-    row.cells[first + offset] = cell
+    row.cells[first + offset], row.groups[first + offset] = cell, group
   end
 end
 
@@ -143,9 +164,9 @@ function M.track(track, window, width, selected)
     local first, last = M.span(block, window, width)
     -- What shares a cell with a block that is drawn gives way to it.
     if first == last and row.groups[first] and block.kind ~= 'idle' then
-      row.groups[first] = group_of(block)
+      row.groups[first] = group_of(block, track)
     else
-      draw_block(row, block, first, last)
+      draw_block(row, block, first, last, group_of(block, track))
     end
   end
   local chosen = selected and M.block(track.blocks, selected)

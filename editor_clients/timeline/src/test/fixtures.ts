@@ -21,6 +21,10 @@ export interface SimpleBlock {
   readonly segment?: string;
   readonly open?: boolean;
   readonly count?: number;
+  readonly busy?: number; // absent: as long as it is drawn
+  readonly whole?: number;
+  readonly waiting?: number;
+  readonly spans?: number;
 }
 
 export function columns(blocks: readonly SimpleBlock[]): BlockColumns {
@@ -42,6 +46,10 @@ export function columns(blocks: readonly SimpleBlock[]): BlockColumns {
     stage: blocks.map((block) => position(stages, stage(block))),
     direction: blocks.map(() => 0),
     count: blocks.map(({ count }) => count ?? 1),
+    busy: blocks.map(({ busy, duration }) => busy ?? duration),
+    whole: blocks.map(({ whole, busy, duration }) => whole ?? busy ?? duration),
+    waiting: blocks.map(({ waiting }) => waiting ?? 0),
+    spans: blocks.map(({ spans, count, kind }) => spans ?? (kind === 'merged' ? (count ?? 1) : 1)),
     segment: blocks.map((block) => block.segment ?? (hasPath(block) ? block.label : '')),
     open: blocks.map(({ open }) => (open === true ? 1 : 0)),
     labels: [...labels],
@@ -62,5 +70,5 @@ const BLOCK: Block = { label: 'b', kind: 'module', stage: 'forward', direction: 
 
 export function levelOf(tracks: readonly Track[], extent: Span, rest: Partial<Level> = {}): Level {
   const block = { ...BLOCK, start: extent[0], duration: extent[1] - extent[0] };
-  return { profile: 'p', step: 0, path: [], crumbs: [], block, extent, window: extent, tracks, moreTracks: 0, ...rest };
+  return { profile: 'p', step: 0, path: [], crumbs: [], block, extent, window: extent, pixel: 1, tracks, moreTracks: 0, ...rest };
 }

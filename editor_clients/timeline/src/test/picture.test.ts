@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { collectiveWords } from '../collectives';
 import { layoutSlices, mainPart, partsOf, peakWords } from '../breakdown';
 import { othersOf, rowsOf } from '../details';
 import { changeText, sorted } from '../compare';
@@ -125,6 +126,16 @@ test('a row has the colour of what most of it is', () => {
   };
   assert.equal(mainPart(row), 'backward');
   assert.equal(mainPart({ ...row, parts: [] }), 'module');
+});
+
+test('an exchange says its processes, its algorithm, its bytes and how fast it was at least, as far as they are known', () => {
+  const known = { operation: 'all_reduce', group: '0', calls: 5, time: 1 };
+  const told = { processes: 8, type: 'Float', algorithm: 'ring, LL', bytes: 102e6, busBandwidth: 15.2e9, algorithmBandwidth: 8.69e9 };
+  assert.deepEqual(collectiveWords({ ...known, ...told }), [
+    '8 processes, Float, ring, LL',
+    '102 MB, bus at least 15.2 GB/s, algorithm 8.69 GB/s',
+  ]);
+  assert.deepEqual(collectiveWords(known), []);
 });
 
 test('the largest change comes first, noise last', () => {

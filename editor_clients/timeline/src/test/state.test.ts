@@ -5,7 +5,7 @@ import { isFine, needs, windowFor } from '../needs';
 import type { Overview, Place, Span } from '../messages';
 import { linesOf } from '../point';
 import { reduce } from '../reduce';
-import { initialState, isComparing, moduleKey, selectedPath, type Action, type State } from '../state';
+import { idleUnder, initialState, isComparing, moduleKey, selectedPath, type Action, type State } from '../state';
 import { levelOf, random, trackOf } from './fixtures';
 
 const OVERVIEW: Overview = {
@@ -504,4 +504,28 @@ test('the recording is a level above the steps: it is asked for as one, and its 
   const opened0 = play(shown, { type: 'show step', step: 0 });
   assert.deepEqual([opened0.view.step, opened0.view.cursor, opened0.levels], [0, undefined, []]);
   assert.deepEqual({ ...readAddress(writeAddress(shown.view)), zooms: [] }, shown.view);
+});
+
+test('who chooses idle time is told why once, and no more once something else is chosen', () => {
+  const level = levelOf(
+    [
+      trackOf('gpu', [
+        { start: 0, duration: 40, label: 'idle', kind: 'idle', stage: 'idle' },
+        { start: 40, duration: 60, label: 'a' },
+      ]),
+    ],
+    [0, 100],
+    { step: 1 },
+  );
+  const asked = (state: State) => needs(state, 500).filter(({ slot }) => slot === 'idle');
+  const whole = reduce(opened(), { type: 'level', depth: 0, whole: true, loaded: { level, width: 500, unfold: false } });
+  const idle = reduce(whole, { type: 'move', cursor: { depth: 0, segment: '', track: 'gpu', start: 0 } });
+  assert.deepEqual(
+    asked(idle).map(({ params }) => params),
+    [{ profile: 'p', step: 1, track: 'gpu', at: 0 }],
+  );
+  const told = reduce(idle, asked(idle)[0]!.done({ parts: [], doing: [] } as never));
+  assert.deepEqual([asked(told), idleUnder(told)?.parts], [[], []]);
+  const other = reduce(told, { type: 'move', cursor: { depth: 0, segment: 'a', track: 'gpu', start: 40 } });
+  assert.deepEqual([asked(other), idleUnder(other)], [[], undefined]);
 });
