@@ -3,6 +3,7 @@
 #include "server/features/baseline.h"
 #include "server/features/describe.h"
 #include "server/features/features.h"
+#include "server/features/findings.h"
 #include "server/features/line_summary.h"
 
 namespace hotlens::features {
@@ -11,7 +12,9 @@ std::optional<Hover> hover(const FileView& view, source::Position at, const Opti
   const std::optional<LineSummary> summary = summary_at(view, at);
   if (!summary) return std::nullopt;
   Hover found{summary->range, describe(*summary, *view.profile, options)};
-  if (!options.baseline || summary->part) return found;
+  if (summary->part) return found;
+  for (const profile::Finding* finding : findings_at(view, at.line)) found.contents += "\n\n" + sentence(*finding, options.markdown);
+  if (!options.baseline) return found;
   for (const Delta& delta : deltas(view, *options.baseline, {at.line, at.line + 1})) {
     found.contents = with_sentence(std::move(found.contents), delta, *options.baseline->profile);
   }

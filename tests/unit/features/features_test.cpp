@@ -491,3 +491,24 @@ TEST_CASE("beside a device a stage keeps what the device did for it, and only wh
   CHECK(label_at(hints, 14) == "4.00 ms 8%");
   CHECK(label_at(hints, 16) == "40.0 ms 83%");
 }
+
+TEST_CASE("a hover says what could help at its line, wherever it is now, and nothing once the line was edited") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->findings = {{.kind = "gelu-tanh",
+                        .title = "GELU as one operator",
+                        .assumes = {"F.gelu in its place"},
+                        .file = opened.profile->files.front().path.string(),
+                        .line = 11,
+                        .least_ratio = 0.83}};
+  const auto said = [&](const FileView& view, std::uint32_t line) {
+    const auto found = hover(view, {line, 5}, {.markdown = false});
+    return found && found->contents.contains("Could help, at most −17 %: GELU as one operator (F.gelu in its place).");
+  };
+  CHECK(said(test::open(profile), 11));
+  CHECK_FALSE(said(test::open(profile), 10));
+  CHECK(said(test::open(profile, "# one\n" + std::string(test::kModelText)), 12));
+  CHECK_FALSE(said(test::open(profile, replaced(test::kModelText, "self.norm(", "self.norm( ")), 11));
+  profile->findings.front().file = "/elsewhere/model.py";
+  CHECK_FALSE(said(test::open(profile), 11));
+}
