@@ -186,7 +186,8 @@ void add_whatif(CLI::App& app, Arguments& to) {
   verb->add_flag("--dry-run", to.whatif.dry_run, "with --apply: say the edits and write nothing");
   verb->add_flag("--verify", to.whatif.verify, "run the script before and after the change, in pairs, without editing its files");
   verb->add_option("--budget", to.whatif.budget, "checkpoint: the peak of memory to stay within, at the least time (60MB, 2GiB)")
-      ->transform(CLI::AsSizeValue(true));
+      ->transform(CLI::AsSizeValue(true))
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62));
   verb->add_option("--limit", to.whatif.limit, "minutes that verifying may take (default 15)")->check(CLI::Range(1, 100000));
   verb->add_option("--python", to.whatif.python, "the interpreter whose torch replays the step");
   add_format(*verb, to.whatif.format);

@@ -10,8 +10,9 @@
 namespace hotlens::lab {
 namespace {
 
-// Of torch 2.13 on one core of an AMD EPYC: a chain of 1 to 40 multiplications, checkpointed, less its forward and backward pass.
-constexpr Ns kPythonOfBlock{150'000}, kPythonOfTensor{11'000};
+// Processor time with torch 2.13 on one core of an AMD EPYC, of a transformer's layer, a residual block and a convolution with its batch
+// norm, each so small that operators take little: the checkpointed step less the plain one and a forward pass (30 to 44 µs a tensor).
+constexpr Ns kPythonOfBlock{150'000}, kPythonOfTensor{32'000};
 
 constexpr std::int64_t kTimes = 1024;          // differences of time below this part of all second runs are noise
 constexpr std::size_t kMostPartial = 4'000;    // choices for the same blocks that are followed; beyond, bytes are rounded up

@@ -209,7 +209,15 @@ def test_a_list_needs_no_torch_and_replays_nothing(pictures: Path, tmp_path: Pat
     assert not list(tmp_path.iterdir())
     document = answer(pictures, "list")
     kinds = {item["kind"] for item in document["items"]}
-    assert kinds == {"optimizer-foreach", "optimizer-fused", "channels-last", "autocast-bf16", "no-dropout", "batch-norm-eval", "checkpoint"}
+    assert kinds == {
+        "optimizer-foreach",
+        "optimizer-fused",
+        "channels-last",
+        "autocast-bf16",
+        "no-dropout",
+        "batch-norm-eval",
+        "checkpoint",
+    }
     assert {refused["kind"] for refused in document["refused"]} == {"gelu-to-relu", "zero-grad-none"}
     assert "self_check" not in document
     for item in document["items"]:

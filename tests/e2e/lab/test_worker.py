@@ -264,3 +264,37 @@ def test_an_edited_program_that_cannot_be_replayed_leaves_none(worker: Worker) -
     assert error(worker.ask(do="step", batch=1))["code"] == "usage"
     worker.load(SQUARE)
     assert "no edited program" in error(worker.ask(do="step", batch=1, edited=True))["message"]
+
+
+def chain_in_a_block(length: int) -> dict[str, Any]:
+    """Squares of squares in one block, each kept by the graph alone, and their sum backward."""
+    operators = [op("hotlens::block", 0, checkpointed=True)]
+    for at in range(length):
+        operators.append(op("aten::mul", {"t": at}, {"t": at}, out=at + 1, overload="Tensor"))
+        if at > 0:
+            operators.append(op("hotlens::free", at))
+    operators += [op("hotlens::block_end", length), op("aten::sum", {"t": length}, out=length + 1), op("hotlens::free", length)]
+    operators += [op("hotlens::backward", {"t": length + 1}, None), op("hotlens::clear_gradient", 0)]
+    return program([tensor([64, 64], name="w", requires_grad=True)], [{**each, "grad": True} for each in operators])
+
+
+def test_a_block_keeps_nothing_and_runs_again(worker: Worker) -> None:
+    worker.load(chain_in_a_block(6))
+    kept, again = worker.ask(do="step", batch=1, rounds=2, plans=[[], [0]])["replays"]
+    square = 64 * 64 * 4
+    forward_kept, forward_again = kept["segments"][1], again["segments"][1]
+    assert (forward_kept["block"], forward_kept["backward"]) == (0, False)
+    assert forward_kept["net_bytes"] > 5 * square
+    assert forward_again["net_bytes"] < 2 * square
+    assert [(each["block"], each["backward"]) for each in again["segments"]] == [(-1, False), (0, False), (0, True), (-1, True)]
+    assert kept["blocks"] == []
+    (run,) = again["blocks"]
+    assert run["block"] == 0 and run["saved"] == 12 and len(run["again_ns"]) == 2
+    assert worker.ask(do="step", batch=1)["replays"][0]["peak_bytes"] == again["peak_bytes"]  # as the program says
+
+
+@pytest.mark.parametrize("plans", ["all", [0], [["0"]], [[0]] * 100])
+def test_plans_that_are_none_are_refused(worker: Worker, plans: Any) -> None:
+    worker.load(chain_in_a_block(2))
+    assert error(worker.ask(do="step", batch=1, plans=plans))["code"] in ("usage", "failed")
+    assert "replays" in worker.ask(do="step", batch=1)

@@ -134,6 +134,41 @@ TEST_CASE("channels_last is set before the optimizer and on what the model is ca
         "net(x.to(memory_format=torch.channels_last))\n");
 }
 
+TEST_CASE("a call of blocks is checkpointed where it calls these and no others") {
+  const std::string text = "import torch\nfor layer in layers:\n    x = layer(x, mask=m)\ny = self.head(x)\n";
+  Sources from = sources(text);
+  const auto add = [&](const std::string& path, const std::string& name, std::uint32_t parent, std::optional<profile::Site> at) {
+    profile::ModelModule module;
+    module.path = path;
+    module.class_name = name;
+    from.model.modules.push_back(std::move(module));
+    const auto index = static_cast<std::uint32_t>(from.model.modules.size() - 1);
+    from.model.calls.push_back({.module = index, .parent = parent, .site = std::move(at)});
+  };
+  const auto columns = [](std::uint32_t line, std::uint32_t begin, std::uint32_t end) {
+    profile::Site place = site(line);
+    place.column = begin;
+    place.end_column = end;
+    return place;
+  };
+  add("", "Net", attribution::kNothing, std::nullopt);
+  for (const char* path : {"layers.0", "layers.1"}) add(path, "Layer", 0, columns(2, 8, 24));
+  add("stack", "Sequential", 0, columns(3, 4, 16));
+  add("stack.0", "Layer", 3, columns(3, 4, 16));
+  add("bare", "Layer", 0, columns(3, 0, 1));
+
+  const std::string wanted =
+      "import torch\nfor layer in layers:\n    x = torch.utils.checkpoint.checkpoint(layer, x, mask=m, use_reentrant=False)\n"
+      "y = self.head(x)\n";
+  CHECK(edited(from, "checkpoint", {"layers.0", "layers.1"}) == wanted);
+  CHECK(edited(from, "checkpoint", {"layers.0"}) == "refused: the expression that calls `layers.0` also calls `layers.1`");
+  CHECK(edited(from, "checkpoint", {"stack.0"}) == "refused: `stack.0` is called by the nn.Sequential that holds it");
+  CHECK(edited(from, "checkpoint", {"bare"}) == "refused: no expression of its own calls `bare`");
+  CHECK(edited(from, "checkpoint", {"unknown"}) == "refused: it is not known where `unknown` is called");
+  from.files[0].text = "import torch as t" + text.substr(text.find('\n'));
+  CHECK(edited(from, "checkpoint", {"layers.0", "layers.1"}).contains("does not import torch under this name"));
+}
+
 TEST_CASE("changes at once have one list of edits, unless they edit the same place") {
   const Sources from = sources("import torch\nopt = torch.optim.Adam(ps)\nopt.zero_grad(False)\n");
   const auto both = edits_of({{"optimizer-fused", {}}, {"zero-grad-none", {}}}, from);
