@@ -65,6 +65,7 @@ inline constexpr std::string_view kCancel = "hotlens.server.cancel";
 inline constexpr std::string_view kPredict = "hotlens.server.predict";
 inline constexpr std::string_view kVerify = "hotlens.server.verify";
 inline constexpr std::string_view kSilence = "hotlens.server.silence";
+inline constexpr std::string_view kHintUnit = "hotlens.server.hintUnit";
 inline constexpr std::string_view kTellAgain = "hotlens.server.tellAgain";
 inline constexpr std::string_view kSetArguments = "hotlens.server.setArguments";
 inline constexpr std::string_view kChooseRun = "hotlens.server.chooseRun";
@@ -112,7 +113,7 @@ inline constexpr std::array<MessageSpec, 18> kTimelineMessages{{
     {message::kTimelineCursor, Sender::client, Kind::notification, "textDocument position", ""},
 }};
 
-inline constexpr std::array<CommandSpec, 13> kCommands{{
+inline constexpr std::array<CommandSpec, 14> kCommands{{
     {command::kProfile, "script? args? python? uri? batchSizes? configuration?", "started asked? runId? script? command? message?"},
     {command::kSetArguments, "script? python? uri? arguments?", "started asked? file? runId? script? command? message?"},
     {command::kChooseRun, "script? python? uri? configuration?", "started asked? runId? script? command? message?"},
@@ -121,6 +122,7 @@ inline constexpr std::array<CommandSpec, 13> kCommands{{
     {command::kVerify, "profile? kind? uri? python?", "started asked? message?"},
     {command::kSilence, "profile? kind? uri?", "silenced message?"},
     {command::kTellAgain, "all?", "told asked? message?"},
+    {command::kHintUnit, "unit?", "unit"},
     {command::kHotLine, "uri? position? back?", "shown message? rank? total? uri? position? text? label? ns? share?"},
     {command::kShowProfile, "profile?", "shown profile? message?"},
     {command::kSetBaseline, "profile? uri? clear?", "baseline? message?"},

@@ -15,6 +15,7 @@
 #include "annotator/lab/predict/batch_sizes.h"
 #include "annotator/profile/profile.h"
 #include "annotator/source/anchors.h"
+#include "server/features/hint_units.h"
 
 namespace hotlens::features {
 
@@ -22,6 +23,7 @@ struct FileView;
 
 struct Options {
   double min_share = 0.01;                    // of the step; lines below it get no hint
+  HintUnit unit = HintUnit::time;             // of hints
   bool markdown = true;                       // hover and tooltip format; false: plain text
   bool images = true;                         // the client renders data-URI images in Markdown
   bool trusted = true;                        // profiling may be offered

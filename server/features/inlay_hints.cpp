@@ -97,7 +97,18 @@ std::string startup_label(const LineSummary& summary, const profile::Profile& pr
   return std::string(mark(summary.state)) + "start-up " + format::readable(summary.clock->startup);
 }
 
+// In another unit than time.
+LineWords other_words(const FileView& view, const LineSummary& summary, const Options& options) {
+  const std::string number = number_in(options.unit, summary, *view.profile, options.min_share);
+  const bool elsewhere = number.empty() && options.unit != HintUnit::memory && is_counted_elsewhere(summary);
+  if (number.empty() && !elsewhere) return {};
+  return {.label = elsewhere ? elsewhere_label(summary) : std::string(mark(summary.state)) + number,
+          .tooltip = options.tooltips ? describe(summary, *view.profile, options) : "",
+          .pieces = {}};
+}
+
 LineWords words_of(const FileView& view, const LineSummary& summary, const Options& options) {
+  if (options.unit != HintUnit::time) return other_words(view, summary, options);
   const double part = share(summary, *view.profile);
   const bool shown = part >= options.min_share && summary.value > Ns{};
   std::string text = shown ? label(summary, part) : is_counted_elsewhere(summary) ? elsewhere_label(summary) : "";
@@ -156,7 +167,7 @@ void add_delta(Hint& hint, const Delta& delta, const Options& options) {
 }
 
 void add_deltas(std::vector<Hint>& hints, const FileView& view, LineRange lines, const Options& options) {
-  if (!options.baseline) return;
+  if (!options.baseline || options.unit != HintUnit::time) return;
   for (const Delta& delta : deltas(view, *options.baseline, lines)) {
     const auto hint = std::ranges::find(hints, delta.line, [](const Hint& each) { return each.at.line; });
     if (hint != hints.end()) add_delta(*hint, delta, options);

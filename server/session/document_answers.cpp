@@ -16,6 +16,7 @@ using protocol::Reader;
 features::Options options(const Known& known, const Document& document) {
   const auto shown = document.profile();
   return {.min_share = known.workspace.settings.hints_min_percent / 100,
+          .unit = known.workspace.settings.hints_unit,
           .markdown = known.can.hover_markdown,
           .images = known.can.images,
           .trusted = known.workspace.trusted,

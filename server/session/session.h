@@ -87,6 +87,7 @@ class Session {
   std::vector<std::filesystem::path> shown_bundles() const;
   void predict(const Json& argument, protocol::Reply reply);
   protocol::Answer cancel(const Json& argument);
+  protocol::Answer change_unit(const Json& argument);
   std::string busy() const;
   void verification_changed();
   std::vector<std::filesystem::path> silenced_lists() const;

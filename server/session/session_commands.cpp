@@ -1,4 +1,5 @@
 // What a person asks for: commands, and code actions that lead to them.
+#include <optional>
 #include <utility>
 
 #include "protocol/messages.h"
@@ -34,6 +35,7 @@ void Session::execute_command(const Json& params, Reply reply) {
   if (command == command::kShowProfile) return history_.show(argument, std::move(reply));
   if (command == command::kSetBaseline) return history_.set_baseline(argument, std::move(reply));
   if (command == command::kCancel) return reply(cancel(argument));
+  if (command == command::kHintUnit) return reply(change_unit(argument));
   if (command == command::kVerify) return verifying_.verify(argument, std::move(reply));
   if (command == command::kSilence) return silencing_.silence(argument, std::move(reply));
   if (command == command::kTellAgain) return silencing_.tell_again(argument, std::move(reply));
@@ -58,6 +60,20 @@ std::string Session::busy() const {
 Answer Session::cancel(const Json& argument) {
   if (!profiling_.running() && verifying_.cancel()) return Json{{"cancelled", true}};
   return profiling_.cancel(argument);
+}
+
+Answer Session::change_unit(const Json& argument) {
+  const Reader reader(argument);
+  features::HintUnit& unit = workspace_.settings.hints_unit;
+  std::optional<features::HintUnit> wanted = features::after(unit);
+  if (const auto named = reader.maybe("unit")) {
+    wanted = features::unit_named(named->string());
+    if (!wanted) named->fail("time, share, memory or throughput");
+  }
+  if (auto error = reader.error()) return std::unexpected(*error);
+  unit = *wanted;
+  client_.refresh_hints();
+  return Json{{"unit", features::name(unit)}};
 }
 
 void Session::verification_changed() {

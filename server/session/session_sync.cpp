@@ -128,8 +128,8 @@ void Session::apply_settings(const Json& value) {
   }
   const Settings before = std::exchange(workspace_.settings, read.settings);
   profiles_.follow_settings(before);
-  const bool shown_changed =
-      read.settings.hints_enabled != before.hints_enabled || read.settings.hints_min_percent != before.hints_min_percent;
+  const bool shown_changed = read.settings.hints_enabled != before.hints_enabled ||
+                             read.settings.hints_min_percent != before.hints_min_percent || read.settings.hints_unit != before.hints_unit;
   if (shown_changed) client_.refresh_hints();
 }
 

@@ -42,6 +42,12 @@ class SettingsReader {
     };
     take(key, "a whole number of at least " + std::to_string(least), fits, [&](const Json& value) { to = value.get<int>(); });
   }
+  void unit(const std::string& key, features::HintUnit& to) {
+    const auto named = [](const Json& value) {
+      return value.is_string() ? features::unit_named(value.get_ref<const std::string&>()) : std::optional<features::HintUnit>();
+    };
+    take(key, "time, share, memory or throughput", named, [&](const Json& value) { to = *named(value); });
+  }
   void list(const std::string& key, std::vector<std::string>& to) {
     const auto fits = [](const Json& value) {
       return value.is_array() && std::ranges::all_of(value, [](const Json& item) { return item.is_string(); });
@@ -54,7 +60,7 @@ class SettingsReader {
   void take(const std::string& key, const std::string& expected, const Fits& fits, const Store& store) {
     const Json* value = find(section_, key);
     if (value == nullptr) return;
-    if (fits(*value)) {
+    if (static_cast<bool>(fits(*value))) {
       store(*value);
     } else {
       complaints_.push_back("The setting hotlens." + key + " must be " + expected + "; its default is used.");
@@ -75,6 +81,7 @@ SettingsRead read_settings(const Json& value, const Settings& base) {
   reader.text("python", to.python);
   reader.boolean("hints.enabled", to.hints_enabled);
   reader.percent("hints.minPercent", to.hints_min_percent);
+  reader.unit("hints.unit", to.hints_unit);
   reader.boolean("predict.edits", to.predict_edits);
   reader.text("profile.trace", to.trace);
   reader.text("profile.script", to.script);

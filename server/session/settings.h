@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "protocol/json.h"
+#include "server/features/hint_units.h"
 
 namespace hotlens::session {
 
@@ -13,8 +14,9 @@ struct Settings {
   std::string python;
   bool hints_enabled = true;
   double hints_min_percent = 1.0;  // of the step
-  bool predict_edits = true;       // of layers, while somebody types
-  std::string trace;               // a trace or bundle to show instead of the newest bundle; relative: to the first workspace folder
+  features::HintUnit hints_unit = features::HintUnit::time;
+  bool predict_edits = true;  // of layers, while somebody types
+  std::string trace;          // a trace or bundle to show instead of the newest bundle; relative: to the first workspace folder
   std::string script;
   std::vector<std::string> args;
   std::optional<int> rank;           // of a bundle with several; absent: the one that wrote it

@@ -7,6 +7,7 @@ import {
   SERVER_BASELINE,
   SERVER_CANCEL,
   SERVER_CHOOSE_RUN,
+  SERVER_HINT_UNIT,
   SERVER_HOT_LINE,
   SERVER_PROFILE,
   SERVER_SHOW_PROFILE,
@@ -34,6 +35,7 @@ export function registerCommands(client: Client, log: vscode.LogOutputChannel): 
     vscode.commands.registerCommand('hotlens.history', () => chooseProfile(client)),
     vscode.commands.registerCommand('hotlens.setBaseline', () => client.execute(SERVER_BASELINE, cursorPlace())),
     vscode.commands.registerCommand('hotlens.clearBaseline', () => client.execute(SERVER_BASELINE, { clear: true })),
+    vscode.commands.registerCommand('hotlens.hintUnit', () => nextUnit(client)),
     vscode.commands.registerCommand('hotlens.silenced', () => client.execute(SERVER_TELL_AGAIN)),
     vscode.commands.registerCommand('hotlens.restart', () => client.restart()),
     vscode.commands.registerCommand('hotlens.showLog', () => log.show()),
@@ -89,6 +91,14 @@ async function chooseProfile(client: Client): Promise<void> {
   });
   picker.onDidHide(() => picker.dispose());
   picker.show();
+}
+
+const UNIT_SHOWN_MS = 4000;
+
+async function nextUnit(client: Client): Promise<void> {
+  const answer = await client.request('workspace/executeCommand', { command: SERVER_HINT_UNIT });
+  if (typeof answer !== 'object' || answer === null || !('unit' in answer) || typeof answer.unit !== 'string') return;
+  vscode.window.setStatusBarMessage(`Hotlens: hints show ${answer.unit}`, UNIT_SHOWN_MS);
 }
 
 function scriptAt(target: unknown): object {

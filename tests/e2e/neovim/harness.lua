@@ -125,6 +125,15 @@ function steps.hint(text, shape)
   end)
 end
 
+local IN_UNIT = { share = [[\v^\<?[0-9]+\%]], memory = [[\v^[0-9.]+ (kB|MB) \<?[0-9]+\%]], throughput = [[\v^[0-9.]+/s]] }
+
+function steps.hint_in(text, unit)
+  eventually(('no %s at "%s"'):format(unit, text), function()
+    local drawn = after_line((line_of(text)))
+    return vim.fn.match(drawn, IN_UNIT[unit]) == 0, drawn
+  end)
+end
+
 function steps.no_hint(text)
   settled()
   local label = hint_of(text)

@@ -13,6 +13,7 @@ const SHAPES = {
   repeated: (label) => label.includes('×') && !label.includes('≠'),
   edited: (label) => label.startsWith('≠'),
 };
+const IN_UNIT = { share: / <?[0-9]+%( ×[0-9]+)?$/, memory: / [0-9.]+ (kB|MB) <?[0-9]+%$/, throughput: / ?[0-9.]+\/s$/ };
 const COMMANDS = {
   next: 'Hotlens: Next Hot Line',
   previous: 'Hotlens: Previous Hot Line',
@@ -26,6 +27,7 @@ const COMMANDS = {
   configuration: 'Hotlens: Choose Run Configuration…',
   clear: 'Hotlens: Clear Baseline',
   silenced: 'Hotlens: Silenced Advice…',
+  unit: 'Hotlens: Show Hints in Another Unit',
 };
 
 export function makeSteps({ page, url, workspace, workspacePids }) {
@@ -219,6 +221,11 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
         },
         FIRST_WAIT_MS,
       ),
+    hint_in: (text, unit) =>
+      eventually(`no ${unit} at "${text}"`, async () => {
+        const line = (await lineWith(text))?.text ?? 'no such line';
+        return [IN_UNIT[unit].test(` ${line.slice(line.indexOf(text) + text.length).trim()}`), line];
+      }),
     async no_hint(text) {
       await settled();
       if ((await lineWith(text)) === undefined) throw new Error(`no line shows ${text}`);

@@ -1,4 +1,5 @@
--- :Hotlens profile | arguments | configuration | cancel | hot | next | previous | history | baseline [clear] | silenced [clear] | timeline [browser | text] | restart | log
+-- :Hotlens profile | arguments | configuration | cancel | hot | next | previous | history | baseline [clear] | silenced [clear]
+--   | unit [time | share | memory | throughput] | timeline [browser | text] | restart | log
 local M = {}
 
 local RESTART_TIMEOUT_MS = 3000
@@ -23,6 +24,17 @@ local function silenced(how)
       local told = answer and not answer.asked and answer.told > 0
       if err or told then require('hotlens.messages').status('Hotlens: ' .. (err and err.message or answer.told .. ' told again')) end
     end)
+  end)
+end
+
+local function unit(name)
+  with_client(function(client)
+    local arguments = { name and { unit = name } or vim.empty_dict() }
+    client:request(
+      'workspace/executeCommand',
+      { command = 'hotlens.server.hintUnit', arguments = arguments },
+      function(err, answer) require('hotlens.messages').status('Hotlens: ' .. (err and err.message or 'hints show ' .. answer.unit)) end
+    )
   end)
 end
 
@@ -60,6 +72,7 @@ local SUBCOMMANDS = {
     with_client(function(client) require('hotlens.history').baseline(client, how) end)
   end,
   silenced = silenced,
+  unit = unit,
   timeline = function(how)
     with_client(function(client) require('hotlens.timeline').open(client, how) end)
   end,
@@ -82,7 +95,8 @@ function M.names()
 end
 
 function M.complete(lead, line)
-  local ways = { timeline = { 'browser', 'text' }, baseline = { 'clear' }, silenced = { 'clear' } }
+  local ways =
+    { timeline = { 'browser', 'text' }, baseline = { 'clear' }, silenced = { 'clear' }, unit = { 'time', 'share', 'memory', 'throughput' } }
   local named = line:match('^%S+%s+(%S+)%s+%S*$')
   if ways[named] then
     return vim.tbl_filter(function(name) return vim.startswith(name, lead) end, ways[named])

@@ -4,7 +4,7 @@ local M = {}
 ---@class hotlens.Config
 ---@field server? string  the hotlens program
 ---@field python? string  the Python that runs the training script
----@field hints? { enabled?: boolean, minPercent?: number }
+---@field hints? { enabled?: boolean, minPercent?: number, unit?: string }
 ---@field predict? { edits?: boolean }
 ---@field profile? { script?: string, args?: string[], rank?: integer, warmup?: integer, steps?: integer }
 
@@ -12,7 +12,7 @@ local M = {}
 local SHAPE = {
   server = 'string',
   python = 'string',
-  hints = { enabled = 'boolean', minPercent = 'number' },
+  hints = { enabled = 'boolean', minPercent = 'number', unit = 'string' },
   predict = { edits = 'boolean' },
   profile = { script = 'string', args = 'table', rank = 'number', warmup = 'number', steps = 'number' },
 }
