@@ -162,11 +162,21 @@ export function connectorBetween(above: LevelLayout, below: LevelLayout): Connec
 
 export type Measure = (text: string) => number; // pixels
 
+const LEAST_MIDDLE = 8; // letters: shorter labels are cut at the end, but for an index there
+
+// A name's end tells it from its neighbours, its beginning what it is: what is left out lies between. "SwitchTran…Block_12".
+function cutInside(text: string, most: number): string {
+  const index = /[^a-zA-Z]\d+$/.exec(text)?.[0].length ?? 0;
+  const wanted = most >= LEAST_MIDDLE ? Math.max(index, Math.floor(most * 0.4)) : index;
+  const tail = wanted + 2 <= most ? wanted : 0;
+  return `${text.slice(0, most - tail)}…${tail === 0 ? '' : text.slice(-tail)}`;
+}
+
 // The longest of the wordings that fits, the last one cut if none does, nothing if not even three letters fit.
 export function labelThatFits(wordings: readonly string[], room: number, measure: Measure): string {
   const fitting = wordings.find((text) => measure(text) <= room);
   if (fitting !== undefined) return fitting;
   const shortest = wordings.at(-1) ?? '';
   const most = Math.floor((room / measure(shortest)) * shortest.length) - 1;
-  return most >= 3 ? `${shortest.slice(0, most)}…` : '';
+  return most >= 3 ? cutInside(shortest, most) : '';
 }

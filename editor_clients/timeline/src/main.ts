@@ -1,9 +1,9 @@
 // The page: connects to the server, keeps the address, and starts the screen.
-import { isOpenEnded, readAddress, readChosen, writeAddress } from './address';
+import { isOpenEnded, readAddress, readChosen, writeAddress, type View } from './address';
 import { download } from './export_picture';
 import { readFirst, withFirst } from './first';
 import { createScreen } from './screen';
-import { initialState, type State } from './state';
+import { initialState, samePath, type State } from './state';
 import { createStore } from './store';
 import { connect, socketWire, webviewWire, type WebviewApi, type Wire } from './transport';
 
@@ -60,24 +60,43 @@ createScreen(store, transport, webview === undefined ? download : saveInEditor);
 
 const addressNow = (): string => writeAddress(store.get().view, store.get().range);
 
+// What Back and Forward walk through: not zooms and choices, and not what the page opens by itself.
+const placeOf = ({ profile, step, path, before, beforeStep }: View): string => JSON.stringify([profile, step, path, before, beforeStep]);
+const isPlace = ({ profile, step }: View): boolean => profile !== undefined && step !== undefined;
+
+function write(address: string, visited: boolean): void {
+  if (webview !== undefined) webview.setState(address);
+  else if (visited) history.pushState(null, '', `#${address}`);
+  else history.replaceState(null, '', `#${address}`);
+}
+
 // A single change is written at once, so that a reload right after it shows the same.
 let waiting = 0;
 let writtenAt = -ADDRESS_MS;
+let written = store.get().view;
 store.subscribe((state, before) => {
   if (state.view === before.view && state.range?.span === before.range?.span) return;
   clearTimeout(waiting);
   waiting = window.setTimeout(
     () => {
       writtenAt = performance.now();
-      const address = addressNow();
-      if (webview === undefined) history.replaceState(null, '', `#${address}`);
-      else webview.setState(address);
+      const { view, leading } = store.get();
+      write(addressNow(), !leading && isPlace(written) && placeOf(view) !== placeOf(written));
+      written = view;
     },
     writtenAt + ADDRESS_MS - performance.now(),
   );
 });
 
-// An address that somebody typed or followed while the page is open.
+// An address that somebody went back to, typed or followed while the page is open. Another level of the same step needs no reload.
 window.addEventListener('hashchange', () => {
-  if (location.hash.replace(/^#/, '') !== addressNow()) location.reload();
+  const address = location.hash.replace(/^#/, '');
+  if (address === addressNow()) return;
+  const [now, then] = [store.get().view, readAddress(address)];
+  const sameStep = placeOf({ ...then, path: now.path }) === placeOf(now);
+  const zoomed = then.zooms.some((zoom) => zoom !== undefined) || readChosen(address, then) !== undefined;
+  if (!sameStep || zoomed || samePath(then.path, now.path)) return location.reload();
+  written = then;
+  store.dispatch({ type: 'open', path: then.path });
+  if (then.cursor !== undefined) store.dispatch({ type: 'move', cursor: then.cursor });
 });

@@ -126,6 +126,8 @@ export interface Track {
   readonly blocks: BlockColumns;
   readonly busy: number;
   readonly waits?: { readonly start: readonly number[]; readonly duration: readonly number[] }; // the host waits, inside the blocks
+  readonly exposed?: number; // of an overlap: of all that is below the level's block
+  readonly hidden?: number;
   readonly pieces?: Pieces; // absent: every block is drawn whole
 }
 

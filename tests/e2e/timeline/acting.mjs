@@ -35,6 +35,19 @@ export async function drawn(world) {
   await world.shoot(page);
 }
 
+export async function back(world) {
+  const { timeline, page } = await open(world, world.trace(DEVICE));
+  await timeline.press('ArrowRight', 'Enter');
+  await eventually('Enter opens nothing', async () => (await timeline.crumbs()).length === 2);
+  await timeline.addressAtRest();
+  const opened = await timeline.crumbs();
+  await page.goBack();
+  await eventually('Back does not close what was opened', async () => (await timeline.crumbs()).length === 1);
+  await timeline.settled();
+  await page.goForward();
+  await eventually('Forward does not open it again', async () => String(await timeline.crumbs()) === String(opened));
+}
+
 export async function keys(world) {
   const { timeline, page } = await open(world, world.trace(DEVICE));
   const level = await stepLevel(timeline);

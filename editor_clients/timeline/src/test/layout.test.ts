@@ -150,5 +150,8 @@ test('a label says as much as fits, cut ones end in an ellipsis, less than three
   assert.equal(labelThatFits(['conv1  1.31 ms', 'conv1'], 139, measure), 'conv1');
   assert.equal(labelThatFits(['convolution'], 60, measure), 'convo…');
   assert.equal(labelThatFits(['convolution'], 30, measure), '');
+  assert.equal(labelThatFits(['SwitchTransformerBlock_12'], 160, measure), 'SwitchTra…ock_12');
+  assert.equal(labelThatFits(['layers.12'], 80, measure), 'laye….12');
+  assert.equal(labelThatFits(['layers.12'], 50, measure), 'laye…');
   assert.equal(labelThatFits([], 30, measure), '');
 });
