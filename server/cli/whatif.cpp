@@ -2,7 +2,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iostream>
+#include <utility>
 
 #include "annotator/advice/rules/rules.h"
 #include "annotator/common/harmless.h"
@@ -33,6 +35,7 @@ struct Asked {
   bool list = false, every = true;
   std::vector<lab::Together> replayed;  // kinds of recorded programs
   std::vector<std::string> found;       // kinds of rules
+  std::optional<lab::SourceLine> only;  // the changes of this place alone
 };
 
 bool is_rule(std::string_view name) {
@@ -41,6 +44,35 @@ bool is_rule(std::string_view name) {
 
 bool is_kind(const std::string& name) {
   return lab::kind_named(name) != nullptr || is_rule(name);
+}
+
+// "optimizer-fused@train.py:41": the kind, and its place where one is named.
+std::pair<std::string, std::optional<lab::SourceLine>> split_place(const std::string& word) {
+  const std::size_t at = word.find('@'), colon = word.rfind(':');
+  std::int64_t line = 0;
+  if (at == std::string::npos || colon == std::string::npos || colon < at) return {word, std::nullopt};
+  const char *begin = word.data() + colon + 1, *end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(begin, end, line);
+  if (error != std::errc{} || stop != end || line < 1) return {word, std::nullopt};
+  return {word.substr(0, at), lab::SourceLine{word.substr(at + 1, colon - at - 1), line - 1}};
+}
+
+// Whether a file is the one that a person names, by its last parts.
+bool is_at(const std::string& file, std::int64_t line, const lab::SourceLine& place) {
+  return line == place.line && (file == place.file || file.ends_with("/" + place.file));
+}
+
+// What belongs elsewhere is refused, with the line where it belongs.
+void keep_place(lab::WhatIfs& all, const lab::SourceLine& place) {
+  for (lab::WhatIf& item : std::exchange(all.items, {})) {
+    if (item.where && is_at(item.where->file, item.where->line, place)) {
+      all.items.push_back(std::move(item));
+      continue;
+    }
+    const std::string home = item.where ? item.where->file + ":" + std::to_string(item.where->line + 1) : "no line that is known";
+    all.refused.push_back({item.kind, {.reason = "it belongs at " + home}});
+  }
+  std::erase_if(all.findings, [&](const profile::Finding& found) { return !found.line || !is_at(found.file, *found.line, place); });
 }
 
 // "optimizer-fused,channels-last+autocast-bf16": two, of which the second is two changes at once. False where it begins with no kind.
@@ -83,8 +115,9 @@ Result<Asked> asked_for(const WhatIfOptions& options) {
   for (const std::string& word : options.words) {
     if (word == "list") {
       asked.list = true;
-    } else if (names_kinds(word)) {
-      if (auto error = add_kinds(word, asked)) return std::unexpected(std::move(*error));
+    } else if (auto [kind, place] = split_place(word); names_kinds(kind)) {
+      if (auto error = add_kinds(kind, asked)) return std::unexpected(std::move(*error));
+      asked.only = std::move(place);
     } else if (asked.profile.empty()) {
       asked.profile = word;
     } else {
@@ -158,6 +191,7 @@ int whatif(const WhatIfOptions& options) {
     say(all.error().message);
     all = nothing_of(*path);
   }
+  if (asked->only) keep_place(*all, *asked->only);
   keep_predictions(*all, *path, say);
   if (changes) {
     if (const auto made = make_changes(*all, *path, options, say); !made) return fail(made.error());
@@ -165,6 +199,7 @@ int whatif(const WhatIfOptions& options) {
     const auto profile = profile::load(*path);
     if (!profile) return fail(profile.error());
     add_findings(*all, **profile, asked->found);
+    if (asked->only) keep_place(*all, *asked->only);
   }
   lab::mark_silenced(*all, *path);
   std::cout << (options.format == OutputFormat::json ? lab::as_json(*all) + '\n' : lab::as_text(*all, use_colour(STDOUT_FILENO)));

@@ -74,3 +74,12 @@ def test_words_that_are_neither_are_named(hotlens: Run, write: Write) -> None:
         assert result.returncode == 2, result.stderr
         assert "is no change that is known; there are " in result.stderr
     assert hotlens("whatif", "missing.json").returncode == 3
+
+
+def test_a_change_at_a_place_is_that_of_this_place_alone(hotlens: Run, write: Write) -> None:
+    trace = write("x.json", loading(600))
+    here = json.loads(hotlens("whatif", trace, "loader-workers@train.py:40", "--format", "json").stdout)
+    assert [item["kind"] for item in here["items"]] == ["loader-workers"]
+    for place in ("train.py:41", "rain.py:40"):
+        assert json.loads(hotlens("whatif", trace, f"loader-workers@{place}", "--format", "json").stdout)["items"] == []
+    assert hotlens("whatif", trace, "loader-workers@train.py").returncode == 2

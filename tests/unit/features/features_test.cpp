@@ -508,7 +508,7 @@ TEST_CASE("a hover says what could help at its line, wherever it is now, and not
   CHECK(said(test::open(profile), 11));
   CHECK_FALSE(said(test::open(profile), 10));
   CHECK(said(test::open(profile, "# one\n" + std::string(test::kModelText)), 12));
-  CHECK_FALSE(said(test::open(profile, replaced(test::kModelText, "self.norm(", "self.norm( ")), 11));
+  CHECK_FALSE(said(test::open(profile, replaced(test::kModelText, "self.norm(x)", "self.norm(x * 2)")), 11));
   profile->findings.front().file = "/elsewhere/model.py";
   CHECK_FALSE(said(test::open(profile), 11));
 }
