@@ -35,6 +35,7 @@ Part part_of(std::string_view name) {
 
 struct Attention {
   std::uint32_t first, softmax, last;  // nodes: product, softmax, product
+  bool drops = false;                  // dropout of the scores
 };
 
 std::vector<Attention> attentions(const Recording& recording) {
@@ -43,14 +44,17 @@ std::vector<Attention> attentions(const Recording& recording) {
   std::vector<Attention> found;
   for (const attribution::Forest::Thread& thread : forest.threads) {
     std::uint32_t product = kNoNode, softmax = kNoNode;
+    bool drops = false;
     for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
       if (forest.kind[node] != Kind::op) continue;
       std::optional<Part>& part = parts[recording.trace.events.name[forest.event[node]].index];
       if (!part) part = part_of(recording.name(node));
+      drops = drops || recording.name(node).contains("dropout");
       if (*part == Part::product) {
-        if (softmax != kNoNode) found.push_back({product, softmax, node});
+        if (softmax != kNoNode) found.push_back({product, softmax, node, drops});
         product = node;
         softmax = kNoNode;
+        drops = false;
       } else if (*part == Part::softmax && product != kNoNode) {
         softmax = node;
       } else if (*part == Part::none) {
@@ -77,7 +81,7 @@ std::string scores(const Recording& recording, std::uint32_t softmax) {
 }  // namespace
 
 // Certain: product, softmax, product with nothing but scaling, masks and dropout between them. Whether the fused kernel takes the mask, and
-// is faster for these sizes, only a run tells.
+// is faster for these sizes, only a run tells. On a CPU torch computes attention with dropout operator by operator anyway.
 std::optional<Found> fused_attention(const Recording& recording) {
   const attribution::Forest& forest = recording.forest;
   const std::vector<Attention> all = attentions(recording);
@@ -85,6 +89,7 @@ std::optional<Found> fused_attention(const Recording& recording) {
   std::int64_t in_step = 0;
   std::uint32_t one = kNoNode;
   for (const Attention& attention : all) {
+    if (attention.drops && recording.account.work.empty()) continue;
     const std::uint32_t from = after_descendants(forest, attention.first, attention.last);
     for (std::uint32_t node = from; node < attention.last; ++node) {
       inner[node] = forest.kind[node] == Kind::op && forest.end[node] <= forest.start[attention.last];
