@@ -177,10 +177,9 @@ void add_whatif(CLI::App& app, Arguments& to) {
       "Example: hotlens whatif list\n         hotlens whatif optimizer-fused,channels-last+autocast-bf16\n         hotlens whatif "
       "checkpoint --budget 60MB\n         hotlens whatif x.pt.trace.json.gz\n\n`+` makes changes at once.");
   verb->add_option(
-          "what", to.whatif.words,
-          "a profile (bundle id, folder, trace file; latest where none is named), and list: which changes apply, without a replay; "
-          "or one or several of them; all where none is named")
-      ->expected(0, 2);
+      "what", to.whatif.words,
+      "a profile (bundle id, folder, trace file; latest where none is named), and list: which changes apply, without a replay; "
+      "or one or several of them; all where none is named");
   verb->add_option("--profile", to.whatif.profile, "bundle id, bundle folder, trace file or latest");
   verb->add_flag("--apply", to.whatif.apply, "edit exactly the expressions that the change names");
   verb->add_flag("--dry-run", to.whatif.dry_run, "with --apply: say the edits and write nothing");
