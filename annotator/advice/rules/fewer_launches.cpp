@@ -17,8 +17,9 @@ std::optional<Found> fewer_launches(const Recording& recording) {
   if (recording.account.work.empty() || recording.profile.verdict.kind != "launch") return std::nullopt;
   const Sum brief = sum(recording, [](const attribution::Work& work) { return work.end - work.start < kShort; });
   const attribution::StepAccount& step = recording.step();
-  return Found{.evidence = {{"the device idles", step.span.end - step.span.start - step.device, ""},
-                            {counted(brief.works, "kernel is", "kernels are") + " shorter than a launch", brief.device, ""}},
+  std::vector<profile::Verdict::Evidence> evidence{{"the device idles", step.span.end - step.span.start - step.device, ""}};
+  if (brief.works > 0) evidence.push_back({counted(brief.works, "kernel is", "kernels are") + " shorter than a launch", brief.device, ""});
+  return Found{.evidence = std::move(evidence),
                .assumes = {"a larger batch, torch.compile or CUDA graphs keep the device busy"},
                .node = attribution::kNoNode,
                .change = {.work = {}, .host = [](const attribution::Piece& piece) { return launches(piece) ? 0.0 : 1.0; }, .unwaited = {}}};

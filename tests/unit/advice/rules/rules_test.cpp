@@ -208,6 +208,12 @@ TEST_CASE("time steps that are taken one by one ask for unbind") {
   REQUIRE(with_steps(24).of("unbind-time"));
   CHECK(with_steps(24).of("unbind-time")->evidence.front().what == "x[t] is differentiated 24 times, each time into the whole sequence");
   CHECK_FALSE(with_steps(16).of("unbind-time"));
+
+  // Without shapes nothing tells that they are of one sequence, unless they are of one line.
+  Script bare;
+  bare.range("ProfilerStep#0", 0, 2000);
+  for (int i = 0; i < 24; ++i) bare.backward("SelectBackward0", i * 50, 45).op("aten::select_backward", i * 50 + 5, 35);
+  CHECK_FALSE(Asked(bare).of("unbind-time"));
 }
 
 TEST_CASE("GELU as a formula asks for the operator; a power or a tanh of another formula does not") {

@@ -1,0 +1,89 @@
+"""What a recorded script gives evidence for, at the line that would change, and its hover in the editor."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from shell import Run
+
+SCRIPT = """\
+import math
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, Dataset
+
+
+class Words(Dataset):
+    def __len__(self):
+        return 400
+
+    def __getitem__(self, at):
+        return torch.randn(64, 48).sort(0).values.sort(1).values.cumsum(0), at % 10
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.up, self.down, self.head = nn.Linear(48, 144), nn.Linear(48, 192), nn.Linear(192, 48), nn.Linear(48, 10)
+        self.decay = nn.Parameter(torch.rand(48))
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, -1)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(48)
+        weights = F.softmax(scores, -1)
+        x = x + weights @ v
+        h = self.up(x)
+        h = 0.5 * h * (1.0 + torch.tanh(0.8 * (h + 0.044715 * torch.pow(h, 3.0))))
+        x, state = self.down(h), 0.0
+        for t in range(64):
+            state = self.decay * state + x[:, t]
+        return self.head(state)
+
+
+model = Model()
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+for x, y in DataLoader(Words(), batch_size=8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+"""
+
+LINES = {
+    "unbind-time": "            state = self.decay * state + x[:, t]",
+    "fused-attention": "        weights = F.softmax(scores, -1)",
+    "gelu-tanh": "        h = 0.5 * h * (1.0 + torch.tanh(0.8 * (h + 0.044715 * torch.pow(h, 3.0))))",
+    "loader-workers": "for x, y in DataLoader(Words(), batch_size=8):",
+}
+
+
+def test_findings_stand_at_the_lines_that_would_change(hotlens: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    done = hotlens("run", "--python", os.environ["HOTLENS_TEST_PYTHON"], "train.py")
+    assert done.returncode == 0, done.stderr
+    lines = SCRIPT.splitlines()
+    items = json.loads(hotlens("report", "--format", "json").stdout)["findings"]
+    places = {item["kind"]: lines[item["line"]] for item in items}
+    told = {kind: line for kind, line in places.items() if kind in LINES}
+    assert told, "the step has all of it, at least one is worth telling"
+    assert told == {kind: LINES[kind] for kind in told}
+    assert "unbind-time" in told
+    assert all(item["file"] == str(tmp_path / "train.py") for item in items)
+    # The hover of the line says the largest.
+    file = json.loads(hotlens("check", "train.py", "--format", "json").stdout)["files"][0]
+    hover = "\n".join(hover["markdown"] for hover in file["hovers"] if lines[hover["line"]] == LINES["unbind-time"])
+    assert "Could help, at most" in hover
+    assert "Take time steps apart once" in hover
+
+
+def test_without_the_evidence_nothing_is_said(hotlens: Run, tmp_path: Path) -> None:
+    plain = SCRIPT.replace("for t in range(64):", "for step in x.unbind(1):").replace("x[:, t]", "step")
+    plain = plain.replace("0.5 * h * (1.0 + torch.tanh(0.8 * (h + 0.044715 * torch.pow(h, 3.0))))", 'F.gelu(h, approximate="tanh")')
+    plain = plain.replace("weights @ v", "F.scaled_dot_product_attention(q, k, v)").replace("weights = F.softmax(scores, -1)", "pass")
+    (tmp_path / "train.py").write_text(plain)
+    done = hotlens("run", "--python", os.environ["HOTLENS_TEST_PYTHON"], "train.py")
+    assert done.returncode == 0, done.stderr
+    kinds = {item["kind"] for item in json.loads(hotlens("report", "--format", "json").stdout)["findings"]}
+    assert not kinds & {"unbind-time", "gelu-tanh", "fused-attention"}
