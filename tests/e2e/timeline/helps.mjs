@@ -41,7 +41,9 @@ async function rowsOf(world, options, what) {
   await summaries.first().scrollIntoViewIfNeeded();
   await world.shoot(page, what);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the rows make the page wide');
-  await page.emulateMedia({ colorScheme: options.colorScheme === 'dark' ? 'light' : 'dark' }); // everything is drawn anew
+  const drawn = await summaries.first().elementHandle();
+  await page.emulateMedia({ colorScheme: options.colorScheme === 'dark' ? 'light' : 'dark' });
+  await eventually('another theme draws nothing anew', () => drawn.evaluate((row) => !row.isConnected));
   await eventually('a row loses the focus when it is drawn anew', () =>
     page.evaluate(() => document.activeElement === document.querySelector('aside .helps details[open] summary')),
   );
