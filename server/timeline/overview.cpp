@@ -120,6 +120,33 @@ std::optional<std::uint32_t> block_of(const std::string& where, const Profile& p
   return line == profile.stage_sites.end() ? std::nullopt : features::first_of_stage(blocks, line->stage);
 }
 
+Json evidence_of(const std::vector<profile::Verdict::Evidence>& evidence, const Profile& profile, const blocks::Blocks* blocks) {
+  Json list = Json::array();
+  for (const profile::Verdict::Evidence& item : evidence) {
+    Json json{{"what", item.what}, {"time", item.time.count()}, {"where", item.where}};
+    const auto block = blocks != nullptr ? block_of(item.where, profile, *blocks) : std::nullopt;
+    if (block) json["path"] = blocks::path_of(*blocks, *block);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json findings_of(const Profile& profile, const blocks::Blocks* blocks) {
+  Json list = Json::array();
+  for (const profile::Finding& finding : profile.findings) {
+    Json json{{"kind", finding.kind},
+              {"title", finding.title},
+              {"low", finding.least_ratio},
+              {"savedAtMost", finding.at_most.count()},
+              {"evidence", evidence_of(finding.evidence, profile, blocks)},
+              {"assumes", finding.assumes}};
+    put_text(json, "file", finding.file);
+    if (finding.line) json["line"] = *finding.line;
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 }  // namespace
 
 Json profile_json(const std::string& id, const Profile& profile) {
@@ -130,14 +157,7 @@ Json profile_json(const std::string& id, const Profile& profile) {
 }
 
 Json verdict_json(const profile::Verdict& verdict, const Profile& profile, const blocks::Blocks* blocks) {
-  Json evidence = Json::array();
-  for (const profile::Verdict::Evidence& item : verdict.evidence) {
-    Json json{{"what", item.what}, {"time", item.time.count()}, {"where", item.where}};
-    const auto block = blocks != nullptr ? block_of(item.where, profile, *blocks) : std::nullopt;
-    if (block) json["path"] = blocks::path_of(*blocks, *block);
-    evidence.push_back(std::move(json));
-  }
-  return {{"kind", verdict.kind}, {"evidence", std::move(evidence)}};
+  return {{"kind", verdict.kind}, {"evidence", evidence_of(verdict.evidence, profile, blocks)}};
 }
 
 Answer profiles(Library& library) {
@@ -178,8 +198,10 @@ Answer overview(Library& library, const Opened& opened) {
               {"stages", stages_of(profile)},
               {"buckets", buckets_of(profile)},
               {"verdict", verdict_json(profile.verdict, profile, blocks.get())},
+              {"findings", findings_of(profile, blocks.get())},
               {"warnings", std::move(warnings)},
               {"compareWith", std::move(others)}};
+  if (const auto& half = profile.sensitivity) answer["sensitivity"] = {{"kernels", half->kernels}, {"host", half->host}};
   put_memory(answer, profile, blocks.get());
   const auto& devices = opened.annotated().trace.devices;
   const auto capacity = std::ranges::find_if(devices, [](const trace::Device& device) { return device.memory_bytes > 0; });

@@ -5,8 +5,9 @@ import type { Commands } from './commands';
 import { busyWords, shortName } from './columns';
 import { button, element } from './dom';
 import { bytes, exact, fileName, ofStep, percent, placeName, spoken, time } from './format';
+import { helpsPart } from './helps';
 import { idlePart } from './idle';
-import type { Details, Evidence, Kernel, Others, Place, Times, Verdict } from './messages';
+import type { Details, Evidence, Kernel, Others, Overview, Place, Times, Verdict } from './messages';
 import { blockWords, gapWords, levelFor, underCursor, type Seen } from './shown';
 import { idleUnder, selectedPath, samePath, type State } from './state';
 import type { Store } from './store';
@@ -214,7 +215,18 @@ export function title(label: string, kind: string | undefined, dim: string, full
 
 const times = (count: number): string => (count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`);
 
-function detailsPart(details: Details, seen: Seen | undefined, store: Store, commands: Commands): HTMLElement[] {
+// Findings are of the step that the verdict of the whole is of.
+function stepHelps({ kind, step }: Details, overview: Overview | undefined, commands: Commands): HTMLElement[] {
+  return kind !== 'step' || overview === undefined || step !== overview.representative ? [] : helpsPart(overview, commands);
+}
+
+function detailsPart(
+  details: Details,
+  overview: Overview | undefined,
+  seen: Seen | undefined,
+  store: Store,
+  commands: Commands,
+): HTMLElement[] {
   const calls = details.kind === 'step' || details.kind === 'stage' ? [] : [`called ${times(details.calls)}`];
   const saysClass = details.label.split(' ').at(-1) === details.class;
   const direction = ['', 'backward', 'recomputed in the backward'][details.direction] ?? '';
@@ -233,6 +245,7 @@ function detailsPart(details: Details, seen: Seen | undefined, store: Store, com
     ),
     table([...(seen === undefined ? [] : seenRows(seen)), ...rowsOf(details)]),
     ...verdictPart(details.verdict, store),
+    ...stepHelps(details, overview, commands),
     ...kernelsPart(details.kernels, details.moreKernels, (details.times.device ?? 0) > 0),
     ...collectivesPart(details.collectives),
     ...placesPart(details.places, commands),
@@ -309,5 +322,5 @@ export function renderDetails(state: State, store: Store, commands: Commands, wi
     return seen === undefined ? [top] : [top, ...seenPart(seen, state, store, commands)];
   if (failures['details'] !== undefined) return [top, element('p', { class: 'error', text: failures['details'] })];
   if (details === undefined || !samePath(details.path, path ?? [])) return [top, element('div', { class: 'skeleton' })];
-  return [top, ...detailsPart(details, seen, store, commands)];
+  return [top, ...detailsPart(details, state.overview, seen, store, commands)];
 }

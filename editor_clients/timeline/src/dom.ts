@@ -52,7 +52,7 @@ export function refill(container: HTMLElement, ...children: readonly HTMLElement
   const name = focusedIn(container);
   container.replaceChildren(...children);
   if (name === undefined) return;
-  const controls = [...container.querySelectorAll<HTMLElement>('button, select, input')];
+  const controls = [...container.querySelectorAll<HTMLElement>('button, select, input, summary')];
   if (controls.length === 0) {
     awaited.set(container, name);
     container.tabIndex = -1;

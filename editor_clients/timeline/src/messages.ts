@@ -30,6 +30,24 @@ export interface Verdict {
   readonly evidence: readonly Evidence[];
 }
 
+// A change that the recording gives evidence for, and the most that it could give.
+export interface Finding {
+  readonly kind: string;
+  readonly title: string;
+  readonly file?: string;
+  readonly line?: number;
+  readonly low: number; // of step times, changed to recorded, at best
+  readonly savedAtMost: number;
+  readonly evidence: readonly Evidence[];
+  readonly assumes: readonly string[];
+}
+
+// What would be left of the step, as a fraction, if one side took half its time.
+export interface Sensitivity {
+  readonly kernels: number;
+  readonly host: number;
+}
+
 export interface StepSummary {
   readonly index: number;
   readonly wall: number;
@@ -68,6 +86,8 @@ export interface Overview {
   readonly stages: readonly { readonly stage: string; readonly wall: number; readonly device: number; readonly waiting: number }[];
   readonly buckets: readonly { readonly bucket: string; readonly wall: number; readonly device: number }[];
   readonly verdict?: Verdict;
+  readonly findings: readonly Finding[]; // the largest first
+  readonly sensitivity?: Sensitivity;
   readonly memoryPeak?: number;
   readonly memoryPeakAt?: PeakMoment;
   readonly memoryStart?: number;

@@ -161,7 +161,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
       said.title = text;
       said.classList.toggle('error', error);
     }
-    if (changed('details', 'idle', 'failures', 'levels', 'range') || viewChanged('cursor')) {
+    if (changed('overview', 'details', 'idle', 'failures', 'levels', 'range') || viewChanged('cursor')) {
       refill(
         details,
         ...(state.range === undefined ? renderDetails(state, store, commands, width) : renderRange(state.range, state.failures['range'])),
@@ -191,7 +191,8 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   document.addEventListener('keydown', (event) => {
     if (isTyping(event.target)) return;
     const command = commandFor(event);
-    const pressed = event.target instanceof HTMLButtonElement && (event.key === 'Enter' || event.key === ' ');
+    const pressed =
+      event.target instanceof HTMLElement && event.target.matches('button, summary') && (event.key === 'Enter' || event.key === ' ');
     if (command === undefined || pressed) return;
     event.preventDefault();
     commands.run(command);

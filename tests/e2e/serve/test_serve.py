@@ -316,3 +316,43 @@ def test_search_knows_what_only_other_steps_have(tmp_path: Path) -> None:
         linear = next(each for each in page.ask("search", query="aten::linear", step=0)["matches"] if each["kind"] == "operator")
         assert (linear["steps"], "step" in linear) == (4, False)
         page.close()
+
+
+def test_the_overview_says_what_could_help_and_where(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(3):
+        trace.add("python_function", "train.py(12): main", number * 1000.0, 999)
+        trace.step(number, number * 1000.0)
+    trace.write(tmp_path / "t.json")
+    with Server(tmp_path, "t.json") as running:
+        page = Page(running)
+        overview = page.ask("overview")
+        page.close()
+    assert overview["sensitivity"] == {"kernels": 1.0, "host": 0.5}
+    launches, loader = overview["findings"]
+    assert (launches["kind"], loader["kind"]) == ("fewer-launches", "loader-workers")
+    assert launches["low"] < loader["low"]
+    assert "file" not in launches and "line" not in launches
+    assert loader == {
+        "kind": "loader-workers",
+        "title": "Make batches in worker processes: DataLoader(num_workers=…)",
+        "file": "train.py",
+        "line": 11,
+        "low": 0.92,
+        "savedAtMost": 80_000,
+        "evidence": [{"what": "the training process makes the batches itself", "time": 80_000, "where": ""}],
+        "assumes": ["processors are free for the workers, and they are as fast as this process"],
+    }
+
+
+def test_an_overview_of_a_step_that_nothing_helps_says_so(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.add("user_annotation", "ProfilerStep#0", 0, 1000)
+    trace.add("cpu_op", "aten::linear", 10, 980)
+    trace.write(tmp_path / "t.json")
+    with Server(tmp_path, "t.json") as running:
+        page = Page(running)
+        overview = page.ask("overview")
+        page.close()
+    assert overview["findings"] == []
+    assert "sensitivity" not in overview

@@ -4,6 +4,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import * as acting from './acting.mjs';
+import * as helps from './helps.mjs';
 import * as inputs from './inputs.mjs';
 import * as results from './results.mjs';
 import { launch } from './page.mjs';
@@ -20,7 +21,16 @@ const browser = await launch();
 let passed = 0;
 let failed = 0;
 let leftOut = 0;
-for (const [name, play] of Object.entries({ ...acting, ...surroundings, ...inputs, ...questions, ...readable, ...results, ...whole })) {
+for (const [name, play] of Object.entries({
+  ...acting,
+  ...surroundings,
+  ...inputs,
+  ...helps,
+  ...questions,
+  ...readable,
+  ...results,
+  ...whole,
+})) {
   if (names.length > 0 && !names.includes(name)) continue;
   const begun = Date.now();
   const opened = []; // what is to be closed, last first

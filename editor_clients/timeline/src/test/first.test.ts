@@ -26,6 +26,7 @@ const FIRST: FirstAnswers = {
     hasDevice: false,
     stages: [],
     buckets: [],
+    findings: [],
     warnings: [],
     compareWith: [],
   },

@@ -18,6 +18,7 @@ const OVERVIEW: Overview = {
   hasDevice: false,
   stages: [],
   buckets: [],
+  findings: [],
   warnings: [],
   compareWith: [],
 };
