@@ -41,6 +41,7 @@ struct Arguments {
   cli::ServeOptions serve;
   cli::PredictOptions predict;
   cli::TimelineOptions timeline;
+  cli::BenchDeviceOptions bench_device;
   cli::WhatIfOptions whatif;
   cli::DoctorOptions doctor;
 };
@@ -166,6 +167,8 @@ void add_predict(CLI::App& app, Arguments& to) {
   verb->add_option("--with", to.predict.drafts, "take the text of FILE from DRAFT, as editors do with what is not saved yet")
       ->type_name("FILE=DRAFT")
       ->expected(1, 1000);
+  verb->add_option("--device", to.predict.device, "another device: what bench-device measured there, by name or as a file");
+  verb->add_option("--recorded-on", to.predict.recorded_on, "with --device: the same of the device that recorded; else what is kept of it");
   verb->add_flag("--quick", to.predict.quick, "with --edited: a second of replays, and nothing is built for them");
   verb->add_option("--python", to.predict.python, "the interpreter whose torch replays the step");
   add_format(*verb, to.predict.format);
@@ -190,6 +193,14 @@ void add_whatif(CLI::App& app, Arguments& to) {
   verb->add_option("--limit", to.whatif.limit, "minutes that verifying may take (default 15)")->check(CLI::Range(1, 100000));
   verb->add_option("--python", to.whatif.python, "the interpreter whose torch replays the step");
   add_format(*verb, to.whatif.format);
+}
+
+void add_bench_device(CLI::App& app, Arguments& to) {
+  CLI::App* verb = app.add_subcommand("bench-device", "what this device reaches at its best: products, convolutions, copies");
+  verb->footer("Example: hotlens bench-device --out here.json");
+  verb->add_option("--out", to.bench_device.out, "write the measurement here too, for another machine");
+  verb->add_option("--python", to.bench_device.python, "the interpreter whose torch measures");
+  add_format(*verb, to.bench_device.format);
 }
 
 void add_doctor(CLI::App& app, Arguments& to) {
@@ -248,6 +259,7 @@ Result<int> dispatch(const std::string& verb, const Arguments& arguments) {
   if (verb == "export") return cli::export_profile(arguments.export_profile);
   if (verb == "serve") return cli::serve(arguments.serve);
   if (verb == "predict") return cli::predict(arguments.predict);
+  if (verb == "bench-device") return cli::bench_device(arguments.bench_device);
   if (verb == "timeline") return cli::timeline(arguments.timeline);
   if (verb == "whatif") return cli::whatif(arguments.whatif);
   return cli::doctor(arguments.doctor);
@@ -272,6 +284,7 @@ int main(int argc, char** argv) {
   add_serve(app, arguments);
   add_predict(app, arguments);
   add_timeline(app, arguments);
+  add_bench_device(app, arguments);
   add_whatif(app, arguments);
   add_doctor(app, arguments);
   try {

@@ -4,8 +4,10 @@
 #include <charconv>
 #include <iostream>
 
+#include "annotator/advice/devices/bracket.h"
 #include "annotator/common/harmless.h"
 #include "annotator/profile/bundle/resolve.h"
+#include "server/cli/device_rows.h"
 #include "server/cli/verbs.h"
 #include "server/lab/batch_sizes.h"
 #include "server/lab/edited.h"
@@ -38,17 +40,43 @@ int show(const Result<Predicted>& predicted, const PredictOptions& options) {
   return kDone;
 }
 
+// Another device, from what both reach at their best.
+Result<devices::Bracket> on_device(const PredictOptions& options, const std::filesystem::path& path) {
+  const auto folder = device_folder(runs::process_environment());
+  if (!folder) return std::unexpected(folder.error());
+  auto annotated = profile::annotate(path);
+  if (!annotated) return std::unexpected(annotated.error());
+  const auto profile = profile::profile_of(*annotated);
+  const std::string recorded = profile->devices.empty() ? std::string() : profile->devices.back().name;
+  if (options.recorded_on.empty() && recorded.empty()) {
+    return std::unexpected(Error{ErrorCode::usage, "the recording does not name its device; name its measurement with --recorded-on", {}});
+  }
+  const auto here = find_row(options.recorded_on.empty() ? recorded : options.recorded_on, *folder);
+  if (!here) return std::unexpected(here.error());
+  const auto there = find_row(options.device, *folder);
+  if (!there) return std::unexpected(there.error());
+  return devices::bracket(*annotated, *profile, *here, *there);
+}
+
+int show_device(const PredictOptions& options, const std::filesystem::path& path) {
+  const auto found = on_device(options, path);
+  if (!found) return fail(found.error());
+  std::cout << (options.format == OutputFormat::json ? devices::as_json(*found) + '\n' : devices::as_text(*found));
+  return kDone;
+}
+
 }  // namespace
 
 int predict(const PredictOptions& options) {
-  if (options.edited == !options.batch_sizes.empty()) {
-    return fail(Error{ErrorCode::usage, "predict takes either --batch-size N or --edited", {}});
+  if (options.edited + !options.batch_sizes.empty() + !options.device.empty() != 1) {
+    return fail(Error{ErrorCode::usage, "predict takes one of --batch-size N, --edited and --device NAME", {}});
   }
-  const auto batches = options.edited ? std::vector<std::int64_t>() : sizes(options.batch_sizes);
+  const auto batches = options.batch_sizes.empty() ? std::vector<std::int64_t>() : sizes(options.batch_sizes);
   if (!batches) return fail(batches.error());
   const std::filesystem::path here = std::filesystem::current_path();
   const auto bundle = profile::resolve(options.profile, here);
   if (!bundle) return fail(bundle.error());
+  if (!options.device.empty()) return show_device(options, *bundle);
   const auto python = runs::find_python(options.python, here, runs::process_environment());
   if (!python) return fail(python.error());
   const auto say = [](const std::string& what) { std::cerr << "hotlens: " << harmless(what) << std::endl; };

@@ -77,7 +77,9 @@ int timeline(const TimelineOptions& options);
 
 struct PredictOptions {
   std::string profile = "latest";
-  std::string batch_sizes;  // "16,32"; empty: what was edited
+  std::string batch_sizes;  // "16,32"; empty: what was edited, or `device`
+  std::string device;       // a name of a kept measurement, or a file with one: another device
+  std::string recorded_on;  // the same of the device that recorded; empty: the kept measurement of that name
   bool edited = false;
   std::vector<std::string> files;   // that were edited; empty: all that differ from what ran
   std::vector<std::string> drafts;  // "FILE=DRAFT": the text of FILE is in DRAFT
@@ -99,6 +101,13 @@ struct WhatIfOptions {
   OutputFormat format = OutputFormat::text;
 };
 int whatif(const WhatIfOptions& options);
+
+struct BenchDeviceOptions {
+  std::string python;
+  std::filesystem::path out;  // empty: kept for this user alone
+  OutputFormat format = OutputFormat::text;
+};
+int bench_device(const BenchDeviceOptions& options);
 
 struct DoctorOptions {
   std::string python;

@@ -19,7 +19,10 @@ from .options import DEFAULT_STEPS, DEFAULT_WARMUP, Options
 from .steps import KINDS
 
 MOST_SIZES = 8  # each is a run of the script
-PROGRAM_VERBS = ("lsp", "report", "check", "diff", "serve", "export", "doctor")
+PROGRAM_VERBS = (
+    *("lsp", "report", "check", "diff", "serve", "export", "predict", "whatif"),
+    *("timeline", "bench-device", "mcp", "doctor"),
+)
 WITH_VALUE = ("--out", "--warmup", "--steps", "--step", "--progress-fd", "--mark", "--batch-sizes", "--replace")
 
 
@@ -114,6 +117,18 @@ def main(arguments: Sequence[str]) -> NoReturn:
         from .timing import main as time
 
         time(arguments[1:])
+    if arguments and arguments[0] == "peaks":
+        from .environment import check_torch
+        from .peaks import main as peaks
+        from .report import RecorderError
+
+        try:
+            check_torch()
+        except RecorderError as error:
+            print(f"{error}", file=sys.stderr)
+            sys.exit(3)
+        peaks()
+        sys.exit(0)
     options = parse(arguments)
     from .run import run
 

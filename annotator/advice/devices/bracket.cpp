@@ -1,0 +1,175 @@
+#include "annotator/advice/devices/bracket.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "annotator/causes/simulate.h"
+#include "annotator/common/format.h"
+#include "annotator/common/json_text.h"
+
+namespace hotlens::devices {
+namespace {
+
+using attribution::kNoNode;
+using attribution::Piece;
+using attribution::Work;
+using kernels::Family;
+
+// How much of its time work keeps there, by its kind.
+class Scale {
+ public:
+  Scale(const Row& here, const Row& there) : here_(here), there_(there), copy_(here.copy_bytes_per_s / there.copy_bytes_per_s) {}
+
+  double bandwidth() const { return copy_; }
+  double of(const kernels::KernelName& work) const {
+    if (work.family == Family::communication || work.family == Family::view) return 1;
+    if (work.family == Family::convolution) return rates("convolution", work.type);
+    if (work.family == Family::gemm || work.family == Family::attention) return rates("gemm", work.type);
+    return copy_;
+  }
+
+ private:
+  double rates(std::string_view what, std::string_view type) const {
+    const auto here = here_.rate(what, type), there = there_.rate(what, type);
+    return here && there ? *here / *there : copy_;
+  }
+
+  const Row &here_, &there_;
+  double copy_;
+};
+
+class Names {
+ public:
+  explicit Names(const profile::Annotated& annotated)
+      : annotated_(annotated), device_(!annotated.account.work.empty()), names_(annotated.trace.names.size()) {}
+
+  const kernels::KernelName& of(std::uint32_t event) {
+    const trace::NameId name = annotated_.trace.events.name[event];
+    kernels::KernelName& known = names_[name.index];
+    if (known.label.empty())
+      known = device_ ? kernels::kernel_name(annotated_.trace.names[name]) : kernels::operator_name(annotated_.trace.names[name]);
+    return known;
+  }
+  // Copies between host and device go by another way than the device's memory.
+  bool is_transfer(const Work& work) const {
+    return annotated_.trace.events.category[work.event] == trace::Category::copy &&
+           !annotated_.trace.names[annotated_.trace.events.name[work.event]].contains("DtoD");
+  }
+  // Null for a piece outside of operators.
+  const kernels::KernelName* of(const Piece& piece) {
+    if (piece.node == kNoNode || annotated_.forest.kind[piece.node] != attribution::Kind::op) return nullptr;
+    return &of(annotated_.forest.event[piece.node]);
+  }
+
+ private:
+  const profile::Annotated& annotated_;
+  bool device_;
+  std::vector<kernels::KernelName> names_;
+};
+
+template <class Factor>
+double played(const profile::Annotated& annotated, Names& names, const Factor& factor) {
+  causes::Change change;
+  if (annotated.account.work.empty()) {
+    change.host = [&](const Piece& piece) {
+      const kernels::KernelName* name = names.of(piece);
+      return name ? factor(*name) : 1.0;
+    };
+  } else {
+    change.work = [&](const Work& work) { return names.is_transfer(work) ? 1.0 : factor(names.of(work.event)); };
+  }
+  return causes::play(annotated.account, change).ratio();
+}
+
+double covered(const profile::Annotated& annotated, std::size_t step, Names& names) {
+  Ns known{}, whole{};
+  const auto count = [&](const kernels::KernelName& name, Ns time) {
+    whole += time;
+    if (name.family != Family::other) known += time;
+  };
+  for (const std::uint32_t at : annotated.account.steps[step].launched) {
+    const Work& work = annotated.account.work[at];
+    count(names.of(work.event), work.end - work.start);
+  }
+  if (annotated.account.work.empty()) {
+    for (const Piece& piece : annotated.account.steps[step].wall) {
+      if (const kernels::KernelName* name = names.of(piece)) count(*name, piece.end - piece.start);
+    }
+  }
+  return whole > Ns{} ? static_cast<double>(known.count()) / static_cast<double>(whole.count()) : 0;
+}
+
+Ns scaled(Ns time, double by) {
+  return Ns{std::llround(static_cast<double>(time.count()) * by)};
+}
+
+void write_row(JsonText& json, const Row& row) {
+  json.member("name", row.name);
+  json.member("kind", row.kind);
+  if (row.threads > 0) json.member("threads", row.threads);
+}
+
+}  // namespace
+
+Result<Bracket> bracket(const profile::Annotated& annotated, const profile::Profile& profile, const Row& here, const Row& there) {
+  if (annotated.account.steps.empty()) return std::unexpected(Error{ErrorCode::unsupported, "the recording holds no step", profile.source});
+  Names names(annotated);
+  const double known = covered(annotated, profile.representative, names);
+  if (known < kLeastCovered) {
+    return std::unexpected(Error{ErrorCode::unsupported,
+                                 fmt::format("only {} of the work is of a known kind, {} are needed; nothing is told of another device",
+                                             format::share(known), format::share(kLeastCovered)),
+                                 profile.source});
+  }
+  const Scale scale(here, there);
+  const double middle = played(annotated, names, [&](const kernels::KernelName& name) { return scale.of(name); });
+  const double bandwidth = played(annotated, names, [&](const kernels::KernelName& name) {
+    return name.family == Family::communication || name.family == Family::view ? 1.0 : scale.bandwidth();
+  });
+  const Ns step = profile.plain_step.value_or(profile.step_wall());
+  return Bracket{.here = here,
+                 .there = there,
+                 .profile = profile.id,
+                 .step_was = step,
+                 .low = scaled(step, std::min({1.0, middle, bandwidth})),
+                 .high = scaled(step, std::max({1.0, middle, bandwidth})),
+                 .middle = scaled(step, middle),
+                 .covered = known};
+}
+
+std::string as_text(const Bracket& bracket) {
+  return fmt::format(
+      "{} → {}\n  a step of {} would take {} to {}, by rates {}\n  {} of the work is of a known kind; the host and what goes between "
+      "processes stay as they are\n",
+      label(bracket.here), label(bracket.there), format::readable(bracket.step_was), format::readable(bracket.low),
+      format::readable(bracket.high), format::readable(bracket.middle), format::share(bracket.covered));
+}
+
+std::string as_json(const Bracket& bracket) {
+  JsonText json;
+  json.object([&] {
+    json.member("schema", std::string_view("hotlens.predict/1"));
+    json.member("profile", bracket.profile);
+    json.object("recorded_on", [&] { write_row(json, bracket.here); });
+    json.array("points", [&] {
+      json.object([&] {
+        json.object("device", [&] { write_row(json, bracket.there); });
+        json.member("measured", false);
+        json.member("step_was_ns", bracket.step_was.count());
+        json.member("step_ns", bracket.middle.count());
+        json.member("low_ns", bracket.low.count());
+        json.member("high_ns", bracket.high.count());
+        json.member("covered", bracket.covered);
+        json.member("method", std::string_view("schedule"));
+      });
+    });
+    json.array("edits", [] {});
+    json.array("refused", [] {});
+  });
+  return std::move(json).take();
+}
+
+}  // namespace hotlens::devices

@@ -1,0 +1,21 @@
+// Measurements of devices that are kept for this user: one file each in the cache folder, named by the device.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "annotator/advice/devices/row.h"
+#include "server/runs/discovery.h"
+
+namespace hotlens::cli {
+
+// `$XDG_CACHE_HOME/hotlens/devices`, or the same below HOME. The error says that neither is set.
+Result<std::filesystem::path> device_folder(const runs::Environment& environment);
+
+// Keeps a row's text under its device's name, in place of an older one.
+Result<void> keep_row(const devices::Row& row, const std::string& text, const std::filesystem::path& folder);
+
+// A file, or the kept row whose name holds `wanted` (in any case). The error names what is kept, and what to do.
+Result<devices::Row> find_row(const std::string& wanted, const std::filesystem::path& folder);
+
+}  // namespace hotlens::cli
