@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from shell import Run, steps_trace
 
-VERBS = ["lsp", "run", "report", "check", "diff", "export", "predict", "whatif", "timeline", "doctor", "serve", "mcp"]
+VERBS = ["lsp", "run", "report", "check", "diff", "export", "predict", "whatif", "timeline", "bench-device", "doctor", "serve", "mcp"]
 Write = Callable[[str, dict[str, Any]], Path]
 
 
