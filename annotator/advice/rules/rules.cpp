@@ -10,7 +10,7 @@ namespace hotlens::rules {
 namespace {
 
 constexpr auto kRules = std::to_array<Rule>({
-    {"loader-workers", "Make batches in worker processes: DataLoader(num_workers=…)", loader_workers},
+    {"loader-workers", "Make batches in worker processes (num_workers)", loader_workers},
     {"pin-memory", "Copy batches from pinned memory", pin_memory},
     {"host-read", "Read numbers from the device less often", host_reads},
     {"host-tensor", "Make tensors on the device", host_tensors},

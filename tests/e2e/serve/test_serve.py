@@ -335,7 +335,7 @@ def test_the_overview_says_what_could_help_and_where(tmp_path: Path) -> None:
     assert "file" not in launches and "line" not in launches
     assert loader == {
         "kind": "loader-workers",
-        "title": "Make batches in worker processes: DataLoader(num_workers=…)",
+        "title": "Make batches in worker processes (num_workers)",
         "file": "train.py",
         "line": 11,
         "low": 0.92,
