@@ -35,7 +35,7 @@ WorkOrder::Needs WorkOrder::needs(std::uint32_t at, Ns otherwise) const {
   Needs needs{.before = before(at), .launch_known = known, .launched = known ? std::min(work.launched, work.start) : otherwise};
   needs.free = needs.before == kNoNode ? Ns::min() : work_[needs.before].end;
   const Ns ready = std::max(needs.free, needs.launched);
-  if (work.start - ready > kLaunchLatency || !known) needs.other = ending_within(ready, work.start);
+  if (!known || work.start - ready > kLaunchLatency) needs.other = ending_within(ready, work.start);
   return needs;
 }
 
