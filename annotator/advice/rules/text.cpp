@@ -55,10 +55,13 @@ void write_finding(JsonText& json, const profile::Finding& finding, Ns step) {
   if (!finding.file.empty()) json.member("file", finding.file);
   if (finding.line) json.member("line", *finding.line);
   json.member("method", std::string_view("profile"));
+  json.member("bound", true);
+  json.member("ratio", finding.least_ratio);
   json.member("low", finding.least_ratio);
   json.member("high", 1.0);
   json.member("step_was_ns", step.count());
-  json.member("saved_at_most_ns", finding.at_most.count());
+  json.member("step_ns", (step - finding.at_most).count());
+  json.member("saved_ns", finding.at_most.count());
   json.array("evidence", [&] {
     for (const profile::Verdict::Evidence& evidence : finding.evidence) {
       json.object([&] {

@@ -38,8 +38,8 @@ def test_a_trace_is_told_what_it_gives_evidence_for(hotlens: Run, write: Write) 
     assert [item["kind"] for item in answer["items"]] == ["loader-workers", "optimizer-fused"]
     first = answer["items"][0]
     assert first["method"] == "profile"
-    assert (first["low"], first["high"]) == (0.4, 1)
-    assert "ratio" not in first, "a recording promises nothing"
+    assert (first["ratio"], first["low"], first["high"], first["bound"]) == (0.4, 0.4, 1, True)
+    assert (first["step_was_ns"], first["step_ns"], first["saved_ns"]) == (1_000_000, 400_000, 600_000)
     assert first["evidence"] == [{"what": "the training process makes the batches itself", "ns": 600_000}]
     assert (first["file"], first["line"]) == ("train.py", 39)
     report = json.loads(hotlens("report", trace, "--format", "json").stdout)

@@ -216,7 +216,7 @@ def test_edited_and_a_batch_size_are_one_or_the_other(recorded: Path) -> None:
     for arguments in ((), ("--edited", "--batch-size", "8")):
         done = ask(recorded / "pictures", *arguments)
         assert done.returncode == 2
-        assert "either --batch-size N or --edited" in done.stderr
+        assert "one of --batch-size N, --edited and --device NAME" in done.stderr
 
 
 def test_nothing_of_the_users_code_runs(recorded: Path) -> None:

@@ -201,15 +201,20 @@ def test_the_peak_of_a_change_is_that_of_the_changed_script(tmp_path: Path, name
     assert item["step_ns"] == pytest.approx(item["step_was_ns"] * item["ratio"], rel=1e-6)
 
 
+def of_programs(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Without what the recording alone gives evidence for: that depends on the machine."""
+    return [item for item in document["items"] if item.get("method") != "profile"]
+
+
 def test_a_list_needs_no_torch_and_replays_nothing(pictures: Path, tmp_path: Path) -> None:
     done = ask(pictures, "list", PATH="/nonexistent", XDG_CACHE_HOME=str(tmp_path))
     assert done.returncode == 0
     assert done.stderr == ""
-    assert "%" not in done.stdout
+    assert "≈" not in done.stdout
     assert not list(tmp_path.iterdir())
     document = answer(pictures, "list")
-    kinds = {item["kind"] for item in document["items"]}
-    assert kinds == {
+    items = of_programs(document)
+    assert {item["kind"] for item in items} == {
         "optimizer-foreach",
         "optimizer-fused",
         "channels-last",
@@ -220,14 +225,14 @@ def test_a_list_needs_no_torch_and_replays_nothing(pictures: Path, tmp_path: Pat
     }
     assert {refused["kind"] for refused in document["refused"]} == {"gelu-to-relu", "zero-grad-none"}
     assert "self_check" not in document
-    for item in document["items"]:
+    for item in items:
         assert item["evidence"] and item["assumes"]
         assert "ratio" not in item and "peak_bytes" not in item
 
 
 def test_a_change_has_the_line_that_it_belongs_to(pictures: Path) -> None:
     lines = PICTURES.splitlines()
-    items = answer(pictures, "list")["items"]
+    items = of_programs(answer(pictures, "list"))
     assert "optimizer.step()" in lines[row(items, "optimizer-fused")["line"]]
     assert "model(x)" in lines[row(items, "autocast-bf16")["line"]]
     assert "nn.Dropout(0.2)" in lines[row(items, "no-dropout")["line"]]
@@ -256,7 +261,7 @@ def test_faster_is_said_only_where_no_change_is_excluded(pictures: Path) -> None
 
 def test_all_that_apply_are_replayed_the_fastest_first(pictures: Path) -> None:
     document = answer(pictures)
-    ratios = [item["ratio"] for item in document["items"]]
+    ratios = [item["ratio"] for item in of_programs(document)]
     assert len(ratios) == 7
     assert ratios == sorted(ratios)
     assert document["self_check"]["ok"]
