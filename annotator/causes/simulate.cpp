@@ -4,8 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "annotator/causes/work_order.h"
-
 namespace hotlens::causes {
 namespace {
 
@@ -20,8 +18,8 @@ Ns scaled(Ns time, double by) {
 
 class Player {
  public:
-  Player(const attribution::Account& account, const Change& change)
-      : account_(account), work_(account.work), change_(change), order_(work_, 0), ended_(work_.size()) {}
+  Player(const attribution::Account& account, const WorkOrder& order, const std::vector<WorkOrder::Needs>& needs, const Change& change)
+      : account_(account), work_(account.work), order_(order), needs_(needs), change_(change), ended_(work_.size()) {}
 
   Played run() {
     const Ns begin = account_.steps.front().span.start;
@@ -53,7 +51,7 @@ class Player {
   void play(Ns start, Ns end, const Piece* piece) {
     const bool waits = piece && piece->bucket == attribution::Bucket::waiting;
     const double stays = piece && !waits && change_.host ? change_.host(*piece) : 1;
-    parts_.push_back({start, now_, stays});
+    if (stays != 1 || parts_.empty() || !goes_on(parts_.back(), start)) parts_.push_back({start, now_, stays});
     while (next_ < work_.size() && work_[next_].start < end) place(next_++);
     if (!waits) {
       now_ += scaled(end - start, stays);
@@ -70,6 +68,9 @@ class Player {
     }
   }
 
+  // Unchanged time behind unchanged time needs no part of its own.
+  bool goes_on(const Part& part, Ns start) const { return part.stays == 1 && now_ - part.now == start - part.start; }
+
   Ns host_at(Ns time) const {
     const auto after = std::ranges::upper_bound(parts_, time, {}, &Part::start);
     if (after == parts_.begin()) return time;
@@ -80,7 +81,7 @@ class Player {
   // When it ends now. Work that stands before in the list is placed already.
   void place(std::uint32_t i) {
     const Work& work = work_[i];
-    const WorkOrder::Needs needs = order_.needs(i, Ns::min());
+    const WorkOrder::Needs& needs = needs_[i];
     Ns was = Ns::min(), is = Ns::min();
     const auto after = [&](Ns then, Ns now) {
       was = std::max(was, then);
@@ -95,8 +96,9 @@ class Player {
 
   const attribution::Account& account_;
   const std::vector<Work>& work_;
+  const WorkOrder& order_;
+  const std::vector<WorkOrder::Needs>& needs_;
   const Change& change_;
-  WorkOrder order_;
   std::vector<Ns> ended_;  // by work
   std::vector<Part> parts_;
   std::uint32_t next_ = 0;  // work to be placed
@@ -109,14 +111,19 @@ double Played::ratio() const {
   return recorded > Ns{} ? static_cast<double>(changed.count()) / static_cast<double>(recorded.count()) : 1;
 }
 
-Played play(const attribution::Account& account, const Change& change) {
-  return account.steps.empty() ? Played{} : Player(account, change).run();
+Schedule::Schedule(const attribution::Account& account) : account_(account), order_(account.work, 0) {
+  needs_.reserve(account.work.size());
+  for (std::uint32_t i = 0; i < account.work.size(); ++i) needs_.push_back(order_.needs(i, Ns::min()));
 }
 
-profile::Sensitivity sensitivity(const attribution::Account& account) {
+Played Schedule::play(const Change& change) const {
+  return account_.steps.empty() ? Played{} : Player(account_, order_, needs_, change).run();
+}
+
+profile::Sensitivity sensitivity(const Schedule& schedule) {
   const Change kernels{.work = [](const Work&) { return 0.5; }, .host = {}, .unwaited = {}};
   const Change host{.work = {}, .host = [](const Piece&) { return 0.5; }, .unwaited = {}};
-  return {.kernels = play(account, kernels).ratio(), .host = play(account, host).ratio()};
+  return {.kernels = schedule.play(kernels).ratio(), .host = schedule.play(host).ratio()};
 }
 
 }  // namespace hotlens::causes

@@ -7,8 +7,10 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "annotator/attribution/account/account.h"
+#include "annotator/causes/work_order.h"
 #include "annotator/profile/profile.h"
 
 namespace hotlens::causes {
@@ -26,10 +28,22 @@ struct Played {
   double ratio() const;  // 1 for a recording that takes no time
 };
 
-// Cost: O((pieces + work) log work) of all steps.
-Played play(const attribution::Account& account, const Change& change);
+// What waits for what, found once and played with as many changes as are asked about.
+class Schedule {
+ public:
+  // `account` must outlive this. Cost: O(work log work) of all steps.
+  explicit Schedule(const attribution::Account& account);
+
+  // Cost: O(pieces + work log pieces).
+  Played play(const Change& change) const;
+
+ private:
+  const attribution::Account& account_;
+  WorkOrder order_;
+  std::vector<WorkOrder::Needs> needs_;  // by work
+};
 
 // The step with all kernels, and with all of the host's own time, at half: what it is sensitive to.
-profile::Sensitivity sensitivity(const attribution::Account& account);
+profile::Sensitivity sensitivity(const Schedule& schedule);
 
 }  // namespace hotlens::causes

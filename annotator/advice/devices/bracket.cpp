@@ -71,7 +71,7 @@ class Names {
 };
 
 template <class Factor>
-double played(const profile::Annotated& annotated, Names& names, const Factor& factor) {
+double played(const profile::Annotated& annotated, const causes::Schedule& schedule, Names& names, const Factor& factor) {
   causes::Change change;
   if (annotated.account.work.empty()) {
     change.host = [&](const Piece& piece) {
@@ -81,7 +81,7 @@ double played(const profile::Annotated& annotated, Names& names, const Factor& f
   } else {
     change.work = [&](const Work& work) { return names.is_transfer(work) ? 1.0 : factor(names.of(work.event)); };
   }
-  return causes::play(annotated.account, change).ratio();
+  return schedule.play(change).ratio();
 }
 
 double covered(const profile::Annotated& annotated, std::size_t step, Names& names) {
@@ -125,8 +125,9 @@ Result<Bracket> bracket(const profile::Annotated& annotated, const profile::Prof
                                  profile.source});
   }
   const Scale scale(here, there);
-  const double middle = played(annotated, names, [&](const kernels::KernelName& name) { return scale.of(name); });
-  const double bandwidth = played(annotated, names, [&](const kernels::KernelName& name) {
+  const causes::Schedule schedule(annotated.account);
+  const double middle = played(annotated, schedule, names, [&](const kernels::KernelName& name) { return scale.of(name); });
+  const double bandwidth = played(annotated, schedule, names, [&](const kernels::KernelName& name) {
     return name.family == Family::communication || name.family == Family::view ? 1.0 : scale.bandwidth();
   });
   const Ns step = profile.plain_step.value_or(profile.step_wall());

@@ -28,9 +28,11 @@ std::uint32_t copying(const Recording& recording, std::uint32_t launch) {
 Copies copies_to_device(const Recording& recording, const std::function<bool(const Work&)>& is) {
   Copies copies;
   std::vector<bool> asked(recording.forest.size());
+  bool any = false;
   for (const Work& work : recording.account.work) {
-    if (work.launch != kNoNode && goes_to_device(recording, work) && is(work)) asked[copying(recording, work.launch)] = true;
+    if (work.launch != kNoNode && goes_to_device(recording, work) && is(work)) any = asked[copying(recording, work.launch)] = true;
   }
+  if (!any) return copies;
   copies.launches = marked(recording, [&](std::uint32_t node) { return asked[node]; });
   for (const std::uint32_t i : recording.step().launched) {
     const Work& work = recording.account.work[i];

@@ -83,6 +83,7 @@ std::string scores(const Recording& recording, std::uint32_t softmax) {
 // Certain: product, softmax, product with nothing but scaling, masks and dropout between them. Whether the fused kernel takes the mask, and
 // is faster for these sizes, only a run tells. On a CPU torch computes attention with dropout operator by operator anyway.
 std::optional<Found> fused_attention(const Recording& recording) {
+  if (!knows(recording, "aten::_softmax")) return std::nullopt;
   const attribution::Forest& forest = recording.forest;
   const std::vector<Attention> all = attentions(recording);
   Marks inner(forest.size());

@@ -64,6 +64,7 @@ std::vector<Formula> formulas(const Recording& recording) {
 
 // Certain: the formula of GELU's tanh form, operator by operator. The fused operator computes the same.
 std::optional<Found> fused_gelu(const Recording& recording) {
+  if (!knows(recording, "aten::pow") || !knows(recording, "aten::tanh")) return std::nullopt;
   std::vector<bool> part(recording.forest.size());
   std::int64_t in_step = 0;
   std::uint32_t one = kNoNode;

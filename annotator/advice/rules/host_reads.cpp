@@ -8,6 +8,7 @@ std::optional<Found> host_reads(const Recording& recording) {
   const Marks reading = named(recording, [](std::string_view name) {
     return name == "aten::item" || name == "aten::_local_scalar_dense" || name == "aten::is_nonzero" || name == "aten::equal";
   });
+  if (reading.empty()) return std::nullopt;
   Ns waiting{};
   std::int64_t times = 0;
   std::uint32_t at = attribution::kNoNode;

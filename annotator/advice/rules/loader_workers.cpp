@@ -6,6 +6,7 @@ namespace hotlens::rules {
 std::optional<Found> loader_workers(const Recording& recording) {
   const Marks loading =
       named(recording, [](std::string_view name) { return name.starts_with("enumerate(DataLoader)#_SingleProcessDataLoaderIter"); });
+  if (loading.empty()) return std::nullopt;
   const Sum spent = sum(recording, loading);
   if (spent.host <= Ns{}) return std::nullopt;
   return Found{.evidence = {{"the training process makes the batches itself", spent.host, ""}},

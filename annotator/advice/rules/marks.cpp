@@ -23,6 +23,13 @@ void spread(const attribution::Forest& forest, Marks& marks) {
 
 }  // namespace
 
+bool knows(const Recording& recording, std::string_view name) {
+  for (std::uint32_t at = 0; at < recording.trace.names.size(); ++at) {
+    if (recording.trace.names[trace::NameId{at}] == name) return true;
+  }
+  return false;
+}
+
 Marks marked(const Recording& recording, const std::function<bool(std::uint32_t)>& is) {
   Marks marks(recording.forest.size());
   for (std::uint32_t node = 0; node < recording.forest.size(); ++node) marks[node] = is(node);
@@ -32,7 +39,12 @@ Marks marked(const Recording& recording, const std::function<bool(std::uint32_t)
 
 Marks named(const Recording& recording, const std::function<bool(std::string_view)>& is) {
   std::vector<bool> wanted(recording.trace.names.size());
-  for (std::uint32_t name = 0; name < wanted.size(); ++name) wanted[name] = is(recording.trace.names[trace::NameId{name}]);
+  bool any = false;
+  for (std::uint32_t name = 0; name < wanted.size(); ++name) {
+    wanted[name] = is(recording.trace.names[trace::NameId{name}]);
+    any = any || wanted[name];
+  }
+  if (!any) return {};
   return marked(recording, [&](std::uint32_t node) { return wanted[recording.trace.events.name[recording.forest.event[node]].index]; });
 }
 

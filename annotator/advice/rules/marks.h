@@ -12,9 +12,12 @@ namespace hotlens::rules {
 // By node of the forest.
 using Marks = std::vector<bool>;
 
+// Whether anything in the recording has this name. A rule asks first: most recordings lack what it looks for, and their nodes are many.
+bool knows(const Recording& recording, std::string_view name);
+
 // The nodes for which `is` holds, and everything inside them.
 Marks marked(const Recording& recording, const std::function<bool(std::uint32_t node)>& is);
-// The nodes with such a name, each name asked for once, and everything inside them.
+// The nodes with such a name, each name asked for once, and everything inside them. Empty where no name is such a one.
 Marks named(const Recording& recording, const std::function<bool(std::string_view name)>& is);
 // The same with the backward of what is marked.
 Marks with_backward(const Recording& recording, Marks marks);

@@ -23,21 +23,20 @@ std::string_view optimizer_of(std::string_view range) {
 std::optional<Found> optimizer_fused(const Recording& recording) {
   const Marks updating =
       named(recording, [](std::string_view name) { return std::ranges::find(kFused, optimizer_of(name)) != kFused.end(); });
-  std::int64_t foreach = 0, single = 0;
+  std::int64_t lists = 0, single = 0;
   std::uint32_t range = attribution::kNoNode;
   for (std::uint32_t node = 0; node < updating.size(); ++node) {
     if (!updating[node] || !recording.in_step(node)) continue;
     const std::string_view name = recording.name(node);
     if (range == attribution::kNoNode && !optimizer_of(name).empty()) range = node;
     if (name.starts_with("aten::_fused_")) return std::nullopt;
-    foreach
-      += name.starts_with("aten::_foreach_") ? 1 : 0;
+    lists += name.starts_with("aten::_foreach_") ? 1 : 0;
     single += name == "aten::add_" || name == "aten::addcdiv_" || name == "aten::mul_" ? 1 : 0;
   }
-  if (range == attribution::kNoNode || foreach + single == 0) return std::nullopt;
+  if (range == attribution::kNoNode || lists + single == 0) return std::nullopt;
   const Sum spent = sum(recording, updating);
-  const std::string form = foreach > 0 ? ": foreach, " + counted(foreach, "operator", "operators")
-                                       : ": one parameter after the other, " + counted(single, "operator", "operators");
+  const std::string form = lists > 0 ? ": foreach, " + counted(lists, "operator", "operators")
+                                     : ": one parameter after the other, " + counted(single, "operator", "operators");
   causes::Change change = without(updating);
   change.work = [work = std::move(change.work)](const attribution::Work& item) { return work(item) == 0 ? kPasses : 1.0; };
   std::vector<profile::Verdict::Evidence> evidence{{std::string(optimizer_of(recording.name(range))) + form, spent.host, ""}};

@@ -53,13 +53,13 @@ std::vector<kernels::KernelName> kernel_names(const trace::Trace& trace, const a
   return names;
 }
 
-std::vector<profile::Finding> findings(const Recording& recording) {
+std::vector<profile::Finding> findings(const Recording& recording, const causes::Schedule& schedule) {
   std::vector<profile::Finding> all;
   if (recording.account.steps.empty()) return all;
   for (const Rule& rule : kRules) {
     std::optional<Found> found = rule.find(recording);
     if (!found) continue;
-    const double ratio = causes::play(recording.account, found->change).ratio();
+    const double ratio = schedule.play(found->change).ratio();
     if (ratio <= 1 - kLeastGain) all.push_back(finding(recording, rule, std::move(*found), ratio));
   }
   std::ranges::stable_sort(all, {}, &profile::Finding::least_ratio);

@@ -57,7 +57,7 @@ std::span<const Rule> rules();
 constexpr double kLeastGain = 0.02;
 
 // The largest first.
-std::vector<profile::Finding> findings(const Recording& recording);
+std::vector<profile::Finding> findings(const Recording& recording, const causes::Schedule& schedule);
 
 // `kernels` of a recording.
 std::vector<kernels::KernelName> kernel_names(const trace::Trace& trace, const attribution::Account& account);

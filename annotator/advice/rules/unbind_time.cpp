@@ -17,6 +17,7 @@ constexpr std::int64_t kManySteps = 16;  // fewer are as quick either way
 // Certain: many backward passes of `x[t]`, each of which fills a tensor as large as the whole sequence: of equal shapes, or where those
 // were not recorded of one line of one module call.
 std::optional<Found> unbind_time(const Recording& recording) {
+  if (!knows(recording, "aten::select_backward")) return std::nullopt;
   const trace::Inputs& inputs = recording.trace.inputs;
   using Key = std::array<std::uint32_t, 3>;  // shapes, or line and module call
   const auto key_of = [&](std::uint32_t node) -> std::optional<Key> {

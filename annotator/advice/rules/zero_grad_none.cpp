@@ -7,6 +7,7 @@ using attribution::Stage;
 // Certain: gradients are set to zero and backward adds to them. A step of several backward passes needs the additions, so there must be no
 // more additions than gradients that were zeroed.
 std::optional<Found> zero_grad_none(const Recording& recording) {
+  if (!knows(recording, "aten::zero_")) return std::nullopt;
   const attribution::Forest& forest = recording.forest;
   Marks zeroing(forest.size()), adding(forest.size());
   std::int64_t zeroed = 0, added = 0;

@@ -298,7 +298,8 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<st
     profile->module_calls = std::make_shared<const ModuleCalls>(module_calls(annotated.trace, annotated.steps));
   }
   profile->verdict = causes::judge(*profile);
-  if (profile->has_device() && !profile->steps.empty()) profile->sensitivity = causes::sensitivity(annotated.account);
+  const causes::Schedule schedule(annotated.account);
+  if (profile->has_device() && !profile->steps.empty()) profile->sensitivity = causes::sensitivity(schedule);
   const std::vector<kernels::KernelName> kernels = rules::kernel_names(annotated.trace, annotated.account);
   profile->findings = rules::findings({.trace = annotated.trace,
                                        .forest = annotated.forest,
@@ -306,7 +307,8 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<st
                                        .account = annotated.account,
                                        .model = annotated.model ? &*annotated.model : nullptr,
                                        .profile = *profile,
-                                       .kernels = kernels});
+                                       .kernels = kernels},
+                                      schedule);
   Differences differences(*profile);
   for (std::size_t step = 0; step < profile->steps.size(); ++step) {
     if (profile->steps[step].outlier) profile->steps[step].differences = differences.of(step);

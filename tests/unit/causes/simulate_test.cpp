@@ -16,6 +16,10 @@ attribution::Account account_of(const Script& script) {
   return attribution::account(read.trace, read.forest, read.steps, read.owners);
 }
 
+Played play(const attribution::Account& account, const Change& change) {
+  return Schedule(account).play(change);
+}
+
 Change kernels_at(double factor) {
   return {.work = [factor](const Work&) { return factor; }, .host = {}, .unwaited = {}};
 }

@@ -32,7 +32,8 @@ struct Asked {
                                 .account = account,
                                 .model = nullptr,
                                 .profile = profile,
-                                .kernels = kernels});
+                                .kernels = kernels},
+                               causes::Schedule(account));
   }
   const profile::Finding* of(std::string_view kind) const {
     const auto found = std::ranges::find(findings, kind, &profile::Finding::kind);
