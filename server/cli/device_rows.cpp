@@ -53,9 +53,11 @@ Result<void> keep_row(const devices::Row& row, const std::string& text, const fs
   std::error_code error;
   fs::create_directories(folder, error);
   const fs::path file = folder / file_name(row), draft = file.string() + ".partial";
-  std::ofstream(draft, std::ios::binary) << text << '\n';
-  fs::rename(draft, file, error);
-  if (error) return std::unexpected(Error{ErrorCode::unreadable, file.string() + " cannot be written: " + error.message(), file.string()});
+  std::ofstream out(draft, std::ios::binary);
+  out << text << '\n';
+  out.close();
+  if (out) fs::rename(draft, file, error);
+  if (!out || error) return std::unexpected(Error{ErrorCode::unreadable, file.string() + " cannot be written", file.string()});
   return {};
 }
 

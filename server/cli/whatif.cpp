@@ -72,12 +72,11 @@ void keep_place(lab::WhatIfs& all, const lab::SourceLine& place) {
     const std::string home = item.where ? item.where->file + ":" + std::to_string(item.where->line + 1) : "no line that is known";
     all.refused.push_back({item.kind, {.reason = "it belongs at " + home}});
   }
-  std::erase_if(all.findings, [&](const profile::Finding& found) { return !found.line || !is_at(found.file, *found.line, place); });
 }
 
 // "optimizer-fused,channels-last+autocast-bf16": two, of which the second is two changes at once. False where it begins with no kind.
 bool names_kinds(const std::string& word) {
-  return word == "list" || is_kind(parts(parts(word, ',').front(), '+').front());
+  return is_kind(parts(parts(word, ',').front(), '+').front());
 }
 
 Error unknown(const std::string& name) {
@@ -131,12 +130,14 @@ Result<Asked> asked_for(const WhatIfOptions& options) {
   return asked;
 }
 
-// Kinds whose evidence is in the recording: `names` of them, or all where it is empty.
-void add_findings(lab::WhatIfs& all, const profile::Profile& profile, const std::vector<std::string>& names) {
+// Kinds whose evidence is in the recording, those that were asked for, at the place that was.
+void add_findings(lab::WhatIfs& all, const profile::Profile& profile, const Asked& asked) {
   all.step = profile.step_wall();
   for (const profile::Finding& finding : profile.findings) {
-    const bool wanted = names.empty() || std::ranges::find(names, finding.kind) != names.end();
-    if (wanted && std::ranges::find(all.items, finding.kind, &lab::WhatIf::kind) == all.items.end()) all.findings.push_back(finding);
+    const bool wanted = asked.found.empty() || std::ranges::find(asked.found, finding.kind) != asked.found.end();
+    const bool there = !asked.only || (finding.line && is_at(finding.file, *finding.line, *asked.only));
+    if (wanted && there && std::ranges::find(all.items, finding.kind, &lab::WhatIf::kind) == all.items.end())
+      all.findings.push_back(finding);
   }
 }
 
@@ -197,9 +198,9 @@ int whatif(const WhatIfOptions& options) {
     if (const auto made = make_changes(*all, *path, options, say); !made) return fail(made.error());
   } else {
     const auto profile = profile::load(*path);
-    if (!profile) return fail(profile.error());
-    add_findings(*all, **profile, asked->found);
-    if (asked->only) keep_place(*all, *asked->only);
+    if (!profile && all->items.empty()) return fail(profile.error());
+    if (profile) add_findings(*all, **profile, *asked);
+    if (!profile) say(profile.error().message);  // what was replayed is told all the same
   }
   lab::mark_silenced(*all, *path);
   std::cout << (options.format == OutputFormat::json ? lab::as_json(*all) + '\n' : lab::as_text(*all, use_colour(STDOUT_FILENO)));

@@ -20,7 +20,6 @@ constexpr std::size_t kNameColumns = 18;  // of a track
 constexpr std::size_t kTick = 16;         // columns from one time of the axis to the next
 constexpr int kExplains = 20;             // a block with less than one in so many of the time around it explains nothing
 constexpr std::size_t kLeastLabel = 4;    // columns: narrower blocks have none
-constexpr std::string_view kOff = "\x1b[0m", kBold = "\x1b[1m", kDim = "\x1b[2m";
 
 // The page's colours, as terminals with 256 of them have them: background and text.
 constexpr auto kColours = std::to_array<std::pair<std::string_view, std::string_view>>({
@@ -78,19 +77,20 @@ class Row {
  public:
   Row(const Blocks& blocks, const Level& level, std::size_t width) : blocks_(blocks), level_(level), cells_(width) {}
 
-  std::string draw(const LevelTrack& track, bool color) && {
+  std::string draw(const LevelTrack& track, const format::Style& style) && {
+    const bool color = !style.off.empty();
     for (const Rectangle& rectangle : track.rectangles) draw(rectangle);
     std::string text;
     std::string_view now;
     for (const Cell& cell : cells_) {
       if (color && cell.colour != now) {
-        if (!now.empty()) text += kOff;
+        if (!now.empty()) text += style.off;
         if (!cell.colour.empty()) text += colour(cell.colour);
         now = cell.colour;
       }
       text += cell.text;
     }
-    if (color && !now.empty()) return text + std::string(kOff);
+    if (color && !now.empty()) return text + std::string(style.off);
     return text.substr(0, text.find_last_not_of(' ') + 1);
   }
 
@@ -120,7 +120,7 @@ class Row {
   // With its time where that fits beside the name.
   std::string label_of(const Rectangle& rectangle, std::size_t room) const {
     const std::string name = rectangle.count > 1 ? std::to_string(rectangle.count) + " blocks" : blocks::label_of(blocks_, rectangle.block);
-    const std::string timed = name + " " + readable(rectangle.duration);
+    const std::string timed = name + " " + readable(rectangle.busy);
     return format::width(timed) <= room ? timed : name;
   }
 
@@ -184,16 +184,17 @@ std::uint32_t heaviest(const Blocks& blocks, std::uint32_t block) {
 std::string timeline_text(const Blocks& blocks, const TextPicture& picture) {
   const std::size_t columns = std::clamp(picture.columns, kLeastColumns, kMostColumns);
   const std::size_t width = columns - kNameColumns;
+  const format::Style style = format::style(picture.color);
   std::string text;
   std::uint32_t block = blocks::kStepBlock;
   for (std::size_t depth = 0; depth < picture.levels && block != kNoBlock; ++depth) {
     const Level shown = level(blocks, block, {.from = {}, .to = {}, .width = static_cast<std::uint32_t>(width), .unfold = false});
     if (depth > 0) text += '\n';
-    text += picture.color ? std::string(kBold) + title(blocks, block) + std::string(kOff) + '\n' : title(blocks, block) + '\n';
-    text += picture.color ? std::string(kDim) + axis(shown, width) + std::string(kOff) + '\n' : axis(shown, width) + '\n';
+    text.append(style.bold).append(title(blocks, block)).append(style.off).append("\n");
+    text.append(style.dim).append(axis(shown, width)).append(style.off).append("\n");
     for (const LevelTrack& track : shown.tracks) {
       const std::string name = format::shortened(blocks.tracks[track.track].name, kNameColumns - 1);
-      text += format::left(name, kNameColumns) + Row(blocks, shown, width).draw(track, picture.color) + '\n';
+      text += format::left(name, kNameColumns) + Row(blocks, shown, width).draw(track, style) + '\n';
     }
     if (shown.more_tracks > 0)
       text += std::string(kNameColumns, ' ') + std::to_string(shown.more_tracks) + " more tracks, less busy than these\n";
