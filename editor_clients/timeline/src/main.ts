@@ -70,22 +70,25 @@ function write(address: string, visited: boolean): void {
   else history.replaceState(null, '', `#${address}`);
 }
 
-// A single change is written at once, so that a reload right after it shows the same.
-let waiting = 0;
+// A single change is written at once, so that a reload right after it shows the same. A place that was left before its address was written gets
+// it first: Back leads there.
+let waiting: number | undefined;
 let writtenAt = -ADDRESS_MS;
-let written = store.get().view;
+let visited = false;
+let walking = false;
+function writeNow({ view, range }: State): void {
+  clearTimeout(waiting);
+  write(writeAddress(view, range), visited);
+  [waiting, writtenAt, visited] = [undefined, performance.now(), false];
+}
 store.subscribe((state, before) => {
   if (state.view === before.view && state.range?.span === before.range?.span) return;
+  if (!walking && !state.leading && isPlace(before.view) && placeOf(state.view) !== placeOf(before.view)) {
+    if (waiting !== undefined) writeNow(before);
+    visited = true;
+  }
   clearTimeout(waiting);
-  waiting = window.setTimeout(
-    () => {
-      writtenAt = performance.now();
-      const { view, leading } = store.get();
-      write(addressNow(), !leading && isPlace(written) && placeOf(view) !== placeOf(written));
-      written = view;
-    },
-    writtenAt + ADDRESS_MS - performance.now(),
-  );
+  waiting = window.setTimeout(() => writeNow(store.get()), writtenAt + ADDRESS_MS - performance.now());
 });
 
 // An address that somebody went back to, typed or followed while the page is open. Another level of the same step needs no reload.
@@ -96,7 +99,8 @@ window.addEventListener('hashchange', () => {
   const sameStep = placeOf({ ...then, path: now.path }) === placeOf(now);
   const zoomed = then.zooms.some((zoom) => zoom !== undefined) || readChosen(address, then) !== undefined;
   if (!sameStep || zoomed || samePath(then.path, now.path)) return location.reload();
-  written = then;
+  walking = true;
   store.dispatch({ type: 'open', path: then.path });
   if (then.cursor !== undefined) store.dispatch({ type: 'move', cursor: then.cursor });
+  walking = false;
 });
