@@ -210,7 +210,11 @@ function steps.run_action(text, title)
   vim.lsp.buf.code_action({ apply = true, filter = function(action) return vim.startswith(action.title, title) end })
 end
 
-function steps.run_command(name) vim.cmd('Hotlens ' .. (name == 'clear' and 'baseline clear' or name)) end
+function steps.run_command(name)
+  vim.cmd('Hotlens ' .. (name == 'clear' and 'baseline clear' or name))
+  if name ~= 'restart' then return end
+  eventually('no server is ready', function() return #vim.lsp.get_clients({ name = 'hotlens' }) > 0 end)
+end
 
 function steps.set_arguments(line)
   local before = vim.tbl_count(runs)

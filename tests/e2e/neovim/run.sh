@@ -22,8 +22,10 @@ for id in ${SCENARIOS:-$(workspace ids neovim)}; do
     --cmd "let g:hotlens_test = $test" -S "$here/scenario.lua" 2>"$scratch/stderr"); then
     passed=$((passed + 1))
   else
+    code=$? # beside an "ok" above: Neovim itself ended badly
     failed=$((failed + 1))
     sed 's/^/      /' "$scratch/stderr"
+    printf '\n      Neovim exited with code %s\n' "$code"
   fi
 done
 if [ -z "${SCENARIOS:-}" ]; then

@@ -4,7 +4,13 @@ local M = {}
 
 local RESTART_TIMEOUT_MS = 3000
 
-local function client_here() return vim.lsp.get_clients({ name = 'hotlens', bufnr = 0 })[1] or vim.lsp.get_clients({ name = 'hotlens' })[1] end
+-- A client that is being stopped would answer every request with an error.
+local function client_here()
+  local function running(filter)
+    return vim.iter(vim.lsp.get_clients(filter)):find(function(client) return not client:is_stopped() end)
+  end
+  return running({ name = 'hotlens', bufnr = 0 }) or running({ name = 'hotlens' })
+end
 
 local function with_client(act)
   local client = client_here()
@@ -40,16 +46,21 @@ end
 
 local function restart()
   local clients = vim.lsp.get_clients({ name = 'hotlens' })
+  for _, client in ipairs(clients) do
+    if not vim.lsp.codelens.enable then vim.lsp.codelens.clear(client.id) end -- 0.12 does it itself
+    client.request = function() return false end -- Neovim asks on while it waits; a server that was shut down answers with errors
+  end
   vim.lsp.enable('hotlens', false)
   for _, client in ipairs(clients) do
-    client:stop()
+    client:stop() -- older versions of Neovim leave that to us
   end
-  local stopped = function()
-    return vim.iter(clients):all(function(client) return client:is_stopped() end)
+  -- A client calls itself stopped as soon as it is asked to stop; it is forgotten when its server has ended.
+  local ended = function()
+    return vim.iter(clients):all(function(client) return vim.lsp.get_client_by_id(client.id) == nil end)
   end
-  if not vim.wait(RESTART_TIMEOUT_MS, stopped, 20) then
+  if not vim.wait(RESTART_TIMEOUT_MS, ended, 20) then
     for _, client in ipairs(clients) do
-      client:stop(true)
+      client.rpc.terminate()
     end
   end
   vim.lsp.enable('hotlens')
