@@ -8,6 +8,7 @@ import * as helps from './helps.mjs';
 import * as inputs from './inputs.mjs';
 import * as results from './results.mjs';
 import { launch } from './page.mjs';
+import { triedTwice } from '../second_try.mjs';
 import { NoTrace, sayLeftOut, trace } from './traces.mjs';
 import * as questions from './questions.mjs';
 import * as readable from './readable.mjs';
@@ -21,6 +22,30 @@ const browser = await launch();
 let passed = 0;
 let failed = 0;
 let leftOut = 0;
+
+// What failed, or nothing.
+async function once(name, play) {
+  const opened = []; // what is to be closed, last first
+  let pictures = 0;
+  const world = {
+    browser,
+    hotlens,
+    trace,
+    closing: (close) => void opened.push(close),
+    shoot: (page, what) => (shots ? page.screenshot({ path: path.join(shots, `${name}-${what ?? ++pictures}.png`) }) : undefined),
+  };
+  let failure = await play(world).then(
+    () => undefined,
+    (error) => error,
+  );
+  while (opened.length > 0)
+    await opened
+      .pop()()
+      .catch((error) => (failure ??= error));
+  if (failure instanceof NoTrace) throw failure;
+  return failure;
+}
+
 for (const [name, play] of Object.entries({
   ...acting,
   ...surroundings,
@@ -33,37 +58,17 @@ for (const [name, play] of Object.entries({
 })) {
   if (names.length > 0 && !names.includes(name)) continue;
   const begun = Date.now();
-  const opened = []; // what is to be closed, last first
-  let pictures = 0;
-  const world = {
-    browser,
-    hotlens,
-    trace,
-    closing: (close) => void opened.push(close),
-    shoot: (page, what) => (shots ? page.screenshot({ path: path.join(shots, `${name}-${what ?? ++pictures}.png`) }) : undefined),
-  };
-  let failure;
-  let missing = false;
   try {
-    await play(world);
-    passed++;
+    const failure = await triedTwice(`timeline  ${name}`, () => once(name, play), failed);
+    if (failure) failed++;
+    else passed++;
+    console.log(`${failure ? 'FAIL' : 'ok  '}  timeline  ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`);
+    if (failure) console.log(`      ${String(failure.stack).split('\n').slice(0, 8).join('\n      ')}`);
   } catch (error) {
-    if (error instanceof NoTrace) {
-      missing = true;
-      leftOut++;
-      sayLeftOut(name);
-    } else {
-      failure = error;
-      failed++;
-    }
+    if (!(error instanceof NoTrace)) throw error;
+    leftOut++;
+    sayLeftOut(name);
   }
-  while (opened.length > 0)
-    await opened
-      .pop()()
-      .catch((error) => (failure ??= error));
-  if (missing) continue;
-  console.log(`${failure ? 'FAIL' : 'ok  '}  timeline  ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`);
-  if (failure) console.log(`      ${String(failure.stack).split('\n').slice(0, 8).join('\n      ')}`);
 }
 await browser.close();
 console.log(`${passed} passed, ${failed} failed${leftOut > 0 ? `, ${leftOut} LEFT OUT: HOTLENS_TRACES names no folder` : ''}`);

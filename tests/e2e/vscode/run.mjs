@@ -8,6 +8,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { installExtension, startEditor } from './code_server.mjs';
 import { makeSteps } from './steps.mjs';
+import { triedTwice } from '../second_try.mjs';
 import { prepareWorkspace, recordProfile, scenariosOf, settingsOf } from '../workspace.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -91,10 +92,12 @@ async function workAt(desk) {
   const count = [0, 0];
   for (let scenario = waiting.shift(); scenario !== undefined; scenario = waiting.shift()) {
     const begun = Date.now();
-    const failure = await runScenario(scenario, desk).then(
-      () => undefined,
-      (error) => error,
-    );
+    const play = () =>
+      runScenario(scenario, desk).then(
+        () => undefined,
+        (error) => error,
+      );
+    const failure = await triedTwice(`vscode  ${scenario.id}`, play, count[1]);
     count[failure ? 1 : 0]++;
     const took = ((Date.now() - begun) / 1000).toFixed(1);
     console.log(`${failure ? 'FAIL' : 'ok  '}  vscode  ${scenario.id}: ${scenario.title} (${took} s)`);
