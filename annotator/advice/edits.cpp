@@ -329,31 +329,31 @@ constexpr std::array<std::string_view, 6> kDropouts{"Dropout",   "Dropout1d",   
 constexpr std::array<std::string_view, 1> kGelu{"GELU"};
 
 Made made(const Editor& editor, std::string_view kind, const std::vector<std::string>& modules) {
-  if (kind == "optimizer-fused") return editor.optimizer("fused");
-  if (kind == "optimizer-foreach") return editor.optimizer("foreach");
-  if (kind == "zero-grad-none") return editor.zero_grad();
-  if (kind == "no-dropout") return editor.modules(modules, kDropouts, without_dropout);
-  if (kind == "gelu-to-relu") return editor.modules(modules, kGelu, relu);
-  if (kind == "channels-last") return editor.channels_last();
-  if (kind == "autocast-bf16") return editor.autocast(editor.sources().device);
+  if (kind == "fused_optimizer") return editor.optimizer("fused");
+  if (kind == "foreach_optimizer") return editor.optimizer("foreach");
+  if (kind == "zero_grad_none") return editor.zero_grad();
+  if (kind == "no_dropout") return editor.modules(modules, kDropouts, without_dropout);
+  if (kind == "gelu_to_relu") return editor.modules(modules, kGelu, relu);
+  if (kind == "channels_last") return editor.channels_last();
+  if (kind == "autocast_bf16") return editor.autocast(editor.sources().device);
   if (kind == "checkpoint") return editor.checkpoint(modules);
   return no("no edit of a single expression does it");
 }
 
 std::string_view by_hand(std::string_view kind) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kWays{{
-      {"optimizer-fused", "give the optimizer fused=True where it is made"},
-      {"optimizer-foreach", "give the optimizer foreach=True where it is made"},
-      {"zero-grad-none", "call zero_grad() without set_to_none=False"},
-      {"no-dropout", "set the probability of every dropout to 0"},
-      {"gelu-to-relu", "put ReLU in place of GELU"},
-      {"channels-last",
+      {"fused_optimizer", "give the optimizer fused=True where it is made"},
+      {"foreach_optimizer", "give the optimizer foreach=True where it is made"},
+      {"zero_grad_none", "call zero_grad() without set_to_none=False"},
+      {"no_dropout", "set the probability of every dropout to 0"},
+      {"gelu_to_relu", "put ReLU in place of GELU"},
+      {"channels_last",
        "call model.to(memory_format=torch.channels_last) before the optimizer is made, and x.to(memory_format=torch.channels_last) on "
        "images"},
-      {"autocast-bf16",
+      {"autocast_bf16",
        "put the model's call and the loss under `with torch.autocast(device, torch.bfloat16):`, the backward pass outside"},
       {"checkpoint", "call each of these blocks as torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)"},
-      {"batch-norm-eval", "call eval() on every batch norm after each model.train()"},
+      {"batch_norm_eval", "call eval() on every batch norm after each model.train()"},
   }};
   const auto* found = std::ranges::find(kWays, kind, &std::pair<std::string_view, std::string_view>::first);
   return found == kWays.end() ? "" : found->second;

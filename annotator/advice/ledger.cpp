@@ -173,7 +173,7 @@ std::string as_text(const Ledger& ledger, bool color) {
                        format::harmless(one.verified.time), format::harmless(one.verified.profile), predicted,
                        interval(*one.verified.ratio), one.verified.pairs, error);
   }
-  if (out.empty()) out = "no change has been verified here yet: hotlens whatif optimizer-fused --verify\n";
+  if (out.empty()) out = "no change has been verified here yet: hotlens whatif fused_optimizer --verify\n";
   if (ledger.unreadable > 0) out += fmt::format("{} lines of the ledger cannot be read\n", ledger.unreadable);
   return out;
 }

@@ -214,7 +214,7 @@ struct Verdict {
 
 // A change that the recording gives evidence for (annotator/advice/rules).
 struct Finding {
-  std::string kind, title;  // "pin-memory"; the title says what to do
+  std::string kind, title;  // "pin_memory"; the title says what to do
   std::vector<Verdict::Evidence> evidence;
   std::vector<std::string> assumes;
   std::string file;                  // where it belongs; empty where that is not known

@@ -177,7 +177,7 @@ void add_predict(CLI::App& app, Arguments& to) {
 void add_whatif(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("whatif", "what a change of the training step would give, without running the script");
   verb->footer(
-      "Example: hotlens whatif list\n         hotlens whatif optimizer-fused,channels-last+autocast-bf16\n         hotlens whatif "
+      "Example: hotlens whatif list\n         hotlens whatif fused_optimizer,channels_last+autocast_bf16\n         hotlens whatif "
       "checkpoint --budget 60MB\n         hotlens whatif x.pt.trace.json.gz\n\n`+` makes changes at once.");
   verb->add_option(
       "what", to.whatif.words,

@@ -46,7 +46,7 @@ bool is_kind(const std::string& name) {
   return lab::kind_named(name) != nullptr || is_rule(name);
 }
 
-// "optimizer-fused@train.py:41": the kind, and its place where one is named.
+// "fused_optimizer@train.py:41": the kind, and its place where one is named.
 std::pair<std::string, std::optional<lab::SourceLine>> split_place(const std::string& word) {
   const std::size_t at = word.find('@'), colon = word.rfind(':');
   std::int64_t line = 0;
@@ -74,7 +74,7 @@ void keep_place(lab::WhatIfs& all, const lab::SourceLine& place) {
   }
 }
 
-// "optimizer-fused,channels-last+autocast-bf16": two, of which the second is two changes at once. False where it begins with no kind.
+// "fused_optimizer,channels_last+autocast_bf16": two, of which the second is two changes at once. False where it begins with no kind.
 bool names_kinds(const std::string& word) {
   return is_kind(parts(parts(word, ',').front(), '+').front());
 }
@@ -142,7 +142,7 @@ void add_findings(lab::WhatIfs& all, const profile::Profile& profile, const Aske
 }
 
 Error names_no_change(const std::string& flag) {
-  return {ErrorCode::usage, "name one change, `+` joins several: hotlens whatif optimizer-fused " + flag, {}};
+  return {ErrorCode::usage, "name one change, `+` joins several: hotlens whatif fused_optimizer " + flag, {}};
 }
 
 lab::WhatIfs nothing_of(const std::filesystem::path& profile) {

@@ -59,9 +59,9 @@ std::string why_none(const StepCosts& costs, const Bytes peak, const Program& pr
   if (!peak_is_in_update(costs, Choice(costs.blocks.size(), false))) {
     return fmt::format("the peak, {}, is not in what these blocks keep: checkpointing them does not lower it", format::readable(peak));
   }
-  const bool fused = optimizer_fused(program).has_value();
+  const bool fused = fused_optimizer(program).has_value();
   return fmt::format("the peak, {}, is in the optimizer: checkpointing does not lower it{}", format::readable(peak),
-                     fused ? ", optimizer-fused would where the update has temporaries" : "");
+                     fused ? ", fused_optimizer would where the update has temporaries" : "");
 }
 
 // The least time within the budget; without one, or where nothing is within it, the lowest peak.

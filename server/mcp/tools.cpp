@@ -227,7 +227,7 @@ Tool whatif_tool() {
               "replayed in turn with the recorded step: the script does not run. With list: true only which apply, at once.",
           .work = Work::whatif,
           .properties = properties({{"kinds", list(text(),
-                                                   "Such as optimizer-fused, or two at once: channels-last+autocast-bf16. "
+                                                   "Such as fused_optimizer, or two at once: channels_last+autocast_bf16. "
                                                    "All that apply where absent.")},
                                     {"list", truth("Only say which apply.")},
                                     {"profile", profile_argument()},

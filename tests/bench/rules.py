@@ -129,15 +129,15 @@ class Case:
 
 
 CASES = [
-    Case("gelu-tanh", WORDS, WORDS[WORDS.index("        return 0.5 * x *") : WORDS.index("    def forward(self, x):\n        b")],
+    Case("gelu_tanh", WORDS, WORDS[WORDS.index("        return 0.5 * x *") : WORDS.index("    def forward(self, x):\n        b")],
          '        return F.gelu(x, approximate="tanh")\n'),
-    Case("fused-attention", WORDS, WORDS[WORDS.index("        scores = ") : WORDS.index("    def bend")],
+    Case("fused_attention", WORDS, WORDS[WORDS.index("        scores = ") : WORDS.index("    def bend")],
          "        return F.scaled_dot_product_attention(q, k, v)\n"),
-    Case("optimizer-fused", WORDS, "lr=1e-3)", "lr=1e-3, fused=True)"),
-    Case("optimizer-fused", TABLES, "foreach=False", "fused=True"),
-    Case("zero-grad-none", TABLES, "NONE = False", "NONE = True"),
-    Case("unbind-time", SERIES, "[x[:, t] for t in range(x.shape[1])]", "x.unbind(1)"),
-    Case("loader-workers", PICTURES, "batch_size=8)", "batch_size=8, num_workers=2)"),
+    Case("fused_optimizer", WORDS, "lr=1e-3)", "lr=1e-3, fused=True)"),
+    Case("fused_optimizer", TABLES, "foreach=False", "fused=True"),
+    Case("zero_grad_none", TABLES, "NONE = False", "NONE = True"),
+    Case("unbind_time", SERIES, "[x[:, t] for t in range(x.shape[1])]", "x.unbind(1)"),
+    Case("loader_workers", PICTURES, "batch_size=8)", "batch_size=8, num_workers=2)"),
 ]  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """How far what-ifs are off: step time and peak memory of changes, against the same script really changed.
 
-    HOTLENS_BIN=... HOTLENS_TEST_PYTHON=... python tests/bench/whatif.py [--models resnet,gpt] [--kinds optimizer-fused,autocast-bf16]
+    HOTLENS_BIN=... HOTLENS_TEST_PYTHON=... python tests/bench/whatif.py [--models resnet,gpt] [--kinds fused_optimizer,autocast_bf16]
 
 Each model of predict_models.py is recorded as it is and asked about every kind that applies. The truth of time are real steps of the model
 as it is, of the changed one, and of the one as it is once more, in turn in one process; the third is the control, real against real. The

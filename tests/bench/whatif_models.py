@@ -37,13 +37,13 @@ class Training:
         torch.manual_seed(0)
         self.kinds, self.model = kinds, build()
         for module in self.model.modules():
-            if isinstance(module, nn.Dropout) and "no-dropout" in kinds:
+            if isinstance(module, nn.Dropout) and "no_dropout" in kinds:
                 module.p = 0.0
-            if isinstance(module, nn.BatchNorm2d) and "batch-norm-eval" in kinds:
+            if isinstance(module, nn.BatchNorm2d) and "batch_norm_eval" in kinds:
                 module.eval()
-        if "gelu-to-relu" in kinds:
+        if "gelu_to_relu" in kinds:
             replace_gelu(self.model)
-        if "channels-last" in kinds:
+        if "channels_last" in kinds:
             self.model.to(memory_format=CHANNELS_LAST)  # type: ignore[call-overload]
         how = {key: True for key in ("foreach", "fused") if f"optimizer-{key}" in kinds}
         self.optimizer = torch.optim.Adam(self.model.parameters(), **how)  # type: ignore[arg-type]
@@ -54,10 +54,10 @@ class Training:
     def step(self, batch: Batch) -> None:
         *inputs, target = batch
         del batch
-        if "channels-last" in self.kinds:
+        if "channels_last" in self.kinds:
             inputs = [x.to(memory_format=CHANNELS_LAST) if x.dim() == 4 else x for x in inputs]
         self.optimizer.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16) if "autocast-bf16" in self.kinds else contextlib.nullcontext():
+        with torch.autocast("cpu", torch.bfloat16) if "autocast_bf16" in self.kinds else contextlib.nullcontext():
             loss = F.cross_entropy(self.model(*inputs), target.flatten())
         loss.backward()
         self.optimizer.step()

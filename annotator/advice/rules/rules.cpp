@@ -10,19 +10,19 @@ namespace hotlens::rules {
 namespace {
 
 constexpr auto kRules = std::to_array<Rule>({
-    {"loader-workers", "Make batches in worker processes (num_workers)", loader_workers},
-    {"pin-memory", "Copy batches from pinned memory", pin_memory},
-    {"host-read", "Read numbers from the device less often", host_reads},
-    {"host-tensor", "Make tensors on the device", host_tensors},
-    {"lower-precision", "16-bit products under autocast", lower_precision},
+    {"loader_workers", "Make batches in worker processes (num_workers)", loader_workers},
+    {"pin_memory", "Copy batches from pinned memory", pin_memory},
+    {"host_read", "Read numbers from the device less often", host_reads},
+    {"host_tensor", "Make tensors on the device", host_tensors},
+    {"lower_precision", "16-bit products under autocast", lower_precision},
     {"tf32", "Allow TF32 in 32-bit products", tf32},
-    {"optimizer-fused", "Optimizer with fused=True", optimizer_fused},
-    {"channels-last", "Model and images in channels_last", channels_last},
-    {"fused-attention", "Attention with F.scaled_dot_product_attention", fused_attention},
-    {"fewer-launches", "Launch less: a larger batch, torch.compile or CUDA graphs", fewer_launches},
-    {"zero-grad-none", "zero_grad(set_to_none=True)", zero_grad_none},
-    {"unbind-time", "Take time steps apart once, with x.unbind()", unbind_time},
-    {"gelu-tanh", "GELU as one operator", fused_gelu},
+    {"fused_optimizer", "Optimizer with fused=True", fused_optimizer},
+    {"channels_last", "Model and images in channels_last", channels_last},
+    {"fused_attention", "Attention with F.scaled_dot_product_attention", fused_attention},
+    {"fewer_launches", "Launch less: a larger batch, torch.compile or CUDA graphs", fewer_launches},
+    {"zero_grad_none", "zero_grad(set_to_none=True)", zero_grad_none},
+    {"unbind_time", "Take time steps apart once, with x.unbind()", unbind_time},
+    {"gelu_tanh", "GELU as one operator", fused_gelu},
 });
 
 profile::Finding finding(const Recording& recording, const Rule& rule, Found found, double ratio) {

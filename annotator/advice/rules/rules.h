@@ -48,7 +48,7 @@ struct Found {
 };
 
 struct Rule {
-  std::string_view kind, title;  // "pin-memory"; the title says what to do
+  std::string_view kind, title;  // "pin_memory"; the title says what to do
   std::optional<Found> (*find)(const Recording&) = nullptr;
 };
 std::span<const Rule> rules();
@@ -68,7 +68,7 @@ std::optional<Found> host_reads(const Recording& recording);
 std::optional<Found> host_tensors(const Recording& recording);
 std::optional<Found> lower_precision(const Recording& recording);
 std::optional<Found> tf32(const Recording& recording);
-std::optional<Found> optimizer_fused(const Recording& recording);
+std::optional<Found> fused_optimizer(const Recording& recording);
 std::optional<Found> channels_last(const Recording& recording);
 std::optional<Found> fused_attention(const Recording& recording);
 std::optional<Found> fewer_launches(const Recording& recording);

@@ -45,8 +45,8 @@ struct Kind {
 std::span<const Kind> kinds();
 const Kind* kind_named(std::string_view name);
 
-Edited optimizer_foreach(Program program);
-Edited optimizer_fused(Program program);
+Edited foreach_optimizer(Program program);
+Edited fused_optimizer(Program program);
 Edited channels_last(Program program);
 Edited autocast_bf16(Program program);
 Edited no_dropout(Program program);

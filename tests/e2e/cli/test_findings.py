@@ -35,7 +35,7 @@ def test_a_trace_is_told_what_it_gives_evidence_for(hotlens: Run, write: Write) 
     assert result.returncode == 0, result.stderr
     answer = json.loads(result.stdout)
     assert answer["schema"] == "hotlens.whatif/1"
-    assert [item["kind"] for item in answer["items"]] == ["loader-workers", "optimizer-fused"]
+    assert [item["kind"] for item in answer["items"]] == ["loader_workers", "fused_optimizer"]
     first = answer["items"][0]
     assert first["method"] == "profile"
     assert (first["ratio"], first["low"], first["high"], first["bound"]) == (0.4, 0.4, 1, True)
@@ -48,23 +48,23 @@ def test_a_trace_is_told_what_it_gives_evidence_for(hotlens: Run, write: Write) 
 
 def test_people_read_the_bound_its_evidence_and_its_condition(hotlens: Run, write: Write) -> None:
     trace = write("x.json", loading(600))
-    text = hotlens("whatif", "loader-workers", trace).stdout
+    text = hotlens("whatif", "loader_workers", trace).stdout
     assert "train.py:40" in text
     assert "60 %: 1.00 ms → 400 µs" in text
     assert "now: the training process makes the batches itself, 600 µs" in text
-    assert "optimizer-fused" not in text
+    assert "fused_optimizer" not in text
     assert "What could help, at most" in hotlens("report", trace).stdout
 
 
 def test_what_is_too_small_for_a_person_is_not_told(hotlens: Run, write: Write) -> None:
     kinds = [item["kind"] for item in json.loads(hotlens("whatif", write("x.json", loading(10)), "--format", "json").stdout)["items"]]
-    assert kinds == ["optimizer-fused"]
+    assert kinds == ["fused_optimizer"]
 
 
 def test_what_needs_a_recorded_program_says_so_of_a_trace(hotlens: Run, write: Write) -> None:
-    result = hotlens("whatif", write("x.json", loading(600)), "no-dropout")
+    result = hotlens("whatif", write("x.json", loading(600)), "no_dropout")
     assert result.returncode == 0
-    assert "no-dropout  not here: a trace has no recorded program to replay" in result.stdout
+    assert "no_dropout  not here: a trace has no recorded program to replay" in result.stdout
 
 
 def test_words_that_are_neither_are_named(hotlens: Run, write: Write) -> None:
@@ -78,8 +78,8 @@ def test_words_that_are_neither_are_named(hotlens: Run, write: Write) -> None:
 
 def test_a_change_at_a_place_is_that_of_this_place_alone(hotlens: Run, write: Write) -> None:
     trace = write("x.json", loading(600))
-    here = json.loads(hotlens("whatif", trace, "loader-workers@train.py:40", "--format", "json").stdout)
-    assert [item["kind"] for item in here["items"]] == ["loader-workers"]
+    here = json.loads(hotlens("whatif", trace, "loader_workers@train.py:40", "--format", "json").stdout)
+    assert [item["kind"] for item in here["items"]] == ["loader_workers"]
     for place in ("train.py:41", "rain.py:40"):
-        assert json.loads(hotlens("whatif", trace, f"loader-workers@{place}", "--format", "json").stdout)["items"] == []
-    assert hotlens("whatif", trace, "loader-workers@train.py").returncode == 2
+        assert json.loads(hotlens("whatif", trace, f"loader_workers@{place}", "--format", "json").stdout)["items"] == []
+    assert hotlens("whatif", trace, "loader_workers@train.py").returncode == 2

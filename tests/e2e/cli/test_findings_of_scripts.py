@@ -52,10 +52,10 @@ for x, y in DataLoader(Words(), batch_size=8):
 """
 
 LINES = {
-    "unbind-time": "            state = self.decay * state + x[:, t]",
-    "fused-attention": "        weights = F.softmax(scores, -1)",
-    "gelu-tanh": "        h = 0.5 * h * (1.0 + torch.tanh(0.8 * (h + 0.044715 * torch.pow(h, 3.0))))",
-    "loader-workers": "for x, y in DataLoader(Words(), batch_size=8):",
+    "unbind_time": "            state = self.decay * state + x[:, t]",
+    "fused_attention": "        weights = F.softmax(scores, -1)",
+    "gelu_tanh": "        h = 0.5 * h * (1.0 + torch.tanh(0.8 * (h + 0.044715 * torch.pow(h, 3.0))))",
+    "loader_workers": "for x, y in DataLoader(Words(), batch_size=8):",
 }
 
 
@@ -69,11 +69,11 @@ def test_findings_stand_at_the_lines_that_would_change(hotlens: Run, tmp_path: P
     told = {kind: line for kind, line in places.items() if kind in LINES}
     assert told, "the step has all of it, at least one is worth telling"
     assert told == {kind: LINES[kind] for kind in told}
-    assert "unbind-time" in told
+    assert "unbind_time" in told
     assert all(item["file"] == str(tmp_path / "train.py") for item in items)
     # The hover of the line says the largest.
     file = json.loads(hotlens("check", "train.py", "--format", "json").stdout)["files"][0]
-    hover = "\n".join(hover["markdown"] for hover in file["hovers"] if lines[hover["line"]] == LINES["unbind-time"])
+    hover = "\n".join(hover["markdown"] for hover in file["hovers"] if lines[hover["line"]] == LINES["unbind_time"])
     assert "Could help, at most" in hover
     assert "Take time steps apart once" in hover
 
@@ -86,4 +86,4 @@ def test_without_the_evidence_nothing_is_said(hotlens: Run, tmp_path: Path) -> N
     done = hotlens("run", "--python", os.environ["HOTLENS_TEST_PYTHON"], "train.py")
     assert done.returncode == 0, done.stderr
     kinds = {item["kind"] for item in json.loads(hotlens("report", "--format", "json").stdout)["findings"]}
-    assert not kinds & {"unbind-time", "gelu-tanh", "fused-attention"}
+    assert not kinds & {"unbind_time", "gelu_tanh", "fused_attention"}

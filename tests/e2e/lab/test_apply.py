@@ -33,22 +33,22 @@ for x, y in DataLoader(data, batch_size=8):
 
 # Kind: what is replaced by what.
 EDITS = {
-    "optimizer-fused": [("parameters())", "parameters(), fused=True)")],
-    "optimizer-foreach": [("parameters())", "parameters(), foreach=True)")],
-    "no-dropout": [("Dropout(0.1)", "Dropout(0.0)")],
-    "gelu-to-relu": [("GELU()", "ReLU()")],
-    "zero-grad-none": [("set_to_none=False", "set_to_none=True")],
-    "channels-last": [
+    "fused_optimizer": [("parameters())", "parameters(), fused=True)")],
+    "foreach_optimizer": [("parameters())", "parameters(), foreach=True)")],
+    "no_dropout": [("Dropout(0.1)", "Dropout(0.0)")],
+    "gelu_to_relu": [("GELU()", "ReLU()")],
+    "zero_grad_none": [("set_to_none=False", "set_to_none=True")],
+    "channels_last": [
         ("optimizer = torch", "model.to(memory_format=torch.channels_last)\noptimizer = torch"),
         ("model(x)", "model(x.to(memory_format=torch.channels_last))"),
     ],
-    "autocast-bf16": [
+    "autocast_bf16": [
         (
             "    out = model(x)\n    loss = F.cross_entropy(\n        out, y)",
             '    with torch.autocast("cpu", torch.bfloat16):\n        out = model(x)\n        loss = F.cross_entropy(\n            out, y)',
         )
     ],
-    "optimizer-fused+no-dropout": [("parameters())", "parameters(), fused=True)"), ("Dropout(0.1)", "Dropout(0.0)")],
+    "fused_optimizer+no_dropout": [("parameters())", "parameters(), fused=True)"), ("Dropout(0.1)", "Dropout(0.0)")],
 }
 
 
@@ -104,7 +104,7 @@ def test_a_change_edits_exactly_what_it_names_and_the_script_runs(profiled: Path
 
 
 def test_a_change_without_a_safe_edit_says_what_to_do_by_hand(profiled: Path) -> None:
-    done = whatif(profiled, "batch-norm-eval", "--apply")
+    done = whatif(profiled, "batch_norm_eval", "--apply")
     assert done.returncode == 3
     assert "by hand: call eval()" in done.stdout
 
@@ -114,14 +114,14 @@ def test_a_file_that_is_read_only_stays_as_it_is(profiled: Path, tmp_path: Path)
         pytest.skip("root writes everything")
     (profiled / "train.py").chmod(0o444)
     try:
-        done = whatif(profiled, "optimizer-fused", "--apply")
+        done = whatif(profiled, "fused_optimizer", "--apply")
         assert done.returncode == 3 and "read-only" in done.stdout
     finally:
         (profiled / "train.py").chmod(0o644)
 
 
 @pytest.mark.parametrize(
-    "words", [["--apply"], ["list", "--apply"], ["optimizer-fused,no-dropout", "--apply"], ["no-dropout", "--dry-run"]]
+    "words", [["--apply"], ["list", "--apply"], ["fused_optimizer,no_dropout", "--apply"], ["no_dropout", "--dry-run"]]
 )
 def test_one_change_is_applied_at_a_time(profiled: Path, words: list[str]) -> None:
     assert whatif(profiled, *words).returncode == 2
@@ -138,7 +138,7 @@ def test_an_optimizer_of_a_library_is_not_edited(tmp_path: Path) -> None:
     (work / "train.py").write_text(script)
     command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "1", "train.py"]
     subprocess.run(command, cwd=work, check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(library)})
-    done = whatif(work, "optimizer-fused", "--apply")
+    done = whatif(work, "fused_optimizer", "--apply")
     assert done.returncode == 3
     assert "a library makes the optimizer; by hand: give the optimizer fused=True" in done.stdout
     shutil.rmtree(work)

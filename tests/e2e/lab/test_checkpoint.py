@@ -132,7 +132,7 @@ def test_a_peak_in_the_optimizer_is_said(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOOP.replace("randn(2000", "randn(2").replace("(2000,)", "(2,)"))
     record(tmp_path, "train.py")
     (refused,) = document(tmp_path)["refused"]
-    assert "is in the optimizer" in refused["reason"] and "optimizer-fused would" in refused["reason"]
+    assert "is in the optimizer" in refused["reason"] and "fused_optimizer would" in refused["reason"]
 
 
 def test_apply_edits_the_call_and_the_script_still_trains(loop: Path) -> None:

@@ -56,7 +56,7 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_gain_is_verified_kept_and_reported(seeded: Path) -> None:
     script = (seeded / "train.py").read_text()
-    item, said = verified(seeded, "no-dropout")
+    item, said = verified(seeded, "no_dropout")
     assert "4 to 20 pairs" in said and "pair 4: " in said
     assert item["state"] == "verified"
     assert item["verified"]["faster"] and item["verified"]["high"] < 1
@@ -70,13 +70,13 @@ def test_a_gain_is_verified_kept_and_reported(seeded: Path) -> None:
     (outcome,) = json.loads(record.stdout)["outcomes"]
     assert outcome["error"] == pytest.approx(item["ratio"] / item["verified"]["ratio"] - 1)
     text = ask(seeded, "report", "--track-record").stdout
-    assert "no-dropout" in text and "predicted " in text and "verified " in text
+    assert "no_dropout" in text and "predicted " in text and "verified " in text
 
 
 def test_what_did_not_become_faster_is_not_applied_and_its_losses_are_compared(seeded: Path) -> None:
     """The update is next to nothing here: fused or not, the step takes as long."""
     script = (seeded / "train.py").read_text()
-    item, said = verified(seeded, "optimizer-fused", "--apply", "--limit", "2")
+    item, said = verified(seeded, "fused_optimizer", "--apply", "--limit", "2")
     assert item["state"] == "verified"
     assert item["verified"]["losses"] in ("equal", "close")
     assert "not applied" in said
@@ -86,7 +86,7 @@ def test_what_did_not_become_faster_is_not_applied_and_its_losses_are_compared(s
 def test_a_limit_that_is_too_short_is_told_before_anything_runs(tmp_path: Path) -> None:
     slow = SCRIPT.format(seed="import time\ntime.sleep(9)")
     work = profiled(tmp_path / "slow", slow)
-    done = ask(work, "whatif", "no-dropout", "--verify", "--python", PYTHON, "--limit", "1")
+    done = ask(work, "whatif", "no_dropout", "--verify", "--python", PYTHON, "--limit", "1")
     assert done.returncode == 3
     assert "the limit is" in done.stderr and "--limit MINUTES" in done.stderr
 
@@ -94,13 +94,13 @@ def test_a_limit_that_is_too_short_is_told_before_anything_runs(tmp_path: Path) 
 def test_a_script_that_fails_in_a_run_says_so(tmp_path: Path) -> None:
     work = profiled(tmp_path / "once", SCRIPT.format(seed="import os\nassert not os.path.exists('stop'), 'stopped'"))
     (work / "stop").touch()
-    done = ask(work, "whatif", "no-dropout", "--verify", "--python", PYTHON)
+    done = ask(work, "whatif", "no_dropout", "--verify", "--python", PYTHON)
     assert done.returncode == 4
     assert "AssertionError: stopped" in done.stderr
 
 
 def test_a_run_with_a_hidden_secret_is_not_repeated(tmp_path: Path) -> None:
     work = profiled(tmp_path / "secret", SCRIPT.format(seed=""), "--api-key", "abcdef")
-    done = ask(work, "whatif", "no-dropout", "--verify", "--python", PYTHON)
+    done = ask(work, "whatif", "no_dropout", "--verify", "--python", PYTHON)
     assert done.returncode == 3
     assert "secret" in done.stderr

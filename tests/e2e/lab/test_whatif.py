@@ -94,23 +94,23 @@ def zero_grad_last(options: str) -> list[Change]:
 
 # Kind, script, what it is recorded with, what the changed script has.
 CASES: dict[str, tuple[str, str, list[Change], list[Change]]] = {
-    "adam foreach": ("optimizer-foreach", WORDS, [], [optimizer("Adam(model.parameters(), foreach=True)")]),
-    "adam fused": ("optimizer-fused", WORDS, [], [optimizer("Adam(model.parameters(), fused=True)")]),
-    "adamw fused": ("optimizer-fused", WORDS, [adamw("")], [adamw("fused=True")]),
-    "adamw foreach": ("optimizer-foreach", WORDS, [adamw("")], [adamw("foreach=True")]),
-    "adamw foreach to fused": ("optimizer-fused", WORDS, [adamw("foreach=True")], [adamw("fused=True")]),
-    "two groups foreach": ("optimizer-foreach", WORDS, [coupled("")], [coupled("foreach=True")]),
-    "two groups foreach to fused": ("optimizer-fused", WORDS, [coupled("foreach=True")], [coupled("fused=True")]),
-    "sgd foreach": ("optimizer-foreach", WORDS, [sgd("nesterov=True")], [sgd("nesterov=True, foreach=True")]),
-    "sgd fused": ("optimizer-fused", PICTURES, [sgd("")], [sgd("fused=True")]),
+    "adam foreach": ("foreach_optimizer", WORDS, [], [optimizer("Adam(model.parameters(), foreach=True)")]),
+    "adam fused": ("fused_optimizer", WORDS, [], [optimizer("Adam(model.parameters(), fused=True)")]),
+    "adamw fused": ("fused_optimizer", WORDS, [adamw("")], [adamw("fused=True")]),
+    "adamw foreach": ("foreach_optimizer", WORDS, [adamw("")], [adamw("foreach=True")]),
+    "adamw foreach to fused": ("fused_optimizer", WORDS, [adamw("foreach=True")], [adamw("fused=True")]),
+    "two groups foreach": ("foreach_optimizer", WORDS, [coupled("")], [coupled("foreach=True")]),
+    "two groups foreach to fused": ("fused_optimizer", WORDS, [coupled("foreach=True")], [coupled("fused=True")]),
+    "sgd foreach": ("foreach_optimizer", WORDS, [sgd("nesterov=True")], [sgd("nesterov=True, foreach=True")]),
+    "sgd fused": ("fused_optimizer", PICTURES, [sgd("")], [sgd("fused=True")]),
     "sgd without state": (
-        "optimizer-fused",
+        "fused_optimizer",
         WORDS,
         [optimizer("SGD(model.parameters(), lr=0.1)")],
         [optimizer("SGD(model.parameters(), lr=0.1, fused=True)")],
     ),
     "channels last": (
-        "channels-last",
+        "channels_last",
         PICTURES,
         [],
         [
@@ -118,19 +118,19 @@ CASES: dict[str, tuple[str, str, list[Change], list[Change]]] = {
             (LOSS, "x = x.to(memory_format=torch.channels_last)\n    " + LOSS),
         ],
     ),
-    "autocast of pictures": ("autocast-bf16", PICTURES, [], [BF16]),
-    "autocast of words": ("autocast-bf16", WORDS, [], [BF16]),
-    "no dropout": ("no-dropout", PICTURES, [], [("nn.Dropout(0.2)", "nn.Dropout(0)")]),
-    "no dropout in attention": ("no-dropout", WORDS, [], [("nn.Dropout(0.1)", "nn.Dropout(0)"), ("dropout_p=0.1", "dropout_p=0.0")]),
-    "gelu to relu": ("gelu-to-relu", WORDS, [], [("nn.GELU()", "nn.ReLU()")]),
+    "autocast of pictures": ("autocast_bf16", PICTURES, [], [BF16]),
+    "autocast of words": ("autocast_bf16", WORDS, [], [BF16]),
+    "no dropout": ("no_dropout", PICTURES, [], [("nn.Dropout(0.2)", "nn.Dropout(0)")]),
+    "no dropout in attention": ("no_dropout", WORDS, [], [("nn.Dropout(0.1)", "nn.Dropout(0)"), ("dropout_p=0.1", "dropout_p=0.0")]),
+    "gelu to relu": ("gelu_to_relu", WORDS, [], [("nn.GELU()", "nn.ReLU()")]),
     "batch norms": (
-        "batch-norm-eval",
+        "batch_norm_eval",
         PICTURES,
         [],
         [add_before_optimizer("[m.eval() for m in model.modules() if isinstance(m, nn.BatchNorm2d)]\n")],
     ),
-    "zero grad": ("zero-grad-none", WORDS, zero_grad_last("set_to_none=False"), zero_grad_last("")),
-    "fused and autocast": ("optimizer-fused+autocast-bf16", PICTURES, [], [optimizer("Adam(model.parameters(), fused=True)"), BF16]),
+    "zero grad": ("zero_grad_none", WORDS, zero_grad_last("set_to_none=False"), zero_grad_last("")),
+    "fused and autocast": ("fused_optimizer+autocast_bf16", PICTURES, [], [optimizer("Adam(model.parameters(), fused=True)"), BF16]),
 }
 
 
@@ -215,15 +215,15 @@ def test_a_list_needs_no_torch_and_replays_nothing(pictures: Path, tmp_path: Pat
     document = answer(pictures, "list")
     items = of_programs(document)
     assert {item["kind"] for item in items} == {
-        "optimizer-foreach",
-        "optimizer-fused",
-        "channels-last",
-        "autocast-bf16",
-        "no-dropout",
-        "batch-norm-eval",
+        "foreach_optimizer",
+        "fused_optimizer",
+        "channels_last",
+        "autocast_bf16",
+        "no_dropout",
+        "batch_norm_eval",
         "checkpoint",
     }
-    assert {refused["kind"] for refused in document["refused"]} == {"gelu-to-relu", "zero-grad-none"}
+    assert {refused["kind"] for refused in document["refused"]} == {"gelu_to_relu", "zero_grad_none"}
     assert "self_check" not in document
     for item in items:
         assert item["evidence"] and item["assumes"]
@@ -233,19 +233,19 @@ def test_a_list_needs_no_torch_and_replays_nothing(pictures: Path, tmp_path: Pat
 def test_a_change_has_the_line_that_it_belongs_to(pictures: Path) -> None:
     lines = PICTURES.splitlines()
     items = of_programs(answer(pictures, "list"))
-    assert "optimizer.step()" in lines[row(items, "optimizer-fused")["line"]]
-    assert "model(x)" in lines[row(items, "autocast-bf16")["line"]]
-    assert "nn.Dropout(0.2)" in lines[row(items, "no-dropout")["line"]]
-    assert row(items, "no-dropout")["modules"] == ["0.drop", "2.drop"]
+    assert "optimizer.step()" in lines[row(items, "fused_optimizer")["line"]]
+    assert "model(x)" in lines[row(items, "autocast_bf16")["line"]]
+    assert "nn.Dropout(0.2)" in lines[row(items, "no_dropout")["line"]]
+    assert row(items, "no_dropout")["modules"] == ["0.drop", "2.drop"]
     assert {Path(item["file"]).name for item in items} == {"train.py"}
 
 
 def test_a_sentence_for_people(pictures: Path) -> None:
-    done = ask(pictures, "optimizer-fused")
+    done = ask(pictures, "fused_optimizer")
     assert done.returncode == 0
-    assert "replaying optimizer-fused" in done.stderr
+    assert "replaying fused_optimizer" in done.stderr
     headline, outcome, *rest = done.stdout.splitlines()
-    assert headline.startswith("optimizer-fused") and "train.py:" in headline
+    assert headline.startswith("fused_optimizer") and "train.py:" in headline
     assert "≈ " in outcome and " % (" in outcome and "; peak " in outcome
     assert any(line.startswith("  assumes: ") for line in rest)
 
@@ -267,24 +267,24 @@ def test_all_that_apply_are_replayed_the_fastest_first(pictures: Path) -> None:
     assert document["self_check"]["ok"]
 
 
-@pytest.mark.parametrize("kinds", ["faster", "optimizer-fused,", "list,optimizer-fused", "optimizer-fused+", "+"])
+@pytest.mark.parametrize("kinds", ["faster", "fused_optimizer,", "list,fused_optimizer", "fused_optimizer+", "+"])
 def test_kinds_that_are_none_are_wrong_usage(pictures: Path, kinds: str) -> None:
     done = ask(pictures, kinds)
     assert done.returncode == 2
-    assert "optimizer-fused" in done.stderr
+    assert "fused_optimizer" in done.stderr
     assert done.stdout == ""
 
 
 def test_what_does_not_apply_is_refused_with_its_reason(pictures: Path) -> None:
-    document = answer(pictures, "gelu-to-relu,optimizer-fused+gelu-to-relu")
+    document = answer(pictures, "gelu_to_relu,fused_optimizer+gelu_to_relu")
     assert document["items"] == []
-    assert [refused["kind"] for refused in document["refused"]] == ["gelu-to-relu", "optimizer-fused+gelu-to-relu"]
+    assert [refused["kind"] for refused in document["refused"]] == ["gelu_to_relu", "fused_optimizer+gelu_to_relu"]
     assert all("GELU" in refused["reason"] for refused in document["refused"])
 
 
 def test_another_optimizer_is_refused_at_its_operator(tmp_path: Path) -> None:
     record(tmp_path / "radam", changed(PICTURES, [optimizer("RAdam(model.parameters())")]))
-    refused = row(answer(tmp_path / "radam", "list")["refused"], "optimizer-fused")
+    refused = row(answer(tmp_path / "radam", "list")["refused"], "fused_optimizer")
     assert refused["operator"].startswith("aten::")
     assert "neither Adam, AdamW nor SGD" in refused["reason"]
 
@@ -295,7 +295,7 @@ def test_an_operator_that_fails_in_the_changed_step_is_named(tmp_path: Path) -> 
         tmp_path / "view",
         changed(PICTURES, [("out = self.norm(self.conv(x))", "out = self.norm(self.conv(x)).view(-1).view(len(x), -1, *x.shape[2:])")]),
     )
-    refused = row(answer(tmp_path / "view", "channels-last")["refused"], "channels-last")
+    refused = row(answer(tmp_path / "view", "channels_last")["refused"], "channels_last")
     assert refused["operator"] == "aten::view"
     assert refused["module"] == "0"
     assert "view size is not compatible" in refused["reason"]
@@ -307,7 +307,7 @@ def test_a_replay_that_is_another_step_than_the_recorded_one_says_nothing(pictur
     document = json.loads(gzip.decompress(program(folder).read_bytes()))
     document["allocator"]["peak_bytes"] *= 2
     program(folder).write_bytes(gzip.compress(json.dumps(document).encode()))
-    done = ask(folder, "optimizer-fused")
+    done = ask(folder, "fused_optimizer")
     assert done.returncode == 3
     assert "nothing is predicted" in done.stderr
     assert done.stdout == ""
@@ -316,5 +316,5 @@ def test_a_replay_that_is_another_step_than_the_recorded_one_says_nothing(pictur
 def test_a_step_whose_batch_size_nobody_knows_can_be_changed_all_the_same(tmp_path: Path) -> None:
     loop = ("for x, y in DataLoader(TensorDataset(*tensors(160)), batch_size=8):", "for _ in range(20):\n    x, y = tensors(8)")
     was = record(tmp_path / "before", changed(WORDS, [loop]))
-    item = row(answer(tmp_path / "before", "optimizer-fused")["items"], "optimizer-fused")
+    item = row(answer(tmp_path / "before", "fused_optimizer")["items"], "fused_optimizer")
     assert item["peak_was_bytes"] == was

@@ -127,11 +127,11 @@ def test_a_replayed_gain_is_a_hint_with_its_evidence_and_an_edit_of_one_expressi
     client.hints_when_known(uri)
     assert advice(client, uri) == []
 
-    done = subprocess.run([SERVER, "whatif", "no-dropout", "--python", PYTHON], cwd=work, env=CACHE, capture_output=True, text=True)
+    done = subprocess.run([SERVER, "whatif", "no_dropout", "--python", PYTHON], cwd=work, env=CACHE, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "faster: " in done.stdout, done.stdout
     (hint,) = client.wait(lambda: advice(client, uri))
-    assert hint["code"] == "no-dropout" and hint["source"] == "hotlens"
+    assert hint["code"] == "no_dropout" and hint["source"] == "hotlens"
     assert hint["message"].startswith("Dropout off (p=0): ≈ ") and " → " in hint["message"] and "…" in hint["message"]
     said = done.stdout.partition("faster: ")[2].partition(",")[0]
     assert said and said in hint["message"]  # one spelling on every screen
@@ -160,27 +160,27 @@ def test_the_three_largest_gains_stand_at_the_lines_of_their_edits(start: Start,
     predict(
         work,
         {
-            "optimizer-foreach": (0.9, 0.85, 0.95),  # fused is better, and one optimizer has one form
-            "optimizer-fused": (0.8, 0.75, 0.85),
-            "no-dropout": (0.7, 0.65, 0.75),
-            "gelu-to-relu": (0.97, 0.96, 0.98),
-            "zero-grad-none": (0.985, 0.98, 0.99),  # less than 2 % of the step
-            "autocast-bf16": (0.95, 0.8, 1.1),  # perhaps no gain at all
+            "foreach_optimizer": (0.9, 0.85, 0.95),  # fused is better, and one optimizer has one form
+            "fused_optimizer": (0.8, 0.75, 0.85),
+            "no_dropout": (0.7, 0.65, 0.75),
+            "gelu_to_relu": (0.97, 0.96, 0.98),
+            "zero_grad_none": (0.985, 0.98, 0.99),  # less than 2 % of the step
+            "autocast_bf16": (0.95, 0.8, 1.1),  # perhaps no gain at all
         },
     )
     client, uri = opened(start, work)
     client.wait(lambda: advice(client, uri))
-    assert kinds_and_lines(client, uri) == [("no-dropout", DROPOUT), ("optimizer-fused", OPTIMIZER), ("gelu-to-relu", GELU)]
+    assert kinds_and_lines(client, uri) == [("no_dropout", DROPOUT), ("fused_optimizer", OPTIMIZER), ("gelu_to_relu", GELU)]
     assert "20 % (" in advice(client, uri)[1]["message"]
 
     # The interval of a later prediction counts.
-    predict(work, {"no-dropout": (0.99, 0.98, 1.0), "gelu-to-relu": (0.7, 0.65, 0.75)})
-    wanted = [("gelu-to-relu", GELU), ("optimizer-fused", OPTIMIZER)]
+    predict(work, {"no_dropout": (0.99, 0.98, 1.0), "gelu_to_relu": (0.7, 0.65, 0.75)})
+    wanted = [("gelu_to_relu", GELU), ("fused_optimizer", OPTIMIZER)]
     client.wait(lambda: kinds_and_lines(client, uri) == wanted)
 
 
 def test_an_edit_counts_columns_as_the_client_does(start: Start, work: Path) -> None:
-    predict(work, {"optimizer-fused": (0.8, 0.75, 0.85)})
+    predict(work, {"fused_optimizer": (0.8, 0.75, 0.85)})
     for capabilities in (EDITS, RICH):
         client, uri = opened(start, work, capabilities)
         client.wait(lambda client=client, uri=uri: advice(client, uri))
@@ -191,11 +191,11 @@ def test_an_edit_counts_columns_as_the_client_does(start: Start, work: Path) -> 
 
 
 def test_a_file_that_changed_elsewhere_keeps_its_hint_and_refuses_the_edit(start: Start, work: Path) -> None:
-    predict(work, {"optimizer-fused": (0.8, 0.75, 0.85)})
+    predict(work, {"fused_optimizer": (0.8, 0.75, 0.85)})
     client, uri = opened(start, work)
     client.wait(lambda: advice(client, uri))
     change(client, uri, "# a comment\n" + SCRIPT, 2)
-    client.wait(lambda: kinds_and_lines(client, uri) == [("optimizer-fused", OPTIMIZER + 1)])
+    client.wait(lambda: kinds_and_lines(client, uri) == [("fused_optimizer", OPTIMIZER + 1)])
     refused = action(client, uri, OPTIMIZER + 1, "Apply")
     assert "edit" not in refused
     assert refused["disabled"]["reason"].startswith("train.py has changed since it was profiled; profile it again")
@@ -208,7 +208,7 @@ def test_a_change_without_a_safe_edit_says_what_to_do_by_hand(start: Start, work
     (folder / "train.py").write_text(script)
     command = [SERVER, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    predict(folder, {"optimizer-fused": (0.8, 0.75, 0.85)})
+    predict(folder, {"fused_optimizer": (0.8, 0.75, 0.85)})
     client, uri = opened(start, folder)
     ((_, line),) = client.wait(lambda: kinds_and_lines(client, uri))
     assert script.split("\n")[line].strip() == "optimizer.step()"
@@ -217,7 +217,7 @@ def test_a_change_without_a_safe_edit_says_what_to_do_by_hand(start: Start, work
 
 
 def test_an_untrusted_workspace_has_hints_and_no_edits(start: Start, work: Path) -> None:
-    predict(work, {"optimizer-fused": (0.8, 0.75, 0.85)})
+    predict(work, {"fused_optimizer": (0.8, 0.75, 0.85)})
     client = start(env=CACHE)
     client.initialize([work], EDITS, {"python": PYTHON, "trusted": False})
     uri = client.open(work / "train.py")
@@ -227,13 +227,13 @@ def test_an_untrusted_workspace_has_hints_and_no_edits(start: Start, work: Path)
 
 def test_a_broken_ledger_costs_its_broken_lines_alone(start: Start, work: Path) -> None:
     (work / ".hotlens/ledger.jsonl").write_text('{"schema":"hotlens.ledger/1"\n[]\n\x00\n')
-    predict(work, {"optimizer-fused": (0.8, 0.75, 0.85), "no-such-kind": (0.1, 0.1, 0.1)})
+    predict(work, {"fused_optimizer": (0.8, 0.75, 0.85), "no-such-kind": (0.1, 0.1, 0.1)})
     client, uri = opened(start, work)
-    assert client.wait(lambda: kinds_and_lines(client, uri)) == [("optimizer-fused", OPTIMIZER)]
+    assert client.wait(lambda: kinds_and_lines(client, uri)) == [("fused_optimizer", OPTIMIZER)]
 
 
 def test_a_document_behind_a_link_has_its_hints(start: Start, work: Path, tmp_path: Path) -> None:
-    predict(work, {"optimizer-fused": (0.8, 0.75, 0.85)})
+    predict(work, {"fused_optimizer": (0.8, 0.75, 0.85)})
     (tmp_path / "link").symlink_to(work)
     client, uri = opened(start, tmp_path / "link")
     client.wait(lambda: advice(client, uri))

@@ -39,7 +39,7 @@ Start = Callable[..., Client]
 VERIFY, SILENCE, TELL_AGAIN = "hotlens.server.verify", "hotlens.server.silence", "hotlens.server.tellAgain"
 DIALOGS = {**EDITS, "experimental": {"hotlens": {"protocolVersion": 1, "dialogs": True}}}
 MINUS = "\N{MINUS SIGN}"
-GAIN = {"no-dropout": (0.7, 0.65, 0.75)}
+GAIN = {"no_dropout": (0.7, 0.65, 0.75)}
 
 
 def ledger(folder: Path) -> list[dict[str, Any]]:
@@ -49,7 +49,7 @@ def ledger(folder: Path) -> list[dict[str, Any]]:
 def verified(folder: Path, ratio: float, losses: str = "unknown") -> None:
     """An outcome as `hotlens whatif --verify` keeps it."""
     row = {"schema": "hotlens.ledger/1", "event": "verified", "time": "2026-11-24T11:00:00Z", "profile": bundle_of(folder).name}
-    row |= {"kind": "no-dropout", "torch": "2", "ratio": ratio, "low": ratio - 0.011, "high": ratio + 0.011, "pairs": 6, "losses": losses}
+    row |= {"kind": "no_dropout", "torch": "2", "ratio": ratio, "low": ratio - 0.011, "high": ratio + 0.011, "pairs": 6, "losses": losses}
     with (folder / ".hotlens/ledger.jsonl").open("a") as file:
         file.write(json.dumps(row) + "\n")
 
@@ -167,7 +167,7 @@ def test_what_cannot_be_run_again_says_why_before_anything_runs(start: Start, wo
         manifest.write_text(json.dumps({**json.loads(text), "argv": ["train.py", "--key", "***"]}))
         client, uri = hinted(start, work)
         assert "secret" in titled(client, uri, DROPOUT, "Verify")["disabled"]["reason"]
-        answer = client.command(VERIFY, {"profile": bundle_of(work).name, "kind": "no-dropout"})
+        answer = client.command(VERIFY, {"profile": bundle_of(work).name, "kind": "no_dropout"})
         assert answer["started"] is False and "secret" in answer["message"]
     finally:
         manifest.write_text(text)
@@ -199,13 +199,13 @@ def test_an_untrusted_workspace_verifies_nothing(start: Start, work: Path) -> No
     uri = client.open(work / "train.py")
     client.wait(lambda: advice(client, uri))
     assert not [one for one in actions(client, uri, DROPOUT) if one["title"].startswith("Verify")]
-    answer = client.command(VERIFY, {"profile": bundle_of(work).name, "kind": "no-dropout"})
+    answer = client.command(VERIFY, {"profile": bundle_of(work).name, "kind": "no_dropout"})
     assert answer["started"] is False and "not trusted" in answer["message"]
 
 
 @pytest.mark.parametrize("command", [VERIFY, SILENCE])
 @pytest.mark.parametrize(
-    "argument", [None, {}, {"kind": "gone"}, {"kind": 5}, {"kind": "no-dropout"}, {"kind": "no-dropout", "profile": "../x"}]
+    "argument", [None, {}, {"kind": "gone"}, {"kind": 5}, {"kind": "no_dropout"}, {"kind": "no_dropout", "profile": "../x"}]
 )
 def test_a_command_that_names_no_hint_does_nothing(start: Start, work: Path, command: str, argument: Any) -> None:
     predict(work, GAIN)
@@ -218,18 +218,18 @@ def test_a_command_that_names_no_hint_does_nothing(start: Start, work: Path, com
 
 
 def test_advice_is_silenced_at_its_place_and_told_again_from_a_list(start: Start, work: Path) -> None:
-    predict(work, {**GAIN, "optimizer-fused": (0.8, 0.75, 0.85), "gelu-to-relu": (0.97, 0.96, 0.98)})
+    predict(work, {**GAIN, "fused_optimizer": (0.8, 0.75, 0.85), "gelu_to_relu": (0.97, 0.96, 0.98)})
     client, uri = hinted(start, work, DIALOGS)
     assert run(client, titled(client, uri, DROPOUT, "Not here: Dropout off (p=0)")) == {"silenced": True}
-    client.wait(lambda: kinds_and_lines(client, uri) == [("optimizer-fused", OPTIMIZER), ("gelu-to-relu", GELU)])
+    client.wait(lambda: kinds_and_lines(client, uri) == [("fused_optimizer", OPTIMIZER), ("gelu_to_relu", GELU)])
     assert run(client, titled(client, uri, OPTIMIZER, "Not here")) == {"silenced": True}
-    client.wait(lambda: kinds_and_lines(client, uri) == [("gelu-to-relu", GELU)])
+    client.wait(lambda: kinds_and_lines(client, uri) == [("gelu_to_relu", GELU)])
 
     # Another session knows, whatever else is edited in the file.
     client.kill()
     client, uri = hinted(start, work, DIALOGS)
     change(client, uri, "# a comment\n" + SCRIPT, 2)
-    client.wait(lambda: kinds_and_lines(client, uri) == [("gelu-to-relu", GELU + 1)])
+    client.wait(lambda: kinds_and_lines(client, uri) == [("gelu_to_relu", GELU + 1)])
     change(client, uri, SCRIPT, 3)
 
     client.answer["hotlens/choose"] = lambda _: {"result": {"index": 1}}
@@ -241,7 +241,7 @@ def test_advice_is_silenced_at_its_place_and_told_again_from_a_list(start: Start
         ("Optimizer with fused=True", "train.py"),
     ]
     assert asked["choices"][1]["detail"] == "layers = [nn.Linear(64, 64), nn.Dropout(0.1)]"
-    client.wait(lambda: kinds_and_lines(client, uri) == [("no-dropout", DROPOUT), ("gelu-to-relu", GELU)])
+    client.wait(lambda: kinds_and_lines(client, uri) == [("no_dropout", DROPOUT), ("gelu_to_relu", GELU)])
     assert client.command(TELL_AGAIN, {"all": True}) == {"told": 1}
     client.wait(lambda: len(advice(client, uri)) == 3)
     assert client.command(TELL_AGAIN) == {"told": 0}
@@ -269,15 +269,15 @@ def test_a_broken_list_silences_what_can_be_read_and_keeps_the_rest(start: Start
     client.wait(lambda: not advice(client, uri))
     assert silenced.read_text().startswith(broken)
     row = json.loads(silenced.read_text().splitlines()[-1])
-    assert (row["kind"], row["file"], row["silenced"]) == ("no-dropout", "train.py", True)
+    assert (row["kind"], row["file"], row["silenced"]) == ("no_dropout", "train.py", True)
 
 
 def test_the_command_line_says_what_is_silenced(work: Path) -> None:
-    place = {"kind": "no-dropout", "file": "train.py", "text": SCRIPT.splitlines()[DROPOUT]}
+    place = {"kind": "no_dropout", "file": "train.py", "text": SCRIPT.splitlines()[DROPOUT]}
     (work / ".hotlens/silenced.jsonl").write_text(json.dumps({"schema": "hotlens.silenced/1", **place}) + "\n")
     ask = [SERVER, "whatif", "list"]
     listed = subprocess.run([*ask, "--format", "json"], cwd=work, env=CACHE, capture_output=True, text=True, check=True)
     states = {item["kind"]: item["state"] for item in json.loads(listed.stdout)["items"]}
-    assert states["no-dropout"] == "silenced" and states["optimizer-fused"] == "open"
+    assert states["no_dropout"] == "silenced" and states["fused_optimizer"] == "open"
     text = subprocess.run(ask, cwd=work, env=CACHE, capture_output=True, text=True, check=True).stdout
     assert text.count("silenced at this place: editors do not recommend it") == 1

@@ -330,11 +330,11 @@ def test_the_overview_says_what_could_help_and_where(tmp_path: Path) -> None:
         page.close()
     assert overview["sensitivity"] == {"kernels": 1.0, "host": 0.5}
     launches, loader = overview["findings"]
-    assert (launches["kind"], loader["kind"]) == ("fewer-launches", "loader-workers")
+    assert (launches["kind"], loader["kind"]) == ("fewer_launches", "loader_workers")
     assert launches["low"] < loader["low"]
     assert "file" not in launches and "line" not in launches
     assert loader == {
-        "kind": "loader-workers",
+        "kind": "loader_workers",
         "title": "Make batches in worker processes (num_workers)",
         "file": "train.py",
         "line": 11,

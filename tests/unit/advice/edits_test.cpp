@@ -31,7 +31,7 @@ std::string edited(const Sources& from, const std::string& kind, std::vector<std
   return replaced(from.files[edits->front().file].text, edits->front().replacements);
 }
 
-std::string optimizer(const std::string& call, const std::string& kind = "optimizer-fused", const std::string& import = "import torch") {
+std::string optimizer(const std::string& call, const std::string& kind = "fused_optimizer", const std::string& import = "import torch") {
   return edited(sources(import + "\nopt = " + call + "  # é\n"), kind);
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("an optimizer gets its keyword, or the value of the one it has") {
   CHECK(optimizer("torch.optim.Adam(ps, foreach=True)") == made("torch.optim.Adam(ps, fused=True)"));
   CHECK(optimizer("torch.optim.Adam(ps, foreach=False)") == made("torch.optim.Adam(ps, foreach=False, fused=True)"));
   CHECK(optimizer("torch.optim.Adam(p for p in ps)") == made("torch.optim.Adam((p for p in ps), fused=True)"));
-  CHECK(optimizer("torch.optim.Adam(ps)", "optimizer-foreach") == made("torch.optim.Adam(ps, foreach=True)"));
+  CHECK(optimizer("torch.optim.Adam(ps)", "foreach_optimizer") == made("torch.optim.Adam(ps, foreach=True)"));
 }
 
 TEST_CASE("an optimizer is known by what its name was imported as") {
@@ -60,10 +60,10 @@ TEST_CASE("an optimizer is known by what its name was imported as") {
                                                                                      {"import torch.optim", "torch.optim.Adam"},
                                                                                      {"from torch.optim.adam import Adam", "Adam"}}) {
     INFO(import);
-    CHECK(optimizer(name + "(ps)", "optimizer-fused", import) == made(name + "(ps, fused=True)", import));
+    CHECK(optimizer(name + "(ps)", "fused_optimizer", import) == made(name + "(ps, fused=True)", import));
   }
-  CHECK(optimizer("Adam(ps)", "optimizer-fused", "from mine import Adam").contains("a library makes the optimizer"));
-  CHECK(optimizer("Adam(ps)", "optimizer-fused", "from mine import Adam\nfrom torch.optim import Adam").contains("a library makes"));
+  CHECK(optimizer("Adam(ps)", "fused_optimizer", "from mine import Adam").contains("a library makes the optimizer"));
+  CHECK(optimizer("Adam(ps)", "fused_optimizer", "from mine import Adam\nfrom torch.optim import Adam").contains("a library makes"));
 }
 
 TEST_CASE("what sets the same thing elsewhere, or by an expression, is left alone") {
@@ -79,20 +79,20 @@ TEST_CASE("what sets the same thing elsewhere, or by an expression, is left alon
 TEST_CASE("a file that is another one, read-only or no Python is not edited") {
   Sources from = sources(made("torch.optim.Adam(ps)"));
   from.files[0].as_executed = false;
-  CHECK(edited(from, "optimizer-fused") == "refused: train.py has changed since it was profiled; profile it again");
+  CHECK(edited(from, "fused_optimizer") == "refused: train.py has changed since it was profiled; profile it again");
   from = sources(made("torch.optim.Adam(ps)"));
   from.files[0].can_be_edited = false;
-  CHECK(edited(from, "optimizer-fused") == "refused: train.py is read-only");
-  CHECK(edited(sources(made("torch.optim.Adam(ps)") + "def (:\n"), "optimizer-fused") == "refused: train.py does not parse");
+  CHECK(edited(from, "fused_optimizer") == "refused: train.py is read-only");
+  CHECK(edited(sources(made("torch.optim.Adam(ps)") + "def (:\n"), "fused_optimizer") == "refused: train.py does not parse");
   open_in_editor(from = sources(made("torch.optim.Adam(ps)")), "/w/train.py", "x = 1\n");
   CHECK(!from.files[0].as_executed);
 }
 
 TEST_CASE("gradients become None where they were set to zeros") {
-  CHECK(edited(sources("opt.zero_grad(set_to_none=False)\n"), "zero-grad-none") == "opt.zero_grad(set_to_none=True)\n");
-  CHECK(edited(sources("opt.zero_grad(False)\n"), "zero-grad-none") == "opt.zero_grad(True)\n");
-  CHECK(edited(sources("opt.zero_grad()\n"), "zero-grad-none").starts_with("refused: no call"));
-  CHECK(edited(sources("a.zero_grad(False)\nb.zero_grad(False)\n"), "zero-grad-none").contains("train.py:1, train.py:2"));
+  CHECK(edited(sources("opt.zero_grad(set_to_none=False)\n"), "zero_grad_none") == "opt.zero_grad(set_to_none=True)\n");
+  CHECK(edited(sources("opt.zero_grad(False)\n"), "zero_grad_none") == "opt.zero_grad(True)\n");
+  CHECK(edited(sources("opt.zero_grad()\n"), "zero_grad_none").starts_with("refused: no call"));
+  CHECK(edited(sources("a.zero_grad(False)\nb.zero_grad(False)\n"), "zero_grad_none").contains("train.py:1, train.py:2"));
 }
 
 TEST_CASE("layers are edited where they are made") {
@@ -106,30 +106,30 @@ TEST_CASE("layers are edited where they are made") {
     module.attached = site(line);
     from.model.modules.push_back(std::move(module));
   }
-  CHECK(edited(from, "no-dropout", {"a"}).contains("a = nn.Dropout(0.0)\n"));
-  CHECK(edited(from, "no-dropout", {"a", "d"}).contains("nn.Dropout(p=0.0)\n"));
-  CHECK(edited(from, "gelu-to-relu", {"b"}).contains("b = nn.ReLU()\n"));
-  CHECK(edited(from, "no-dropout", {"c"}) == "refused: train.py:4: its probability is an expression, `p`");
-  CHECK(edited(from, "no-dropout", {"e"}) == "refused: `e` (Attention) does it in its own code");
+  CHECK(edited(from, "no_dropout", {"a"}).contains("a = nn.Dropout(0.0)\n"));
+  CHECK(edited(from, "no_dropout", {"a", "d"}).contains("nn.Dropout(p=0.0)\n"));
+  CHECK(edited(from, "gelu_to_relu", {"b"}).contains("b = nn.ReLU()\n"));
+  CHECK(edited(from, "no_dropout", {"c"}) == "refused: train.py:4: its probability is an expression, `p`");
+  CHECK(edited(from, "no_dropout", {"e"}) == "refused: `e` (Attention) does it in its own code");
 }
 
 TEST_CASE("autocast goes around the model's call and the loss, the backward pass stays outside") {
   Sources from =
       sources("import torch\nfor x, y in data:\n    out = model(x)\n    loss = f(\n        out, y)\n    log(loss)\n    loss.backward()\n");
   from.model.stages = {{.site = site(2), .stage = attribution::Stage::forward}, {.site = site(3), .stage = attribution::Stage::loss}};
-  CHECK(edited(from, "autocast-bf16") ==
+  CHECK(edited(from, "autocast_bf16") ==
         "import torch\nfor x, y in data:\n    with torch.autocast(\"cpu\", torch.bfloat16):\n        out = model(x)\n        loss = f(\n   "
         "         out, y)\n    "
         "log(loss)\n    loss.backward()\n");
   from = sources("import torch\nfor x, y in data:\n    f(model(x), y).backward()\n");
   from.model.stages = {{.site = site(2), .stage = attribution::Stage::forward}};
-  CHECK(edited(from, "autocast-bf16").starts_with("refused: no backward()"));
+  CHECK(edited(from, "autocast_bf16").starts_with("refused: no backward()"));
 }
 
 TEST_CASE("channels_last is set before the optimizer and on what the model is called with") {
   Sources from = sources("import torch\nopt = torch.optim.SGD(net.parameters())\nfor x, y in data:\n    out = net(x)\n");
   from.model.stages = {{.site = site(3), .stage = attribution::Stage::forward}};
-  CHECK(edited(from, "channels-last") ==
+  CHECK(edited(from, "channels_last") ==
         "import torch\nnet.to(memory_format=torch.channels_last)\nopt = torch.optim.SGD(net.parameters())\nfor x, y in data:\n    out = "
         "net(x.to(memory_format=torch.channels_last))\n");
 }
@@ -171,12 +171,12 @@ TEST_CASE("a call of blocks is checkpointed where it calls these and no others")
 
 TEST_CASE("changes at once have one list of edits, unless they edit the same place") {
   const Sources from = sources("import torch\nopt = torch.optim.Adam(ps)\nopt.zero_grad(False)\n");
-  const auto both = edits_of({{"optimizer-fused", {}}, {"zero-grad-none", {}}}, from);
+  const auto both = edits_of({{"fused_optimizer", {}}, {"zero_grad_none", {}}}, from);
   REQUIRE(both);
   CHECK(replaced(from.files[0].text, both->front().replacements) ==
         "import torch\nopt = torch.optim.Adam(ps, fused=True)\nopt.zero_grad(True)\n");
-  CHECK(!edits_of({{"optimizer-fused", {}}, {"optimizer-foreach", {}}}, from));
-  const auto by_hand = edits_of({{"batch-norm-eval", {}}}, from);
+  CHECK(!edits_of({{"fused_optimizer", {}}, {"foreach_optimizer", {}}}, from));
+  const auto by_hand = edits_of({{"batch_norm_eval", {}}}, from);
   REQUIRE(!by_hand);
   CHECK(sentence(by_hand.error()).contains("by hand: call eval()"));
 }
@@ -190,7 +190,7 @@ TEST_CASE("a written file has the edit, its mode, and no draft beside it") {
   fs::permissions(file, fs::perms::owner_all);
   Sources from = sources("import torch\r\nopt = torch.optim.Adam(ps)\r\n");
   from.files[0].path = file;
-  const auto edits = edits_of({{"optimizer-fused", {}}}, from);
+  const auto edits = edits_of({{"fused_optimizer", {}}}, from);
   REQUIRE(edits);
   REQUIRE(write(*edits, from));
   std::ifstream in(file, std::ios::binary);

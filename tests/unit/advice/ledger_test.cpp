@@ -41,9 +41,9 @@ TEST_CASE("a ledger gives back what was added, and counts what is no record") {
   const Folder folder;
   const fs::path file = folder.path / "ledger.jsonl";
   CHECK(read_ledger(file)->records.empty());
-  REQUIRE(add(file, record(Event::predicted, "optimizer-fused", 0.9)));
+  REQUIRE(add(file, record(Event::predicted, "fused_optimizer", 0.9)));
   std::ofstream(file, std::ios::app) << "{\"schema\":\"hotlens.ledger/1\"\n{}\n";
-  REQUIRE(add(file, record(Event::verified, "optimizer-fused", 0.88)));
+  REQUIRE(add(file, record(Event::verified, "fused_optimizer", 0.88)));
   const auto ledger = read_ledger(file);
   REQUIRE(ledger);
   CHECK(ledger->unreadable == 2);

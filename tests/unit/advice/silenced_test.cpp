@@ -37,28 +37,28 @@ TEST_CASE("a kind is silenced at its line alone, and told again") {
   const Workspace at;
   CHECK(at.list() == silenced_of(at.root / ".hotlens/profiles/p"));
   CHECK(read_silenced(at.list()).empty());
-  REQUIRE(silence(at.list(), at.place("no-dropout")));
-  REQUIRE(silence(at.list(), at.place("optimizer-fused", "b()", 1)));
-  REQUIRE(silence(at.list(), at.place("no-dropout")));  // once more
+  REQUIRE(silence(at.list(), at.place("no_dropout")));
+  REQUIRE(silence(at.list(), at.place("fused_optimizer", "b()", 1)));
+  REQUIRE(silence(at.list(), at.place("no_dropout")));  // once more
   const auto all = read_silenced(at.list());
-  CHECK(all == std::vector{at.place("optimizer-fused", "b()", 1), at.place("no-dropout")});
-  CHECK(silences(all, at.place("no-dropout")));
-  CHECK_FALSE(silences(all, at.place("no-dropout", "b()")));
-  CHECK_FALSE(silences(all, at.place("optimizer-fused", "b()", 0)));
-  CHECK_FALSE(silences(all, {.kind = "no-dropout", .file = at.root / "other.py", .text = "a()"}));
-  REQUIRE(tell_again(at.list(), at.place("no-dropout")));
-  CHECK(read_silenced(at.list()) == std::vector{at.place("optimizer-fused", "b()", 1)});
+  CHECK(all == std::vector{at.place("fused_optimizer", "b()", 1), at.place("no_dropout")});
+  CHECK(silences(all, at.place("no_dropout")));
+  CHECK_FALSE(silences(all, at.place("no_dropout", "b()")));
+  CHECK_FALSE(silences(all, at.place("fused_optimizer", "b()", 0)));
+  CHECK_FALSE(silences(all, {.kind = "no_dropout", .file = at.root / "other.py", .text = "a()"}));
+  REQUIRE(tell_again(at.list(), at.place("no_dropout")));
+  CHECK(read_silenced(at.list()) == std::vector{at.place("fused_optimizer", "b()", 1)});
 }
 
 TEST_CASE("a place moves with its workspace, and is the same behind a link") {
   const Workspace at;
-  REQUIRE(silence(at.list(), at.place("no-dropout")));
+  REQUIRE(silence(at.list(), at.place("no_dropout")));
   CHECK(at.text().contains(R"("file":"train.py")"));
   const fs::path link = at.root.string() + "-link";
   fs::create_directory_symlink(at.root, link);
-  CHECK(read_silenced(silenced_in(link)) == std::vector{at.place("no-dropout")});
+  CHECK(read_silenced(silenced_in(link)) == std::vector{at.place("no_dropout")});
   fs::remove(link);
-  REQUIRE(silence(at.list(), {.kind = "no-dropout", .file = "/elsewhere/model.py", .text = "a()"}));
+  REQUIRE(silence(at.list(), {.kind = "no_dropout", .file = "/elsewhere/model.py", .text = "a()"}));
   CHECK(read_silenced(at.list()).back().file == "/elsewhere/model.py");
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("what is broken silences nothing and stays") {
 )";
   at.write(broken);
   CHECK(read_silenced(at.list()).empty());
-  REQUIRE(silence(at.list(), at.place("no-dropout")));
+  REQUIRE(silence(at.list(), at.place("no_dropout")));
   CHECK(read_silenced(at.list()).size() == 1);
   CHECK(at.text().starts_with(broken));
 }
@@ -81,7 +81,7 @@ TEST_CASE("what is broken silences nothing and stays") {
 TEST_CASE("a list that cannot be written says so") {
   const Workspace at;
   fs::create_directories(at.list());
-  const auto kept = silence(at.list(), at.place("no-dropout"));
+  const auto kept = silence(at.list(), at.place("no_dropout"));
   REQUIRE_FALSE(kept);
   CHECK(kept.error().message.contains("could not be written"));
   CHECK(read_silenced(at.list()).empty());

@@ -35,24 +35,24 @@ TEST_CASE("a line is found again by its words, by its place among equal ones, an
 
 TEST_CASE("three gains are worth showing, the largest first, of an optimizer's forms the best") {
   const auto shown =
-      worth_showing({suggestion("optimizer-foreach", 0.8, 1), suggestion("no-dropout", 0.9, 2), suggestion("optimizer-fused", 0.7, 1),
-                     suggestion("channels-last", 0.99, 3), suggestion("gelu-to-relu", 0.85, 4), suggestion("zero-grad-none", 0.92, 5)});
+      worth_showing({suggestion("foreach_optimizer", 0.8, 1), suggestion("no_dropout", 0.9, 2), suggestion("fused_optimizer", 0.7, 1),
+                     suggestion("channels_last", 0.99, 3), suggestion("gelu_to_relu", 0.85, 4), suggestion("zero_grad_none", 0.92, 5)});
   REQUIRE(shown.size() == 3);
-  CHECK(shown[0].change.kind == "optimizer-fused");
-  CHECK(shown[1].change.kind == "gelu-to-relu");
-  CHECK(shown[2].change.kind == "no-dropout");
+  CHECK(shown[0].change.kind == "fused_optimizer");
+  CHECK(shown[1].change.kind == "gelu_to_relu");
+  CHECK(shown[2].change.kind == "no_dropout");
   CHECK_FALSE(promises({.ratio = 0.9, .low = 0.7, .high = 1.0}));
   CHECK_FALSE(promises({.ratio = 0.985, .low = 0.98, .high = 0.99}));
 }
 
 TEST_CASE("what somebody silenced, or runs have shown to be no gain, is not worth showing") {
-  Suggestion silenced = suggestion("no-dropout", 0.7, 1), no_gain = suggestion("gelu-to-relu", 0.8, 2),
-             gain = suggestion("channels-last", 0.9, 3);
+  Suggestion silenced = suggestion("no_dropout", 0.7, 1), no_gain = suggestion("gelu_to_relu", 0.8, 2),
+             gain = suggestion("channels_last", 0.9, 3);
   silenced.change.state = lab::State::silenced;
   no_gain.change.verified = lab::Verdict{.pairs = 4, .time = {1.0, 0.99, 1.01}};
   gain.change.verified = lab::Verdict{.pairs = 6, .time = {0.872, 0.861, 0.883}, .faster = true};
   const auto shown = worth_showing({silenced, no_gain, gain});
   REQUIRE(shown.size() == 1);
-  CHECK(shown[0].change.kind == "channels-last");
+  CHECK(shown[0].change.kind == "channels_last");
   CHECK(lab::spelled(*shown[0].change.verified) == "−12.8 % ± 1.1 %, 6 pairs");
 }

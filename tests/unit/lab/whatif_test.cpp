@@ -137,7 +137,7 @@ TEST_CASE("a program that is encoded decodes to itself") {
 }
 
 TEST_CASE("a fused Adam is one operator, with the numbers of the loop and without its temporaries") {
-  const Edit edit = done(optimizer_fused(program(adam_tensors(), adam_loop())));
+  const Edit edit = done(fused_optimizer(program(adam_tensors(), adam_loop())));
   CHECK(names(edit.program) == std::vector<std::string>{"hotlens::backward", "aten::_foreach_add_", "aten::_fused_adam_"});
   const Operator& fused = named(edit.program, "aten::_fused_adam_");
   CHECK(std::get<Values>(fused.args[1].is) == Values{{GradientRef{0}}});
@@ -152,53 +152,53 @@ TEST_CASE("a fused Adam is one operator, with the numbers of the loop and withou
 TEST_CASE("weight decay that is no part of the gradient makes it AdamW") {
   json operators = adam_loop();
   operators.insert(operators.begin() + 2, op("aten::mul_", {t(0), 0.99}, 0, "optimizer"));
-  const Edit edit = done(optimizer_fused(program(adam_tensors(), operators)));
+  const Edit edit = done(fused_optimizer(program(adam_tensors(), operators)));
   CHECK(number(argument(named(edit.program, "aten::_fused_adamw_"), 9, "weight_decay")).value() == Approx(1));
 }
 
 TEST_CASE("a foreach Adam has one list of temporaries, which it lets go") {
-  const Edit edit = done(optimizer_foreach(program(adam_tensors(), adam_loop())));
+  const Edit edit = done(foreach_optimizer(program(adam_tensors(), adam_loop())));
   const Operator& root = named(edit.program, "aten::_foreach_sqrt");
   REQUIRE(root.out.size() == 1);
   CHECK(edit.program.operators.back().kind == OperatorKind::free);
   CHECK(tensor_of(&edit.program.operators.back().args[0]) == root.out[0]);
   CHECK(std::ranges::count(names(edit.program), "aten::item") == 2);  // a correction for each moment
-  const Edit both = done(optimizer_fused(edit.program));
+  const Edit both = done(fused_optimizer(edit.program));
   CHECK(names(both.program).back() == "aten::_fused_adam_");
-  CHECK(reason(optimizer_foreach(edit.program)).contains("lists or is fused"));
-  CHECK(reason(optimizer_fused(both.program)).contains("fused already"));
+  CHECK(reason(foreach_optimizer(edit.program)).contains("lists or is fused"));
+  CHECK(reason(fused_optimizer(both.program)).contains("fused already"));
 }
 
 TEST_CASE("SGD is read with and without its momentum") {
   const json gradient{{"gradient", 0}};
   json plain = op("aten::add_", {t(0), gradient}, 0, "optimizer");
   plain["kwargs"] = {{"alpha", -0.1}};
-  const Edit bare = done(optimizer_fused(program({tensor("parameter", "w")}, json::array({plain}))));
+  const Edit bare = done(fused_optimizer(program({tensor("parameter", "w")}, json::array({plain}))));
   const Operator& fused = named(bare.program, "aten::_fused_sgd_");
   CHECK(std::get<Values>(fused.args[2].is).empty());
   CHECK(number(argument(fused, 9, "lr")).value() == Approx(0.1));
   plain["args"] = {t(0), t(1)};
   const json operators =
       json::array({op("aten::mul_", {t(1), 0.9}, 1, "optimizer"), op("aten::add_", {t(1), gradient}, 1, "optimizer"), plain});
-  const Edit moved = done(optimizer_fused(program({tensor("parameter", "w"), tensor("state", "momentum_buffer of w")}, operators)));
+  const Edit moved = done(fused_optimizer(program({tensor("parameter", "w"), tensor("state", "momentum_buffer of w")}, operators)));
   CHECK(number(argument(named(moved.program, "aten::_fused_sgd_"), 9, "momentum")).value() == Approx(0.9));
 }
 
 TEST_CASE("an update that is something else is refused at its operator") {
   json operators = adam_loop();
   operators.insert(operators.begin() + 3, op("aten::sign", json::array({t(1)}), 6, "optimizer"));
-  const Edited edited = optimizer_fused(program(adam_tensors(), operators));
+  const Edited edited = fused_optimizer(program(adam_tensors(), operators));
   CHECK(reason(edited).contains("neither Adam, AdamW nor SGD"));
   CHECK(edited.error().op == "aten::sign");
   json other = adam_tensors();
   other[1]["name"] = "exp_inf of layer.weight";
-  CHECK(reason(optimizer_fused(program(other, adam_loop()))).contains("neither"));
+  CHECK(reason(fused_optimizer(program(other, adam_loop()))).contains("neither"));
   json again = adam_loop();
   for (const json& one : adam_loop()) {
     if (one["stage"] == "optimizer") again.insert(again.end() - 1, one);
   }
-  CHECK(reason(optimizer_fused(program(adam_tensors(), again))).contains("twice"));
-  CHECK(reason(optimizer_fused(program(adam_tensors(), json::array()))).contains("no optimizer"));
+  CHECK(reason(fused_optimizer(program(adam_tensors(), again))).contains("twice"));
+  CHECK(reason(fused_optimizer(program(adam_tensors(), json::array()))).contains("no optimizer"));
 }
 
 TEST_CASE("parameters with another rule or device are updated by a call of their own") {
@@ -327,8 +327,8 @@ TEST_CASE("each kind has a name of its own, a file's function and an assumption"
 }
 
 TEST_CASE("text says what is certain and no more") {
-  WhatIfs all{.profile = "p", .check = {}, .items = {}, .refused = {{"gelu-to-relu", {.reason = "no operator is a GELU"}}}, .faults = {}};
-  all.items.push_back({.kind = "optimizer-fused",
+  WhatIfs all{.profile = "p", .check = {}, .items = {}, .refused = {{"gelu_to_relu", {.reason = "no operator is a GELU"}}}, .faults = {}};
+  all.items.push_back({.kind = "fused_optimizer",
                        .title = "Fused",
                        .evidence = {"434 operators update 62 parameters"},
                        .assumes = {"much"},
@@ -342,7 +342,7 @@ TEST_CASE("text says what is certain and no more") {
   std::string text = as_text(all, false);
   CHECK(text.contains("train.py:41"));
   CHECK(text.contains("faster: ≈ −13 % (−16…−10), 41.8 ms → 36.4 ms; peak 84.0 MB → 80.0 MB"));
-  CHECK(text.contains("gelu-to-relu  not here: no operator is a GELU"));
+  CHECK(text.contains("gelu_to_relu  not here: no operator is a GELU"));
   CHECK(json::parse(as_json(all))["items"][0]["peak_bytes_change"] == -4'000'000);
   all.items[0].time->high = 1.02;
   all.items[0].peak = all.items[0].peak_was;

@@ -177,7 +177,7 @@ test("the moment of the peak is told by what ran, and by its time where that is 
 
 test('a change says what it saves at most, why, and under which conditions', () => {
   const finding = {
-    kind: 'optimizer-fused',
+    kind: 'fused_optimizer',
     title: 'Optimizer with fused=True',
     file: '/w/train.py',
     line: 40,

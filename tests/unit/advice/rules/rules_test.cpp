@@ -65,13 +65,13 @@ TEST_CASE("a single-process loader that the step waits for asks for workers") {
   Script script = step_with_product();
   script.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 700);
   const Asked asked(script);
-  REQUIRE(asked.of("loader-workers"));
-  CHECK(asked.of("loader-workers")->at_most == us(700));
-  CHECK(asked.of("loader-workers")->evidence.front().time == us(700));
+  REQUIRE(asked.of("loader_workers"));
+  CHECK(asked.of("loader_workers")->at_most == us(700));
+  CHECK(asked.of("loader_workers")->evidence.front().time == us(700));
 
   Script workers = step_with_product();
   workers.range("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 0, 700);
-  CHECK_FALSE(Asked(workers).of("loader-workers"));
+  CHECK_FALSE(Asked(workers).of("loader_workers"));
 }
 
 TEST_CASE("copies from pageable memory ask for pinned memory, those from pinned memory do not") {
@@ -81,10 +81,10 @@ TEST_CASE("copies from pageable memory ask for pinned memory, those from pinned 
     return Asked(script);
   };
   const Asked pageable = with_copy("Memcpy HtoD (Pageable -> Device)");
-  REQUIRE(pageable.of("pin-memory"));
-  CHECK(pageable.of("pin-memory")->at_most >= us(390));
-  CHECK(pageable.of("pin-memory")->evidence.front().what == "1 copy from pageable memory");
-  CHECK_FALSE(with_copy("Memcpy HtoD (Pinned -> Device)").of("pin-memory"));
+  REQUIRE(pageable.of("pin_memory"));
+  CHECK(pageable.of("pin_memory")->at_most >= us(390));
+  CHECK(pageable.of("pin_memory")->evidence.front().what == "1 copy from pageable memory");
+  CHECK_FALSE(with_copy("Memcpy HtoD (Pinned -> Device)").of("pin_memory"));
 }
 
 TEST_CASE("reading a number asks for less of it only where the device has nothing to do meanwhile or after") {
@@ -92,8 +92,8 @@ TEST_CASE("reading a number asks for less of it only where the device has nothin
   idle.op("aten::mm", 0, 20).launch(2, 5, 5).kernel("gemm", 2, 20, 300);
   idle.op("aten::item", 30, 310).op("aten::_local_scalar_dense", 31, 308).launch(3, 35, 300, "cudaStreamSynchronize");
   const Asked asked(idle);
-  REQUIRE(asked.of("host-read"));
-  CHECK(asked.of("host-read")->evidence.front().what == "the host waits for a number from the device, 1 time");
+  REQUIRE(asked.of("host_read"));
+  CHECK(asked.of("host_read")->evidence.front().what == "the host waits for a number from the device, 1 time");
 
   // The device is busy to the end of the step whatever the host does.
   Script busy;
@@ -101,7 +101,7 @@ TEST_CASE("reading a number asks for less of it only where the device has nothin
   busy.op("aten::mm", 0, 10).launch(1, 2, 5).kernel("gemm", 1, 10, 490);
   busy.op("aten::mm", 20, 10).launch(2, 22, 5).kernel("gemm", 2, 500, 495);
   busy.op("aten::item", 40, 958).op("aten::_local_scalar_dense", 41, 956).launch(3, 45, 950, "cudaStreamSynchronize");
-  CHECK_FALSE(Asked(busy).of("host-read"));
+  CHECK_FALSE(Asked(busy).of("host_read"));
 }
 
 TEST_CASE("32-bit products ask for autocast, and for TF32 where the device has it") {
@@ -109,7 +109,7 @@ TEST_CASE("32-bit products ask for autocast, and for TF32 where the device has i
   script.range("ProfilerStep#0", 0, 1000);
   script.op("aten::mm", 0, 20).launch(1, 5, 5).kernel("ampere_sgemm_128x64_tn", 1, 20, 970);
   wait_for_all(script, 30);
-  CHECK(Asked(script).of("lower-precision"));
+  CHECK(Asked(script).of("lower_precision"));
   CHECK_FALSE(Asked(script).of("tf32"));
   script.trace().devices.push_back({.id = 0, .name = "NVIDIA A100", .compute_capability = 8});
   const Asked asked(script);
@@ -117,7 +117,7 @@ TEST_CASE("32-bit products ask for autocast, and for TF32 where the device has i
   CHECK(asked.of("tf32")->at_most == us(485));
   script.trace().devices.front().compute_capability = 7;
   CHECK_FALSE(Asked(script).of("tf32"));
-  CHECK_FALSE(Asked(step_with_product()).of("lower-precision"));
+  CHECK_FALSE(Asked(step_with_product()).of("lower_precision"));
 }
 
 TEST_CASE("an optimizer that is not fused asks for it") {
@@ -128,11 +128,11 @@ TEST_CASE("an optimizer that is not fused asks for it") {
     return Asked(script);
   };
   const Asked loop = with_update("Optimizer.step#AdamW.step", "aten::addcdiv_");
-  REQUIRE(loop.of("optimizer-fused"));
-  CHECK(loop.of("optimizer-fused")->evidence.front().what == "AdamW: one parameter after the other, 10 operators");
-  CHECK(with_update("Optimizer.step#Adam.step", "aten::_foreach_add_").of("optimizer-fused"));
-  CHECK_FALSE(with_update("Optimizer.step#AdamW.step", "aten::_fused_adamw_").of("optimizer-fused"));
-  CHECK_FALSE(with_update("Optimizer.step#Lion.step", "aten::addcdiv_").of("optimizer-fused"));
+  REQUIRE(loop.of("fused_optimizer"));
+  CHECK(loop.of("fused_optimizer")->evidence.front().what == "AdamW: one parameter after the other, 10 operators");
+  CHECK(with_update("Optimizer.step#Adam.step", "aten::_foreach_add_").of("fused_optimizer"));
+  CHECK_FALSE(with_update("Optimizer.step#AdamW.step", "aten::_fused_adamw_").of("fused_optimizer"));
+  CHECK_FALSE(with_update("Optimizer.step#Lion.step", "aten::addcdiv_").of("fused_optimizer"));
 }
 
 TEST_CASE("kernels that convert layouts ask for channels_last") {
@@ -144,8 +144,8 @@ TEST_CASE("kernels that convert layouts ask for channels_last") {
     wait_for_all(script, 60);
     return Asked(script);
   };
-  CHECK(with_kernel("void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>").of("channels-last"));
-  CHECK_FALSE(with_kernel("sm80_xmma_fprop_implicit_gemm_f16f16").of("channels-last"));
+  CHECK(with_kernel("void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>").of("channels_last"));
+  CHECK_FALSE(with_kernel("sm80_xmma_fprop_implicit_gemm_f16f16").of("channels_last"));
 }
 
 TEST_CASE("product, softmax, product asks for one operator; other things between them are no attention") {
@@ -160,23 +160,23 @@ TEST_CASE("product, softmax, product asks for one operator; other things between
     return Asked(script);
   };
   const Asked attention = with_between("aten::div");
-  REQUIRE(attention.of("fused-attention"));
-  CHECK(attention.of("fused-attention")->evidence.front().what ==
+  REQUIRE(attention.of("fused_attention"));
+  CHECK(attention.of("fused_attention")->evidence.front().what ==
         "1 attention as product, softmax, product, scores of 8×12×128×128 are kept; between the products");
-  CHECK(attention.of("fused-attention")->evidence.front().time == us(400));
-  CHECK_FALSE(with_between("aten::native_layer_norm").of("fused-attention"));
-  CHECK_FALSE(with_between("aten::dropout").of("fused-attention"));  // on a CPU
+  CHECK(attention.of("fused_attention")->evidence.front().time == us(400));
+  CHECK_FALSE(with_between("aten::native_layer_norm").of("fused_attention"));
+  CHECK_FALSE(with_between("aten::dropout").of("fused_attention"));  // on a CPU
   Script fused;
   fused.range("ProfilerStep#0", 0, 1000).op("aten::scaled_dot_product_attention", 0, 500);
-  CHECK_FALSE(Asked(fused).of("fused-attention"));
+  CHECK_FALSE(Asked(fused).of("fused_attention"));
 }
 
 TEST_CASE("late launches ask for fewer of them where the verdict says so") {
   Script script;
   script.range("ProfilerStep#0", 0, 1000);
   for (int i = 0; i < 10; ++i) script.op("aten::add", i * 100, 95).launch(i + 1, i * 100 + 80, 5).kernel("add", i + 1, i * 100 + 88, 3);
-  CHECK(Asked(script, "launch").of("fewer-launches"));
-  CHECK_FALSE(Asked(script, "data").of("fewer-launches"));
+  CHECK(Asked(script, "launch").of("fewer_launches"));
+  CHECK_FALSE(Asked(script, "data").of("fewer_launches"));
 }
 
 TEST_CASE("gradients that are zeroed and then added to ask for none; accumulation over several passes needs them") {
@@ -190,10 +190,10 @@ TEST_CASE("gradients that are zeroed and then added to ask for none; accumulatio
     return Asked(script);
   };
   const Asked asked = with_additions(4);
-  REQUIRE(asked.of("zero-grad-none"));
-  CHECK(asked.of("zero-grad-none")->evidence.front().time == us(4 * 60));
-  CHECK_FALSE(with_additions(8).of("zero-grad-none"));
-  CHECK_FALSE(with_additions(0).of("zero-grad-none"));
+  REQUIRE(asked.of("zero_grad_none"));
+  CHECK(asked.of("zero_grad_none")->evidence.front().time == us(4 * 60));
+  CHECK_FALSE(with_additions(8).of("zero_grad_none"));
+  CHECK_FALSE(with_additions(0).of("zero_grad_none"));
 }
 
 TEST_CASE("time steps that are taken one by one ask for unbind") {
@@ -206,15 +206,15 @@ TEST_CASE("time steps that are taken one by one ask for unbind") {
     }
     return Asked(script);
   };
-  REQUIRE(with_steps(24).of("unbind-time"));
-  CHECK(with_steps(24).of("unbind-time")->evidence.front().what == "x[t] is differentiated 24 times, each time into the whole sequence");
-  CHECK_FALSE(with_steps(16).of("unbind-time"));
+  REQUIRE(with_steps(24).of("unbind_time"));
+  CHECK(with_steps(24).of("unbind_time")->evidence.front().what == "x[t] is differentiated 24 times, each time into the whole sequence");
+  CHECK_FALSE(with_steps(16).of("unbind_time"));
 
   // Without shapes nothing tells that they are of one sequence, unless they are of one line.
   Script bare;
   bare.range("ProfilerStep#0", 0, 2000);
   for (int i = 0; i < 24; ++i) bare.backward("SelectBackward0", i * 50, 45).op("aten::select_backward", i * 50 + 5, 35);
-  CHECK_FALSE(Asked(bare).of("unbind-time"));
+  CHECK_FALSE(Asked(bare).of("unbind_time"));
 }
 
 TEST_CASE("GELU as a formula asks for the operator; a power or a tanh of another formula does not") {
@@ -226,9 +226,9 @@ TEST_CASE("GELU as a formula asks for the operator; a power or a tanh of another
     return Asked(script);
   };
   CHECK(with_operators({"aten::mul", "aten::pow", "aten::mul", "aten::add", "aten::mul", "aten::tanh", "aten::add", "aten::mul"})
-            .of("gelu-tanh"));
-  CHECK_FALSE(with_operators({"aten::pow", "aten::mul", "aten::linear", "aten::tanh", "aten::add", "aten::mul"}).of("gelu-tanh"));
-  CHECK_FALSE(with_operators({"aten::pow", "aten::mul", "aten::add", "aten::mul"}).of("gelu-tanh"));
+            .of("gelu_tanh"));
+  CHECK_FALSE(with_operators({"aten::pow", "aten::mul", "aten::linear", "aten::tanh", "aten::add", "aten::mul"}).of("gelu_tanh"));
+  CHECK_FALSE(with_operators({"aten::pow", "aten::mul", "aten::add", "aten::mul"}).of("gelu_tanh"));
 }
 
 TEST_CASE("findings are sorted by what they give, and tell it as a bound") {
@@ -238,8 +238,8 @@ TEST_CASE("findings are sorted by what they give, and tell it as a bound") {
   wait_for_all(script, 540);
   const Asked asked(script);
   REQUIRE(asked.findings.size() == 2);
-  CHECK(asked.findings.front().kind == "loader-workers");
-  CHECK(asked.findings.back().kind == "lower-precision");
+  CHECK(asked.findings.front().kind == "loader_workers");
+  CHECK(asked.findings.back().kind == "lower_precision");
   const std::string text = rules::finding_text(asked.findings.front(), us(1000), format::style(false));
   CHECK(text.contains("at most −50 %: 1.00 ms → 500 µs"));
 }

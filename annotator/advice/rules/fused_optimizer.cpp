@@ -20,7 +20,7 @@ std::string_view optimizer_of(std::string_view range) {
 }  // namespace
 
 // Certain: torch's own optimizer runs, operator by operator, and nothing of it is fused.
-std::optional<Found> optimizer_fused(const Recording& recording) {
+std::optional<Found> fused_optimizer(const Recording& recording) {
   const Marks updating =
       named(recording, [](std::string_view name) { return std::ranges::find(kFused, optimizer_of(name)) != kFused.end(); });
   std::int64_t lists = 0, single = 0;

@@ -114,7 +114,7 @@ class Lists {
 
 }  // namespace
 
-Edited optimizer_foreach(Program program) {
+Edited foreach_optimizer(Program program) {
   return replace_updates(std::move(program), {Form::foreach, Form::fused}, "the optimizer works on lists or is fused already",
                          [](Program& of, Family family, const std::vector<Updated>& group) {
                            Lists lists(of.ids, group);

@@ -46,7 +46,7 @@ void move_steps(Program& program, const std::vector<Updated>& group) {
 
 }  // namespace
 
-Edited optimizer_fused(Program program) {
+Edited fused_optimizer(Program program) {
   return replace_updates(std::move(program), {Form::fused}, "the optimizer is fused already",
                          [](Program& of, Family family, const std::vector<Updated>& group) {
                            move_steps(of, group);
