@@ -89,11 +89,14 @@ std::vector<Lens> code_lenses(const FileView& view, const Options& options) {
     if (const auto line = lens_line(view)) {
       const std::string verb = options.running ? "■ Cancel profiling · " : options.trusted ? "▸ Profile again · " : "";
       std::vector<Lens> lenses{{.line = *line,
-                                .title = verb + shown_note(options) + describe_step(*view.profile) + lost_note(view),
+                                .title = verb + shown_note(options) + step_headline(*view.profile) + lost_note(view),
                                 .command = verb.empty() ? std::string() : command}};
       if (options.timeline) lenses.push_back({.line = *line, .title = "Show in timeline", .command = kTimelineCommand});
       add_kept(lenses, options);
       std::ranges::move(batch_size_lenses(view, options), std::back_inserter(lenses));
+      // Last: an editor that cuts a long line cuts this, and nothing that can be clicked.
+      if (std::string notes = step_notes(*view.profile); !notes.empty())
+        lenses.push_back({.line = *line, .title = std::move(notes), .command = {}});
       return lenses;
     }
   }

@@ -313,8 +313,7 @@ std::string describe(const LineSummary& summary, const Profile& profile, const O
   return out;
 }
 
-std::string describe_step(const Profile& profile) {
-  const Ns step = profile.plain_step.value_or(profile.step_wall());
+std::string step_headline(const Profile& profile) {
   std::string out;
   for (const Module& module : profile.modules) {
     if (!module.parent.valid()) {
@@ -329,17 +328,25 @@ std::string describe_step(const Profile& profile) {
   const auto profiled_ns = static_cast<double>(profile.step_wall().count());
   const bool differs = profiled_ns > kNoticeable * plain_ns || plain_ns > kNoticeable * profiled_ns;
   out += spelled(update, differs ? " (" + format::readable(profile.step_wall()) + " profiled)" : "");
+  if (const std::string hottest = hottest_line(profile); !hottest.empty()) return out + " · " + hottest;
+  return profile.verdict.kind == "unclear" ? out : out + " · " + profile.verdict.kind + "-bound";
+}
+
+std::string step_notes(const Profile& profile) {
+  const Ns step = profile.plain_step.value_or(profile.step_wall());
+  std::string out;
   if (profile.samples_per_step && step > Ns{}) {
     const double per_second = static_cast<double>(*profile.samples_per_step) * 1e9 / static_cast<double>(step.count());
-    out += fmt::format(" · {:.{}f} samples/s", per_second, per_second < 10 ? 1 : 0);
+    out = fmt::format("{:.{}f} samples/s", per_second, per_second < 10 ? 1 : 0);
   }
-  const std::string hottest = hottest_line(profile);
-  if (!hottest.empty())
-    out += " · " + hottest;
-  else if (profile.verdict.kind != "unclear")
-    out += " · " + profile.verdict.kind + "-bound";
   const auto others = profile.loop ? share_of_others(*profile.loop) : std::nullopt;
-  return others ? out + " · busy machine (others " + format::share(*others) + ")" : out;
+  if (others) out += (out.empty() ? "" : " · ") + ("busy machine (others " + format::share(*others) + ")");
+  return out;
+}
+
+std::string describe_step(const Profile& profile) {
+  const std::string notes = step_notes(profile);
+  return step_headline(profile) + (notes.empty() ? "" : " · " + notes);
 }
 
 }  // namespace hotlens::features

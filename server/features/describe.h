@@ -10,7 +10,11 @@ namespace hotlens::features {
 
 std::string describe(const LineSummary& summary, const profile::Profile& profile, const Options& options);
 
-// "ResNet 41.6 ms/step · 769 samples/s · launch-bound"
+// "ResNet 41.6 ms/step · launch-bound"; and beside it "769 samples/s · busy machine (others 40%)", empty where nothing is to be said.
+std::string step_headline(const profile::Profile& profile);
+std::string step_notes(const profile::Profile& profile);
+
+// Both as one line.
 std::string describe_step(const profile::Profile& profile);
 
 }  // namespace hotlens::features

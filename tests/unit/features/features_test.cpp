@@ -310,6 +310,18 @@ TEST_CASE("the lens gives both lengths of the step where the profiler, or a busy
   CHECK_THAT(code_lenses(test::open(close), {}).front().title, Catch::Contains("10.5 ms/step") && !Catch::Contains("profiled)"));
 }
 
+TEST_CASE("what is said beside the step's time comes after every lens that can be clicked") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->samples_per_step = 32;
+  const auto lenses = code_lenses(test::open(profile), {.timeline = true});
+  REQUIRE(lenses.size() == 3);
+  CHECK(lenses.front().title.find("samples/s") == std::string::npos);
+  CHECK(lenses[1].title == "Show in timeline");
+  CHECK_THAT(lenses.back().title, Catch::EndsWith(" samples/s"));
+  CHECK(lenses.back().command.empty());
+}
+
 TEST_CASE("profiling is offered as an action, disabled with the reason where it may not run") {
   const Opened opened;
   const auto view = test::open(opened.profile);
@@ -495,7 +507,7 @@ TEST_CASE("beside a device a stage keeps what the device did for it, and only wh
 TEST_CASE("a hover says what could help at its line, wherever it is now, and nothing once the line was edited") {
   const Opened opened;
   auto profile = std::make_shared<profile::Profile>(*opened.profile);
-  profile->findings = {{.kind = "gelu-tanh",
+  profile->findings = {{.kind = "gelu_tanh",
                         .title = "GELU as one operator",
                         .assumes = {"F.gelu in its place"},
                         .file = opened.profile->files.front().path.string(),
