@@ -141,6 +141,35 @@ void add_findings(lab::WhatIfs& all, const profile::Profile& profile, const Aske
   }
 }
 
+// A bound, not a prediction: its item has no time until runs of the script gave one.
+lab::WhatIf change_of(const profile::Finding& finding) {
+  lab::WhatIf item{.kind = finding.kind, .title = finding.title, .evidence = {}, .assumes = finding.assumes, .modules = {}, .parts = {}};
+  item.parts.push_back({.kind = finding.kind, .modules = {}});
+  for (const profile::Verdict::Evidence& evidence : finding.evidence)
+    item.evidence.push_back(evidence.what + ", " + format::readable(evidence.time));
+  if (!finding.file.empty() && finding.line) item.where = lab::SourceLine{finding.file, *finding.line};
+  return item;
+}
+
+// What was asked for is of the recording alone: the change that it gives evidence for, to be made.
+std::optional<Error> add_found_changes(lab::WhatIfs& all, const std::filesystem::path& path, const Asked& asked) {
+  if (std::filesystem::is_regular_file(path)) {
+    return Error{ErrorCode::unreadable, "a trace does not hold the script that it is of; `hotlens run` records both", path.string()};
+  }
+  const auto profile = profile::load(path);
+  if (!profile) return profile.error();
+  lab::WhatIfs found;
+  add_findings(found, **profile, asked);
+  for (const profile::Finding& finding : found.findings) all.items.push_back(change_of(finding));
+  if (found.findings.empty())
+    all.refused.push_back({asked.found.front(), {.reason = "the recording gives no evidence that it would help"}});
+  return std::nullopt;
+}
+
+bool names_one(const Asked& asked) {
+  return asked.replayed.size() == 1 || (asked.replayed.empty() && asked.found.size() == 1);
+}
+
 Error names_no_change(const std::string& flag) {
   return {ErrorCode::usage, "name one change, `+` joins several: hotlens whatif fused_optimizer " + flag, {}};
 }
@@ -180,7 +209,7 @@ int whatif(const WhatIfOptions& options) {
   const auto asked = asked_for(options);
   if (!asked) return fail(asked.error());
   const bool changes = options.apply || options.verify;
-  if ((options.dry_run && !options.apply) || (changes && asked->replayed.size() != 1)) {
+  if ((options.dry_run && !options.apply) || (changes && !names_one(*asked))) {
     return fail(names_no_change(options.verify ? "--verify" : "--apply"));
   }
   const auto path = profile::resolve(asked->profile, std::filesystem::current_path());
@@ -195,6 +224,9 @@ int whatif(const WhatIfOptions& options) {
   if (asked->only) keep_place(*all, *asked->only);
   keep_predictions(*all, *path, say);
   if (changes) {
+    if (asked->replayed.empty()) {
+      if (const auto error = add_found_changes(*all, *path, *asked)) return fail(*error);
+    }
     if (const auto made = make_changes(*all, *path, options, say); !made) return fail(made.error());
   } else {
     const auto profile = profile::load(*path);

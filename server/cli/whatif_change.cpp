@@ -9,7 +9,7 @@
 #include <csignal>
 #include <utility>
 
-#include "annotator/advice/edits.h"
+#include "annotator/advice/edits/edits.h"
 #include "annotator/advice/ledger.h"
 #include "annotator/lab/whatif/kinds.h"
 #include "annotator/profile/bundle/bundle.h"

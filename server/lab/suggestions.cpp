@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "annotator/advice/edits.h"
+#include "annotator/advice/edits/edits.h"
 #include "annotator/advice/ledger.h"
 #include "annotator/advice/pairs.h"
 #include "annotator/profile/bundle/bundle.h"

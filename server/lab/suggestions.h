@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "annotator/advice/edits/sources.h"
 #include "annotator/advice/silenced.h"
-#include "annotator/advice/sources.h"
 #include "annotator/advice/suggestion.h"
 #include "annotator/common/error.h"
 

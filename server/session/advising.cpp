@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "annotator/advice/edits.h"
+#include "annotator/advice/edits/edits.h"
 #include "annotator/advice/ledger.h"
 #include "annotator/advice/silenced.h"
 #include "protocol/messages.h"

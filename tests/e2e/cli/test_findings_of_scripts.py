@@ -76,6 +76,17 @@ def test_findings_stand_at_the_lines_that_would_change(hotlens: Run, tmp_path: P
     hover = "\n".join(hover["markdown"] for hover in file["hovers"] if lines[hover["line"]] == LINES["unbind_time"])
     assert "Could help, at most" in hover
     assert "Take time steps apart once" in hover
+    # What one argument sets is edited; of the rest it is said how to do it by hand.
+    if "loader_workers" in told:
+        (item,) = json.loads(hotlens("whatif", "loader_workers", "--apply", "--dry-run", "--format", "json").stdout)["items"]
+        (edit,) = item["edits"]
+        assert lines[edit["line"]] == LINES["loader_workers"] and edit["text"].startswith(", num_workers=")
+        assert "ratio" not in item, "a bound is no prediction"
+        assert (tmp_path / "train.py").read_text() == SCRIPT
+    refused = hotlens("whatif", "unbind_time", "--apply")
+    assert refused.returncode == 3 and "by hand: take x.unbind(dim)" in refused.stdout
+    never = hotlens("whatif", "pin_memory", "--apply")
+    assert never.returncode == 3 and "no evidence that it would help" in never.stdout
 
 
 def test_without_the_evidence_nothing_is_said(hotlens: Run, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-#include "annotator/advice/edits.h"
+#include "annotator/advice/edits/edits.h"
 
 #include <unistd.h>
 
@@ -93,6 +93,33 @@ TEST_CASE("gradients become None where they were set to zeros") {
   CHECK(edited(sources("opt.zero_grad(False)\n"), "zero_grad_none") == "opt.zero_grad(True)\n");
   CHECK(edited(sources("opt.zero_grad()\n"), "zero_grad_none").starts_with("refused: no call"));
   CHECK(edited(sources("a.zero_grad(False)\nb.zero_grad(False)\n"), "zero_grad_none").contains("train.py:1, train.py:2"));
+}
+
+TEST_CASE("the loader that the loop takes its batches from gets workers and pinned memory") {
+  const std::string import = "from torch.utils.data import DataLoader\n";
+  const auto loaders = [&](const std::string& text, const std::string& kind, std::uint32_t loop) {
+    Sources from = sources(import + text);
+    from.loader_workers = 3;
+    from.model.stages.push_back({.site = site(loop), .stage = attribution::Stage::data});
+    return edited(from, kind);
+  };
+  const std::string loop = "for x, y in loader:\n    pass\n";
+  CHECK(loaders("loader = DataLoader(data, 8)\n" + loop, "loader_workers", 2) ==
+        import + "loader = DataLoader(data, 8, num_workers=3)\n" + loop);
+  CHECK(loaders("loader = DataLoader(data, num_workers=0)\n" + loop, "loader_workers", 2) ==
+        import + "loader = DataLoader(data, num_workers=3)\n" + loop);
+  CHECK(loaders("loader = DataLoader(data, pin_memory=False)\n" + loop, "pin_memory", 2) ==
+        import + "loader = DataLoader(data, pin_memory=True)\n" + loop);
+  CHECK(loaders("test = DataLoader(other)\nloader = DataLoader(data)\n" + loop, "pin_memory", 3) ==
+        import + "test = DataLoader(other)\nloader = DataLoader(data, pin_memory=True)\n" + loop);
+  CHECK(loaders("loader = DataLoader(data, num_workers=args.w)\n" + loop, "loader_workers", 2)
+            .contains("`num_workers` is set at train.py:2"));
+  CHECK(loaders("loader = DataLoader(data, **options)\n" + loop, "loader_workers", 2).contains("come from elsewhere"));
+  CHECK(loaders("a = [DataLoader(d) for d in all]\nloader = DataLoader(data)\nfor x in chain(loader, a):\n    pass\n", "pin_memory", 3) ==
+        import + "a = [DataLoader(d) for d in all]\nloader = DataLoader(data, pin_memory=True)\nfor x in chain(loader, a):\n    pass\n");
+  CHECK(loaders("one = DataLoader(d)\nother = DataLoader(data)\n" + loop, "pin_memory", 3)
+            .contains("which one the loop uses is not certain"));
+  CHECK(loaders("loader = make(data)\n" + loop, "loader_workers", 2).contains("none of the files that ran makes"));
 }
 
 TEST_CASE("layers are edited where they are made") {

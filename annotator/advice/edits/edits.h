@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "annotator/advice/sources.h"
-#include "annotator/advice/syntax.h"
+#include "annotator/advice/edits/sources.h"
+#include "annotator/advice/edits/syntax.h"
 #include "annotator/lab/whatif/outcome.h"
 
 namespace hotlens::advice {

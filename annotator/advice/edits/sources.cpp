@@ -1,8 +1,9 @@
-#include "annotator/advice/sources.h"
+#include "annotator/advice/edits/sources.h"
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "annotator/common/file.h"
 
@@ -19,7 +20,9 @@ std::size_t Sources::file_of(const profile::Site& site) const {
 Result<Sources> read_executed(const fs::path& bundle) {
   auto model = profile::read_model(bundle);
   if (!model) return std::unexpected(model.error());
-  Sources sources{.model = std::move(*model), .files = {}};
+  constexpr int kMostWorkers = 4;
+  const int processors = static_cast<int>(std::thread::hardware_concurrency());
+  Sources sources{.model = std::move(*model), .loader_workers = std::clamp(processors - 1, 1, kMostWorkers), .files = {}};
   if (const auto manifest = profile::read_manifest(bundle)) {
     const bool cuda = std::ranges::any_of(manifest->devices, [](const profile::Device& device) { return device.kind == "cuda"; });
     if (cuda) sources.device = "cuda";

@@ -1,4 +1,4 @@
-#include "annotator/advice/syntax.h"
+#include "annotator/advice/edits/syntax.h"
 
 #include <algorithm>
 

@@ -1,0 +1,26 @@
+// Each change as edits of a script, or why there is none; the names are those of the kinds.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "annotator/advice/edits/script.h"
+
+namespace hotlens::advice {
+
+// `option`: "fused" or "foreach".
+Made optimizer(const Script& script, std::string_view option);
+Made zero_grad(const Script& script);
+Made channels_last(const Script& script);
+// From the model's call to the last statement before the one that goes backward, in one block.
+Made autocast(const Script& script, std::string_view device);
+// Of the DataLoader that the loop takes its batches from.
+Made loader_workers(const Script& script);
+Made pin_memory(const Script& script);
+// Of the layers at these paths.
+Made no_dropout(const Script& script, std::span<const std::string> paths);
+Made gelu_to_relu(const Script& script, std::span<const std::string> paths);
+Made checkpoint(const Script& script, std::span<const std::string> paths);
+
+}  // namespace hotlens::advice

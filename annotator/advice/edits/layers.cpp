@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "annotator/advice/edits/changes.h"
+
+namespace hotlens::advice {
+namespace {
+
+std::expected<Replacement, std::string> without_dropout(const PythonText& text, const Call& call) {
+  const Argument* given = call.named("p");
+  if (given == nullptr && !call.given.empty() && call.given[0].name.empty()) given = call.given.data();
+  if (given == nullptr) return appended(call, "p=0.0");
+  if (given->kind == "float" || given->kind == "integer") return Replacement{given->value, "0.0"};
+  return std::unexpected(fmt::format("its probability is an expression, `{}`", text.at(given->value)));
+}
+
+std::expected<Replacement, std::string> relu(const PythonText& text, const Call& call) {
+  const std::string_view callee = text.at(call.callee);
+  if (!callee.ends_with(".GELU")) return std::unexpected("GELU has a name of its own here, so ReLU needs an import");
+  const auto begin = static_cast<std::uint32_t>(call.callee.end - std::string_view("GELU").size());
+  return Replacement{{begin, call.whole.end}, "ReLU()"};
+}
+
+Made modules(const Script& script, std::span<const std::string> paths, std::span<const std::string_view> classes,
+             std::expected<Replacement, std::string> (*edit)(const PythonText&, const Call&)) {
+  ByPlace edits;  // layers of a loop have one
+  for (const std::string& path : paths) {
+    const auto module = std::ranges::find(script.sources().model.modules, path, &profile::ModelModule::path);
+    if (module == script.sources().model.modules.end()) return no(fmt::format("the layer `{}` is not known", path));
+    const auto& site = module->constructed ? module->constructed : module->attached;
+    const std::size_t file = site ? script.sources().file_of(*site) : script.texts().size();
+    if (std::ranges::find(classes, module->class_name) == classes.end()) {
+      return no(fmt::format("`{}` ({}) does it in its own code", path, module->class_name));
+    }
+    if (file == script.texts().size()) return no(fmt::format("`{}` is made in a library", path));
+    const PythonText& text = script.texts()[file];
+    const auto span = text.span_of(site->line, site->end_line, site->column, site->end_column);
+    std::vector<const Call*> made;
+    for (const Call& call : text.calls()) {
+      if (span && span->holds(call.whole) && call.what == "torch.nn." + module->class_name) made.push_back(&call);
+    }
+    const std::string where = fmt::format("{}:{}", script.name(file), site->line + 1);
+    if (made.size() != 1) return no(fmt::format("`{}` is made in {} by no single call of its class", path, where));
+    if (made[0]->spreads()) return no(fmt::format("arguments of `{}` come from elsewhere, at {}", path, where));
+    auto one = edit(text, *made[0]);
+    if (!one) return no(fmt::format("{}: {}", where, one.error()));
+    edits[file].emplace(one->span.begin, std::move(*one));
+  }
+  return listed(std::move(edits));
+}
+
+}  // namespace
+
+Made no_dropout(const Script& script, std::span<const std::string> paths) {
+  constexpr std::array<std::string_view, 6> kDropouts{"Dropout",   "Dropout1d",    "Dropout2d",
+                                                      "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"};
+  return modules(script, paths, kDropouts, without_dropout);
+}
+
+Made gelu_to_relu(const Script& script, std::span<const std::string> paths) {
+  constexpr std::array<std::string_view, 1> kGelu{"GELU"};
+  return modules(script, paths, kGelu, relu);
+}
+
+}  // namespace hotlens::advice

@@ -1,0 +1,87 @@
+#include "annotator/advice/edits/script.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace hotlens::advice {
+namespace {
+
+bool is_optimizer(const Call& call) {
+  constexpr std::array<std::string_view, 3> kNames{".Adam", ".AdamW", ".SGD"};
+  return call.what.starts_with("torch.optim.") &&
+         std::ranges::any_of(kNames, [&](std::string_view name) { return call.what.ends_with(name); });
+}
+
+}  // namespace
+
+std::unexpected<NoEdit> no(std::string reason) {
+  return std::unexpected(NoEdit{.reason = std::move(reason), .by_hand = {}});
+}
+
+Replacement appended(const Call& call, const std::string& keyword) {
+  if (call.given.empty()) return {{call.arguments.begin + 1, call.arguments.begin + 1}, keyword};
+  const std::uint32_t end = call.given.back().whole.end;
+  return {{end, end}, ", " + keyword};
+}
+
+std::vector<Replacement> with_keyword(const Call& call, const std::string& keyword) {
+  if (!call.lone_generator) return {appended(call, keyword)};
+  return {{{call.arguments.begin, call.arguments.begin}, "("}, {{call.arguments.end, call.arguments.end}, ", " + keyword + ")"}};
+}
+
+Edits listed(ByPlace edits) {
+  Edits all;
+  for (auto& [file, replacements] : edits) {
+    all.push_back({.file = file, .replacements = {}});
+    for (auto& [begin, one] : replacements) all.back().replacements.push_back(std::move(one));
+  }
+  return all;
+}
+
+Script::Script(const Sources& sources) : sources_(sources) {
+  for (const SourceText& file : sources.files) texts_.emplace_back(file.text);
+}
+
+std::string Script::name(std::size_t file) const {
+  return sources_.files[file].path.filename().string();
+}
+
+std::string Script::place(std::size_t file, std::uint32_t byte) const {
+  return fmt::format("{}:{}", name(file), texts_[file].line_of(byte) + 1);
+}
+
+std::string Script::places(const std::vector<Found>& found) const {
+  std::string all;
+  for (const Found& one : found) all += (all.empty() ? "" : ", ") + place(one.file, one.call->whole.begin);
+  return all;
+}
+
+std::expected<Found, NoEdit> Script::optimizer_call() const {
+  const std::vector<Found> found = calls([](const PythonText&, const Call& call) { return is_optimizer(call); });
+  if (found.empty()) return no("none of the files that ran calls torch.optim.Adam, AdamW or SGD: a library makes the optimizer");
+  if (found.size() > 1) return no("several places make an optimizer: " + places(found));
+  return found.front();
+}
+
+std::optional<std::pair<std::size_t, Span>> Script::stage(attribution::Stage stage) const {
+  const auto site = std::ranges::find(sources_.model.stages, stage, &profile::StageSite::stage);
+  if (site == sources_.model.stages.end()) return std::nullopt;
+  const std::size_t file = sources_.file_of(site->site);
+  if (file == texts_.size()) return std::nullopt;
+  const profile::Site& at = site->site;
+  auto span = texts_[file].span_of(at.line, at.end_line, at.column, at.end_column);
+  if (!span) return std::nullopt;
+  const std::string& text = texts_[file].text();
+  while (span->begin < span->end && (text[span->begin] == ' ' || text[span->begin] == '\t')) ++span->begin;
+  return std::pair(file, *span);
+}
+
+std::string Script::indentation(std::size_t file, std::uint32_t byte) const {
+  const std::string& text = texts_[file].text();
+  const std::size_t line = byte == 0 ? 0 : text.rfind('\n', byte - 1) + 1;
+  return text.substr(line, byte - line);
+}
+
+}  // namespace hotlens::advice

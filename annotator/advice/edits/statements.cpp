@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "annotator/advice/edits/changes.h"
+
+namespace hotlens::advice {
+namespace {
+
+bool ends_line(std::string_view indentation) {
+  return indentation.find_first_not_of(" \t") == std::string_view::npos;
+}
+
+std::string_view line_end(std::string_view text) {
+  return text.contains("\r\n") ? "\r\n" : "\n";
+}
+
+}  // namespace
+
+Made channels_last(const Script& script) {
+  const auto made = script.optimizer_call();
+  if (!made) return std::unexpected(made.error());
+  const auto forward = script.stage(attribution::Stage::forward);
+  if (!forward || forward->first != made->file) return no("the model is called in another file than its optimizer is made in");
+  const PythonText& text = script.texts()[made->file];
+  if (!text.imports("torch")) return no("the file does not import torch under this name");
+  const std::string_view parameters = made->call->given.empty() ? "" : text.at(made->call->given[0].value);
+  constexpr std::string_view kEnd = ".parameters()";
+  const std::string model(parameters.substr(0, parameters.ends_with(kEnd) ? parameters.size() - kEnd.size() : 0));
+  if (model.empty()) return no("the optimizer's parameters are not those of one model");
+  const auto call =
+      std::ranges::find_if(text.calls(), [&](const Call& one) { return forward->second.holds(one.whole) && text.at(one.callee) == model; });
+  if (call == text.calls().end()) return no("the model is called by another name in the loop than where its optimizer is made");
+  const bool plain = call->given.size() == 1 && call->given[0].kind == "identifier";
+  if (!plain || !call->given[0].name.empty()) return no("the model is not called with one variable, the images");
+  const std::vector<Statement> block = text.block_from(made->call->whole);
+  if (block.empty() || !ends_line(script.indentation(made->file, block[0].span.begin))) return no("the optimizer shares its line");
+  const std::string before = fmt::format("{}.to(memory_format=torch.channels_last){}{}", model, line_end(text.text()),
+                                         script.indentation(made->file, block[0].span.begin));
+  const std::uint32_t begin = block[0].span.begin, end = call->given[0].value.end;
+  return Edits{{made->file, {{{begin, begin}, before}, {{end, end}, ".to(memory_format=torch.channels_last)"}}}};
+}
+
+// From the model's call to the last statement before the one that goes backward, in one block.
+Made autocast(const Script& script, std::string_view device) {
+  const auto forward = script.stage(attribution::Stage::forward), loss = script.stage(attribution::Stage::loss);
+  if (!forward) return no("it is not known where the loop calls the model");
+  const std::size_t file = forward->first;
+  const PythonText& text = script.texts()[file];
+  if (!text.imports("torch")) return no("the file does not import torch under this name");
+  std::vector<Statement> inside;
+  bool backward = false;
+  for (const Statement& statement : text.block_from(forward->second)) {
+    backward = text.at(statement.span).contains(".backward(");
+    if (backward) break;
+    if (!statement.simple) return no("other loops or branches stand between the model's call and the backward pass");
+    inside.push_back(statement);
+  }
+  if (!backward || inside.empty()) return no("no backward() follows the model's call as a statement of its own in the same block");
+  const auto holds = [&](const Statement& statement) { return loss && loss->first == file && statement.span.holds(loss->second); };
+  const auto last = std::ranges::find_if(inside, holds);
+  if (last != inside.end()) inside.erase(last + 1, inside.end());
+  const std::string indentation_was = script.indentation(file, inside[0].span.begin);
+  if (!ends_line(indentation_was)) return no("the model's call shares its line");
+  const std::string deeper = indentation_was.contains('\t') ? "\t" : "    ";
+  const std::uint32_t begin = inside[0].span.begin;
+  FileEdit edit{.file = file, .replacements = {}};
+  edit.replacements.push_back(
+      {{begin, begin},
+       fmt::format("with torch.autocast(\"{}\", torch.bfloat16):{}{}{}", device, line_end(text.text()), indentation_was, deeper)});
+  const Span all{begin, inside.back().span.end};
+  for (std::uint32_t at = all.begin; at < all.end; ++at) {
+    const bool starts = text.text()[at] == '\n' && text.text()[at + 1] != '\n' && text.text()[at + 1] != '\r';
+    if (starts && !text.in_string(at + 1)) edit.replacements.push_back({{at + 1, at + 1}, deeper});
+  }
+  return Edits{std::move(edit)};
+}
+
+}  // namespace hotlens::advice
