@@ -43,10 +43,9 @@ std::vector<devices::Row> kept_rows(const fs::path& folder) {
 }  // namespace
 
 Result<fs::path> device_folder(const runs::Environment& environment) {
-  const auto home = environment("HOME"), cache = environment("XDG_CACHE_HOME");
-  if (!home && !cache)
-    return std::unexpected(Error{ErrorCode::not_found, "there is no folder for measurements: set HOME or XDG_CACHE_HOME", {}});
-  return (cache ? fs::path(*cache) : fs::path(*home) / ".cache") / "hotlens" / "devices";
+  const auto cache = runs::cache_folder(environment);
+  if (!cache) return std::unexpected(Error{ErrorCode::not_found, "there is no folder for measurements: set HOME or XDG_CACHE_HOME", {}});
+  return *cache / "hotlens" / "devices";
 }
 
 Result<void> keep_row(const devices::Row& row, const std::string& text, const fs::path& folder) {

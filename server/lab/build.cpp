@@ -132,15 +132,12 @@ Result<fs::path> find_sources(const fs::path& program) {
 }
 
 Result<fs::path> cached_worker(const Torch& torch, const fs::path& sources, const runs::Environment& environment) {
-  const auto home = environment("HOME");
-  const auto cache = environment("XDG_CACHE_HOME");
-  if (!home && !cache)
-    return std::unexpected(Error{ErrorCode::not_found, "there is no folder for the worker: set HOME or XDG_CACHE_HOME", {}});
+  const auto cache = runs::cache_folder(environment);
+  if (!cache) return std::unexpected(Error{ErrorCode::not_found, "there is no folder for the worker: set HOME or XDG_CACHE_HOME", {}});
   std::uint64_t hash = hashed(torch.folder.string());
   for (const fs::path& file : source_files(sources)) hash = hashed(read_file(file, kMostText).value_or(""), hash);
   hash = hashed(read_file(torch.folder / "version.py", kMostText).value_or(""), hash);
-  const fs::path folder = cache ? fs::path(*cache) : fs::path(*home) / ".cache";
-  return folder / "hotlens" / "lab" / fmt::format("{}-{:016x}", torch.version, hash) / "hotlens-lab";
+  return *cache / "hotlens" / "lab" / fmt::format("{}-{:016x}", torch.version, hash) / "hotlens-lab";
 }
 
 Result<std::vector<std::string>> compile_command(const Torch& torch, const fs::path& sources, const fs::path& output,

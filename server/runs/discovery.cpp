@@ -54,6 +54,11 @@ std::vector<fs::path> python_folders(const fs::path& lib) {
 
 }  // namespace
 
+std::optional<fs::path> cache_folder(const Environment& environment) {
+  if (const auto cache = environment("XDG_CACHE_HOME")) return fs::path(*cache);
+  return environment("HOME").transform([](const std::string& home) { return fs::path(home) / ".cache"; });
+}
+
 std::optional<fs::path> on_path(std::string_view name, const Environment& environment) {
   const std::string folders = environment("PATH").value_or("");
   for (std::size_t begin = 0; begin <= folders.size();) {

@@ -16,6 +16,9 @@ namespace hotlens::runs {
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;
 Environment process_environment();
 
+// Where this user's programs keep what can be made again: XDG_CACHE_HOME, else ~/.cache; nullopt where neither is set.
+std::optional<std::filesystem::path> cache_folder(const Environment& environment);
+
 // The first executable of that name in an absolute folder of PATH; a relative entry would run what a workspace holds.
 std::optional<std::filesystem::path> on_path(std::string_view name, const Environment& environment);
 

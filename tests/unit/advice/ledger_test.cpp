@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/catch.h"
+#include "tests/unit/folder.h"
 
 using namespace hotlens;
 using namespace hotlens::advice;
@@ -14,11 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("hotlens-ledger-" + std::to_string(::getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-};
+using hotlens::test::Folder;
 
 Record record(Event event, const std::string& kind, double ratio) {
   return {.event = event,
@@ -39,7 +36,7 @@ Record record(Event event, const std::string& kind, double ratio) {
 
 TEST_CASE("a ledger gives back what was added, and counts what is no record") {
   const Folder folder;
-  const fs::path file = folder.path / "ledger.jsonl";
+  const fs::path file = folder.root / "ledger.jsonl";
   CHECK(read_ledger(file)->records.empty());
   REQUIRE(add(file, record(Event::predicted, "fused_optimizer", 0.9)));
   std::ofstream(file, std::ios::app) << "{\"schema\":\"hotlens.ledger/1\"\n{}\n";

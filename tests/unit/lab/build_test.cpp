@@ -7,6 +7,7 @@
 #include <map>
 
 #include "tests/unit/catch.h"
+#include "tests/unit/folder.h"
 
 using namespace hotlens;
 using namespace hotlens::lab;
@@ -14,26 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "hotlens-lab-XXXXXX").string();
-    path = ::mkdtemp(pattern.data());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path); }
-
-  fs::path file(const fs::path& relative, const std::string& text = "", bool executable = false) const {
-    const fs::path full = path / relative;
-    fs::create_directories(full.parent_path());
-    std::ofstream(full) << text;
-    if (executable) fs::permissions(full, fs::perms::owner_all);
-    return full;
-  }
-
-  fs::path path;
-};
+using hotlens::test::Folder;
 
 runs::Environment fixed(std::map<std::string, std::string, std::less<>> values) {
   return [values = std::move(values)](std::string_view name) -> std::optional<std::string> {
@@ -45,15 +27,15 @@ runs::Environment fixed(std::map<std::string, std::string, std::less<>> values) 
 // An environment with torch in it, as pip leaves it.
 fs::path environment_with_torch(const Folder& folder) {
   const fs::path torch = "env/lib/python3.11/site-packages/torch";
-  folder.file(torch / "version.py", "from typing import Optional\n__version__ = '2.13.0+cpu'\ncuda: Optional[str] = None\n");
-  folder.file(torch / "include/ATen/core/Tensor.h");
-  folder.file(torch / "lib/libtorch_cpu.so");
-  return folder.file("env/bin/python", "", true);
+  folder.write(torch / "version.py", "from typing import Optional\n__version__ = '2.13.0+cpu'\ncuda: Optional[str] = None\n");
+  folder.write(torch / "include/ATen/core/Tensor.h");
+  folder.write(torch / "lib/libtorch_cpu.so");
+  return folder.program("env/bin/python");
 }
 
 fs::path sources(const Folder& folder) {
-  folder.file("share/hotlens/lab/annotator/lab/worker/worker.cpp", "int main() {}");
-  return folder.path / "share/hotlens/lab";
+  folder.write("share/hotlens/lab/annotator/lab/worker/worker.cpp", "int main() {}");
+  return folder.root / "share/hotlens/lab";
 }
 
 }  // namespace
@@ -68,8 +50,8 @@ TEST_CASE("the torch of a Python is found on the disk alone") {
 
 TEST_CASE("a Python without torch is named, with the folders that were searched") {
   const Folder folder;
-  folder.file("env/lib/python3.11/site-packages/numpy/__init__.py");
-  const auto torch = find_torch(folder.file("env/bin/python", "", true));
+  folder.write("env/lib/python3.11/site-packages/numpy/__init__.py");
+  const auto torch = find_torch(folder.program("env/bin/python"));
   REQUIRE(!torch);
   CHECK_THAT(torch.error().message, Catch::Contains("has no torch") && Catch::Contains("site-packages") && Catch::Contains("--python"));
 }
@@ -84,7 +66,7 @@ TEST_CASE("a changed source, another torch and another place of torch make anoth
   REQUIRE(first);
   CHECK(first->string().starts_with("/cache/hotlens/lab/2.13.0+cpu-"));
   CHECK(cached_worker(*torch, lab, environment).value() == *first);
-  folder.file("share/hotlens/lab/annotator/lab/worker/worker.cpp", "int main() { return 1; }");
+  folder.write("share/hotlens/lab/annotator/lab/worker/worker.cpp", "int main() { return 1; }");
   const auto second = cached_worker(*torch, lab, environment);
   CHECK(second.value() != *first);
   torch->folder = "/elsewhere/torch";
@@ -103,8 +85,8 @@ TEST_CASE("the cache is in the home folder where no other is named, and nowhere 
 TEST_CASE("the compiler is the user's, and gets this torch's own headers, libraries and ABI") {
   const Folder folder;
   const auto torch = find_torch(environment_with_torch(folder));
-  const fs::path plain = folder.file("bin/g++", "", true), named = folder.file("bin/my-c++", "", true);
-  const std::string path = (folder.path / "bin").string();
+  const fs::path plain = folder.program("bin/g++"), named = folder.program("bin/my-c++");
+  const std::string path = (folder.root / "bin").string();
   const auto command = compile_command(*torch, sources(folder), "/cache/lab", fixed({{"PATH", path}}));
   REQUIRE(command);
   CHECK(command->front() == plain.string());
@@ -114,8 +96,8 @@ TEST_CASE("the compiler is the user's, and gets this torch's own headers, librar
   CHECK(!has("-ltorch_cuda"));
   CHECK(has("-D_GLIBCXX_USE_CXX11_ABI=1"));
   CHECK(compile_command(*torch, sources(folder), "/cache/lab", fixed({{"PATH", path}, {"CXX", "my-c++"}}))->front() == named.string());
-  folder.file("env/lib/python3.11/site-packages/torch/share/cmake/Torch/TorchConfig.cmake",
-              "set(TORCH_CXX_FLAGS \"-D_GLIBCXX_USE_CXX11_ABI=0\")");
+  folder.write("env/lib/python3.11/site-packages/torch/share/cmake/Torch/TorchConfig.cmake",
+               "set(TORCH_CXX_FLAGS \"-D_GLIBCXX_USE_CXX11_ABI=0\")");
   const auto older = compile_command(*torch, sources(folder), "/cache/lab", fixed({{"PATH", path}}));
   CHECK(std::ranges::find(*older, "-D_GLIBCXX_USE_CXX11_ABI=0") != older->end());
 }
@@ -126,10 +108,10 @@ TEST_CASE("what is missing for a worker is said, with what to install") {
   const auto without_compiler = compile_command(*torch, sources(folder), "/cache/lab", fixed({{"PATH", "/nowhere"}}));
   REQUIRE(!without_compiler);
   CHECK_THAT(without_compiler.error().message, Catch::Contains("g++ 12") && Catch::Contains("Everything else works"));
-  folder.file("bin/g++", "", true);
+  folder.program("bin/g++");
   fs::remove_all(torch->folder / "include");
-  const auto without_headers = compile_command(*torch, sources(folder), "/cache/lab", fixed({{"PATH", (folder.path / "bin").string()}}));
+  const auto without_headers = compile_command(*torch, sources(folder), "/cache/lab", fixed({{"PATH", (folder.root / "bin").string()}}));
   REQUIRE(!without_headers);
   CHECK_THAT(without_headers.error().message, Catch::Contains("no C++ headers") && Catch::Contains("2.13.0+cpu"));
-  CHECK(!find_sources(folder.path / "elsewhere/bin/hotlens"));
+  CHECK(!find_sources(folder.root / "elsewhere/bin/hotlens"));
 }

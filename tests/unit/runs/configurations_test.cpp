@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/unit/catch.h"
+#include "tests/unit/folder.h"
 
 using namespace hotlens;
 using namespace hotlens::runs;
@@ -20,26 +21,9 @@ const Configuration* configuration_of(const std::vector<Configuration>& all, con
   return found == all.end() ? nullptr : &*found;
 }
 
-class Folder {
+class Folder : public hotlens::test::Folder {
  public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "hotlens-runs-XXXXXX").string();
-    root = ::mkdtemp(pattern.data());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(root); }
-
-  void write(const fs::path& name, const std::string& text) const {
-    fs::create_directories((root / name).parent_path());
-    std::ofstream(root / name) << text;
-  }
   void runs(const std::string& list) const { write(".hotlens/runs.json", R"({"runs": )" + list + "}"); }
-  std::string text(const fs::path& name) const {
-    std::ostringstream out;
-    out << std::ifstream(root / name).rdbuf();
-    return out.str();
-  }
   std::string complaint() const {
     const auto read = read_configurations(root);
     REQUIRE_FALSE(read);
@@ -47,8 +31,6 @@ class Folder {
     CHECK(read.error().message.ends_with("Correct the file and profile again."));
     return read.error().message;
   }
-
-  fs::path root;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "server/runs/words.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/folder.h"
 
 using namespace hotlens;
 using namespace hotlens::runs;
@@ -17,26 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "hotlens-runs-XXXXXX").string();
-    path = ::mkdtemp(pattern.data());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path); }
-
-  fs::path file(const fs::path& relative, bool executable = false) const {
-    const fs::path full = path / relative;
-    fs::create_directories(full.parent_path());
-    std::ofstream(full) << "#!/bin/sh\n";
-    if (executable) fs::permissions(full, fs::perms::owner_all);
-    return full;
-  }
-
-  fs::path path;
-};
+using hotlens::test::Folder;
 
 Environment fixed(std::map<std::string, std::string, std::less<>> values) {
   return [values = std::move(values)](std::string_view name) -> std::optional<std::string> {
@@ -49,12 +31,12 @@ Environment fixed(std::map<std::string, std::string, std::less<>> values) {
 
 TEST_CASE("the first Python in the documented order wins") {
   const Folder folder;
-  const fs::path set = folder.file("set/python", true), active = folder.file("active/bin/python", true);
-  const fs::path local = folder.file("work/.venv/bin/python", true), other = folder.file("work/venv/bin/python", true);
-  const fs::path global = folder.file("bin/python3", true);
-  const Environment all = fixed({{"VIRTUAL_ENV", (folder.path / "active").string()}, {"PATH", (folder.path / "bin").string()}});
-  const Environment path_only = fixed({{"PATH", "relative:" + (folder.path / "bin").string()}});
-  const fs::path work = folder.path / "work";
+  const fs::path set = folder.program("set/python"), active = folder.program("active/bin/python");
+  const fs::path local = folder.program("work/.venv/bin/python"), other = folder.program("work/venv/bin/python");
+  const fs::path global = folder.program("bin/python3");
+  const Environment all = fixed({{"VIRTUAL_ENV", (folder.root / "active").string()}, {"PATH", (folder.root / "bin").string()}});
+  const Environment path_only = fixed({{"PATH", "relative:" + (folder.root / "bin").string()}});
+  const fs::path work = folder.root / "work";
 
   CHECK(find_python(set.string(), work, all)->path == set);
   CHECK(find_python("", work, all)->path == active);
@@ -68,9 +50,9 @@ TEST_CASE("the first Python in the documented order wins") {
 
 TEST_CASE("a setting may be a name, a relative path, a home path or an environment's folder") {
   const Folder folder;
-  const fs::path named = folder.file("bin/python3.12", true), inside = folder.file("work/env/bin/python", true);
-  const Environment environment = fixed({{"PATH", (folder.path / "bin").string()}, {"HOME", folder.path.string()}});
-  const fs::path work = folder.path / "work";
+  const fs::path named = folder.program("bin/python3.12"), inside = folder.program("work/env/bin/python");
+  const Environment environment = fixed({{"PATH", (folder.root / "bin").string()}, {"HOME", folder.root.string()}});
+  const fs::path work = folder.root / "work";
   CHECK(find_python("python3.12", work, environment)->path == named);
   CHECK(find_python("env/bin/python", work, environment)->path == inside);
   CHECK(find_python("env", work, environment)->path == inside);
@@ -79,11 +61,11 @@ TEST_CASE("a setting may be a name, a relative path, a home path or an environme
 
 TEST_CASE("a wrong setting is an error that names it, not a search") {
   const Folder folder;
-  folder.file("bin/python3", true);
-  const fs::path plain = folder.file("not-executable");
-  const Environment environment = fixed({{"PATH", (folder.path / "bin").string()}});
+  folder.program("bin/python3");
+  const fs::path plain = folder.write("not-executable");
+  const Environment environment = fixed({{"PATH", (folder.root / "bin").string()}});
   for (const std::string& setting : {std::string("/no/such/python"), plain.string()}) {
-    const auto found = find_python(setting, folder.path, environment);
+    const auto found = find_python(setting, folder.root, environment);
     REQUIRE_FALSE(found);
     CHECK(found.error().message.contains(setting));
     CHECK(found.error().message.contains("hotlens.python"));
@@ -92,18 +74,18 @@ TEST_CASE("a wrong setting is an error that names it, not a search") {
 
 TEST_CASE("no Python at all says what to do") {
   const Folder folder;
-  const auto found = find_python("", folder.path, fixed({{"PATH", "/nonexistent"}}));
+  const auto found = find_python("", folder.root, fixed({{"PATH", "/nonexistent"}}));
   REQUIRE_FALSE(found);
   CHECK(found.error().message.contains("hotlens.python"));
 }
 
 TEST_CASE("the recorder is beside the program or in the environment's packages") {
   const Folder folder;
-  const fs::path program = folder.file("bin/hotlens", true);
+  const fs::path program = folder.program("bin/hotlens");
   CHECK_FALSE(find_recorder(program));
-  const fs::path wheel = folder.file("lib/python3.11/site-packages/hotlens/__main__.py");
+  const fs::path wheel = folder.write("lib/python3.11/site-packages/hotlens/__main__.py");
   CHECK(*find_recorder(program) == wheel.parent_path());
-  const fs::path shared = folder.file("share/hotlens/recorder/hotlens/__main__.py");
+  const fs::path shared = folder.write("share/hotlens/recorder/hotlens/__main__.py");
   CHECK(*find_recorder(program) == shared.parent_path());
 }
 
@@ -121,21 +103,21 @@ TEST_CASE("the recorder's command keeps the script's words untouched") {
 
 TEST_CASE("what a run has left is found by the mark of its name, when it is complete") {
   const Folder folder;
-  const fs::path store = folder.path / ".hotlens/profiles", made = store / "20261123T080000Z-0a1b2c";
+  const fs::path store = folder.root / ".hotlens/profiles", made = store / "20261123T080000Z-0a1b2c";
   const auto left = [](const fs::path& out, const std::string& mark) {
     return bundle_left({"/py", "--out", out.string(), "--mark", mark, "--", "--mark", "ffffff"});
   };
-  folder.file(".hotlens/profiles/20261123T080000Z-ffffff/manifest.json");
-  folder.file(".hotlens/profiles/20261123T080000Z-0a1b2c.partial/manifest.json");
+  folder.write(".hotlens/profiles/20261123T080000Z-ffffff/manifest.json");
+  folder.write(".hotlens/profiles/20261123T080000Z-0a1b2c.partial/manifest.json");
   fs::create_directories(made);
-  CHECK_FALSE(left(folder.path, "0a1b2c"));
-  CHECK_FALSE(left(folder.path / "none", "0a1b2c"));
-  folder.file(".hotlens/profiles/20261123T080000Z-0a1b2c/manifest.json");
-  for (const fs::path& out : {folder.path, folder.path / "", folder.path / ".hotlens", store, store / ""}) {
+  CHECK_FALSE(left(folder.root, "0a1b2c"));
+  CHECK_FALSE(left(folder.root / "none", "0a1b2c"));
+  folder.write(".hotlens/profiles/20261123T080000Z-0a1b2c/manifest.json");
+  for (const fs::path& out : {folder.root, folder.root / "", folder.root / ".hotlens", store, store / ""}) {
     CHECK(left(out, "0a1b2c") == made);
   }
-  CHECK_FALSE(left(folder.path, "b2c"));
-  CHECK_FALSE(bundle_left({"/py", "--out", folder.path.string(), "--", "--mark", "0a1b2c"}));
+  CHECK_FALSE(left(folder.root, "b2c"));
+  CHECK_FALSE(bundle_left({"/py", "--out", folder.root.string(), "--", "--mark", "0a1b2c"}));
 }
 
 TEST_CASE("every command has a mark of its own") {
@@ -148,20 +130,20 @@ TEST_CASE("every command has a mark of its own") {
 
 TEST_CASE("packages lie beside the interpreter, and where .pth files say") {
   const Folder folder;
-  const fs::path python = folder.file("venv/bin/python", true);
-  const fs::path site = folder.file("venv/lib/python3.11/site-packages/torch/__init__.py").parent_path().parent_path();
-  const fs::path editable = folder.file("checkout/pkg/__init__.py").parent_path().parent_path();
+  const fs::path python = folder.program("venv/bin/python");
+  const fs::path site = folder.write("venv/lib/python3.11/site-packages/torch/__init__.py").parent_path().parent_path();
+  const fs::path editable = folder.write("checkout/pkg/__init__.py").parent_path().parent_path();
   std::ofstream(site / "editable.pth") << "import os; os.abort()\n# comment\n" << editable.string() << "\r\n/no/such/folder\n";
   CHECK(package_folders(python) == std::vector<fs::path>{site, editable});
-  CHECK(package_folders(folder.path / "none/bin/python").empty());
+  CHECK(package_folders(folder.root / "none/bin/python").empty());
 }
 
 TEST_CASE("a file's imports are looked for in the folders above it, nearest first") {
   const Folder folder;
-  const fs::path file = folder.file("src/pkg/models/net.py");
+  const fs::path file = folder.write("src/pkg/models/net.py");
   const std::vector<fs::path> folders = import_folders(file);
   REQUIRE(folders.size() >= 3);
-  CHECK(folders[0] == folder.path / "src/pkg/models");
-  CHECK(folders[1] == folder.path / "src/pkg");
-  CHECK(folders[2] == folder.path / "src");
+  CHECK(folders[0] == folder.root / "src/pkg/models");
+  CHECK(folders[1] == folder.root / "src/pkg");
+  CHECK(folders[2] == folder.root / "src");
 }

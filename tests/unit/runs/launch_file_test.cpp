@@ -7,26 +7,15 @@
 
 #include "server/runs/offers.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/folder.h"
 
 using namespace hotlens::runs;
 namespace fs = std::filesystem;
 
 namespace {
 
-class Folder {
+class Folder : public hotlens::test::Folder {
  public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "hotlens-launch-XXXXXX").string();
-    root = ::mkdtemp(pattern.data());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(root); }
-
-  void write(const fs::path& name, const std::string& text) const {
-    fs::create_directories((root / name).parent_path());
-    std::ofstream(root / name) << text;
-  }
   // One of the debugger's, with these keys.
   std::expected<Configuration, std::string> entry(const std::string& keys, const std::string& file = "train.py") const {
     const std::string json = R"({"name": "Train", "type": "debugpy", "request": "launch")" + (keys.empty() ? "" : ", " + keys) + "}";
@@ -36,8 +25,6 @@ class Folder {
     const auto made = entry(keys, file);
     return made ? "" : made.error();
   }
-
-  fs::path root;
 };
 
 }  // namespace

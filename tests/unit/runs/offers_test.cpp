@@ -5,31 +5,18 @@
 #include <fstream>
 
 #include "tests/unit/catch.h"
+#include "tests/unit/folder.h"
 
 using namespace hotlens::runs;
 namespace fs = std::filesystem;
 
 namespace {
 
-class Folder {
+class Folder : public hotlens::test::Folder {
  public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "hotlens-offers-XXXXXX").string();
-    root = ::mkdtemp(pattern.data());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(root); }
-
-  void write(const fs::path& name, const std::string& text) const {
-    fs::create_directories((root / name).parent_path());
-    std::ofstream(root / name) << text;
-  }
   Offers offers(const std::string& script, const std::string& module = "") const {
     return offers_for(*read_folder_runs(root), root, script.empty() ? fs::path() : root / script, module);
   }
-
-  fs::path root;
 };
 
 const char* const kSeveral = R"({"runs": [{"script": "a.py", "name": "one"}, {"script": "a.py", "name": "two"}, {"module": "b"},

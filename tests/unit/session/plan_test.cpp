@@ -7,6 +7,7 @@
 
 #include "annotator/common/file.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/folder.h"
 
 using namespace hotlens;
 using namespace hotlens::session;
@@ -17,23 +18,9 @@ namespace {
 const char* const kTraining = "import torch\nfor x in range(3):\n    loss = f(x)\n    loss.backward()\n    optimizer.step()\n";
 
 // A workspace in a temporary folder with a Python of its own.
-class Workspace {
+class Workspace : public hotlens::test::Folder {
  public:
-  Workspace() {
-    std::string pattern = (fs::temp_directory_path() / "hotlens-plan-XXXXXX").string();
-    root = ::mkdtemp(pattern.data());
-    const fs::path python = file(".venv/bin/python", "");
-    fs::permissions(python, fs::perms::owner_all);
-  }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  ~Workspace() { fs::remove_all(root); }
-
-  fs::path file(const fs::path& name, const std::string& text) const {
-    fs::create_directories((root / name).parent_path());
-    std::ofstream(root / name) << text;
-    return root / name;
-  }
+  Workspace() { program(".venv/bin/python"); }
   PlanInput input() const { return {.folders = {root}}; }
   std::shared_ptr<const profile::Profile> profile(std::vector<std::string> argv) const {
     profile::Profile made;
@@ -41,8 +28,6 @@ class Workspace {
     made.argv = std::move(argv);
     return std::make_shared<const profile::Profile>(std::move(made));
   }
-
-  fs::path root;
 };
 
 Result<Plan> plan(const PlanInput& input) {
@@ -55,8 +40,8 @@ using Words = std::vector<std::string>;
 
 TEST_CASE("the script is the one asked for, set, open, profiled last, or the only one, in this order") {
   const Workspace work;
-  const fs::path asked = work.file("asked.py", ""), set = work.file("set.py", ""), open = work.file("sub/open.py", kTraining);
-  work.file("last.py", ""), work.file("only.py", kTraining);
+  const fs::path asked = work.write("asked.py", ""), set = work.write("set.py", ""), open = work.write("sub/open.py", kTraining);
+  work.write("last.py", ""), work.write("only.py", kTraining);
   PlanInput input = work.input();
   CHECK(plan(input)->command == Words{"only.py"});
   input.latest = work.profile({"last.py", "--lr", "1"});
@@ -78,7 +63,7 @@ TEST_CASE("the script is the one asked for, set, open, profiled last, or the onl
 
 TEST_CASE("a run whose arguments held a secret is not repeated with the mask in its place") {
   const Workspace work;
-  work.file("last.py", "");
+  work.write("last.py", "");
   for (const Words& masked :
        {Words{"last.py", "--api-key", "***"}, Words{"last.py", "hub.token=***"}, Words{"-m", "pkg", "--token", "***"}}) {
     PlanInput input = work.input();
@@ -93,9 +78,9 @@ TEST_CASE("a run whose arguments held a secret is not repeated with the mask in 
 
 TEST_CASE("an open file that is no training script profiles what ran last") {
   const Workspace work;
-  work.file("last.py", "");
+  work.write("last.py", "");
   PlanInput input = work.input();
-  input.document = work.file("model.py", "class A: pass\n");
+  input.document = work.write("model.py", "class A: pass\n");
   input.document_tree = source::Tree::parse("class A: pass\n");
   input.latest = work.profile({"last.py"});
   CHECK(plan(input)->command == Words{"last.py"});
@@ -107,7 +92,7 @@ TEST_CASE("an open file that is no training script profiles what ran last") {
 
 TEST_CASE("arguments are those asked for, else set, else of the last profile of the same script") {
   const Workspace work;
-  work.file("train.py", kTraining), work.file("other.py", kTraining);
+  work.write("train.py", kTraining), work.write("other.py", kTraining);
   PlanInput input = work.input();
   input.latest = work.profile({"train.py", "--last"});
   input.asked.script = "train.py";
@@ -135,7 +120,7 @@ TEST_CASE("what cannot be decided is a sentence with the next step") {
   input.document = work.root / "unsaved.py";
   input.document_tree = source::Tree::parse(kTraining);
   CHECK(plan(input).error().message.contains("Save it"));
-  work.file("a.py", kTraining), work.file("b.py", kTraining), work.file("c.py", "x = 1\n");
+  work.write("a.py", kTraining), work.write("b.py", kTraining), work.write("c.py", "x = 1\n");
   CHECK(plan(work.input()).error().message.contains("a.py, b.py"));
   const Result<fs::path> missing = std::unexpected(Error{ErrorCode::not_found, "no recorder", {}});
   CHECK(plan_run(input, [](std::string_view) { return std::nullopt; }, missing).error().message == "no recorder");
@@ -143,7 +128,7 @@ TEST_CASE("what cannot be decided is a sentence with the next step") {
 
 TEST_CASE("buffers that differ from the disk are named") {
   const Workspace work;
-  const fs::path train = work.file("train.py", kTraining), same = work.file("same.py", "x = 1\n");
+  const fs::path train = work.write("train.py", kTraining), same = work.write("same.py", "x = 1\n");
   PlanInput input = work.input();
   input.changed = {{train, "other text"}, {same, "x = 1\n"}, {work.root / "new.py", "y"}};
   CHECK(plan(input)->unsaved == Words{"new.py", "train.py"});
@@ -151,7 +136,7 @@ TEST_CASE("buffers that differ from the disk are named") {
 
 TEST_CASE("settings reach the recorder") {
   const Workspace work;
-  work.file("train.py", kTraining);
+  work.write("train.py", kTraining);
   PlanInput input = work.input();
   input.settings.warmup = 1;
   input.settings.steps = 9;
@@ -177,7 +162,7 @@ PlanInput looking_at(const Workspace& work, const fs::path& document) {
 
 TEST_CASE("the line kept for a script is used by every run of it") {
   const Workspace work;
-  const fs::path train = work.file("train.py", kTraining);
+  const fs::path train = work.write("train.py", kTraining);
   REQUIRE(runs::store_arguments(work.root, {.script = train}, "--data 'my data' --home ~/x"));
   PlanInput input = looking_at(work, train);
   input.latest = work.profile({"train.py", "--last"});
@@ -194,10 +179,10 @@ TEST_CASE("the line kept for a script is used by every run of it") {
 
 TEST_CASE("a configuration says where a script runs, with which Python and environment") {
   const Workspace work;
-  const fs::path train = work.file("sub/train.py", kTraining), python = work.file("other/python", "");
+  const fs::path train = work.write("sub/train.py", kTraining), python = work.write("other/python", "");
   fs::permissions(python, fs::perms::owner_all);
-  work.file(".hotlens/runs.json",
-            R"({"runs": [{"script": "sub/train.py", "directory": "sub", "environment": {"A": "1"}, "python": "other/python"}]})");
+  work.write(".hotlens/runs.json",
+             R"({"runs": [{"script": "sub/train.py", "directory": "sub", "environment": {"A": "1"}, "python": "other/python"}]})");
   PlanInput input = looking_at(work, train);
   input.asked.python = "/the/editors";
   const auto made = plan(input);
@@ -213,8 +198,8 @@ TEST_CASE("a configuration says where a script runs, with which Python and envir
 
 TEST_CASE("a configured module runs as one, from its file and again") {
   const Workspace work;
-  const fs::path main = work.file("pkg/train.py", "import pkg\n");
-  work.file(".hotlens/runs.json", R"({"runs": [{"module": "pkg.train", "arguments": "--x"}]})");
+  const fs::path main = work.write("pkg/train.py", "import pkg\n");
+  work.write(".hotlens/runs.json", R"({"runs": [{"module": "pkg.train", "arguments": "--x"}]})");
   CHECK(plan(looking_at(work, main))->command == Words{"-m", "pkg.train", "--x"});
   CHECK(plan(work.input())->command == Words{"-m", "pkg.train", "--x"});  // the only one that is configured
   PlanInput again = work.input();
@@ -225,8 +210,8 @@ TEST_CASE("a configured module runs as one, from its file and again") {
 
 TEST_CASE("of several configurations the chosen one runs, and none before one is chosen") {
   const Workspace work;
-  const fs::path train = work.file("train.py", kTraining);
-  work.file(".hotlens/runs.json", R"({"runs": [{"script": "train.py", "name": "tiny", "arguments": "--tiny"},
+  const fs::path train = work.write("train.py", kTraining);
+  work.write(".hotlens/runs.json", R"({"runs": [{"script": "train.py", "name": "tiny", "arguments": "--tiny"},
       {"script": "train.py", "name": "two workers", "launcher": "torchrun --nproc_per_node 2", "arguments": "--x"}]})");
   PlanInput input = looking_at(work, train);
   const auto open = plan(input);
@@ -252,9 +237,9 @@ TEST_CASE("of several configurations the chosen one runs, and none before one is
 
 TEST_CASE("a configuration that cannot be run names its file, the script and what is wrong") {
   const Workspace work;
-  const fs::path train = work.file("train.py", kTraining);
+  const fs::path train = work.write("train.py", kTraining);
   const auto says = [&](const std::string& entry, const std::string& expected) {
-    work.file(".hotlens/runs.json", R"({"runs": [{"script": "train.py", )" + entry + "}]}");
+    work.write(".hotlens/runs.json", R"({"runs": [{"script": "train.py", )" + entry + "}]}");
     const auto refused = plan(looking_at(work, train));
     INFO(entry);
     REQUIRE_FALSE(refused);
@@ -265,17 +250,17 @@ TEST_CASE("a configuration that cannot be run names its file, the script and wha
   says(R"("directory": "gone")", "gone does not exist");
   says(R"("python": "no/python")", "the interpreter no/python is not an executable file");
   says(R"("arguments": 5)", "runs[0].arguments must be text");
-  work.file(".hotlens/runs.json", R"({"runs": [{"script": "gone.py"}]})");
+  work.write(".hotlens/runs.json", R"({"runs": [{"script": "gone.py"}]})");
   fs::remove(train);
   CHECK(plan(work.input()).error().message.contains("the script does not exist"));
 }
 
 TEST_CASE("in an untrusted workspace a configuration stays inside") {
   const Workspace work;
-  const fs::path train = work.file("train.py", kTraining);
+  const fs::path train = work.write("train.py", kTraining);
   fs::create_directory_symlink("/", work.root / "link");
   const auto allowed = [&](const std::string& entry, bool trusted) {
-    work.file(".hotlens/runs.json", R"({"runs": [{"script": "train.py", )" + entry + "}]}");
+    work.write(".hotlens/runs.json", R"({"runs": [{"script": "train.py", )" + entry + "}]}");
     PlanInput input = looking_at(work, train);
     input.trusted = trusted;
     const auto made = plan(input);
@@ -290,7 +275,7 @@ TEST_CASE("in an untrusted workspace a configuration stays inside") {
   CHECK(allowed(R"("directory": ".venv")", false));
   const fs::path outside = fs::path(work.root.string() + "-outside.py");
   std::ofstream(outside) << kTraining;
-  work.file(".hotlens/runs.json", R"({"runs": [{"script": "../)" + outside.filename().string() + R"("}]})");
+  work.write(".hotlens/runs.json", R"({"runs": [{"script": "../)" + outside.filename().string() + R"("}]})");
   PlanInput input = work.input();
   CHECK(plan(input));
   input.trusted = false;
@@ -301,7 +286,7 @@ TEST_CASE("in an untrusted workspace a configuration stays inside") {
 TEST_CASE("the line where a script reads its arguments is known from its text") {
   const Workspace work;
   const auto line = [&](const std::string& text) {
-    work.file("train.py", text);
+    work.write("train.py", text);
     PlanInput input = work.input();
     input.asked.script = "train.py";
     return plan(input)->arguments_line;
