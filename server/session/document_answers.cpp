@@ -1,19 +1,17 @@
 #include "server/session/document_answers.h"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 #include <fmt/format.h>
 
-#include "annotator/common/json_text.h"
 #include "server/features/calls.h"
 #include "server/features/describe.h"
 #include "server/features/format.h"
 #include "server/features/line_summary.h"
-#include "server/features/symbols.h"
 #include "server/session/convert.h"
 #include "server/session/hint_writer.h"
+#include "server/session/symbol_writer.h"
 #include "server/session/timeline_places.h"
 
 namespace hotlens::session {
@@ -87,34 +85,6 @@ Json action_json(const Known& known, const features::Action& action, const Docum
     one["command"] = std::move(command);
   }
   return one;
-}
-
-std::string position_text(protocol::Position at) {
-  return fmt::format(R"({{"line":{},"character":{}}})", at.line, at.character);
-}
-
-std::string range_text(const protocol::Range& range) {
-  return fmt::format(R"({{"start":{},"end":{}}})", position_text(range.start), position_text(range.end));
-}
-
-int lsp_kind(features::Symbol::Kind kind) {
-  constexpr int kClass = 5, kMethod = 6, kField = 8, kFunction = 12, kEvent = 24, kOperator = 25;
-  constexpr std::array kKinds{kClass, kMethod, kFunction, kField, kEvent, kOperator};  // in the order of Symbol::Kind
-  return kKinds.at(static_cast<std::size_t>(kind));
-}
-
-// As text: a file may have thousands.
-std::string symbols_text(const std::vector<features::Symbol>& symbols, const Places& places) {
-  std::string list = "[";
-  for (const features::Symbol& symbol : symbols) {
-    if (list.size() > 1) list += ',';
-    list += fmt::format(R"({{"name":{},"detail":{},"kind":{},"range":{},"selectionRange":{})", json_string(symbol.name),
-                        json_string(symbol.detail), lsp_kind(symbol.kind), range_text(places.to_client(symbol.range)),
-                        range_text(places.to_client(symbol.selection)));
-    if (!symbol.children.empty()) list += R"(,"children":)" + symbols_text(symbol.children, places);
-    list += '}';
-  }
-  return list + "]";
 }
 
 }  // namespace
