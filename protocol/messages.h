@@ -30,6 +30,8 @@ struct CommandSpec {
 
 namespace message {
 inline constexpr std::string_view kHints = "hotlens/hints";
+inline constexpr std::string_view kHeat = "hotlens/heat";
+inline constexpr std::string_view kHeatChanged = "hotlens/heatChanged";
 inline constexpr std::string_view kProfileState = "hotlens/profileState";
 inline constexpr std::string_view kProfileChanged = "hotlens/profileChanged";
 inline constexpr std::string_view kTrust = "hotlens/trust";
@@ -70,6 +72,8 @@ inline constexpr std::string_view kTellAgain = "hotlens.server.tellAgain";
 inline constexpr std::string_view kSetArguments = "hotlens.server.setArguments";
 inline constexpr std::string_view kChooseRun = "hotlens.server.chooseRun";
 inline constexpr std::string_view kHotLine = "hotlens.server.hotLine";
+inline constexpr std::string_view kCalls = "hotlens.server.calls";
+inline constexpr std::string_view kDescribe = "hotlens.server.describe";
 inline constexpr std::string_view kShowProfile = "hotlens.server.showProfile";
 inline constexpr std::string_view kSetBaseline = "hotlens.server.setBaseline";
 inline constexpr std::string_view kReload = "hotlens.server.reload";
@@ -78,8 +82,10 @@ inline constexpr std::string_view kOpenTimeline = "hotlens.server.openTimeline";
 
 inline constexpr std::string_view kStateKeys = "profile? loading running runId? message? chosen? baseline?";
 
-inline constexpr std::array<MessageSpec, 10> kMessages{{
+inline constexpr std::array<MessageSpec, 12> kMessages{{
     {message::kHints, Sender::client, Kind::request, "textDocument range?", "version hints"},
+    {message::kHeat, Sender::client, Kind::request, "textDocument", "version marks"},
+    {message::kHeatChanged, Sender::server, Kind::notification, "", ""},
     {message::kProfileState, Sender::client, Kind::request, "textDocument?", kStateKeys},
     {message::kProfileChanged, Sender::server, Kind::notification, kStateKeys, ""},
     {message::kTrust, Sender::client, Kind::notification, "trusted", ""},
@@ -113,7 +119,7 @@ inline constexpr std::array<MessageSpec, 18> kTimelineMessages{{
     {message::kTimelineCursor, Sender::client, Kind::notification, "textDocument position", ""},
 }};
 
-inline constexpr std::array<CommandSpec, 14> kCommands{{
+inline constexpr std::array<CommandSpec, 16> kCommands{{
     {command::kProfile, "script? args? python? uri? batchSizes? configuration?", "started asked? runId? script? command? message?"},
     {command::kSetArguments, "script? python? uri? arguments?", "started asked? file? runId? script? command? message?"},
     {command::kChooseRun, "script? python? uri? configuration?", "started asked? runId? script? command? message?"},
@@ -124,6 +130,8 @@ inline constexpr std::array<CommandSpec, 14> kCommands{{
     {command::kTellAgain, "all?", "told asked? message?"},
     {command::kHintUnit, "unit?", "unit"},
     {command::kHotLine, "uri? position? back?", "shown message? rank? total? uri? position? text? label? ns? share?"},
+    {command::kCalls, "uri? position?", "places message?"},
+    {command::kDescribe, "uri? position?", "markdown? message?"},
     {command::kShowProfile, "profile?", "shown profile? message?"},
     {command::kSetBaseline, "profile? uri? clear?", "baseline? message?"},
     {command::kReload, "", "loading"},

@@ -62,6 +62,26 @@ std::optional<Range> statement_at(const Tree& tree, std::uint32_t line) {
   return found ? std::optional(range_of(tree.data().outline, *found)) : std::nullopt;
 }
 
+std::vector<Scope> scopes_at(const Tree& tree, Position at) {
+  const Tree::Data& data = tree.data();
+  std::vector<Scope> scopes;
+  std::uint32_t byte = 0;
+  if (!byte_of(data.outline, data.text, at, byte)) return scopes;
+  for (std::uint32_t index = statement_at(data.outline, byte); index != kNoStatement; index = data.outline.statements[index].scope) {
+    const Statement& statement = data.outline.statements[index];
+    if (statement.kind != StatementKind::function && statement.kind != StatementKind::type) continue;
+    if (statement.name_end <= statement.name_begin) continue;  // being typed
+    const Statement& last = data.outline.statements[std::max(index + 1, statement.below) - 1];
+    const auto place = [&](std::uint32_t offset) { return position_of(data.outline, offset); };
+    scopes.push_back({.name = data.text.substr(statement.name_begin, statement.name_end - statement.name_begin),
+                      .is_class = statement.kind == StatementKind::type,
+                      .range = {place(statement.head), place(std::max(statement.end, last.end))},
+                      .name_range = {place(statement.name_begin), place(statement.name_end)}});
+  }
+  std::ranges::reverse(scopes);
+  return scopes;
+}
+
 bool looks_like_training_script(const Tree& tree) {
   const Tree::Data& data = tree.data();
   auto any = [](std::uint32_t, std::string_view) { return true; };

@@ -14,6 +14,16 @@ namespace hotlens::source {
 // comments.
 std::optional<Range> statement_at(const Tree& tree, std::uint32_t line);
 
+// A function or class.
+struct Scope {
+  std::string name;
+  bool is_class = false;
+  Range range;       // with its body, without decorators
+  Range name_range;  // inside `range`
+};
+// Those around a place, the outermost first; of a header itself, too.
+std::vector<Scope> scopes_at(const Tree& tree, Position at);
+
 // Whether running this text probably trains something: it calls `….backward(`, `….step(` inside a loop, `….fit(` or `…trainer….train(`; or
 // it imports torch and has a main guard. Only code counts, not strings or comments. A guess for offering a command, not for anything
 // measured.

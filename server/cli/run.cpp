@@ -18,8 +18,8 @@
 #include "annotator/report/loop_text.h"
 #include "annotator/report/ranks.h"
 #include "server/cli/verbs.h"
-#include "server/features/describe.h"
 #include "server/features/format.h"
+#include "server/features/step_words.h"
 #include "server/runs/discovery.h"
 
 namespace hotlens::cli {

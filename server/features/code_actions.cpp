@@ -3,10 +3,28 @@
 
 #include "annotator/source/queries.h"
 #include "server/features/batch_size.h"
+#include "server/features/calls.h"
 #include "server/features/commands.h"
 #include "server/features/features.h"
+#include "server/features/line_summary.h"
 
 namespace hotlens::features {
+
+namespace {
+
+// What can be done about the numbers of one line.
+void add_place_actions(std::vector<Action>& actions, const FileView& view, std::uint32_t line, const Options& options) {
+  if (!view.facts || !view.profile) return;
+  constexpr const char* kKind = "hotlens.show";
+  const auto add = [&](const char* title, const char* command) {
+    actions.push_back(
+        {.title = title, .kind = kKind, .command = command, .disabled = std::nullopt, .edit = std::nullopt, .at_place = true});
+  };
+  if (options.calls && !layers_at(view, {line, 0}).empty()) add("Show calls of this layer", kCallsCommand);
+  if (options.clipboard && summary_at(view, {line, 0})) add("Copy as Markdown", kDescribeCommand);
+}
+
+}  // namespace
 
 std::vector<Action> code_actions(const FileView& view, LineRange lines, const Options& options) {
   constexpr const char* kKind = "hotlens.profile";
@@ -25,6 +43,7 @@ std::vector<Action> code_actions(const FileView& view, LineRange lines, const Op
   if (!disabled && options.configuration) {
     actions.push_back({.title = "Choose run configuration…", .kind = kKind, .command = kChooseRunCommand, .disabled = std::nullopt});
   }
+  add_place_actions(actions, view, lines.begin, options);
   return actions;
 }
 

@@ -7,10 +7,10 @@
 #include "annotator/source/queries.h"
 #include "server/features/batch_size.h"
 #include "server/features/commands.h"
-#include "server/features/describe.h"
 #include "server/features/features.h"
 #include "server/features/file_facts.h"
 #include "server/features/format.h"
+#include "server/features/step_words.h"
 
 namespace hotlens::features {
 namespace {

@@ -16,6 +16,8 @@
 #include "annotator/profile/loop.h"
 #include "annotator/profile/statistics.h"
 #include "server/features/format.h"
+#include "server/features/hover_table.h"
+#include "server/features/step_words.h"
 
 namespace hotlens::features {
 namespace {
@@ -37,11 +39,6 @@ std::string stage_names(const LineSummary& summary) {
   }
   std::ranges::replace(out, '_', ' ');
   return out;
-}
-
-Ns cost_of(const Module& module, const Profile& profile) {
-  return profile::headline(profile.shown(module.forward), profile.has_device()) +
-         profile::headline(profile.shown(module.backward), profile.has_device());
 }
 
 // A line that calls one module and does more: `F.cross_entropy(self.head(x), y)`.
@@ -75,56 +72,7 @@ std::string subject(const LineSummary& summary, const Profile& profile, bool mar
 std::string counted(const LineSummary& summary) {
   if (summary.times <= 1) return "";
   const char* what = summary.subject == Subject::execution ? "times a step" : summary.container.valid() ? "modules" : "instances";
-  return fmt::format(", {} {}", summary.times, what);
-}
-
-// Columns count characters, "µ" is two bytes: pad by hand.
-std::string padded(const std::string& text, std::size_t width) {
-  const std::size_t shown_width = format::width(text);
-  return std::string(width > shown_width ? width - shown_width : 0, ' ') + text;
-}
-
-std::string table(const LineSummary& summary, const Profile& profile) {
-  const profile::Times forward = profile.shown(summary.forward);
-  const profile::Times backward = profile.shown(summary.backward);
-  const auto line = [](std::string_view name, const std::string& a, const std::string& b) {
-    return fmt::format("{:<8}", name) + padded(a, 10) + padded(b, 11) + "\n";
-  };
-  const bool known = std::ranges::all_of(summary.modules, [&](ModuleId id) { return profile.at(id).backward_known; });
-  const auto spelled = [&](Ns time) { return known ? format::readable(time) : "unknown"; };
-  std::string out = line("", "forward", "backward");
-  out += line("CPU", format::readable(forward.cpu_total), spelled(backward.cpu_total));
-  if (profile.has_device()) out += line("device", format::readable(forward.device), spelled(backward.device));
-  return out;
-}
-
-// A difference that is more than rounding.
-bool is_part(Ns part, Ns whole) {
-  constexpr int kTelling = 50;
-  return std::chrono::abs(whole - part) * kTelling > whole;
-}
-
-std::string stage_table(const LineSummary& summary, const Profile& profile) {
-  std::string out;
-  const auto row = [&](std::string_view title, Ns wall, Ns cpu, Ns device) {
-    out += fmt::format("{:<11}", title) + padded(format::readable(wall), 9) + " wall" + padded(format::readable(cpu), 10) + " CPU";
-    if (profile.has_device()) out += padded(format::readable(device), 10) + " device";
-    out += '\n';
-  };
-  for (const StagePart& part : summary.stages) {
-    std::string title(profile::name(part.stage));
-    std::ranges::replace(title, '_', ' ');
-    if (!part.counted_at.empty()) {
-      out += fmt::format("{:<11}", title) + " not told apart: counted at " + plain(part.counted_at) + "\n";
-      continue;
-    }
-    row(title, part.wall, part.cpu, part.device);
-    const auto whole = std::ranges::find(profile.stages, part.stage, &profile::StageTimes::stage);
-    if (whole == profile.stages.end()) continue;
-    const Ns wall = profile.shown(whole->wall);
-    if (is_part(part.wall, wall)) row("  of", wall, profile.shown(whole->cpu), profile.shown(whole->device));
-  }
-  return out;
+  return fmt::format(", {0} {1} (×{0})", summary.times, what);
 }
 
 // Of a call that is not the only one of its modules: how much of their time it has.
@@ -221,7 +169,8 @@ std::string reasons(const LineSummary& summary, const Profile& profile, bool mar
   }
   if (const auto rows = causes::by_label(profile, uses); rows.size() > 1) {
     const std::string label = markdown ? escape_markdown(rows.front().label, 48) : plain(rows.front().label, 48);
-    parts.push_back(fmt::format("longest: {} ×{} {}", label, rows.front().calls, format::readable(rows.front().time)));
+    const std::string times = rows.front().calls > 1 ? fmt::format(" in {} calls", rows.front().calls) : "";
+    parts.push_back(fmt::format("longest: {} {}{}", label, format::readable(rows.front().time), times));
   }
   if (activations > Bytes{}) parts.push_back("activations " + format::readable(activations));
   return fmt::format("{}", fmt::join(parts, " · "));
@@ -265,88 +214,90 @@ std::string spread_note(const LineSummary& summary) {
   return fmt::format("{}± {:.0f}% over {} steps", *relative > kNoisy ? "noisy: " : "", *relative * 100, summary.headline.size());
 }
 
-// "77% in train.py:33": the statement of the loop that holds most of it, where that is no step of training but what comes between.
-std::string hottest_line(const Profile& profile) {
-  constexpr double kMost = 0.5;
-  if (!profile.loop || 1 - usual_share(*profile.loop) < kMost) return "";
-  const std::vector<profile::LoopFunction> all = functions(*profile.loop);
-  const profile::LoopStatement& longest = **std::ranges::max_element(all.front().statements, {}, &profile::LoopStatement::total);
-  return fmt::format("{} in {}:{}", format::share(share(*profile.loop, longest.total)),
-                     plain(profile.files.at(longest.site.file.index).path.filename().string(), 40), longest.site.line + 1);
+// What is left out where a hover would be too long, the first of these first.
+enum class Weight : std::uint8_t { startup, provenance, clock, one_of, slice, spread, reasons, calls, table, kept };
+
+struct Words {
+  std::string text;
+  Weight weight = Weight::kept;
+  bool apart = false;  // a paragraph of its own in Markdown
+};
+
+std::string slice_words(const LineSummary& summary, const Profile& profile, const Options& options) {
+  const Ns step = profile.steps.empty() ? Ns{} : profile.steps[profile.representative].wall;
+  if (summary.slices.empty() || step <= Ns{}) return "";
+  if (options.markdown && options.images) return "![timeline of the step](" + svg_slice(summary.slices, step) + ")";
+  return block_slice(summary.slices, step) + " " + format::readable(step);
+}
+
+std::vector<Words> all_words(const LineSummary& summary, const Profile& profile, const Options& options) {
+  const bool markdown = options.markdown;
+  std::vector<Words> all;
+  const auto add = [&](std::string text, Weight weight, bool apart = false) {
+    if (!text.empty()) all.push_back({std::move(text), weight, apart});
+  };
+  add(subject(summary, profile, markdown) + " — " + number(summary, profile) + counted(summary), Weight::kept);
+  if (summary.clock) {
+    add(clock_note(*summary.clock, *profile.loop), Weight::clock, true);
+    add(startup_note(*summary.clock), Weight::startup, true);
+  }
+  if (leads_to_steps(summary, profile)) {
+    add(largest_layers(profile, markdown), Weight::kept, true);
+    add(limit_of_step(profile, markdown), Weight::kept);
+  }
+  const bool profiled = !summary.forward.empty() || !summary.backward.empty() || !summary.stages.empty();
+  if (profiled) add(table_words(summary, profile, markdown), Weight::table, true);
+  add(slice_words(summary, profile, options), Weight::slice, true);
+  const bool one_of = summary.one_of > Ns{};
+  add(one_of ? format::readable(summary.one_of) + " of it ran in one of them; in which is not known" : "", Weight::one_of, true);
+  add(instances(summary, profile, markdown) + spread_note(summary), Weight::spread, !one_of);
+  add(markdown ? escape_markdown(provenance(profile)) : plain(provenance(profile)), Weight::provenance, summary.headline.empty());
+  add(call_note(summary, profile), Weight::calls);
+  add(guess_note(summary, profile), Weight::kept);
+  const std::string_view stale = state_note(summary.state);
+  add(std::string(stale), Weight::kept, true);
+  if (stale.empty()) add(reasons(summary, profile, markdown), Weight::reasons);
+  return all;
+}
+
+std::size_t lines_of(const std::vector<Words>& all) {
+  std::size_t lines = 0;
+  for (const Words& each : all) lines += lines_seen(each.text);
+  return lines;
+}
+
+std::string joined(const std::vector<Words>& all, bool markdown) {
+  std::string out;
+  for (const Words& each : all) {
+    if (!out.empty() && out.ends_with("```"))
+      out += "\n";
+    else if (!out.empty())
+      out += !markdown ? "\n" : each.apart ? "\n\n" : "  \n";
+    out += each.text;
+  }
+  return out;
 }
 
 }  // namespace
 
-std::string describe(const LineSummary& summary, const Profile& profile, const Options& options) {
-  const std::string breaks = options.markdown ? "\n\n" : "\n";
-  std::string out = subject(summary, profile, options.markdown) + " — " + number(summary, profile) + counted(summary) + breaks;
-  if (summary.clock) {
-    for (const std::string& note : {clock_note(*summary.clock, *profile.loop), startup_note(*summary.clock)}) {
-      if (!note.empty()) out += note + breaks;
-    }
+std::size_t lines_seen(std::string_view words) {
+  std::size_t lines = 0;
+  while (!words.empty()) {
+    const std::string_view line = words.substr(0, words.find('\n'));
+    if (line.find_first_not_of(' ') != std::string_view::npos && !line.starts_with("```")) ++lines;
+    words.remove_prefix(std::min(line.size() + 1, words.size()));
   }
-  const bool profiled = !summary.forward.empty() || !summary.backward.empty() || !summary.stages.empty();
-  if (profiled) {
-    std::string numbers = summary.timed ? fmt::format("in the profiled step, {}\n", format::readable(profile.step_wall())) : "";
-    numbers += summary.subject == Subject::stage ? stage_table(summary, profile) : table(summary, profile);
-    out += options.markdown ? "```text\n" + numbers + "```\n" : numbers;
-  }
-  const Ns step = profile.steps.empty() ? Ns{} : profile.steps[profile.representative].wall;
-  if (!summary.slices.empty() && step > Ns{}) {
-    out += options.markdown && options.images ? "![timeline of the step](" + svg_slice(summary.slices, step) + ")"
-                                              : block_slice(summary.slices, step) + " " + format::readable(step);
-    out += breaks;
-  }
-  if (summary.one_of > Ns{}) {
-    out += format::readable(summary.one_of) + " of it ran in one of them; in which is not known" + (options.markdown ? "  \n" : "\n");
-  }
-  const std::string parts = instances(summary, profile, options.markdown) + spread_note(summary);
-  if (!parts.empty()) out += parts + (options.markdown ? "  \n" : "\n");
-  out += options.markdown ? escape_markdown(provenance(profile)) : plain(provenance(profile));
-  if (const std::string note = call_note(summary, profile); !note.empty()) out += (options.markdown ? "  \n" : "\n") + note;
-  if (const std::string note = guess_note(summary, profile); !note.empty()) out += (options.markdown ? "  \n" : "\n") + note;
-  if (const std::string_view note = state_note(summary.state); !note.empty()) {
-    out.append(breaks).append(note);
-  } else if (const std::string why = reasons(summary, profile, options.markdown); !why.empty()) {
-    out += (options.markdown ? "  \n" : "\n") + why;
-  }
-  return out;
+  return lines;
 }
 
-std::string step_headline(const Profile& profile) {
-  std::string out;
-  for (const Module& module : profile.modules) {
-    if (!module.parent.valid()) {
-      out = plain(module.class_name, 40) + " ";
-      break;
-    }
+std::string describe(const LineSummary& summary, const Profile& profile, const Options& options, std::size_t room) {
+  std::vector<Words> all = all_words(summary, profile, options);
+  while (lines_of(all) > room) {
+    const auto lightest = std::ranges::min_element(all, {}, &Words::weight);
+    if (lightest->weight == Weight::kept) break;
+    all.erase(lightest);
   }
-  const profile::Update update = mean_update(profile);
-  // The lines show the profiled step: say its length where it differs by more than a reader would overlook.
-  constexpr double kNoticeable = 1.1;
-  const auto plain_ns = static_cast<double>(step_time(update).count());
-  const auto profiled_ns = static_cast<double>(profile.step_wall().count());
-  const bool differs = profiled_ns > kNoticeable * plain_ns || plain_ns > kNoticeable * profiled_ns;
-  out += spelled(update, differs ? " (" + format::readable(profile.step_wall()) + " profiled)" : "");
-  if (const std::string hottest = hottest_line(profile); !hottest.empty()) return out + " · " + hottest;
-  return profile.verdict.kind == "unclear" ? out : out + " · " + profile.verdict.kind + "-bound";
-}
-
-std::string step_notes(const Profile& profile) {
-  const Ns step = profile.plain_step.value_or(profile.step_wall());
-  std::string out;
-  if (profile.samples_per_step && step > Ns{}) {
-    const double per_second = static_cast<double>(*profile.samples_per_step) * 1e9 / static_cast<double>(step.count());
-    out = fmt::format("{:.{}f} samples/s", per_second, per_second < 10 ? 1 : 0);
-  }
-  const auto others = profile.loop ? share_of_others(*profile.loop) : std::nullopt;
-  if (others) out += (out.empty() ? "" : " · ") + ("busy machine (others " + format::share(*others) + ")");
-  return out;
-}
-
-std::string describe_step(const Profile& profile) {
-  const std::string notes = step_notes(profile);
-  return step_headline(profile) + (notes.empty() ? "" : " · " + notes);
+  return joined(all, options.markdown);
 }
 
 }  // namespace hotlens::features

@@ -1,6 +1,7 @@
 // The words of a hover: what a line or a call costs, at most ten lines.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -8,13 +9,12 @@
 
 namespace hotlens::features {
 
-std::string describe(const LineSummary& summary, const profile::Profile& profile, const Options& options);
+inline constexpr std::size_t kMostLines = 10;
 
-// "ResNet 41.6 ms/step · launch-bound"; and beside it "769 samples/s · busy machine (others 40%)", empty where nothing is to be said.
-std::string step_headline(const profile::Profile& profile);
-std::string step_notes(const profile::Profile& profile);
+// In at most `room` lines: the least telling ones are left out.
+std::string describe(const LineSummary& summary, const profile::Profile& profile, const Options& options, std::size_t room = kMostLines);
 
-// Both as one line.
-std::string describe_step(const profile::Profile& profile);
+// How many lines a reader sees: not the blank ones, nor the fences of a table.
+std::size_t lines_seen(std::string_view words);
 
 }  // namespace hotlens::features

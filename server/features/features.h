@@ -30,6 +30,8 @@ struct Options {
   bool running = false;                       // a run is in progress
   bool timeline = false;                      // the client can show the timeline
   bool predicting = false;                    // other batch sizes are
+  bool calls = false;                         // the client can list the places of a layer
+  bool clipboard = false;                     // …copy a text
   bool tooltips = true;                       // fill Hint::tooltip; false for clients that resolve it later (ask again for the one line)
   std::optional<std::string> arguments = {};  // kept for the runs of this script
   std::optional<std::string> configuration = {};            // of several that it may run with: the chosen one; "": nobody has chosen yet
@@ -85,6 +87,7 @@ struct Hint {
   std::string tooltip;  // Markdown or plain text, see Options
   // Of a line with several calls: the label in pieces, left to right like the calls; else empty.
   std::vector<LabelPart> parts = {};
+  double share = 0;  // of an update; 0 where the line has no time of its own
 };
 
 struct Hover {
@@ -110,12 +113,14 @@ struct Action {
   std::string command;                  // a `hotlens.server.*` id
   std::optional<std::string> disabled;  // the reason
   std::optional<TextEdit> edit = std::nullopt;
+  bool at_place = false;  // the command is about the place where it was asked for
 };
 
 // Sorted by line, one per line. `memory` (hint_memory.h) is what was said of an earlier text of the same document.
 std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Options& options);
 std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Options& options, HintMemory& memory);
-std::optional<Hover> hover(const FileView& view, source::Position at, const Options& options);
+// In at most ten lines with the `taken` ones that the caller adds.
+std::optional<Hover> hover(const FileView& view, source::Position at, const Options& options, std::size_t taken = 0);
 std::vector<Lens> code_lenses(const FileView& view, const Options& options);
 std::vector<Action> code_actions(const FileView& view, LineRange lines, const Options& options);
 

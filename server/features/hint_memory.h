@@ -23,6 +23,7 @@ struct PieceWords {
 struct LineWords {
   std::string label, tooltip;  // no label: the line has no hint
   std::vector<PieceWords> pieces;
+  double share = 0;  // as in Hint
 };
 
 class HintMemory {

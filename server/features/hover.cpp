@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "server/features/baseline.h"
 #include "server/features/describe.h"
@@ -7,17 +10,28 @@
 #include "server/features/line_summary.h"
 
 namespace hotlens::features {
+namespace {
 
-std::optional<Hover> hover(const FileView& view, source::Position at, const Options& options) {
+// What stands below the numbers, a line each.
+std::vector<std::string> further(const FileView& view, source::Position at, const Options& options) {
+  std::vector<std::string> lines;
+  for (const profile::Finding* finding : findings_at(view, at.line)) lines.push_back(sentence(*finding, options.markdown));
+  if (!options.baseline) return lines;
+  for (const Delta& delta : deltas(view, *options.baseline, {at.line, at.line + 1})) {
+    lines.push_back(sentence(delta, *options.baseline->profile));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::optional<Hover> hover(const FileView& view, source::Position at, const Options& options, std::size_t taken) {
   const std::optional<LineSummary> summary = summary_at(view, at);
   if (!summary) return std::nullopt;
-  Hover found{summary->range, describe(*summary, *view.profile, options)};
-  if (summary->part) return found;
-  for (const profile::Finding* finding : findings_at(view, at.line)) found.contents += "\n\n" + sentence(*finding, options.markdown);
-  if (!options.baseline) return found;
-  for (const Delta& delta : deltas(view, *options.baseline, {at.line, at.line + 1})) {
-    found.contents = with_sentence(std::move(found.contents), delta, *options.baseline->profile);
-  }
+  const std::vector<std::string> below = summary->part ? std::vector<std::string>{} : further(view, at, options);
+  const std::size_t room = kMostLines - std::min(kMostLines, taken + below.size());
+  Hover found{summary->range, describe(*summary, *view.profile, options, room)};
+  for (const std::string& line : below) found.contents += "\n\n" + line;
   return found;
 }
 

@@ -17,7 +17,8 @@
 namespace hotlens::features {
 namespace {
 
-constexpr std::size_t kLabelLimit = 20;  // characters; VS Code cuts the hints of one line at 43 over all servers
+constexpr std::size_t kTooltipLines = kMostLines - 2;  // a change against the baseline and what is offered stand below
+constexpr std::size_t kLabelLimit = 20;                // characters; VS Code cuts the hints of one line at 43 over all servers
 
 std::string_view mark(source::State state) {
   switch (state) {
@@ -103,8 +104,9 @@ LineWords other_words(const FileView& view, const LineSummary& summary, const Op
   const bool elsewhere = number.empty() && options.unit != HintUnit::memory && is_counted_elsewhere(summary);
   if (number.empty() && !elsewhere) return {};
   return {.label = elsewhere ? elsewhere_label(summary) : std::string(mark(summary.state)) + number,
-          .tooltip = options.tooltips ? describe(summary, *view.profile, options) : "",
-          .pieces = {}};
+          .tooltip = options.tooltips ? describe(summary, *view.profile, options, kTooltipLines) : "",
+          .pieces = {},
+          .share = share(summary, *view.profile)};
 }
 
 LineWords words_of(const FileView& view, const LineSummary& summary, const Options& options) {
@@ -115,8 +117,9 @@ LineWords words_of(const FileView& view, const LineSummary& summary, const Optio
   if (text.empty()) text = startup_label(summary, *view.profile);
   if (text.empty()) return {};
   LineWords words{.label = std::move(text),
-                  .tooltip = options.tooltips ? describe(summary, *view.profile, options) : "",
-                  .pieces = shown && !summary.timed ? parted_label(view, summary, part, options) : std::vector<PieceWords>{}};
+                  .tooltip = options.tooltips ? describe(summary, *view.profile, options, kTooltipLines) : "",
+                  .pieces = shown && !summary.timed ? parted_label(view, summary, part, options) : std::vector<PieceWords>{},
+                  .share = part};
   if (words.pieces.empty()) return words;
   words.label.clear();
   for (const PieceWords& piece : words.pieces) words.label += piece.text;
@@ -137,7 +140,7 @@ LineWords words_of(const FileView& view, const LineFacts& line, const Options& o
 }
 
 Hint hint_of(const FileView& view, source::Position at, LineWords words) {
-  Hint hint{.at = at, .label = std::move(words.label), .tooltip = std::move(words.tooltip)};
+  Hint hint{.at = at, .label = std::move(words.label), .tooltip = std::move(words.tooltip), .parts = {}, .share = words.share};
   for (PieceWords& piece : words.pieces) {
     hint.parts.push_back({std::move(piece.text), std::move(piece.tooltip), definition_of(view, piece.modules)});
   }

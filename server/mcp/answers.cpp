@@ -14,10 +14,10 @@
 #include "annotator/report/diff.h"
 #include "annotator/report/text.h"
 #include "protocol/reader.h"
-#include "server/features/describe.h"
 #include "server/features/features.h"
 #include "server/features/file_facts.h"
 #include "server/features/format.h"
+#include "server/features/step_words.h"
 #include "server/runs/words.h"
 #include "server/session/hot_search.h"
 

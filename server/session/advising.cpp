@@ -11,6 +11,7 @@
 #include "protocol/messages.h"
 #include "protocol/uri.h"
 #include "server/features/file_facts.h"
+#include "server/features/format.h"
 #include "server/features/suggestions.h"
 #include "server/lab/suggestions.h"
 #include "server/session/convert.h"
@@ -164,9 +165,10 @@ std::optional<features::Hover> Advising::at(const Document& document, source::Po
     if (!shows(document, one.file)) continue;
     const auto range = advice::range_now(one.at, document.text());
     if (!range || range->begin.line != position.line) continue;
-    const std::string words = features::explained(one, client_.can.hover_markdown);
-    if (found) found->contents += "\n\n" + words;
-    if (!found) found = features::Hover{.range = *range, .contents = words};
+    // A hover is short: of a further one its title.
+    const bool markdown = client_.can.hover_markdown;
+    if (found) found->contents += "\n\n" + (markdown ? features::escape_markdown(features::message(one)) : features::message(one));
+    if (!found) found = features::Hover{.range = *range, .contents = features::explained(one, markdown)};
   }
   return found;
 }

@@ -51,6 +51,9 @@ Encoding choose_encoding(const Json& capabilities) {
   return Encoding::utf16;
 }
 
+// Where several servers have an outline of a file, clients show it above ours.
+constexpr const char* kSymbolsLabel = "Hotlens";
+
 ClientCapabilities read_capabilities(const Json& all) {
   const Json& own = at(all, "experimental/hotlens");
   return {.encoding = choose_encoding(all),
@@ -73,7 +76,12 @@ ClientCapabilities read_capabilities(const Json& all) {
           .timeline_words = text(own, "showTimeline/words"),
           .show_document = yes(all, "window/showDocument/support"),
           .message_actions = at(all, "window/showMessage/messageActionItem").is_object(),
-          .dialogs = yes(own, "dialogs")};
+          .dialogs = yes(own, "dialogs"),
+          .symbol_trees = yes(all, "textDocument/documentSymbol/hierarchicalDocumentSymbolSupport"),
+          .register_symbols = yes(all, "textDocument/documentSymbol/dynamicRegistration"),
+          .calls = yes(own, "calls"),
+          .clipboard = yes(own, "clipboard"),
+          .heat = yes(own, "heat")};
 }
 
 std::vector<std::filesystem::path> read_folders(const Json& params) {
@@ -118,17 +126,26 @@ Json initialize_result(const ClientCapabilities& client) {
       {"experimental", {{"hotlens", {{"protocolVersion", protocol::kProtocolVersion}}}}},
   };
   if (client.action_literals) {
-    capabilities["codeActionProvider"] = {{"codeActionKinds", {"hotlens.profile", "quickfix", "refactor.rewrite"}},
+    capabilities["codeActionProvider"] = {{"codeActionKinds", {"hotlens.profile", "hotlens.show", "quickfix", "refactor.rewrite"}},
                                           {"resolveProvider", false}};
   } else {
     capabilities["codeActionProvider"] = true;
   }
   if (!client.renders_hints) capabilities["inlayHintProvider"] = {{"resolveProvider", client.hint_lazy_tooltip}};
+  if (client.symbol_trees && !client.register_symbols) capabilities["documentSymbolProvider"] = {{"label", kSymbolsLabel}};
   return {{"capabilities", capabilities}, {"serverInfo", {{"name", "hotlens"}, {"version", HOTLENS_VERSION}}}};
+}
+
+Json symbols_registration() {
+  const Json python = {{"scheme", "file"}, {"language", "python"}};
+  return {{"id", kSymbolsId},
+          {"method", "textDocument/documentSymbol"},
+          {"registerOptions", {{"documentSelector", Json::array({python})}, {"label", kSymbolsLabel}}}};
 }
 
 Json registrations(const ClientCapabilities& client) {
   Json list = Json::array();
+  if (client.symbol_trees && client.register_symbols) list.push_back(symbols_registration());
   if (client.register_configuration) {
     list.push_back(
         {{"id", "hotlens-configuration"}, {"method", "workspace/didChangeConfiguration"}, {"registerOptions", {{"section", "hotlens"}}}});

@@ -31,8 +31,13 @@ struct ClientCapabilities {
   bool command_links = false;   // …commandLinks: Markdown may link to its command hotlens.showTimeline
   std::string timeline_words;   // …words: what a person types there to see the timeline, for a client without links
   bool show_document = false;
-  bool message_actions = false;  // a message may have buttons
-  bool dialogs = false;          // …dialogs: it answers `hotlens/prompt` and understands `hotlens/showLog`
+  bool message_actions = false;   // a message may have buttons
+  bool dialogs = false;           // …dialogs: it answers `hotlens/prompt` and understands `hotlens/showLog`
+  bool symbol_trees = false;      // it shows document symbols inside each other, with details
+  bool register_symbols = false;  // …and asks again where the provider is registered again
+  bool calls = false;             // …calls: it lists what `hotlens.server.calls` answers
+  bool clipboard = false;         // …clipboard: it copies what `hotlens.server.describe` answers
+  bool heat = false;              // …heat: it draws marks from `hotlens/heat`
 };
 
 struct Initialize {
@@ -50,5 +55,9 @@ protocol::Json initialize_result(const ClientCapabilities& client);
 
 // Registrations for `client/registerCapability`, sent after `initialized`; empty when the client wants none.
 protocol::Json registrations(const ClientCapabilities& client);
+
+inline constexpr const char* kSymbolsId = "hotlens-symbols";
+// The one of them for document symbols.
+protocol::Json symbols_registration();
 
 }  // namespace hotlens::session

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "protocol/messages.h"
+
 namespace hotlens::session {
 namespace {
 
@@ -76,6 +78,16 @@ void Client::diagnose(const std::string& uri, const std::string& part, protocol:
 
 void Client::refresh_hints() {
   if (can.hint_refresh) refresh("workspace/inlayHint/refresh");
+  if (can.heat) notify(protocol::message::kHeatChanged, protocol::Json::object());
+  refresh_symbols();
+}
+
+// LSP has no request for it, but a provider that is new is asked.
+void Client::refresh_symbols() {
+  if (!can.symbol_trees || !can.register_symbols) return;
+  const protocol::Json gone{{"id", kSymbolsId}, {"method", "textDocument/documentSymbol"}};
+  request("client/unregisterCapability", {{"unregisterations", protocol::Json::array({gone})}});  // spelled as LSP spells it
+  request("client/registerCapability", {{"registrations", protocol::Json::array({symbols_registration()})}});
 }
 
 void Client::refresh_lenses() {

@@ -43,7 +43,7 @@ class Client {
   // What one part of the server has to say about a file; the client is told what all of them say.
   void diagnose(const std::string& uri, const std::string& part, protocol::Json diagnostics);
 
-  // Asks the client to ask again, where it can; one that answers "no such method" is left in peace.
+  // Asks the client to ask again (for hints: for heat and symbols, too), where it can; one that answers "no such method" is left in peace.
   void refresh_hints();
   void refresh_lenses();
 
@@ -51,6 +51,7 @@ class Client {
 
  private:
   void refresh(std::string_view method);
+  void refresh_symbols();
 
   Send send_;
   std::int64_t next_id_ = 1;

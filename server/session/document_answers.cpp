@@ -3,8 +3,16 @@
 #include <algorithm>
 #include <tuple>
 
+#include <fmt/format.h>
+
+#include "server/features/calls.h"
+#include "server/features/describe.h"
+#include "server/features/format.h"
+#include "server/features/line_summary.h"
 #include "server/session/convert.h"
 #include "server/session/hint_writer.h"
+#include "server/session/symbol_writer.h"
+#include "server/session/timeline_places.h"
 
 namespace hotlens::session {
 namespace {
@@ -23,6 +31,8 @@ features::Options options(const Known& known, const Document& document) {
           .running = known.running,
           .timeline = known.can.shows_timeline,
           .predicting = known.predicting,
+          .calls = known.can.calls,
+          .clipboard = known.can.clipboard,
           .tooltips = true,
           .batch_sizes = shown ? known.predicted(shown->id) : nullptr,
           .label = shown ? known.label(shown->id) : std::string(),
@@ -62,10 +72,11 @@ Json edit_json(const Known& known, const Document& document, const features::Tex
   return {{"documentChanges", {{{"textDocument", place}, {"edits", edits}}}}};
 }
 
-Json action_json(const Known& known, const features::Action& action, const Document& document) {
+Json action_json(const Known& known, const features::Action& action, const Document& document, protocol::Position at) {
   if (action.edit) return {{"title", action.title}, {"kind", action.kind}, {"edit", edit_json(known, document, *action.edit)}};
   const std::string& uri = document.uri();
   Json command = command_json(action.title, action.command, uri);
+  if (action.at_place) command["arguments"].front()["position"] = to_json(at);
   if (!known.can.action_literals) return command;
   Json one{{"title", action.title}, {"kind", action.kind}};
   if (action.disabled) {
@@ -105,6 +116,25 @@ std::string own_hints_json(const Known& known, const Document& document, const s
   return R"({"version":)" + std::to_string(document.version()) + R"(,"hints":)" + hints_json(known, document, range, HintForm::own) + "}";
 }
 
+std::string heat_json(const Known& known, const Document& document) {
+  std::string marks;
+  if (known.workspace.settings.heat) {
+    const Places places = places_in(known, document);
+    for (const features::Heat& mark : document.heat(known.workspace.settings.hints_min_percent / 100)) {
+      const std::uint32_t line = places.to_client(source::Position{mark.line, 0}).line;
+      marks += fmt::format(R"({}{{"line":{},"level":{},"share":{:.4f}}})", marks.empty() ? "" : ",", line, mark.level, mark.share);
+    }
+  }
+  return fmt::format(R"({{"version":{},"marks":[{}]}})", document.version(), marks);
+}
+
+std::string symbols_json(const Known& known, const Document& document) {
+  if (!known.workspace.settings.symbols || !document.has_facts()) return "null";
+  features::Options how = options(known, document);
+  how.tooltips = known.can.renders_hints || !known.can.hint_lazy_tooltip;  // as for hints: what was said of lines is kept for these
+  return symbols_text(features::symbols(document.view(), document.hints({}, how)), places_in(known, document));
+}
+
 // The hint comes back as it was when it is not ours or not of this version: a tooltip for other lines would be worse than none. What is no
 // hint at all is refused.
 Answer resolved_hint(const Known& known, const Json& params) {
@@ -131,6 +161,20 @@ Answer resolved_hint(const Known& known, const Json& params) {
   return resolved;
 }
 
+// What is offered for the place, in one line: "" where nothing is.
+std::string offered(const Known& known, const Document& document, source::Position at, protocol::Position position) {
+  std::string line = known.offer(document, position);
+  if (!known.can.hover_markdown || !known.can.command_links) return line;
+  const std::string argument = percent_escaped(protocol::dump_json(
+      Json::array({{{"uri", document.uri()}, {"position", {{"line", position.line}, {"character", position.character}}}}})));
+  const auto add = [&](std::string_view title, std::string_view command) {
+    line += fmt::format("{}[{}](command:{}?{})", line.empty() ? "  \n" : " · ", title, command, argument);
+  };
+  if (known.can.calls && !features::layers_at(document.view(), at).empty()) add("Show calls", "hotlens.showCalls");
+  if (known.can.clipboard && features::summary_at(document.view(), at)) add("Copy as Markdown", "hotlens.copyLine");
+  return line;
+}
+
 Answer hover(const Known& known, const Json& params) {
   const Reader reader(params);
   const Document* document = readable(known, reader);
@@ -139,20 +183,41 @@ Answer hover(const Known& known, const Json& params) {
   if (document == nullptr) return Json();
   const Places places = places_in(known, *document);
   const features::Options how = options(known, *document);
-  auto found = features::hover(document->view(), places.to_source(position), how);
+  const source::Position at = places.to_source(position);
   const auto& notes = known.edited(*document);
-  const auto note = std::ranges::find(notes, places.to_source(position).line, &EditNote::line);
+  const auto note = std::ranges::find(notes, at.line, &EditNote::line);
+  auto advice = known.advice(*document, at);
+  const std::string offer = offered(known, *document, at, position);
+  const std::size_t taken = (note != notes.end() ? 1 : 0) + (advice ? features::lines_seen(advice->contents) : 0) + (offer.empty() ? 0 : 1);
+  auto found = features::hover(document->view(), at, how, taken);
   if (note != notes.end()) {
-    if (!found) found = features::Hover{.range = {{note->line, 0}, {note->line, places.to_source(position).column}}, .contents = ""};
+    if (!found) found = features::Hover{.range = {{note->line, 0}, {note->line, at.column}}, .contents = ""};
     found->contents = noted(*note, how.markdown) + (found->contents.empty() ? "" : "\n\n" + found->contents);
   }
-  if (auto advice = known.advice(*document, places.to_source(position))) {
+  if (advice) {
     if (found) found->contents += "\n\n" + advice->contents;
     if (!found) found = std::move(advice);
   }
   if (!found) return Json();
-  const std::string contents = found->contents + known.offer(*document, position);
-  return Json{{"contents", markup(contents, known.can.hover_markdown)}, {"range", to_json(places.to_client(found->range))}};
+  return Json{{"contents", markup(found->contents + offer, known.can.hover_markdown)}, {"range", to_json(places.to_client(found->range))}};
+}
+
+Answer described(const Known& known, const Json& argument) {
+  const Reader reader(argument);
+  const auto uri = reader.maybe("uri"), position = reader.maybe("position");
+  const Document* document = uri ? known.workspace.documents.find(uri->string()) : nullptr;
+  const protocol::Position at = position ? read_position(*position) : protocol::Position{};
+  if (auto error = reader.error()) return std::unexpected(*error);
+  if (document == nullptr || !position || !document->in_step()) return Json{{"message", "Put the cursor on a line of an open file."}};
+  const Places places = places_in(known, *document);
+  features::Options how = options(known, *document);
+  how.markdown = true;
+  how.images = false;
+  const auto found = features::hover(document->view(), places.to_source(at), how, 1);
+  if (!found) return Json{{"message", "Nothing was measured on this line."}};
+  const std::string place = features::escape_markdown(document->path().filename().string()) + ":" + std::to_string(at.line + 1);
+  const std::string code = std::string(protocol::line_text(document->text(), document->lines(), places.to_source(at).line));
+  return Json{{"markdown", place + "\n```python\n" + features::plain(code) + "\n```\n" + found->contents + "\n"}};
 }
 
 // What is kept for the runs of a script, for those who may change it.
@@ -195,7 +260,7 @@ Answer code_actions(const Known& known, const Json& params) {
   for (const features::Action& action : features::code_actions(document->view(), lines_of(places, range), how)) {
     if (!wanted(action.kind, only) || (action.disabled && !known.can.action_disabled)) continue;
     if (action.edit && !known.can.action_literals) continue;
-    list.push_back(action_json(known, action, *document));
+    list.push_back(action_json(known, action, *document, range.start));
   }
   return list;
 }

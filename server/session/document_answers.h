@@ -40,8 +40,14 @@ enum class HintForm : std::uint8_t { own, eager, lazy };
 std::string hints_json(const Known& known, const Document& document, const std::optional<protocol::Range>& range, HintForm form);
 // The answer to `hotlens/hints`.
 std::string own_hints_json(const Known& known, const Document& document, const std::optional<protocol::Range>& range);
+// The answer to `hotlens/heat`.
+std::string heat_json(const Known& known, const Document& document);
+// The answer to `textDocument/documentSymbol`; "null" where a file has no facts.
+std::string symbols_json(const Known& known, const Document& document);
 
 protocol::Answer resolved_hint(const Known& known, const protocol::Json& params);
+// What a person copies of a line: the answer to `hotlens.server.describe`.
+protocol::Answer described(const Known& known, const protocol::Json& argument);
 protocol::Answer hover(const Known& known, const protocol::Json& params);
 protocol::Answer code_lenses(const Known& known, const protocol::Json& params);
 protocol::Answer code_actions(const Known& known, const protocol::Json& params);

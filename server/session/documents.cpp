@@ -16,6 +16,7 @@ bool Document::apply(std::int64_t version, const std::vector<Change>& changes, p
   view_.reset();
   baseline_.reset();
   hints_.reset();
+  marks_.reset();
   // What came before the last whole text has no effect.
   auto first = changes.size();
   while (first > 0 && changes[first - 1].range) --first;
@@ -33,6 +34,7 @@ void Document::bind(Binding binding) {
   view_.reset();
   baseline_.reset();
   hints_.reset();
+  marks_.reset();
   binding_ = std::move(binding);
 }
 
@@ -69,6 +71,11 @@ const std::vector<features::Hint>& Document::hints(features::LineRange lines, co
   if (!hints_ || hints_->lines != lines || hints_->options != options)
     hints_ = {lines, options, features::inlay_hints(view(), lines, options, said_)};
   return hints_->hints;
+}
+
+const std::vector<features::Heat>& Document::heat(double min_share) const {
+  if (!marks_ || marks_->min_share != min_share) marks_ = {min_share, features::heat(view(), min_share, marked_)};
+  return marks_->marks;
 }
 
 Document& Documents::open(Document document) {

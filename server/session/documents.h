@@ -14,6 +14,7 @@
 
 #include "protocol/text.h"
 #include "server/features/features.h"
+#include "server/features/heat.h"
 #include "server/features/hint_memory.h"
 
 namespace hotlens::session {
@@ -58,6 +59,7 @@ class Document {
   const features::FileView& view() const;
   const std::shared_ptr<const features::FileView>& baseline() const;  // null: none
   const std::vector<features::Hint>& hints(features::LineRange lines, const features::Options& options) const;
+  const std::vector<features::Heat>& heat(double min_share) const;
 
  private:
   friend class Documents;
@@ -75,8 +77,14 @@ class Document {
     features::Options options;
     std::vector<features::Hint> hints;
   };
-  mutable std::optional<Hints> hints_;                          // of view_
-  mutable features::HintMemory said_;                           // of earlier texts, too
+  mutable std::optional<Hints> hints_;  // of view_
+  mutable features::HintMemory said_;   // of earlier texts, too
+  struct Marks {
+    double min_share;
+    std::vector<features::Heat> marks;
+  };
+  mutable std::optional<Marks> marks_;                          // of view_
+  mutable features::HintMemory marked_;                         // as said_
   mutable std::optional<features::FileView> view_;              // of text_ and binding_
   mutable std::shared_ptr<const features::FileView> baseline_;  // the same
 };

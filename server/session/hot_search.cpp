@@ -1,7 +1,6 @@
 #include "server/session/hot_search.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "annotator/common/file.h"
@@ -41,6 +40,11 @@ std::vector<HotPlace> HotSearch::lines() const {
 
 std::optional<features::FileView> HotSearch::view_of(const fs::path& file) const {
   if (const auto shown = open.find(file); shown != open.end()) return shown->second;
+  return view_on_disk(profile, file, readable);
+}
+
+std::optional<features::FileView> view_on_disk(const ProfileStore::Shared& profile, const fs::path& file,
+                                               const features::Folders& readable) {
   if (!may_be_read(file, readable)) return std::nullopt;
   Result<std::string> text = read_file(file, kMostSource);
   if (!text) return std::nullopt;

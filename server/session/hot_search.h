@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "server/features/hot_lines.h"
@@ -27,5 +28,9 @@ struct HotSearch {
  private:
   std::optional<features::FileView> view_of(const std::filesystem::path& file) const;
 };
+
+// A file of the profile as it is on the disk. Reads it.
+std::optional<features::FileView> view_on_disk(const ProfileStore::Shared& profile, const std::filesystem::path& file,
+                                               const features::Folders& readable);
 
 }  // namespace hotlens::session

@@ -89,6 +89,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                    const auto shown = profiles_.candidates(file);
                    return shown.empty() ? nullptr : shown.front();
                  }),
+      calls_(loop, client_, workspace_),
       advising_(loop, client_, workspace_,
                 {.shown = [this] { return shown_bundles(); }, .verifying = [this] { return verifying_.running(); }}),
       verifying_(loop, client_, workspace_,
@@ -116,6 +117,9 @@ void Session::register_requests() {
   };
   conversation_.on_request("textDocument/inlayHint", [this](const Json& params, Reply reply) { inlay_hints(params, std::move(reply)); });
   conversation_.on_request("hotlens/hints", [this](const Json& params, Reply reply) { own_hints(params, std::move(reply)); });
+  conversation_.on_request("hotlens/heat", [this](const Json& params, Reply reply) { about_lines(params, heat_json, std::move(reply)); });
+  conversation_.on_request("textDocument/documentSymbol",
+                           [this](const Json& params, Reply reply) { about_lines(params, symbols_json, std::move(reply)); });
   conversation_.on_request("hotlens/hotLines", [this](const Json& params, Reply reply) { hot_lines_.list(params, std::move(reply)); });
   conversation_.on_request("hotlens/history", [this](const Json& params, Reply reply) { history_.list(params, std::move(reply)); });
   conversation_.answer("inlayHint/resolve", about_document(resolved_hint));
@@ -245,6 +249,14 @@ void Session::own_hints(const Json& params, Reply reply) {
   const std::optional<protocol::Range> range = wanted ? std::optional(read_range(*wanted)) : std::nullopt;
   if (auto error = reader.error()) return reply(std::unexpected(*error));
   when_hints_known(uri, [this, range](const Document& document) { return own_hints_json(known(), document, range); }, std::move(reply));
+}
+
+void Session::about_lines(const Json& params, std::string (*make)(const Known&, const Document&), Reply reply) {
+  const Reader reader(params);
+  const std::string uri = reader["textDocument"]["uri"].string();
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  const Document* document = in_step(uri);
+  reply(protocol::Written(document != nullptr ? make(known(), *document) : "null"));
 }
 
 Document* Session::in_step(const std::string& uri) {

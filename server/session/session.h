@@ -23,6 +23,7 @@
 
 #include "protocol/reader.h"
 #include "server/session/advising.h"
+#include "server/session/calls.h"
 #include "server/session/client.h"
 #include "server/session/client_process.h"
 #include "server/session/conversation.h"
@@ -77,6 +78,8 @@ class Session {
 
   void inlay_hints(const Json& params, protocol::Reply reply);
   void own_hints(const Json& params, protocol::Reply reply);
+  // Of the whole document as it is now, "null" where there is none.
+  void about_lines(const Json& params, std::string (*make)(const Known&, const Document&), protocol::Reply reply);
   bool waits_for_hints(const std::string& uri);
   Document* in_step(const std::string& uri);
   // `make` gives the answer for the document as it is then; "null" where there is none.
@@ -120,6 +123,7 @@ class Session {
   RunArguments arguments_;
   History history_;
   HotLines hot_lines_;
+  Calls calls_;
   Advising advising_;
   Verifying verifying_;
   Silencing silencing_;

@@ -82,6 +82,8 @@ SettingsRead read_settings(const Json& value, const Settings& base) {
   reader.boolean("hints.enabled", to.hints_enabled);
   reader.percent("hints.minPercent", to.hints_min_percent);
   reader.unit("hints.unit", to.hints_unit);
+  reader.boolean("heat", to.heat);
+  reader.boolean("symbols", to.symbols);
   reader.boolean("predict.edits", to.predict_edits);
   reader.text("profile.trace", to.trace);
   reader.text("profile.script", to.script);

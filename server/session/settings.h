@@ -15,6 +15,8 @@ struct Settings {
   bool hints_enabled = true;
   double hints_min_percent = 1.0;  // of the step
   features::HintUnit hints_unit = features::HintUnit::time;
+  bool heat = true;           // marks beside the lines, of clients that draw them
+  bool symbols = true;        // the outline with times
   bool predict_edits = true;  // of layers, while somebody types
   std::string trace;          // a trace or bundle to show instead of the newest bundle; relative: to the first workspace folder
   std::string script;

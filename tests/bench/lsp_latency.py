@@ -8,7 +8,8 @@ server:
 - idle memory: resident set of the initialized server, before and after a profile is loaded;
 - server start to first hint: process start to the first non-empty hint answer after didOpen, and didOpen to that answer, on the residual
   network of examples/ and on the generated file;
-- hint requests (whole file, and a screen) on the generated file with every hint shown: quiet, while a profile loads, after an edit.
+- hint requests (whole file, and a screen) on the generated file with every hint shown: quiet, while a profile loads, after an edit;
+  the marks and the document symbols of the whole file after an edit.
 
 Needs HOTLENS_BIN and HOTLENS_TEST_PYTHON.
 """
@@ -126,7 +127,10 @@ def report_requests(folder: Path, bundle: Path, percent: int, what: str, request
     print("  quiet, whole file           ", quantiles([timed(client, uri, 0, LINES)[0] for _ in range(requests)]))
     loading, loads = while_loading(client, uri, bundle, len(hints), requests)
     print("  a profile loads, whole file ", quantiles(loading), f"over {loads} loads")
-    print("  after an edit, whole file   ", quantiles(after_edits(client, uri, min(requests, 300))))
+    edits = min(requests, 300)
+    print("  after an edit, whole file   ", quantiles(after_edits(client, uri, 2, edits)))
+    print("  after an edit, marks        ", quantiles(after_edits(client, uri, 2 + edits, edits, "hotlens/heat")))
+    print("  after an edit, symbols      ", quantiles(after_edits(client, uri, 2 + 2 * edits, edits, "textDocument/documentSymbol")))
     print(f"  memory at the end            {resident_mb(client):6.1f} MB")
     client.kill()
 
@@ -151,14 +155,22 @@ def while_loading(client: Client, uri: str, bundle: Path, expected: int, request
     return samples, len(copies)
 
 
-def after_edits(client: Client, uri: str, edits: int) -> list[float]:
+def timed_whole(client: Client, uri: str, method: str) -> float:
+    started = time.perf_counter()
+    client.request(method, {"textDocument": {"uri": uri}})
+    took = (time.perf_counter() - started) * 1000
+    client.responses.clear()
+    return took
+
+
+def after_edits(client: Client, uri: str, first: int, edits: int, method: str = "") -> list[float]:
     samples = []
-    for version in range(2, 2 + edits):
+    for version in range(first, first + edits):
         line = 20 + version // 2
         end = {"line": line, "character": version % 2}
         edit = {"range": {"start": {"line": line, "character": 0}, "end": end}, "text": "" if version % 2 else "#"}
         client.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": version}, "contentChanges": [edit]})
-        samples.append(timed(client, uri, 0, LINES)[0])
+        samples.append(timed_whole(client, uri, method) if method else timed(client, uri, 0, LINES)[0])
     return samples
 
 

@@ -11,7 +11,16 @@ return {
   capabilities = {
     -- Neovim 0.11 does not handle this refresh itself; the handler below does.
     workspace = { codeLens = { refreshSupport = true } },
-    experimental = { hotlens = { protocolVersion = 1, dialogs = true, showTimeline = { words = ':Hotlens timeline' } } },
+    experimental = {
+      hotlens = {
+        protocolVersion = 1,
+        dialogs = true,
+        heat = true,
+        calls = true,
+        clipboard = true,
+        showTimeline = { words = ':Hotlens timeline' },
+      },
+    },
   },
   handlers = {
     ['workspace/inlayHint/refresh'] = function(_, _, ctx) return require('hotlens.hints').on_refresh(ctx) end,
@@ -19,6 +28,7 @@ return {
     ['hotlens/timeline/select'] = function(_, block) require('hotlens.timeline').on_select(block) end,
     ['hotlens/timeline/highlight'] = function(_, params) require('hotlens.timeline_highlight').show(params.lines) end,
     ['hotlens/timeline/changed'] = function() require('hotlens.timeline').on_changed() end,
+    ['hotlens/heatChanged'] = function(_, _, ctx) require('hotlens.heat').on_changed(ctx) end,
     ['hotlens/profileChanged'] = function() end, -- hints and lenses are refreshed by their own requests
     ['window/showMessage'] = function(_, message) require('hotlens.messages').show(message) end,
     ['window/showMessageRequest'] = function(_, question) return require('hotlens.messages').ask(question) end,
@@ -31,6 +41,12 @@ return {
   commands = {
     ['hotlens.server.openTimeline'] = function(command, ctx)
       require('hotlens.timeline').open(assert(vim.lsp.get_client_by_id(ctx.client_id)), nil, command.arguments and command.arguments[1])
+    end,
+    ['hotlens.server.calls'] = function(command, ctx)
+      require('hotlens.calls').list(assert(vim.lsp.get_client_by_id(ctx.client_id)), command.arguments[1])
+    end,
+    ['hotlens.server.describe'] = function(command, ctx)
+      require('hotlens.calls').copy(assert(vim.lsp.get_client_by_id(ctx.client_id)), command.arguments[1])
     end,
     ['hotlens.server.profile'] = function(command, ctx) require('hotlens.client').profile(command, ctx) end,
     ['hotlens.server.setArguments'] = function(command, ctx) require('hotlens.client').profile(command, ctx) end,

@@ -10,7 +10,9 @@ import {
   type ServerOptions,
   type StaticFeature,
 } from 'vscode-languageclient/node';
+import { copyDescribed, peekPlaces } from './calls';
 import { isExecutable, pythonSources, serverPathSetting, workspaceFolders } from './config';
+import { Heat } from './heat';
 import { readHighlighted } from './lines';
 import { addressed } from './link';
 import type { Surroundings } from './mcp';
@@ -30,6 +32,8 @@ export const SERVER_CANCEL = 'hotlens.server.cancel';
 export const SERVER_HOT_LINE = 'hotlens.server.hotLine';
 export const SERVER_SHOW_PROFILE = 'hotlens.server.showProfile';
 export const SERVER_BASELINE = 'hotlens.server.setBaseline';
+export const SERVER_CALLS = 'hotlens.server.calls';
+export const SERVER_DESCRIBE = 'hotlens.server.describe';
 export const SERVER_TIMELINE = 'hotlens.server.openTimeline';
 
 // The commands that run the script; the argument of each is a ProfileRequest.
@@ -52,7 +56,15 @@ const OWN_MESSAGES: StaticFeature = {
   fillClientCapabilities(capabilities) {
     capabilities.experimental = {
       ...(capabilities.experimental as object),
-      hotlens: { protocolVersion: 1, images: true, dialogs: true, showTimeline: { commandLinks: true } },
+      hotlens: {
+        protocolVersion: 1,
+        images: true,
+        dialogs: true,
+        heat: true,
+        calls: true,
+        clipboard: true,
+        showTimeline: { commandLinks: true },
+      },
     };
   },
   initialize: () => undefined,
@@ -63,6 +75,7 @@ const OWN_MESSAGES: StaticFeature = {
 export class Client implements vscode.Disposable, TimelineServer {
   readonly timeline: Timeline;
   private running: LanguageClient | undefined;
+  private readonly heat = new Heat(async (uri) => this.running?.sendRequest('hotlens/heat', { textDocument: { uri } }));
   private readonly status = new StatusItem();
   private work: Promise<unknown> = Promise.resolve(); // starts and stops follow one another
 
@@ -92,6 +105,7 @@ export class Client implements vscode.Disposable, TimelineServer {
 
   dispose(): void {
     this.status.dispose();
+    this.heat.dispose();
     this.timeline.highlight.dispose();
     void this.stop();
   }
@@ -152,6 +166,7 @@ export class Client implements vscode.Disposable, TimelineServer {
     const client = new LanguageClient('hotlens', 'Hotlens', serverOptions(server.path), this.clientOptions());
     client.registerFeature(OWN_MESSAGES);
     client.onNotification('hotlens/profileChanged', (state: ProfileState) => this.status.show(state));
+    client.onNotification('hotlens/heatChanged', () => this.heat.refresh());
     client.onRequest('hotlens/prompt', askForLine);
     client.onRequest('hotlens/choose', askForChoice);
     client.onNotification('hotlens/showLog', () => this.log.show());
@@ -166,6 +181,7 @@ export class Client implements vscode.Disposable, TimelineServer {
     client.onNotification('hotlens/timeline/highlight', (params) => this.timeline.highlight.show(readHighlighted(params)));
     for (const method of NOTIFICATIONS) client.onNotification(method, (params) => this.timeline.forward(method, params));
     this.running = client;
+    this.heat.refresh();
     this.timeline.serverIs('open');
     return true;
   }
@@ -174,6 +190,7 @@ export class Client implements vscode.Disposable, TimelineServer {
     const client = this.running;
     this.running = undefined;
     this.timeline.highlight.show([]);
+    this.heat.clear();
     this.timeline.serverIs('lost');
     await client?.dispose();
   }
@@ -196,11 +213,13 @@ export class Client implements vscode.Disposable, TimelineServer {
       documentSelector: [{ scheme: 'file', language: 'python' }],
       outputChannel: this.log,
       initializationOptions: () => ({ trusted: vscode.workspace.isTrusted }),
-      // Links in hovers may start these commands: one takes nothing from the link, the other only the place or block to show.
-      markdown: { isTrusted: { enabledCommands: ['hotlens.profile', 'hotlens.showTimeline'] } },
+      // Links in hovers may start these commands: the first takes nothing from the link, the others only a place or block.
+      markdown: { isTrusted: { enabledCommands: ['hotlens.profile', 'hotlens.showTimeline', 'hotlens.showCalls', 'hotlens.copyLine'] } },
       middleware: {
         executeCommand: async (command: string, args: unknown[], next: (command: string, args: unknown[]) => unknown) => {
           if (command === SERVER_TIMELINE) return this.timeline.show(selectionOf(await blockToShow(() => next(command, args))));
+          if (command === SERVER_CALLS) return peekPlaces(await next(command, args), placeAsked(args[0]));
+          if (command === SERVER_DESCRIBE) return copyDescribed(await next(command, args));
           if (!RUNNING.includes(command)) return next(command, args);
           const request = await prepareProfile(args[0]);
           return request === undefined ? undefined : next(command, [request]);
@@ -318,6 +337,11 @@ export function placeOf(asked: unknown): object | undefined {
   if (typeof uri !== 'string' || typeof position !== 'object' || position === null) return undefined;
   const { line, character } = position as { line?: unknown; character?: unknown };
   return typeof line === 'number' && typeof character === 'number' ? { uri: spelled(uri), position: { line, character } } : undefined;
+}
+
+function placeAsked(argument: unknown): { uri: string; position: vscode.Position } | undefined {
+  const place = placeOf(argument) as { uri: string; position: Position } | undefined;
+  return place && { uri: place.uri, position: new vscode.Position(place.position.line, place.position.character) };
 }
 
 // What the server answers, or a link says, about the block to show, if it names one.

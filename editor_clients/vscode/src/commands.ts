@@ -5,8 +5,10 @@ import {
   selectionOf,
   SERVER_ARGUMENTS,
   SERVER_BASELINE,
+  SERVER_CALLS,
   SERVER_CANCEL,
   SERVER_CHOOSE_RUN,
+  SERVER_DESCRIBE,
   SERVER_HINT_UNIT,
   SERVER_HOT_LINE,
   SERVER_PROFILE,
@@ -28,6 +30,10 @@ export function registerCommands(client: Client, log: vscode.LogOutputChannel): 
     // A link names the block or its place; otherwise the server finds the one of the line in the editor.
     vscode.commands.registerCommand('hotlens.showTimeline', (asked: unknown) =>
       client.execute(SERVER_TIMELINE, selectionOf(asked) ?? placeOf(asked) ?? cursorPlace()),
+    ),
+    vscode.commands.registerCommand('hotlens.showCalls', (asked: unknown) => client.execute(SERVER_CALLS, placeOf(asked) ?? cursorPlace())),
+    vscode.commands.registerCommand('hotlens.copyLine', (asked: unknown) =>
+      client.execute(SERVER_DESCRIBE, placeOf(asked) ?? cursorPlace()),
     ),
     vscode.commands.registerCommand('hotlens.hotLines', () => chooseHotLine(client)),
     vscode.commands.registerCommand('hotlens.nextHotLine', () => client.execute(SERVER_HOT_LINE, { ...cursorPlace(), back: false })),

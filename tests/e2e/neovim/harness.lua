@@ -140,6 +140,66 @@ function steps.no_hint(text)
   if label ~= '' then fail('a hint at "%s": %s', text, label) end
 end
 
+local BARS = { '▂', '▅', '█' }
+
+-- The level of the sign that is drawn beside a line; 0: none.
+local function mark_of(text)
+  local number = line_of(text)
+  after_line(number)
+  local row = vim.fn.screenpos(0, number, 1).row
+  for level, bar in ipairs(BARS) do
+    if vim.fn.screenstring(row, 1) == bar then return level end
+  end
+  return 0
+end
+
+function steps.marked(text, level)
+  eventually(('no mark of level %d at "%s"'):format(level, text), function()
+    local seen = mark_of(text)
+    return seen >= level, tostring(seen)
+  end)
+end
+
+function steps.not_marked(text)
+  settled()
+  if mark_of(text) ~= 0 then fail('a mark at "%s"', text) end
+end
+
+function steps.outline(name, text)
+  vim.lsp.buf.document_symbol({ on_list = function(list) vim.fn.setloclist(0, {}, ' ', list) end })
+  eventually('no such symbol', function()
+    local found = vim.iter(vim.fn.getloclist(0)):find(function(each) return vim.endswith(each.text, ' ' .. name) end)
+    return found ~= nil, vim.fn.getloclist(0)
+  end)
+  local client = assert(vim.lsp.get_clients({ name = 'hotlens', bufnr = 0 })[1])
+  local answer = client:request_sync('textDocument/documentSymbol', { textDocument = vim.lsp.util.make_text_document_params() }, WAIT_MS, 0)
+  local function has(symbols)
+    return vim
+      .iter(symbols)
+      :any(function(each) return (each.name == name and each.detail:find(text, 1, true) ~= nil) or has(each.children or {}) end)
+  end
+  if not has(assert(answer).result) then fail('%s', vim.inspect(answer)) end
+end
+
+function steps.copy_line(text)
+  vim.api.nvim_win_set_cursor(0, { line_of(text), 0 })
+  vim.cmd.Hotlens('copy')
+  eventually('nothing is copied', function()
+    local copied = vim.fn.getreg('"')
+    return copied:find('```python\n', 1, true) ~= nil and copied:find(text, 1, true) ~= nil, copied
+  end)
+end
+
+function steps.calls(text, expected)
+  vim.api.nvim_win_set_cursor(0, { line_of(text), 0 })
+  vim.cmd.Hotlens('calls')
+  eventually('no list', function() return vim.bo.buftype == 'quickfix' end)
+  local shown = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')
+  for _, part in ipairs(expected) do
+    if not shown:find(part, 1, true) then fail('no %s in %s', part, shown) end
+  end
+end
+
 function steps.remember(text) remembered[text] = hint_of(text) end
 
 function steps.changed(text)

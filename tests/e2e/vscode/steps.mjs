@@ -28,6 +28,9 @@ const COMMANDS = {
   clear: 'Hotlens: Clear Baseline',
   silenced: 'Hotlens: Silenced Advice…',
   unit: 'Hotlens: Show Hints in Another Unit',
+  calls: 'Hotlens: Show Calls of This Layer',
+  copy: 'Hotlens: Copy Line as Markdown',
+  outline: 'Explorer: Focus on Outline View',
 };
 
 export function makeSteps({ page, url, workspace, workspacePids }) {
@@ -170,6 +173,20 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
         .map((mark) => mark.getBoundingClientRect().top),
     );
 
+  // The marks in the gutter; a level by the height of its bar.
+  const marks = () =>
+    page.evaluate(() =>
+      [...document.querySelectorAll('.editor-instance .glyph-margin-widgets .cgmr')].flatMap((mark) => {
+        const picture = /base64,([^")]+)/.exec(getComputedStyle(mark).backgroundImage)?.[1];
+        const height = /width="6" height="(\d+)"/.exec(picture === undefined ? '' : atob(picture))?.[1];
+        return height === undefined ? [] : [{ top: mark.getBoundingClientRect().top, level: [4, 8, 14].indexOf(Number(height)) + 1 }];
+      }),
+    );
+  const markAt = async (text) => {
+    const line = await lineWith(text);
+    return (await marks()).find((mark) => line !== undefined && Math.abs(mark.top - line.top) < 3)?.level ?? 0;
+  };
+
   // What must stay as it is while lines are highlighted: what is scrolled where, which tab is in front.
   let look;
   const editorLook = async () => [(await lines())[0]?.text, await page.locator('.tab.active').allInnerTexts()];
@@ -244,6 +261,42 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       await settled();
       const label = await hintAt(text);
       if (label !== remembered.get(text)) throw new Error(`${label} was ${remembered.get(text)}`);
+    },
+    marked: (text, level) =>
+      eventually(`no mark of level ${level} at "${text}"`, async () => {
+        const seen = await markAt(text);
+        return [seen >= level, `level ${seen}`];
+      }),
+    async not_marked(text) {
+      await settled();
+      if ((await markAt(text)) !== 0) throw new Error(`a mark at "${text}"`);
+    },
+    async outline(name, text) {
+      await runCommand('outline');
+      const rows = page.locator('.outline-pane .monaco-list-row', { hasText: name });
+      const tree = page.locator('.outline-pane .monaco-list').first();
+      await tree.waitFor({ timeout: WAIT_MS });
+      await eventually(`no symbol ${name} with ${text}`, async () => {
+        for (const closed of await page.locator('.outline-pane .monaco-tl-twistie.collapsed').all()) await closed.click().catch(() => {});
+        const shown = await rows.allInnerTexts();
+        return [shown.some((row) => row.includes(text)), await tree.innerText()];
+      });
+      return () => page.keyboard.press('Escape');
+    },
+    async copy_line(text) {
+      await clickLine(text);
+      await runCommand('copy');
+      await status('copied as Markdown').waitFor({ timeout: WAIT_MS });
+    },
+    async calls(text, expected) {
+      await clickLine(text);
+      await runCommand('calls');
+      const list = page.locator('.peekview-widget .ref-tree');
+      await list.waitFor({ timeout: WAIT_MS });
+      await eventually('the list has not all texts', async () => {
+        const shown = (await list.innerText()).replace(/[\u00a0\u2009]/g, ' ');
+        return [expected.every((part) => shown.includes(part)), shown];
+      });
     },
     async hover(text, word, expected) {
       await hoverShows(text, word, expected);

@@ -1,4 +1,5 @@
 #include "server/features/features.h"
+#include "server/features/describe.h"
 
 #include <algorithm>
 
@@ -241,13 +242,42 @@ TEST_CASE("a hover says why a layer takes its time, within ten lines, and nothin
   norm.spent = norm.critical;
   const auto plain = hover(test::open(profile), {6, 14}, {.markdown = false});
   REQUIRE(plain);
-  CHECK_THAT(plain->contents, Catch::Contains("memory-bound · longest: aten::<b>*x* ×3 900 µs · activations 4.20 MB"));
+  CHECK_THAT(plain->contents, Catch::Contains("memory-bound · longest: aten::<b>*x* 900 µs in 3 calls · activations 4.20 MB"));
   CHECK(std::ranges::count(plain->contents, '\n') < 10);
   const auto markdown = hover(test::open(profile), {6, 14}, {});
   CHECK_THAT(markdown->contents, Catch::Contains("memory-bound") && !Catch::Contains("<b>"));
   const auto edited = hover(test::open(profile, replaced(test::kModelText, "nn.LayerNorm(4)", "nn.LayerNorm(8)")), {6, 14}, {});
   REQUIRE(edited);
   CHECK_THAT(edited->contents, !Catch::Contains("memory-bound"));
+}
+
+TEST_CASE("a hover keeps to its room: what tells least goes first, the name stays") {
+  const Opened opened;
+  const FileView view = test::open(opened.profile);
+  const auto seen = [&](std::size_t taken) { return hover(view, {6, 14}, {.markdown = true}, taken)->contents; };
+  for (std::size_t taken = 0; taken < 10; ++taken) CHECK(lines_seen(seen(taken)) + taken <= 10);
+  CHECK_THAT(seen(0), Catch::Contains("measured") && Catch::Contains("forward"));
+  CHECK_THAT(seen(5), !Catch::Contains("measured") && Catch::Contains("forward"));
+  CHECK_THAT(seen(9), Catch::StartsWith("**norm**") && !Catch::Contains("forward"));
+  CHECK(lines_seen("a\n\n```text\nb\n```\nc") == 3);
+}
+
+TEST_CASE("the line of the loop names the largest layers and what limits the step") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->stages.push_back(
+      {.stage = profile::Stage::data, .wall = {Ns{400'000}, Ns{400'000}}, .cpu = {Ns{}, Ns{}}, .device = {Ns{}, Ns{}}});
+  profile->stage_sites.push_back({.site = test::site(14, 13, 19, "train"),
+                                  .stage = profile::Stage::data,
+                                  .wall = profile->stages.back().wall,
+                                  .cpu = {Ns{}, Ns{}},
+                                  .device = {Ns{}, Ns{}}});
+  profile->verdict = {.kind = "compute", .evidence = {{.what = "products", .time = Ns{6'000'000}, .where = "model.py:6"}}};
+  const auto loop = hover(test::open(profile), {14, 14}, {.markdown = false});
+  REQUIRE(loop);
+  CHECK_THAT(loop->contents, Catch::Contains("largest layers: layers.0 3.00 ms · layers.1 3.00 ms · norm 2.00 ms"));
+  CHECK_THAT(loop->contents, Catch::Contains("the step is compute-bound: products 6.00 ms (model.py:6)"));
+  CHECK_THAT(hover(test::open(profile), {16, 10}, {.markdown = false})->contents, !Catch::Contains("largest layers"));
 }
 
 TEST_CASE("a stage that merely waits for the device says so") {

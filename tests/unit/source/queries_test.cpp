@@ -24,6 +24,25 @@ TEST_CASE("The statement of a line is a simple statement or a header") {
   CHECK_FALSE(statement_at(tree, 4));
 }
 
+TEST_CASE("The functions and classes around a place, the outermost first") {
+  const Tree tree = Tree::parse("@wrapped\nclass A(B):\n    def f(self):\n        return 1\n\n    x = 2\n\ny = 3\ndef \n");
+  const auto names = [&](Position at) {
+    std::vector<std::string> out;
+    for (const Scope& scope : scopes_at(tree, at)) out.push_back(scope.name);
+    return out;
+  };
+  CHECK(names({3, 10}) == std::vector<std::string>{"A", "f"});
+  CHECK(names({2, 4}) == std::vector<std::string>{"A", "f"});  // the header itself
+  CHECK(names({5, 4}) == std::vector<std::string>{"A"});
+  CHECK(names({7, 0}).empty());
+  CHECK(names({8, 1}).empty());  // being typed
+  CHECK(names({90, 0}).empty());
+  const std::vector<Scope> scopes = scopes_at(tree, {3, 10});
+  CHECK((scopes.front().is_class && !scopes.back().is_class));
+  CHECK((scopes.front().range.begin == Position{1, 0} && scopes.front().range.end == Position{5, 9}));
+  CHECK((scopes.back().name_range.begin == Position{2, 8} && scopes.back().name_range.end == Position{2, 9}));
+}
+
 TEST_CASE("What looks like a training script") {
   struct Case {
     std::string text;

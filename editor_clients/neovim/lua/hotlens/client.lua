@@ -46,6 +46,12 @@ function M.attach(client, bufnr)
     buffer = bufnr,
     callback = function() require('hotlens.hints').on_shown(bufnr) end,
   })
+  vim.api.nvim_create_autocmd({ 'BufWinEnter', 'InsertLeave', 'TextChanged' }, {
+    group = group,
+    buffer = bufnr,
+    callback = function() require('hotlens.heat').on_buffer(bufnr) end,
+  })
+  require('hotlens.heat').refresh(client, bufnr)
   keep_lenses(client, bufnr)
 end
 

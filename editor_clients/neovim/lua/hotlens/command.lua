@@ -1,5 +1,5 @@
 -- :Hotlens profile | arguments | configuration | cancel | hot | next | previous | history | baseline [clear] | silenced [clear]
---   | unit [time | share | memory | throughput] | timeline [browser | text] | restart | log
+--   | calls | copy | unit [time | share | memory | throughput] | timeline [browser | text] | restart | log
 local M = {}
 
 local RESTART_TIMEOUT_MS = 3000
@@ -71,6 +71,8 @@ local SUBCOMMANDS = {
   arguments = function() execute('hotlens.server.setArguments') end,
   configuration = function() execute('hotlens.server.chooseRun') end,
   cancel = function() execute('hotlens.server.cancel') end,
+  calls = function() with_client(require('hotlens.calls').list) end,
+  copy = function() with_client(require('hotlens.calls').copy) end,
   hot = function() with_client(require('hotlens.hot_lines').list) end,
   next = function()
     with_client(function(client) require('hotlens.hot_lines').go(client, false) end)

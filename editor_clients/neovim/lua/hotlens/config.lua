@@ -5,6 +5,8 @@ local M = {}
 ---@field server? string  the hotlens program
 ---@field python? string  the Python that runs the training script
 ---@field hints? { enabled?: boolean, minPercent?: number, unit?: string }
+---@field heat? boolean  marks by share beside the lines
+---@field symbols? boolean  document symbols with times
 ---@field predict? { edits?: boolean }
 ---@field profile? { script?: string, args?: string[], rank?: integer, warmup?: integer, steps?: integer }
 
@@ -13,6 +15,8 @@ local SHAPE = {
   server = 'string',
   python = 'string',
   hints = { enabled = 'boolean', minPercent = 'number', unit = 'string' },
+  heat = 'boolean',
+  symbols = 'boolean',
   predict = { edits = 'boolean' },
   profile = { script = 'string', args = 'table', rank = 'number', warmup = 'number', steps = 'number' },
 }
@@ -52,7 +56,8 @@ end
 ---@param client_config vim.lsp.ClientConfig
 function M.apply(client_config)
   local config = M.read()
-  local wanted = { python = config.python, hints = config.hints, profile = config.profile }
+  local wanted = vim.deepcopy(config)
+  wanted.server = nil
   client_config.settings.hotlens = vim.tbl_deep_extend('force', wanted, client_config.settings.hotlens or {})
 end
 
