@@ -50,6 +50,7 @@ struct Times {
   Ns idle_before{};            // the device idled until this one's first kernel came, which was launched late; once per run of it
   Ns idle_inside{};            // the device idled between kernels of this one, the later of which was launched late
   Ns exposed_communication{};  // device communication beside which no other device work ran
+  Ns estimated{};              // part of cpu_total: of fused kernels of compiled code, divided among modules by an estimate
 };
 Times operator+(const Times& a, const Times& b);
 
@@ -236,6 +237,7 @@ struct RankTimes {
 
 struct ModuleCalls;  // module_calls.h
 struct Loop;         // loop.h
+struct Compiled;     // compiled.h
 
 struct Profile {
   std::string id;                 // bundle id, or the trace's file name
@@ -279,6 +281,7 @@ struct Profile {
   std::vector<Issue> warnings;
   std::shared_ptr<const Loop> loop;                 // of a bundle whose loop was watched without a profiler, else null
   std::shared_ptr<const ModuleCalls> module_calls;  // of a trace with module frames and without a bundle, else null
+  std::shared_ptr<const Compiled> compiled;         // of a run with torch.compile, else null
   bool guessed = false;                             // places in source were guessed (guess_lines), not recorded
   Ns cpu{};                                         // host time of every thread that took part, in the representative step
   Ns cpu_attributed{}, device_attributed{};         // time that belongs to a module, in the representative step

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::array kFields = {
     &Times::cpu_total,        &Times::cpu_self, &Times::device,      &Times::span,        &Times::recompute_cpu,
-    &Times::recompute_device, &Times::waiting,  &Times::idle_before, &Times::idle_inside, &Times::exposed_communication};
+    &Times::recompute_device, &Times::waiting,  &Times::idle_before, &Times::idle_inside, &Times::exposed_communication,
+    &Times::estimated};
 
 }  // namespace
 

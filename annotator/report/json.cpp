@@ -6,6 +6,7 @@
 #include "annotator/common/json_text.h"
 #include "annotator/profile/loop.h"
 #include "annotator/profile/statistics.h"
+#include "annotator/report/compiled_text.h"
 #include "annotator/report/json.h"
 #include "annotator/report/ranks.h"
 
@@ -28,6 +29,7 @@ class Writer {
       if (ranks_) json_.object("rank_set", [&] { ranks_json(*ranks_, json_); });
       json_.array("steps", [&] { steps(); });
       if (profile_.loop) json_.object("loop", [&] { loop(*profile_.loop); });
+      if (profile_.compiled) json_.object("compiled", [&] { compiled_json(profile_, json_); });
       json_.array("stages", [&] { stages(); });
       json_.array("buckets", [&] { buckets(); });
       json_.array("modules", [&] { modules(); });
@@ -235,6 +237,7 @@ class Writer {
     time("device_ns", middle.device);
     time("span_ns", middle.span);
     time("waiting_ns", middle.waiting);
+    if (middle.estimated > Ns{}) time("estimated_ns", middle.estimated);
     band(std::move(shown));
     if (!device_) return;
     time("idle_before_ns", middle.idle_before);

@@ -5,6 +5,7 @@
 #include "annotator/common/format.h"
 #include "annotator/profile/build/module_name.h"
 #include "annotator/profile/statistics.h"
+#include "annotator/report/compiled_text.h"
 #include "annotator/report/fold.h"
 #include "annotator/report/loop_text.h"
 #include "annotator/report/text.h"
@@ -33,6 +34,7 @@ class Writer {
     out_ += loop_text(profile_, style_);
     stages();
     buckets();
+    out_ += compiled_text(profile_, style_);
     modules();
     kernels();
     verdict();
@@ -212,9 +214,18 @@ class Writer {
     if (instances > 1) text += " ×" + std::to_string(instances);
     if (row.calls > instances) text += instances > 1 ? ", " + std::to_string(row.calls) + " calls" : " ×" + std::to_string(row.calls);
     if (instances > 1) numbers += "   each " + readable(row.least) + " to " + readable(row.most) + ", median " + readable(row.middle);
+    if (const Ns part = estimated(row); part > Ns{}) numbers += "   " + readable(part) + " of it estimated";
     if (const Ns again = recomputed(row); again > Ns{}) numbers += "   " + readable(again) + " of backward is recomputation";
     rows.push_back({std::move(text), std::move(numbers)});
     for (const Fold& child : row.children) branch(child, depth + 1, rows);
+  }
+
+  Ns estimated(const Fold& row) const {
+    Ns sum{};
+    for (const profile::ModuleId id : row.modules) {
+      sum += profile_.shown(profile_.at(id).forward).estimated + profile_.shown(profile_.at(id).backward).estimated;
+    }
+    return sum;
   }
 
   Ns recomputed(const Fold& row) const {

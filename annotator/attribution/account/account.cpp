@@ -145,7 +145,32 @@ class Cutter {
       pieces_.push_back(waiting);
       piece.start = working;
     }
-    if (piece.end > piece.start) pieces_.push_back(piece);
+    if (piece.end > piece.start) divide(piece);
+  }
+
+  // A fused kernel's time is divided as its shares say, in their order; the last has what is left.
+  void divide(const Piece& whole) {
+    if (whole.owner.split == kNothing) {
+      pieces_.push_back(whole);
+      return;
+    }
+    const auto length = static_cast<double>((whole.end - whole.start).count());
+    const std::vector<Share>& shares = owners_.splits[whole.owner.split];
+    Ns from = whole.start;
+    double weight = 0;
+    for (const Share& share : shares) {
+      weight += share.weight;
+      const bool last = &share == &shares.back();
+      const Ns until = last ? whole.end : std::min(whole.end, whole.start + Ns{static_cast<std::int64_t>(length * weight)});
+      Piece part = whole;
+      part.start = from;
+      part.end = until;
+      part.owner.call = share.call;
+      part.owner.line = share.line;
+      part.owner.made_line = share.made_line;
+      if (part.end > part.start) pieces_.push_back(part);
+      from = std::max(from, until);
+    }
   }
 
   // Inside an operator or range: never less than what the operator itself says.

@@ -77,6 +77,7 @@ Owner shared(const Owners& owners, const Owner& a, const Owner& b, const ModuleM
   both.line = owners.lines.alike(a.line, b.line);
   both.made_line = owners.lines.alike(a.made_line, b.made_line);
   both.site = owners.sites.alike(a.site, b.site);
+  if (a.split != b.split) both.split = kNothing;
   if (a.stage != b.stage) both.stage = Stage::other;
   both.accumulates &= b.accumulates;
   both.communicates &= b.communicates;
@@ -113,6 +114,7 @@ class Transferrer {
     result_.owners.calls = std::move(from_.calls);
     result_.owners.lines = std::move(from_.lines);
     result_.owners.sites = std::move(from_.sites);
+    result_.owners.splits = std::move(from_.splits);
     mark_copies(clean_.trace, clean_.forest, result_.owners);
     return std::move(result_);
   }
@@ -197,6 +199,7 @@ class Transferrer {
       if (sure == owner.call) continue;
       const std::uint32_t inside = replaceable_.around_others(from_.calls, owner.innermost());
       owner.call = sure;
+      owner.split = kNothing;
       owner.one_of = from_.calls.is_inside(inside, sure) ? inside : kNothing;
       twin_[node] = Twin::several;
     }

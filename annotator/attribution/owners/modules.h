@@ -18,6 +18,19 @@ constexpr std::uint32_t kDeepest = 64;
 
 enum class RootRole : std::uint8_t { model, loss, other };
 
+// A module inside compiled code, as seen from the module whose call runs that code: one compiled code may serve several of them.
+struct PartModule {
+  std::string inside;               // its path below that module; empty where it is not below
+  std::uint32_t module = kNothing;  // itself, where it is known by another way
+};
+
+// What a kernel of compiled code works for: nodes of one module, or of several that were fused.
+struct PartShare {
+  std::vector<PartModule> modules;   // called inside one another, the outermost first; none: the module that runs the code
+  std::vector<std::uint32_t> lines;  // that led to it, the outermost first
+  double weight = 1;                 // of the kernel's time; those of one kernel add up to 1
+};
+
 // What the recorder knows about the ids in its markers.
 struct ModuleMap {
   std::vector<std::uint32_t> module_of_call, module_of_param;
@@ -27,6 +40,8 @@ struct ModuleMap {
   std::vector<RootRole> role;                // by module: the role of its root
   std::vector<std::uint32_t> site_of_call;   // the expression that calls; kNothing where that is not known, empty where it never is
   std::size_t lines = 0;
+  std::vector<std::string> path;              // by module; empty where no code was compiled
+  std::vector<std::vector<PartShare>> parts;  // by kernel of compiled code; none where it is not known what it works for
 };
 
 // A module found in the trace itself, as one of those that call it does: the instance in its frames ("Linear_3"), or the name of its range.

@@ -8,6 +8,7 @@
 #include "annotator/attribution/owners/call_tree.h"
 #include "annotator/attribution/owners/copies.h"
 #include "annotator/attribution/owners/criteria.h"
+#include "annotator/attribution/owners/parts.h"
 #include "annotator/attribution/owners/phases.h"
 
 namespace hotlens::attribution {
@@ -24,6 +25,7 @@ class Finder {
     owners_.source = modules_.source;
     owners_.lines.deepest = kDeepestLines;
     if (map_) call_of_module_.assign(map_->module_parent.size(), kNothing);
+    if (map_) parts_.emplace(*map_, owners_);
     for (std::uint32_t node = 0; node < forest.size(); ++node) {
       if (forest.kind[node] == Kind::line) executed_.insert(forest.value[node]);
     }
@@ -69,6 +71,9 @@ class Finder {
           break;
         case Kind::param:
           parameters_.push_back(node);
+          break;
+        case Kind::part:
+          if (parts_) parts_->enter(forest_.value[node], forest_.start[node], owner);
           break;
         case Kind::launch:
           owner.communicates |= forest_.traits_at(trace_, node).communicates;
@@ -263,6 +268,7 @@ class Finder {
   std::unordered_set<std::uint32_t> executed_;  // lines that are entered within the trace
   std::vector<std::uint32_t> by_order_;         // by node: creators, where the trace does not tell them; else empty
   Owners owners_;
+  std::optional<Parts> parts_;  // with a map
   std::vector<std::uint32_t> call_of_module_;
   std::vector<std::uint32_t> line_of_call_, site_of_call_;  // by call: the line, the expression that called
   std::vector<std::uint32_t> parameters_;

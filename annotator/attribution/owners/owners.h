@@ -40,12 +40,19 @@ struct Chains {
   }
 };
 
+// One of several that a fused kernel works for, and an estimate of its part of the kernel's time.
+struct Share {
+  std::uint32_t call = kNothing, line = kNothing, made_line = kNothing;  // as of an Owner
+  double weight = 0;                                                     // those of one kernel add up to 1
+};
+
 struct Owner {
   std::uint32_t call = kNothing;    // into Owners::calls
   std::uint32_t one_of = kNothing;  // deeper than `call` where it ran in one of several modules, not known which: the call of any of them
   std::uint32_t line = kNothing;    // into Owners::lines: the line that ran
   std::uint32_t made_line = kNothing;  // of a backward operator: the line whose forward created it
   std::uint32_t site = kNothing;       // into Owners::sites: the expression that called the module
+  std::uint32_t split = kNothing;      // into Owners::splits: of a fused kernel; `call` is what all its modules are inside of
   Stage stage = Stage::other;
   Direction direction = Direction::forward;
   bool accumulates = false;  // gradient accumulation
@@ -65,6 +72,7 @@ struct Owners {
   std::vector<Owner> of;                            // by node
   std::unordered_map<std::uint32_t, Owner> pauses;  // by the node after it: host code before it, where a map step tells (pauses.h)
   Chains calls, lines, sites;
+  std::vector<std::vector<Share>> splits;
   ModuleSource source = ModuleSource::none;
   std::optional<OrderFit> order;   // of a trace that does not tell which forward its backward belongs to: how much of it order tells
   std::vector<FoundModule> found;  // modules of a trace without a map, parents first; empty with a map. Calls have their numbers

@@ -37,6 +37,7 @@ Meaning marker_meaning(std::string_view text) {
   if (what == "line") return {Kind::line, *id};
   if (what == "rest") return {Kind::rest, *id};
   if (what == "param") return {Kind::param, *id};
+  if (what == "part") return {Kind::part, *id};
   return {};
 }
 
@@ -239,6 +240,8 @@ Meaning meaning_of_range(std::string_view name) {
     const std::optional<std::uint32_t> index = number(name.substr(kStep.size()));
     return index ? Meaning{Kind::step, *index} : Meaning{};
   }
+  // torch makes a range of it where shapes are recorded, an operator elsewhere.
+  if (name.starts_with("## Call CompiledFxGraph ")) return {Kind::op, 0};
   if (name.starts_with("enumerate(DataLoader)")) return stage_meaning(Stage::data);
   if (name.starts_with("Optimizer.zero_grad")) return stage_meaning(Stage::zero_grad);
   if (name.starts_with("Optimizer.step")) return stage_meaning(Stage::optimizer);

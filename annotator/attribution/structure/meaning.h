@@ -19,6 +19,7 @@ enum class Kind : std::uint8_t {
   line,    // marker of a source line; value: id
   rest,    // marker of a source line that ran already when the step began; value: id
   param,   // marker of a parameter's gradient accumulation; value: id
+  part,    // marker of a kernel inside compiled code; value: id
   step,    // ProfilerStep#N; value: N
   none,
 };

@@ -12,6 +12,7 @@
 #include "annotator/causes/verdict.h"
 #include "annotator/common/format.h"
 #include "annotator/profile/build/annotated.h"
+#include "annotator/profile/build/compiled.h"
 #include "annotator/profile/build/module_calls.h"
 #include "annotator/profile/build/module_table.h"
 #include "annotator/profile/build/tally.h"
@@ -297,6 +298,7 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<st
   if (annotated.how == How::frames && !annotated.model) {
     profile->module_calls = std::make_shared<const ModuleCalls>(module_calls(annotated.trace, annotated.steps));
   }
+  profile->compiled = compiled_code(annotated, profile->representative);
   profile->verdict = causes::judge(*profile);
   const causes::Schedule schedule(annotated.account);
   if (profile->has_device() && !profile->steps.empty()) profile->sensitivity = causes::sensitivity(schedule);

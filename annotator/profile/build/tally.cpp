@@ -112,6 +112,7 @@ class Counter {
     const auto add = [&](Times& times, Extent&, bool innermost) {
       times.cpu_total += time;
       times.waiting += waiting;
+      if (piece.owner.split != attribution::kNothing) times.estimated += time;
       if (piece.owner.direction == Direction::recompute) times.recompute_cpu += time;
       if (innermost) times.cpu_self += time;
     };

@@ -280,6 +280,38 @@ void read_lines(const Json& json, Model& model) {
   model.map.lines = model.lines.size();
 }
 
+// More modules than a compiler fuses into one kernel, and deeper than any model is.
+constexpr std::size_t kMostShares = 64;
+
+attribution::PartShare share_of(const Json& entry, std::size_t modules) {
+  attribution::PartShare share;
+  for (const Json& each : objects(entry, "modules")) {
+    const std::uint32_t module = small(each, "id").value_or(kNothing);
+    share.modules.push_back({.inside = text(each, "path"), .module = module < modules ? module : kNothing});
+    if (share.modules.size() == attribution::kDeepest) break;
+  }
+  for (const std::int64_t line : numbers<std::int64_t>(entry, "lines")) {
+    if (line >= 0 && std::cmp_less(line, kNothing)) share.lines.push_back(static_cast<std::uint32_t>(line));
+    if (share.lines.size() == attribution::kDeepest) break;
+  }
+  double weight = 0;
+  const auto at = member(entry, "weight");
+  share.weight = at && at->get(weight) == simdjson::SUCCESS && weight > 0 && weight <= 1 ? weight : 0;
+  return share;
+}
+
+void read_parts(const Json& json, Model& model) {
+  for (const Json& entry : objects(json, "parts")) {
+    std::vector<attribution::PartShare> shares;
+    for (const Json& each : objects(entry, "shares")) {
+      if (shares.size() < kMostShares) shares.push_back(share_of(each, model.modules.size()));
+    }
+    model.map.parts.push_back(std::move(shares));
+  }
+  if (model.map.parts.empty()) return;
+  for (const ModelModule& module : model.modules) model.map.path.push_back(module.path);
+}
+
 void read_parameters(const Json& json, Model& model) {
   for (const Json& entry : objects(json, "parameters")) {
     const std::uint32_t module = small(entry, "module").value_or(kNothing);
@@ -302,6 +334,45 @@ void read_stages(const Json& json, Model& model) {
     const std::optional<Site> place = site(entry, "site", model.files.size());
     if (stage && place) model.stages.push_back({.site = *place, .stage = *stage});
   }
+}
+
+// A path and a line of source that the bundle need not have.
+void read_place(const Json& entry, std::string& file, std::uint32_t& line, std::string& function) {
+  file = text(entry, "file");
+  line = small(entry, "line").value_or(0);
+  function = text(entry, "function");
+}
+
+Ns no_less_than_none(const Json& object, std::string_view key) {
+  return Ns{std::max<std::int64_t>(whole(object, key).value_or(0), 0)};
+}
+
+void read_compiled(const Json& json, Manifest& manifest) {
+  const std::optional<Json> compiled = member(json, "compiled");
+  if (!compiled || !compiled->is_object()) return;
+  CompilationLog log{.count = small(*compiled, "count").value_or(0),
+                     .took = no_less_than_none(*compiled, "took_ns"),
+                     .compilations = {},
+                     .breaks = {},
+                     .missing = {}};
+  for (const Json& entry : objects(*compiled, "compilations")) {
+    Compilation row{.region = text(entry, "region"), .function = {}, .file = {}, .again = text(entry, "again"), .failed = {}};
+    read_place(entry, row.file, row.line, row.function);
+    row.took = no_less_than_none(entry, "took_ns");
+    row.failed = text(entry, "failed");
+    row.backward = flag(entry, "backward");
+    log.compilations.push_back(std::move(row));
+    manifest.compilation_starts.push_back(whole(entry, "start_us"));
+  }
+  for (const Json& entry : objects(*compiled, "breaks")) {
+    GraphBreak row{.file = {}, .function = {}, .reason = text(entry, "reason"), .count = small(entry, "count").value_or(1)};
+    read_place(entry, row.file, row.line, row.function);
+    log.breaks.push_back(std::move(row));
+  }
+  for (const Json& entry : elements(*compiled, "missing")) {
+    if (std::string_view said; entry.get(said) == simdjson::SUCCESS) log.missing.emplace_back(said);
+  }
+  manifest.compiled = std::move(log);
 }
 
 // A part of `most`; nothing of what is not.
@@ -382,6 +453,7 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
                                  .profiled_steps = times(trace, "profiled_step_ns")});
     }
   }
+  read_compiled(json, manifest);
   manifest.map_trace = contained(folder, text(json, "map_trace"));
   manifest.program = contained(folder, text(json, "program"));
   if (contained(folder, text(json, "loop"))) manifest.loop = text(json, "loop");
@@ -409,6 +481,7 @@ Result<Model> read_model(const std::filesystem::path& folder) {
   read_roles(json, model);
   read_calls(json, model);
   read_lines(json, model);
+  read_parts(json, model);
   read_parameters(json, model);
   read_stages(json, model);
   return model;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "annotator/attribution/owners/owners.h"
+#include "annotator/profile/compiled.h"
 #include "annotator/profile/loop.h"
 #include "annotator/profile/profile.h"
 
@@ -43,8 +44,10 @@ struct Manifest {
   std::optional<std::filesystem::path> map_trace;
   std::optional<std::filesystem::path> program;  // the operators of one step
   std::vector<SizedProgram> sized_programs;
-  std::string loop;      // the file's name; empty where nothing was watched
-  bool stopped = false;  // by a signal: Ctrl-C, SIGTERM
+  std::optional<CompilationLog> compiled;                       // of a script that uses torch.compile
+  std::vector<std::optional<std::int64_t>> compilation_starts;  // by compilation: microseconds since the epoch
+  std::string loop;                                             // the file's name; empty where nothing was watched
+  bool stopped = false;                                         // by a signal: Ctrl-C, SIGTERM
 };
 
 struct ModelModule {

@@ -15,11 +15,14 @@ from . import __version__
 from .allocator import Memory
 from .capture import Capture
 from .clocks import LoopClocks
+from .compilation import Compiled
 from .frames import Files
+from .graphs import Graphs
 from .held import Held
 from .mapping import MapStep
 from .masking import MASK, masked
 from .measure import ExportedTrace, accelerator_names, cpu_name, median
+from .parts import Parts, find
 from .program import Program
 from .program_file import PROGRAM_FILE, as_json, compressed
 from .ranks import Part
@@ -32,6 +35,11 @@ from .tree import ParameterRow, Tree, build, parameter_bytes, parameter_facts
 
 BUNDLE_SCHEMA = "hotlens.bundle/1"
 PROGRAM_FAILED = "the operators of a step could not be recorded ({}); nothing can be predicted from this profile. Please report this"
+COMPILED = (
+    "the script uses torch.compile: what was compiled runs as one piece, so its time is known as a whole and not by layer{}. "
+    "Profile once with TORCH_COMPILE_DISABLE=1 to see the layers"
+)
+PARTLY = "the script uses torch.compile: some kernels of compiled code are of no layer, since {}"
 MODEL_SCHEMA = "hotlens.model/1"
 # Packages whose version explains a profile; only what the script has imported is listed.
 LIBRARIES = (
@@ -75,6 +83,8 @@ class Recording:
     error: dict[str, Any] | None = None
     stopped_by: str | None = None  # the signal that ended the script
     loop: LoopClocks | None = None
+    compiled: Compiled | None = None  # of a script that uses torch.compile
+    graphs: Graphs | None = None  # likewise
     program: Program | None = None
     memory: Memory | None = None  # with a program that is not refused
     batch_size: int | None = None
@@ -87,6 +97,7 @@ def write(recording: Recording, capture: Capture, files: Files, draft: Draft) ->
     statements = recording.mapped.statements if recording.mapped else Statements()
     sites = Sites(files, statements)
     tree = build(capture, recording.mapped, sites, files)
+    parts = _parts(recording, tree, files, statements)
     recording.measured.write(draft.path(f"trace-{recording.rank}.json.gz"))
     for part in recording.others:
         if part.trace is not None:
@@ -97,12 +108,25 @@ def write(recording: Recording, capture: Capture, files: Files, draft: Draft) ->
         _write_json(draft.path("loop.json"), recording.loop.as_json(sites.file))
     if recording.program is not None:
         _write_program(recording, recording.program, tree, draft)
-    _write_json(draft.path("model.json"), model_json(tree, recording.mapped, recording.held, sites, draft.partial))
+    _write_json(draft.path("model.json"), model_json(tree, recording.mapped, recording.held, sites, draft.partial, parts))
     for name in os.listdir(draft.partial):
         if name.endswith(EXPORTED):
             os.remove(draft.path(name))
     _write_json(draft.path("manifest.json"), manifest_json(recording, draft.name, draft.moment))
     return draft.commit()
+
+
+def _parts(recording: Recording, tree: Tree, files: Files, statements: Statements) -> Parts:
+    """Of compiled code; what is not known of it is a warning."""
+    if recording.graphs is None:
+        return Parts()
+    parts = find(recording.mapped, recording.graphs, tree, files, statements)
+    why = "; ".join(dict.fromkeys(parts.without))
+    if not any(row["shares"] for row in parts.rows):
+        recording.warnings.add("compiled", COMPILED.format(f" ({why})" if why else ""))
+    elif why:
+        recording.warnings.add("compiled", PARTLY.format(why))
+    return parts
 
 
 def _write_program(recording: Recording, program: Program, tree: Tree, draft: Draft) -> None:
@@ -133,7 +157,7 @@ def _json(value: Any) -> bytes:
     return (json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
 
-def model_json(tree: Tree, mapped: MapStep | None, held: Held, sites: Sites, partial: str) -> dict[str, Any]:
+def model_json(tree: Tree, mapped: MapStep | None, held: Held, sites: Sites, partial: str, parts: Parts) -> dict[str, Any]:
     modules = [
         {
             "id": i,
@@ -169,6 +193,7 @@ def model_json(tree: Tree, mapped: MapStep | None, held: Held, sites: Sites, par
         "calls": calls,
         "lines": lines,
         "stages": stages,
+        **({"parts": parts.rows} if parts.rows else {}),
     }
 
 
@@ -237,6 +262,8 @@ def manifest_json(r: Recording, name: str, moment: datetime) -> dict[str, Any]:
         manifest["map_trace"] = "trace-map.json.gz"
     if r.loop is not None:
         manifest["loop"] = "loop.json"
+    if r.compiled is not None:
+        manifest["compiled"] = r.compiled.as_json()
     if r.program is not None:
         manifest["program"] = PROGRAM_FILE
     return manifest

@@ -15,6 +15,7 @@ LINES = 4  # user code whose lines are marked
 STAGES = 8  # may perform a stage of the loop
 LOSS = 16  # a functional criterion
 SWITCH = 32  # switches a module to training or to evaluation
+KERNELS = 64  # a function that a compiler generated, which calls kernels
 
 LOSS_SUFFIXES = ("_loss", "cross_entropy", "cross_entropy_with_logits", "kl_div")
 
@@ -22,13 +23,14 @@ LOSS_SUFFIXES = ("_loss", "cross_entropy", "cross_entropy_with_logits", "kl_div"
 class Classifier:
     """Sorts code objects by name and file; the subject of the call is checked by the caller."""
 
-    def __init__(self, files: Files, model_files: set[str]) -> None:
+    def __init__(self, files: Files, model_files: set[str], generated: frozenset[str] = frozenset()) -> None:
         import torch
         from torch.optim import Optimizer
         from torch.utils.data import dataloader
 
         self.files = files
         self.model_files = model_files
+        self.generated = generated  # files
         self._module = torch.nn.Module
         self._optimizer = Optimizer
         self._loader = dataloader._BaseDataLoaderIter
@@ -48,6 +50,8 @@ class Classifier:
         name, filename = code.co_name, code.co_filename
         if is_ours(filename):
             return 0
+        if filename in self.generated:
+            return KERNELS
         if code in self._call_codes:
             return CALL
         kind = LINES if self._has_marked_lines(filename) else 0

@@ -5,21 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 
-from . import bundle, ranks, result, store
+from . import bundle, compilation, ranks, result, store
 from .capture import Capture
 from .clocks import LoopClocks
 from .course import Course
 from .frames import Files
+from .graphs import Graphs
 from .held import Held
 from .options import Options
 from .program import Program
 from .ranks import Part
 from .report import Reporter, Warnings
-
-COMPILED = (
-    "the script uses torch.compile: what was compiled runs as one piece, so its time is known as a whole and not by layer. "
-    "Profile once with TORCH_COMPILE_DISABLE=1 to see the layers"
-)
 
 
 class Delivery:
@@ -76,10 +72,13 @@ class Delivery:
             with contextlib.suppress(OSError):
                 self.ranks.deliver(Part(self.ranks.rank, failure=failure))
 
-    def write(self, course: Course, samples: int | None, held: Held, compiles: bool, end: result.End) -> None:
-        """What the course has measured, which must have a step; nothing of it is kept. Raises OSError when the disk does not take it."""
+    def write(self, course: Course, samples: int | None, held: Held, graphs: Graphs | None, end: result.End) -> None:
+        """What the course has measured, which must have a step; nothing of it is kept. Raises OSError when the disk does not take it.
+
+        `graphs`: of a script that uses torch.compile.
+        """
         if self.leads:
-            self._write_bundle(course, samples, held, compiles, end)
+            self._write_bundle(course, samples, held, graphs, end)
         else:
             self._hand_to_leader(course)
         course.past.clear()
@@ -91,14 +90,14 @@ class Delivery:
         self.draft.discard()
         self.bundle = ""
 
-    def _write_bundle(self, course: Course, samples: int | None, held: Held, compiles: bool, end: result.End) -> None:
+    def _write_bundle(self, course: Course, samples: int | None, held: Held, graphs: Graphs | None, end: result.End) -> None:
         self.reporter.progress("write")
         wait = ranks.WAIT_SECONDS if end.stopped_by is None else ranks.SHORT_WAIT_SECONDS
         found = result.Ranks(self.ranks.rank, self.ranks.collect(wait)) if self.ranks is not None else result.Ranks()
-        if compiles:
-            self.warnings.add("compiled", COMPILED)
         recording = result.recording(self.options, self.cwd, course.boundary, samples, course.past, self.warnings, end, found)
         recording.held = held
+        recording.compiled = compilation.look() if graphs is not None else None
+        recording.graphs = graphs
         recording.program = recording.program or self.program
         recording.batch_size = self.batch_size
         recording.loop = self.loop if self.loop.updates else None

@@ -11,6 +11,7 @@ import functools
 import sys
 from typing import Any, Protocol
 
+from .graphs import Graphs
 from .identity import Numbers
 from .loaders import Loaders
 from .measure import OURS
@@ -50,6 +51,7 @@ class Hooks:
         self.listener = listener
         self.wanted = wanted
         self.compiles = False  # torch.compile was called
+        self.graphs = Graphs()  # of what it compiles
         self._patches = Patches()
         self._forward_handle: Any = None
         self.loaders, self._roots = Loaders(), Numbers()
@@ -171,7 +173,9 @@ class Hooks:
             def compile(*args: Any, **kwargs: Any) -> Any:
                 self.compiles = True
                 self._unhook_forward()
-                return compile_(*args, **kwargs)
+                compiled = compile_(*args, **kwargs)
+                self.graphs.watch()
+                return compiled
 
             return compile
 

@@ -12,8 +12,9 @@ from types import CodeType, FrameType
 from typing import Any, Callable, cast
 
 from .calls import Calls
-from .classify import CALL, FORWARD, LINES, LOSS, STAGES, SWITCH, Classifier
+from .classify import CALL, FORWARD, KERNELS, LINES, LOSS, STAGES, SWITCH, Classifier
 from .frames import Files, is_ours, qualified_name
+from .kernel_marks import KernelMarks
 from .marks import GradientMarks, Mark, Marks
 from .statements import Statements
 
@@ -27,7 +28,8 @@ class MapStep:
 
     def __init__(self, files: Files, model_files: set[str], modules: list[Any], updates: frozenset[int] = frozenset()) -> None:
         self.files = files
-        self.kinds = Classifier(files, model_files)
+        self.kernels = KernelMarks()
+        self.kinds = Classifier(files, model_files, self.kernels.files)
         self.statements = Statements()
         self.modules = modules
         self.calls = Calls(files, self.kinds, updates)
@@ -145,7 +147,9 @@ class MapStep:
         if not self._active:
             return None
         try:
-            if event == "line":
+            if event == "line" and self.kinds.of(frame.f_code) & KERNELS:
+                self.kernels.next_line(self._thread(), frame)
+            elif event == "line":
                 self._next_line(self._thread(), frame)
             elif event == "return":
                 self._leave(self._thread(), frame, arg)
@@ -166,6 +170,8 @@ class MapStep:
         if not kind:
             return None
         thread = self._thread()
+        if kind & KERNELS:
+            return self._on_event
         if kind & CALL:
             self.calls.enter_call(thread, frame)
         elif kind & FORWARD:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .forks import let_children_end
+from .generated import NamedKernels
 from .report import RecorderError
 from .store import plain_path
 
@@ -167,6 +168,7 @@ class ProfiledSteps:
         self.exported: ExportedTrace | None = None
         self._profiler: Any = profile(activities=activities, record_shapes=details, profile_memory=memory)
         setattr(self._profiler, OURS, True)
+        self._kernels = NamedKernels()
         self._range: Any = None
         self._number = -1
         self._not_steps: list[int] = []
@@ -181,6 +183,7 @@ class ProfiledSteps:
             self._profiler.start()
         let_children_end()
         self.running = True
+        self._kernels.put()
         if self._before is not None:
             with _without_allocator_warning():
                 self._before = None
@@ -211,6 +214,7 @@ class ProfiledSteps:
     def stop(self) -> None:
         if self.running:
             self.running = False
+            self._kernels.take_back()
             self._profiler.stop()
 
     def export(self, path: str) -> None:

@@ -121,6 +121,7 @@ class Session:
         self.capture.uninstall()
         if self.hooks is not None:
             self.hooks.remove()
+            self.hooks.graphs.leave()
 
     # -- events from the hooks
 
@@ -395,7 +396,8 @@ class Session:
         missing = result.without_optimizer(self.course.boundary, self.finder, self.course.past)
         if missing is not None:
             self.warnings.add("no_optimizer", missing)
-        self.delivery.write(self.course, self.samples, self.held, self.hooks.compiles, end)
+        graphs = self.hooks.graphs if self.hooks.compiles else None
+        self.delivery.write(self.course, self.samples, self.held, graphs, end)
 
     # -- small facts
 

@@ -78,6 +78,7 @@ class Source:
         self._statements: list[tuple[Span, ast.stmt]] = []
         self._first: dict[int, int] = {}
         self._classes: dict[str, list[ast.ClassDef]] = {}
+        self._functions: list[tuple[int, int, str]] = []  # first line, last line, qualified name; outer ones before inner ones
         self.tree: ast.Module | None = None
         try:
             self.tree = ast.parse(self.text) if self.text is not None else None
@@ -96,6 +97,7 @@ class Source:
                 inner = f"{prefix}{child.name}."
             elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 inner = f"{prefix}{child.name}.<locals>."
+                self._functions.append((child.lineno, child.end_lineno or child.lineno, prefix + child.name))
             if not isinstance(child, ast.expr):
                 self._index(child, inner)
 
@@ -119,6 +121,10 @@ class Source:
             if inside and (best is None or (span.line, span.column) >= (best.line, best.column)):
                 best = span
         return best
+
+    def function_at(self, line: int) -> str | None:
+        """The qualified name of the innermost function around a line."""
+        return next((name for first, last, name in reversed(self._functions) if first <= line <= last), None)
 
     def header_of(self, span: Span) -> Span:
         """Python gives a loop the place of the whole statement: its header is what is meant."""

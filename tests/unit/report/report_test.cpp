@@ -163,3 +163,65 @@ TEST_CASE("the event report has one line for every complete event of a step, in 
   CHECK(events[13]["how"] == "none");
   CHECK(events[14]["step"] == 1);
 }
+
+namespace {
+
+// A step of the fixture in which an operator is compiled code, and what the recorder noted of the whole run.
+struct CompiledBundle {
+  CompiledBundle() {
+    Json manifest = manifest_json();
+    manifest["compiled"] = {
+        {"count", 3},
+        {"took_ns", 4'500'000'000},
+        {"compilations",
+         {{{"region", "0/0"}, {"function", "forward"}, {"file", "/w/model.py"}, {"line", 19}, {"start_us", 0}, {"took_ns", 4'000'000'000}},
+          {{"region", "0/1"},
+           {"function", "forward"},
+           {"file", "/w/model.py"},
+           {"line", 19},
+           {"start_us", 1200},
+           {"took_ns", 400'000'000},
+           {"again", "tensor 'x' size mismatch at index 0. expected 48, actual 32"}}}},
+        {"breaks", {{{"file", "/w/model.py"}, {"line", 21}, {"function", "forward"}, {"reason", "Call to graph_break()"}, {"count", 2}}}},
+        {"missing", Json::array()}};
+    write_bundle(folder.path() / "b", manifest);
+    TraceWriter trace;
+    write_step(trace, 0, 0, 10, false);
+    write_step(trace, 1000, 1, 20, false);
+    for (Json& event : trace.events) {
+      if (event["name"] == "aten::linear") event["name"] = "CompiledFunction";
+    }
+    write_text(folder.path() / "b" / "trace-0.json.gz", trace.text());
+  }
+  std::shared_ptr<const Profile> profile() const { return load(folder.path() / "b").value(); }
+
+  TemporaryFolder folder;
+};
+
+}  // namespace
+
+TEST_CASE("the report says how much of the step ran compiled, where graphs break and what was compiled again") {
+  const CompiledBundle bundle;
+  const Json json = Json::parse(report_json(*bundle.profile()))["compiled"];
+  CHECK(json["calls"] == 2);
+  CHECK(json["wall_ns"] == 100'000);
+  CHECK(json["forward_ns"] == 100'000);
+  CHECK(json["backward_ns"] == 0);
+  CHECK(json["graphs"] == 3);
+  CHECK(json["compilation_ns"] == 4'500'000'000);
+  CHECK(json["breaks"][0]["line"] == 21);
+  CHECK(json["compilations"][0]["in_step"] == false);
+  CHECK(json["compilations"][1]["in_step"] == true);
+  const std::string text = report_text(*bundle.profile(), {});
+  CHECK(text.contains("Compiled code\n  of the step               100 µs   10.0 %   in 2 graphs: forward 100 µs, backward 0 ns\n"));
+  CHECK(text.contains("  1 graph break, where a graph ends\n    model.py:22             Call to graph_break()\n"));
+  CHECK(text.contains("  compiled 3 graphs in 4.50 s, 1 of them inside the measured steps; compiled again:\n"));
+  CHECK(text.contains("    model.py:20             tensor 'x' size mismatch at index 0. expected 48, actual 32\n"));
+}
+
+TEST_CASE("a report of a run without compiled code says nothing of it") {
+  const TemporaryFolder folder;
+  const std::shared_ptr<const Profile> profile = load(write_bundle(folder.path() / "b")).value();
+  CHECK(!report_text(*profile, {}).contains("Compiled code"));
+  CHECK(!Json::parse(report_json(*profile)).contains("compiled"));
+}

@@ -1,0 +1,106 @@
+#include "annotator/profile/build/compiled.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace hotlens::profile {
+namespace {
+
+using attribution::Direction;
+using attribution::Kind;
+using attribution::kNoNode;
+
+// A graph's forward and backward as autograd runs them, and the call of what Inductor made (torch 2.9 and newer). Without either (another
+// backend, no gradients in older versions) the region is all that is told; it also holds what runs between two graphs.
+constexpr auto kGraphs = std::to_array<std::string_view>({"CompiledFunction", "## Call CompiledFxGraph "});
+constexpr std::string_view kRegion = "Torch-Compiled Region";
+
+// By node: whether it lies in a node, or is one, whose name `is_meant`.
+template <class Names>
+std::vector<bool> inside(const Annotated& annotated, Names is_meant) {
+  const attribution::Forest& forest = annotated.forest;
+  std::vector<bool> found(forest.size());
+  for (std::uint32_t node = 0; node < forest.size(); ++node) {
+    const std::uint32_t parent = forest.parent[node];
+    found[node] = (parent != kNoNode && found[parent]) ||
+                  (forest.kind[node] == Kind::op && is_meant(annotated.trace.names[annotated.trace.events.name[forest.event[node]]]));
+  }
+  return found;
+}
+
+void count_host(const Annotated& annotated, const attribution::StepSpan& span, const std::vector<bool>& compiled, Compiled& result) {
+  const attribution::Forest& forest = annotated.forest;
+  for (std::uint32_t node = 0; node < forest.size(); ++node) {
+    const std::uint32_t parent = forest.parent[node];
+    if (!compiled[node] || (parent != kNoNode && compiled[parent])) continue;
+    if (forest.start[node] < span.start || forest.start[node] >= span.end) continue;
+    const Ns time = std::min(forest.end[node], span.end) - forest.start[node];
+    ++result.calls;
+    result.wall += time;
+    (annotated.owners.of[node].direction == Direction::forward ? result.forward : result.backward) += time;
+  }
+}
+
+// Of the time in compiled code: what works for a module inside the one that runs the code, and what of that is an estimate.
+void count_modules(const Annotated& annotated, const std::vector<attribution::Piece>& pieces, const std::vector<bool>& compiled,
+                   Compiled& result) {
+  const attribution::Forest& forest = annotated.forest;
+  for (const attribution::Piece& piece : pieces) {
+    if (piece.lent || piece.node == kNoNode || !compiled[piece.node]) continue;
+    std::uint32_t graph = piece.node;
+    while (forest.parent[graph] != kNoNode && compiled[forest.parent[graph]]) graph = forest.parent[graph];
+    if (piece.owner.call == annotated.owners.of[graph].call) continue;
+    result.in_modules += piece.end - piece.start;
+    if (piece.owner.split != attribution::kNothing) result.estimated += piece.end - piece.start;
+  }
+}
+
+Ns device_time(const Annotated& annotated, const attribution::StepAccount& step, const std::vector<bool>& compiled) {
+  Ns busy{}, reached = Ns::min();
+  for (const std::uint32_t number : step.launched) {
+    const attribution::Work& work = annotated.account.work[number];
+    if (work.launch == kNoNode || !compiled[work.launch]) continue;
+    const Ns from = std::max(work.start, reached);
+    busy += std::max(work.end - from, Ns{});
+    reached = std::max(reached, work.end);
+  }
+  return busy;
+}
+
+// Compilations that the recorder dates, beside the measured steps: both count from the epoch.
+void mark_steps(const Annotated& annotated, CompilationLog& log, const std::vector<std::optional<std::int64_t>>& starts) {
+  for (std::size_t at = 0; at < log.compilations.size() && at < starts.size(); ++at) {
+    if (!starts[at] || *starts[at] > Ns::max().count() / 1000) continue;
+    const Ns start = Ns{*starts[at] * 1000} - annotated.trace.base;
+    log.compilations[at].in_step =
+        std::ranges::any_of(annotated.steps.spans, [&](const auto& span) { return start >= span.start && start < span.end; });
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Compiled> compiled_code(const Annotated& annotated, std::size_t step) {
+  auto result = std::make_shared<Compiled>();
+  if (step < annotated.account.steps.size()) {
+    const attribution::StepAccount& account = annotated.account.steps[step];
+    const auto is_graph = [](std::string_view name) {
+      return std::ranges::any_of(kGraphs, [&](std::string_view graph) { return name.starts_with(graph); });
+    };
+    std::vector<bool> compiled = inside(annotated, is_graph);
+    if (std::ranges::find(compiled, true) == compiled.end()) {
+      compiled = inside(annotated, [](std::string_view name) { return name.starts_with(kRegion); });
+    }
+    count_host(annotated, account.span, compiled, *result);
+    count_modules(annotated, account.wall, compiled, *result);
+    for (const auto& worker : account.workers) count_modules(annotated, worker, compiled, *result);
+    result->device = device_time(annotated, account, compiled);
+  }
+  if (annotated.manifest && annotated.manifest->compiled) {
+    result->log = annotated.manifest->compiled;
+    mark_steps(annotated, *result->log, annotated.manifest->compilation_starts);
+  }
+  return result->calls == 0 && !result->log ? nullptr : result;
+}
+
+}  // namespace hotlens::profile

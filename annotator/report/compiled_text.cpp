@@ -1,0 +1,184 @@
+#include "annotator/report/compiled_text.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "annotator/profile/compiled.h"
+
+namespace hotlens::report {
+namespace {
+
+using format::harmless;
+using format::left;
+using format::percent;
+using format::readable;
+using format::right;
+using format::shortened;
+using profile::Compilation;
+using profile::CompilationLog;
+using profile::GraphBreak;
+
+constexpr std::size_t kRows = 8;  // of a list; all are in the JSON
+constexpr std::size_t kPlaceColumns = 24;
+constexpr std::size_t kReasonColumns = 100;
+
+std::string counted(std::int64_t count, std::string_view one, std::string_view several) {
+  return std::to_string(count) + " " + std::string(count == 1 ? one : several);
+}
+
+std::string place(const std::string& file, std::uint32_t line) {
+  return harmless(std::filesystem::path(file).filename().string()) + ":" + std::to_string(line + 1);
+}
+
+// One code object that was compiled more than once.
+struct Again {
+  const Compilation* last = nullptr;
+  std::int64_t count = 0;
+};
+
+std::vector<Again> compiled_again(const CompilationLog& log) {
+  std::vector<Again> rows;
+  std::map<std::tuple<std::string, std::uint32_t, std::string>, std::size_t> known;
+  for (const Compilation& each : log.compilations) {
+    if (each.again.empty()) continue;
+    const auto [at, fresh] = known.try_emplace({each.file, each.line, each.function}, rows.size());
+    if (fresh) rows.emplace_back();
+    rows[at->second].last = &each;
+    ++rows[at->second].count;
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater{}, &Again::count);
+  return rows;
+}
+
+class Writer {
+ public:
+  Writer(const profile::Profile& profile, const format::Style& style) : profile_(profile), compiled_(*profile.compiled), style_(style) {}
+
+  std::string write() && {
+    out_.append("\n").append(style_.bold).append("Compiled code").append(style_.off).append("\n");
+    step();
+    if (compiled_.log) {
+      breaks(*compiled_.log);
+      compilations(*compiled_.log);
+      for (const std::string& each : compiled_.log->missing) line("  not known: " + shortened(each, kReasonColumns));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void line(const std::string& text) { out_.append(text).append("\n"); }
+
+  void step() {
+    if (compiled_.calls == 0) {
+      line("  no compiled code ran in the step");
+      return;
+    }
+    std::string row = "  " + left("of the step", 22) + right(readable(compiled_.wall), 10) +
+                      right(percent(compiled_.wall, profile_.step_wall()), 9) + "   in " + counted(compiled_.calls, "graph", "graphs") +
+                      ": forward " + readable(compiled_.forward) + ", backward " + readable(compiled_.backward);
+    if (profile_.has_device()) row += ", device busy with it " + readable(compiled_.device);
+    line(row);
+    if (compiled_.in_modules == Ns{}) return;
+    row = "  " + left("of it in layers", 22) + right(readable(compiled_.in_modules), 10) +
+          right(percent(compiled_.in_modules, profile_.step_wall()), 9);
+    if (compiled_.estimated > Ns{}) row += "   " + readable(compiled_.estimated) + " by an estimate: kernels fused of several layers";
+    line(row);
+  }
+
+  // A list, cut where it becomes long.
+  template <class Row, class Text>
+  void rows(const std::vector<Row>& list, Text text) {
+    for (std::size_t at = 0; at < std::min(list.size(), kRows); ++at) line("    " + text(list[at]));
+    if (list.size() > kRows) line("    " + std::to_string(list.size() - kRows) + " more");
+  }
+
+  void breaks(const CompilationLog& log) {
+    const auto count = static_cast<std::int64_t>(log.breaks.size());
+    line("  " + (count == 0 ? std::string("no graph breaks") : counted(count, "graph break", "graph breaks") + ", where a graph ends"));
+    rows(log.breaks,
+         [](const GraphBreak& each) { return left(place(each.file, each.line), kPlaceColumns) + shortened(each.reason, kReasonColumns); });
+  }
+
+  void compilations(const CompilationLog& log) {
+    const auto in_step = std::ranges::count_if(log.compilations, &Compilation::in_step);
+    std::string said = "  compiled " + counted(log.count, "graph", "graphs") + " in " + readable(log.took) + ", ";
+    said += in_step == 0 ? "outside the measured steps" : std::to_string(in_step) + " of them inside the measured steps";
+    const std::vector<Again> again = compiled_again(log);
+    if (!again.empty()) said += "; compiled again:";
+    line(said);
+    rows(again, [](const Again& each) {
+      const std::string times = each.count > 1 ? "×" + std::to_string(each.count) + "  " : "";
+      return left(place(each.last->file, each.last->line), kPlaceColumns) + times + shortened(each.last->again, kReasonColumns);
+    });
+    for (const Compilation& each : log.compilations) {
+      if (!each.failed.empty()) line("    " + left(place(each.file, each.line), kPlaceColumns) + shortened(each.failed, kReasonColumns));
+    }
+  }
+
+  const profile::Profile& profile_;
+  const profile::Compiled& compiled_;
+  format::Style style_;
+  std::string out_;
+};
+
+void place_json(const std::string& file, std::uint32_t line, const std::string& function, JsonText& json) {
+  json.member("file", file);
+  json.member("line", line);
+  json.member("function", function);
+}
+
+void log_json(const CompilationLog& log, JsonText& json) {
+  json.member("graphs", log.count);
+  json.member("compilation_ns", log.took.count());
+  json.array("breaks", [&] {
+    for (const GraphBreak& each : log.breaks) {
+      json.object([&] {
+        place_json(each.file, each.line, each.function, json);
+        json.member("reason", each.reason);
+        json.member("count", each.count);
+      });
+    }
+  });
+  json.array("compilations", [&] {
+    for (const Compilation& each : log.compilations) {
+      json.object([&] {
+        json.member("region", each.region);
+        place_json(each.file, each.line, each.function, json);
+        json.member("ns", each.took.count());
+        json.member("backward", each.backward);
+        json.member("in_step", each.in_step);
+        if (!each.again.empty()) json.member("again", each.again);
+        if (!each.failed.empty()) json.member("failed", each.failed);
+      });
+    }
+  });
+  if (log.missing.empty()) return;
+  json.array("missing", [&] {
+    for (const std::string& each : log.missing) json.element(each);
+  });
+}
+
+}  // namespace
+
+std::string compiled_text(const profile::Profile& profile, const format::Style& style) {
+  return profile.compiled ? Writer(profile, style).write() : std::string();
+}
+
+void compiled_json(const profile::Profile& profile, JsonText& json) {
+  const profile::Compiled& compiled = *profile.compiled;
+  const Ns step = profile.step_wall();
+  json.member("calls", compiled.calls);
+  json.member("wall_ns", compiled.wall.count());
+  json.member("share", step > Ns{} ? static_cast<double>(compiled.wall.count()) / static_cast<double>(step.count()) : 0.0);
+  json.member("forward_ns", compiled.forward.count());
+  json.member("backward_ns", compiled.backward.count());
+  json.member("device_ns", compiled.device.count());
+  json.member("in_modules_ns", compiled.in_modules.count());
+  json.member("estimated_ns", compiled.estimated.count());
+  if (compiled.log) log_json(*compiled.log, json);
+}
+
+}  // namespace hotlens::report
