@@ -16,6 +16,7 @@
 #include "annotator/profile/loop.h"
 #include "annotator/profile/statistics.h"
 #include "server/features/format.h"
+#include "server/features/held_note.h"
 
 namespace hotlens::features {
 namespace {
@@ -223,7 +224,7 @@ std::string reasons(const LineSummary& summary, const Profile& profile, bool mar
     const std::string label = markdown ? escape_markdown(rows.front().label, 48) : plain(rows.front().label, 48);
     parts.push_back(fmt::format("longest: {} ×{} {}", label, rows.front().calls, format::readable(rows.front().time)));
   }
-  if (activations > Bytes{}) parts.push_back("activations " + format::readable(activations));
+  if (activations > Bytes{} && !profile.saved) parts.push_back("activations " + format::readable(activations));
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 
@@ -307,8 +308,10 @@ std::string describe(const LineSummary& summary, const Profile& profile, const O
   if (const std::string note = guess_note(summary, profile); !note.empty()) out += (options.markdown ? "  \n" : "\n") + note;
   if (const std::string_view note = state_note(summary.state); !note.empty()) {
     out.append(breaks).append(note);
-  } else if (const std::string why = reasons(summary, profile, options.markdown); !why.empty()) {
-    out += (options.markdown ? "  \n" : "\n") + why;
+  } else {
+    for (const std::string& why : {reasons(summary, profile, options.markdown), held_note(summary, profile, options.markdown)}) {
+      if (!why.empty()) out += (options.markdown ? "  \n" : "\n") + why;
+    }
   }
   return out;
 }

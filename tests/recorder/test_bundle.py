@@ -41,6 +41,7 @@ MANIFEST = {
     "traces": list,
     "map_trace": str,
     "loop": str,
+    "saved": str,
     "program": str,
     "programs": list,
 }
@@ -130,7 +131,7 @@ def check_numbers(model: dict[str, Any]) -> None:
 def check_bundle(bundle: Bundle) -> None:
     manifest, model = bundle.manifest, bundle.model
     assert manifest["schema"] == "hotlens.bundle/1" and model["schema"] == "hotlens.model/1"
-    expected = {k: v for k, v in MANIFEST.items() if k in manifest or k not in ("map_trace", "loop", "program", "programs")}
+    expected = {k: v for k, v in MANIFEST.items() if k in manifest or k not in ("map_trace", "saved", "loop", "program", "programs")}
     assert set(manifest) == set(expected)
     for key, kind in expected.items():
         assert isinstance(manifest[key], kind), key

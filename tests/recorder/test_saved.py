@@ -104,7 +104,14 @@ def custom() -> tuple[list[nn.Module], Forward]:
     return [net], lambda: Squared.apply(net(x)).sum()
 
 
-MODELS = [convolutional, transformer, recurrent, views_and_lists, custom]
+def numbers() -> tuple[list[nn.Module], Forward]:
+    """Numbers of Python are no tensors; those that look alike are."""
+    net = nn.Linear(8, 8)
+    x, double, whole = torch.randn(4, 8), torch.tensor(2.5, dtype=torch.float64), torch.tensor(3)
+    return [net], lambda: ((net(x).exp() * 2.5 * double) * 3 * whole / 2).sum()
+
+
+MODELS = [numbers, convolutional, transformer, recurrent, views_and_lists, custom]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda f: f.__name__)
@@ -323,6 +330,18 @@ def test_each_tensor_has_its_module_and_its_node(bundle: Bundle) -> None:
         assert found.get(key) == (size, 1), key
 
 
+def test_looking_runs_no_operator() -> None:
+    net, x = nn.Linear(8, 8), torch.randn(4, 8)
+    loss = (net(x).exp() * 2.5).sum()
+    saved = SavedTensors([net])
+    saved.start()
+    with torch.profiler.profile() as profile:
+        saved._look((loss,))
+        torch.add(x, x)
+    saved.stop()
+    assert saved.found is not None and [event.name for event in profile.events()] == ["aten::add"]
+
+
 def test_its_line_is_the_one_that_ran(bundle: Bundle) -> None:
     saved, lines = saved_json(bundle), bundle.model["lines"]
     text = NET.splitlines()
@@ -339,8 +358,8 @@ def test_a_checkpointed_block_keeps_its_input_alone(bundle: Bundle) -> None:
 
 
 def test_an_inference_has_nothing_to_keep(tmp_path: Path) -> None:
-    text = MODEL + "model.eval()\nwith torch.no_grad():\n    for x, y in loader():\n        model(x)\n"
-    assert saved_json(record_text(tmp_path, text, ["--step", "forward"]).bundle) == {"schema": "hotlens.saved/1", "refused": NO_BACKWARD}
+    text = MODEL + "del optimizer\nmodel.eval()\ntorch.set_grad_enabled(False)\nfor x, y in loader():\n    model(x)\n"
+    assert saved_json(record_text(tmp_path, text).bundle) == {"schema": "hotlens.saved/1", "refused": NO_BACKWARD}
 
 
 def test_losses_are_the_same_to_the_last_bit(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ because looking at one runs the hook.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -101,6 +102,8 @@ class Reader:
             return
         what = name[len("_saved_") :] if name.startswith("_saved_") else name
         for tensor in tensors_in(value, 1):
+            if is_number(tensor):
+                continue
             storage = storage_of(tensor)
             if storage is None:
                 graph.unreadable += 1
@@ -155,6 +158,32 @@ def storage_of(tensor: Any) -> Any:
         return storage if tensor.device.type != "meta" and (storage.nbytes() == 0 or storage.data_ptr() != 0) else None
     except (RuntimeError, NotImplementedError):
         return None
+
+
+def is_number(tensor: Any) -> bool:
+    """Whether PyTorch has made the tensor of a Python number: hooks on saved tensors do not see these either.
+
+    Nothing tells but the type that it gives to a result: a number leaves that of the other operand as it is.
+    """
+    import torch
+
+    narrower = {torch.float64: torch.float16, torch.int64: torch.int8, torch.complex128: torch.complex64}.get(tensor.dtype)
+    if tensor.dim() != 0 or narrower is None or tensor.requires_grad or tensor.device.type != "cpu":
+        return False
+    with unrecorded():
+        return torch.result_type(tensor, torch.empty((), dtype=narrower, device="meta")) == narrower
+
+
+@contextlib.contextmanager
+def unrecorded() -> Iterator[None]:
+    """No operator within is in a trace."""
+    import torch
+
+    torch._C._autograd._enable_record_function(False)
+    try:
+        yield
+    finally:
+        torch._C._autograd._enable_record_function(True)
 
 
 def tensors_in(value: Any, depth: int) -> Iterator[Any]:
