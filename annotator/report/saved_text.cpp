@@ -74,8 +74,9 @@ class Writer {
       dim("  not counted: " + counted(hooked, "node") + where + " under hooks of the script's own (checkpointing, save_on_cpu)");
     }
     if (opaque > 0) {
-      dim("  not counted: " + counted(opaque, "node") + " that do not show what they keep (" + shortened(saved_.opaque.front().node, 40) +
-          (saved_.opaque.size() > 1 ? ", …)" : ")"));
+      dim("  not counted: " + counted(opaque, "node") +
+          (opaque == 1 ? " that does not show what it keeps (" : " that do not show what they keep (") +
+          shortened(saved_.opaque.front().node, 40) + (saved_.opaque.size() > 1 ? ", …)" : ")"));
     }
     if (saved_.unreadable > 0)
       dim("  not counted: " + counted(saved_.unreadable, "tensor") + " that cannot be read (sparse, or written to since)");
