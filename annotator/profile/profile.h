@@ -235,9 +235,10 @@ struct RankTimes {
   std::optional<Ns> plain_step, profiled_step;
 };
 
-struct ModuleCalls;  // module_calls.h
-struct Loop;         // loop.h
-struct Compiled;     // compiled.h
+struct ModuleCalls;   // module_calls.h
+struct Loop;          // loop.h
+struct Compiled;      // compiled.h
+struct SavedTensors;  // saved.h
 
 struct Profile {
   std::string id;                 // bundle id, or the trace's file name
@@ -280,6 +281,7 @@ struct Profile {
   std::optional<Sensitivity> sensitivity;  // of a run with device work
   std::vector<Issue> warnings;
   std::shared_ptr<const Loop> loop;                 // of a bundle whose loop was watched without a profiler, else null
+  std::shared_ptr<const SavedTensors> saved;        // of a bundle whose map step was looked at so, else null
   std::shared_ptr<const ModuleCalls> module_calls;  // of a trace with module frames and without a bundle, else null
   std::shared_ptr<const Compiled> compiled;         // of a run with torch.compile, else null
   bool guessed = false;                             // places in source were guessed (guess_lines), not recorded

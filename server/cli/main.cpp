@@ -93,8 +93,12 @@ void add_report(CLI::App& app, Arguments& to) {
   CLI::Option* events = verb->add_flag("--events", to.report.events, "one JSON object a line for every event of a step");
   verb->add_option("--step", to.report.step, "the numbers of this step alone, by the number that the report gives it")->excludes(events);
   verb->add_option("--rank", to.report.rank, "of several ranks, the one to report");
-  verb->add_flag("--track-record", to.report.track_record, "changes that were verified here, beside what was predicted of them")
-      ->excludes(events);
+  CLI::Option* record =
+      verb->add_flag("--track-record", to.report.track_record, "changes that were verified here, beside what was predicted of them")
+          ->excludes(events);
+  verb->add_flag("--saved", to.report.saved, "what the forward pass keeps until the backward pass, by module and node")
+      ->excludes(events)
+      ->excludes(record);
   verb->add_flag("--unfold", to.report.unfold, "every module in a row of its own, equal and small ones too");
   add_format(*verb, to.report.format);
 }

@@ -5,6 +5,7 @@
 #include "annotator/report/events.h"
 #include "annotator/report/json.h"
 #include "annotator/report/ranks.h"
+#include "annotator/report/saved.h"
 #include "annotator/report/text.h"
 
 #include <unistd.h>
@@ -30,6 +31,14 @@ int track_record(const ReportOptions& options) {
   return kDone;
 }
 
+Result<int> saved_of(const profile::Profile& profile, const ReportOptions& options) {
+  const Result<report::SavedAudit> audit = report::audit_saved(profile);
+  if (!audit) return std::unexpected(audit.error());
+  std::cout << (options.format == OutputFormat::json ? report::saved_json(profile, *audit) + '\n'
+                                                     : report::saved_text(profile, *audit, use_colour(STDOUT_FILENO), options.unfold));
+  return kDone;
+}
+
 // `set`: of several ranks, else null.
 Result<int> report_one(const ranks::Source& source, const ReportOptions& options, const ranks::RankSet* set) {
   if (options.events) {
@@ -38,6 +47,7 @@ Result<int> report_one(const ranks::Source& source, const ReportOptions& options
   }
   const auto loaded = profile::load(source.path, options.step, source.rank);
   if (!loaded) return std::unexpected(loaded.error());
+  if (options.saved) return saved_of(**loaded, options);
   if (options.format == OutputFormat::json) {
     std::cout << report::report_json(**loaded, set) << '\n';
   } else {

@@ -18,6 +18,7 @@ struct ReportOptions {
   bool unfold = false;
   std::optional<std::int64_t> step;  // the numbers of this step alone
   std::optional<std::int64_t> rank;  // of several
+  bool saved = false;                // what the forward pass keeps until the backward pass
   bool track_record = false;         // what was predicted and what came of it, of the profile's workspace
 };
 int report(const ReportOptions& options);

@@ -16,6 +16,7 @@
 #include "annotator/profile/loop.h"
 #include "annotator/profile/statistics.h"
 #include "server/features/format.h"
+#include "server/features/held_note.h"
 #include "server/features/hover_table.h"
 #include "server/features/step_words.h"
 
@@ -172,7 +173,7 @@ std::string reasons(const LineSummary& summary, const Profile& profile, bool mar
     const std::string times = rows.front().calls > 1 ? fmt::format(" in {} calls", rows.front().calls) : "";
     parts.push_back(fmt::format("longest: {} {}{}", label, format::readable(rows.front().time), times));
   }
-  if (activations > Bytes{}) parts.push_back("activations " + format::readable(activations));
+  if (activations > Bytes{} && !profile.saved) parts.push_back("activations " + format::readable(activations));
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 
@@ -215,7 +216,7 @@ std::string spread_note(const LineSummary& summary) {
 }
 
 // What is left out where a hover would be too long, the first of these first.
-enum class Weight : std::uint8_t { startup, provenance, clock, one_of, slice, spread, reasons, calls, table, kept };
+enum class Weight : std::uint8_t { startup, provenance, clock, one_of, slice, spread, held, reasons, calls, table, kept };
 
 struct Words {
   std::string text;
@@ -256,7 +257,9 @@ std::vector<Words> all_words(const LineSummary& summary, const Profile& profile,
   add(guess_note(summary, profile), Weight::kept);
   const std::string_view stale = state_note(summary.state);
   add(std::string(stale), Weight::kept, true);
-  if (stale.empty()) add(reasons(summary, profile, markdown), Weight::reasons);
+  if (!stale.empty()) return all;
+  add(reasons(summary, profile, markdown), Weight::reasons);
+  add(held_note(summary, profile, markdown), Weight::held);
   return all;
 }
 

@@ -42,6 +42,7 @@ MANIFEST = {
     "map_trace": str,
     "loop": str,
     "compiled": dict,
+    "saved": str,
     "program": str,
     "programs": list,
 }
@@ -128,10 +129,28 @@ def check_numbers(model: dict[str, Any]) -> None:
     assert len(set(paths)) == len(paths)
 
 
+def check_saved(saved: dict[str, Any], model: dict[str, Any]) -> None:
+    assert saved["schema"] == "hotlens.saved/1"
+    if saved["refused"] is not None:
+        assert set(saved) == {"schema", "refused"} and isinstance(saved["refused"], str)
+        return
+    tables = {"savers", "storages", "hooked", "opaque"}
+    assert set(saved) == {"schema", "refused", "pass", "passes", "unreadable"} | tables
+    assert 1 <= saved["pass"] <= saved["passes"]
+    for saver in saved["savers"]:
+        assert set(saver) == {"node", "module", "line"}
+        assert -1 <= saver["module"] < len(model["modules"]) and -1 <= saver["line"] < len(model["lines"])
+    for storage in saved["storages"]:
+        assert set(storage) == {"kind", "device", "bytes", "count", "by"} and storage["count"] > 0 and storage["by"]
+        assert all(set(by) == {"saver", "as", "elements"} and by["saver"] < len(saved["savers"]) for by in storage["by"])
+
+
 def check_bundle(bundle: Bundle) -> None:
     manifest, model = bundle.manifest, bundle.model
     assert manifest["schema"] == "hotlens.bundle/1" and model["schema"] == "hotlens.model/1"
-    expected = {k: v for k, v in MANIFEST.items() if k in manifest or k not in ("map_trace", "loop", "compiled", "program", "programs")}
+    expected = {
+        k: v for k, v in MANIFEST.items() if k in manifest or k not in ("map_trace", "saved", "loop", "compiled", "program", "programs")
+    }
     assert set(manifest) == set(expected)
     for key, kind in expected.items():
         assert isinstance(manifest[key], kind), key
@@ -152,10 +171,14 @@ def check_bundle(bundle: Bundle) -> None:
         *(t["file"] for t in manifest["traces"]),
         manifest.get("map_trace"),
         manifest.get("loop"),
+        manifest.get("saved"),
         manifest.get("program"),
         *(row["file"] for row in manifest.get("programs", [])),
     }
     assert {p.name for p in bundle.path.iterdir()} == listed - {None}
+    assert ("saved" in manifest) == ("map_trace" in manifest)
+    if "saved" in manifest:
+        check_saved(json.loads((bundle.path / manifest["saved"]).read_text(encoding="utf-8")), model)
     if "loop" in manifest:
         check_loop(json.loads((bundle.path / manifest["loop"]).read_text(encoding="utf-8")), len(model["files"]))
 

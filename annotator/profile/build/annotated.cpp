@@ -186,6 +186,18 @@ Result<Manifest> open_bundle(const std::filesystem::path& folder) {
   return read_manifest(folder);
 }
 
+// As the clocks of the loop, of the rank that wrote the bundle.
+void add_saved(Annotated& annotated) {
+  const Manifest& manifest = *annotated.manifest;
+  if (manifest.saved.empty() || annotated.rank != manifest.traces.front().rank) return;
+  Result<SavedTensors> saved = read_saved(annotated.path, manifest.saved, *annotated.model);
+  if (saved) {
+    annotated.saved = std::move(*saved);
+  } else {
+    annotated.issues.add("no-saved", "what is kept until the backward pass cannot be read: " + saved.error().message);
+  }
+}
+
 // The clocks of the loop are the writer's. Everything else is shown without them.
 void add_loop(Annotated& annotated) {
   const Manifest& manifest = *annotated.manifest;
@@ -260,6 +272,7 @@ Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::op
   if (recording) {
     annotated.model = std::move(*recording->model);
     add_loop(annotated);
+    add_saved(annotated);
   }
   find_owners(annotated, recording.get());
   if (annotated.model) tell_callers(annotated);

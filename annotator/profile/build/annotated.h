@@ -24,6 +24,7 @@ struct Annotated {
   std::optional<Model> model;
   std::vector<attribution::CalledModule> called;  // of a bundle: by module number of the owners' calls; first come those of the model
   std::shared_ptr<const Loop> loop;               // of a bundle, for the rank that wrote it
+  std::optional<SavedTensors> saved;              // the same, by the model's modules
   StageLines stage_lines;                         // of a bundle
   std::optional<MemoryUse> map_memory;            // of a bundle's map step
   double alignment = 1.0;

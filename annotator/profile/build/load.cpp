@@ -18,6 +18,7 @@
 #include "annotator/profile/build/tally.h"
 #include "annotator/profile/one_step.h"
 #include "annotator/profile/profile.h"
+#include "annotator/profile/saved.h"
 #include "annotator/profile/statistics.h"
 
 namespace hotlens::profile {
@@ -180,6 +181,14 @@ void fill_one_of(std::vector<Tally>& tallies, const std::vector<std::uint32_t>& 
   }
 }
 
+// The model's modules have another order in the profile.
+void fill_saved(SavedTensors saved, const std::vector<std::uint32_t>& position, Profile& profile) {
+  for (SavedTensors::Saver& saver : saved.savers) {
+    if (saver.module.valid()) saver.module = ModuleId{position[saver.module.index]};
+  }
+  profile.saved = std::make_shared<const SavedTensors>(std::move(saved));
+}
+
 void fill_modules(Annotated& annotated, Profile& profile) {
   const bool recorded = annotated.how == How::recorded;
   std::vector<Module> modules =
@@ -233,6 +242,7 @@ void fill_modules(Annotated& annotated, Profile& profile) {
   fill_one_of(tallies.one_of, definition, position, profile);
   fill_lines(*annotated.model, tallies.lines, profile);
   fill_call_sites(*annotated.model, position, tallies.sites, profile);
+  if (annotated.saved) fill_saved(*annotated.saved, position, profile);
   profile.stage_sites = stage_sites(*annotated.model, annotated.stage_lines, annotated.account.steps);
   profile.files = annotated.model->files;
 }

@@ -2,152 +2,27 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <map>
-#include <memory>
 #include <tuple>
 #include <utility>
 
-#include <simdjson.h>
-
-#include "annotator/common/file.h"
-#include "annotator/common/memory.h"
+#include "annotator/profile/bundle/json.h"
 #include "annotator/profile/loop.h"
 #include "annotator/profile/statistics.h"
 
 namespace hotlens::profile {
 namespace {
 
-using Json = simdjson::dom::element;
+using namespace json;
 using attribution::kNothing;
 
 constexpr int kBundleSchema = 1;
 constexpr int kModelSchema = 1;
 constexpr int kLoopSchema = 1;
 
-Error broken(const std::filesystem::path& file, std::string message) {
-  return {ErrorCode::malformed, std::move(message), file.string()};
-}
-
-bool has_a_part_of_a_bundle(const std::filesystem::path& folder) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name == "manifest.json" || name == "model.json" || name.starts_with("trace-")) return true;
-  }
-  return false;
-}
-
-// A parsed file; the parser owns what `json` points into.
-struct Document {
-  std::unique_ptr<simdjson::dom::parser> parser;
-  Json json;
-};
-
-// A parsed document takes up to so many times its text.
-constexpr std::size_t kParsedRatio = 16;
-
-Error no_such_part(const std::filesystem::path& folder, const std::filesystem::path& file) {
-  if (!has_a_part_of_a_bundle(folder)) {
-    return {ErrorCode::not_found, "this folder is no bundle of Hotlens; name a bundle, a trace file, or `latest`", folder.string()};
-  }
-  return {ErrorCode::not_found, "the bundle lacks this file: it is half written; run `hotlens run` again", file.string()};
-}
-
-Result<Document> read_json(const std::filesystem::path& folder, const std::string& name) {
-  const std::filesystem::path file = folder / name;
-  const Result<std::string> bytes = read_file_inside(folder, file, memory_left() / kParsedRatio);
-  if (!bytes) return std::unexpected(bytes.error().code == ErrorCode::not_found ? no_such_part(folder, file) : bytes.error());
-  Document read{.parser = std::make_unique<simdjson::dom::parser>(), .json = {}};
-  const simdjson::error_code error = read.parser->parse(*bytes).get(read.json);
-  if (error == simdjson::MEMALLOC || error == simdjson::CAPACITY) return std::unexpected(out_of_memory(file.string()));
-  if (error != simdjson::SUCCESS || !read.json.is_object()) {
-    return std::unexpected(broken(file, "this file is cut short or not JSON: the bundle is half written; run `hotlens run` again"));
-  }
-  return read;
-}
-
-// The member of an object; nothing where `object` is something else or lacks it.
-std::optional<Json> member(const Json& object, std::string_view key) {
-  Json found;
-  return object.at_key(key).get(found) == simdjson::SUCCESS ? std::optional(found) : std::nullopt;
-}
-
-std::string text(const Json& object, std::string_view key) {
-  std::string_view found;
-  const auto at = member(object, key);
-  return at && at->get(found) == simdjson::SUCCESS ? std::string(found) : std::string();
-}
-
-bool flag(const Json& object, std::string_view key) {
-  bool found = false;
-  const auto at = member(object, key);
-  return at && at->get(found) == simdjson::SUCCESS && found;
-}
-
-// A version as packages have one: it stands in a command that somebody pastes into a shell.
-bool is_version(std::string_view text) {
-  const auto allowed = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.'; };
-  return text.size() <= 30 && !text.empty() && text.front() >= '0' && text.front() <= '9' && std::ranges::all_of(text, allowed);
-}
-
-// "hotlens.bundle/1" → 1.
-Result<void> check_schema(const Json& json, std::string_view kind, int supported, const std::filesystem::path& file) {
-  const std::string schema = text(json, "schema");
-  const std::string prefix = "hotlens." + std::string(kind) + "/";
-  int version = 0;
-  const char* end = schema.data() + schema.size();
-  if (!schema.starts_with(prefix) || std::from_chars(schema.data() + prefix.size(), end, version).ptr != end) {
-    return std::unexpected(broken(file, "this is not a Hotlens bundle (no schema \"" + prefix + std::to_string(supported) + "\")"));
-  }
-  if (version > supported) {
-    const std::string writer = text(json, "hotlens");
-    const std::string wanted = is_version(writer) ? "Hotlens " + writer + " or newer" : "a newer Hotlens";
-    return std::unexpected(
-        Error{ErrorCode::unsupported, "this was written by a newer Hotlens (" + schema + "); install " + wanted, file.string()});
-  }
-  return {};
-}
-
-std::optional<std::int64_t> whole(const Json& object, std::string_view key) {
-  std::int64_t found = 0;
-  const auto at = member(object, key);
-  return at && at->get(found) == simdjson::SUCCESS ? std::optional(found) : std::nullopt;
-}
-
-// The elements of an array; none of anything else.
-std::vector<Json> elements(const Json& object, std::string_view key) {
-  simdjson::dom::array found;
-  const std::optional<Json> at = member(object, key);
-  if (!at || at->get(found) != simdjson::SUCCESS) return {};
-  return {found.begin(), found.end()};
-}
-
-// More than any device holds, and so little that sums of it stay sums.
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 44;
-
-std::optional<Bytes> size(const Json& object, std::string_view key) {
-  const std::optional<std::int64_t> value = whole(object, key);
-  if (!value || *value < 0 || *value > kMostBytes) return std::nullopt;
-  return Bytes{*value};
-}
-
 void add(std::optional<Bytes>& sum, const std::optional<Bytes>& more) {
   if (more) sum = sum.value_or(Bytes{}) + *more;
-}
-
-std::optional<std::uint32_t> small(const Json& object, std::string_view key) {
-  const std::optional<std::int64_t> value = whole(object, key);
-  if (!value || *value < 0 || std::cmp_greater_equal(*value, kNothing)) return std::nullopt;
-  return static_cast<std::uint32_t>(*value);
-}
-
-// Those that are objects.
-std::vector<Json> objects(const Json& object, std::string_view key) {
-  std::vector<Json> list = elements(object, key);
-  std::erase_if(list, [](const Json& element) { return !element.is_object(); });
-  return list;
 }
 
 template <class Number>
@@ -457,6 +332,7 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
   manifest.map_trace = contained(folder, text(json, "map_trace"));
   manifest.program = contained(folder, text(json, "program"));
   if (contained(folder, text(json, "loop"))) manifest.loop = text(json, "loop");
+  if (contained(folder, text(json, "saved"))) manifest.saved = text(json, "saved");
   for (const Json& row : objects(json, "programs")) {
     const auto path = contained(folder, text(row, "file"));
     const std::int64_t size = whole(row, "batch_size").value_or(0), was = whole(row, "was").value_or(0);

@@ -1,5 +1,5 @@
-// The recorder's files as values: manifest.json, model.json and loop.json (annotator/recorder/FORMAT.md). Numbers are checked, ids point
-// into their tables, and a bundle that is half written or newer than this program is an error that says what to do.
+// The recorder's files as values: manifest.json, model.json, loop.json and saved.json (annotator/recorder/FORMAT.md). Numbers are checked,
+// ids point into their tables, and a bundle that is half written or newer than this program is an error that says what to do.
 #pragma once
 
 #include <filesystem>
@@ -11,6 +11,7 @@
 #include "annotator/profile/compiled.h"
 #include "annotator/profile/loop.h"
 #include "annotator/profile/profile.h"
+#include "annotator/profile/saved.h"
 
 namespace hotlens::profile {
 
@@ -47,7 +48,8 @@ struct Manifest {
   std::optional<CompilationLog> compiled;                       // of a script that uses torch.compile
   std::vector<std::optional<std::int64_t>> compilation_starts;  // by compilation: microseconds since the epoch
   std::string loop;                                             // the file's name; empty where nothing was watched
-  bool stopped = false;                                         // by a signal: Ctrl-C, SIGTERM
+  std::string saved;     // the same of saved.json; empty in an older bundle, and in one without a map step
+  bool stopped = false;  // by a signal: Ctrl-C, SIGTERM
 };
 
 struct ModelModule {
@@ -83,6 +85,8 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder);
 Result<Model> read_model(const std::filesystem::path& folder);
 // What the manifest names as `loop`. `files`: how many the model has; statements of others, or whose numbers cannot be, are left out.
 Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& name, std::size_t files);
+// What the manifest names as `saved`, its modules by their number in the model. Numbers that cannot be are left out with their row.
+Result<SavedTensors> read_saved(const std::filesystem::path& folder, const std::string& name, const Model& model);
 // A step without the profiler: the mean update of the watched loop, else (null) the median of the steps timed so.
 std::optional<Ns> plain_step(const Manifest& manifest, const Loop* loop);
 // What the lens and the header say of a profile, without reading its trace.

@@ -27,6 +27,7 @@ from .program import Program
 from .program_file import PROGRAM_FILE, as_json, compressed
 from .ranks import Part
 from .report import Warnings
+from .saved_file import SAVED_FILE, saved_json
 from .sites import Sites
 from .statements import Statements
 from .steps import Boundary
@@ -108,6 +109,8 @@ def write(recording: Recording, capture: Capture, files: Files, draft: Draft) ->
         _write_json(draft.path("loop.json"), recording.loop.as_json(sites.file))
     if recording.program is not None:
         _write_program(recording, recording.program, tree, draft)
+    if recording.mapped is not None:
+        _write_json(draft.path(SAVED_FILE), saved_json(recording.mapped, tree))
     _write_json(draft.path("model.json"), model_json(tree, recording.mapped, recording.held, sites, draft.partial, parts))
     for name in os.listdir(draft.partial):
         if name.endswith(EXPORTED):
@@ -260,6 +263,8 @@ def manifest_json(r: Recording, name: str, moment: datetime) -> dict[str, Any]:
     }
     if r.map_trace is not None:
         manifest["map_trace"] = "trace-map.json.gz"
+    if r.mapped is not None:
+        manifest["saved"] = SAVED_FILE
     if r.loop is not None:
         manifest["loop"] = "loop.json"
     if r.compiled is not None:

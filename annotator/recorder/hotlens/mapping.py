@@ -16,6 +16,7 @@ from .classify import CALL, FORWARD, KERNELS, LINES, LOSS, STAGES, SWITCH, Class
 from .frames import Files, is_ours, qualified_name
 from .kernel_marks import KernelMarks
 from .marks import GradientMarks, Mark, Marks
+from .saved import SavedTensors
 from .statements import Statements
 
 # A function whose lines run more often than this in one step is data handling, not a model; its lines are no longer marked.
@@ -33,6 +34,7 @@ class MapStep:
         self.statements = Statements()
         self.modules = modules
         self.calls = Calls(files, self.kinds, updates)
+        self.saved = SavedTensors(modules)
         self.lines: dict[tuple[str, int, str], int] = {}
         self.parameters: dict[int, int] = {}  # identity of a parameter -> number
         self.capped: set[str] = set()
@@ -58,7 +60,9 @@ class MapStep:
         self._hook_other_threads()
         self._on_entry, self._on_event = _not_compiled(self._global), _not_compiled(self._local)
         self._active = True
+        self.saved.start()
         thread = self._thread()
+        thread.moved = self.saved.moved
         thread.previous = sys.gettrace()
         self._adopt_stack(thread, sys._getframe(1), boundary)
         sys.settrace(self._on_entry)
@@ -68,6 +72,7 @@ class MapStep:
             # Python drops a trace function that cannot be called, at the recursion limit; a script may set one of its own.
             self.fault = "the trace function was taken off during the step"
         self._active = False
+        self.saved.stop()
         thread = self._threads.get(threading.get_ident(), Marks(self._open_range))
         sys.settrace(thread.previous)
         thread.take_off()
@@ -99,6 +104,7 @@ class MapStep:
     def abandon(self) -> None:
         """In a forked worker: nothing is marked, and nothing that belongs to the parent's profiler is touched."""
         self._active = False
+        self.saved.abandon()
         sys.settrace(None)
 
     def _adopt_stack(self, thread: Marks, frame: FrameType | None, boundary: str) -> None:
@@ -182,6 +188,8 @@ class MapStep:
             self.calls.enter_stage(thread, frame)
         elif kind & SWITCH:
             self.calls.note_switch(frame)
+        if kind & (CALL | FORWARD | LOSS):
+            self._note_inputs(thread, frame, kind)
         if kind & LINES and self._below_cap(frame.f_code):
             if frame.f_lasti >= 0 and frame.f_lineno != frame.f_code.co_firstlineno:
                 self._open_line(thread, frame, frame.f_lineno)  # a generator goes on
@@ -190,6 +198,14 @@ class MapStep:
         else:
             frame.f_trace_lines = False
         return self._on_event
+
+    def _note_inputs(self, thread: Marks, frame: FrameType, kind: int) -> None:
+        if thread.moved is None:
+            self.saved.other_thread()
+        elif thread.stage("backward") is None:
+            opened = thread.innermost_call()
+            if opened is None if kind & LOSS else opened is not None and opened.frame is frame and thread.calls() == 1:
+                self.saved.entered(frame)
 
     # -- lines
 
@@ -228,7 +244,8 @@ class MapStep:
             return
         key = (code.co_filename, line, qualified_name(frame))
         number = self.lines.setdefault(key, len(self.lines))
-        thread.push(Mark(frame, "line", line=line, statement=self._statement(frame, line)), f"hotlens.{kind}#{number}")
+        mark = Mark(frame, "line", line=line, line_number=number, statement=self._statement(frame, line))
+        thread.push(mark, f"hotlens.{kind}#{number}")
 
     def _leave(self, thread: Marks, frame: FrameType, result: Any) -> None:
         """Closes what the frame opened, and anything left open above it."""
@@ -238,6 +255,8 @@ class MapStep:
         entry = thread.stack[lowest]
         if entry.kind == "call":
             self.calls.leave(entry, result)
+            if thread.calls() == 1 and thread.moved is not None:
+                self.saved.left(result)
         thread.close_down_to(lowest)
 
     # -- other threads
@@ -254,6 +273,7 @@ class MapStep:
             if not self._active or threading.get_ident() in self._threads:
                 return
             thread = self._thread()
+            self.saved.other_thread()
             sys.settrace(self._on_entry)
             frame: FrameType | None = sys._getframe(1)
             while frame is not None and not self.kinds.of(frame.f_code) & CALL:

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any, Callable
 
 Range = Callable[[str], Any]  # torch's `record_function`
+NOWHERE = (-1, -1)
 
 
 @dataclass
@@ -22,9 +23,11 @@ class Mark:
     module: Any = None
     forward_entered: bool = False
     line: int = 0
+    line_number: int = -1  # in the table of lines
     statement: int = 0
     stage: str = ""
     handle: Any = None
+    place: tuple[int, int] = NOWHERE  # the innermost call and line while this mark is the innermost
 
 
 @dataclass
@@ -35,14 +38,26 @@ class Marks:
     stack: list[Mark] = field(default_factory=list)
     previous: Any = None
     local_before: list[tuple[FrameType, Any]] = field(default_factory=list)
+    moved: Callable[[int, int], None] | None = None  # is told of every change of the innermost call and line
 
     def push(self, mark: Mark, name: str) -> None:
+        call, line = self._place()
+        mark.place = (mark.call, line) if mark.kind == "call" else (call, mark.line_number) if mark.kind == "line" else (call, line)
         mark.handle = self.open_range(name)
         mark.handle.__enter__()
         self.stack.append(mark)
+        self._say_place()
 
     def pop(self) -> None:
         self.stack.pop().handle.__exit__(None, None, None)
+        self._say_place()
+
+    def _place(self) -> tuple[int, int]:
+        return self.stack[-1].place if self.stack else NOWHERE
+
+    def _say_place(self) -> None:
+        if self.moved is not None:
+            self.moved(*self._place())
 
     def close_above(self, mark: Mark) -> None:
         while self.stack and self.stack[-1] is not mark:

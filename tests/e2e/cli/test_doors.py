@@ -103,6 +103,8 @@ FORBIDDEN = [b"\x1b", b"\x07", "\u009b".encode(), "\u202e".encode(), "\u2066".en
         ["report", "--unfold"],
         ["report", "--format", "json"],
         ["report", "--events"],
+        ["report", "--saved", "--unfold"],
+        ["report", "--saved", "--format", "json"],
         ["check", "model.py"],
         ["check", "model.py", "--format", "json"],
         ["diff", "latest", "latest"],
@@ -119,7 +121,12 @@ FORBIDDEN = [b"\x1b", b"\x07", "\u009b".encode(), "\u202e".encode(), "\u2066".en
 def test_no_text_of_a_bundle_steers_the_terminal(tmp_path: Path, words: list[str]) -> None:
     folder = tmp_path / "a\nhotlens: all is well\x1b[2J"
     folder.mkdir()
-    bundle = small_bundle(folder, argv=[STEERING], torch=STEERING, warnings=[{"code": STEERING, "message": STEERING, "count": 1}])
+    told = {"argv": [STEERING], "torch": STEERING, "warnings": [{"code": STEERING, "message": STEERING, "count": 1}]}
+    bundle = small_bundle(folder, **told, saved="saved.json")
+    kept = [{"kind": "activation", "device": STEERING, "bytes": 8, "count": 1, "by": [{"saver": 0, "as": STEERING, "elements": 2}]}]
+    saved = {"savers": [{"node": STEERING, "module": 1, "line": 0}], "storages": kept, "hooked": [{"saver": 0, "count": 1}]}
+    opaque = [{"node": STEERING, "count": 1}]
+    (bundle / "saved.json").write_text(json.dumps({"schema": "hotlens.saved/1", "refused": None, **saved, "opaque": opaque}))
     model = json.loads((bundle / "model.json").read_text())
     model["modules"][1].update({"path": STEERING, "class": STEERING})
     (bundle / "model.json").write_text(json.dumps(model))

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "annotator/profile/loop.h"
+#include "annotator/profile/saved.h"
 #include "server/features/commands.h"
 #include "server/features/hint_memory.h"
 #include "server/features/line_summary.h"
@@ -278,6 +279,31 @@ TEST_CASE("the line of the loop names the largest layers and what limits the ste
   CHECK_THAT(loop->contents, Catch::Contains("largest layers: layers.0 3.00 ms · layers.1 3.00 ms · norm 2.00 ms"));
   CHECK_THAT(loop->contents, Catch::Contains("the step is compute-bound: products 6.00 ms (model.py:6)"));
   CHECK_THAT(hover(test::open(profile), {16, 10}, {.markdown = false})->contents, !Catch::Contains("largest layers"));
+}
+
+TEST_CASE("a hover says what a layer holds until its backward pass, in a line, and with whom it shares it") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->modules[4].memory.activations = Bytes{4'200'000};
+  profile->modules[2].path = "layers.<b>0";
+  auto saved = std::make_shared<profile::SavedTensors>();
+  saved->savers = {{.node = "NativeLayerNormBackward0", .module = {4}, .place = {}},
+                   {.node = "AddmmBackward0", .module = {2}, .place = {}},
+                   {.node = "ReluBackward0", .module = {4}, .place = {}}};
+  saved->storages = {{.bytes = Bytes{3'000'000}, .by = {{0, "input", 750'000}, {1, "mat1", 750'000}}},
+                     {.bytes = Bytes{32'000}, .by = {{2, "result", 8'000}}},
+                     {.kind = profile::SavedKind::parameter, .bytes = Bytes{16}, .by = {{0, "weight", 4}}}};
+  profile->saved = saved;
+  const auto plain = hover(test::open(profile), {6, 14}, {.markdown = false});
+  REQUIRE(plain);
+  CHECK_THAT(plain->contents, Catch::Contains("\nheld until backward: 3.03 MB, 3.00 MB needed; shared with layers.<b>0"));
+  CHECK_THAT(plain->contents, !Catch::Contains("activations"));
+  CHECK(std::ranges::count(plain->contents, '\n') < 10);
+  const auto markdown = hover(test::open(profile), {6, 14}, {});
+  CHECK_THAT(markdown->contents, Catch::Contains("held until backward: 3.03 MB") && !Catch::Contains("<b>"));
+  const auto edited = hover(test::open(profile, replaced(test::kModelText, "nn.LayerNorm(4)", "nn.LayerNorm(8)")), {6, 14}, {});
+  REQUIRE(edited);
+  CHECK_THAT(edited->contents, !Catch::Contains("held until"));
 }
 
 TEST_CASE("a stage that merely waits for the device says so") {
