@@ -25,8 +25,8 @@ constexpr std::size_t kKernels = 8;           // the table's length: the long ta
 
 class Writer {
  public:
-  Writer(const profile::Profile& profile, const TextOptions& options)
-      : profile_(profile), options_(options), style_(format::style(options.color)), device_(profile.has_device()) {}
+  Writer(const profile::Profile& profile, const TextOptions& options, const Beside& beside)
+      : profile_(profile), options_(options), beside_(beside), style_(format::style(options.color)), device_(profile.has_device()) {}
 
   std::string write() && {
     heading();
@@ -35,6 +35,7 @@ class Writer {
     buckets();
     modules();
     kernels();
+    out_ += costs_text(profile_, beside_, style_.bold, style_.off);
     verdict();
     out_ += rules::findings_text(profile_, style_);
     warnings();
@@ -275,6 +276,7 @@ class Writer {
 
   const profile::Profile& profile_;
   TextOptions options_;
+  const Beside& beside_;
   format::Style style_;
   bool device_;
   std::string out_;
@@ -282,8 +284,8 @@ class Writer {
 
 }  // namespace
 
-std::string report_text(const profile::Profile& profile, const TextOptions& options) {
-  return Writer(profile, options).write();
+std::string report_text(const profile::Profile& profile, const TextOptions& options, const Beside& beside) {
+  return Writer(profile, options, beside).write();
 }
 
 }  // namespace hotlens::report

@@ -11,6 +11,7 @@
 
 #include "annotator/causes/usage.h"
 #include "annotator/causes/verdict.h"
+#include "annotator/common/amount.h"
 #include "annotator/common/format.h"
 #include "annotator/profile/build/module_name.h"
 #include "annotator/profile/loop.h"
@@ -311,6 +312,25 @@ std::string describe(const LineSummary& summary, const Profile& profile, const O
     out += (options.markdown ? "  \n" : "\n") + why;
   }
   return out;
+}
+
+std::string arithmetic(const LineSummary& summary, const Profile& profile) {
+  if (!state_note(summary.state).empty()) return "";
+  constexpr double kKnown = 0.9;
+  profile::FlopsAndBytes sum;
+  Ns whole{};
+  for (const ModuleId id : summary.modules) {
+    const Module& module = profile.at(id);
+    for (const profile::ModuleCosts* costs : {&module.forward_costs, &module.backward_costs}) {
+      const profile::FlopsAndBytes one = profile::sum(profile.costs, costs->uses);
+      sum.flops += one.flops;
+      sum.time += one.time;
+      whole += costs->whole;
+    }
+  }
+  if (sum.flops <= 0 || sum.time <= Ns{} || static_cast<double>(sum.time.count()) < kKnown * static_cast<double>(whole.count())) return "";
+  const double per_second = sum.flops * 1e9 / static_cast<double>(sum.time.count());
+  return format::amount(sum.flops, "FLOP") + " at " + format::amount(per_second, "FLOP/s");
 }
 
 std::string describe_step(const Profile& profile) {

@@ -11,6 +11,7 @@
 #include "annotator/causes/usage.h"
 #include "annotator/causes/verdict.h"
 #include "annotator/common/format.h"
+#include "annotator/costs/step_costs.h"
 #include "annotator/profile/build/annotated.h"
 #include "annotator/profile/build/module_calls.h"
 #include "annotator/profile/build/module_table.h"
@@ -207,9 +208,18 @@ void fill_modules(Annotated& annotated, Profile& profile) {
                            .representative = profile.representative,
                            .calls_of_one_step = recorded});
   fill_memory(annotated, parents, profile, modules);
+  costs::Costs costs = costs::step_costs({.trace = annotated.trace,
+                                          .forest = annotated.forest,
+                                          .account = annotated.account,
+                                          .owners = annotated.owners,
+                                          .module_parent = parents,
+                                          .step = profile.representative,
+                                          .given = given_of(annotated)});
   causes::Usage used = kernel_use.get();
   for (std::size_t module = 0; module < modules.size(); ++module) {
     modules[module].kernels = std::move(used.by_module[module]);
+    modules[module].forward_costs = std::move(costs.forward[module]);
+    modules[module].backward_costs = std::move(costs.backward[module]);
     modules[module].spent = used.spent_by_module[module];
     modules[module].critical = used.critical_by_module[module];
     modules[module].forward = std::move(tallies.modules[module].forward);
@@ -223,6 +233,7 @@ void fill_modules(Annotated& annotated, Profile& profile) {
   profile.modules = std::move(modules);
   profile.kernels = std::move(used.kernels);
   profile.kernel_times = std::move(used.step);
+  profile.costs = std::move(costs.step);
   profile.spent = used.spent;
   profile.critical = used.critical;
   profile.cpu = profile.shown(tallies.cpu);
@@ -319,18 +330,32 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<st
   return profile;
 }
 
-Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step,
-                                            std::optional<std::int64_t> rank) {
+Result<Loaded> load_annotated(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step,
+                              std::optional<std::int64_t> rank) {
   Result<Annotated> annotated = annotate(bundle_or_trace, rank);
   if (!annotated) return std::unexpected(annotated.error());
-  if (!step) return profile_of(*annotated, std::nullopt);
-  const std::vector<attribution::StepSpan>& spans = annotated->steps.spans;
-  const auto found = std::ranges::find(spans, *step, &attribution::StepSpan::index);
-  if (found != spans.end()) return profile_of(*annotated, static_cast<std::size_t>(found - spans.begin()));
-  return std::unexpected(Error{ErrorCode::usage,
-                               "there is no step " + std::to_string(*step) + "; the profile holds steps " +
-                                   std::to_string(spans.front().index) + " to " + std::to_string(spans.back().index),
-                               bundle_or_trace.string()});
+  std::optional<std::size_t> only;
+  if (step) {
+    const std::vector<attribution::StepSpan>& spans = annotated->steps.spans;
+    const auto found = std::ranges::find(spans, *step, &attribution::StepSpan::index);
+    if (found == spans.end()) {
+      return std::unexpected(Error{ErrorCode::usage,
+                                   "there is no step " + std::to_string(*step) + "; the profile holds steps " +
+                                       std::to_string(spans.front().index) + " to " + std::to_string(spans.back().index),
+                                   bundle_or_trace.string()});
+    }
+    only = static_cast<std::size_t>(found - spans.begin());
+  }
+  std::shared_ptr<const Profile> profile = profile_of(*annotated, only);
+  const std::size_t shown = only.value_or(profile->representative);
+  return Loaded{std::move(*annotated), std::move(profile), shown};
+}
+
+Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step,
+                                            std::optional<std::int64_t> rank) {
+  Result<Loaded> loaded = load_annotated(bundle_or_trace, step, rank);
+  if (!loaded) return std::unexpected(loaded.error());
+  return std::move(loaded->profile);
 }
 
 }  // namespace hotlens::profile

@@ -250,6 +250,28 @@ TEST_CASE("a hover says why a layer takes its time, within ten lines, and nothin
   CHECK_THAT(edited->contents, !Catch::Contains("memory-bound"));
 }
 
+TEST_CASE("a hover says a layer's arithmetic where its shapes are known and ten lines have room for it") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->costs.operators = {{.name = "aten::mm", .each = {kernels::Work::product, 5e8, 1e3, "f32"}, .calls = 1, .time = Ns{500'000}}};
+  profile::Module& norm = profile->modules[4];
+  norm.forward_costs = {.uses = {{.at = 0, .calls = 1, .time = Ns{500'000}}}, .whole = Ns{550'000}};
+  const auto known = hover(test::open(profile), {6, 14}, {.markdown = false});
+  CHECK_THAT(known->contents, Catch::Contains("\n500 MFLOP at 1.00 TFLOP/s"));
+  CHECK(std::ranges::count(known->contents, '\n') < 10);
+  const auto edited = hover(test::open(profile, replaced(test::kModelText, "nn.LayerNorm(4)", "nn.LayerNorm(8)")), {6, 14}, {});
+  CHECK_THAT(edited->contents, !Catch::Contains("FLOP"));
+  norm.forward_costs.whole = Ns{560'000};
+  CHECK_THAT(hover(test::open(profile), {6, 14}, {})->contents, !Catch::Contains("FLOP"));
+  norm.forward_costs.whole = Ns{500'000};
+  profile->findings.clear();
+  for (int i = 0; i < 6; ++i) {
+    profile->findings.push_back({.kind = "x", .title = "a", .file = profile->files[0].path.string(), .line = 6});
+  }
+  const auto full = hover(test::open(profile), {6, 14}, {.markdown = false});
+  CHECK_THAT(full->contents, !Catch::Contains("FLOP"));
+}
+
 TEST_CASE("a stage that merely waits for the device says so") {
   const Opened opened;
   auto profile = std::make_shared<profile::Profile>(*opened.profile);
