@@ -113,27 +113,33 @@ class Collector {
     return *view;
   }
 
-  // Runs of one operator become one, then operators of one kind.
+  // Runs of one operator become one, then operators of one kind: a module's sum for the kind at hand is its last one.
   void gather() {
     std::ranges::stable_sort(runs_, {}, &Run::node);
     std::vector<CostUse> kinds(finder_.kinds().size());
     std::vector<std::int64_t> again(kinds.size());
-    std::vector<std::vector<CostUse>> forward(result_.forward.size()), backward(result_.backward.size());
-    for (std::size_t at = 0; at < runs_.size();) {
+    std::size_t kept = 0;
+    for (std::size_t at = 0; at < runs_.size(); ++kept) {
       Run run{runs_[at].node, {}};
       for (; at < runs_.size() && runs_[at].node == run.node; ++at) run.time += runs_[at].time;
-      const CostUse use{finder_.kind_of(run.node), 1, run.time};
-      kinds[use.at].calls += 1;
-      kinds[use.at].time += run.time;
-      const Owner& owner = input_.owners.of[run.node];
-      again[use.at] += owner.direction == Direction::recompute;
-      std::vector<std::vector<CostUse>>& uses = owner.direction == Direction::forward ? forward : backward;
-      for (const std::uint32_t module : modules_of(owner, stack_)) uses[module].push_back(use);
+      CostUse& kind = kinds[finder_.kind_of(run.node)];
+      kind.calls += 1;
+      kind.time += run.time;
+      again[finder_.kind_of(run.node)] += input_.owners.of[run.node].direction == Direction::recompute;
+      runs_[kept] = run;
     }
+    runs_.resize(kept);
     const std::vector<std::uint32_t> place = table(kinds, again);
-    for (std::size_t module = 0; module < forward.size(); ++module) {
-      result_.forward[module].uses = summed(std::move(forward[module]), place);
-      result_.backward[module].uses = summed(std::move(backward[module]), place);
+    std::ranges::stable_sort(runs_, {}, [&](const Run& run) { return place[finder_.kind_of(run.node)]; });
+    for (const Run& run : runs_) {
+      const Owner& owner = input_.owners.of[run.node];
+      const std::uint32_t at = place[finder_.kind_of(run.node)];
+      for (const std::uint32_t module : modules_of(owner, stack_)) {
+        std::vector<CostUse>& uses = modules(owner)[module].uses;
+        if (uses.empty() || uses.back().at != at) uses.push_back({.at = at});
+        uses.back().calls += 1;
+        uses.back().time += run.time;
+      }
     }
   }
 
@@ -156,18 +162,6 @@ class Collector {
            .time = kinds[kind].time});
     }
     return place;
-  }
-
-  static std::vector<CostUse> summed(std::vector<CostUse> uses, const std::vector<std::uint32_t>& place) {
-    for (CostUse& use : uses) use.at = place[use.at];
-    std::ranges::stable_sort(uses, {}, &CostUse::at);
-    std::vector<CostUse> sums;
-    for (const CostUse& use : uses) {
-      if (sums.empty() || sums.back().at != use.at) sums.push_back({.at = use.at});
-      sums.back().calls += use.calls;
-      sums.back().time += use.time;
-    }
-    return sums;
   }
 
   const CostInput& input_;

@@ -37,7 +37,7 @@ std::optional<Hover> hover(const FileView& view, source::Position at, const Opti
   const std::optional<LineSummary> summary = summary_at(view, at);
   if (!summary) return std::nullopt;
   Hover found{summary->range, describe(*summary, *view.profile, options)};
-  if (summary->part) return found;
+  if (summary->part) return with_arithmetic(std::move(found), *summary, view, options);
   for (const profile::Finding* finding : findings_at(view, at.line)) found.contents += "\n\n" + sentence(*finding, options.markdown);
   if (!options.baseline) return with_arithmetic(std::move(found), *summary, view, options);
   for (const Delta& delta : deltas(view, *options.baseline, {at.line, at.line + 1})) {

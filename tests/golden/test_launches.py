@@ -108,7 +108,7 @@ def test_copies_are_those_of_the_raw_events(trace: Path) -> None:
     for key, (_, _, size, time) in sums.items():
         if size and time:
             assert said[key]["bytes"] == size
-            assert said[key]["bytes_per_s"] == pytest.approx(size / time * 1e9, rel=1e-9)
+            assert said[key]["bytes_per_s"] == pytest.approx(size / time * 1e9, abs=1)
 
 
 @needs_traces

@@ -1,6 +1,7 @@
 """The arithmetic of a training step in `hotlens report`, counted a second way: by torch's own counter, and by hand.
 
-torch counts no recurrent layers, and of causal attention the masked half too: for those the hand count is written beside the model.
+torch counts no recurrent layers, of causal attention the masked half too, and weight gradients of grouped convolutions as if they had one
+group: of those the hand count stands in the test.
 """
 
 from __future__ import annotations
@@ -148,12 +149,19 @@ def costs_of(hotlens: Run, trace: Path) -> dict[str, Any]:
     return costs
 
 
-@pytest.mark.parametrize("model", [Grouped, UNet, Sound, Perceptron, Composed, Bilinear], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [UNet, Sound, Perceptron, Composed, Bilinear], ids=lambda model: model.__name__)
 def test_a_step_has_the_arithmetic_that_torch_counts(hotlens: Run, tmp_path: Path, model: Callable[[], nn.Module]) -> None:
     made = model()
     costs = costs_of(hotlens, trace_of(tmp_path / "x.json", made, images()))
     assert costs["flops"] == counted_by_torch(made, images())
     assert costs["coverage"] > 0.5
+
+
+def test_grouped_convolutions_have_the_arithmetic_of_a_hand_count(hotlens: Run, tmp_path: Path) -> None:
+    """Elements of each result times its window, in forward; twice that in backward, without the gradient of the images."""
+    costs = costs_of(hotlens, trace_of(tmp_path / "x.json", Grouped(), images()))
+    first, depthwise, pointwise, grouped = 4 * 16 * 64 * 27, 4 * 16 * 64 * 9, 4 * 32 * 64 * 16, 4 * 32 * 64 * 8 * 9
+    assert costs["flops"] == 2 * (3 * (first + depthwise + pointwise + grouped) - first)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -172,7 +180,7 @@ def test_recurrent_layers_have_the_arithmetic_of_a_hand_count(hotlens: Run, tmp_
     gru = 2 * 64 * 30 * (24 + 10)
     by_work = {kind["work"]: kind["flops"] for kind in costs["kinds"]}
     assert by_work["recurrent"] == 3 * lstm
-    assert by_work["product"] == 3 * gru
+    assert by_work["product"] == 3 * gru - 2 * 4 * 30 * 10  # the first state wants no gradient
 
 
 def test_a_measured_device_gives_shares_and_a_wrong_one_says_so(hotlens: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

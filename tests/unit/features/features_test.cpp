@@ -264,12 +264,16 @@ TEST_CASE("a hover says a layer's arithmetic where its shapes are known and ten 
   norm.forward_costs.whole = Ns{560'000};
   CHECK_THAT(hover(test::open(profile), {6, 14}, {})->contents, !Catch::Contains("FLOP"));
   norm.forward_costs.whole = Ns{500'000};
-  profile->findings.clear();
-  for (int i = 0; i < 6; ++i) {
-    profile->findings.push_back({.kind = "x", .title = "a", .file = profile->files[0].path.string(), .line = 6});
+  norm.critical[static_cast<std::size_t>(profile::Cause::memory)] = Ns{1'900'000};
+  norm.spent = norm.critical;
+  for (const char* kind : {"x", "y"}) {
+    profile->findings.push_back({.kind = kind, .title = kind, .file = profile->files[0].path.string(), .line = 6});
   }
-  const auto full = hover(test::open(profile), {6, 14}, {.markdown = false});
+  profile->guessed = true;
+  const auto full = hover(test::open(profile), {6, 2}, {.markdown = false});
   CHECK_THAT(full->contents, !Catch::Contains("FLOP"));
+  profile->findings.resize(1);
+  CHECK_THAT(hover(test::open(profile), {6, 2}, {.markdown = false})->contents, Catch::Contains("FLOP"));
 }
 
 TEST_CASE("a stage that merely waits for the device says so") {
