@@ -11,8 +11,8 @@
 #include "annotator/causes/usage.h"
 #include "annotator/causes/verdict.h"
 #include "annotator/common/format.h"
-#include "annotator/costs/step_costs.h"
 #include "annotator/profile/build/annotated.h"
+#include "annotator/profile/build/counting.h"
 #include "annotator/profile/build/module_calls.h"
 #include "annotator/profile/build/module_table.h"
 #include "annotator/profile/build/tally.h"
@@ -180,7 +180,7 @@ void fill_one_of(std::vector<Tally>& tallies, const std::vector<std::uint32_t>& 
   }
 }
 
-void fill_modules(Annotated& annotated, Profile& profile) {
+Counting fill_modules(Annotated& annotated, Profile& profile) {
   const bool recorded = annotated.how == How::recorded;
   std::vector<Module> modules =
       annotated.model ? recorded_modules(annotated) : found_modules(annotated.owners.found, annotated.how, profile.warnings);
@@ -208,18 +208,10 @@ void fill_modules(Annotated& annotated, Profile& profile) {
                            .representative = profile.representative,
                            .calls_of_one_step = recorded});
   fill_memory(annotated, parents, profile, modules);
-  costs::Costs costs = costs::step_costs({.trace = annotated.trace,
-                                          .forest = annotated.forest,
-                                          .account = annotated.account,
-                                          .owners = annotated.owners,
-                                          .module_parent = parents,
-                                          .step = profile.representative,
-                                          .given = given_of(annotated)});
   causes::Usage used = kernel_use.get();
+  std::future<costs::Costs> costs = count_costs(annotated, parents, profile.representative);
   for (std::size_t module = 0; module < modules.size(); ++module) {
     modules[module].kernels = std::move(used.by_module[module]);
-    modules[module].forward_costs = std::move(costs.forward[module]);
-    modules[module].backward_costs = std::move(costs.backward[module]);
     modules[module].spent = used.spent_by_module[module];
     modules[module].critical = used.critical_by_module[module];
     modules[module].forward = std::move(tallies.modules[module].forward);
@@ -233,18 +225,18 @@ void fill_modules(Annotated& annotated, Profile& profile) {
   profile.modules = std::move(modules);
   profile.kernels = std::move(used.kernels);
   profile.kernel_times = std::move(used.step);
-  profile.costs = std::move(costs.step);
   profile.spent = used.spent;
   profile.critical = used.critical;
   profile.cpu = profile.shown(tallies.cpu);
   profile.cpu_attributed = profile.shown(tallies.cpu_attributed);
   profile.device_attributed = profile.shown(tallies.device_attributed);
-  if (!annotated.model) return;
+  if (!annotated.model) return {std::move(costs), position};
   fill_one_of(tallies.one_of, definition, position, profile);
   fill_lines(*annotated.model, tallies.lines, profile);
   fill_call_sites(*annotated.model, position, tallies.sites, profile);
   profile.stage_sites = stage_sites(*annotated.model, annotated.stage_lines, annotated.account.steps);
   profile.files = annotated.model->files;
+  return {std::move(costs), position};
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -304,7 +296,7 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<st
   profile->representative = only.value_or(representative(*profile));
   sort_stages(annotated, *profile);
   fill_run(annotated, *profile);
-  fill_modules(annotated, *profile);
+  Counting counting = fill_modules(annotated, *profile);
   if (annotated.how == How::frames && !annotated.model) {
     profile->module_calls = std::make_shared<const ModuleCalls>(module_calls(annotated.trace, annotated.steps));
   }
@@ -326,6 +318,7 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<st
   }
   const std::vector<Issue>& survived = annotated.issues.items();
   profile->warnings.insert(profile->warnings.end(), survived.begin(), survived.end());
+  fill_costs(std::move(counting), *profile);
   if (only) keep_step(*profile, *only);
   return profile;
 }
