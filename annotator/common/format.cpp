@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "annotator/common/amount.h"
+
 namespace hotlens::format {
 namespace {
 
@@ -78,6 +80,13 @@ std::string readable(Ns time) {
 std::string readable(Bytes size) {
   static constexpr std::array kUnits{Unit{1, "B"}, Unit{1e3, "kB"}, Unit{1e6, "MB"}, Unit{1e9, "GB"}, Unit{1e12, "TB"}};
   return scaled(count(size), kUnits);
+}
+
+std::string amount(double amount, std::string_view unit) {
+  constexpr std::array<std::string_view, 6> kPrefixes = {"", "k", "M", "G", "T", "P"};
+  std::size_t prefix = 0;
+  for (; amount >= 999.5 && prefix + 1 < kPrefixes.size(); ++prefix) amount /= 1000;
+  return fmt::format("{} {}{}", prefix == 0 ? fmt::format("{:.0f}", amount) : three_digits(amount), kPrefixes[prefix], unit);
 }
 
 std::string percent(Ns part, Ns whole) {

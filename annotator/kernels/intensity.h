@@ -11,8 +11,8 @@ struct Product {
   int element_bytes = 0;
 };
 
-// `dims`: "[[128, 512], [512, 512]]" with the two factors as the last two texts of two or more dimensions that fit each other; `types`: C++
-// names of the inputs. Nothing where the operator is no product, or its shapes or types do not tell.
+// `dims`: "[[128, 512], [512, 512]]"; `types`: C++ names of the inputs. Nothing where the operator is no product (costs/cost.h), or its
+// shapes or types do not tell.
 std::optional<Product> product(std::string_view operator_name, std::string_view dims, std::string_view types);
 
 // So few operations per byte that no accelerator in use can keep its arithmetic busy: half of what a V100, the most lopsided towards memory

@@ -20,6 +20,7 @@
 #include "annotator/common/error.h"
 #include "annotator/common/units.h"
 #include "annotator/kernels/kernel_name.h"
+#include "annotator/profile/costs.h"
 #include "annotator/profile/held.h"
 
 namespace hotlens::profile {
@@ -117,12 +118,13 @@ struct Module {
   Memory memory;
   How how = How::none;
   std::vector<Slice> slices;
-  std::vector<KernelUse> kernels;   // children's included, both directions, longest first
-  Causes spent{}, critical{};       // of the step's what lies inside it (Profile::spent), in the representative step
-  std::optional<Site> attached;     // the statement or expression that gave the module its name
-  std::optional<Site> constructed;  // where the constructor ran, when that is another place
-  std::optional<Site> class_site;   // the class statement of its type
-  bool by_name = false;             // a guessed place: only names fit the source, not the lines that the trace gives
+  std::vector<KernelUse> kernels;             // children's included, both directions, longest first
+  ModuleCosts forward_costs, backward_costs;  // recomputation in the latter
+  Causes spent{}, critical{};                 // of the step's what lies inside it (Profile::spent), in the representative step
+  std::optional<Site> attached;               // the statement or expression that gave the module its name
+  std::optional<Site> constructed;            // where the constructor ran, when that is another place
+  std::optional<Site> class_site;             // the class statement of its type
+  bool by_name = false;                       // a guessed place: only names fit the source, not the lines that the trace gives
 };
 
 // What ran in one of these modules, which the same lines make; in which of them is not known, and it is in the times of none.
@@ -268,6 +270,7 @@ struct Profile {
   std::vector<SourceFile> files;
   std::vector<Kernel> kernels;          // those of the representative step
   std::vector<KernelUse> kernel_times;  // the whole step's, longest first
+  StepCosts costs;
   // The representative step twice, each adding up to its wall time. spent: device time by what ran, idle device time by what the host did
   // meanwhile. critical: the critical path (annotator/causes/critical_path.h). Without device work both are the host's time.
   Causes spent{}, critical{};

@@ -7,6 +7,7 @@
 #include "annotator/profile/loop.h"
 #include "annotator/profile/statistics.h"
 #include "annotator/report/compiled_text.h"
+#include "annotator/report/costs_json.h"
 #include "annotator/report/json.h"
 #include "annotator/report/ranks.h"
 
@@ -20,7 +21,12 @@ double share(Ns part, Ns whole) {
 
 class Writer {
  public:
-  Writer(const profile::Profile& profile, const ranks::RankSet* ranks) : profile_(profile), ranks_(ranks), device_(profile.has_device()) {}
+  Writer(const profile::Profile& profile, const ranks::RankSet* ranks, const Beside& beside)
+      : profile_(profile),
+        ranks_(ranks),
+        beside_(beside),
+        card_(cost_card(profile, beside.peaks ? &*beside.peaks : nullptr)),
+        device_(profile.has_device()) {}
 
   std::string write() && {
     json_.object([&] {
@@ -39,6 +45,7 @@ class Writer {
       json_.object("spent", [&] { causes(profile_.spent); });
       json_.object("critical_path", [&] { causes(profile_.critical); });
       json_.object("verdict", [&] { verdict(profile_.verdict); });
+      costs_json(profile_, beside_, card_, json_);
       json_.array("findings", [&] { findings(); });
       if (profile_.sensitivity) json_.object("sensitivity", [&] { sensitivity(*profile_.sensitivity); });
       json_.array("warnings", [&] { warnings(); });
@@ -213,6 +220,7 @@ class Writer {
     }
     json_.object("memory", [&] { memory(module.memory); });
     json_.array("kernels", [&] { uses(module.kernels); });
+    module_costs_json(profile_, id, card_, json_);
     json_.object("verdict", [&] { verdict(causes::judge(profile_, own)); });
     json_.member("how", name(module.how));
     if (backward.recompute_cpu == Ns{} && backward.recompute_device == Ns{}) return;
@@ -349,14 +357,16 @@ class Writer {
 
   const profile::Profile& profile_;
   const ranks::RankSet* ranks_;  // null: of one rank
+  const Beside& beside_;
+  const std::optional<CostCard> card_;
   const bool device_;
   JsonText json_;
 };
 
 }  // namespace
 
-std::string report_json(const profile::Profile& profile, const ranks::RankSet* ranks) {
-  return Writer(profile, ranks).write();
+std::string report_json(const profile::Profile& profile, const ranks::RankSet* ranks, const Beside& beside) {
+  return Writer(profile, ranks, beside).write();
 }
 
 }  // namespace hotlens::report

@@ -26,8 +26,8 @@ constexpr std::size_t kKernels = 8;           // the table's length: the long ta
 
 class Writer {
  public:
-  Writer(const profile::Profile& profile, const TextOptions& options)
-      : profile_(profile), options_(options), style_(format::style(options.color)), device_(profile.has_device()) {}
+  Writer(const profile::Profile& profile, const TextOptions& options, const Beside& beside)
+      : profile_(profile), options_(options), beside_(beside), style_(format::style(options.color)), device_(profile.has_device()) {}
 
   std::string write() && {
     heading();
@@ -37,6 +37,7 @@ class Writer {
     out_ += compiled_text(profile_, style_);
     modules();
     kernels();
+    out_ += costs_text(profile_, beside_, style_.bold, style_.off);
     verdict();
     out_ += rules::findings_text(profile_, style_);
     warnings();
@@ -286,6 +287,7 @@ class Writer {
 
   const profile::Profile& profile_;
   TextOptions options_;
+  const Beside& beside_;
   format::Style style_;
   bool device_;
   std::string out_;
@@ -293,8 +295,8 @@ class Writer {
 
 }  // namespace
 
-std::string report_text(const profile::Profile& profile, const TextOptions& options) {
-  return Writer(profile, options).write();
+std::string report_text(const profile::Profile& profile, const TextOptions& options, const Beside& beside) {
+  return Writer(profile, options, beside).write();
 }
 
 }  // namespace hotlens::report

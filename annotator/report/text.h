@@ -6,6 +6,7 @@
 #include <string>
 
 #include "annotator/profile/profile.h"
+#include "annotator/report/cost_card.h"
 
 namespace hotlens::report {
 
@@ -14,7 +15,7 @@ struct TextOptions {
   bool unfold = false;  // every module in a row of its own (fold.h)
 };
 
-// Steps, stages, buckets, the module tree, the longest kernels and the verdict.
-std::string report_text(const profile::Profile& profile, const TextOptions& options = {});
+// Steps, stages, buckets, the module tree, the longest kernels, costs, launches and the verdict.
+std::string report_text(const profile::Profile& profile, const TextOptions& options = {}, const Beside& beside = {});
 
 }  // namespace hotlens::report

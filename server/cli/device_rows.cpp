@@ -60,6 +60,12 @@ Result<void> keep_row(const devices::Row& row, const std::string& text, const fs
   return {};
 }
 
+std::optional<devices::Row> kept_row(std::string_view name, std::int64_t threads, const fs::path& folder) {
+  std::vector<devices::Row> rows = kept_rows(folder);
+  const auto found = std::ranges::find_if(rows, [&](const devices::Row& row) { return row.name == name && row.threads == threads; });
+  return found == rows.end() ? std::nullopt : std::optional(std::move(*found));
+}
+
 Result<devices::Row> find_row(const std::string& wanted, const fs::path& folder) {
   std::error_code error;
   if (fs::is_regular_file(wanted, error)) return devices::read(wanted);

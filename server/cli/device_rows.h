@@ -1,8 +1,11 @@
 // Measurements of devices that are kept for this user: one file each in the cache folder, named by the device.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "annotator/advice/devices/row.h"
 #include "server/runs/discovery.h"
@@ -14,6 +17,9 @@ Result<std::filesystem::path> device_folder(const runs::Environment& environment
 
 // Keeps a row's text under its device's name, in place of an older one.
 Result<void> keep_row(const devices::Row& row, const std::string& text, const std::filesystem::path& folder);
+
+// The kept row of the device of exactly this name; of a CPU (more than 0) with this number of threads.
+std::optional<devices::Row> kept_row(std::string_view name, std::int64_t threads, const std::filesystem::path& folder);
 
 // A file, or the kept row whose name holds `wanted` (in any case). The error names what is kept, and what to do.
 Result<devices::Row> find_row(const std::string& wanted, const std::filesystem::path& folder);

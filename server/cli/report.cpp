@@ -1,4 +1,5 @@
 #include "annotator/advice/ledger.h"
+#include "annotator/costs/launches.h"
 #include "annotator/profile/build/load.h"
 #include "annotator/profile/bundle/resolve.h"
 #include "annotator/ranks/read.h"
@@ -10,10 +11,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "annotator/common/harmless.h"
 #include "annotator/profile/profile.h"
+#include "server/cli/device_rows.h"
 #include "server/cli/verbs.h"
 
 namespace hotlens::cli {
@@ -39,23 +42,40 @@ Result<int> saved_of(const profile::Profile& profile, const ReportOptions& optio
   return kDone;
 }
 
+// The launches of the step that is shown, and the kept measurement of its device.
+report::Beside beside(const profile::Loaded& loaded) {
+  const profile::Annotated& annotated = loaded.annotated;
+  report::Beside found{
+      .launches = costs::launches(annotated.trace, annotated.forest, annotated.account, loaded.shown), .peaks = {}, .device = {}};
+  const bool on_device = loaded.profile->has_device();
+  const auto ran_it = [&](const profile::Device& device) { return (device.kind != "cpu") == on_device; };
+  const auto device = std::ranges::find_if(loaded.profile->devices, ran_it);
+  const auto folder = device_folder(runs::process_environment());
+  if (device == loaded.profile->devices.end() || device->name.empty() || !folder) return found;
+  const std::int64_t threads = !on_device && annotated.manifest ? annotated.manifest->threads : 0;
+  found.peaks = kept_row(device->name, threads, *folder);
+  if (!found.peaks) found.device = device->name;
+  return found;
+}
+
 // `set`: of several ranks, else null.
 Result<int> report_one(const ranks::Source& source, const ReportOptions& options, const ranks::RankSet* set) {
   if (options.events) {
     const auto written = report::report_events(source.path, std::cout, source.rank);
     return written ? Result<int>(kDone) : std::unexpected(written.error());
   }
-  const auto loaded = profile::load(source.path, options.step, source.rank);
+  const auto loaded = profile::load_annotated(source.path, options.step, source.rank);
   if (!loaded) return std::unexpected(loaded.error());
-  if (options.saved) return saved_of(**loaded, options);
+  const profile::Profile& profile = *loaded->profile;
+  if (options.saved) return saved_of(profile, options);
   if (options.format == OutputFormat::json) {
-    std::cout << report::report_json(**loaded, set) << '\n';
+    std::cout << report::report_json(profile, set, beside(*loaded)) << '\n';
   } else {
     const bool color = use_colour(STDOUT_FILENO);
     if (set) std::cout << report::ranks_text(*set, format::style(color));
-    std::cout << report::report_text(**loaded, {.color = color, .unfold = options.unfold});
+    std::cout << report::report_text(profile, {.color = color, .unfold = options.unfold}, beside(*loaded));
   }
-  for (const Issue& issue : (*loaded)->warnings) std::cerr << "hotlens: " << harmless(issue.message) << '\n';
+  for (const Issue& issue : profile.warnings) std::cerr << "hotlens: " << harmless(issue.message) << '\n';
   return kDone;
 }
 

@@ -11,6 +11,7 @@
 
 #include "annotator/causes/usage.h"
 #include "annotator/causes/verdict.h"
+#include "annotator/common/amount.h"
 #include "annotator/common/format.h"
 #include "annotator/profile/build/module_name.h"
 #include "annotator/profile/loop.h"
@@ -215,8 +216,27 @@ std::string spread_note(const LineSummary& summary) {
   return fmt::format("{}± {:.0f}% over {} steps", *relative > kNoisy ? "noisy: " : "", *relative * 100, summary.headline.size());
 }
 
+// "1.23 GFLOP at 45.6 GFLOP/s": the arithmetic of the line's modules; empty where shapes of less than nine tenths of their time are known.
+std::string arithmetic(const LineSummary& summary, const Profile& profile) {
+  constexpr double kKnown = 0.9;
+  profile::FlopsAndBytes sum;
+  Ns whole{};
+  for (const ModuleId id : summary.modules) {
+    const Module& module = profile.at(id);
+    for (const profile::ModuleCosts* costs : {&module.forward_costs, &module.backward_costs}) {
+      const profile::FlopsAndBytes one = profile::sum(profile.costs, costs->uses);
+      sum.flops += one.flops;
+      sum.time += one.time;
+      whole += costs->whole;
+    }
+  }
+  if (sum.flops <= 0 || sum.time <= Ns{} || static_cast<double>(sum.time.count()) < kKnown * static_cast<double>(whole.count())) return "";
+  const double per_second = sum.flops * 1e9 / static_cast<double>(sum.time.count());
+  return format::amount(sum.flops, "FLOP") + " at " + format::amount(per_second, "FLOP/s");
+}
+
 // What is left out where a hover would be too long, the first of these first.
-enum class Weight : std::uint8_t { startup, provenance, clock, one_of, slice, spread, held, reasons, calls, table, kept };
+enum class Weight : std::uint8_t { arithmetic, startup, provenance, clock, one_of, slice, spread, held, reasons, calls, table, kept };
 
 struct Words {
   std::string text;
@@ -260,6 +280,7 @@ std::vector<Words> all_words(const LineSummary& summary, const Profile& profile,
   if (!stale.empty()) return all;
   add(reasons(summary, profile, markdown), Weight::reasons);
   add(held_note(summary, profile, markdown), Weight::held);
+  add(arithmetic(summary, profile), Weight::arithmetic);
   return all;
 }
 

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <vector>
 
+#include "annotator/advice/devices/roof.h"
 #include "annotator/causes/simulate.h"
 #include "annotator/common/format.h"
 #include "annotator/common/json_text.h"
+#include "annotator/costs/finder.h"
 
 namespace hotlens::devices {
 namespace {
@@ -24,6 +26,11 @@ class Scale {
   Scale(const Row& here, const Row& there) : here_(here), there_(there), copy_(here.copy_bytes_per_s / there.copy_bytes_per_s) {}
 
   double bandwidth() const { return copy_; }
+  // Of an operator whose shapes are known: by the roof that it is under on each device.
+  double of(const kernels::Cost& cost) const {
+    const auto from = least_seconds(here_, cost), to = least_seconds(there_, cost);
+    return from && to && *from > 0 ? *to / *from : copy_;
+  }
   double of(const kernels::KernelName& work) const {
     if (work.family == Family::communication || work.family == Family::view) return 1;
     if (work.family == Family::convolution) return rates("convolution", work.type);
@@ -40,6 +47,11 @@ class Scale {
   const Row &here_, &there_;
   double copy_;
 };
+
+// What else an operator runs (a copy of a bias, a layout) moves data.
+bool multiplies(const kernels::KernelName& work) {
+  return work.family == Family::convolution || work.family == Family::gemm || work.family == Family::attention;
+}
 
 class Names {
  public:
@@ -70,16 +82,22 @@ class Names {
   std::vector<kernels::KernelName> names_;
 };
 
+// `factor`: of a name, and of the operator that the work is done for where its cost is known, else null.
 template <class Factor>
-double played(const profile::Annotated& annotated, const causes::Schedule& schedule, Names& names, const Factor& factor) {
+double played(const profile::Annotated& annotated, const causes::Schedule& schedule, Names& names, costs::Finder& costs,
+              const Factor& factor) {
+  const auto cost_at = [&](std::uint32_t node) -> const kernels::Cost* {
+    const std::uint32_t found = node == kNoNode ? kNoNode : costs.operator_of(node);
+    return found == kNoNode || costs.cost(found).work == kernels::Work::move ? nullptr : &costs.cost(found);
+  };
   causes::Change change;
   if (annotated.account.work.empty()) {
     change.host = [&](const Piece& piece) {
       const kernels::KernelName* name = names.of(piece);
-      return name ? factor(*name) : 1.0;
+      return name ? factor(*name, cost_at(piece.node)) : 1.0;
     };
   } else {
-    change.work = [&](const Work& work) { return names.is_transfer(work) ? 1.0 : factor(names.of(work.event)); };
+    change.work = [&](const Work& work) { return names.is_transfer(work) ? 1.0 : factor(names.of(work.event), cost_at(work.launch)); };
   }
   return schedule.play(change).ratio();
 }
@@ -126,8 +144,11 @@ Result<Bracket> bracket(const profile::Annotated& annotated, const profile::Prof
   }
   const Scale scale(here, there);
   const causes::Schedule schedule(annotated.account);
-  const double middle = played(annotated, schedule, names, [&](const kernels::KernelName& name) { return scale.of(name); });
-  const double bandwidth = played(annotated, schedule, names, [&](const kernels::KernelName& name) {
+  costs::Finder costs(annotated.trace, annotated.forest, profile::given_of(annotated));
+  const double middle = played(annotated, schedule, names, costs, [&](const kernels::KernelName& name, const kernels::Cost* cost) {
+    return cost && multiplies(name) ? scale.of(*cost) : scale.of(name);
+  });
+  const double bandwidth = played(annotated, schedule, names, costs, [&](const kernels::KernelName& name, const kernels::Cost*) {
     return name.family == Family::communication || name.family == Family::view ? 1.0 : scale.bandwidth();
   });
   const Ns step = profile.plain_step.value_or(profile.step_wall());

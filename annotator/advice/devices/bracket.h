@@ -1,7 +1,8 @@
 // What a recorded step would take on another device, as a bracket (after Habitat, ATC 2021): never one number.
 //
 // The recording's schedule is played again (annotator/causes/simulate.h) with every piece of work as long as the other device needs for it,
-// by what both devices reach at their best: products by their rate, everything else by the bandwidth of copies. One end of the bracket is
+// by what both devices reach at their best: products by their rate (where their shapes are known by the roof that they are under, roof.h),
+// everything else by the bandwidth of copies. One end of the bracket is
 // the unchanged step, another everything by bandwidth; the host, communication and copies from the host stay as they are. Kernels that a
 // device has of its own are not known here.
 #pragma once

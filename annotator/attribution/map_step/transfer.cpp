@@ -92,6 +92,7 @@ class Transferrer {
       : clean_(clean), map_(map), from_(std::move(map_owners)), modules_(modules), replaceable_(from_.calls, modules) {
     result_.owners.of.resize(clean.forest.size());
     result_.steps.resize(clean.steps.spans.size());
+    result_.twin.assign(clean.forest.size(), kNoNode);
     twin_.assign(clean.forest.size(), Twin::none);
   }
 
@@ -131,7 +132,10 @@ class Transferrer {
   Alignment pair_up(const Program& program, const Program& map) {
     Alignment found = twins(program, map, from_);
     for (const TwinRun& run : found.runs) {
-      for (std::uint32_t i = 0; i < run.length; ++i) add_twin(program.nodes[run.clean + i], from_.of[map.nodes[run.map + i]]);
+      for (std::uint32_t i = 0; i < run.length; ++i) {
+        add_event(program.nodes[run.clean + i], map_.forest.event[map.nodes[run.map + i]]);
+        add_twin(program.nodes[run.clean + i], from_.of[map.nodes[run.map + i]]);
+      }
     }
     for (std::size_t i = 0; i < program.nodes.size(); ++i) {
       if (found.extra[i]) replaceable_.see(from_.calls, result_.owners.of[program.nodes[i]].call);
@@ -172,6 +176,23 @@ class Transferrer {
       expected = twin[i] < map.nodes.size() ? map.after[twin[i]] : kNothing;
       if (twin[i] < map.nodes.size()) slow.start = map_.forest.end[map.nodes[twin[i]]];
     }
+  }
+
+  // Of several twins the first, as long as all were given the same.
+  void add_event(std::uint32_t node, std::uint32_t event) {
+    std::uint32_t& own = result_.twin[node];
+    if (twin_[node] == Twin::none) {
+      own = event;
+    } else if (own != event && own != kNoNode && !same_inputs(own, event)) {
+      own = kNoNode;
+    }
+  }
+
+  bool same_inputs(std::uint32_t a, std::uint32_t b) const {
+    const trace::Inputs& inputs = map_.trace.inputs;
+    const auto row = trace::row_of(inputs.event, a), other = trace::row_of(inputs.event, b);
+    return row && other && inputs.shapes[*row] == inputs.shapes[*other] && inputs.types[*row] == inputs.types[*other] &&
+           inputs.values[*row] == inputs.values[*other];
   }
 
   void add_twin(std::uint32_t node, const Owner& owner) {

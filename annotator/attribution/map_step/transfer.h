@@ -33,9 +33,10 @@ struct Blurred {
 };
 
 struct Transfer {
-  Owners owners;                 // of the clean trace's nodes, with the map's chains
-  std::vector<StepFit> steps;    // by clean step
-  std::vector<Blurred> blurred;  // most operators first
+  Owners owners;                    // of the clean trace's nodes, with the map's chains
+  std::vector<StepFit> steps;       // by clean step
+  std::vector<Blurred> blurred;     // most operators first
+  std::vector<std::uint32_t> twin;  // by clean node: an event of the map trace that was given the same; kNoNode where that is not certain
 };
 
 // Gives every operator of the clean steps the owner that its twins in the map step share; those without one get their parent's or

@@ -78,8 +78,11 @@ std::optional<attribution::Transfer> from_map_step(Annotated& annotated, Recordi
     return std::nullopt;
   }
   annotated.map_memory = std::move(map->memory);
-  return attribution::transfer({annotated.trace, annotated.forest, annotated.steps}, {map->trace, map->forest, map->steps},
-                               std::move(map->owners), annotated.model->map);
+  attribution::Transfer transfer =
+      attribution::transfer({annotated.trace, annotated.forest, annotated.steps}, {map->trace, map->forest, map->steps},
+                            std::move(map->owners), annotated.model->map);
+  annotated.map_inputs = MapInputs{std::move(map->trace.inputs), std::move(map->trace.inputs_text), std::move(transfer.twin)};
+  return transfer;
 }
 
 How how_known(attribution::ModuleSource source) {
@@ -282,6 +285,11 @@ Result<Annotated> annotate(const std::filesystem::path& bundle_or_trace, std::op
   annotated.account =
       attribution::account(annotated.trace, annotated.forest, annotated.steps, annotated.owners, annotated.stage_lines.places);
   return annotated;
+}
+
+costs::Given given_of(const Annotated& annotated) {
+  if (!annotated.map_inputs) return {annotated.trace.inputs, annotated.trace.inputs_text, nullptr};
+  return {annotated.map_inputs->inputs, annotated.map_inputs->text, &annotated.map_inputs->twin};
 }
 
 }  // namespace hotlens::profile

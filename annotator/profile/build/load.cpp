@@ -13,6 +13,7 @@
 #include "annotator/common/format.h"
 #include "annotator/profile/build/annotated.h"
 #include "annotator/profile/build/compiled.h"
+#include "annotator/profile/build/counting.h"
 #include "annotator/profile/build/module_calls.h"
 #include "annotator/profile/build/module_table.h"
 #include "annotator/profile/build/tally.h"
@@ -189,7 +190,7 @@ void fill_saved(SavedTensors saved, const std::vector<std::uint32_t>& position, 
   profile.saved = std::make_shared<const SavedTensors>(std::move(saved));
 }
 
-void fill_modules(Annotated& annotated, Profile& profile) {
+Counting fill_modules(Annotated& annotated, Profile& profile) {
   const bool recorded = annotated.how == How::recorded;
   std::vector<Module> modules =
       annotated.model ? recorded_modules(annotated) : found_modules(annotated.owners.found, annotated.how, profile.warnings);
@@ -218,6 +219,7 @@ void fill_modules(Annotated& annotated, Profile& profile) {
                            .calls_of_one_step = recorded});
   fill_memory(annotated, parents, profile, modules);
   causes::Usage used = kernel_use.get();
+  std::future<costs::Costs> costs = count_costs(annotated, parents, profile.representative);
   for (std::size_t module = 0; module < modules.size(); ++module) {
     modules[module].kernels = std::move(used.by_module[module]);
     modules[module].spent = used.spent_by_module[module];
@@ -238,13 +240,14 @@ void fill_modules(Annotated& annotated, Profile& profile) {
   profile.cpu = profile.shown(tallies.cpu);
   profile.cpu_attributed = profile.shown(tallies.cpu_attributed);
   profile.device_attributed = profile.shown(tallies.device_attributed);
-  if (!annotated.model) return;
+  if (!annotated.model) return {std::move(costs), position};
   fill_one_of(tallies.one_of, definition, position, profile);
   fill_lines(*annotated.model, tallies.lines, profile);
   fill_call_sites(*annotated.model, position, tallies.sites, profile);
   if (annotated.saved) fill_saved(*annotated.saved, position, profile);
   profile.stage_sites = stage_sites(*annotated.model, annotated.stage_lines, annotated.account.steps);
   profile.files = annotated.model->files;
+  return {std::move(costs), position};
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -304,7 +307,7 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<st
   profile->representative = only.value_or(representative(*profile));
   sort_stages(annotated, *profile);
   fill_run(annotated, *profile);
-  fill_modules(annotated, *profile);
+  Counting counting = fill_modules(annotated, *profile);
   if (annotated.how == How::frames && !annotated.model) {
     profile->module_calls = std::make_shared<const ModuleCalls>(module_calls(annotated.trace, annotated.steps));
   }
@@ -327,22 +330,37 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<st
   }
   const std::vector<Issue>& survived = annotated.issues.items();
   profile->warnings.insert(profile->warnings.end(), survived.begin(), survived.end());
+  fill_costs(std::move(counting), *profile);
   if (only) keep_step(*profile, *only);
   return profile;
 }
 
-Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step,
-                                            std::optional<std::int64_t> rank) {
+Result<Loaded> load_annotated(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step,
+                              std::optional<std::int64_t> rank) {
   Result<Annotated> annotated = annotate(bundle_or_trace, rank);
   if (!annotated) return std::unexpected(annotated.error());
-  if (!step) return profile_of(*annotated, std::nullopt);
-  const std::vector<attribution::StepSpan>& spans = annotated->steps.spans;
-  const auto found = std::ranges::find(spans, *step, &attribution::StepSpan::index);
-  if (found != spans.end()) return profile_of(*annotated, static_cast<std::size_t>(found - spans.begin()));
-  return std::unexpected(Error{ErrorCode::usage,
-                               "there is no step " + std::to_string(*step) + "; the profile holds steps " +
-                                   std::to_string(spans.front().index) + " to " + std::to_string(spans.back().index),
-                               bundle_or_trace.string()});
+  std::optional<std::size_t> only;
+  if (step) {
+    const std::vector<attribution::StepSpan>& spans = annotated->steps.spans;
+    const auto found = std::ranges::find(spans, *step, &attribution::StepSpan::index);
+    if (found == spans.end()) {
+      return std::unexpected(Error{ErrorCode::usage,
+                                   "there is no step " + std::to_string(*step) + "; the profile holds steps " +
+                                       std::to_string(spans.front().index) + " to " + std::to_string(spans.back().index),
+                                   bundle_or_trace.string()});
+    }
+    only = static_cast<std::size_t>(found - spans.begin());
+  }
+  std::shared_ptr<const Profile> profile = profile_of(*annotated, only);
+  const std::size_t shown = only.value_or(profile->representative);
+  return Loaded{std::move(*annotated), std::move(profile), shown};
+}
+
+Result<std::shared_ptr<const Profile>> load(const std::filesystem::path& bundle_or_trace, std::optional<std::int64_t> step,
+                                            std::optional<std::int64_t> rank) {
+  Result<Loaded> loaded = load_annotated(bundle_or_trace, step, rank);
+  if (!loaded) return std::unexpected(loaded.error());
+  return std::move(loaded->profile);
 }
 
 }  // namespace hotlens::profile

@@ -303,6 +303,7 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
     if (std::string_view word; argument.get(word) == simdjson::SUCCESS) manifest.argv.emplace_back(word);
   }
   if (const auto libraries = member(json, "libraries")) manifest.torch = text(*libraries, "torch");
+  manifest.threads = whole(json, "threads").value_or(0);
   for (const Json& device : objects(json, "devices")) manifest.devices.push_back({text(device, "name"), text(device, "kind")});
   if (const auto git = member(json, "git")) {
     manifest.commit = text(*git, "commit");

@@ -31,7 +31,8 @@ struct SizedProgram {
 struct Manifest {
   std::string id, created, torch;
   std::vector<std::string> argv;
-  std::string cwd;  // where it was run
+  std::string cwd;           // where it was run
+  std::int64_t threads = 0;  // that torch computes with on the host; 0 where not told
   std::vector<Device> devices;
   std::string commit;             // of the script's folder in git; empty where it is in none
   bool edited = false;            // since that commit

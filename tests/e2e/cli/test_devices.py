@@ -80,6 +80,21 @@ def test_the_bracket_goes_from_bandwidth_to_unchanged(hotlens: Run, write: Write
     assert "a step of 1.00 ms would take 325 µs to 1.00 ms, by rates 475 µs" in text
 
 
+def test_a_product_of_known_shapes_is_told_by_its_roof(hotlens: Run, write: Write) -> None:
+    """(1, 4096) times (4096, 4096): 33.6 MFLOP and 67.1 MB take 3.4 µs of arithmetic and 67 µs of memory, then 1.7 and 17."""
+    trace = device_bound()
+    given = {"Input Dims": [[1, 4096], [4096, 4096]], "Input type": ["float", "float"]}
+    trace["traceEvents"].append(
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 9, "dur": 7, "args": given},
+    )
+    write("old.json", row("Old GPU", 10e12, 1e12))
+    write("new.json", row("New GPU", 20e12, 4e12))
+    result = hotlens("predict", write("x.json", trace), "--device", "new.json", "--recorded-on", "old.json", "--format", "json")
+    assert result.returncode == 0, result.stderr
+    [point] = json.loads(result.stdout)["points"]
+    assert point["step_ns"] == 325_000  # by bandwidth, for all that its kernel is called a product
+
+
 def test_a_kept_measurement_is_found_by_its_name(hotlens: Run, write: Write, own_cache: Path) -> None:
     folder = own_cache / "hotlens/devices"
     folder.mkdir(parents=True)

@@ -1,5 +1,7 @@
 #include "annotator/common/format.h"
 
+#include "annotator/common/amount.h"
+
 #include <cstdint>
 #include <utility>
 
@@ -14,6 +16,14 @@ TEST_CASE("times have three significant digits and never read 0.00") {
                                  Case{1'040'000'000, "1.04 s"}, Case{123'000'000'000, "123 s"}, Case{-3'214'000, "-3.21 ms"}}) {
     CHECK(format::readable(Ns{ns}) == text);
   }
+}
+
+TEST_CASE("amounts of arithmetic have three significant digits") {
+  CHECK(format::amount(0, "FLOP") == "0 FLOP");
+  CHECK(format::amount(524'288, "FLOP") == "524 kFLOP");
+  CHECK(format::amount(9.9949e12, "FLOP/s") == "9.99 TFLOP/s");
+  CHECK(format::amount(999.6e9, "B") == "1.00 TB");
+  CHECK(format::amount(1e30, "FLOP").ends_with(" PFLOP"));
 }
 
 TEST_CASE("shares are whole percent, small ones say so") {

@@ -306,6 +306,32 @@ TEST_CASE("a hover says what a layer holds until its backward pass, in a line, a
   CHECK_THAT(edited->contents, !Catch::Contains("held until"));
 }
 
+TEST_CASE("a hover says a layer's arithmetic where its shapes are known and ten lines have room for it") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->costs.operators = {{.name = "aten::mm", .each = {kernels::Work::product, 5e8, 1e3, "f32"}, .calls = 1, .time = Ns{500'000}}};
+  profile::Module& norm = profile->modules[4];
+  norm.forward_costs = {.uses = {{.at = 0, .calls = 1, .time = Ns{500'000}}}, .whole = Ns{550'000}};
+  const auto known = hover(test::open(profile), {6, 14}, {.markdown = false});
+  CHECK_THAT(known->contents, Catch::Contains("\n500 MFLOP at 1.00 TFLOP/s"));
+  CHECK(std::ranges::count(known->contents, '\n') < 10);
+  const auto edited = hover(test::open(profile, replaced(test::kModelText, "nn.LayerNorm(4)", "nn.LayerNorm(8)")), {6, 14}, {});
+  CHECK_THAT(edited->contents, !Catch::Contains("FLOP"));
+  norm.forward_costs.whole = Ns{560'000};
+  CHECK_THAT(hover(test::open(profile), {6, 14}, {})->contents, !Catch::Contains("FLOP"));
+  norm.forward_costs.whole = Ns{500'000};
+  norm.critical[static_cast<std::size_t>(profile::Cause::memory)] = Ns{1'900'000};
+  norm.spent = norm.critical;
+  for (const char* kind : {"x", "y"}) {
+    profile->findings.push_back({.kind = kind, .title = kind, .file = profile->files[0].path.string(), .line = 6});
+  }
+  profile->guessed = true;
+  const auto full = hover(test::open(profile), {6, 2}, {.markdown = false});
+  CHECK_THAT(full->contents, !Catch::Contains("FLOP"));
+  profile->findings.resize(1);
+  CHECK_THAT(hover(test::open(profile), {6, 2}, {.markdown = false})->contents, Catch::Contains("FLOP"));
+}
+
 TEST_CASE("a stage that merely waits for the device says so") {
   const Opened opened;
   auto profile = std::make_shared<profile::Profile>(*opened.profile);

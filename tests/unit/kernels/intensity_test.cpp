@@ -16,7 +16,8 @@ TEST_CASE("a product's operations per byte follow from its shapes") {
   REQUIRE(decoding);
   CHECK(decoding->flops_per_byte == Approx(31.6).margin(0.1));
   CHECK(is_bound_by_memory(*decoding));
-  const auto with_bias = product("aten::addmm", "[[512], [141, 512], [512, 2048], [], []]", R"(["c10::BFloat16", "c10::BFloat16"])");
+  const auto with_bias = product("aten::addmm", "[[512], [141, 512], [512, 2048], [], []]",
+                                 R"(["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar", "Scalar"])");
   REQUIRE(with_bias);
   CHECK_FALSE(is_bound_by_memory(*with_bias));
   CHECK(product("aten::bmm", "[[8, 64, 1], [8, 1, 64]]", R"(["float", "float"])")->flops_per_byte < 1);

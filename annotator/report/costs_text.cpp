@@ -1,0 +1,139 @@
+// Costs and launches as people read them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "annotator/common/amount.h"
+#include "annotator/common/format.h"
+#include "annotator/report/cost_card.h"
+
+namespace hotlens::report {
+namespace {
+
+using format::left;
+using format::readable;
+using format::right;
+
+constexpr std::size_t kModules = 4;
+
+std::string_view words(kernels::Work work) {
+  constexpr std::array<std::string_view, kernels::kWorks> kWords = {"products", "convolutions", "attention", "recurrent layers",
+                                                                    "operators that move data"};
+  return kWords[static_cast<std::size_t>(work)];
+}
+
+class Writer {
+ public:
+  Writer(const profile::Profile& profile, const Beside& beside, std::string_view bold, std::string_view off)
+      : profile_(profile), beside_(beside), bold_(bold), off_(off), device_(profile.has_device()) {}
+
+  std::string write() && {
+    if (const auto card = cost_card(profile_, beside_.peaks ? &*beside_.peaks : nullptr)) costs(*card);
+    if (beside_.launches) launches(*beside_.launches);
+    return std::move(out_);
+  }
+
+ private:
+  void line(std::string_view text) { out_.append(text).append("\n"); }
+  void title(std::string_view text) { out_.append("\n").append(bold_).append(text).append(off_).append("\n"); }
+
+  void costs(const CostCard& card) {
+    title(fmt::format("Arithmetic and bytes, shapes known for {} of the {} time", format::share(card.coverage),
+                      device_ ? "device" : "operator"));
+    for (const CostRow& row : card.rows) this->row(row);
+    if (card.mfu) line(fmt::format("  utilization (MFU) {} of the measured peak, over the whole step", format::share(*card.mfu)));
+    if (!card.why_no_mfu.empty()) line("  " + card.why_no_mfu);
+    if (!card.misfit.empty()) line("  " + card.misfit);
+    if (!beside_.device.empty()) {
+      line("  no measured peaks of " + format::shortened(beside_.device) + " are kept: run hotlens bench-device there for shares of them");
+    }
+    headroom(card);
+  }
+
+  void row(const CostRow& row) {
+    std::string text = "  " + left(std::string(words(row.work)) + (row.type.empty() ? "" : " " + row.type), 26);
+    text += right(readable(row.sum.time), 10);
+    if (row.work != kernels::Work::move) {
+      text += right(format::amount(row.sum.flops, "FLOP"), 14) + right(format::amount(row.flops_per_s(), "FLOP/s"), 16);
+    } else {
+      text += right(format::amount(row.sum.bytes, "B"), 14) + right(format::amount(row.bytes_per_s(), "B/s"), 16);
+    }
+    if (row.of_peak) {
+      text +=
+          right(format::share(*row.of_peak), 6) + " of " + format::amount(*row.peak, row.work == kernels::Work::move ? "B/s" : "FLOP/s");
+    }
+    line(text);
+  }
+
+  // Of modules that hold no others: what lies around them is no news.
+  void headroom(const CostCard& card) {
+    std::string text;
+    std::size_t shown = 0;
+    for (const Headroom& one : card.headroom) {
+      const profile::Module& module = profile_.at(one.module);
+      const bool worth_it = module.children.empty() && one.saved * 100 >= profile_.step_wall();
+      if (!worth_it || shown == kModules) continue;
+      ++shown;
+      const std::string name = module.path.empty() ? module.class_name : module.path;
+      text += fmt::format("{}{} {:.2g}× ({})", text.empty() ? "" : ", ", format::shortened(name, 40), one.times, readable(one.saved));
+    }
+    if (!text.empty()) line("  faster by at most, at the measured peaks: " + text);
+  }
+
+  void launches(const costs::Launches& of) {
+    title("Launches");
+    if (of.kernels > 0) {
+      line(fmt::format("  {} kernels begin {} after their launch (median; p90 {}); {} ({}) run shorter than it took", of.kernels,
+                       readable(of.delay_median), readable(of.delay_p90), of.shorter,
+                       format::share(static_cast<double>(of.shorter) / static_cast<double>(of.kernels))));
+    }
+    if (of.in_graphs > 0) line(fmt::format("  {} more are launched together, by graphs", of.in_graphs));
+    line(fmt::format("  queued work: {:.1f} pieces on average, none for {} of the step", of.queued_mean, format::share(of.queue_empty)));
+    line(fmt::format("  device idle: {} host wait, {} kernel wait, {} other", readable(of.host_wait), readable(of.kernel_wait),
+                     readable(of.other_wait)));
+    for (const costs::Transfers& row : of.transfers) transfers(row);
+    categories();
+  }
+
+  void transfers(const costs::Transfers& row) {
+    std::string text = fmt::format("  copies {}{}: {} in {}", row.direction, row.memory.empty() ? "" : fmt::format(", {}", row.memory),
+                                   row.calls, readable(row.time));
+    if (const auto rate = row.bytes_per_s())
+      text += fmt::format(", {} at {}", format::amount(static_cast<double>(row.bytes), "B"), format::amount(*rate, "B/s"));
+    line(text);
+  }
+
+  void categories() {
+    Ns whole{};
+    std::vector<std::pair<Ns, std::string_view>> rows;
+    for (const profile::KernelUse& use : profile_.kernel_times) {
+      const std::string_view family = name(profile_.kernels[use.kernel.index].parts.family);
+      auto row = std::ranges::find(rows, family, &std::pair<Ns, std::string_view>::second);
+      if (row == rows.end()) row = rows.insert(row, {Ns{}, family});
+      row->first += use.time;
+      whole += use.time;
+    }
+    std::ranges::stable_sort(rows, std::ranges::greater{}, &std::pair<Ns, std::string_view>::first);
+    std::string text;
+    for (const auto& [time, family] : rows) {
+      if (time * 100 < whole) break;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", family, format::percent(time, whole));
+    }
+    if (!text.empty()) line("  kernels by category: " + text);
+  }
+
+  const profile::Profile& profile_;
+  const Beside& beside_;
+  std::string_view bold_, off_;
+  bool device_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string costs_text(const profile::Profile& profile, const Beside& beside, std::string_view bold, std::string_view off) {
+  return Writer(profile, beside, bold, off).write();
+}
+
+}  // namespace hotlens::report
