@@ -84,12 +84,13 @@ class Writer {
   void launches(const costs::Launches& of) {
     title("Launches");
     if (of.kernels > 0) {
-      line(fmt::format("  {} kernels begin {} after their launch (median; p90 {}); {} ({}) run shorter than it took", of.kernels,
+      line(fmt::format("  {} kernels begin {} after their launch (median; p90 {}); {} ({}) run shorter than their launch took", of.kernels,
                        readable(of.delay_median), readable(of.delay_p90), of.shorter,
                        format::share(static_cast<double>(of.shorter) / static_cast<double>(of.kernels))));
     }
     if (of.in_graphs > 0) line(fmt::format("  {} more are launched together, by graphs", of.in_graphs));
-    line(fmt::format("  queued work: {:.1f} pieces on average, none for {} of the step", of.queued_mean, format::share(of.queue_empty)));
+    line(fmt::format("  launched and not begun: {:.{}f} on average; nothing is queued for {} of the step", of.queued_mean,
+                     of.queued_mean < 10 ? 1 : 0, format::share(of.queue_empty)));
     line(fmt::format("  device idle: {} host wait, {} kernel wait, {} other", readable(of.host_wait), readable(of.kernel_wait),
                      readable(of.other_wait)));
     for (const costs::Transfers& row : of.transfers) transfers(row);

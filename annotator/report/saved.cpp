@@ -116,7 +116,7 @@ std::vector<KeepLess> formulas_of_gelu(const SavedTensors& saved) {
     const Bytes bytes = formula.is_gelu() ? kept_for_nothing(saved, formula) : Bytes{};
     if (bytes <= Bytes{}) continue;
     found.push_back(
-        {.kind = formula.tanh ? "gelu-tanh" : "gelu",
+        {.kind = formula.tanh ? "gelu_tanh" : "gelu",
          .title = std::string(formula.operation()) + " in place of its formula keeps the input alone, and gives the same but for rounding",
          .at_least = bytes,
          .place = saved.savers[*formula.savers.begin()].place});

@@ -32,7 +32,7 @@ struct SavedOfNode {
 
 // What would keep less.
 struct KeepLess {
-  std::string kind;  // "gelu-tanh", "gelu", "checkpoint"
+  std::string kind;  // "gelu_tanh", "gelu", "checkpoint"
   std::string title;
   std::optional<Bytes> at_least;
   std::optional<profile::SavedTensors::Place> place;

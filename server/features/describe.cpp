@@ -196,6 +196,15 @@ std::string guess_note(const LineSummary& summary, const Profile& profile) {
   return std::string("from the trace's module names; line guessed from the source") + (by_name ? ", another version of it" : "");
 }
 
+// Of compiled code, whose kernels may be fused of several layers.
+std::string estimate_note(const LineSummary& summary, const Profile& profile) {
+  Ns part{};
+  for (const ModuleId id : summary.modules) {
+    part += profile.shown(profile.at(id).forward).estimated + profile.shown(profile.at(id).backward).estimated;
+  }
+  return part > Ns{} ? format::readable(part) + " of it is an estimate: compiled kernels that do the work of several layers" : "";
+}
+
 std::string provenance(const Profile& profile) {
   std::string out = "measured";
   if (!profile.ranks.empty()) out += fmt::format(" on rank {} of {}", profile.rank, profile.ranks.size());
@@ -275,6 +284,7 @@ std::vector<Words> all_words(const LineSummary& summary, const Profile& profile,
   add(markdown ? escape_markdown(provenance(profile)) : plain(provenance(profile)), Weight::provenance, summary.headline.empty());
   add(call_note(summary, profile), Weight::calls);
   add(guess_note(summary, profile), Weight::kept);
+  add(estimate_note(summary, profile), Weight::kept);
   const std::string_view stale = state_note(summary.state);
   add(std::string(stale), Weight::kept, true);
   if (!stale.empty()) return all;

@@ -306,6 +306,15 @@ TEST_CASE("a hover says what a layer holds until its backward pass, in a line, a
   CHECK_THAT(edited->contents, !Catch::Contains("held until"));
 }
 
+TEST_CASE("a hover says what of a compiled layer's time is an estimate") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  CHECK_THAT(hover(test::open(profile), {6, 14}, {.markdown = false})->contents, !Catch::Contains("estimate"));
+  for (profile::Times& times : profile->modules[4].forward) times.estimated = Ns{120'000};
+  CHECK_THAT(hover(test::open(profile), {6, 14}, {.markdown = false})->contents,
+             Catch::Contains("\n120 µs of it is an estimate: compiled kernels that do the work of several layers"));
+}
+
 TEST_CASE("a hover says a layer's arithmetic where its shapes are known and ten lines have room for it") {
   const Opened opened;
   auto profile = std::make_shared<profile::Profile>(*opened.profile);

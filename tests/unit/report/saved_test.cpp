@@ -188,7 +188,7 @@ TEST_CASE("a formula of GELU is offered at its line with what it keeps beside th
   const auto profile = loaded(file);
   const SavedAudit audit = audit_of(*profile);
   REQUIRE(audit.less.size() == 2);
-  CHECK(audit.less[0].kind == "gelu-tanh");
+  CHECK(audit.less[0].kind == "gelu_tanh");
   CHECK(audit.less[0].at_least == Bytes{800});
   REQUIRE(audit.less[0].place);
   CHECK(audit.less[0].place->line == 9);
