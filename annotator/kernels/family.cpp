@@ -242,6 +242,12 @@ Family triton_family(std::string_view name) {
   return name.starts_with("triton_tem_") ? Family::gemm : Family::other;
 }
 
+// Inductor's loops for a CPU, which products and convolutions are not among although their names may tell whose results they take.
+Family inductor_family(std::string_view name) {
+  if (name.contains("norm")) return Family::normalization;
+  return name.contains("softmax") ? Family::softmax : Family::elementwise;
+}
+
 // PyTorch's general loop over elements: what it is given to do decides.
 Family elementwise_family(std::string_view name) {
   if (name.contains("direct_copy")) return Family::copy;
@@ -275,6 +281,7 @@ Family kernel_family(std::string_view name, std::string_view own) {
 }
 
 Family operator_family(std::string_view name) {
+  if (name.starts_with("cpp_fused_")) return inductor_family(name);
   const std::size_t scope = name.rfind("::");
   const std::string_view own = scope == std::string_view::npos ? name : name.substr(scope + 2);
   if (std::ranges::find(kViews, own) != kViews.end() || is_autograd(name)) return Family::view;

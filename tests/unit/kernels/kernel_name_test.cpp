@@ -93,6 +93,9 @@ TEST_CASE("operators have families too, and views none that takes time") {
   CHECK(operator_name("MulBackward0").family == Family::view);
   CHECK(operator_name("aten::convolution_backward").family == Family::convolution);
   CHECK(operator_name("mylib::thing").family == Family::other);
+  CHECK(operator_name("cpp_fused_addmm_relu_0").family == Family::elementwise);
+  CHECK(operator_name("cpp_fused_native_layer_norm_backward_12").family == Family::normalization);
+  CHECK(operator_name("cpp_fused__softmax_mul_3").family == Family::softmax);
 }
 
 TEST_CASE("mangled names become readable") {
