@@ -117,7 +117,10 @@ void print_file(const features::FileView& view, const features::Options& options
   std::map<std::uint32_t, std::string> hints;
   for (const features::Hint& hint : features::inlay_hints(view, {}, options)) hints[hint.at.line] = hint.label;
   std::map<std::uint32_t, std::string> lenses;
-  for (const features::Lens& lens : features::code_lenses(view, options)) lenses[lens.line] = lens.title;
+  for (const features::Lens& lens : features::code_lenses(view, options)) {
+    std::string& row = lenses[lens.line];
+    row += (row.empty() ? "" : " | ") + lens.title;
+  }
 
   std::cout << bold(harmless(view.path.string()), colour) << '\n';
   std::string_view text = view.tree.text();

@@ -102,6 +102,17 @@ def test_graph_breaks_have_their_line_and_reason(tmp_path: Path, cache: str, mon
     assert "graph_break" in found["reason"] and found["function"] == "forward"
     assert compiled["count"] == 2
     assert "blocks.1.up" in paths(run)
+    # Dynamo cuts the function in two: the line that breaks ends where the second part begins, and both stand for the function.
+    lines = run.bundle.model["lines"]
+    assert {line["function"] for line in lines} <= {"<module>", "Net.forward", "Block.forward"}
+    ranges = [e for e in run.bundle.trace("trace-map.json.gz") if e["name"].startswith("hotlens.line#")]
+    (broke,) = (line["id"] for line in lines if line["line"] == found["line"])
+    after = [line["id"] for line in lines if line["function"] == "Net.forward" and line["line"] > found["line"]]
+    assert after
+    for outer in (e for e in ranges if e["name"] == f"hotlens.line#{broke}"):
+        end = outer["ts"] + outer["dur"]
+        inside = [e["name"] for e in ranges if outer["ts"] <= e["ts"] < end and e["name"] in {f"hotlens.line#{i}" for i in after}]
+        assert not inside
 
 
 def test_layers_that_share_compiled_code_are_told_apart_by_their_calls(tmp_path: Path, cache: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ installed package that is neither). Sites of modules and calls are always in use
 from __future__ import annotations
 
 import os
+import re
 import sys
 import sysconfig
 from types import CodeType, FrameType
@@ -102,12 +103,16 @@ def first_argument(frame: FrameType) -> Any:
     return None
 
 
+# What Dynamo makes of the rest of a function behind a graph break; it stands for the function.
+RESUMED = re.compile(r"torch_dynamo_resume_in_(\w+)_at_\d+")
+
+
 def qualified_name(frame: FrameType) -> str:
     """`co_qualname`; before Python 3.11 the class is taken from the first argument."""
     code = frame.f_code
     name = getattr(code, "co_qualname", None)
     if name is not None:
-        return str(name)
+        return RESUMED.sub(r"\1", name)
     owner = first_argument(frame) if code.co_varnames[:1] in (("self",), ("cls",)) else None
     cls = owner if isinstance(owner, type) else type(owner)
     for base in cls.__mro__ if owner is not None else ():

@@ -190,6 +190,8 @@ class MapStep:
             self.calls.note_switch(frame)
         if kind & (CALL | FORWARD | LOSS):
             self._note_inputs(thread, frame, kind)
+        if frame.f_code.co_name.startswith("torch_dynamo_resume_in_") and frame.f_back is not None:
+            self._end_line(thread, frame.f_back)  # behind a graph break a function goes on in another one: its line has ended
         if kind & LINES and self._below_cap(frame.f_code):
             if frame.f_lasti >= 0 and frame.f_lineno != frame.f_code.co_firstlineno:
                 self._open_line(thread, frame, frame.f_lineno)  # a generator goes on
@@ -228,14 +230,18 @@ class MapStep:
             if line == own.line:
                 return
         else:
-            if own is not None:
-                thread.close_above(own)
-                thread.pop()
+            self._end_line(thread, frame)
             if self._deferred is not None and self._deferred[0] is frame and self._deferred[1] == statement:
                 return
             if line != statement:
                 self._open_line(thread, frame, statement)
         self._open_line(thread, frame, line)
+
+    def _end_line(self, thread: Marks, frame: FrameType) -> None:
+        own = thread.line_of(frame)
+        if own is not None:
+            thread.close_above(own)
+            thread.pop()
 
     def _open_line(self, thread: Marks, frame: FrameType, line: int, kind: str = "line") -> None:
         code = frame.f_code
