@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 import threading
 from types import CodeType, FrameType
-from typing import Any, Callable, cast
+from typing import Any, Callable
 
 from .calls import Calls
 from .classify import CALL, FORWARD, KERNELS, LINES, LOSS, STAGES, SWITCH, Classifier
 from .frames import Files, is_ours, qualified_name
 from .kernel_marks import KernelMarks
 from .marks import GradientMarks, Mark, Marks
+from .patches import not_compiled
 from .saved import SavedTensors
 from .statements import Statements
 
@@ -58,7 +59,7 @@ class MapStep:
         self._gradients = GradientMarks(record_function, self.modules)
         self.parameters = self._gradients.numbers
         self._hook_other_threads()
-        self._on_entry, self._on_event = _not_compiled(self._global), _not_compiled(self._local)
+        self._on_entry, self._on_event = not_compiled(self._global), not_compiled(self._local)
         self._active = True
         self.saved.start()
         thread = self._thread()
@@ -289,10 +290,3 @@ class MapStep:
                 self.calls.open_call(thread, frame, module, forward=False)
 
         self._other_threads = register_module_forward_pre_hook(entered)
-
-
-def _not_compiled(trace: Trace) -> Trace:
-    """Beneath a function of torch.compile its compiler takes up whatever Python runs, a trace function too, and leaves the marks out."""
-    compiler = getattr(sys.modules.get("torch"), "compiler", None)
-    in_use = "torch._dynamo" in sys.modules and hasattr(compiler, "disable")
-    return cast(Trace, compiler.disable(trace)) if in_use else trace  # type: ignore[union-attr]

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import functools
+import sys
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any, Callable, cast
 
 Method = Callable[..., Any]
+
+
+def not_compiled(function: Method, recursive: bool = True) -> Method:
+    """Beneath a function of torch.compile its compiler takes up whatever Python runs, ours too. `recursive`: and what it calls."""
+    compiler = getattr(sys.modules.get("torch"), "compiler", None)
+    in_use = "torch._dynamo" in sys.modules and hasattr(compiler, "disable")
+    return cast(Method, compiler.disable(function, recursive=recursive)) if in_use else function  # type: ignore[union-attr]
 
 
 @dataclass

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 from .marks import NOWHERE
-from .patches import Method, Patches
+from .patches import Method, Patches, not_compiled
 from .saved_graph import Graph, Reader, TooLarge, nodes, storage_of, tensors_in
 
 DEEPEST = 4  # containers of tensors in arguments and results
@@ -119,14 +119,16 @@ class SavedTensors:
     # -- patches
 
     def _around_hooks(self, change: int) -> Any:
+        changed = not_compiled(self._hooks_changed)
+
         def make(run: Method) -> Method:
             def around(*args: Any, **kwargs: Any) -> Any:
                 result = run(*args, **kwargs)
                 if self._active and threading.get_ident() == self._thread:
-                    self._hooks_changed(max(self._hooks + change, 0))
+                    changed(max(self._hooks + change, 0))
                 return result
 
-            return around
+            return not_compiled(around, recursive=False)  # what the script runs within is compiled as it was
 
         return make
 
@@ -138,16 +140,18 @@ class SavedTensors:
         self._hooks = now
 
     def _around_engine(self, run: Method) -> Method:
+        look = not_compiled(self._look)
+
         def _engine_run_backward(outputs: Any, *args: Any, **kwargs: Any) -> Any:
             if self._active and self._within == 0 and threading.get_ident() == self._thread:
-                self._look(outputs)
+                look(outputs)
             self._within += 1
             try:
                 return run(outputs, *args, **kwargs)
             finally:
                 self._within -= 1
 
-        return _engine_run_backward
+        return not_compiled(_engine_run_backward, recursive=False)
 
     # -- the graph
 
