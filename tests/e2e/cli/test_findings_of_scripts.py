@@ -21,7 +21,7 @@ class Words(Dataset):
         return 400
 
     def __getitem__(self, at):
-        return torch.randn(64, 48).sort(0).values.sort(1).values.cumsum(0), at % 10
+        return torch.randn(192, 48).sort(0).values.sort(1).values.cumsum(0), at % 10
 
 
 class Model(nn.Module):
@@ -38,7 +38,7 @@ class Model(nn.Module):
         h = self.up(x)
         h = 0.5 * h * (1.0 + torch.tanh(0.8 * (h + 0.044715 * torch.pow(h, 3.0))))
         x, state = self.down(h), 0.0
-        for t in range(64):
+        for t in range(192):
             state = self.decay * state + x[:, t]
         return self.head(state)
 
@@ -90,7 +90,7 @@ def test_findings_stand_at_the_lines_that_would_change(hotlens: Run, tmp_path: P
 
 
 def test_without_the_evidence_nothing_is_said(hotlens: Run, tmp_path: Path) -> None:
-    plain = SCRIPT.replace("for t in range(64):", "for step in x.unbind(1):").replace("x[:, t]", "step")
+    plain = SCRIPT.replace("for t in range(192):", "for step in x.unbind(1):").replace("x[:, t]", "step")
     plain = plain.replace("0.5 * h * (1.0 + torch.tanh(0.8 * (h + 0.044715 * torch.pow(h, 3.0))))", 'F.gelu(h, approximate="tanh")')
     plain = plain.replace("weights @ v", "F.scaled_dot_product_attention(q, k, v)").replace("weights = F.softmax(scores, -1)", "pass")
     (tmp_path / "train.py").write_text(plain)

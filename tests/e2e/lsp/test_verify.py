@@ -105,7 +105,7 @@ def test_a_change_is_verified_by_running_and_says_so_beforehand_meanwhile_and_af
     assert [value["message"] for value in progress(client, "end")] == ["Done."]
     (outcome,) = [words for words in said(client) if " is verified: " in words]
     assert outcome.startswith(f"Dropout off (p=0) is verified: {MINUS}") and " % ± " in outcome and outcome.endswith(" pairs.")
-    client.wait(lambda: f"; verified {MINUS}" in advice(client, uri)[0]["message"])
+    client.wait(lambda: any(f"; verified {MINUS}" in one["message"] for one in advice(client, uri)))
     assert f"Verified by running the script: {MINUS}" in hover(client, uri, DROPOUT)
     assert (work / "train.py").read_text() == SCRIPT
     assert [row["event"] for row in ledger(work)][-1] == "verified"
