@@ -109,6 +109,10 @@ std::string left(const std::string& text, std::size_t columns) {
   return text + std::string(columns > width(text) ? columns - width(text) : 0, ' ');
 }
 
+std::string counted(std::int64_t count, std::string_view one, std::string_view several) {
+  return std::to_string(count) + " " + std::string(count == 1 ? one : several);
+}
+
 std::string shortened(std::string_view text, std::size_t columns) {
   std::string name = harmless(text);
   if (width(name) <= columns || columns == 0) return name;

@@ -1,6 +1,7 @@
 // How numbers and hostile names reach a person: the one place that spells times, sizes and shares.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,9 +12,10 @@ namespace hotlens::format {
 
 // Three significant digits: "87.4 µs", "3.21 ms", "1.04 s"; "0 ns" only for an exact zero.
 std::string readable(Ns time);
-std::string readable(Bytes size);        // "144 kB", "25.7 MB": decimal units
-std::string percent(Ns part, Ns whole);  // "12.3 %", for tables
-std::string share(double part);          // "24%", "<1%", for labels; `part` is a fraction
+std::string readable(Bytes size);                                                         // "144 kB", "25.7 MB": decimal units
+std::string percent(Ns part, Ns whole);                                                   // "12.3 %", for tables
+std::string share(double part);                                                           // "24%", "<1%", for labels; `part` is a fraction
+std::string counted(std::int64_t count, std::string_view one, std::string_view several);  // "1 copy", "3 copies"
 using hotlens::harmless;
 std::string shortened(std::string_view name, std::size_t columns = 60);
 

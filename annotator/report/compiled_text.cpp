@@ -11,6 +11,7 @@
 namespace hotlens::report {
 namespace {
 
+using format::counted;
 using format::harmless;
 using format::left;
 using format::percent;
@@ -24,10 +25,6 @@ using profile::GraphBreak;
 constexpr std::size_t kRows = 8;  // of a list; all are in the JSON
 constexpr std::size_t kPlaceColumns = 24;
 constexpr std::size_t kReasonColumns = 100;
-
-std::string counted(std::int64_t count, std::string_view one, std::string_view several) {
-  return std::to_string(count) + " " + std::string(count == 1 ? one : several);
-}
 
 std::string place(const std::string& file, std::uint32_t line) {
   return harmless(std::filesystem::path(file).filename().string()) + ":" + std::to_string(line + 1);

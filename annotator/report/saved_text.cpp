@@ -6,6 +6,7 @@
 namespace hotlens::report {
 namespace {
 
+using format::counted;
 using format::harmless;
 using format::left;
 using format::readable;
@@ -23,7 +24,7 @@ class Writer {
 
   std::string write() && {
     line(std::string(style_.bold) + harmless(profile_.source) + std::string(style_.off));
-    line("kept from the forward to the backward pass: " + readable(audit_.total) + " in " + counted(audit_.tensors, "tensor") +
+    line("kept from the forward to the backward pass: " + readable(audit_.total) + " in " + counted(audit_.tensors, "tensor", "tensors") +
          ", each storage once");
     kinds();
     not_counted();
@@ -37,10 +38,6 @@ class Writer {
   void line(std::string_view text) { out_.append(text).append("\n"); }
   void dim(std::string_view text) { out_.append(style_.dim).append(text).append(style_.off).append("\n"); }
   void title(std::string_view text) { out_.append("\n").append(style_.bold).append(text).append(style_.off).append("\n"); }
-
-  static std::string counted(std::int64_t number, std::string_view what) {
-    return std::to_string(number) + " " + std::string(what) + (number == 1 ? "" : "s");
-  }
 
   Bytes activations() const { return audit_.kinds[static_cast<std::size_t>(profile::SavedKind::activation)]; }
 
@@ -71,15 +68,15 @@ class Writer {
     if (hooked > 0) {
       const profile::ModuleId module = saved_.savers[saved_.hooked.back().saver].module;
       const std::string where = module.valid() ? " in " + module_name(module) + (saved_.hooked.size() > 1 ? " and others" : "") : "";
-      dim("  not counted: " + counted(hooked, "node") + where + " under hooks of the script's own (checkpointing, save_on_cpu)");
+      dim("  not counted: " + counted(hooked, "node", "nodes") + where + " under hooks of the script's own (checkpointing, save_on_cpu)");
     }
     if (opaque > 0) {
-      dim("  not counted: " + counted(opaque, "node") +
+      dim("  not counted: " + counted(opaque, "node", "nodes") +
           (opaque == 1 ? " that does not show what it keeps (" : " that do not show what they keep (") +
           shortened(saved_.opaque.front().node, 40) + (saved_.opaque.size() > 1 ? ", …)" : ")"));
     }
     if (saved_.unreadable > 0)
-      dim("  not counted: " + counted(saved_.unreadable, "tensor") + " that cannot be read (sparse, or written to since)");
+      dim("  not counted: " + counted(saved_.unreadable, "tensor", "tensors") + " that cannot be read (sparse, or written to since)");
   }
 
   void nodes() {

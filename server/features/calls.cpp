@@ -16,8 +16,6 @@ namespace {
 using profile::ModuleId;
 using source::Role;
 
-constexpr std::size_t kMostText = 120;  // characters
-
 // A module that several others call has a row under each.
 ModuleId itself(const profile::Profile& profile, ModuleId id) {
   return profile.at(id).same_as.valid() ? profile.at(id).same_as : id;
@@ -72,13 +70,6 @@ void add_with_held(const profile::Profile& profile, ModuleId id, std::vector<Mod
   for (const ModuleId child : profile.at(id).children) add_with_held(profile, child, layers);
 }
 
-std::string line_text(std::string_view text, std::uint32_t line) {
-  for (std::uint32_t at = 0; at < line && !text.empty(); ++at) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  text = text.substr(0, text.find('\n'));
-  const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-  return plain(text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin), kMostText);
-}
-
 }  // namespace
 
 std::vector<ModuleId> layers_at(const FileView& view, source::Position at) {
@@ -108,7 +99,7 @@ std::vector<CallPlace> places_of(const FileView& view, const std::vector<ModuleI
     const auto label = labels.find(line);
     places.push_back({.role = role,
                       .range = placement.range,
-                      .text = line_text(view.tree.text(), line),
+                      .text = trimmed_line(view.tree.text(), line),
                       .label = label == labels.end() ? "" : label->second});
   }
   const auto key = [](const CallPlace& each) { return std::tuple(order(each.role), each.range.begin, each.range.end); };

@@ -57,6 +57,16 @@ std::string plain(std::string_view text, std::size_t limit) {
   return bounded(text, limit, false);
 }
 
+std::string_view trimmed(std::string_view line) {
+  const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+  return line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+std::string trimmed_line(std::string_view text, std::uint32_t number) {
+  for (; number > 0 && !text.empty(); --number) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return plain(trimmed(text.substr(0, text.find('\n'))));
+}
+
 std::string block_slice(std::span<const profile::Slice> slices, Ns step, std::size_t cells) {
   static constexpr std::array<std::string_view, 9> kBlocks{"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   if (step.count() <= 0) return {};

@@ -24,11 +24,6 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-  return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
-}
-
 // The class of the module, or of one that it holds, is code of the workspace.
 bool is_own(const profile::Profile& profile, profile::ModuleId id) {
   const profile::Module& module = profile.at(id);

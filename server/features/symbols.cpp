@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::size_t kMostText = 60;  // characters
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-  return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
-}
-
 // The name of the layers that the line makes: that of the first, or its class where they are numbered or differ.
 std::string layer_name(const profile::Profile& profile, const std::vector<profile::ModuleId>& modules) {
   const profile::Module& first = profile.at(modules.front());

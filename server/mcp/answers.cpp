@@ -161,13 +161,6 @@ Json lines_json(const Folder& folder, const std::vector<session::HotPlace>& plac
   return lines;
 }
 
-std::string trimmed_line(std::string_view all, std::uint32_t number) {
-  for (; number > 0 && !all.empty(); --number) all.remove_prefix(std::min(all.find('\n'), all.size() - 1) + 1);
-  all = all.substr(0, all.find('\n'));
-  const std::size_t begin = std::min(all.find_first_not_of(" \t"), all.size());
-  return features::plain(all.substr(begin, all.find_last_not_of(" \t\r") + 1 - begin));
-}
-
 Result<Json> check_file(const Folder& folder, const Shared& profile, const std::string& name, std::int64_t most) {
   const auto file = folder.find_file(name);
   if (!file) return std::unexpected(file.error());
@@ -180,7 +173,7 @@ Result<Json> check_file(const Folder& folder, const Shared& profile, const std::
   Json lines = Json::array();
   for (const features::Hint& hint : hints) {
     if (std::ssize(lines) == most) break;
-    lines.push_back({{"line", hint.at.line + 1}, {"hint", hint.label}, {"text", trimmed_line(view.tree.text(), hint.at.line)}});
+    lines.push_back({{"line", hint.at.line + 1}, {"hint", hint.label}, {"text", features::trimmed_line(view.tree.text(), hint.at.line)}});
   }
   return Json{{"file", folder.spelled(*file)}, {"known", view.facts != nullptr}, {"total", hints.size()}, {"lines", std::move(lines)}};
 }

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 import time
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,30 +19,12 @@ from torch import nn
 from torch.nn import functional as F
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "annotator/recorder"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/recorder"))
 from hotlens.saved import SavedTensors
 from recompute_models import MODELS
+from saved_hooks import hooked_bytes
 
 Step = tuple[nn.Module, Callable[[], Any]]
-
-
-class Packed:
-    def __init__(self, tensor: Any) -> None:
-        self.tensor = tensor
-
-
-def by_hooks(loss: Callable[[], Any]) -> int:
-    alive: weakref.WeakSet[Packed] = weakref.WeakSet()
-
-    def pack(tensor: Any) -> Packed:
-        packed = Packed(tensor)
-        alive.add(packed)
-        return packed
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda packed: packed.tensor):
-        held = loss()
-    storages = {p.tensor.untyped_storage()._cdata: p.tensor.untyped_storage().nbytes() for p in alive}
-    del held
-    return sum(storages.values())
 
 
 def of_bench(name: str) -> Step:
@@ -138,7 +119,7 @@ def main() -> None:
             print(f"{name:24}{missing}")
             continue
         torch.manual_seed(1)
-        hooks = by_hooks(loss)
+        hooks = hooked_bytes(loss)
         torch.manual_seed(1)
         saved = SavedTensors(list(model.modules()))
         saved.start()

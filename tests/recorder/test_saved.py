@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from conftest import Bundle, plain, record_text
 from hotlens.saved import NO_BACKWARD, SavedTensors
+from saved_hooks import hooked_bytes
 from scripts import MODEL, STEP, indent
 from torch import nn
 from torch.utils.checkpoint import checkpoint
@@ -30,29 +30,6 @@ def looked_at(modules: list[nn.Module], forward: Forward) -> SavedTensors:
     finally:
         saved.stop()
     return saved
-
-
-class _Packed:
-    """Lives as long as the node that has saved it."""
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self.tensor = tensor
-
-
-def hooked_bytes(forward: Forward) -> int:
-    """The same seen by hooks: every storage that a node keeps when the backward pass begins, once."""
-    alive: weakref.WeakSet[_Packed] = weakref.WeakSet()
-
-    def pack(tensor: torch.Tensor) -> _Packed:
-        packed = _Packed(tensor)
-        alive.add(packed)
-        return packed
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda packed: packed.tensor):
-        loss = forward()
-    storages = {p.tensor.untyped_storage()._cdata: p.tensor.untyped_storage().nbytes() for p in alive}
-    del loss
-    return sum(storages.values())
 
 
 def convolutional() -> tuple[list[nn.Module], Forward]:

@@ -24,7 +24,7 @@ Made made(const Script& script, std::string_view kind, const std::vector<std::st
 }
 
 std::string_view by_hand(std::string_view kind) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kWays{{
+  constexpr auto kWays = std::to_array<std::pair<std::string_view, std::string_view>>({
       {"fused_optimizer", "give the optimizer fused=True where it is made"},
       {"foreach_optimizer", "give the optimizer foreach=True where it is made"},
       {"zero_grad_none", "call zero_grad() without set_to_none=False"},
@@ -47,7 +47,7 @@ std::string_view by_hand(std::string_view kind) {
       {"fewer_launches", "try a larger batch, or torch.compile"},
       {"unbind_time", "take x.unbind(dim) before the loop over time, and index the list"},
       {"gelu_tanh", "call F.gelu(x, approximate=\"tanh\")"},
-  }};
+  });
   const auto* found = std::ranges::find(kWays, kind, &std::pair<std::string_view, std::string_view>::first);
   return found == kWays.end() ? "" : found->second;
 }

@@ -100,10 +100,6 @@ Ns shown(const Recording& recording, const Sum& sum) {
   return recording.account.work.empty() ? sum.host : sum.device;
 }
 
-std::string counted(std::int64_t count, std::string_view one, std::string_view several) {
-  return std::to_string(count) + " " + std::string(count == 1 ? one : several);
-}
-
 std::uint32_t first(const Recording& recording, const Marks& marks) {
   for (std::uint32_t node = 0; node < marks.size(); ++node) {
     if (marks[node] && recording.in_step(node)) return node;

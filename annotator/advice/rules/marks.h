@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "annotator/advice/rules/rules.h"
+#include "annotator/common/format.h"
 
 namespace hotlens::rules {
 
@@ -40,8 +41,8 @@ Sum sum(const Recording& recording, const std::function<bool(const attribution::
 // Device time where there is a device, else host time.
 Ns shown(const Recording& recording, const Sum& sum);
 
-// "3 copies", "1 copy"
-std::string counted(std::int64_t count, std::string_view one, std::string_view several);
+using format::counted;
+
 // The first marked node of the representative step; kNoNode where there is none.
 std::uint32_t first(const Recording& recording, const Marks& marks);
 

@@ -82,10 +82,6 @@ void add_module(std::vector<std::string>& modules, const Program& program, const
   if (std::ranges::find(modules, path) == modules.end()) modules.push_back(path);
 }
 
-std::string counted(std::size_t count, std::string_view one, std::string_view several) {
-  return std::to_string(count) + " " + std::string(count == 1 ? one : several);
-}
-
 std::size_t library_operators(const Program& program, const Replacement& replacement) {
   const auto begin = program.operators.begin() + static_cast<std::ptrdiff_t>(replacement.begin);
   const auto end = program.operators.begin() + static_cast<std::ptrdiff_t>(replacement.end);

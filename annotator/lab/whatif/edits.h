@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "annotator/common/format.h"
 #include "annotator/lab/whatif/kinds.h"
 
 namespace hotlens::lab {
@@ -28,7 +29,8 @@ std::string module_of(const Program& program, const Operator& op);
 NotHere not_here_at(const Program& program, const Operator& op, std::string reason);
 // The operator's module joins the list, once.
 void add_module(std::vector<std::string>& modules, const Program& program, const Operator& op);
-std::string counted(std::size_t count, std::string_view one, std::string_view several);
+
+using format::counted;
 
 // Operators [begin, end) give way to others. What the range made and nobody else made before is gone, and its releases with it; other
 // releases within the range stay.

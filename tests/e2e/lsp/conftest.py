@@ -42,6 +42,13 @@ def example(recorded: Path, tmp_path: Path) -> Path:
     return folder
 
 
+def move_outside(file: Path, elsewhere: Path) -> None:
+    """The workspace keeps a link to it."""
+    elsewhere.mkdir()
+    shutil.move(file, elsewhere / file.name)
+    file.symlink_to(elsewhere / file.name)
+
+
 @pytest.fixture
 def unprofiled(tmp_path: Path) -> Path:
     folder = tmp_path / "fresh"

@@ -51,6 +51,11 @@ def uri_of(path: Path) -> str:
     return path.as_uri()
 
 
+def text_of(label: Any) -> str:
+    """Of a hint, whose label may be in parts."""
+    return label if isinstance(label, str) else "".join(part["value"] for part in label)
+
+
 class Client:
     def __init__(self, *, cwd: Path, env: dict[str, str] | None = None, arguments: tuple[str, ...] = ("--stdio",)) -> None:
         self.process = subprocess.Popen(
@@ -190,6 +195,11 @@ class Client:
                 return list(found)
             self.next_message("workspace/inlayHint/refresh", after=refreshes, limit=end - time.monotonic())
         raise AssertionError("no hints")
+
+    def offered_lenses(self, uri: str) -> list[dict[str, Any]]:
+        """Those that can be clicked; what is only said has no command."""
+        lenses = self.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        return [lens for lens in lenses if lens["command"]["command"]]
 
     def command(self, command: str, *arguments: Any) -> Any:
         return self.request("workspace/executeCommand", {"command": command, "arguments": list(arguments)})

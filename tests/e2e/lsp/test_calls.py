@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lsp_client import RICH, Client
+from conftest import move_outside
+from lsp_client import RICH, Client, text_of
 
 Start = Callable[..., Client]
 CALLS, DESCRIBE = "hotlens.server.calls", "hotlens.server.describe"
@@ -24,10 +24,6 @@ def place_in(path: Path, text: str, offset: int = 0) -> dict[str, Any]:
 
 def texts(places: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     return [(each["role"], each["uri"].rsplit("/", 1)[1], each["text"]) for each in places]
-
-
-def text_of(label: Any) -> str:
-    return label if isinstance(label, str) else "".join(part["value"] for part in label)
 
 
 @pytest.fixture
@@ -94,10 +90,7 @@ def test_without_a_layer_it_says_so(client: Client, example: Path) -> None:
 
 
 def test_in_an_untrusted_workspace_no_file_outside_of_it_is_read(start: Start, example: Path, tmp_path: Path) -> None:
-    other = tmp_path / "elsewhere"
-    other.mkdir()
-    shutil.move(example / "model.py", other / "model.py")
-    (example / "model.py").symlink_to(other / "model.py")
+    move_outside(example / "model.py", tmp_path / "elsewhere")
     client = start()
     client.initialize([example], SHOWS, {"trusted": False})
     client.hints_when_known(client.open(example / "blocks.py"))

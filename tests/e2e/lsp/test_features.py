@@ -112,7 +112,7 @@ def test_hover_says_what_was_measured_and_where(start: Start, example: Path) -> 
 
 def test_lens_and_action_offer_to_profile(start: Start, example: Path) -> None:
     client, uri = opened(start, example)
-    lens, *_ = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    (lens,) = client.offered_lenses(uri)
     assert lens["range"]["start"]["line"] == lens["range"]["end"]["line"]
     assert lens["command"]["command"] == "hotlens.server.profile" and lens["command"]["arguments"] == [{"uri": uri}]
     ask = {"textDocument": {"uri": uri}, "range": {"start": at(0), "end": at(0)}}
@@ -248,7 +248,7 @@ def test_the_clients_spelling_of_a_uri_is_kept(start: Start, example: Path) -> N
     text = (example / "model.py").read_text()
     client.notify("textDocument/didOpen", {"textDocument": {"uri": spelled, "languageId": "python", "version": 1, "text": text}})
     client.hints_when_known(spelled)
-    lens, *_ = client.request("textDocument/codeLens", {"textDocument": {"uri": spelled}})
+    (lens,) = client.offered_lenses(spelled)
     assert lens["command"]["arguments"] == [{"uri": spelled}]
 
 

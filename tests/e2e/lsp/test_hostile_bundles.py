@@ -89,7 +89,7 @@ def test_an_untrusted_workspace_is_not_offered_to_run(start: Start, unprofiled: 
     asked = {"textDocument": {"uri": uri}}
     assert client.request("textDocument/codeLens", asked) == []
     client.notify("hotlens/trust", {"trusted": True})
-    lens, *_ = client.request("textDocument/codeLens", asked)
+    (lens,) = client.request("textDocument/codeLens", asked)
     assert lens["command"]["command"] == "hotlens.server.profile"
 
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PYTHON
-from lsp_client import RICH, Client, uri_of
+from conftest import PYTHON, move_outside
+from lsp_client import RICH, Client, text_of, uri_of
 
 Start = Callable[..., Client]
 PROFILE, HOT = "hotlens.server.profile", "hotlens.server.hotLine"
 RUN_LIMIT = 90.0
 SHOWS = {"workDoneProgress": True, "showDocument": {"support": True}, "showMessage": {"messageActionItem": {}}}
 TALKS = {**RICH, "window": SHOWS, "experimental": {"hotlens": {"protocolVersion": 1, "dialogs": True}}}
-
-
-def text_of(label: Any) -> str:
-    return label if isinstance(label, str) else "".join(part["value"] for part in label)
 
 
 def known(client: Client, **params: Any) -> Any:
@@ -30,10 +25,10 @@ def known(client: Client, **params: Any) -> Any:
 
 def test_the_list_says_what_the_hints_say(start: Start, example: Path) -> None:
     client = start()
-    client.initialize([example], TALKS)
+    client.initialize([example], TALKS, {"hints": {"minPercent": 0}})  # on a busy machine some lines have less than the usual 1 %
     unopened = known(client)
     lines = unopened["lines"]
-    assert unopened["total"] == len(lines) > 5
+    assert unopened["total"] == len(lines) > 10
     assert [each["share"] for each in lines] == sorted((each["share"] for each in lines), reverse=True)
     hints: dict[tuple[str, int], str] = {}
     for file in {each["uri"].rsplit("/", 1)[1] for each in lines}:
@@ -100,10 +95,7 @@ def test_wrong_requests_are_refused(start: Start, tmp_path: Path, params: Any) -
 
 
 def test_in_an_untrusted_workspace_no_file_outside_of_it_is_read(start: Start, example: Path, tmp_path: Path) -> None:
-    other = tmp_path / "elsewhere"
-    other.mkdir()
-    shutil.move(example / "blocks.py", other / "blocks.py")
-    (example / "blocks.py").symlink_to(other / "blocks.py")
+    move_outside(example / "blocks.py", tmp_path / "elsewhere")
     client = start()
     client.initialize([example], TALKS, {"trusted": False})
     assert not any(each["uri"].endswith("blocks.py") for each in known(client)["lines"])

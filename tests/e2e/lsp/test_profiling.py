@@ -87,7 +87,7 @@ def test_profiling_ends_with_new_hints(start: Start, unprofiled: Path) -> None:
     client.initialize([unprofiled], options=QUICK)
     model, train = client.open(unprofiled / "model.py"), client.open(unprofiled / "train.py")
     assert client.hints(model) == []
-    lens, *_ = client.request("textDocument/codeLens", {"textDocument": {"uri": train}})
+    (lens,) = client.request("textDocument/codeLens", {"textDocument": {"uri": train}})
     started = client.command(lens["command"]["command"], *lens["command"]["arguments"])
     assert started["started"] is True and started["script"] == str(unprofiled / "train.py")
     assert started["command"][0] == PYTHON and started["command"][-3:] == ["train.py", "--epochs", "1"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lsp_client import RICH, Client
+from lsp_client import RICH, Client, text_of
 
 Start = Callable[..., Client]
 TREES = {**RICH, "textDocument": {**RICH["textDocument"], "documentSymbol": {"hierarchicalDocumentSymbolSupport": True}}}
@@ -20,10 +20,6 @@ def symbols(client: Client, uri: str) -> Any:
 
 def flat(tree: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [each for symbol in tree for each in (symbol, *flat(symbol.get("children", [])))]
-
-
-def text_of(label: Any) -> str:
-    return label if isinstance(label, str) else "".join(part["value"] for part in label)
 
 
 def labels(client: Client, uri: str) -> dict[int, str]:

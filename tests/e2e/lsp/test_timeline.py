@@ -86,7 +86,7 @@ def test_hover_hint_and_lens_lead_to_the_block(start: Start, example: Path) -> N
     assert client.command(OPEN, linked(hover["contents"]))["path"][-1] == "layer1"
     (hint,) = client.hints(uri, at["line"], at["line"] + 1)
     assert client.command(OPEN, linked(hint["tooltip"]))["path"][-1] == "layer1"
-    again, shown, *_ = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    again, shown = client.offered_lenses(uri)
     assert shown["range"] == again["range"]
     assert shown["command"] == {"title": "Show in timeline", "command": OPEN, "arguments": [{"uri": uri}]}
     assert client.command(OPEN, {"uri": uri}) == {"profile": client.request("hotlens/profileState", {})["profile"]["id"]}
@@ -111,8 +111,7 @@ def test_a_client_without_links_is_told_what_to_type(start: Start, example: Path
     client, uri = opened(start, example, {**CAPABLE, "textDocument": plain, "experimental": words})
     asked = {"textDocument": {"uri": uri}, "position": position(example, "self.layer1 = ")}
     assert client.request("textDocument/hover", asked)["contents"]["value"].splitlines()[-1] == "Show in timeline: :Hotlens timeline"
-    lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
-    assert len([lens for lens in lenses if lens["command"]["command"]]) == 2
+    assert len(client.offered_lenses(uri)) == 2
 
 
 def test_other_clients_are_offered_nothing(start: Start, example: Path) -> None:
@@ -120,8 +119,7 @@ def test_other_clients_are_offered_nothing(start: Start, example: Path) -> None:
     asked = {"textDocument": {"uri": uri}, "position": position(example, "self.layer1 = ")}
     assert "timeline]" not in client.request("textDocument/hover", asked)["contents"]["value"]
     assert all("Show in timeline" not in hint["tooltip"]["value"] for hint in client.hints(uri))
-    lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
-    assert len([lens for lens in lenses if lens["command"]["command"]]) == 1
+    assert len(client.offered_lenses(uri)) == 1
 
 
 def test_a_page_in_a_browser_shares_the_session(start: Start, example: Path) -> None:
