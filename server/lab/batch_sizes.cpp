@@ -8,6 +8,7 @@
 #include "annotator/lab/predict/recorded.h"
 #include "annotator/lab/program/join.h"
 #include "annotator/profile/bundle/resolve.h"
+#include "server/lab/page_faults.h"
 #include "server/lab/replayable.h"
 #include "server/lab/worker.h"
 
@@ -67,6 +68,7 @@ class Prediction {
         recorded_(std::move(joined.measured)),
         other_(std::move(joined.other)),
         room_(room_for(recorded_)),
+        faults_{.count = recorded_.faults, .each = room_.on_cpu ? cost_of_a_fault() : Ns{}},
         worker_(worker, std::move(joined.document), room_.bytes) {
     predicted_.profile = recorded_.id;
   }
@@ -80,16 +82,14 @@ class Prediction {
     for (const SelfCheck& check : predicted_.checks) {
       if (!check.ok()) return std::unexpected(fails_self_check(check));
     }
-    predicted_.points.push_back({.batch = recorded_.batch, .method = Method::run, .time = measured(), .peak = recorded_.peak, .note = {}});
+    predicted_.points.push_back(
+        {.batch = recorded_.batch, .method = Method::run, .time = measured_time(recorded_.steps), .peak = recorded_.peak, .note = {}});
     for (const std::int64_t batch : ask_.batches) predict(batch);
     std::ranges::sort(predicted_.points, {}, &Point::batch);
     return std::move(predicted_);
   }
 
  private:
-  // The plain steps themselves, with the interval of their median.
-  std::optional<StepTime> measured() const { return step_time(recorded_.steps, base_[0], base_[0]); }
-
   void predict(std::int64_t batch) {
     if (batch == recorded_.batch) return;
     const auto line = peak_at(base_[0], base_[1], batch);
@@ -105,7 +105,7 @@ class Prediction {
     const Replays& replayed = (*replays)[1];
     predicted_.points.push_back({.batch = batch,
                                  .method = Method::replay,
-                                 .time = step_time(recorded_.steps, (*replays)[0], replayed),
+                                 .time = step_time(recorded_.steps, faults_, (*replays)[0], replayed),
                                  .peak = replayed.peak,
                                  .note = {}});
   }
@@ -136,6 +136,7 @@ class Prediction {
   const Ask& ask_;
   Recorded recorded_, other_;
   Room room_;
+  StepFaults faults_;
   Worker worker_;
   std::vector<Replays> base_;  // of the two recorded sizes
   BatchSizes predicted_;

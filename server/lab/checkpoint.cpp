@@ -99,7 +99,7 @@ std::expected<WhatIf, NotThis> plan_checkpoints(const CheckpointAsk& ask, WhatIf
   const auto refused = [&](const Refusal& why) { return std::unexpected(NotThis{item.kind, {why.reason, why.op, why.module}}); };
   const std::vector<std::string> blocks = item.modules;
   const std::int64_t batch = std::max<std::int64_t>(ask.recorded.batch, 1);
-  Worker worker(ask.worker, encode(program), ask.memory, nullptr, true);
+  Worker worker(ask.worker, encode(program), ask.memory);
   ask.say(fmt::format("replaying {}: {} blocks", item.kind, blocks.size()));
   const auto sampled =
       worker.step({.batches = {batch}, .rounds = kSampleRounds, .budget = kLongest, .plans = numbers(samples(blocks.size()))});

@@ -30,7 +30,6 @@ Result<void> Worker::start() {
   conversation_ = std::move(*started);
   json load{{"do", "load"}, {"program", document_}, {"memory_bytes", memory_}};
   if (!edited_.is_null()) load["edited"] = edited_;
-  if (keep_freed_) load["keep_freed"] = true;
   const auto loaded = ask(load, kLoading);
   if (!loaded) return std::unexpected(loaded.error());
   if (loaded->is_object() && !loaded->contains("error")) return {};

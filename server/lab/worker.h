@@ -23,15 +23,9 @@ struct StepRequest {
 
 class Worker {
  public:
-  // `memory`: bytes that the worker may take. `edited`: a second program; null where there is none. `keep_freed`: replays have no page
-  // faults; so it is wherever two programs are compared.
-  Worker(std::filesystem::path program, nlohmann::json document, std::size_t memory, nlohmann::json edited = nullptr,
-         bool keep_freed = false)
-      : program_(std::move(program)),
-        document_(std::move(document)),
-        edited_(std::move(edited)),
-        memory_(memory),
-        keep_freed_(keep_freed || !edited_.is_null()) {}
+  // `memory`: bytes that the worker may take. `edited`: a second program; null where there is none.
+  Worker(std::filesystem::path program, nlohmann::json document, std::size_t memory, nlohmann::json edited = nullptr)
+      : program_(std::move(program)), document_(std::move(document)), edited_(std::move(edited)), memory_(memory) {}
 
   // Literal sizes of the edited program follow its tensors (annotator/lab/FORMAT.md); the answer as it is.
   Result<nlohmann::json> follow(const nlohmann::json& numbers, std::int64_t batch, std::chrono::milliseconds budget);
@@ -45,7 +39,6 @@ class Worker {
   std::filesystem::path program_;
   nlohmann::json document_, edited_;
   std::size_t memory_;
-  bool keep_freed_;
   std::optional<runs::Conversation> conversation_;
 };
 

@@ -1,4 +1,4 @@
-"""Small models of eight kinds as a training script: `predict_models.py MODEL BATCH`; with `--times BATCH,BATCH` real steps, in turn."""
+"""Small models of eight kinds as a training script: `predict_models.py MODEL BATCH`; with `--times` it prints what its steps took."""
 
 from __future__ import annotations
 
@@ -169,17 +169,16 @@ def loader(make: Callable[[int], Batch], size: int, steps: int) -> Iterator[Batc
     return iter(DataLoader(TensorDataset(*make(size * steps)), batch_size=size))
 
 
-def times(model: nn.Module, optimizer: torch.optim.Optimizer, make: Callable[[int], Batch], sizes: list[int]) -> dict[int, list[float]]:
-    """Seconds of steps of each size, the sizes in turn, with the fetch of the batch as in a recorded step."""
-    rounds, first = 24, 3
-    loaders = {size: loader(make, size, rounds + first) for size in sizes}
-    found: dict[int, list[float]] = {size: [] for size in sizes}
-    for number in range(rounds + first):
-        for size in sizes:
-            begin = time.perf_counter()
-            step(model, optimizer, next(loaders[size]))
-            if number >= first:
-                found[size].append(time.perf_counter() - begin)
+def times(model: nn.Module, optimizer: torch.optim.Optimizer, make: Callable[[int], Batch], size: int) -> list[float]:
+    """Seconds of steps, with the fetch of the batch as in a recorded step."""
+    steps, first = 40, 10
+    batches = loader(make, size, steps + first)
+    found: list[float] = []
+    for number in range(steps + first):
+        begin = time.perf_counter()
+        step(model, optimizer, next(batches))
+        if number >= first:
+            found.append(time.perf_counter() - begin)
     return found
 
 
@@ -189,7 +188,7 @@ def main() -> None:
     model = build()
     optimizer = torch.optim.Adam(model.parameters())
     if sys.argv[2] == "--times":
-        print(json.dumps(times(model, optimizer, make, [int(size) for size in sys.argv[3].split(",")])))
+        print(json.dumps(times(model, optimizer, make, int(sys.argv[3]))))
         return
     for batch in DataLoader(TensorDataset(*make(int(sys.argv[2]) * 60)), batch_size=int(sys.argv[2])):
         step(model, optimizer, batch)

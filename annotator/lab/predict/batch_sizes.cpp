@@ -16,6 +16,7 @@ constexpr double kMostDifference = 0.0002;  // of the peaks
 // step.
 constexpr double kReplayError = 0.1;
 constexpr double kTwoSigma = 2;
+constexpr double kPage = 4096;  // bytes
 __extension__ using Wide = __int128;
 
 std::string text(const json& object, const char* key) {
@@ -46,6 +47,11 @@ std::vector<Ns> growth(const Replays& recorded, const Replays& other) {
   for (std::size_t at = 0; at < std::min(recorded.wall.size(), other.wall.size()); ++at)
     found.push_back(other.wall[at] - recorded.wall[at]);
   return found;
+}
+
+// That a step needs beyond what is there when it begins.
+double pages(const Replays& of) {
+  return static_cast<double>(std::max<std::int64_t>(count(of.peak) - count(of.start), 0)) / kPage;
 }
 
 std::optional<Method> method_named(const std::string& wanted) {
@@ -102,19 +108,35 @@ std::optional<Bytes> peak_at(const Replays& one, const Replays& other, std::int6
   return Bytes{static_cast<std::int64_t>(peak)};
 }
 
-std::optional<StepTime> step_time(const std::vector<Ns>& real, const Replays& recorded, const Replays& other) {
+std::optional<StepTime> measured_time(const std::vector<Ns>& real) {
+  if (real.empty()) return std::nullopt;
+  const profile::Sample sample = profile::sample(real);
+  const Ns half{std::llround(kTwoSigma * std::sqrt(sample.variance))};
+  return StepTime{.step = sample.median, .low = std::max(sample.median - half, Ns{1}), .high = sample.median + half};
+}
+
+std::optional<StepTime> step_time(const std::vector<Ns>& real, const StepFaults& faults, const Replays& recorded, const Replays& other) {
   const std::vector<Ns> differences = growth(recorded, other);
   if (real.empty() || differences.empty()) return std::nullopt;
   const profile::Sample base = profile::sample(real), grown = profile::sample(differences);
+  // Of the pages that a step needs, the share that it takes anew.
+  const double share = std::min(static_cast<double>(faults.count) / std::max(pages(recorded), 1.0), 1.0);
+  const double each = static_cast<double>(faults.each.count());
+  const double filled = std::min(share * pages(recorded) * each, static_cast<double>(base.median.count()));
   // A replay that is slower than the script leaves nothing for Python: the machine was another one then, and its speed is divided out.
   const double replayed = static_cast<double>(profile::sample(recorded.wall).median.count());
-  const double pace = replayed > 0 ? std::min(static_cast<double>(base.median.count()) / replayed, 1.0) : 1;
+  const double without = static_cast<double>(base.median.count()) - filled;
+  const double pace = replayed > 0 ? std::min(without / replayed, 1.0) : 1;
   const double growth_ns = pace * static_cast<double>(grown.median.count());
-  const Ns step = base.median + Ns{std::llround(growth_ns)};
-  if (step <= Ns{}) return std::nullopt;
+  const double most = pages(other) * each;
+  const Ns least{std::llround(without + growth_ns)};
+  if (least <= Ns{}) return std::nullopt;
   const double chance = kTwoSigma * std::sqrt(base.variance + pace * pace * grown.variance);
   const Ns half{std::llround(chance + kReplayError * std::abs(growth_ns))};
-  return StepTime{.step = step, .low = std::max(step - half, Ns{1}), .high = step + half};
+  return StepTime{.step = least + Ns{std::llround(share * most)},
+                  .low = std::max(least - half, Ns{1}),
+                  .high = least + Ns{std::llround(most)} + half,
+                  .faults = Ns{std::llround(most)}};
 }
 
 Result<BatchSizes> read_batch_sizes(std::string_view written) {

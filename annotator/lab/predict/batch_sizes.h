@@ -1,9 +1,12 @@
 // What another batch size would cost, from replays of the recorded step.
 //
 // Time is added, not scaled: what Python takes does not grow with the batch, so T(b) = T(real) + replay(b) - replay(recorded size), of
-// replays that took turns; where the replay is slower than the script was, all replays are scaled to its pace. Memory is the allocator's
-// peak in the replay. A size that is not tried has a peak all the same: what is allocated and released comes in the same order at every
-// size, each amount a straight line in it, and the peak is the highest sum on the way.
+// replays that took turns; where the replay is slower than the script was, all replays are scaled to its pace. A replay has no page faults;
+// those of the script are taken to grow with the memory that a step needs. Whether a script has them at a size is chance: a small change of
+// the heap starts or ends them. The interval reaches from none to one for each page that a step needs.
+//
+// Memory is the allocator's peak in the replay. A size that is not tried has a peak all the same: what is allocated and released comes in
+// the same order at every size, each amount a straight line in it, and the peak is the highest sum on the way.
 #pragma once
 
 #include <cstdint>
@@ -66,9 +69,17 @@ std::optional<Bytes> peak_at(const Replays& one, const Replays& other, std::int6
 
 struct StepTime {
   Ns step{}, low{}, high{};
+  Ns faults{};  // the part of the interval that page faults may take
 };
+// Minor page faults of a recorded step, on a processor that computes itself, and what one takes here.
+struct StepFaults {
+  std::int64_t count = 0;
+  Ns each{};  // 0: they are left out
+};
+// Nullopt where there is no time.
+std::optional<StepTime> measured_time(const std::vector<Ns>& real);
 // `real`: steps of the recorded size. Nullopt where one of them has no times.
-std::optional<StepTime> step_time(const std::vector<Ns>& real, const Replays& recorded, const Replays& other);
+std::optional<StepTime> step_time(const std::vector<Ns>& real, const StepFaults& faults, const Replays& recorded, const Replays& other);
 
 enum class Method : std::uint8_t { run, replay, line };
 std::string_view name(Method method);

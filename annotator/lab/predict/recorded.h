@@ -16,6 +16,7 @@ struct Recorded {
   std::int64_t batch = 0;   // 0: not known
   Bytes peak{};             // of the allocator, in the recorded step
   std::vector<Ns> steps;    // without any profiler
+  std::int64_t faults = 0;  // minor page faults of such a step
   nlohmann::json document;  // program.json
 };
 

@@ -10,6 +10,8 @@
 namespace hotlens::lab {
 namespace {
 
+constexpr double kMuch = 0.1;  // of the step
+
 using format::harmless;
 using format::readable;
 using format::right;
@@ -25,6 +27,7 @@ void write_point(JsonText& json, const Point& point) {
     json.member("step_ns", point.time->step.count());
     json.member("low_ns", point.time->low.count());
     json.member("high_ns", point.time->high.count());
+    if (point.time->faults > Ns{}) json.member("page_faults_ns", point.time->faults.count());
     json.member("samples_per_s", samples_per_second(point));
   }
   json.member("peak_bytes", count(point.peak));
@@ -45,6 +48,22 @@ std::string row(const Point& point) {
   const std::string rate = point.time ? fmt::format("{:.4g}", samples_per_second(point)) : "";
   return right(std::to_string(point.batch), 10) + right(time, 11) + right(rate, 12) + right(readable(point.peak), 11) + "  " +
          format::left(interval, 22) + "  " + (point.method == Method::run ? "measured" : point.note);
+}
+
+// Empty where they are no large part of any step.
+std::string about_faults(const BatchSizes& predicted) {
+  const Point* most = nullptr;
+  const auto share = [](const Point& point) {
+    return point.time ? static_cast<double>(point.time->faults.count()) / static_cast<double>(point.time->step.count()) : 0;
+  };
+  for (const Point& point : predicted.points) {
+    if (share(point) >= kMuch && (most == nullptr || share(point) > share(*most))) most = &point;
+  }
+  if (most == nullptr) return {};
+  return fmt::format(
+      "A step may give its memory back to the system and take it anew each time, or keep it: at batch size {} that is up to {} of the step "
+      "(page faults), and chance decides. MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=1073741824 keeps it.\n",
+      most->batch, readable(most->time->faults));
 }
 
 std::string place(const Refusal& refusal) {
@@ -89,7 +108,7 @@ std::string as_text(const BatchSizes& predicted, bool color) {
     out += fmt::format("{} not predicted: {}{}\n", right(std::to_string(refusal.batch), 10), harmless(refusal.reason),
                        harmless(place(refusal)));
   }
-  return out;
+  return out + about_faults(predicted);
 }
 
 }  // namespace hotlens::lab

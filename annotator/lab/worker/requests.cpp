@@ -167,7 +167,7 @@ json Requests::load(const json& request) {
   if (request.contains("memory_bytes")) {
     limit_memory(number(request, "memory_bytes", 0, std::int64_t{1} << 28, std::numeric_limits<std::int64_t>::max()));
   }
-  if (is_true(request, "keep_freed")) keep_freed_memory();
+  keep_freed_memory();
   auto wrong = add(request["program"]);
   if (!wrong && request.contains("edited")) wrong = add(request["edited"]);
   if (wrong) {

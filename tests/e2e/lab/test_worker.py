@@ -248,15 +248,11 @@ def test_memory_that_is_kept_spares_page_faults(worker_program: Path) -> None:
     made = list(range(1, 41))  # of 1 MB each
     negated = [op("aten::neg", {"t": 0}, out=one) for one in made]
     wide = program([tensor([512, 512])], [*negated, op("hotlens::free", *made)])
-    faults = []
-    # Where the heap ends is chance, and with it whether freed memory goes back; with a fixed threshold it always does.
+    # Where the heap ends is chance, and with it whether freed memory goes back; with a fixed threshold it always would, all 40 MB in each round.
     with Worker(worker_program, MALLOC_MMAP_THRESHOLD_="131072") as worker:
-        for keeps in (False, True):
-            worker.ask(do="load", program=wide, keep_freed=keeps)
-            (replay,) = worker.ask(do="step", batch=1, rounds=9)["replays"]
-            faults.append(sum(replay["minor_faults"][3:]))  # the heap grows in the first rounds
-    assert faults[0] > 6 * 10_000  # each of 40 MB, in each of six rounds
-    assert faults[1] < faults[0] / 50  # the heap may still grow by a tensor
+        worker.ask(do="load", program=wide)
+        (replay,) = worker.ask(do="step", batch=1, rounds=9)["replays"]
+    assert sum(replay["minor_faults"][3:]) < 6 * 10_000 / 50  # the heap may still grow by a tensor
 
 
 def test_an_edited_program_that_cannot_be_replayed_leaves_none(worker: Worker) -> None:

@@ -47,7 +47,7 @@ TEST_CASE("no peak where the sizes allocate differently, or beyond what can be c
 
 TEST_CASE("what Python takes is added and does not grow") {
   // 10 ms, of which 6 are operators; at four times the size operators take 24.
-  const auto time = step_time({10ms, 10ms, 10ms}, timed({6ms, 6ms, 6ms}), timed({24ms, 24ms, 24ms}));
+  const auto time = step_time({10ms, 10ms, 10ms}, {}, timed({6ms, 6ms, 6ms}), timed({24ms, 24ms, 24ms}));
   REQUIRE(time);
   CHECK(time->step == 28ms);
   CHECK(time->low < 28ms);
@@ -55,24 +55,48 @@ TEST_CASE("what Python takes is added and does not grow") {
 }
 
 TEST_CASE("a machine that is slow for a while is slow for both sizes of a turn") {
-  const auto time = step_time({10ms, 10ms, 10ms}, timed({6ms, 16ms, 6ms, 16ms, 6ms}), timed({24ms, 34ms, 24ms, 34ms, 24ms}));
+  const auto time = step_time({10ms, 10ms, 10ms}, {}, timed({6ms, 16ms, 6ms, 16ms, 6ms}), timed({24ms, 34ms, 24ms, 34ms, 24ms}));
   REQUIRE(time);
   CHECK(time->step == 28ms);
 }
 
 TEST_CASE("the interval of what was measured is that of its median alone") {
-  const auto time = step_time({9ms, 10ms, 11ms}, timed({6ms}), timed({6ms}));
+  const auto time = measured_time({9ms, 10ms, 11ms});
   REQUIRE(time);
   CHECK(time->step == 10ms);
   CHECK(time->low < 10ms);
-  CHECK(!step_time({}, timed({6ms}), timed({6ms})));
-  CHECK(!step_time({10ms}, timed({}), timed({6ms})));
+  CHECK(!measured_time({}));
+  CHECK(!step_time({}, {}, timed({6ms}), timed({6ms})));
+  CHECK(!step_time({10ms}, {}, timed({}), timed({6ms})));
 }
 
 TEST_CASE("a replay slower than the script was is scaled to its pace") {
-  const auto time = step_time({10ms, 10ms, 10ms}, timed({20ms, 20ms, 20ms}), timed({5ms, 5ms, 5ms}));
+  const auto time = step_time({10ms, 10ms, 10ms}, {}, timed({20ms, 20ms, 20ms}), timed({5ms, 5ms, 5ms}));
   REQUIRE(time);
   CHECK(time->step == 2500us);
+}
+
+TEST_CASE("page faults grow with the memory that a step needs, and the interval reaches from none to all") {
+  Replays eight = timed({6ms, 6ms, 6ms}), sixteen = timed({12ms, 12ms, 12ms});
+  eight.peak = Bytes{1000 * 4096};
+  sixteen.peak = Bytes{2000 * 4096};
+  // Of 1,000 pages half are taken anew, 2 µs each: 1 of 10 ms.
+  const auto time = step_time({10ms, 10ms, 10ms}, {.count = 500, .each = 2us}, eight, sixteen);
+  REQUIRE(time);
+  CHECK(time->step == 9ms + 6ms + 2ms);
+  CHECK(time->faults == 4ms);
+  CHECK(time->low < 15ms);
+  CHECK(time->low > 14ms);
+  CHECK(time->high > 19ms);
+  CHECK(time->high < 20ms);
+  // None at the recorded size: they may begin at the other one.
+  const auto none = step_time({10ms, 10ms, 10ms}, {.count = 0, .each = 2us}, eight, sixteen);
+  REQUIRE(none);
+  CHECK(none->step == 16ms);
+  CHECK(none->low < 16ms);
+  CHECK(none->high > 20ms);
+  // More than one a page of the peak: not more time than the step took.
+  CHECK(step_time({1ms, 1ms, 1ms}, {.count = 5000, .each = 2us}, eight, timed({6ms, 6ms, 6ms})) == std::nullopt);
 }
 
 TEST_CASE("a replay that takes other memory than the script predicts nothing") {
@@ -117,6 +141,19 @@ TEST_CASE("a prediction in JSON and as a table") {
   const std::string text = as_text(predicted, false);
   CHECK_THAT(text, Catch::Contains("10.0 ms") && Catch::Contains("64.0 GB") && Catch::Contains("20 GB are free here"));
   CHECK_THAT(text, Catch::Contains("7 not predicted: is not whole (aten::view in net?[2J)"));
+  CHECK_THAT(text, !Catch::Contains("page faults"));
+}
+
+TEST_CASE("page faults that may take a tenth of a step are told") {
+  BatchSizes predicted{
+      .profile = "p",
+      .checks = {},
+      .points = {{.batch = 16, .time = StepTime{.step = 20ms, .low = 19ms, .high = 23ms, .faults = 1900us}, .peak = Bytes{1}, .note = {}}},
+      .refused = {}};
+  CHECK_THAT(as_text(predicted, false), !Catch::Contains("page faults"));
+  predicted.points.front().time->faults = 2ms;
+  CHECK_THAT(as_text(predicted, false), Catch::Contains("at batch size 16 that is up to 2.00 ms of the step (page faults)"));
+  CHECK(json::parse(as_json(predicted))["points"][0]["page_faults_ns"] == 2'000'000);
 }
 
 TEST_CASE("a prediction is read as it was written") {
