@@ -248,7 +248,7 @@ def test_memory_that_is_kept_spares_page_faults(worker_program: Path) -> None:
     made = list(range(1, 41))  # of 1 MB each
     negated = [op("aten::neg", {"t": 0}, out=one) for one in made]
     wide = program([tensor([512, 512])], [*negated, op("hotlens::free", *made)])
-    # Where the heap ends is chance, and with it whether freed memory goes back; with a fixed threshold it always would, all 40 MB in each round.
+    # Where the heap ends is chance, and with it whether freed memory goes back; with a fixed threshold it always would, 40 MB a round.
     with Worker(worker_program, MALLOC_MMAP_THRESHOLD_="131072") as worker:
         worker.ask(do="load", program=wide)
         (replay,) = worker.ask(do="step", batch=1, rounds=9)["replays"]
