@@ -209,3 +209,38 @@ def test_a_kernel_has_its_name_while_the_profiler_is_on_and_is_itself_again_afte
         assert module.cpp_fused_add_0 is kernel
     finally:
         codecache.PyCodeCache.modules.remove(module)
+
+
+PICTURES = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+torch.manual_seed(0)
+last = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 3)]
+model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3), *last)
+model = torch.compile(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x, y = torch.randn(8, 3, 16, 16), torch.randint(0, 3, (8,))
+for step in range(40):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+print(loss.item().hex())
+"""
+
+
+def test_the_backward_pass_of_pictures_has_layers_too(tmp_path: Path, cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inductor gives pictures another order of memory, and lowers the backward pass for it."""
+    run = recorded(tmp_path, PICTURES, cache, monkeypatch)
+    assert not [line for line in run.own_messages() if "makes other code" in line]
+    ids = {share["modules"][-1]["id"] for part in run.bundle.model["parts"] for share in part["shares"] if share["modules"]}
+    layers = {run.bundle.model["modules"][at]["path"] for at in ids}
+    assert layers >= {f"_orig_mod.{at}" for at in (0, 1, 3, 6)}
+
+
+def test_random_numbers_cost_more_than_what_is_fused_with_them() -> None:
+    assert provenance._cost("inductor_random") > 20 * provenance._cost("exp")
+    assert provenance._cost("native_dropout_backward") == provenance._cost("add") == 1.0
+    assert provenance._cost("expand") == 1.0

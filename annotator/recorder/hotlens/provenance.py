@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
+import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,8 +23,18 @@ from .graphs import Graph, Stack, stack_of
 
 SECONDS = 60.0  # for all graphs together; whoever compiles for longer waits no longer for us
 MOST_SHARES = 32  # of one kernel
-SLOW = re.compile(r"exp|erf|tanh|sigmoid|log|pow|sin|cos|rsqrt|sqrt|div|gelu|softmax|rand|bernoulli|dropout")
-SLOW_COST = 8.0  # of an operation that a processor has no instruction for, or a long one
+# What an element of an operation costs, where reading or writing one costs 1 and simple arithmetic as much: from compiled loops over
+# 200,000 elements on one core with AVX2 (python tests/bench/compiled.py --costs). The first that is found in the name counts.
+COSTS = [
+    (re.compile(r"rand|bernoulli|dropout(?!_backward)"), 190.0),  # one number after the other
+    (re.compile(r"pow"), 48.0),
+    (re.compile(r"tanh"), 28.0),
+    (re.compile(r"gelu"), 16.0),
+    (re.compile(r"erf|log"), 10.0),
+    (re.compile(r"gather|index|embedding"), 10.0),
+    (re.compile(r"exp(?!and)|sigmoid|silu|softmax"), 6.0),
+    (re.compile(r"sqrt|sin|cos"), 4.0),
+]
 FREE = re.compile(
     r"getitem|view|permute|transpose|expand|squeeze|slice|select|alias|clone|full|empty|convert_element_type|_to_copy|\.t\.|\.t$"
 )
@@ -90,16 +101,21 @@ def _lower(graph: Graph) -> list[Lowered]:
             kernels.append(Kernel(name))
             kernels[-1].shares = _extern_shares(nodes) if is_extern else _fused_shares(nodes)
 
+    strides: list[Any] = []
+
     def stop_at_text(lowering: Any) -> Any:
         made = codegen(lowering)[0]
         text = made if isinstance(made, str) else made.value
         results.append(Lowered(bare(text), _in_call_order(text, kernels), graph))
+        strides[:] = _strides(lowering.graph_outputs, getattr(compile_fx, "SymExprPrinter", None))
         raise _Done
 
     def inner(module: Any, inputs: Any, **options: Any) -> Any:
         kernels.clear()
+        strides.clear()
         with contextlib.suppress(_Done):
             compile_fx.compile_fx_inner(module, inputs, **options)
+        _tell_strides(inputs, strides)
         return _never
 
     def settings(of: Any, **wanted: Any) -> Any:
@@ -124,6 +140,26 @@ def _lower(graph: Graph) -> list[Lowered]:
         for place, original in before:
             setattr(place, tell, original)
     return results
+
+
+def _strides(outputs: Any, printer: Any) -> list[tuple[str, ...] | None]:
+    """As Inductor notes them of what it compiled; None of what is no tensor."""
+    text = printer().doprint if printer is not None else str
+    noted: list[tuple[str, ...] | None] = []
+    for output in outputs or []:
+        noted.append(None)
+        with contextlib.suppress(Exception):
+            noted[-1] = tuple(text(stride) for stride in output.get_layout().stride)
+    return noted
+
+
+def _tell_strides(inputs: Any, strides: list[Any]) -> None:
+    """The backward pass is lowered for what the forward pass gives: Inductor tells it once it has compiled, which is later than we stop."""
+    with contextlib.suppress(ImportError, AttributeError):  # up to torch 2.5 elsewhere: then it is lowered for other strides, and left out
+        from torch._inductor.utils import set_tracing_context_output_strides
+
+        compiled: Any = types.SimpleNamespace(output_strides=strides)
+        set_tracing_context_output_strides(inputs, compiled)
 
 
 def _never(inputs: Any) -> Any:
@@ -183,7 +219,7 @@ def _fused_shares(loops: Any) -> dict[Key, float]:
             continue
         working = [(key, name) for key, name, _ in known if not FREE.search(name)] or [(key, name) for key, name, _ in known]
         for key, name in _with_neighbours(working, known):
-            weights[key] = weights.get(key, 0.0) + elements * (SLOW_COST if SLOW.search(name) else 1.0)
+            weights[key] = weights.get(key, 0.0) + elements * _cost(name)
         moved = _last(known)
         weights[moved] = weights.get(moved, 0.0) + elements * (len(loop.read_writes.reads) + len(loop.read_writes.writes))
     return _as_shares(weights)
@@ -205,6 +241,10 @@ def _last(known: list[tuple[Key, str, Any]]) -> Key:
     nodes = {node for _, _, node in known}
     ends = [key for key, _, node in known if not any(user in nodes for user in node.users)]
     return ends[-1] if ends else known[-1][0]
+
+
+def _cost(operation: str) -> float:
+    return next((cost for name, cost in COSTS if name.search(operation)), 1.0)
 
 
 def _elements(loop: Any) -> float:
