@@ -182,7 +182,7 @@ void add_whatif(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("whatif", "what a change of the training step would give, without running the script");
   verb->footer(
       "Example: hotlens whatif list\n         hotlens whatif fused_optimizer,channels_last+autocast_bf16\n         hotlens whatif "
-      "checkpoint --budget 60MB\n         hotlens whatif x.pt.trace.json.gz\n\n`+` makes changes at once.");
+      "checkpoint --budget 60MB\n         hotlens whatif sweep --try --models 4,8\n         hotlens whatif x.pt.trace.json.gz\n\n`+` makes changes at once.");
   verb->add_option(
       "what", to.whatif.words,
       "a profile (bundle id, folder, trace file; latest where none is named), and list: which changes apply, without a replay; "
@@ -190,6 +190,11 @@ void add_whatif(CLI::App& app, Arguments& to) {
   verb->add_option("--profile", to.whatif.profile, "bundle id, bundle folder, trace file or latest");
   verb->add_flag("--apply", to.whatif.apply, "edit exactly the expressions that the change names");
   verb->add_flag("--dry-run", to.whatif.dry_run, "with --apply: say the edits and write nothing");
+  verb->add_flag("--try", to.whatif.try_it, "sweep: measure several models as one, in a process that runs the script to its second update");
+  verb->add_option("--models", to.whatif.models, "sweep: how many models (default 2,4,8)")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 256))
+      ->expected(1, 8);
   verb->add_flag("--verify", to.whatif.verify, "run the script before and after the change, in pairs, without editing its files");
   verb->add_option("--budget", to.whatif.budget, "checkpoint: the peak of memory to stay within, at the least time (60MB, 2GiB)")
       ->transform(CLI::AsSizeValue(true))

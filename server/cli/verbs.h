@@ -96,12 +96,15 @@ struct WhatIfOptions {
   std::string python;              // whose torch replays; empty: found as runs::find_python does
   bool apply = false;              // edit the files that the changes are in
   bool dry_run = false;            // with `apply`: say the edits, write nothing
+  bool try_it = false;                       // `sweep`: measure it in a process of the script's own
+  std::vector<std::int64_t> models{2, 4, 8};  // `sweep`: how many at once
   bool verify = false;             // run the script before and after the change
   int limit = 15;                  // minutes that verifying may take
   std::uint64_t budget = 0;        // bytes that the peak has to stay within, for `checkpoint`; 0: the lowest peak
   OutputFormat format = OutputFormat::text;
 };
 int whatif(const WhatIfOptions& options);
+int whatif_sweep(const WhatIfOptions& options);  // the word `sweep`
 
 struct BenchDeviceOptions {
   std::string python;

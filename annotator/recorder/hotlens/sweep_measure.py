@@ -61,7 +61,7 @@ class Sweep:
                 continue
             row = self._tried(count, until)
             found.append({"models": count, **row})
-            print(f"{count} models: {_said(row)}", file=sys.stderr, flush=True)
+            print(f"hotlens: {count} models: {_said(row)}", file=sys.stderr, flush=True)
         return found
 
     def _tried(self, count: int, until: float) -> dict[str, Any]:
