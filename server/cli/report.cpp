@@ -96,6 +96,7 @@ Result<int> report_ranks(std::span<const ranks::Source> sources, const ReportOpt
 
 int report(const ReportOptions& options) {
   if (options.track_record) return track_record(options);
+  if (!options.log.empty()) return report_target(options);
   const std::vector<std::string> latest{"latest"};
   auto sources = ranks::sources(options.profiles.empty() ? latest : options.profiles, std::filesystem::current_path());
   if (!sources) return fail(sources.error());

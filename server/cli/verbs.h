@@ -19,9 +19,13 @@ struct ReportOptions {
   std::optional<std::int64_t> step;  // the numbers of this step alone
   std::optional<std::int64_t> rank;  // of several
   bool saved = false;                // what the forward pass keeps until the backward pass
+  std::filesystem::path log;         // of a training: time to target, and nothing else
+  std::string loss_pattern, metric;  // with `log`: where its values are; neither: the metric of an MLPerf log
+  std::optional<double> target, total_steps;
   bool track_record = false;         // what was predicted and what came of it, of the profile's workspace
 };
 int report(const ReportOptions& options);
+int report_target(const ReportOptions& options);  // with a log
 
 struct CheckOptions {
   std::string python;  // empty: found as runs::find_python does
