@@ -104,8 +104,10 @@ void add_report(CLI::App& app, Arguments& to) {
   CLI::Option* log = verb->add_option("--log", to.report.log, "time to target from a training's log: `:::MLLOG` lines, or --loss-pattern")
                          ->excludes(events)
                          ->excludes(record);
-  CLI::Option* metric = verb->add_option("--metric", to.report.metric, "with --log: the key of an MLPerf log whose values count")->needs(log);
-  verb->add_option("--loss-pattern", to.report.loss_pattern, "with --log: where the value is, in brackets; of two brackets the first is the step")
+  CLI::Option* metric =
+      verb->add_option("--metric", to.report.metric, "with --log: the key of an MLPerf log whose values count")->needs(log);
+  verb->add_option("--loss-pattern", to.report.loss_pattern,
+                   "with --log: where the value is, in brackets; of two brackets the first is the step")
       ->needs(log)
       ->excludes(metric);
   verb->add_option("--target", to.report.target, "with --log: the value to reach, where the log does not tell")->needs(log);
@@ -195,7 +197,8 @@ void add_whatif(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("whatif", "what a change of the training step would give, without running the script");
   verb->footer(
       "Example: hotlens whatif list\n         hotlens whatif fused_optimizer,channels_last+autocast_bf16\n         hotlens whatif "
-      "checkpoint --budget 60MB\n         hotlens whatif sweep --try --models 4,8\n         hotlens whatif x.pt.trace.json.gz\n\n`+` makes changes at once.");
+      "checkpoint --budget 60MB\n         hotlens whatif sweep --try --models 4,8\n         hotlens whatif x.pt.trace.json.gz\n\n`+` makes "
+      "changes at once.");
   verb->add_option(
       "what", to.whatif.words,
       "a profile (bundle id, folder, trace file; latest where none is named), and list: which changes apply, without a replay; "

@@ -44,6 +44,7 @@ Result<void> add_profile(const ReportOptions& options, target::Asked& asked) {
   const auto path = profile::resolve(named ? options.profiles.front() : "latest", std::filesystem::current_path());
   const auto manifest = path ? profile::read_manifest(*path) : std::unexpected(path.error());
   if (!manifest) return named ? Result<void>(std::unexpected(manifest.error())) : Result<void>{};
+  asked.profile = manifest->id;
   asked.step = profile::shown_step(*path, *manifest);
   asked.samples_per_step = manifest->samples_per_step;
   asked.changes = changes_of(*path, manifest->id);
@@ -72,10 +73,10 @@ int report_target(const ReportOptions& options) {
   const auto answer = target::answer(*log, asked);
   if (!answer) return fail(answer.error());
   const auto warn = [](std::int64_t lines, const std::string& what) {
-    if (lines > 0) std::cerr << "hotlens: " << lines << (lines == 1 ? " line" : " lines") << " of the log " << what << '\n';
+    if (lines > 0) std::cerr << "hotlens: lines of the log that " << what << ": " << lines << '\n';
   };
-  warn(log->unreadable, "could not be read and do not count");
-  warn(log->too_long, "were longer than " + std::to_string(target::kMostLine) + " characters and were left out");
+  warn(log->unreadable, "cannot be read and do not count");
+  warn(log->too_long, "are longer than " + std::to_string(target::kMostLine) + " characters and were left out");
   std::cout << (options.format == OutputFormat::json ? target::as_json(*log, *answer, file) + '\n'
                                                      : target::as_text(*log, *answer, file, use_colour(STDOUT_FILENO)));
   return kDone;

@@ -23,11 +23,8 @@ Result<sweep::Trial> tried(const WhatIfOptions& options, const std::filesystem::
   if (!python) return std::unexpected(python.error());
   const auto say = [](const std::string& what) { std::cerr << "hotlens: " << harmless(what) << std::endl; };
   say("the script runs until its second update; then its model is measured, alone and stacked");
-  return lab::try_sweep({.bundle = bundle,
-                         .python = python->path,
-                         .models = options.models,
-                         .limit = std::chrono::minutes(options.limit),
-                         .say = say});
+  return lab::try_sweep(
+      {.bundle = bundle, .python = python->path, .models = options.models, .limit = std::chrono::minutes(options.limit), .say = say});
 }
 
 }  // namespace

@@ -40,10 +40,9 @@ Result<sweep::Trial> try_sweep(const SweepAsk& ask) {
   const runs::Scratch scratch("sweep");
   if (scratch.path().empty()) return std::unexpected(Error{ErrorCode::failed, "no temporary folder could be made", {}});
   const std::filesystem::path result = scratch.path() / "result.json";
-  std::vector<std::string> argv{ask.python.string(), (*recorder / "__main__.py").string(), "sweep",
-                                "--result",          result.string(),                      "--models",
-                                listed(ask.models),  "--limit",                            std::to_string(ask.limit.count()),
-                                "--"};
+  std::vector<std::string> argv{
+      ask.python.string(), (*recorder / "__main__.py").string(), "sweep", "--result", result.string(), "--models", listed(ask.models),
+      "--limit",           std::to_string(ask.limit.count()),    "--"};
   argv.insert(argv.end(), manifest->argv.begin(), manifest->argv.end());
   const auto heard = [&](const runs::OutputLine& line) {
     constexpr std::string_view kOurs = "hotlens: ";

@@ -13,14 +13,18 @@ struct Kind {
   std::string_view kind, what;
   bool stops;
 };
-constexpr Kind kRnn{"fused_rnn", "vmap has no rule for fused RNNs; a loop over nn.LSTMCell or nn.GRUCell can be stacked", true};
+constexpr Kind kRnn{"fused_rnn", "nn.LSTM, nn.GRU, nn.RNN: vmap has no rule for them; a loop over nn.LSTMCell or nn.GRUCell can be stacked",
+                    true};
 constexpr Kind kReads{"reads_value", "`.item()`, float() or `if` on a tensor: each of the stacked models has a value of its own", true};
 constexpr Kind kShapes{"sizes_depend_on_values", "how many elements are chosen depends on their values; torch.where keeps the size", true};
 constexpr Kind kCompiled{"compiled", "the step runs compiled code; stack the plain model and compile the stacked step", true};
 constexpr Kind kRanks{"several_processes", "several processes train together; stack the models of one", true};
-constexpr Kind kNorm{"batch_norm", "running statistics are one per model: stack the buffers too, and give them to vmap", false};
-constexpr Kind kDropout{"dropout", "vmap(…, randomness=\"different\"), and the random numbers are not those of separate runs", false};
-constexpr Kind kClip{"clip_grad_norm", "the norm has to be one per model: over all dimensions of a stacked gradient but the first", false};
+constexpr Kind kNorm{"batch_norm", "BatchNorm: each model has running statistics of its own; stack the buffers too, and give them to vmap",
+                     false};
+constexpr Kind kDropout{"dropout", "Dropout: vmap needs randomness=\"different\", and the random numbers are not those of separate runs",
+                        false};
+constexpr Kind kClip{"clip_grad_norm",
+                     "clip_grad_norm_: each model needs a norm of its own, over all dimensions of a stacked gradient but the first", false};
 
 class Search {
  public:
@@ -89,7 +93,7 @@ class Search {
 
   static const Kind* kind(std::string_view name) {
     constexpr std::array<std::string_view, 1> kReading{"aten::_local_scalar_dense"};
-    constexpr std::array<std::string_view, 6> kChoosing{"aten::nonzero",        "aten::masked_select", "aten::_unique2",
+    constexpr std::array<std::string_view, 6> kChoosing{"aten::nonzero",    "aten::masked_select",      "aten::_unique2",
                                                         "aten::unique_dim", "aten::unique_consecutive", "aten::bincount"};
     if (std::ranges::find(kReading, name) != kReading.end()) return &kReads;
     return std::ranges::find(kChoosing, name) != kChoosing.end() ? &kShapes : nullptr;

@@ -92,7 +92,9 @@ std::optional<Seen> of_a_loop(const advice::Sources& sources) {
     const std::size_t file = sources.file_of(*site);
     if (*module.parameters == Bytes{} || file >= sources.files.size()) continue;
     const auto line = loop_around(sources.files[file].text, site->line, step->site.line);
-    if (line) return Seen{.what = "a loop that trains a model anew each time", .where = Place{sources.files[file].path.string(), *line}, .profiles = {}};
+    if (line)
+      return Seen{
+          .what = "a loop that trains a model anew each time", .where = Place{sources.files[file].path.string(), *line}, .profiles = {}};
   }
   return std::nullopt;
 }

@@ -50,7 +50,8 @@ std::string described(const Card& card, const Attempt& attempt, const format::St
   std::string out = fmt::format("  {}: {}{}{}{}: {:.2f}x as fast ({:.2f} to {:.2f}, {} pairs)\n", models,
                                 attempt.pays() ? style.faster : style.slower, attempt.pays() ? "pays" : "does not pay", style.off,
                                 why.empty() ? "" : ", " + why, 1 / time.ratio, 1 / time.high, 1 / time.low, time.pairs);
-  out += fmt::format("    one after another {}, as one {}\n", speed(card, attempt, attempt.separate), speed(card, attempt, attempt.together));
+  out +=
+      fmt::format("    one after another {}, as one {}\n", speed(card, attempt, attempt.separate), speed(card, attempt, attempt.together));
   out += fmt::format("    peak {} with one model at a time, {} as one\n", readable(attempt.separate_peak), readable(attempt.together_peak));
   return out + "    " + compared(attempt) + "\n";
 }
@@ -126,7 +127,8 @@ bool Attempt::equal() const {
 
 std::string spelled(const Seen& seen) {
   std::string text = "a sweep was seen: " + harmless(seen.what);
-  if (!seen.profiles.empty()) text += ", " + format::counted(static_cast<std::int64_t>(seen.profiles.size()), "profile", "profiles") + " before";
+  if (!seen.profiles.empty())
+    text += ", " + format::counted(static_cast<std::int64_t>(seen.profiles.size()), "profile", "profiles") + " before";
   if (seen.where) text += ", " + spelled(*seen.where);
   if (!seen.same_shapes) return text + "; their parameters have other sizes, so not all of them can be stacked";
   return text + "; would it pay to train them as one? hotlens whatif sweep --try";
@@ -139,8 +141,8 @@ std::string as_text(const Card& card, bool color) {
   if (card.seen) out += "  " + spelled(*card.seen) + "\n";
   for (const Obstacle& one : card.obstacles) {
     const std::string times = one.count > 1 ? fmt::format(" ({} times)", one.count) : std::string();
-    out += fmt::format("  {}{}{}: {}{}{}\n", one.stops ? style.slower : style.dim, one.stops ? "stops it" : "needs care", style.off, one.what,
-                       times, after(one.where));
+    out += fmt::format("  {}{}{}: {}{}{}\n", one.stops ? style.slower : style.dim, one.stops ? "stops it" : "needs care", style.off,
+                       one.what, times, after(one.where));
   }
   if (card.obstacles.empty()) out += "  the recording shows nothing that stands in the way\n";
   if (card.trial) return out + described(card, *card.trial, style);

@@ -54,7 +54,7 @@ class Sweep:
         self.model, self.settings, self.tape, self.around, self.files = model, settings, tape, around, files
 
     def tried(self, counts: Sequence[int], until: float) -> list[dict[str, Any]]:
-        found = []
+        found: list[dict[str, Any]] = []
         for count in counts:
             if found and time.monotonic() > until:
                 found.append({"models": count, "failed": {"message": "not measured: the time limit was reached"}})
@@ -131,11 +131,14 @@ def _block(run: Callable[[], Any], steps: int) -> int:
     return max(1, (time.perf_counter_ns() - begin) // steps)
 
 
-def _wait() -> None:
-    import torch
+def _on_gpu() -> bool:
+    torch: Any = sys.modules["torch"]
+    return bool(torch.cuda.is_available() and torch.cuda.is_initialized())
 
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        torch.cuda.synchronize()
+
+def _wait() -> None:
+    if _on_gpu():
+        sys.modules["torch"].cuda.synchronize()
 
 
 def _rise(run: Callable[[], Any], clear: Callable[[], None]) -> int:
@@ -144,7 +147,7 @@ def _rise(run: Callable[[], Any], clear: Callable[[], None]) -> int:
 
     clear()
 
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
+    if _on_gpu():
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()

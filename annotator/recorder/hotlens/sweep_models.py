@@ -194,8 +194,6 @@ def difference(model: Any, settings: Settings, tape: Tape, count: int) -> float 
 
 
 def _apart(a: Any, b: Any) -> float:
-    import torch
-
     if not a.numel():
         return 0.0
     a, b = a.detach().double(), b.detach().double()

@@ -135,7 +135,7 @@ def recorder() -> Any:
     """A mode that records calls of torch's functions while it is on; `entries` and `depends` are its to fill."""
     from torch.overrides import TorchFunctionMode
 
-    class Recorder(TorchFunctionMode):  # type: ignore[misc]
+    class Recorder(TorchFunctionMode):
         def __init__(self) -> None:
             super().__init__()
             self.entries: list[Entry] = []

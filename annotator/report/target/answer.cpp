@@ -20,7 +20,7 @@ bool reaches(double value, double target, bool falling) {
 std::optional<Ns> times(std::optional<Ns> each, std::optional<double> units) {
   if (!each || !units) return std::nullopt;
   const double ns = static_cast<double>(each->count()) * *units;
-  return ns >= 0 && ns < kMostNs ? std::optional(Ns{static_cast<std::int64_t>(ns)}) : std::nullopt;
+  return ns >= 0 && ns < kMostNs ? std::optional(Ns{std::llround(ns)}) : std::nullopt;
 }
 
 // Units from the last point on, if the value goes on as in the last half of the points: a straight line, by least squares.
@@ -72,7 +72,8 @@ std::optional<Ns> Answer::all() const {
 Result<Answer> answer(const Log& log, const Asked& asked) {
   const auto target = asked.target ? asked.target : log.target;
   if (!target) return std::unexpected(Error{ErrorCode::usage, "the log does not tell its target: name it, as in --target 2.0", {}});
-  Answer found{.target = *target, .first = log.points.front(), .now = log.points.back(), .no_rest = {}, .changes = asked.changes};
+  Answer found{
+      .target = *target, .first = log.points.front(), .now = log.points.back(), .profile = {}, .no_rest = {}, .changes = asked.changes};
   const bool falling = falls(log, *target);
   const auto there = std::ranges::find_if(log.points, [&](const Point& point) { return reaches(point.value, *target, falling); });
   found.reached = there != log.points.end();
@@ -82,6 +83,7 @@ Result<Answer> answer(const Log& log, const Asked& asked) {
   found.each = by_clock(log);
   found.by_profile = !found.each;
   if (found.by_profile) found.each = by_profile(log, asked);
+  if ((found.by_profile && found.each) || !found.changes.empty()) found.profile = asked.profile;
   if (found.reached) return found;
   if (asked.total) {
     if (*asked.total < found.now.at) {
@@ -93,8 +95,9 @@ Result<Answer> answer(const Log& log, const Asked& asked) {
     found.by_trend = true;
   }
   if (!found.left) {
-    found.no_rest = log.points.size() < kLeastForTrend ? "too few points for a trend; say how many steps it takes with --total-steps"
-                                                       : "the value does not move towards the target; say how many steps it takes with --total-steps";
+    found.no_rest = log.points.size() < kLeastForTrend
+                        ? "too few points for a trend; say how many steps it takes with --total-steps"
+                        : "the value does not move towards the target; say how many steps it takes with --total-steps";
   } else if (!found.each) {
     found.no_rest = "neither the log nor a profile tells how long one of them takes";
   }

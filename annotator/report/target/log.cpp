@@ -14,7 +14,7 @@ using nlohmann::json;
 constexpr std::string_view kMark = ":::MLLOG";
 constexpr std::array<std::string_view, 3> kMetrics{"eval_accuracy", "eval_loss", "eval_error"};
 constexpr std::array<std::string_view, 3> kTargets{"target_accuracy", "target_eval_loss", "quality_target"};
-constexpr double kMostCount = 1e15;                   // steps, samples: whole in a double
+constexpr double kMostCount = 1e15;                  // steps, samples: whole in a double
 constexpr std::int64_t kMostMs = 4'000'000'000'000;  // the year 2096; a nanosecond count holds it
 
 // Calls `each` with every line that is not too long.
@@ -130,8 +130,9 @@ Result<Log> read_mllog(std::string_view text, const std::string& metric) {
   for_each_line(text, reading.log.too_long, [&](std::string_view line) { reading.line(line); });
   Log log = std::move(reading.log);
   if (!log.last) {
-    return std::unexpected(nothing("the log has no line with `:::MLLOG` that can be read; for another log say what to look for, as in "
-                                   "--loss-pattern 'loss ([0-9.]+)'"));
+    return std::unexpected(
+        nothing("the log has no line with `:::MLLOG` that can be read; for another log say what to look for, as in "
+                "--loss-pattern 'loss ([0-9.]+)'"));
   }
   log.metric = metric;
   for (const std::string_view known : kMetrics) {
@@ -139,8 +140,9 @@ Result<Log> read_mllog(std::string_view text, const std::string& metric) {
   }
   std::erase_if(reading.rows, [&](const Row& row) { return row.metric != log.metric; });
   if (reading.rows.empty()) {
-    return std::unexpected(nothing(log.metric.empty() ? "the log has no eval_accuracy, eval_loss or eval_error; name another key with --metric"
-                                                      : "the log has no number with the key `" + log.metric + "`"));
+    return std::unexpected(nothing(log.metric.empty()
+                                       ? "the log has no eval_accuracy, eval_loss or eval_error; name another key with --metric"
+                                       : "the log has no number with the key `" + log.metric + "`"));
   }
   const auto unit = unit_of(reading.rows);
   log.unit = unit.value_or(Unit::steps);
@@ -171,7 +173,8 @@ Result<Log> read_pattern(std::string_view text, const Pattern& pattern) {
     }
   });
   if (log.points.empty()) {
-    return std::unexpected(nothing(log.unreadable > 0 ? "what the pattern finds in the log are no numbers" : "the pattern fits no line of the log"));
+    return std::unexpected(
+        nothing(log.unreadable > 0 ? "what the pattern finds in the log are no numbers" : "the pattern fits no line of the log"));
   }
   keep_course(log.points);
   return log;

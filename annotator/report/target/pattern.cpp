@@ -26,14 +26,22 @@ std::optional<Bytes256> named(char letter) {
   const Bytes256 digits = range('0', '9'), blanks = one(' ') | range('\t', '\r');
   const Bytes256 words = digits | range('a', 'z') | range('A', 'Z') | one('_');
   switch (letter) {
-    case 'd': return digits;
-    case 'D': return ~digits;
-    case 's': return blanks;
-    case 'S': return ~blanks;
-    case 'w': return words;
-    case 'W': return ~words;
-    case 't': return one('\t');
-    default: return std::nullopt;
+    case 'd':
+      return digits;
+    case 'D':
+      return ~digits;
+    case 's':
+      return blanks;
+    case 'S':
+      return ~blanks;
+    case 'w':
+      return words;
+    case 'W':
+      return ~words;
+    case 't':
+      return one('\t');
+    default:
+      return std::nullopt;
   }
 }
 
@@ -127,16 +135,26 @@ class PatternReader {
   void piece() {
     const char c = text_[at_++];
     switch (c) {
-      case '(': return group();
-      case '[': return take(set());
-      case '.': return take(~one('\n'));
-      case '^': add({.does = Does::begin, .taken = {}}); return;
-      case '$': add({.does = Does::end, .taken = {}}); return;
-      case '\\': return take(escaped());
+      case '(':
+        return group();
+      case '[':
+        return take(set());
+      case '.':
+        return take(~one('\n'));
+      case '^':
+        add({.does = Does::begin, .taken = {}});
+        return;
+      case '$':
+        add({.does = Does::end, .taken = {}});
+        return;
+      case '\\':
+        return take(escaped());
       case '*':
       case '+':
-      case '?': return fail("nothing stands before `" + std::string(1, c) + "`");
-      default: take(one(c));
+      case '?':
+        return fail("nothing stands before `" + std::string(1, c) + "`");
+      default:
+        take(one(c));
     }
   }
 
@@ -224,13 +242,19 @@ std::optional<std::array<std::string_view, kMostGroups>> Pattern::match(std::str
       const Step& is = steps_[thread.step];
       switch (is.does) {
         case Does::take:
-        case Does::accept: list.push_back(thread); break;
+        case Does::accept:
+          list.push_back(thread);
+          break;
         case Does::split:
           pending.push_back({is.other, thread.saved});
           pending.push_back({is.next, thread.saved});
           break;
-        case Does::save: thread.saved[is.other] = at; [[fallthrough]];
-        case Does::jump: pending.push_back({is.next, thread.saved}); break;
+        case Does::save:
+          thread.saved[is.other] = at;
+          [[fallthrough]];
+        case Does::jump:
+          pending.push_back({is.next, thread.saved});
+          break;
         case Does::begin:
           if (at == 0) pending.push_back({is.next, thread.saved});
           break;

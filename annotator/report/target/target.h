@@ -53,7 +53,8 @@ struct Change {
 struct Asked {
   std::optional<double> target;  // else the log's
   std::optional<double> total;   // units until the target; else the trend tells
-  std::optional<Ns> step;        // of the profile, where there is one
+  std::string profile;           // its id; empty: there is none
+  std::optional<Ns> step;        // of the profile
   std::optional<std::int64_t> samples_per_step;
   std::vector<Change> changes;
 };
@@ -61,12 +62,13 @@ struct Asked {
 struct Answer {
   double target = 0;
   bool reached = false;
-  Point first, now;        // `now`: the first that reaches the target, else the last
-  std::optional<Ns> took;  // from the start to `now`, by the log's clock
-  std::optional<Ns> each;  // of one unit
-  bool by_profile = false;  // `each`: of the profile, else of the log's clock
+  Point first, now;            // `now`: the first that reaches the target, else the last
+  std::optional<Ns> took;      // from the start to `now`, by the log's clock
+  std::optional<Ns> each;      // of one unit
+  bool by_profile = false;     // `each`: of the profile, else of the log's clock
   std::optional<double> left;  // units
   bool by_trend = false;       // `left`
+  std::string profile;         // that `each` and `changes` are of; empty: of none
   std::string no_rest;         // why `left` or `each` is not known
   std::optional<Ns> rest() const;
   std::optional<Ns> all() const;  // a whole run to the target

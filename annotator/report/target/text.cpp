@@ -20,7 +20,9 @@ std::string_view name(Unit unit) {
 }
 
 std::string units(const Log& log, double count) {
-  return fmt::format("{:.{}f} {}", count, log.unit == Unit::epochs ? 1 : 0, name(log.unit));
+  std::string_view unit = name(log.unit);
+  if (count == 1) unit.remove_suffix(1);
+  return fmt::format("{:.{}f} {}", count, log.unit == Unit::epochs && count != 1 ? 1 : 0, unit);
 }
 
 std::string value(double number) {
@@ -36,7 +38,8 @@ std::string rest(const Log& log, const Answer& answer) {
   const std::string why = answer.by_trend ? ", if it goes on as in the last half of the log" : "";
   const std::string each = fmt::format("{} ({})", format::readable(*answer.each), answer.by_profile ? "as profiled" : "by the log's clock");
   const auto time = answer.rest();
-  return fmt::format("  rest       {} × {} = {}{}\n", units(log, *answer.left), each, time ? long_time(*time) : "longer than anyone waits", why);
+  return fmt::format("  rest       {} × {} = {}{}\n", units(log, *answer.left), each, time ? long_time(*time) : "longer than anyone waits",
+                     why);
 }
 
 std::string changed(const Answer& answer, const Change& change) {
@@ -64,6 +67,7 @@ std::string as_text(const Log& log, const Answer& answer, const std::string& fil
   }
   if (!log.status.empty()) out += fmt::format("  the run ended: {}\n", harmless(log.status));
   if (!answer.reached) out += rest(log, answer);
+  if (!answer.profile.empty()) out += fmt::format("  profile    {}\n", harmless(answer.profile));
   if (log.counted) out += "  the log does not tell steps: each line that fits counts as one\n";
   if (answer.all()) {
     for (const Change& change : answer.changes) out += changed(answer, change);
@@ -101,6 +105,7 @@ std::string as_json(const Log& log, const Answer& answer, const std::string& fil
     if (answer.rest()) json.member("rest_ns", answer.rest()->count());
     if (answer.all()) json.member("all_ns", answer.all()->count());
     if (!answer.no_rest.empty()) json.member("no_rest", answer.no_rest);
+    if (!answer.profile.empty()) json.member("profile", answer.profile);
     json.array("changes", [&] {
       for (const Change& change : answer.changes) {
         json.object([&] {
