@@ -129,7 +129,8 @@ def stacked_step(models: list[Any], x: Any, y: Any) -> Callable[[], None]:
         optimizer.step()
         with torch.no_grad():
             for name, parameter in parameters.items():
-                parameter.copy_(torch.lerp(old[name], parameter, rates.reshape(-1, *[1] * (parameter.dim() - 1))))
+                rate = rates.reshape(-1, *[1] * (parameter.dim() - 1))
+                torch.lerp(old[name], parameter, rate, out=parameter.detach())
 
     return step
 

@@ -114,6 +114,20 @@ def test_another_training_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert other is not None and other > 1e-8
 
 
+def test_code_that_asks_for_float32_and_draws_its_own_random_numbers_is_compared_too(tmp_path: Path) -> None:
+    script = (
+        "class Net(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.a, self.b = nn.Linear(16, 8), nn.Linear(8, 4)\n"
+        "    def forward(self, x):\n"
+        "        h = F.dropout(self.a(x), 0.5, training=self.training)\n"
+        "        return self.b(h).float() + torch.ones(4) / 3\n"
+    ) + MLP.replace("nn.Sequential(nn.Linear(16, 32), nn.Tanh(), nn.Linear(32, 4))", "Net()")
+    found, _ = tried(tmp_path, script, "--models", "2")
+    assert found["tried"][0]["difference"] <= 1e-10
+
+
 def test_a_fused_rnn_is_named_with_its_line(tmp_path: Path) -> None:
     script = (
         "class Net(nn.Module):\n"

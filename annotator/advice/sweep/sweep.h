@@ -57,6 +57,7 @@ struct Attempt {
   std::string not_compared;          // why there is none
   std::string failed;                // why it was not measured
   std::optional<Place> failed_at;
+  bool late = false;  // the time was over before
 
   bool equal() const;  // nothing tells that it is another training
   bool pays() const { return time && time->faster() && equal(); }

@@ -1,6 +1,8 @@
 // The card of a sweep as people and as scripts read it (annotator/report/FORMATS.md).
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "annotator/advice/sweep/sweep.h"
 #include "annotator/common/format.h"
 #include "annotator/common/json_text.h"
@@ -11,12 +13,27 @@ namespace {
 using format::harmless;
 using format::readable;
 
+constexpr std::size_t kMostLines = 5;  // of one kind
+
 std::string spelled(const Place& place) {
   return harmless(place.file) + ":" + std::to_string(place.line + 1);
 }
 
 std::string after(const std::optional<Place>& place) {
   return place ? "  " + spelled(*place) : std::string();
+}
+
+// One sentence for all lines of a kind.
+std::string described(const std::vector<Obstacle>& all, const Obstacle& first, const format::Style& style) {
+  std::string out =
+      fmt::format("  {}{}{}: {}\n", first.stops ? style.slower : style.dim, first.stops ? "stops it" : "needs care", style.off, first.what);
+  std::size_t shown = 0;
+  for (const Obstacle& one : all) {
+    if (one.kind != first.kind || !one.where) continue;
+    if (++shown > kMostLines) continue;
+    out += fmt::format("    {}{}\n", spelled(*one.where), one.count > 1 ? fmt::format(" ({} times)", one.count) : std::string());
+  }
+  return shown > kMostLines ? out + fmt::format("    and {} more\n", shown - kMostLines) : out;
 }
 
 double samples_per_second(std::int64_t samples, std::int64_t passes, std::int64_t models, Ns step) {
@@ -44,6 +61,7 @@ std::string speed(const Card& card, const Attempt& attempt, Ns step) {
 
 std::string described(const Card& card, const Attempt& attempt, const format::Style& style) {
   const std::string models = format::counted(attempt.models, "model", "models");
+  if (attempt.late) return fmt::format("  {}: not measured, the time limit was reached\n", models);
   if (!attempt.time) return fmt::format("  {}: cannot be stacked: {}{}\n", models, harmless(attempt.failed), after(attempt.failed_at));
   const advice::Measured& time = *attempt.time;
   const std::string why = reason(attempt);
@@ -79,6 +97,8 @@ void write(JsonText& json, const std::optional<Place>& place) {
 void write(JsonText& json, const Card& card, const Attempt& attempt) {
   json.member("models", attempt.models);
   json.member("pays", attempt.pays());
+  if (attempt.late) json.member("late", true);
+  if (attempt.late) return;
   if (!attempt.time) {
     json.object("failed", [&] {
       json.member("reason", attempt.failed);
@@ -140,9 +160,9 @@ std::string as_text(const Card& card, bool color) {
                                 style.bold, style.off);
   if (card.seen) out += "  " + spelled(*card.seen) + "\n";
   for (const Obstacle& one : card.obstacles) {
-    const std::string times = one.count > 1 ? fmt::format(" ({} times)", one.count) : std::string();
-    out += fmt::format("  {}{}{}: {}{}{}\n", one.stops ? style.slower : style.dim, one.stops ? "stops it" : "needs care", style.off,
-                       one.what, times, after(one.where));
+    if (const auto first = std::ranges::find(card.obstacles, one.kind, &Obstacle::kind); &*first == &one) {
+      out += described(card.obstacles, one, style);
+    }
   }
   if (card.obstacles.empty()) out += "  the recording shows nothing that stands in the way\n";
   if (card.trial) return out + described(card, *card.trial, style);

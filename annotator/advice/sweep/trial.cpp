@@ -22,6 +22,8 @@ Ns median(std::vector<Ns> times) {
 Attempt attempt_of(const json& row) {
   Attempt made;
   made.models = row.at("models").get<std::int64_t>();
+  made.late = row.contains("late");
+  if (made.late) return made;
   if (row.contains("failed")) {
     made.failed = row.at("failed").at("message").get<std::string>();
     made.failed_at = place_of(row.at("failed"));

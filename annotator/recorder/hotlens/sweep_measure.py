@@ -57,7 +57,7 @@ class Sweep:
         found: list[dict[str, Any]] = []
         for count in counts:
             if found and time.monotonic() > until:
-                found.append({"models": count, "failed": {"message": "not measured: the time limit was reached"}})
+                found.append({"models": count, "late": True})
                 continue
             row = self._tried(count, until)
             found.append({"models": count, **row})

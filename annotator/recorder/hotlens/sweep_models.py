@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .sweep_tape import Tape
@@ -157,8 +157,31 @@ def _bytes(tensors: Sequence[Any], optimizer: Any) -> int:
 STEPS_COMPARED = 20
 
 
-def without_chance(models: Sequence[Any]) -> None:
-    """Dropout off, also the one inside torch's attention."""
+@contextlib.contextmanager
+def in_float64() -> Iterator[None]:
+    """What the script's code makes in float32, or turns into it, is float64 meanwhile."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    class Wider(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if function is torch.Tensor.float:
+                function = torch.Tensor.double
+            args = tuple(torch.float64 if one is torch.float32 else one for one in args)
+            kwargs = {key: torch.float64 if one is torch.float32 else one for key, one in (kwargs or {}).items()}
+            return function(*args, **kwargs)
+
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with Wider():
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def without_dropout(models: Sequence[Any]) -> None:
+    """Also the one inside torch's attention."""
     import torch
 
     for model in models:
@@ -169,20 +192,27 @@ def without_chance(models: Sequence[Any]) -> None:
                 module.dropout = 0.0
 
 
+def without_training(models: Sequence[Any]) -> None:
+    """Everything in evaluation mode but batch norms: for code that draws random numbers by itself while it trains."""
+    import torch
+
+    for model in models:
+        for module in model.modules():
+            module.training = isinstance(module, torch.nn.modules.batchnorm._BatchNorm)
+
+
 def difference(model: Any, settings: Settings, tape: Tape, count: int) -> float | None:
     """In float64 after STEPS_COMPARED steps: the largest of losses, parameters and buffers, relative where they are above 1. Nothing
     where the model draws random numbers and so never computes the same twice."""
-    import torch
-
     precise = {id(tensor): tensor.double() for tensor in tape.given() if tensor.is_floating_point()}
     models = [made.double() for made in varied(model, count)]
-    without_chance(models)
-    with torch.no_grad():
-        twice = [float(tape.loss(copy.deepcopy(models[0]), precise)) for _ in range(2)]
-    if twice[0] != twice[1]:
+    without_dropout(models)
+    if not _is_certain(models[0], tape, precise):
+        without_training(models)
+    if not _is_certain(models[0], tape, precise):
         return None
-    together = Together(copy.deepcopy(models), settings, tape, contextlib.nullcontext, precise)
-    separate = Separate(models, settings, tape, contextlib.nullcontext, precise)
+    together = Together(copy.deepcopy(models), settings, tape, in_float64, precise)
+    separate = Separate(models, settings, tape, in_float64, precise)
     most = 0.0
     for _ in range(STEPS_COMPARED):
         for a, b in zip(separate.step(), together.step()):
@@ -191,6 +221,15 @@ def difference(model: Any, settings: Settings, tape: Tape, count: int) -> float 
         for a, b in zip(separate.values(name), stacked):
             most = max(most, _apart(a, b))
     return most
+
+
+def _is_certain(model: Any, tape: Tape, precise: dict[int, Any]) -> bool:
+    """Whether it computes the same loss twice."""
+    import torch
+
+    with torch.no_grad(), in_float64():
+        one, other = (float(tape.loss(copy.deepcopy(model), precise)) for _ in range(2))
+    return one == other
 
 
 def _apart(a: Any, b: Any) -> float:

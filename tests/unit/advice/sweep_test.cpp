@@ -77,14 +77,15 @@ TEST_CASE("the card says what was measured and why it does not pay") {
   REQUIRE(read);
   const Card card{.profile = "p",
                   .samples_per_step = 8,
-                  .obstacles = {{.kind = "dropout", .what = "Dropout: …", .where = Place{"/w/t.py", 4}}},
+                  .obstacles = {{.kind = "dropout", .what = "Dropout: …", .where = Place{"/w/t.py", 4}},
+                                {.kind = "dropout", .what = "Dropout: …", .where = Place{"/w/t.py", 8}, .count = 2}},
                   .seen = Seen{.what = "the same script with other arguments", .where = {}, .profiles = {"a", "b"}},
                   .trial = *read};
   const std::string text = as_text(card, false);
   CHECK(text.contains("4 models: does not pay, slower: 0.80x as fast"));
   CHECK(text.contains("4.00 µs (8000000 samples/s)"));
   CHECK(text.contains("peak 1.00 kB with one model at a time, 4.00 kB as one"));
-  CHECK(text.contains("needs care: Dropout: …  /w/t.py:5"));
+  CHECK(text.contains("needs care: Dropout: …\n    /w/t.py:5\n    /w/t.py:9 (2 times)\n"));
   CHECK(text.contains("a sweep was seen: the same script with other arguments, 2 profiles before"));
   CHECK(as_json(card).contains("\"pays\": false"));
 }
@@ -97,5 +98,9 @@ TEST_CASE("what cannot be stacked is told with its line, and a broken answer is 
   const std::string text = as_text({.profile = "p", .samples_per_step = {}, .obstacles = {}, .seen = {}, .trial = *read}, false);
   CHECK(text.contains("2 models: cannot be stacked: no rule for lstm  /w/m.py:9"));
   CHECK(text.contains("the loss is the sum of the squared outputs: so"));
+  const auto late = read_trial(R"({"loss":"loop","passes":1,"clipped":null,"optimizer":"SGD","tried":[{"models":8,"late":true}]})");
+  REQUIRE(late);
+  CHECK(as_text({.profile = "p", .samples_per_step = {}, .obstacles = {}, .seen = {}, .trial = *late}, false)
+            .contains("8 models: not measured, the time limit was reached"));
   for (const char* broken : {"", "[]", "{}", R"({"loss":"loop"})", R"({"refused":3})"}) CHECK_FALSE(read_trial(broken));
 }
