@@ -4,6 +4,7 @@
 #include "annotator/advice/edits/sources.h"
 #include "annotator/advice/sweep/sweep.h"
 #include "annotator/lab/predict/recorded.h"
+#include "annotator/profile/bundle/resolve.h"
 #include "annotator/source/outline/lexer.h"
 #include "annotator/source/outline/outline.h"
 
@@ -56,14 +57,10 @@ std::optional<std::string> other_settings(const profile::Manifest& one, const pr
 }
 
 std::optional<Seen> of_profiles(const fs::path& bundle, const profile::Manifest& manifest, const advice::Sources& sources) {
-  std::vector<fs::path> others;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(bundle.parent_path(), error)) {
-    if (entry.path().filename() < bundle.filename() && fs::is_regular_file(entry.path() / "manifest.json", error)) {
-      others.push_back(entry.path());
-    }
-  }
-  std::ranges::sort(others, std::ranges::greater{});
+  fs::path folder = fs::absolute(bundle).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();  // `profiles/ID/`
+  std::vector<fs::path> others = profile::bundles(folder.parent_path());
+  std::erase_if(others, [&](const fs::path& other) { return other.filename() >= folder.filename(); });
   std::optional<Operators> ours;
   std::optional<Seen> found;
   for (const fs::path& other : others | std::views::take(kMostBundles)) {
