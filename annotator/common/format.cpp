@@ -77,6 +77,14 @@ std::string readable(Ns time) {
   return scaled(time.count(), kUnits);
 }
 
+std::string long_time(Ns time) {
+  const std::int64_t minutes = std::chrono::round<std::chrono::minutes>(time).count();
+  if (time < std::chrono::minutes(2)) return readable(time);
+  if (minutes < 60) return fmt::format("{} min", minutes);
+  if (minutes < 24 * 60) return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
+  return fmt::format("{} d {} h", minutes / (24 * 60), minutes / 60 % 24);
+}
+
 std::string readable(Bytes size) {
   static constexpr std::array kUnits{Unit{1, "B"}, Unit{1e3, "kB"}, Unit{1e6, "MB"}, Unit{1e9, "GB"}, Unit{1e12, "TB"}};
   return scaled(count(size), kUnits);

@@ -12,6 +12,8 @@ namespace hotlens::format {
 
 // Three significant digits: "87.4 µs", "3.21 ms", "1.04 s"; "0 ns" only for an exact zero.
 std::string readable(Ns time);
+// For people who wait: "47 min", "2 h 05 min", "3 d 4 h"; below two minutes as `readable`.
+std::string long_time(Ns time);
 std::string readable(Bytes size);                                                         // "144 kB", "25.7 MB": decimal units
 std::string percent(Ns part, Ns whole);                                                   // "12.3 %", for tables
 std::string share(double part);                                                           // "24%", "<1%", for labels; `part` is a fraction

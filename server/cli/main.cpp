@@ -87,7 +87,9 @@ void add_run(CLI::App& app, Arguments& to) {
 
 void add_report(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("report", "steps, stages, modules, buckets and verdict of a profile");
-  verb->footer("Example: hotlens report latest --format json");
+  verb->footer(
+      "Example: hotlens report latest --format json\n         hotlens report --log mlperf.log\n         hotlens report --log train.log "
+      "--loss-pattern 'step ([0-9]+).*loss ([0-9.]+)' --target 2.0");
   verb->add_option("profile", to.report.profiles,
                    "bundle id, bundle folder, trace file or latest; several files, a folder or a glob: ranks");
   CLI::Option* events = verb->add_flag("--events", to.report.events, "one JSON object a line for every event of a step");
@@ -99,6 +101,19 @@ void add_report(CLI::App& app, Arguments& to) {
   verb->add_flag("--saved", to.report.saved, "what the forward pass keeps until the backward pass, by module and node")
       ->excludes(events)
       ->excludes(record);
+  CLI::Option* log = verb->add_option("--log", to.report.log, "time to target from a training's log: `:::MLLOG` lines, or --loss-pattern")
+                         ->excludes(events)
+                         ->excludes(record);
+  CLI::Option* metric =
+      verb->add_option("--metric", to.report.metric, "with --log: the key of an MLPerf log whose values count")->needs(log);
+  verb->add_option("--loss-pattern", to.report.loss_pattern,
+                   "with --log: where the value is, in brackets; of two brackets the first is the step")
+      ->needs(log)
+      ->excludes(metric);
+  verb->add_option("--target", to.report.target, "with --log: the value to reach, where the log does not tell")->needs(log);
+  verb->add_option("--total-steps", to.report.total_steps, "with --log: steps (or what the log counts in) until the target")
+      ->needs(log)
+      ->check(CLI::Range(0.0, 1e15));
   verb->add_flag("--unfold", to.report.unfold, "every module in a row of its own, equal and small ones too");
   add_format(*verb, to.report.format);
 }
@@ -182,7 +197,8 @@ void add_whatif(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("whatif", "what a change of the training step would give, without running the script");
   verb->footer(
       "Example: hotlens whatif list\n         hotlens whatif fused_optimizer,channels_last+autocast_bf16\n         hotlens whatif "
-      "checkpoint --budget 60MB\n         hotlens whatif x.pt.trace.json.gz\n\n`+` makes changes at once.");
+      "checkpoint --budget 60MB\n         hotlens whatif sweep --try --models 4,8\n         hotlens whatif x.pt.trace.json.gz\n\n`+` makes "
+      "changes at once.");
   verb->add_option(
       "what", to.whatif.words,
       "a profile (bundle id, folder, trace file; latest where none is named), and list: which changes apply, without a replay; "
@@ -190,6 +206,11 @@ void add_whatif(CLI::App& app, Arguments& to) {
   verb->add_option("--profile", to.whatif.profile, "bundle id, bundle folder, trace file or latest");
   verb->add_flag("--apply", to.whatif.apply, "edit exactly the expressions that the change names");
   verb->add_flag("--dry-run", to.whatif.dry_run, "with --apply: say the edits and write nothing");
+  verb->add_flag("--try", to.whatif.try_it, "sweep: measure several models as one, in a process that runs the script to its second update");
+  verb->add_option("--models", to.whatif.models, "sweep: how many models (default 2,4,8)")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 256))
+      ->expected(1, 8);
   verb->add_flag("--verify", to.whatif.verify, "run the script before and after the change, in pairs, without editing its files");
   verb->add_option("--budget", to.whatif.budget, "checkpoint: the peak of memory to stay within, at the least time (60MB, 2GiB)")
       ->transform(CLI::AsSizeValue(true))

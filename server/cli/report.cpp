@@ -1,4 +1,5 @@
 #include "annotator/advice/ledger.h"
+#include "annotator/advice/sweep/sweep.h"
 #include "annotator/costs/launches.h"
 #include "annotator/profile/build/load.h"
 #include "annotator/profile/bundle/resolve.h"
@@ -75,6 +76,9 @@ Result<int> report_one(const ranks::Source& source, const ReportOptions& options
     if (set) std::cout << report::ranks_text(*set, format::style(color));
     std::cout << report::report_text(profile, {.color = color, .unfold = options.unfold}, beside(*loaded));
   }
+  if (const auto found = sweep::seen(source.path); found && options.format == OutputFormat::text) {
+    std::cerr << "hotlens: " << harmless(sweep::spelled(*found)) << '\n';
+  }
   for (const Issue& issue : profile.warnings) std::cerr << "hotlens: " << harmless(issue.message) << '\n';
   return kDone;
 }
@@ -92,6 +96,7 @@ Result<int> report_ranks(std::span<const ranks::Source> sources, const ReportOpt
 
 int report(const ReportOptions& options) {
   if (options.track_record) return track_record(options);
+  if (!options.log.empty()) return report_target(options);
   const std::vector<std::string> latest{"latest"};
   auto sources = ranks::sources(options.profiles.empty() ? latest : options.profiles, std::filesystem::current_path());
   if (!sources) return fail(sources.error());

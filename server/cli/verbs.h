@@ -19,9 +19,13 @@ struct ReportOptions {
   std::optional<std::int64_t> step;  // the numbers of this step alone
   std::optional<std::int64_t> rank;  // of several
   bool saved = false;                // what the forward pass keeps until the backward pass
-  bool track_record = false;         // what was predicted and what came of it, of the profile's workspace
+  std::filesystem::path log;         // of a training: time to target, and nothing else
+  std::string loss_pattern, metric;  // with `log`: where its values are; neither: the metric of an MLPerf log
+  std::optional<double> target, total_steps;
+  bool track_record = false;  // what was predicted and what came of it, of the profile's workspace
 };
 int report(const ReportOptions& options);
+int report_target(const ReportOptions& options);  // with a log
 
 struct CheckOptions {
   std::string python;  // empty: found as runs::find_python does
@@ -91,17 +95,20 @@ struct PredictOptions {
 int predict(const PredictOptions& options);
 
 struct WhatIfOptions {
-  std::vector<std::string> words;  // a profile, and `list` or kinds, in any order; no kinds: every one that applies
-  std::string profile;             // where `words` names none; empty: latest
-  std::string python;              // whose torch replays; empty: found as runs::find_python does
-  bool apply = false;              // edit the files that the changes are in
-  bool dry_run = false;            // with `apply`: say the edits, write nothing
-  bool verify = false;             // run the script before and after the change
-  int limit = 15;                  // minutes that verifying may take
-  std::uint64_t budget = 0;        // bytes that the peak has to stay within, for `checkpoint`; 0: the lowest peak
+  std::vector<std::string> words;             // a profile, and `list` or kinds, in any order; no kinds: every one that applies
+  std::string profile;                        // where `words` names none; empty: latest
+  std::string python;                         // whose torch replays; empty: found as runs::find_python does
+  bool apply = false;                         // edit the files that the changes are in
+  bool dry_run = false;                       // with `apply`: say the edits, write nothing
+  bool try_it = false;                        // `sweep`: measure it in a process of the script's own
+  std::vector<std::int64_t> models{2, 4, 8};  // `sweep`: how many at once
+  bool verify = false;                        // run the script before and after the change
+  int limit = 15;                             // minutes that verifying may take
+  std::uint64_t budget = 0;                   // bytes that the peak has to stay within, for `checkpoint`; 0: the lowest peak
   OutputFormat format = OutputFormat::text;
 };
 int whatif(const WhatIfOptions& options);
+int whatif_sweep(const WhatIfOptions& options);  // the word `sweep`
 
 struct BenchDeviceOptions {
   std::string python;

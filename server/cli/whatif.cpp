@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "annotator/advice/rules/rules.h"
+#include "annotator/advice/sweep/sweep.h"
 #include "annotator/common/harmless.h"
 #include "annotator/profile/build/load.h"
 #include "annotator/profile/bundle/resolve.h"
@@ -206,6 +207,8 @@ Result<lab::WhatIfs> replayed(const WhatIfOptions& options, const Asked& asked, 
 }  // namespace
 
 int whatif(const WhatIfOptions& options) {
+  if (std::ranges::find(options.words, "sweep") != options.words.end()) return whatif_sweep(options);
+  if (options.try_it) return fail({ErrorCode::usage, "--try is for `sweep`: hotlens whatif sweep --try", {}});
   const auto asked = asked_for(options);
   if (!asked) return fail(asked.error());
   const bool changes = options.apply || options.verify;
@@ -233,6 +236,9 @@ int whatif(const WhatIfOptions& options) {
     if (!profile && all->items.empty()) return fail(profile.error());
     if (profile) add_findings(*all, **profile, *asked);
     if (!profile) say(profile.error().message);  // what was replayed is told all the same
+  }
+  if (asked->list) {
+    if (const auto found = sweep::seen(*path)) say(sweep::spelled(*found));
   }
   lab::mark_silenced(*all, *path);
   std::cout << (options.format == OutputFormat::json ? lab::as_json(*all) + '\n' : lab::as_text(*all, use_colour(STDOUT_FILENO)));

@@ -117,6 +117,10 @@ def main(arguments: Sequence[str]) -> NoReturn:
         from .timing import main as time
 
         time(arguments[1:])
+    if arguments and arguments[0] == "sweep":
+        from .sweep import main as sweep
+
+        sweep(arguments[1:])
     if arguments and arguments[0] == "peaks":
         from .environment import check_torch
         from .peaks import main as peaks

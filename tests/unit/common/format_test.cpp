@@ -47,3 +47,11 @@ TEST_CASE("columns of a terminal are counted, not characters") {
   CHECK(format::shortened("模型模型模型", 7) == "模型模…");
   CHECK(format::shortened("layer1.0.conv1", 8) == "layer1.…");
 }
+
+TEST_CASE("times that people wait for are in minutes and hours") {
+  CHECK(format::long_time(Ns(std::chrono::seconds(119))) == "119 s");
+  CHECK(format::long_time(Ns(std::chrono::seconds(155))) == "3 min");
+  CHECK(format::long_time(Ns(std::chrono::minutes(47))) == "47 min");
+  CHECK(format::long_time(Ns(std::chrono::minutes(125))) == "2 h 05 min");
+  CHECK(format::long_time(Ns(std::chrono::hours(76))) == "3 d 4 h");
+}
