@@ -95,7 +95,7 @@ function drawCounter(pen: Pen, counter: Counter, top: number, level: LevelLayout
     pen.rect(x, most, width, Math.max(LINE, least - most), colours.accent, 0.9);
   });
   pen.line(scale.left, bottom, scale.left + scale.width, bottom, colours.line);
-  drawPeak(pen, counter, top, level, colours);
+  drawPeak(pen, counter, name === '' ? `${counter.name.split(',')[0]}: ` : '', top, level, colours);
   const value = at === undefined ? undefined : valueAt(counter, at);
   if (at === undefined || value === undefined || at > counter.length) return;
   const x = toPixel(scale, at);
@@ -103,10 +103,10 @@ function drawCounter(pen: Pen, counter: Counter, top: number, level: LevelLayout
   pen.rect(x - 2, yOf(value) - 2, 5, 5, colours.text);
 }
 
-function drawPeak(pen: Pen, counter: Counter, top: number, { scale }: LevelLayout, colours: Colours): void {
+function drawPeak(pen: Pen, counter: Counter, name: string, top: number, { scale }: LevelLayout, colours: Colours): void {
   const x = toPixel(scale, counter.peak.time);
   const right = scale.left + scale.width;
-  const words = peakWords(counter);
+  const words = name + peakWords(counter);
   const room = pen.measure(words) + 2 * LABEL_PADDING;
   const seen = counter.unit === 'bytes' && x >= scale.left && x <= right;
   if (seen) {
