@@ -56,15 +56,14 @@ std::optional<Counter> queue_counter(const attribution::Account& account, std::s
 CounterView look(const Counter& counter, Ns from, Ns to, Ns pixel) {
   CounterView view;
   std::int64_t held = counter.before;
-  const auto put = [&](Ns start, std::int64_t least, std::int64_t most, std::int64_t last) {
+  const auto put = [&](Ns start, std::int64_t least, std::int64_t most) {
     view.start.push_back(start);
     view.least.push_back(least);
     view.most.push_back(most);
-    view.last.push_back(last);
   };
   auto at = static_cast<std::size_t>(std::ranges::upper_bound(counter.time, from) - counter.time.begin());
   if (at > 0) held = counter.value[at - 1];
-  put(from, held, held, held);
+  put(from, held, held);
   while (at < counter.time.size() && counter.time[at] < to) {
     const Ns start = counter.time[at], until = start + pixel;
     held = counter.value[at];
@@ -74,8 +73,8 @@ CounterView look(const Counter& counter, Ns from, Ns to, Ns pixel) {
       least = std::min(least, held);
       most = std::max(most, held);
     }
-    put(start, least, most, held);
-    if (least != most && until < to) put(until, held, held, held);
+    put(start, least, most);
+    if (least != most && until < to) put(until, held, held);
   }
   return view;
 }

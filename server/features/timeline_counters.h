@@ -31,10 +31,10 @@ Counter memory_counter(const profile::HeldOverTime& held, Ns length);
 std::optional<Counter> queue_counter(const attribution::Account& account, std::size_t step);
 
 // Stretches of a window, each until the next begins. Changes within one pixel are one stretch as long as the pixel, with the least and the
-// most of it; `last` is what is held at its end. Of every other stretch the three are equal.
+// most of it. Of every other stretch the two are equal.
 struct CounterView {
   std::vector<Ns> start;  // the first is the window's start
-  std::vector<std::int64_t> least, most, last;
+  std::vector<std::int64_t> least, most;
 };
 // At most two stretches a pixel.
 CounterView look(const Counter& counter, Ns from, Ns to, Ns pixel);

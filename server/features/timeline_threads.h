@@ -17,7 +17,7 @@ namespace hotlens::features {
 
 constexpr std::size_t kMaxThreads = 32;    // told of one step
 constexpr std::size_t kMaxFlameRows = 48;  // of one thread
-constexpr std::size_t kMaxBars = 6000;     // of one answer: about 150 kB as JSON
+constexpr std::size_t kMaxBars = 3000;     // of one answer: about 130 kB as JSON
 
 // Neighbours inside one pixel are one bar, with the name of the longest.
 struct Bar {

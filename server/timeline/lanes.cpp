@@ -133,7 +133,6 @@ Json counter_json(const Counter& counter, Ns from, Ns to, Ns pixel) {
   return {{"start", std::move(start)},
           {"least", view.least},
           {"most", view.most},
-          {"last", view.last},
           {"length", counter.length.count()},
           {"peak", {{"time", peak.time.count()}, {"value", peak.value}}}};
 }

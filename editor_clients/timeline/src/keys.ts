@@ -28,7 +28,7 @@ export const COMMANDS = [
   {
     command: 'threads',
     keys: ['t'],
-    words: 'open or close the threads of the host: Python functions and operators, each inside its caller',
+    words: 'open or close the threads of the host (also a click on their names)',
   },
   { command: 'export picture', keys: ['e'], words: 'save the picture as SVG' },
   { command: 'export pixels', keys: ['E'], words: 'save the picture as PNG' },

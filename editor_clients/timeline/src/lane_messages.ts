@@ -38,7 +38,6 @@ export interface Counter {
   readonly start: readonly number[];
   readonly least: readonly number[];
   readonly most: readonly number[];
-  readonly last: readonly number[];
   readonly length: number; // of the step
   readonly peak: { readonly time: number; readonly value: number };
   readonly mean?: number;

@@ -25,9 +25,11 @@ export function leadFurther(state: State, width: number, height: number): Path |
   if (!state.leading || cursor !== undefined || path.length + 1 >= MOST_LEVELS) return undefined;
   const level = state.levels[path.length]?.whole?.level;
   if (level === undefined || level.step < 0) return undefined;
-  const lanes = state.lanes === undefined ? USUAL_LANES : 0;
-  const { height: drawn } = layoutPicture(shownLevels(state, width), width);
-  if (drawn + lanes + levelHeight(USUAL_TRACKS) > height) return undefined;
+  // Below the step a level opens where it has room beside the tracks: it explains more than what stands below them.
+  const first = path.length === 0;
+  const shown = shownLevels(state, width).map((each) => (first ? { ...each, lanes: undefined } : each));
+  const unknown = first || state.lanes !== undefined ? 0 : USUAL_LANES;
+  if (layoutPicture(shown, width).height + unknown + levelHeight(USUAL_TRACKS) > height) return undefined;
   const segment = heaviest(level);
   return segment === undefined || segment === '' ? undefined : [...path, segment];
 }

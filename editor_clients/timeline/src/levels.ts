@@ -289,7 +289,7 @@ export function createLevels(store: Store, rest: Rest): Levels {
   }
 
   store.subscribe((state, before) => {
-    if (state.levels !== before.levels) lead();
+    if (state.levels !== before.levels || state.lanes !== before.lanes) lead();
     const moved = state.view.path !== before.view.path || state.view.cursor?.depth !== before.view.cursor?.depth;
     const grown = state.levels.length > before.levels.length;
     if ((moved || grown) && !state.leading) scrollToCursor(state);

@@ -30,7 +30,6 @@ const BUTTONS: readonly (readonly [command: Command, text: string])[] = [
   ['sum', 'sum'],
   ['compare steps', 'compare'],
   ['unfold', 'unfold'],
-  ['threads', 'threads'],
   ['code', 'code'],
   ['export picture', 'SVG'],
   ['export pixels', 'PNG'],

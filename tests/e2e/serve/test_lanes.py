@@ -80,13 +80,13 @@ def test_memory_over_time_has_the_overviews_peak(threads: Page) -> None:
     overview = threads.ask("overview")
     held = counters["memory"]
     assert held["peak"] == {"time": overview["memoryPeakAt"]["time"], "value": overview["memoryPeak"]}
-    assert list(zip(held["start"], held["last"], strict=True)) == [(0, 1000), (135_000, 1400), (160_000, 2000), (700_000, 1400)]
+    assert list(zip(held["start"], held["most"], strict=True)) == [(0, 1000), (135_000, 1400), (160_000, 2000), (700_000, 1400)]
     assert held["name"] == "memory, GPU 0"
 
 
 def test_work_is_queued_from_its_launch_until_it_runs(threads: Page) -> None:
     queue = {each["id"]: each for each in threads.ask("lanes", width=1000)["counters"]}["queue"]
-    assert list(zip(queue["start"], queue["last"], strict=True)) == [(0, 0), (140_000, 1), (150_000, 2), (300_000, 1), (450_000, 0)]
+    assert list(zip(queue["start"], queue["most"], strict=True)) == [(0, 0), (140_000, 1), (150_000, 2), (300_000, 1), (450_000, 0)]
     assert queue["mean"] == pytest.approx((160 + 300) / 1000)
 
 

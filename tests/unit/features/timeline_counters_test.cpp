@@ -71,5 +71,4 @@ TEST_CASE("a change alone in its pixel is told to the nanosecond, several as the
   CHECK(view.start == std::vector{us(0), us(10), us(50), us(60)});
   CHECK(view.least == std::vector<std::int64_t>{3, 5, 2, 7});
   CHECK(view.most == std::vector<std::int64_t>{3, 5, 9, 7});
-  CHECK(view.last == std::vector<std::int64_t>{3, 5, 7, 7});
 }

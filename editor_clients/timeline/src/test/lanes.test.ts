@@ -19,7 +19,6 @@ const memory: Counter = {
   start: [0, 40, 50],
   least: [100, 120, 400],
   most: [100, 900, 400],
-  last: [100, 400, 400],
   length: 90,
   peak: { time: 45, value: 900 },
 };
@@ -145,7 +144,8 @@ test('lanes are asked for once the step is there, again when a thread is opened,
   assert.deepEqual(first?.params, { profile: 'p', step: 0, open: [], from: 0, to: 1000, width: WIDTH });
   const known = reduce(stateWith(), first!.done({ ...lanes(), pixel: 10 } as never));
   assert.equal(asked(known), undefined);
-  assert.deepEqual((asked(reduce(known, { type: 'show lanes', toggled: ['main'] }))?.params as { open: string[] }).open, ['main']);
+  const opened = asked(reduce(known, { type: 'show lanes', toggled: ['main'] }));
+  assert.deepEqual(opened?.params, { ...first!.params, open: ['main'] });
   const zoomed = asked(reduce(known, { type: 'zoom', depth: 0, span: [100, 200] }));
   assert.deepEqual(zoomed?.params, { profile: 'p', step: 0, open: [], from: 50, to: 250, width: 2 * WIDTH });
   assert.equal(asked({ ...known, view: { ...known.view, step: -1 } }), undefined); // the recording has none
