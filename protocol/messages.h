@@ -52,6 +52,7 @@ inline constexpr std::string_view kTimelineBreakdown = "hotlens/timeline/breakdo
 inline constexpr std::string_view kTimelineCompare = "hotlens/timeline/compare";
 inline constexpr std::string_view kTimelineExport = "hotlens/timeline/export";
 inline constexpr std::string_view kTimelineIdle = "hotlens/timeline/idle";
+inline constexpr std::string_view kTimelineLanes = "hotlens/timeline/lanes";
 inline constexpr std::string_view kTimelineRecording = "hotlens/timeline/recording";
 inline constexpr std::string_view kTimelineReveal = "hotlens/timeline/reveal";
 inline constexpr std::string_view kTimelinePoint = "hotlens/timeline/point";
@@ -98,7 +99,7 @@ inline constexpr std::array<MessageSpec, 12> kMessages{{
 }};
 
 // Those of TIMELINE.md, where a result that is long is told in words.
-inline constexpr std::array<MessageSpec, 18> kTimelineMessages{{
+inline constexpr std::array<MessageSpec, 19> kTimelineMessages{{
     {message::kTimelineProfiles, Sender::client, Kind::request, "", "profiles current?"},
     {message::kTimelineOverview, Sender::client, Kind::request, "profile?", "profile steps representative …"},
     {message::kTimelineLevel, Sender::client, Kind::request, "profile? step? path? from? to? width unfold?", "block crumbs tracks …"},
@@ -110,6 +111,7 @@ inline constexpr std::array<MessageSpec, 18> kTimelineMessages{{
     {message::kTimelineCompare, Sender::client, Kind::request, "before after? module? beforeStep? afterStep?", "rows before after"},
     {message::kTimelineExport, Sender::client, Kind::request, "profile? step? recording? from? to?", "name text"},
     {message::kTimelineIdle, Sender::client, Kind::request, "profile? step? track at", "parts doing …"},
+    {message::kTimelineLanes, Sender::client, Kind::request, "profile? step? path? from? to? width open?", "threads counters …"},
     {message::kTimelineRecording, Sender::client, Kind::request, "profile? from? to? width", "extent window tracks"},
     {message::kTimelineReveal, Sender::client, Kind::request, "file line column?", "shown"},
     {message::kTimelinePoint, Sender::client, Kind::request, "lines", "shown"},

@@ -54,16 +54,10 @@ void count_kernels(const trace::Trace& trace, const attribution::Account& accoun
   found.delay_p90 = at_share(delays, 0.9);
 }
 
-// Work is queued from when its launch begins until it runs.
 void measure_queue(const attribution::Account& account, const StepAccount& step, Launches& found) {
-  std::vector<Interval> waits;
+  std::vector<Interval> waits = queued_work(account, step.span);
   Ns together{};
-  for (const Work& work : account.work) {
-    const Interval wait{std::max(work.launched, step.span.start), std::min(work.start, step.span.end)};
-    if (wait.end <= wait.start) continue;
-    waits.push_back(wait);
-    together += wait.end - wait.start;
-  }
+  for (const Interval& wait : waits) together += wait.end - wait.start;
   std::ranges::sort(waits, {}, &Interval::start);
   const auto span = static_cast<double>((step.span.end - step.span.start).count());
   const Ns some = attribution::within(attribution::merged(waits), step.span.start, step.span.end);
@@ -110,6 +104,15 @@ void divide_idle(const attribution::Forest& forest, const attribution::Account& 
 std::optional<double> Transfers::bytes_per_s() const {
   if (timed <= Ns{} || bytes <= 0) return std::nullopt;
   return static_cast<double>(bytes) / (static_cast<double>(timed.count()) / 1e9);
+}
+
+std::vector<Interval> queued_work(const attribution::Account& account, const attribution::StepSpan& step) {
+  std::vector<Interval> waits;
+  for (const Work& work : account.work) {
+    const Interval wait{std::max(work.launched, step.start), std::min(work.start, step.end)};
+    if (wait.end > wait.start) waits.push_back(wait);
+  }
+  return waits;
 }
 
 std::optional<Launches> launches(const trace::Trace& trace, const attribution::Forest& forest, const attribution::Account& account,

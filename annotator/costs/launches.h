@@ -38,6 +38,10 @@ struct Launches {
 // HTA's consecutive_kernel_delay: two kernels this close follow one another directly.
 constexpr Ns kConsecutive{30};
 
+// Of each piece of device work the part of the step in which it is launched and does not run yet: from when its launch begins until it
+// runs. In the order of the work.
+std::vector<attribution::Interval> queued_work(const attribution::Account& account, const attribution::StepSpan& step);
+
 // Nothing for a step that launched nothing on a device.
 std::optional<Launches> launches(const trace::Trace& trace, const attribution::Forest& forest, const attribution::Account& account,
                                  std::size_t step);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "annotator/common/file.h"
 #include "protocol/messages.h"
 #include "protocol/uri.h"
 #include "server/features/file_facts.h"
@@ -28,6 +29,16 @@ constexpr std::size_t kMostLit = 100;  // lines' ranges; more light nothing in p
 
 protocol::Answer refusal(Code code, std::string why) {
   return std::unexpected(RpcError{code, std::move(why)});
+}
+
+// A trace names files from a folder of sys.path on: such a file is looked for below the folders of the workspace, and nowhere else.
+fs::path found_in(const std::vector<fs::path>& folders, const fs::path& file) {
+  if (file.is_absolute()) return file;
+  std::error_code error;
+  for (const fs::path& folder : folders) {
+    if (fs::is_regular_file(folder / file, error) && is_inside(folder / file, folder)) return folder / file;
+  }
+  return file;
 }
 
 }  // namespace
@@ -91,11 +102,12 @@ void TimelineDoor::answered(Result<protocol::Answer> answer) {
 
 void TimelineDoor::reveal(const Json& params, protocol::Reply reply) {
   const Reader reader(params);
-  const fs::path file = reader["file"].string();
+  const std::string named = reader["file"].string();
   const std::uint32_t line = reader["line"].unsigned32();
   const auto column = reader.maybe("column");
   const std::uint32_t first = column ? column->unsigned32() : 0;
   if (auto error = reader.error()) return reply(std::unexpected(*error));
+  const fs::path file = found_in(workspace_.folders, named);
   if (!client_.can.show_document || !file.is_absolute()) return reply(Json{{"shown", false}});
   const Document* open = workspace_.documents.at(file);
   const bool placed = open != nullptr && open->in_step();

@@ -90,7 +90,8 @@ const std::map<std::string, Handler, std::less<>>& handlers() {
       {"hotlens/timeline/arrows", about<arrows>}, {"hotlens/timeline/range", either<range, range_of_recording>},
       {"hotlens/timeline/search", about<search>}, {"hotlens/timeline/breakdown", about<breakdown>},
       {"hotlens/timeline/compare", compare},      {"hotlens/timeline/export", either<export_window, export_of_recording>},
-      {"hotlens/timeline/recording", whole},      {"hotlens/timeline/idle", about<idle>},
+      {"hotlens/timeline/recording", whole},      {"hotlens/timeline/lanes", about<lanes>},
+      {"hotlens/timeline/idle", about<idle>},
   };
   return kTable;
 }

@@ -41,6 +41,30 @@ Error gone(const std::string& id) {
   return {ErrorCode::not_found, "the profile " + id + " is not there any more; choose another one", id};
 }
 
+// Of the steps looked at last, made for one that is not among them.
+template <class Known, class Make>
+auto kept(Known& known, std::size_t step, Make make) {
+  const auto found = std::ranges::find(known, step, &Known::value_type::first);
+  if (found != known.end()) {
+    known.splice(known.begin(), known, found);
+  } else {
+    known.emplace_front(step, make());
+    if (known.size() > kMaxSteps) known.pop_back();
+  }
+  return known.front().second;
+}
+
+StepLanes lanes_of(const std::shared_ptr<const blocks::Blocks>& blocks, const profile::Profile& profile) {
+  const profile::HeldOverTime held = profile::held_over_time(*blocks->annotated, blocks->step, profile.at_peak.outside);
+  StepLanes lanes{.host = features::threads_of(blocks),
+                  .memory = {},
+                  .queue = features::queue_counter(blocks->annotated->account, blocks->step),
+                  .memory_device = held.device,
+                  .memory_of_map = held.of_map};
+  if (!held.empty()) lanes.memory = features::memory_counter(held, blocks->wall);
+  return lanes;
+}
+
 }  // namespace
 
 Opened::Opened(std::string id, profile::Annotated annotated,
@@ -55,14 +79,13 @@ Opened::Opened(std::string id, profile::Annotated annotated,
 
 std::shared_ptr<const blocks::Blocks> Opened::blocks(std::size_t step) const {
   const std::scoped_lock lock(mutex_);
-  const auto known = std::ranges::find(blocks_, step, &std::pair<std::size_t, std::shared_ptr<const blocks::Blocks>>::first);
-  if (known != blocks_.end()) {
-    blocks_.splice(blocks_.begin(), blocks_, known);
-  } else {
-    blocks_.emplace_front(step, blocks::blocks_of(annotated_, step));
-    if (blocks_.size() > kMaxSteps) blocks_.pop_back();
-  }
-  return blocks_.front().second;
+  return kept(blocks_, step, [&] { return blocks::blocks_of(annotated_, step); });
+}
+
+std::shared_ptr<const StepLanes> Opened::lanes(std::size_t step) const {
+  const std::shared_ptr<const blocks::Blocks> of = blocks(step);
+  const std::scoped_lock lock(mutex_);
+  return kept(lanes_, step, [&] { return std::make_shared<const StepLanes>(lanes_of(of, *profile_)); });
 }
 
 bool Opened::built(std::size_t step) const {

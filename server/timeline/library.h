@@ -19,8 +19,10 @@
 #include <vector>
 
 #include "annotator/blocks/blocks.h"
+#include "server/features/timeline_counters.h"
 #include "server/features/timeline_names.h"
 #include "server/features/timeline_recording.h"
+#include "server/features/timeline_threads.h"
 
 namespace hotlens::timeline_requests {
 
@@ -32,6 +34,14 @@ struct Entry {
   std::optional<Ns> step;                      // median of the steps timed without a profiler
   // When it was last written; the smallest time where it is gone.
   std::filesystem::file_time_type written = std::filesystem::file_time_type::min();
+};
+
+// What stands below the tracks of a step.
+struct StepLanes {
+  features::HostThreads host;
+  std::optional<features::Counter> memory, queue;
+  std::int32_t memory_device = -1;  // negative: the host
+  bool memory_of_map = false;       // of a bundle's map step, laid on this one
 };
 
 class Opened {
@@ -48,7 +58,8 @@ class Opened {
 
   // Built on the first call for each step, which takes a while for a large trace.
   std::shared_ptr<const blocks::Blocks> blocks(std::size_t step) const;
-  bool built(std::size_t step) const;  // whether blocks() answers at once
+  bool built(std::size_t step) const;                              // whether blocks() answers at once
+  std::shared_ptr<const StepLanes> lanes(std::size_t step) const;  // likewise
 
  private:
   std::string id_;
@@ -57,7 +68,10 @@ class Opened {
   std::shared_future<features::StepNames> names_;      // found beside the first picture, which does not need them
   std::shared_future<features::Recording> recording_;  // made by the first who asks
   mutable std::mutex mutex_;
-  mutable std::list<std::pair<std::size_t, std::shared_ptr<const blocks::Blocks>>> blocks_;  // the last used first
+  template <class What>
+  using BySteps = std::list<std::pair<std::size_t, std::shared_ptr<const What>>>;  // the last used first
+  mutable BySteps<blocks::Blocks> blocks_;
+  mutable BySteps<StepLanes> lanes_;
 };
 
 class Library {

@@ -24,6 +24,7 @@ protocol::Answer recording(const Opened& opened, const protocol::Reader& params)
 protocol::Answer compare(Library& library, const protocol::Reader& params);
 protocol::Answer level(const Subject& subject, const protocol::Reader& params);
 protocol::Answer details(const Subject& subject, const protocol::Reader& params);
+protocol::Answer lanes(const Subject& subject, const protocol::Reader& params);
 protocol::Answer arrows(const Subject& subject, const protocol::Reader& params);
 protocol::Answer idle(const Subject& subject, const protocol::Reader& params);
 protocol::Answer range(const Subject& subject, const protocol::Reader& params);

@@ -101,6 +101,10 @@ def measure(page: Page, process: int, asked: int, width: int, random_: random.Ra
         return result
 
     path: list[str] = []
+    threads = [each["id"] for each in page.ask("lanes", width=width)["threads"]]
+    begin = time.perf_counter()
+    page.ask("lanes", width=width, open=threads)
+    print(f"every thread of the host {1000 * (time.perf_counter() - begin):.1f} ms, asked for the first time")
     extent = page.ask("level", path=[], width=width)["extent"]
     begin = time.perf_counter()
     recorded = page.ask("recording", width=width)["extent"]
@@ -111,6 +115,7 @@ def measure(page: Page, process: int, asked: int, width: int, random_: random.Ra
         level = ask("level", path=path, width=width, unfold=random_.random() < 0.2, **window)
         ask("details", path=path)
         ask("range", path=path, **window)
+        ask("lanes", width=width, open=threads if random_.random() < 0.5 else [], **window)
         ask("arrows", path=path, **(window if random_.random() < 0.5 else {}))
         begin, end = random_window(random_, recorded)
         ask("recording", width=width, **{"from": begin, "to": end})

@@ -68,6 +68,17 @@ std::unique_ptr<Recording> read_recording(const std::filesystem::path& bundle, c
   return recording;
 }
 
+// Takes the times of the map step's events, which nothing else needs any more.
+std::optional<MapHeld> held_of(MapStep& map) {
+  if (map.steps.spans.empty()) return std::nullopt;
+  HeldOverTime held = held_in(map.trace.memory, map.steps.spans.front());
+  if (held.empty()) return std::nullopt;
+  return MapHeld{.held = std::move(held),
+                 .step = map.steps.spans.front(),
+                 .start = std::move(map.trace.events.start),
+                 .duration = std::move(map.trace.events.duration)};
+}
+
 // Owners from the bundle's map step; nothing where it recorded none or it cannot be read.
 std::optional<attribution::Transfer> from_map_step(Annotated& annotated, Recording& recording) {
   if (!recording.map || !annotated.model) return std::nullopt;
@@ -81,6 +92,7 @@ std::optional<attribution::Transfer> from_map_step(Annotated& annotated, Recordi
   attribution::Transfer transfer =
       attribution::transfer({annotated.trace, annotated.forest, annotated.steps}, {map->trace, map->forest, map->steps},
                             std::move(map->owners), annotated.model->map);
+  annotated.map_held = held_of(*map);
   annotated.map_inputs = MapInputs{std::move(map->trace.inputs), std::move(map->trace.inputs_text), std::move(transfer.twin)};
   return transfer;
 }

@@ -9,7 +9,7 @@
 #include "annotator/attribution/map_step/transfer.h"
 #include "annotator/attribution/owners/call_tree.h"
 #include "annotator/costs/finder.h"
-#include "annotator/profile/build/memory.h"
+#include "annotator/profile/build/held_over_time.h"
 #include "annotator/profile/build/stage_lines.h"
 #include "annotator/profile/bundle/bundle.h"
 
@@ -35,6 +35,7 @@ struct Annotated {
   std::optional<SavedTensors> saved;              // the same, by the model's modules
   StageLines stage_lines;                         // of a bundle
   std::optional<MemoryUse> map_memory;            // of a bundle's map step
+  std::optional<MapHeld> map_held;                // likewise; nothing where it recorded no memory
   std::optional<MapInputs> map_inputs;            // likewise
   double alignment = 1.0;
   std::vector<attribution::StepFit> fit;  // by step; empty without a map step

@@ -32,7 +32,8 @@ class Ledger {
   }
 
   MemoryUse run() && {
-    const std::vector<std::uint32_t> order = events_of_step();
+    const auto [order, peak] = counted_events(events_, input_.step);
+    peak_event_ = peak;
     if (order.empty()) return std::move(result_);
     const std::vector<Window> windows = forward_windows();
     auto window = windows.begin();
@@ -73,27 +74,6 @@ class Ledger {
   struct Level {
     std::int64_t base = 0, most = 0;
   };
-
-  std::vector<std::uint32_t> events_of_step() {
-    std::vector<std::uint32_t> order;
-    std::int8_t kind = kHost;
-    for (std::uint32_t i = 0; i < events_.size(); ++i) {
-      if (events_.time[i] < input_.step.start || events_.time[i] >= input_.step.end) continue;
-      if (events_.device_type[i] > kHost) kind = std::max(kind, events_.device_type[i]);
-      order.push_back(i);
-    }
-    std::erase_if(order, [&](std::uint32_t i) { return std::max(events_.device_type[i], kHost) != kind; });
-    std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return events_.time[i]; });
-    const auto fullest = std::ranges::max_element(order, {}, [&](std::uint32_t i) { return total_at(i); });
-    if (fullest != order.end() && total_at(*fullest) >= 0) peak_event_ = *fullest;
-    return order;
-  }
-
-  // What the allocator counts; negative where that is not known.
-  std::int64_t total_at(std::uint32_t event) const {
-    const std::int64_t total = events_.total_allocated[event];
-    return total <= kMostBytes ? total : -1;
-  }
 
   bool at_the_peaks_device(std::uint32_t event) const { return peak_event_ && events_.device[event] == events_.device[*peak_event_]; }
 
@@ -138,7 +118,7 @@ class Ledger {
     const std::uint32_t node = node_at(event);
     const Owner owner = node == kNoNode ? Owner{} : input_.owners.of[node];
     running_ += bytes;
-    const std::int64_t total = total_at(event);
+    const std::int64_t total = total_at(events_, event);
     if (!result_.start && total >= 0 && at_the_peaks_device(event)) result_.start = Bytes{std::max<std::int64_t>(total - bytes, 0)};
     if (event == peak_event_) peak_ = Peak{.event = event, .at = at_, .owner = owner};
     if (owner.direction == Direction::forward) raise(owner, running_ - bytes);
@@ -263,6 +243,26 @@ class Ledger {
 };
 
 }  // namespace
+
+std::int64_t total_at(const MemoryEvents& events, std::uint32_t event) {
+  const std::int64_t total = events.total_allocated[event];
+  return total <= kMostBytes ? total : -1;
+}
+
+CountedEvents counted_events(const MemoryEvents& events, const attribution::StepSpan& step) {
+  CountedEvents counted;
+  std::int8_t kind = kHost;
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    if (events.time[i] < step.start || events.time[i] >= step.end) continue;
+    if (events.device_type[i] > kHost) kind = std::max(kind, events.device_type[i]);
+    counted.order.push_back(i);
+  }
+  std::erase_if(counted.order, [&](std::uint32_t i) { return std::max(events.device_type[i], kHost) != kind; });
+  std::ranges::stable_sort(counted.order, {}, [&](std::uint32_t i) { return events.time[i]; });
+  const auto fullest = std::ranges::max_element(counted.order, {}, [&](std::uint32_t i) { return total_at(events, i); });
+  if (fullest != counted.order.end() && total_at(events, *fullest) >= 0) counted.peak = *fullest;
+  return counted;
+}
 
 MemoryUse memory_use(const MemoryInput& input) {
   if (input.trace.memory.size() == 0)

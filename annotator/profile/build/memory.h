@@ -38,6 +38,16 @@ struct MemoryInput {
   attribution::StepSpan step;
 };
 
+// The allocator's events of a step that are counted, in order of time, and the one at which one device held most; nothing of that where the
+// allocator tells no totals.
+struct CountedEvents {
+  std::vector<std::uint32_t> order;  // into MemoryEvents
+  std::optional<std::uint32_t> peak;
+};
+CountedEvents counted_events(const trace::MemoryEvents& events, const attribution::StepSpan& step);
+// What the allocator counts at an event, this one included; negative where that is not known.
+std::int64_t total_at(const trace::MemoryEvents& events, std::uint32_t event);
+
 // Cost: O(events log events).
 MemoryUse memory_use(const MemoryInput& input);
 

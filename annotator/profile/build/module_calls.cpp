@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <unordered_map>
 
 namespace hotlens::profile {
@@ -13,17 +12,6 @@ using attribution::kNoNode;
 constexpr std::string_view kModule = "nn.Module: ";
 constexpr std::string_view kModuleFile = "torch/nn/modules/module.py";  // where a module's call begins
 constexpr std::size_t kDeepest = 1000;                                  // frames inside each other; Python itself stops there
-
-// "pkg/file.py(41): forward"
-std::optional<PythonFrame> frame_named(std::string_view name) {
-  const std::size_t colon = name.rfind("): ");
-  const std::size_t open = colon == std::string_view::npos ? colon : name.rfind('(', colon);
-  if (open == std::string_view::npos) return std::nullopt;
-  std::uint32_t line = 0;
-  const auto [end, error] = std::from_chars(name.data() + open + 1, name.data() + colon, line);
-  if (error != std::errc{} || end != name.data() + colon || line == 0) return std::nullopt;
-  return PythonFrame{std::string(name.substr(0, open)), line - 1, std::string(name.substr(colon + 3))};
-}
 
 struct Meaning {
   std::uint32_t module = kNoNode, frame = kNoNode;
@@ -105,6 +93,16 @@ void keep_what_leads_to_modules(ModuleCalls& calls) {
 }
 
 }  // namespace
+
+std::optional<PythonFrame> frame_named(std::string_view name) {
+  const std::size_t colon = name.rfind("): ");
+  const std::size_t open = colon == std::string_view::npos ? colon : name.rfind('(', colon);
+  if (open == std::string_view::npos) return std::nullopt;
+  std::uint32_t line = 0;
+  const auto [end, error] = std::from_chars(name.data() + open + 1, name.data() + colon, line);
+  if (error != std::errc{} || end != name.data() + colon || line == 0) return std::nullopt;
+  return PythonFrame{std::string(name.substr(0, open)), line - 1, std::string(name.substr(colon + 3))};
+}
 
 ModuleCalls module_calls(const trace::Trace& trace, const attribution::Steps& steps) {
   ModuleCalls calls;

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "annotator/attribution/steps/steps.h"
@@ -18,6 +20,9 @@ struct PythonFrame {
   std::uint32_t line = 0;  // 0-based
   std::string function;
 };
+
+// Of the event "pkg/file.py(41): forward"; nothing for modules and built-in functions.
+std::optional<PythonFrame> frame_named(std::string_view name);
 
 struct CallNode {
   std::uint32_t parent = attribution::kNoNode;  // into ModuleCalls::nodes

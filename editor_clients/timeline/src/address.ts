@@ -18,6 +18,7 @@ export interface View {
   readonly cursor?: Cursor;
   readonly zooms: readonly (Span | undefined)[]; // per level from the top; undefined: its whole extent
   readonly unfold: boolean;
+  readonly lanes?: readonly string[]; // below the tracks what is not as it is at first: open threads, closed counters
   readonly before?: string; // the profile to compare with
   readonly beforeStep?: number; // a step of the same profile to compare with; `before` is not there then
 }
@@ -57,6 +58,7 @@ export function writeAddress(view: View, chosen?: Chosen): string {
   }
   if (chosen !== undefined) parts.set('range', [chosen.depth, ...chosen.span].map(Math.round).join(','));
   if (view.unfold) parts.set('unfold', '1');
+  if (view.lanes !== undefined && view.lanes.length > 0) parts.set('lanes', encodePath(view.lanes));
   if (view.before !== undefined) parts.set('before', view.before);
   if (view.beforeStep !== undefined) parts.set('beforeStep', String(view.beforeStep));
   return parts.toString();
@@ -104,6 +106,7 @@ export function readAddress(text: string): View {
     const step = whole ? RECORDING : Number.parseInt(parts.get('step') ?? '', 10);
     const profile = parts.get('profile');
     const before = parts.get('before');
+    const lanes = decodePath(parts.get('lanes') ?? '');
     const beforeStep = before === null ? Number.parseInt(parts.get('beforeStep') ?? '', 10) : NaN;
     const cursor = cursorOf(decodePath(parts.get('at') ?? ''), path, parts.get('track'));
     return {
@@ -113,6 +116,7 @@ export function readAddress(text: string): View {
       ...(profile === null ? {} : { profile }),
       ...(step >= 0 || whole ? { step } : {}),
       ...(cursor === undefined ? {} : { cursor }),
+      ...(lanes.length === 0 ? {} : { lanes }),
       ...(before === null ? {} : { before }),
       ...(beforeStep >= 0 && beforeStep !== step ? { beforeStep } : {}),
     };

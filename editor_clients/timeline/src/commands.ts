@@ -3,6 +3,7 @@ import { isRecording } from './address';
 import { createFollow } from './follow';
 import { exact, time } from './format';
 import type { Command } from './keys';
+import { toggledThreads } from './lanes';
 import type { Details, Match, Place, Span } from './messages';
 import { viewOf } from './needs';
 import { navigate, type Direction } from './navigate';
@@ -274,6 +275,11 @@ export function createCommands(store: Store, transport: Transport, environment: 
     'previous step': () => nextStep(-1),
     'compare steps': compareSteps,
     unfold: () => store.dispatch({ type: 'unfold' }),
+    threads: () => {
+      const { lanes, view } = store.get();
+      if (lanes === undefined) return note('The threads of the host are shown below a step.');
+      store.dispatch({ type: 'show lanes', toggled: toggledThreads(view.lanes ?? [], lanes.lanes) });
+    },
     'export picture': () => environment.savePicture('svg'),
     'export pixels': () => environment.savePicture('png'),
     'export window': exportWindow,

@@ -1,5 +1,6 @@
 // Draws the levels with a pen: what stands where comes from layout.ts, colours from palette.ts.
 import type { Cursor } from './address';
+import { drawLanes } from './draw_lanes';
 import { drawTrack, inks } from './draw_track';
 import { axisUnit, time } from './format';
 import {
@@ -24,6 +25,7 @@ export interface Marks {
   readonly hover?: { readonly depth: number; readonly track: string; readonly index: number };
   readonly arrows: readonly Arrow[]; // of the block under the cursor
   readonly note: string; // below the level of the cursor
+  readonly counted?: { readonly counter: string; readonly at: number }; // the moment under the pointer, on a counter
   readonly range?: { readonly depth: number; readonly span: Span };
   readonly stepEnd?: number; // ns: where the host begins the next step; the device may still work on this one
 }
@@ -218,6 +220,7 @@ export function drawPicture(
     for (const { track, top } of level.tracks) {
       if (track !== undefined && top < seen[1] && top + TRACK_HEIGHT > seen[0]) drawTrack(pen, track, top, level, colours, ink);
     }
+    if (level.lanes.length > 0) drawLanes(pen, level, picture.width - PADDING, colours, ink, seen, marks.counted);
     drawGap(pen, level, colours);
     drawNames(pen, level, picture, colours);
     if (depth === 0 && level.level !== undefined && marks.stepEnd !== undefined) drawStepEnd(pen, level, marks.stepEnd, colours);

@@ -15,7 +15,7 @@ const CLEAR_COVER = 0.92; // of what is below a label: with less of the block's 
 const PLATE = 0.7; // opacity
 const PLATE_INSET = 6; // pixels above and below it
 const LABEL_ACROSS = 12; // pixels between two runs that share a label
-const LABEL_FROM = 18; // pixels: narrower blocks carry no text
+export const LABEL_FROM = 18; // pixels: narrower blocks carry no text
 const WIDE_FROM = 80; // pixels: wider blocks have room for a wider margin
 
 // A fill and the text on it, for a stage on a kind of track.

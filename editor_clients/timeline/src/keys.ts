@@ -25,6 +25,11 @@ export const COMMANDS = [
   { command: 'previous step', keys: ['['], words: 'previous step' },
   { command: 'compare steps', keys: ['c'], words: 'this step against the usual one (Shift and click on a step: against that one)' },
   { command: 'unfold', keys: ['u'], words: 'fold or unfold equal neighbours' },
+  {
+    command: 'threads',
+    keys: ['t'],
+    words: 'open or close the threads of the host (also a click on their names)',
+  },
   { command: 'export picture', keys: ['e'], words: 'save the picture as SVG' },
   { command: 'export pixels', keys: ['E'], words: 'save the picture as PNG' },
   { command: 'export window', keys: ['p'], words: 'save what is seen for Perfetto' },

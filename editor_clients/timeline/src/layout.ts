@@ -1,6 +1,8 @@
 // Where everything on the canvas stands: levels one below the other, their axes, tracks, rectangles, labels that fit, connectors. Pure; in
 // CSS pixels of the whole picture, of which the screen may show a part.
 import { bisectRight, range, tickStep } from 'd3-array';
+import { layoutLanes, type LaneRow } from './lanes';
+import type { Lanes } from './lane_messages';
 import type { BlockColumns, Level, Span, Track } from './messages';
 import { nsPerPixel, scaleOf, toPixel, toTime, type Scale } from './scale';
 
@@ -20,6 +22,8 @@ export interface ShownLevel {
   readonly level: Level | undefined; // undefined: still loading
   readonly view: Span; // what the width stands for; [0, 1] while loading
   readonly gap?: Span | undefined; // of the level: time in which nothing of it happens
+  readonly lanes?: Lanes | undefined; // below its tracks
+  readonly toggled?: readonly string[]; // of them
 }
 
 export interface TrackLayout {
@@ -34,7 +38,8 @@ export interface LevelLayout {
   readonly axisTop: number;
   readonly tracksTop: number;
   readonly tracks: readonly TrackLayout[];
-  readonly tracksBottom: number;
+  readonly lanes: readonly LaneRow[];
+  readonly tracksBottom: number; // with the lanes
   readonly bottom: number; // of its note
   readonly scale: Scale;
   readonly level: Level | undefined;
@@ -61,15 +66,17 @@ export function layoutPicture(shown: readonly ShownLevel[], width: number): Pict
   const left = PADDING + nameWidth(width);
   const levels: LevelLayout[] = [];
   let top = PADDING;
-  for (const [depth, { title, level, view, gap }] of shown.entries()) {
+  for (const [depth, { title, level, view, gap, lanes: below, toggled = [] }] of shown.entries()) {
     const axisTop = top + TITLE_HEIGHT;
     const tracksTop = axisTop + AXIS_HEIGHT;
     const rows = level === undefined ? Array.from({ length: SKELETON_TRACKS }, () => undefined) : level.tracks;
     const tracks = rows.map((track, row) => ({ track, top: tracksTop + row * (TRACK_HEIGHT + TRACK_GAP) }));
-    const tracksBottom = tracksTop + Math.max(1, rows.length) * (TRACK_HEIGHT + TRACK_GAP) - TRACK_GAP;
+    const ownBottom = tracksTop + Math.max(1, rows.length) * (TRACK_HEIGHT + TRACK_GAP) - TRACK_GAP;
+    const lanes = layoutLanes(level === undefined ? undefined : below, toggled, ownBottom + TRACK_GAP);
+    const tracksBottom = lanes.rows.length === 0 ? ownBottom : lanes.bottom;
     const bottom = tracksBottom + NOTE_HEIGHT;
     const scale = scaleOf(view, left, trackWidth(width), gap);
-    levels.push({ depth, title, titleTop: top, axisTop, tracksTop, tracks, tracksBottom, bottom, scale, level });
+    levels.push({ depth, title, titleTop: top, axisTop, tracksTop, tracks, lanes: lanes.rows, tracksBottom, bottom, scale, level });
     top = bottom + CONNECTOR_HEIGHT - NOTE_HEIGHT;
   }
   const height = (levels.at(-1)?.bottom ?? top) + PADDING;
@@ -177,6 +184,9 @@ export function labelThatFits(wordings: readonly string[], room: number, measure
   const fitting = wordings.find((text) => measure(text) <= room);
   if (fitting !== undefined) return fitting;
   const shortest = wordings.at(-1) ?? '';
-  const most = Math.floor((room / measure(shortest)) * shortest.length) - 1;
-  return most >= 3 ? cutInside(shortest, most) : '';
+  for (let most = Math.floor((room / measure(shortest)) * shortest.length) - 1; most >= 3; most--) {
+    const cut = cutInside(shortest, most);
+    if (measure(cut) <= room) return cut;
+  }
+  return '';
 }

@@ -7,6 +7,7 @@ import type { State } from './state';
 
 const MOST_LEVELS = 5;
 const USUAL_TRACKS = 2; // of a level that is not known yet
+const USUAL_LANES = 112; // pixels below the step's tracks, while it is not known what stands there
 const LEAST_SHARE = 0.1; // of its level's time: a block with less explains little
 
 // Of the stage that takes most time, where that does not come in many small blocks; else of this step's other work.
@@ -24,8 +25,11 @@ export function leadFurther(state: State, width: number, height: number): Path |
   if (!state.leading || cursor !== undefined || path.length + 1 >= MOST_LEVELS) return undefined;
   const level = state.levels[path.length]?.whole?.level;
   if (level === undefined || level.step < 0) return undefined;
-  const { height: drawn } = layoutPicture(shownLevels(state, width), width);
-  if (drawn + levelHeight(USUAL_TRACKS) > height) return undefined;
+  // Below the step a level opens where it has room beside the tracks: it explains more than what stands below them.
+  const first = path.length === 0;
+  const shown = shownLevels(state, width).map((each) => (first ? { ...each, lanes: undefined } : each));
+  const unknown = first || state.lanes !== undefined ? 0 : USUAL_LANES;
+  if (layoutPicture(shown, width).height + unknown + levelHeight(USUAL_TRACKS) > height) return undefined;
   const segment = heaviest(level);
   return segment === undefined || segment === '' ? undefined : [...path, segment];
 }

@@ -1,13 +1,15 @@
 // The canvas with the levels: draws what the state says, once a frame at most, and turns mouse and wheel into commands.
 //
 // The canvas is as large as the pane and stays in view while the pane scrolls; only what is on the screen is drawn.
+import { arrowNote } from './arrow_note';
 import type { Commands } from './commands';
 import { drawPicture, type Marks } from './draw';
 import { element } from './dom';
-import { time } from './format';
+import { hitLane, type LaneHit } from './lanes';
+import { isPressable, laneLines, pressLane } from './lane_words';
 import { leadFurther } from './lead';
 import { AXIS_HEIGHT, hitBlock, layoutPicture, trackWidth, TRACK_HEIGHT, type LevelLayout, type Picture } from './layout';
-import type { Path } from './messages';
+import type { Details, Path } from './messages';
 import { readColours, type Colours } from './palette';
 import { canvasPen } from './pen';
 import type { Rest } from './point';
@@ -15,13 +17,12 @@ import { nsPerPixel, toTime } from './scale';
 import { seenBlock, shownLevels, type Seen } from './shown';
 import { samePath, type State } from './state';
 import type { Store } from './store';
-import { tipLines } from './tip';
+import { placeTip, tipLines } from './tip';
 
 const DRAG_FROM = 4; // pixels: a shorter move is a click
 const REACH = 3; // pixels around a thin block that count as it
 const WHEEL_ZOOM = 0.0016; // of a pixel of wheel
 const WHEEL_LINE = 16; // pixels of a line, where the wheel counts lines
-const TIP_DISTANCE = 14;
 
 export interface Levels {
   readonly pane: HTMLElement;
@@ -37,19 +38,8 @@ interface Hit {
   readonly depth: number;
   readonly level: LevelLayout;
   readonly seen: Seen | undefined;
+  readonly lane: LaneHit | undefined;
   readonly at: number; // ns
-}
-
-// What the launches of the selected block say: how long the device let them wait.
-function arrowNote(state: State): string {
-  const arrows = state.arrows?.arrows ?? [];
-  if (arrows.length === 0) return '';
-  const delays = arrows.map(({ delay }) => delay).sort((a, b) => a - b);
-  const names = [...new Set(arrows.map(({ name }) => name))];
-  const shown = names.slice(0, 3).join(', ') + (names.length > 3 ? ` and ${names.length - 3} more` : '');
-  const delay = [...new Set([delays[0]!, delays.at(-1)!].map(time))].join(' to ');
-  const all = state.arrows!.total > arrows.length ? `${arrows.length} of ${state.arrows!.total} launches · ` : '';
-  return `${all}launch to start ${delay} · ${shown}`;
 }
 
 export function createLevels(store: Store, rest: Rest): Levels {
@@ -127,6 +117,7 @@ export function createLevels(store: Store, rest: Rest): Levels {
       note: cursor === undefined || cursor.segment === '' ? '' : arrowNote(state),
       ...(cursor === undefined ? {} : { cursor }),
       ...(state.range === undefined ? {} : { range: state.range }),
+      ...(hover?.lane?.kind === 'counter' ? { counted: { counter: hover.lane.counter.id, at: hover.lane.at } } : {}),
       ...(hover?.seen === undefined ? {} : { hover: { depth: hover.depth, track: hover.seen.track, index: hover.seen.index } }),
     };
   }
@@ -160,32 +151,34 @@ export function createLevels(store: Store, rest: Rest): Levels {
     const box = pane.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top + pane.scrollTop];
     const level = picture.levels.find((each) => y >= each.axisTop && y < each.tracksBottom + AXIS_HEIGHT / 2);
-    if (level?.level === undefined || x < level.scale.left || x > level.scale.left + level.scale.width) return undefined;
+    if (level?.level === undefined) return undefined;
+    const lane = hitLane(level.lanes, level.scale, x, y);
+    if (lane === undefined && (x < level.scale.left || x > level.scale.left + level.scale.width)) return undefined;
     const row = level.tracks.find(({ top }) => y >= top && y < top + TRACK_HEIGHT);
     const index = row?.track === undefined ? undefined : hitBlock(row.track.blocks, level.scale, x, REACH);
     const seen = index === undefined ? undefined : seenBlock(level.level, row!.track!.id, index);
-    return { depth: level.depth, level, seen, at: toTime(level.scale, x) };
+    return { depth: level.depth, level, seen, lane, at: toTime(level.scale, x) };
   }
 
   function showTip(event: MouseEvent): void {
-    const seen = hover?.seen;
-    tip.classList.toggle('shown', seen !== undefined && drag?.moved !== true);
-    if (seen === undefined) return;
+    const { seen, lane } = hover ?? {};
+    tip.classList.toggle('shown', (seen !== undefined || lane !== undefined) && drag?.moved !== true);
+    if (lane !== undefined) tip.replaceChildren(...laneLines(lane, store.get()));
+    else if (seen !== undefined) tip.replaceChildren(...tipLines(seen, stepWall(), detailsOf(pathOf(hover))));
+    else return;
+    placeTip(tip, pane, event);
+  }
+
+  function detailsOf(path: Path | undefined): Details | undefined {
     const { pointed } = store.get();
-    const path = pathOf(hover);
-    const details = pointed?.path !== undefined && path !== undefined && samePath(pointed.path, path) ? pointed.details : undefined;
-    tip.replaceChildren(...tipLines(seen, stepWall(), details));
-    const box = pane.getBoundingClientRect();
-    const x = Math.max(4, Math.min(event.clientX - box.left + TIP_DISTANCE, pane.clientWidth - tip.offsetWidth - 8));
-    const below = event.clientY - box.top + TIP_DISTANCE;
-    const y = below + tip.offsetHeight > pane.clientHeight ? event.clientY - box.top - tip.offsetHeight - 8 : below;
-    tip.style.setProperty('transform', `translate(${x}px, ${Math.max(0, y) + pane.scrollTop}px)`);
+    return pointed?.path !== undefined && path !== undefined && samePath(pointed.path, path) ? pointed.details : undefined;
   }
 
   function hovered(event: MouseEvent): void {
-    const before = hover?.seen;
+    const [before, counted] = [hover?.seen, hover?.lane?.kind === 'counter'];
     hover = hitAt(event);
-    pane.classList.toggle('over', hover?.seen !== undefined);
+    pane.classList.toggle('over', hover?.seen !== undefined || (hover?.lane !== undefined && isPressable(hover.lane)));
+    if (counted || hover?.lane?.kind === 'counter') redraw();
     if (before?.track !== hover?.seen?.track || before?.index !== hover?.seen?.index) {
       redraw();
       pointer = event;
@@ -230,6 +223,7 @@ export function createLevels(store: Store, rest: Rest): Levels {
     pane.classList.remove('dragging');
     const hit = clicked ? hitAt(event) : undefined;
     if (hit?.seen !== undefined) commands?.select(hit.depth, hit.seen);
+    if (hit?.lane !== undefined) pressLane(hit.lane, store, commands);
   });
   pane.addEventListener('pointercancel', () => {
     drag = undefined;
@@ -295,7 +289,7 @@ export function createLevels(store: Store, rest: Rest): Levels {
   }
 
   store.subscribe((state, before) => {
-    if (state.levels !== before.levels) lead();
+    if (state.levels !== before.levels || state.lanes !== before.lanes) lead();
     const moved = state.view.path !== before.view.path || state.view.cursor?.depth !== before.view.cursor?.depth;
     const grown = state.levels.length > before.levels.length;
     if ((moved || grown) && !state.leading) scrollToCursor(state);

@@ -119,6 +119,32 @@ function levelNeeds(state: State, width: number): Need[] {
   return needs;
 }
 
+const sameList = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && a.every((each, at) => each === b[at]);
+
+// What stands below the step's tracks, as fine as they are, once they are there.
+function laneNeeds(state: State, width: number): Need[] {
+  const { profile, step, zooms, lanes: open = [] } = state.view;
+  const { whole, gap } = state.levels[0] ?? {};
+  if (profile === undefined || step === undefined || isRecording(state.view) || whole === undefined) return [];
+  const { extent } = whole.level;
+  const view = zooms[0] ?? extent;
+  const pixels = Math.min(MOST_WIDTH, finePixels(scaleOf(view, 0, width, gap)));
+  const loaded = state.lanes;
+  const window = zooms[0] === undefined ? { from: extent[0], to: extent[1], width: pixels } : windowFor(view, extent, pixels);
+  const density = (of: { from: number; to: number; width: number }): number => of.width / Math.max(1, of.to - of.from);
+  if (loaded !== undefined && sameList(loaded.open, open)) {
+    const { window: told, lanes } = loaded;
+    const seen: Span = [Math.max(view[0], extent[0]), Math.min(view[1], extent[1])];
+    if (
+      covers([told.from, told.to], seen) &&
+      (lanes.pixel <= 1 || density(told) >= COARSER * density({ from: view[0], to: view[1], width: pixels }))
+    )
+      return [];
+  }
+  const done = (lanes: Result<'hotlens/timeline/lanes'>): Action => ({ type: 'lanes', loaded: { lanes, window, open } });
+  return [need({ slot: 'lanes', method: 'hotlens/timeline/lanes', params: { profile, step, open, ...window }, done })];
+}
+
 function selectionNeeds(state: State): Need[] {
   const { profile, step } = state.view;
   const path = selectedPath(state.view) ?? [];
@@ -257,6 +283,7 @@ export function needs(state: State, width: number): readonly Need[] {
   all.push(...levelNeeds(state, width));
   if (state.overview !== undefined)
     all.push(
+      ...laneNeeds(state, width),
       ...selectionNeeds(state),
       ...idleNeeds(state),
       ...rangeNeeds(state),

@@ -7,7 +7,7 @@ import { isPrefix, samePath, stepOf, type Action, type State } from './state';
 
 // Only the keys of a step are kept when another step or profile is shown.
 const forgetStep = (state: State): State => {
-  const { details: _details, idle: _idle, arrows: _arrows, note: _note, range: _range, pointed: _pointed, ...rest } = state;
+  const { lanes: _lanes, details: _details, idle: _idle, arrows: _arrows, note: _note, range: _range, pointed: _pointed, ...rest } = state;
   return { ...rest, levels: [], breakdowns: {}, failures: {}, search: { ...state.search, at: -1 } };
 };
 
@@ -72,6 +72,7 @@ function goAnywhere(state: State, action: Action & { type: 'go' }): State {
   const view: View = {
     ...START,
     unfold: state.view.unfold,
+    ...(state.view.lanes === undefined ? {} : { lanes: state.view.lanes }),
     ...(profile === undefined ? {} : { profile }),
     ...(step === undefined ? {} : { step }),
   };
@@ -190,6 +191,10 @@ function changed(state: State, action: Action): State {
       const { depth, span } = action;
       return span === undefined ? withoutRange(state) : { ...state, failures: {}, range: { depth, span } };
     }
+    case 'lanes':
+      return { ...state, lanes: action.loaded };
+    case 'show lanes':
+      return { ...state, view: { ...state.view, lanes: action.toggled } };
     case 'sums':
       return state.range === undefined ? state : { ...state, range: { ...state.range, sums: action.sums } };
     case 'point': {
@@ -213,7 +218,15 @@ function changed(state: State, action: Action): State {
     case 'note':
       return { ...state, note: action.note };
     case 'show profile':
-      return { ...forgetProfile(state), view: { ...START, profile: action.profile, unfold: state.view.unfold } };
+      return {
+        ...forgetProfile(state),
+        view: {
+          ...START,
+          profile: action.profile,
+          unfold: state.view.unfold,
+          ...(state.view.lanes === undefined ? {} : { lanes: state.view.lanes }),
+        },
+      };
     case 'show step':
       return showStep(state, action.step);
     case 'show recording':

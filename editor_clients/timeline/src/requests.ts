@@ -1,4 +1,5 @@
 // What the page may ask and may be told, by the names of protocol/TIMELINE.md.
+import type { Lanes } from './lane_messages';
 import type {
   Arrows,
   Breakdown,
@@ -47,6 +48,10 @@ export interface Requests {
   };
   'hotlens/timeline/details': { params: Where & { readonly path: Path }; result: Details };
   'hotlens/timeline/arrows': { params: Where & { readonly path: Path; readonly from?: number; readonly to?: number }; result: Arrows };
+  'hotlens/timeline/lanes': {
+    params: Where & { readonly from?: number; readonly to?: number; readonly width: number; readonly open: readonly string[] };
+    result: Lanes;
+  };
   'hotlens/timeline/idle': { params: Where & { readonly track: string; readonly at: number }; result: Idle };
   'hotlens/timeline/range': {
     params: ((Where & { readonly path: Path }) | Whole) & { readonly from: number; readonly to: number };

@@ -27,7 +27,8 @@ export function shownLevels(state: State, width: number): ShownLevel[] {
   return Array.from({ length: path.length + 1 }, (_, depth) => {
     const level = levelFor(state.levels[depth], zooms[depth], width);
     const view: Span = level === undefined ? [0, 1] : viewOf(level, zooms[depth]);
-    return { title: titleOf(level, depth, index), level, view, gap: state.levels[depth]?.gap };
+    const lanes = depth === 0 && step !== RECORDING ? { lanes: state.lanes?.lanes, toggled: state.view.lanes ?? [] } : {};
+    return { title: titleOf(level, depth, index), level, view, gap: state.levels[depth]?.gap, ...lanes };
   });
 }
 

@@ -1,5 +1,6 @@
 // The one state of the page and the actions that change it (reduce.ts). What has to be asked from the server follows from it (needs.ts).
 import { isRecording, type Chosen, type Cursor, type View } from './address';
+import type { Lanes } from './lane_messages';
 import type {
   Arrows,
   Breakdown,
@@ -29,6 +30,13 @@ export interface LevelData {
   readonly whole?: LoadedLevel;
   readonly part?: LoadedLevel;
   readonly gap?: Span | undefined; // of the whole level: what the axis shortens
+}
+
+// What stands below the step's tracks, as it was asked for.
+export interface LoadedLanes {
+  readonly lanes: Lanes;
+  readonly window: { readonly from: number; readonly to: number; readonly width: number };
+  readonly open: readonly string[];
 }
 
 export interface Search {
@@ -66,6 +74,7 @@ export interface State {
   readonly known?: Profiles; // what they were, while they are asked for again
   readonly overview?: Overview;
   readonly levels: readonly (LevelData | undefined)[];
+  readonly lanes?: LoadedLanes;
   readonly details?: Details;
   readonly idle?: Idle & { readonly track: string; readonly at: number }; // of where the cursor stood when no block was under it
   readonly arrows?: Arrows & { readonly path: Path; readonly window?: Span }; // no window: of the whole block
@@ -109,6 +118,8 @@ export type Action =
   | { readonly type: 'changed' }
   | { readonly type: 'overview'; readonly overview: Overview }
   | { readonly type: 'level'; readonly depth: number; readonly whole: boolean; readonly loaded: LoadedLevel }
+  | { readonly type: 'lanes'; readonly loaded: LoadedLanes }
+  | { readonly type: 'show lanes'; readonly toggled: readonly string[] }
   | { readonly type: 'details'; readonly details: Details }
   | { readonly type: 'idle'; readonly track: string; readonly at: number; readonly idle: Idle }
   | { readonly type: 'arrows'; readonly path: Path; readonly window?: Span; readonly arrows: Arrows }

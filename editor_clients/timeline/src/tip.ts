@@ -6,6 +6,7 @@ import type { Details, Times } from './messages';
 import { blockWords, gapWords, type Seen } from './shown';
 
 const MOST_SHAPE = 60; // characters
+const TIP_DISTANCE = 14; // pixels
 
 function timesWords({ cpuTotal, cpuSelf, device, waiting }: Times): string {
   const known = [
@@ -39,4 +40,13 @@ export function tipLines(seen: Seen, step: number | undefined, details: Details 
     element('div', { class: 'dim', text: `${exact(seen.busy)}, from ${time(seen.start)}` }),
     element('div', { class: 'dim', text: advice }),
   ];
+}
+
+// Beside the pointer, within the pane.
+export function placeTip(tip: HTMLElement, pane: HTMLElement, event: MouseEvent): void {
+  const box = pane.getBoundingClientRect();
+  const x = Math.max(4, Math.min(event.clientX - box.left + TIP_DISTANCE, pane.clientWidth - tip.offsetWidth - 8));
+  const below = event.clientY - box.top + TIP_DISTANCE;
+  const y = below + tip.offsetHeight > pane.clientHeight ? event.clientY - box.top - tip.offsetHeight - 8 : below;
+  tip.style.setProperty('transform', `translate(${x}px, ${Math.max(0, y) + pane.scrollTop}px)`);
 }

@@ -213,3 +213,17 @@ def test_without_a_profile_it_says_so(start: Start, unprofiled: Path) -> None:
         client.command(OPEN)
     assert "Profile the script" in str(refused.value)
     assert client.request("hotlens/timeline/profiles") == {"profiles": []}
+
+
+def test_what_a_run_held_over_time_is_laid_on_the_measured_step(start: Start, example: Path) -> None:
+    client, _ = opened(start, example)
+    overview = client.request("hotlens/timeline/overview", {})
+    lanes = client.request("hotlens/timeline/lanes", {"width": 4000})
+    held = next(each for each in lanes["counters"] if each["id"] == "memory")
+    assert held["laid"]
+    assert held["peak"]["value"] == overview["memoryPeak"]
+    # A network is held for its backward: the peak is in it, or right before.
+    forward, backward = (client.request("hotlens/timeline/details", {"path": [stage]}) for stage in ("forward", "backward"))
+    assert forward["start"] < held["peak"]["time"] <= backward["start"] + backward["duration"]
+    assert held["start"] == sorted(held["start"])
+    assert [each["id"] for each in lanes["threads"]][0] == "main"

@@ -6,6 +6,7 @@ import path from 'node:path';
 import * as acting from './acting.mjs';
 import * as helps from './helps.mjs';
 import * as inputs from './inputs.mjs';
+import * as lanes from './lanes.mjs';
 import * as results from './results.mjs';
 import { launch } from './page.mjs';
 import { triedTwice } from '../second_try.mjs';
@@ -50,6 +51,7 @@ for (const [name, play] of Object.entries({
   ...acting,
   ...surroundings,
   ...inputs,
+  ...lanes,
   ...helps,
   ...questions,
   ...readable,

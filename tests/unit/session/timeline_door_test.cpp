@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/unit/catch.h"
+#include "tests/unit/folder.h"
 #include "tests/unit/session/heard.h"
 
 using namespace hotlens;
@@ -50,6 +51,24 @@ TEST_CASE("nothing is looked for before somebody asks for the timeline") {
   CHECK(one.asked_for_sources == 2);
   CHECK(one.heard.of("hotlens/timeline/changed").front()["current"] == "now");
   CHECK(one.door.cursor({{"textDocument", 5}}).has_value());
+}
+
+TEST_CASE("a file that a trace names from a folder on is shown where the workspace has it, and nowhere else") {
+  const test::Folder folder;
+  folder.write("project/pkg/train.py", "pass\n");
+  folder.write("outside.py", "pass\n");
+  Door one;
+  one.heard.client.can.show_document = true;
+  one.workspace.folders = {folder.root / "elsewhere", folder.root / "project"};
+  const test::Asked shown;
+  one.door.request("hotlens/timeline/reveal", {{"file", "pkg/train.py"}, {"line", 3}}, shown.reply());
+  const auto asked = one.heard.of("window/showDocument");
+  REQUIRE(asked.size() == 1);
+  CHECK(asked.front()["uri"].get<std::string>().ends_with("/project/pkg/train.py"));
+  CHECK(asked.front()["selection"]["start"]["line"] == 3);
+  for (const char* file : {"../outside.py", "train.py"}) {
+    CHECK(one.ask("hotlens/timeline/reveal", {{"file", file}, {"line", 0}})["result"]["shown"] == false);
+  }
 }
 
 TEST_CASE("every request gets its own answer, in order") {

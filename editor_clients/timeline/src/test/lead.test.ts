@@ -49,6 +49,28 @@ test('it ends where the pane is full, and where no block has much of the time', 
   assert.equal(leadFurther(begun(STEP, SMALL), 1000, HIGH), undefined);
 });
 
+test('a level opens beside the tracks of the step whatever stands below them; for further ones room is left', () => {
+  const counter = {
+    id: 'queue',
+    name: 'queued',
+    unit: 'launches',
+    start: [0],
+    least: [0],
+    most: [1],
+    length: 9,
+    peak: { time: 0, value: 1 },
+  } as const;
+  const lanes = { profile: 'p', step: 0, window: [0, 9], pixel: 1, threads: [], moreThreads: 0, counters: [counter, counter] } as const;
+  const loaded = { lanes, window: { from: 0, to: 9, width: 9 }, open: [] };
+  const [one, two] = [begun(STEP), begun(STEP, BACKWARD)];
+  const enough = Array.from({ length: 90 }, (_, at) => at * 10);
+  const least = (state: State): number => enough.find((height) => leadFurther(state, 1000, height) !== undefined)!;
+  assert.equal(least(reduce(one, { type: 'lanes', loaded })), least(one));
+  const bare = reduce(two, { type: 'lanes', loaded: { ...loaded, lanes: { ...lanes, counters: [] } } });
+  assert.ok(least(reduce(two, { type: 'lanes', loaded })) > least(bare));
+  assert.ok(least(two) > least(bare), 'no room is left for what is not known yet');
+});
+
 test('whoever chooses something is left alone', () => {
   const choices: readonly Action[] = [
     { type: 'open', path: ['forward'] },

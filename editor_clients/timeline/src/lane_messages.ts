@@ -1,0 +1,55 @@
+// What `hotlens/timeline/lanes` answers: what stands below the tracks of a step. Times are nanoseconds after the step's start.
+import type { Span } from './messages';
+
+// Columns of equal length, by start; `label`, `kind` and `stage` are positions in the flame's lists, `place` too, -1 where there is none.
+export interface FlameRow {
+  readonly start: readonly number[];
+  readonly duration: readonly number[];
+  readonly label: readonly number[];
+  readonly kind: readonly number[];
+  readonly stage: readonly number[];
+  readonly count: readonly number[];
+  readonly place: readonly number[];
+}
+
+export interface Flame {
+  readonly outer: readonly string[]; // functions around everything, the outermost first
+  readonly deeper: number; // events below the last row
+  readonly rows: readonly FlameRow[]; // callers above what they call
+  readonly labels: readonly string[];
+  readonly kinds: readonly string[];
+  readonly stages: readonly string[];
+  readonly places: readonly { readonly file: string; readonly line: number }[];
+}
+
+export interface HostThread {
+  readonly id: string;
+  readonly name: string;
+  readonly frames: number; // Python functions
+  readonly others: number; // operators, ranges, calls of the device's runtime
+  readonly flame?: Flame; // of a thread that is open
+}
+
+// Stretches, each until the next begins; where something changes within one pixel, the least and the most of it.
+export interface Counter {
+  readonly id: string;
+  readonly name: string;
+  readonly unit: 'bytes' | 'launches';
+  readonly start: readonly number[];
+  readonly least: readonly number[];
+  readonly most: readonly number[];
+  readonly length: number; // of the step
+  readonly peak: { readonly time: number; readonly value: number };
+  readonly mean?: number;
+  readonly laid?: boolean; // of a slower step of the same run, laid on this one
+}
+
+export interface Lanes {
+  readonly profile: string;
+  readonly step: number;
+  readonly window: Span;
+  readonly pixel: number;
+  readonly threads: readonly HostThread[]; // the main thread first
+  readonly moreThreads: number;
+  readonly counters: readonly Counter[];
+}

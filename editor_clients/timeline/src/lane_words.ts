@@ -1,0 +1,80 @@
+// What stands beside the pointer on what is below the tracks, and what a click there does.
+import type { Commands } from './commands';
+import { element } from './dom';
+import { counted } from './draw_lanes';
+import { exact, fileName, spoken, time } from './format';
+import { frameName, toggledWith, valueAt, type BarHit, type LaneHit } from './lanes';
+import type { Counter } from './lane_messages';
+import type { PeakMoment } from './messages';
+import type { State } from './state';
+import type { Store } from './store';
+
+const KINDS: Readonly<Record<string, string>> = {
+  own: 'Python function of your code',
+  python: 'Python function',
+  module: 'call of a module',
+  range: 'range that the code names',
+  launch: "call of the device's runtime",
+};
+
+const lines = (head: string, ...rest: readonly string[]): HTMLElement[] => [
+  element('b', { text: head }),
+  ...rest.filter((each) => each !== '').map((text) => element('div', { text })),
+];
+
+const placeOf = ({ thread, row, index }: BarHit) => thread.flame?.places[row.place[index]!];
+
+function barLines(bar: BarHit): HTMLElement[] {
+  const flame = bar.thread.flame!;
+  const { row, index } = bar;
+  const label = flame.labels[row.label[index]!]!;
+  const kind = flame.kinds[row.kind[index]!]!;
+  const place = placeOf(bar);
+  const what = kind === 'operator' ? `operator, ${spoken(flame.stages[row.stage[index]!]!)}` : (KINDS[kind] ?? kind);
+  const count = row.count[index]!;
+  const head = count > 1 ? `${count} calls, the longest ${frameName(label)}` : frameName(label);
+  const advice = place === undefined ? '' : `click: go to ${fileName(place.file)}:${place.line + 1}`;
+  return [
+    ...lines(head, what, time(row.duration[index]!), label === head ? '' : label),
+    element('div', { class: 'dim', text: `${exact(row.duration[index]!)}, from ${time(row.start[index]!)}` }),
+    element('div', { class: 'dim', text: advice }),
+  ];
+}
+
+function counterLines(counter: Counter, at: number, peak: boolean, moment: PeakMoment | undefined): HTMLElement[] {
+  const value = valueAt(counter, at);
+  if (value === undefined || at > counter.length) return lines(counter.name, 'nothing is known after the end of the step');
+  const held = counter.unit === 'bytes' ? `${counted(counter, value)} held` : `${counted(counter, value)} wait for the device`;
+  const about = counter.unit === 'bytes' ? '' : 'launched by the host, not yet begun by the device';
+  const laid = counter.laid === true ? 'from the slower step that follows every line, laid on this one by its operators' : '';
+  const most = peak && counter.unit === 'bytes' ? `the most that is held${moment === undefined ? '' : `: in ${spoken(moment.stage)}`}` : '';
+  const advice = most !== '' && moment?.path !== undefined ? 'click: show what ran then' : '';
+  return [
+    ...lines(held, about, most, laid),
+    element('div', { class: 'dim', text: `at ${time(at)}` }),
+    element('div', { class: 'dim', text: advice }),
+  ];
+}
+
+// The peak of the overview is that of its representative step.
+const peakOf = ({ overview, view }: State): PeakMoment | undefined =>
+  overview !== undefined && view.step === overview.representative ? overview.memoryPeakAt : undefined;
+
+export function laneLines(hit: LaneHit, state: State): HTMLElement[] {
+  if (hit.kind === 'head') return lines(hit.open ? 'click: close' : 'click: open');
+  return hit.kind === 'bar' ? barLines(hit.bar) : counterLines(hit.counter, hit.at, hit.peak, peakOf(state));
+}
+
+export const isPressable = (hit: LaneHit): boolean =>
+  hit.kind === 'head' || (hit.kind === 'bar' ? placeOf(hit.bar) !== undefined : hit.peak && hit.counter.unit === 'bytes');
+
+export function pressLane(hit: LaneHit, store: Store, commands: Commands | undefined): void {
+  if (hit.kind === 'head') return store.dispatch({ type: 'show lanes', toggled: toggledWith(store.get().view.lanes ?? [], hit.id) });
+  if (hit.kind === 'bar') {
+    const place = placeOf(hit.bar);
+    if (place !== undefined) commands?.reveal(place);
+    return;
+  }
+  const path = peakOf(store.get())?.path;
+  if (hit.peak && hit.counter.unit === 'bytes' && path !== undefined) store.dispatch({ type: 'go', path });
+}
