@@ -158,12 +158,20 @@ HostThreads threads_of(const std::shared_ptr<const Blocks>& blocks) {
   }
   const trace::ThreadId main =
       annotated.steps.main == attribution::kNoNode ? trace::ThreadId{} : annotated.forest.threads[annotated.steps.main].id;
-  HostThreads result;
+  std::vector<trace::ThreadId> busy;
   for (std::uint32_t index = 0; index < counts.size(); ++index) {
-    const trace::ThreadId thread{index};
-    const auto [frames, others] = counts[index];
-    if (frames + others == 0) continue;
-    std::string id = thread == main ? "main" : "t" + std::to_string(index);
+    if (counts[index] != std::pair<std::size_t, std::size_t>{}) busy.push_back(trace::ThreadId{index});
+  }
+  std::ranges::stable_sort(busy, std::ranges::greater{}, [&](trace::ThreadId thread) {
+    const auto [frames, others] = counts[thread.index];
+    return std::pair(thread == main, frames + others);
+  });
+  HostThreads result;
+  result.more = busy.size() - std::min(busy.size(), kMaxThreads);
+  busy.resize(busy.size() - result.more);
+  for (const trace::ThreadId thread : busy) {
+    const auto [frames, others] = counts[thread.index];
+    std::string id = thread == main ? "main" : "t" + std::to_string(thread.index);
     std::string name = name_of(*blocks, thread, id);
     result.threads.push_back({.id = std::move(id),
                               .name = std::move(name),
@@ -171,10 +179,6 @@ HostThreads threads_of(const std::shared_ptr<const Blocks>& blocks) {
                               .others = others,
                               .flame = std::async(std::launch::deferred, [blocks, thread] { return flame_of(*blocks, thread); })});
   }
-  std::ranges::stable_sort(result.threads, std::ranges::greater{},
-                           [](const HostThread& each) { return std::pair(each.id == "main", each.frames + each.others); });
-  result.more = result.threads.size() - std::min(result.threads.size(), kMaxThreads);
-  if (result.more > 0) result.threads.erase(result.threads.begin() + kMaxThreads, result.threads.end());
   return result;
 }
 
