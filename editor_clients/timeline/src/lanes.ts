@@ -6,7 +6,7 @@ import { toPixel, toTime, type Scale } from './scale';
 
 export const HEAD_HEIGHT = 20;
 export const FLAME_HEIGHT = 17; // of one row, with a pixel between two
-export const COUNTER_HEIGHT = 38;
+export const COUNTER_HEIGHT = 34;
 const COUNTER_GAP = 8;
 const REACH = 4; // pixels around a peak that count as it
 export const GROUP = 'threads'; // the head of all threads, where there are several
