@@ -226,4 +226,4 @@ def test_what_a_run_held_over_time_is_laid_on_the_measured_step(start: Start, ex
     forward, backward = (client.request("hotlens/timeline/details", {"path": [stage]}) for stage in ("forward", "backward"))
     assert forward["start"] < held["peak"]["time"] <= backward["start"] + backward["duration"]
     assert held["start"] == sorted(held["start"])
-    assert [each["id"] for each in lanes["threads"]][0] == "main"
+    assert lanes["threads"][0]["id"] == "main"
