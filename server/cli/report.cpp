@@ -75,9 +75,7 @@ Result<int> report_one(const ranks::Source& source, const ReportOptions& options
     const bool color = use_colour(STDOUT_FILENO);
     if (set) std::cout << report::ranks_text(*set, format::style(color));
     std::cout << report::report_text(profile, {.color = color, .unfold = options.unfold}, beside(*loaded));
-  }
-  if (const auto found = sweep::seen(source.path); found && options.format == OutputFormat::text) {
-    std::cerr << "hotlens: " << harmless(sweep::spelled(*found)) << '\n';
+    if (const auto found = sweep::seen(source.path)) std::cerr << "hotlens: " << harmless(sweep::spelled(*found)) << '\n';
   }
   for (const Issue& issue : profile.warnings) std::cerr << "hotlens: " << harmless(issue.message) << '\n';
   return kDone;
