@@ -11,11 +11,21 @@ import pytest
 from conftest import Run, fresh_record_text, plain
 from hotlens import compilation, generated, graphs, provenance
 
-MODEL = """\
+START = """\
 import torch
 from torch import nn
 import torch.nn.functional as F
 
+"""
+LOOP = """\
+for step in range(40):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+print(loss.item().hex())
+"""
+NETWORK = """\
 class Block(nn.Module):
     def __init__(self):
         super().__init__()
@@ -40,13 +50,8 @@ model = Net()
 COMPILE
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 x, y = torch.randn(8, 16), torch.randint(0, 3, (8,))
-for step in range(40):
-    optimizer.zero_grad()
-    loss = F.cross_entropy(model(x), y)
-    loss.backward()
-    optimizer.step()
-print(loss.item().hex())
 """
+MODEL = START + NETWORK + LOOP
 WHOLE = MODEL.replace("BREAK", "pass").replace("COMPILE", "model = torch.compile(model)")
 BROKEN = MODEL.replace("BREAK", "torch._dynamo.graph_break()").replace("COMPILE", "model.compile()")
 IN_PARTS = MODEL.replace("BREAK", "pass").replace("COMPILE", "for block in model.blocks:\n    block.compile()")
@@ -212,35 +217,44 @@ def test_a_kernel_has_its_name_while_the_profiler_is_on_and_is_itself_again_afte
 
 
 PICTURES = """\
-import torch
-from torch import nn
-import torch.nn.functional as F
-
 torch.manual_seed(0)
 last = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 3)]
 model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3), *last)
 model = torch.compile(model)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 x, y = torch.randn(8, 3, 16, 16), torch.randint(0, 3, (8,))
-for step in range(40):
-    optimizer.zero_grad()
-    loss = F.cross_entropy(model(x), y)
-    loss.backward()
-    optimizer.step()
-print(loss.item().hex())
 """
 
 
 def test_the_backward_pass_of_pictures_has_layers_too(tmp_path: Path, cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Inductor gives pictures another order of memory, and lowers the backward pass for it."""
-    run = recorded(tmp_path, PICTURES, cache, monkeypatch)
+    run = recorded(tmp_path, START + PICTURES + LOOP, cache, monkeypatch)
     assert not [line for line in run.own_messages() if "makes other code" in line]
     ids = {share["modules"][-1]["id"] for part in run.bundle.model["parts"] for share in part["shares"] if share["modules"]}
     layers = {run.bundle.model["modules"][at]["path"] for at in ids}
     assert layers >= {f"_orig_mod.{at}" for at in (0, 1, 3, 6)}
 
 
+DROPPED = """\
+torch.manual_seed(0)
+model = torch.compile(nn.Sequential(nn.LayerNorm(16), nn.Dropout(0.1), nn.Linear(16, 3)))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x, y = torch.randn(8, 16), torch.randint(0, 3, (8,))
+"""
+
+
+def test_a_mask_takes_most_of_the_kernel_that_it_is_fused_into(tmp_path: Path, cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = recorded(tmp_path, START + DROPPED + LOOP, cache, monkeypatch)
+    modules = run.bundle.model["modules"]
+    shared = []
+    for part in run.bundle.model["parts"]:
+        weights = {modules[share["modules"][-1]["id"]]["path"]: share["weight"] for share in part["shares"] if share["modules"]}
+        if {"_orig_mod.0", "_orig_mod.1"} <= set(weights):
+            shared.append(weights)
+    assert any(weights["_orig_mod.1"] > 0.7 > 0.3 > weights["_orig_mod.0"] for weights in shared), shared
+
+
 def test_random_numbers_cost_more_than_what_is_fused_with_them() -> None:
     assert provenance._cost("inductor_random") > 20 * provenance._cost("exp")
     assert provenance._cost("native_dropout_backward") == provenance._cost("add") == 1.0
-    assert provenance._cost("expand") == 1.0
+    assert provenance._cost("expand") == provenance._cost("logical_and") == 1.0

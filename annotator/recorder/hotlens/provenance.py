@@ -30,7 +30,7 @@ COSTS = [
     (re.compile(r"pow"), 48.0),
     (re.compile(r"tanh"), 28.0),
     (re.compile(r"gelu"), 16.0),
-    (re.compile(r"erf|log"), 10.0),
+    (re.compile(r"erf|log(?!ical)"), 10.0),
     (re.compile(r"gather|index|embedding"), 10.0),
     (re.compile(r"exp(?!and)|sigmoid|silu|softmax"), 6.0),
     (re.compile(r"sqrt|sin|cos"), 4.0),
@@ -155,7 +155,7 @@ def _strides(outputs: Any, printer: Any) -> list[tuple[str, ...] | None]:
 
 def _tell_strides(inputs: Any, strides: list[Any]) -> None:
     """The backward pass is lowered for what the forward pass gives: Inductor tells it once it has compiled, which is later than we stop."""
-    with contextlib.suppress(ImportError, AttributeError):  # up to torch 2.5 elsewhere: then it is lowered for other strides, and left out
+    with contextlib.suppress(ImportError, AttributeError):  # elsewhere in this torch: it is lowered for other strides, and left out
         from torch._inductor.utils import set_tracing_context_output_strides
 
         compiled: Any = types.SimpleNamespace(output_strides=strides)
