@@ -10,6 +10,8 @@ namespace hotlens::profile {
 
 // The middle value, or the mean of the two middle ones; 0 for none.
 Ns median(std::vector<Ns> values);
+// The middle count, of two the larger: one that occurred; 0 for none.
+std::int64_t usual(std::vector<std::int64_t> counts);
 
 // Percentiles by linear interpolation between the sorted values (the usual default of numpy), rounded down to whole nanoseconds.
 struct Spread {

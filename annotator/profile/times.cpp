@@ -52,6 +52,13 @@ Ns median(std::vector<Ns> values) {
   return below + (*middle - below) / 2;
 }
 
+std::int64_t usual(std::vector<std::int64_t> counts) {
+  if (counts.empty()) return 0;
+  const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
+  std::ranges::nth_element(counts, middle);
+  return *middle;
+}
+
 bool Profile::has_device() const {
   return std::ranges::any_of(steps, [](const Step& step) { return step.device > Ns{}; });
 }

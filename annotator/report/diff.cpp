@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "annotator/profile/spread.h"
+#include "annotator/profile/statistics.h"
 
 namespace hotlens::report {
 namespace {
@@ -199,13 +200,6 @@ std::vector<ModuleRow> modules(const profile::Profile& before, const profile::Pr
   return rows;
 }
 
-std::int64_t usual(std::vector<std::int64_t> counts) {
-  if (counts.empty()) return 0;
-  const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
-  std::ranges::nth_element(counts, middle);
-  return *middle;
-}
-
 std::vector<Row> by_name(const std::vector<NamedTimes>& before, const std::vector<NamedTimes>& after) {
   std::unordered_map<std::string_view, const NamedTimes*> old_rows;
   for (const NamedTimes& each : before) old_rows[each.name] = &each;
@@ -213,12 +207,12 @@ std::vector<Row> by_name(const std::vector<NamedTimes>& before, const std::vecto
   for (const NamedTimes& each : after) {
     const auto old = old_rows.find(each.name);
     const NamedTimes* twin = old == old_rows.end() ? nullptr : old->second;
-    rows.push_back({each.name, compare(twin ? &twin->time : nullptr, &each.time), {}, usual(each.calls)});
-    if (twin) rows.back().before_calls = usual(twin->calls);
+    rows.push_back({each.name, compare(twin ? &twin->time : nullptr, &each.time), {}, profile::usual(each.calls)});
+    if (twin) rows.back().before_calls = profile::usual(twin->calls);
     if (twin) old_rows.erase(old);
   }
   for (const NamedTimes& each : before) {
-    if (old_rows.contains(each.name)) rows.push_back({each.name, compare(&each.time, nullptr), usual(each.calls), {}});
+    if (old_rows.contains(each.name)) rows.push_back({each.name, compare(&each.time, nullptr), profile::usual(each.calls), {}});
   }
   return rows;
 }

@@ -8,6 +8,7 @@
 
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/spread.h"
+#include "annotator/profile/statistics.h"
 
 namespace hotlens::lab {
 namespace {
@@ -38,14 +39,12 @@ Ns cost_of_a_fault() {
 
 std::optional<PageFaults> much_faulting(const std::vector<std::int64_t>& faults, const std::vector<Ns>& steps, Ns each) {
   if (faults.empty() || steps.empty()) return std::nullopt;
-  std::vector<std::int64_t> sorted = faults;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::ranges::nth_element(sorted, middle);
+  const std::int64_t count = profile::usual(faults);
   const Ns step = profile::sample(steps).median;
   const double whole = static_cast<double>(step.count());
-  const double time = std::min(static_cast<double>(*middle) * static_cast<double>(each.count()), whole);
+  const double time = std::min(static_cast<double>(count) * static_cast<double>(each.count()), whole);
   if (whole <= 0 || time < kMuch * whole) return std::nullopt;
-  return PageFaults{.count = *middle, .time = Ns{static_cast<std::int64_t>(time)}, .step = step};
+  return PageFaults{.count = count, .time = Ns{static_cast<std::int64_t>(time)}, .step = step};
 }
 
 std::optional<PageFaults> much_faulting(const std::filesystem::path& bundle, const std::vector<Ns>& steps) {

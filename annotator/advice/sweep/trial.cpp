@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "annotator/advice/sweep/sweep.h"
+#include "annotator/profile/statistics.h"
 
 namespace hotlens::sweep {
 namespace {
@@ -11,12 +12,6 @@ using nlohmann::json;
 std::optional<Place> place_of(const json& object) {
   if (!object.is_object() || !object.contains("file")) return std::nullopt;
   return Place{object.at("file").get<std::string>(), object.at("line").get<std::int64_t>()};
-}
-
-Ns median(std::vector<Ns> times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::ranges::nth_element(times, middle);
-  return *middle;
 }
 
 Attempt attempt_of(const json& row) {
@@ -41,8 +36,8 @@ Attempt attempt_of(const json& row) {
     made.failed = "the times tell nothing";
     return made;
   }
-  made.separate = median(separate);
-  made.together = median(together);
+  made.separate = profile::median(separate);
+  made.together = profile::median(together);
   made.separate_peak = Bytes{row.at("separate_bytes").get<std::int64_t>()};
   made.together_peak = Bytes{row.at("together_bytes").get<std::int64_t>()};
   if (const auto found = row.find("difference"); found != row.end() && found->is_number()) made.difference = found->get<double>();

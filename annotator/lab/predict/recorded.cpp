@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "annotator/profile/bundle/bundle.h"
+#include "annotator/profile/statistics.h"
 #include "annotator/trace/source.h"
 
 namespace hotlens::lab {
@@ -40,13 +41,6 @@ std::optional<std::int64_t> number(const json& object, const char* key) {
   return found->get<std::int64_t>();
 }
 
-std::int64_t median(std::vector<std::int64_t> numbers) {
-  if (numbers.empty()) return 0;
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::ranges::nth_element(numbers, middle);
-  return *middle;
-}
-
 // `known`: the batch size that the manifest gives this program.
 Result<Recorded> read_program(const profile::Manifest& manifest, const fs::path& file, std::optional<std::int64_t> known,
                               const fs::path& bundle) {
@@ -55,7 +49,7 @@ Result<Recorded> read_program(const profile::Manifest& manifest, const fs::path&
   Recorded recorded{.id = manifest.id,
                     .torch = manifest.torch,
                     .steps = manifest.plain_steps,
-                    .faults = median(manifest.plain_faults),
+                    .faults = profile::usual(manifest.plain_faults),
                     .document = json::parse(*text, nullptr, false)};
   const json& document = recorded.document;
   if (!document.is_object())

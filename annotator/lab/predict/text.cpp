@@ -62,8 +62,8 @@ std::string about_faults(const BatchSizes& predicted) {
   if (most == nullptr) return {};
   return fmt::format(
       "A step may give its memory back to the system and take it anew each time, or keep it: at batch size {} that is up to {} of the step "
-      "(page faults), and chance decides. MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=1073741824 keeps it.\n",
-      most->batch, readable(most->time->faults));
+      "(page faults), and chance decides. {} keeps it.\n",
+      most->batch, readable(most->time->faults), kKeepsFreed);
 }
 
 std::string place(const Refusal& refusal) {

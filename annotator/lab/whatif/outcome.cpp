@@ -40,8 +40,8 @@ std::string sentence(const PageFaults& faults) {
   return fmt::format(
       "about {} of the step's {} are {} page faults: the script gives memory back to the system and takes it anew in every step. A "
       "replay has none of them, so whether a change makes the step faster is not known. Run the script with "
-      "MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=1073741824 first: that alone may end them",
-      format::readable(faults.time), format::readable(faults.step), faults.count);
+      "{} first: that alone may end them",
+      format::readable(faults.time), format::readable(faults.step), faults.count, kKeepsFreed);
 }
 
 void write_warnings(JsonText& json, const std::optional<PageFaults>& faults) {

@@ -8,6 +8,7 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Callable
 
+from .environment import check_torch
 from .report import RecorderError
 
 
@@ -37,6 +38,18 @@ class Program:
         elif sys.path:
             sys.path[0] = self.folder
         sys.argv = ["-m", *self.argv[2:]] if self.is_module else list(self.argv)
+
+    @classmethod
+    def ready(cls, command: list[str]) -> Program:
+        """Of the words behind a verb's options. Ends the process with 3 and a sentence where it cannot be run."""
+        try:
+            program = cls(command[1:] if command[:1] == ["--"] else command)
+            program.prepare()
+            check_torch()
+        except RecorderError as error:
+            print(error, file=sys.stderr)
+            sys.exit(3)
+        return program
 
     def run(self) -> None:
         """Runs it to its end; whatever it raises comes through."""

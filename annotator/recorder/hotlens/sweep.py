@@ -18,11 +18,10 @@ import time
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from .environment import check_torch, when_imported
+from .environment import when_imported
 from .frames import Files
 from .launch import Program
 from .patches import Method, Patches
-from .report import RecorderError
 from .sweep_measure import Place, Sweep, place_of
 from .sweep_models import PROPORTIONAL, Settings
 from .sweep_tape import Entry, NoTape, finished, recorder, squares
@@ -244,14 +243,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def main(arguments: Sequence[str]) -> NoReturn:
     options = parse(arguments)
-    command = options.command[1:] if options.command[:1] == ["--"] else options.command
-    try:
-        program = Program(command)
-        program.prepare()
-        check_torch()
-    except RecorderError as error:
-        print(error, file=sys.stderr)
-        sys.exit(3)
+    program = Program.ready(options.command)
     options.limit += time.monotonic()
     watch = Watch(options, Files([os.getcwd(), program.folder]))
     when_imported("torch", watch.torch_imported)

@@ -20,9 +20,8 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import Any, NoReturn
 
-from .environment import check_torch, when_imported
+from .environment import when_imported
 from .launch import Program
-from .report import RecorderError
 
 FIRST_LOSSES = 5  # all within the warm-up, so that no timed update does more than the script
 
@@ -119,20 +118,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def main(arguments: Sequence[str]) -> NoReturn:
     options = parse(arguments)
-    command = options.command[1:] if options.command[:1] == ["--"] else options.command
     watch = Watch(options.warmup, options.steps, options.result)
     texts = {}
     for word in options.texts:
         path, _, text = word.rpartition("=")
         with open(text, "rb") as file:
             texts[os.path.realpath(path)] = file.read()
-    try:
-        program = Program(command)
-        program.prepare()
-        check_torch()
-    except RecorderError as error:
-        print(error, file=sys.stderr)
-        sys.exit(3)
+    program = Program.ready(options.command)
     replace_texts(texts, program)
     when_imported("torch", watch.torch_imported)
     program.run()

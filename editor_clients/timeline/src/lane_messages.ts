@@ -1,14 +1,8 @@
 // What `hotlens/timeline/lanes` answers: what stands below the tracks of a step. Times are nanoseconds after the step's start.
-import type { Span } from './messages';
+import type { Columns, Span } from './messages';
 
-// Columns of equal length, by start; `label`, `kind` and `stage` are positions in the flame's lists, `place` too, -1 where there is none.
-export interface FlameRow {
-  readonly start: readonly number[];
-  readonly duration: readonly number[];
-  readonly label: readonly number[];
-  readonly kind: readonly number[];
-  readonly stage: readonly number[];
-  readonly count: readonly number[];
+// The lists are the flame's; `place` is a position too, -1 where there is none.
+export interface FlameRow extends Columns {
   readonly place: readonly number[];
 }
 

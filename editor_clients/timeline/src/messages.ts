@@ -109,16 +109,20 @@ export interface Block {
   readonly fold?: { readonly count: number; readonly min: number; readonly median: number; readonly max: number };
 }
 
-// Columns of equal length, by start. `busy` is exact, `duration` what is drawn; `whole` is all time of the block on tracks of this kind, which
-// its details say as well; `waiting` the part of `busy` in which the host waits; `spans` how many there are in it. `label`, `kind` and `stage` are positions in the three lists of strings.
-export interface BlockColumns {
+// Columns of equal length, by start. `label`, `kind` and `stage` are positions in lists of strings.
+export interface Columns {
   readonly start: readonly number[];
   readonly duration: readonly number[];
   readonly label: readonly number[];
   readonly kind: readonly number[];
   readonly stage: readonly number[];
-  readonly direction: readonly number[];
   readonly count: readonly number[];
+}
+
+// `busy` is exact, `duration` what is drawn; `whole` is all time of the block on tracks of this kind, which its details say as well; `waiting`
+// the part of `busy` in which the host waits; `spans` how many there are in it.
+export interface BlockColumns extends Columns {
+  readonly direction: readonly number[];
   readonly busy: readonly number[];
   readonly whole: readonly number[];
   readonly waiting: readonly number[];

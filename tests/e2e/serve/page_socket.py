@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import socket
@@ -11,6 +12,7 @@ import subprocess
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -177,3 +179,12 @@ class Page:
         message, _ = self.answer(self.post(method, **params))
         assert "error" in message, message
         return message["error"]
+
+
+@contextlib.contextmanager
+def page_of(trace: Path) -> Iterator[Page]:
+    """A page of a server of its own."""
+    with Server(trace.parent, str(trace)) as server:
+        page = Page(server)
+        yield page
+        page.close()

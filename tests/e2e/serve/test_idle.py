@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from page_socket import Json, Page, Server
+from page_socket import Json, Page, page_of
 from small_trace import Trace
 
 
@@ -44,11 +44,8 @@ def trace_of_gaps(path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def gaps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    folder = tmp_path_factory.mktemp("gaps")
-    with Server(folder, str(trace_of_gaps(folder / "gaps.json"))) as server:
-        page = Page(server)
+    with page_of(trace_of_gaps(tmp_path_factory.mktemp("gaps") / "gaps.json")) as page:
         yield page
-        page.close()
 
 
 def named(level: Json, kind: str) -> list[Json]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from page_socket import Json, Page, Server
+from page_socket import Json, Page, page_of
 from small_trace import Trace
 
 
@@ -33,11 +33,8 @@ def trace_of_threads(path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def threads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    folder = tmp_path_factory.mktemp("threads")
-    with Server(folder, str(trace_of_threads(folder / "threads.json"))) as server:
-        page = Page(server)
+    with page_of(trace_of_threads(tmp_path_factory.mktemp("threads") / "threads.json")) as page:
         yield page
-        page.close()
 
 
 def bars(flame: Json, row: int) -> list[tuple[str, str, int, int]]:
