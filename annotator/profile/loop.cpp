@@ -18,12 +18,11 @@ double share(const Loop& loop, Ns total) {
 
 std::optional<double> rhythm(const LoopStatement& statement) {
   if (statement.in_updates < 2) return std::nullopt;
-  if (statement.gaps > 0) return static_cast<double>(statement.gaps_updates) / static_cast<double>(statement.gaps);
   return static_cast<double>(statement.last_update - statement.first_update) / static_cast<double>(statement.in_updates - 1);
 }
 
 bool is_rare(const Loop& loop, const LoopStatement& statement) {
-  return statement.in_updates > 0 && statement.in_updates * 2 < loop.updates;
+  return statement.in_updates > 0 && statement.in_updates * 2 < loop.made;
 }
 
 std::vector<LoopFunction> functions(const Loop& loop) {

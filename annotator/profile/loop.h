@@ -16,10 +16,10 @@ struct LoopStatement {
   Site site;         // of a compound statement its header; `end_column` is not known
   std::string kind;  // "statement", "for", "while", "if", "with", "loop": one that leads to no update, as a whole
   std::int64_t calls = 0;
-  Ns total{};                                      // over all updates watched, with everything that it called
-  std::int64_t in_updates = 0;                     // in how many it had time
-  std::int64_t first_update = 0, last_update = 0;  // of all, watched or not
-  std::int64_t gaps = 0, gaps_updates = 0;         // from one of them to the next, where all between were watched; in updates, together
+  Ns timed{};                                      // of these calls, with everything that they called
+  Ns total{};                                      // the same, had each kind of update come as often among those watched as it comes
+  std::int64_t in_updates = 0;                     // in how many of those made it had time
+  std::int64_t first_update = 0, last_update = 0;  // of those made
   std::int64_t startup_calls = 0;
   Ns startup{};  // until the first update was complete; in no other number
 };
@@ -33,6 +33,7 @@ struct Processors {
 
 struct Loop {
   std::int64_t updates = 0;  // watched; at least one
+  std::int64_t made = 0;     // of which these are a part; a profiler ran in the others
   Ns watched{};              // their wall time; more than 0
   Ns startup{};              // from the start of the script to the end of the first update
   std::vector<LoopStatement> statements;

@@ -135,9 +135,10 @@ class Writer {
     }
   }
 
-  // Times are exact and of all updates watched; `per_update_ns` and `share` are of their mean.
+  // Times are of all updates watched; `per_update_ns` and `share` are of their mean.
   void loop(const profile::Loop& loop) {
     json_.member("updates", loop.updates);
+    json_.member("made", loop.made);
     time("watched_ns", loop.watched);
     time("update_ns", per_update(loop, loop.watched));
     time("rare_ns", mean_update(loop).rare);
@@ -169,6 +170,7 @@ class Writer {
     json_.member("end_line", each.site.end_line);
     json_.member("kind", each.kind);
     json_.member("calls", each.calls);
+    time("timed_ns", each.timed);
     time("total_ns", each.total);
     time("per_update_ns", per_update(loop, each.total));
     json_.member("share", profile::share(loop, each.total));

@@ -113,9 +113,9 @@ class Writer {
   // "  every 12 updates, 30.4 ms each"
   std::string how_often(const LoopStatement& statement) const {
     if (!is_rare(loop_, statement)) return "";
-    const std::string each = statement.calls > 0 ? ", " + readable(statement.total / statement.calls) + " each" : "";
+    const std::string each = statement.calls > 0 ? ", " + readable(statement.timed / statement.calls) + " each" : "";
     const std::optional<double> every = rhythm(statement);
-    if (!every) return "   in " + std::to_string(statement.in_updates) + " of " + std::to_string(loop_.updates) + " updates" + each;
+    if (!every) return "   in " + std::to_string(statement.in_updates) + " of " + std::to_string(loop_.made) + " updates" + each;
     const auto tenths = static_cast<std::int64_t>(*every * 10 + 0.5);
     std::string number = std::to_string(tenths / 10);
     if (tenths % 10 != 0) number += "." + std::to_string(tenths % 10);

@@ -112,9 +112,9 @@ std::string clock_note(const LineClock& clock, const profile::Loop& loop) {
   std::string out = clock.kind == "for" ? "asking for the next item, " : "";
   if (clock.rare && clock.every) {
     out += fmt::format("{} each time, every {:.3g} updates, in {} of {}", format::readable(clock.each), *clock.every, clock.in_updates,
-                       loop.updates);
+                       loop.made);
   } else if (clock.rare) {
-    out += fmt::format("{} in {} of {} updates", format::readable(clock.each), clock.in_updates, loop.updates);
+    out += fmt::format("{} in {} of {} updates", format::readable(clock.each), clock.in_updates, loop.made);
   } else {
     out += fmt::format("mean of {} updates", loop.updates);
   }

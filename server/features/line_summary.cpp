@@ -176,18 +176,23 @@ void headline_from_times(LineSummary& summary, const Profile& profile) {
 std::optional<LineClock> clock_of(const profile::Loop& loop, const std::vector<std::uint32_t>& rows) {
   if (rows.empty()) return std::nullopt;
   const profile::LoopStatement* longest = nullptr;
-  std::map<std::string, std::pair<Ns, Ns>> by_function;  // in updates, at start-up
+  struct Sum {
+    Ns total{}, startup{}, timed{};
+    auto operator<=>(const Sum&) const = default;
+  };
+  std::map<std::string, Sum> by_function;
   for (const std::uint32_t row : rows) {
     const profile::LoopStatement& statement = loop.statements.at(row);
-    auto& [total, startup] = by_function[statement.site.function];
-    total += statement.total;
-    startup += statement.startup;
+    Sum& sum = by_function[statement.site.function];
+    sum.total += statement.total;
+    sum.startup += statement.startup;
+    sum.timed += statement.timed;
     if (longest == nullptr || statement.total > longest->total) longest = &statement;
   }
-  const auto [total, startup] = std::ranges::max(by_function | std::views::values);
+  const auto [total, startup, timed] = std::ranges::max(by_function | std::views::values);
   return LineClock{.per_update = per_update(loop, total),
                    .share = profile::share(loop, total),
-                   .each = longest->calls > 0 ? total / longest->calls : Ns{},
+                   .each = longest->calls > 0 ? timed / longest->calls : Ns{},
                    .in_updates = longest->in_updates,
                    .every = rhythm(*longest),
                    .kind = longest->kind,

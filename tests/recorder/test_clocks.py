@@ -17,9 +17,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hotlens import clocks as clocks_module
+from hotlens import clock, clocks
 from hotlens.clocking import Clocking
-from hotlens.clocks import Seen
 from hotlens.frames import Files
 
 MS = 1_000_000
@@ -31,6 +30,7 @@ class World:
     def __init__(self) -> None:
         self.now = 1
         self.clocks: Any = None
+        self.profiled = False
 
     def work(self, ms: int) -> int:
         self.now += ms * MS
@@ -42,8 +42,14 @@ class World:
         self.work(2)
         self.clocks.first_update()
         self.clocks.pause()
+        self.clocks.settle()
         self.now += 100 * MS  # the recorder's own work
-        self.clocks.watch()
+        if not self.profiled:
+            self.clocks.watch()
+
+    def profile(self, on: bool) -> None:
+        """Whether a profiler runs in the step that begins next."""
+        self.profiled = on
 
 
 class Result:
@@ -55,8 +61,8 @@ class Result:
     def __getitem__(self, text: str) -> tuple[int, int]:
         """Calls and milliseconds of the statement that begins with a line."""
         row = self.row(text)
-        assert row["total_ns"] % MS == 0
-        return row["calls"], row["total_ns"] // MS
+        assert row["timed_ns"] % MS == 0
+        return row["calls"], row["timed_ns"] // MS
 
     def row(self, text: str) -> dict[str, Any]:
         found = [r for r in self.rows if r["text"] == text]
@@ -65,8 +71,12 @@ class Result:
 
 
 def run(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, **names: Any) -> Result:
-    world = World()
-    monkeypatch.setattr(clocks_module, "time", SimpleNamespace(perf_counter_ns=lambda: world.now))
+    return run_in(World(), folder, monkeypatch, text, **names)
+
+
+def run_in(world: World, folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, **names: Any) -> Result:
+    for module in (clock, clocks):
+        monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter_ns=lambda: world.now))
     text = textwrap.dedent(text)
     path = folder / "train.py"
     path.write_text(text)
@@ -101,23 +111,50 @@ def test_work_that_comes_now_and_then_has_its_share(tmp_path: Path, monkeypatch:
     assert result["opt.step()"] == (12, 24)
     assert result["work(10)"] == (3, 30)
     rare = result.row("work(10)")
-    assert (rare["in_updates"], rare["first_update"], rare["last_update"]) == (
-        3,
-        3,
-        11,
-    )  # where i % 4 == 3, not counted from the first that was watched
-    assert (rare["gaps"], rare["gaps_updates"]) == (2, 8)
-    assert result.whole["updates"] == 12
+    # Where i % 4 == 3, counted from the second update on.
+    assert (rare["in_updates"], rare["first_update"], rare["last_update"]) == (3, 2, 10)
+    assert result.whole["updates"] == result.whole["made"] == 12
     assert rare["per_update_ns"] == 30 * MS // 12
 
 
-def test_a_rhythm_is_not_made_longer_by_what_may_have_come_unwatched() -> None:
-    seen = Seen()
-    rhythms = []
-    for update, unwatched in ((2, 0), (20, 12), (23, 12), (26, 12)):
-        seen.note(update, unwatched)
-        rhythms.append(seen.rhythm())
-    assert rhythms == [None, 18.0, 3.0, 3.0]
+OFTEN_WATCHED = """
+for i in range(33):
+    profile(i < 16)
+    work(1)
+    if i % 16 == 15:
+        work(32)
+    opt.step()
+"""
+
+
+def watched_from(folder: Path, monkeypatch: pytest.MonkeyPatch, watched: int, updates: int) -> tuple[Result, dict[str, Any]]:
+    """OFTEN_WATCHED with so many updates, a profiler in those before `watched`; and its row of what comes in every sixteenth."""
+    world = World()
+    text = OFTEN_WATCHED.replace("range(33)", f"range({updates})").replace("i < 16", f"i < {watched - 1}")
+    result = run_in(world, folder, monkeypatch, text, profile=world.profile)
+    assert (result.whole["updates"], result.whole["made"]) == (updates - watched, updates - 1)
+    total = sum(row["total_ns"] for row in result.rows)
+    assert total <= result.whole["watched_ns"] <= total + len(result.rows)
+    return result, result.row("work(32)")
+
+
+@pytest.mark.parametrize(("watched", "updates"), [(17, 33), (14, 18), (14, 30), (3, 20), (20, 40)])
+def test_what_comes_every_sixteenth_update_counts_for_one_in_sixteen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: int, updates: int
+) -> None:
+    """However often it came among those watched."""
+    result, rare = watched_from(tmp_path, monkeypatch, watched, updates)
+    assert (rare["calls"], rare["timed_ns"]) == (1, 32 * MS)
+    assert rare["total_ns"] == 32 * MS * result.whole["updates"] // 16
+
+
+def test_what_came_once_and_not_again_has_no_rhythm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = OFTEN_WATCHED.replace("i % 16 == 15", "i == 3").replace("i < 16", "i < 2")
+    world = World()
+    result = run_in(world, tmp_path, monkeypatch, text, profile=world.profile)
+    rare = result.row("work(32)")
+    assert (result.whole["updates"], result.whole["made"], rare["in_updates"]) == (30, 32, 1)
+    assert rare["total_ns"] == 32 * MS * 30 // 32
 
 
 def test_the_statements_add_up_to_what_was_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

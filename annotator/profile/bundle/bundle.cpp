@@ -277,11 +277,11 @@ std::optional<LoopStatement> loop_statement(const Json& entry, const Loop& loop,
   statement.kind = statement_kind(entry);
   statement.calls = count("calls");
   statement.total = *total;
-  statement.in_updates = std::min(count("in_updates"), loop.updates);
+  // Bundles of earlier versions counted only what was watched.
+  statement.timed = part_of(entry, "timed_ns", Ns::max()).value_or(*total);
+  statement.in_updates = std::min(count("in_updates"), loop.made);
   statement.first_update = update("first_update");
   statement.last_update = update("last_update");
-  statement.gaps = count("gaps");
-  statement.gaps_updates = count("gaps_updates");
   statement.startup_calls = count("startup_calls");
   statement.startup = *startup;
   return statement;
@@ -379,10 +379,12 @@ Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& n
   const std::filesystem::path file = folder / name;
   if (const auto schema = check_schema(read->json, "loop", kLoopSchema, file); !schema) return std::unexpected(schema.error());
   Loop loop{.updates = small(read->json, "updates").value_or(0),
+            .made = 0,
             .watched = Ns{whole(read->json, "watched_ns").value_or(0)},
             .startup = Ns{std::max<std::int64_t>(whole(read->json, "startup_ns").value_or(0), 0)},
             .statements = {}};
   if (loop.updates < 1 || loop.watched <= Ns{}) return std::unexpected(broken(file, "the loop was watched for no update"));
+  loop.made = std::max<std::int64_t>(small(read->json, "made").value_or(0), loop.updates);
   for (const Json& entry : objects(read->json, "statements")) {
     if (auto statement = loop_statement(entry, loop, files)) loop.statements.push_back(std::move(*statement));
   }

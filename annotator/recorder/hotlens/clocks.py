@@ -1,8 +1,6 @@
-"""Exact clocks of a loop's statements, running in all steps outside the profiler.
+"""The clocks of a loop's statements over a run: start-up, then all steps outside the profiler (clock.py has one clock).
 
-A clock belongs to one function, or to a file's top level. `count(n)` says that statement `n` begins: the time since the last call is that
-of the statement before it. So a function's statements add up to the time spent in it, callees included; what a callee's own clock counts is
-a part of the statement that called it. Who calls `count` is decided elsewhere (marked_code.py, monitored.py).
+Every update is counted, also those that nothing is timed in, so that what comes now and then is known to come as often as it does.
 """
 
 from __future__ import annotations
@@ -12,7 +10,9 @@ from _thread import get_ident
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
-from .loop_plan import NOTHING, Plan
+from .clock import Clock
+from .kinds import Kinds
+from .loop_plan import Plan
 from .machine import Processors, between, read_processors
 
 MOST_UPDATES_LISTED = 10_000
@@ -28,92 +28,34 @@ TELLING = 30  # and work of less than one part in so many of the time is let be
 SHORT_NS = 400_000_000
 
 
-class Counts:
-    """Of one clock over one stretch of the run; a list entry for each number of the plan."""
-
-    def __init__(self, size: int) -> None:
-        self.total_ns = [0] * size
-        self.calls = [0] * size
-
-
-class Clock:
-    """Stands as a constant in the code of the user's function. Where that code is copied to another process, an empty tuple stands for it,
-    which can `count`, too."""
-
-    __slots__ = ("count", "filename", "junk", "plan", "startup", "switch", "watch")
-
-    def __init__(self, filename: str, plan: Plan, owner: list[int]) -> None:
-        size = len(plan.statements)
-        self.filename = filename
-        self.plan = plan
-        self.startup, self.watch, self.junk = Counts(size), Counts(size), Counts(size)
-        self.count, self.switch = _running(owner, self.startup)
-
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        return tuple, ()
-
-
-def _running(owner: list[int], first: Counts) -> tuple[Callable[[int], None], Callable[[Counts, int], int]]:
-    """`count`, and `switch`, which closes what is open at a time, counts into other lists from then on, and returns the open statement."""
-    total, calls = first.total_ns, first.calls
-    current, since = NOTHING, 0
-    now_ns, thread = time.perf_counter_ns, get_ident
-
-    def count(number: int) -> None:
-        nonlocal current, since
-        if thread() == owner[0]:
-            now = now_ns()
-            total[current] += now - since
-            calls[number] += 1
-            current, since = number, now
-
-    def switch(counts: Counts, now: int) -> int:
-        nonlocal total, calls, since
-        total[current] += now - since
-        total, calls, since = counts.total_ns, counts.calls, now
-        return current
-
-    return count, switch
-
-
 @dataclass
 class Seen:
-    """In which updates something was at work, the first watched one being 0."""
+    """In which updates something was at work, watched or not."""
 
     updates: int = 0
     first: int = -1
     last: int = -1
-    # Between two in a row, of which nothing was left unwatched in between: it may have come there, too.
-    gaps: int = 0
-    gaps_updates: int = 0
-    _unwatched: int = 0
 
-    def note(self, update: int, unwatched: int) -> None:
-        """`unwatched`: updates until now that were not watched."""
-        if update == self.last:
-            return
-        if self.updates and unwatched == self._unwatched:
-            self.gaps += 1
-            self.gaps_updates += update - self.last
+    def note(self, update: int) -> None:
         self.updates += 1
         self.first = update if self.first < 0 else self.first
-        self.last, self._unwatched = update, unwatched
+        self.last = update
 
     def rhythm(self) -> float | None:
         """Updates from one to the next."""
-        if self.gaps:
-            return self.gaps_updates / self.gaps
         return (self.last - self.first) / (self.updates - 1) if self.updates > 1 else None
 
 
 @dataclass
 class _Watched:
-    """A clock, and what is known of it from the updates watched so far."""
+    """A clock, and what is known of it from the updates so far."""
 
     clock: Clock
     statements: list[Seen]
-    loops: list[int]  # updates that ended while the loop ran
-    total_before: list[int] = field(default_factory=list)
+    in_watched: list[int]  # in how many watched updates each statement was at work
+    loops: list[int]  # watched updates that ended while the loop ran
+    watch_before: list[int] = field(default_factory=list)
+    junk_before: list[int] = field(default_factory=list)
 
 
 class LoopClocks:
@@ -121,8 +63,10 @@ class LoopClocks:
 
     def __init__(self) -> None:
         self.owner = [get_ident()]  # the thread that trains
-        self.updates = 0
-        self._unwatched = 0  # updates made while a profiler ran
+        self.updates = 0  # watched
+        self.made = 0  # from the first boundary on, watched or not
+        self._kinds = Kinds()
+        self._begun = False  # a boundary has come: what lies before it is several updates
         self.watched_ns = 0
         self.update_ns: list[int] = []
         self._carried_ns = 0  # of what was begun and is no update
@@ -138,7 +82,9 @@ class LoopClocks:
         clock = Clock(filename, plan, self.owner)
         if self.startup_ns:
             clock.switch(clock.junk if self._watching_since is None else clock.watch, time.perf_counter_ns())
-        self._clocks.append(_Watched(clock, [Seen() for _ in plan.statements], [0] * len(plan.loops), [0] * len(plan.statements)))
+        size = len(plan.statements)
+        seen = [Seen() for _ in plan.statements]
+        self._clocks.append(_Watched(clock, seen, [0] * size, [0] * len(plan.loops), [0] * size, [0] * size))
         return clock
 
     def first_update(self) -> None:
@@ -148,6 +94,10 @@ class LoopClocks:
             self.startup_ns = now - self._began
             for watched in self._clocks:
                 watched.clock.switch(watched.clock.junk, now)
+
+    def begins_at(self, update: int) -> None:
+        """So many updates are made as the first boundary comes."""
+        self._kinds.before = max(update, 1)
 
     def watch(self) -> None:
         """As a step begins that runs without a profiler."""
@@ -172,25 +122,44 @@ class LoopClocks:
 
     def pause(self) -> None:
         """At a boundary, before anything of ours is done there: only the time is noted."""
-        if self._watching_since is None:
-            self._unwatched += 0 if self._no_update else 1
-            self._no_update = False
-        elif self._paused_at is None:
+        if self._paused_at is None:
             self._paused_at = time.perf_counter_ns()
 
     def settle(self) -> None:
         """After `pause`, where no step is being timed: the update that ended there is counted."""
-        if self._watching_since is None or self._paused_at is None:
+        if self._paused_at is None:
             return
-        now, passed = self._paused_at, self._paused_at - self._watching_since
+        now, watched = self._paused_at, self._watching_since is not None
+        passed = now - self._watching_since if self._watching_since is not None else 0
         self._watching_since = self._paused_at = None
         self.watched_ns += passed
-        for watched in self._clocks:
-            number = watched.clock.switch(watched.clock.junk, now)
-            if not self._no_update:
-                _note_update(watched, number, self.updates, self._unwatched)
         self._carried_ns += passed
-        if not self._no_update:
+        running = [each.clock.switch(each.clock.junk, now if watched else time.perf_counter_ns()) for each in self._clocks]
+        if not self._begun:
+            self._begin()
+        elif not self._no_update:
+            self._note_update(running, watched)
+        elif not watched:
+            self._no_update = False
+
+    def _begin(self) -> None:
+        self._begun = True
+        for each in self._clocks:
+            _worked(each, False)
+
+    def _note_update(self, running: list[int], watched: bool) -> None:
+        """`running`: the statement of each clock that was at work when the update was made."""
+        self.made += 1
+        worked: dict[tuple[int, int], int] = {}
+        for index, (each, number) in enumerate(zip(self._clocks, running)):
+            for statement, ns in _worked(each, watched).items():
+                each.statements[statement].note(self.made - 1)
+                each.in_watched[statement] += watched
+                worked[index, statement] = ns
+            if watched:
+                _note_loops(each, number)
+        self._kinds.add(worked, self._carried_ns if watched else None)
+        if watched:
             self.updates += 1
             if len(self.update_ns) < MOST_UPDATES_LISTED:
                 self.update_ns.append(self._carried_ns)
@@ -206,28 +175,29 @@ class LoopClocks:
             return True
         if any(self._has_just_come(w, n) for w in self._clocks for n, _ in _statements(w)):
             return True
-        return any(
-            s.loop >= 0 and s.expected and w.loops[s.loop] and w.statements[n].updates < 2 for w in leading for n, s in _statements(w)
-        )
+        return any(s.loop >= 0 and s.expected and w.loops[s.loop] and w.in_watched[n] < 2 for w in leading for n, s in _statements(w))
 
     def _has_just_come(self, watched: _Watched, number: int) -> bool:
         seen = watched.statements[number]
         rhythm = seen.rhythm()
-        if rhythm is None or 2 * seen.updates >= self.updates or watched.clock.watch.total_ns[number] * TELLING < self.watched_ns:
+        if rhythm is None or 2 * seen.updates >= self.made or watched.clock.watch.total_ns[number] * TELLING < self.watched_ns:
             return False
-        return seen.updates * rhythm > TOO_OFTEN * self.updates
+        return seen.updates * rhythm > TOO_OFTEN * self.made
 
     def as_json(self, file_number: Callable[[str], int]) -> dict[str, Any]:
         """`loop.json` of FORMAT.md; of clocks that have counted something."""
         loops: list[dict[str, Any]] = []
         statements: list[dict[str, Any]] = []
-        for watched in self._clocks:
+        fair = self._kinds.fair()
+        for index, watched in enumerate(self._clocks):
             if any(watched.clock.watch.calls) or any(watched.clock.startup.calls):
-                _add_rows(watched, file_number(watched.clock.filename), loops, statements, self.updates)
+                more = {number: ns for (clock, number), ns in fair.statements.items() if clock == index}
+                _add_rows(watched, file_number(watched.clock.filename), loops, statements, self.updates, more)
         document: dict[str, Any] = {
             "schema": "hotlens.loop/1",
             "updates": self.updates,
-            "watched_ns": self.watched_ns,
+            "made": self.made,
+            "watched_ns": self.watched_ns + fair.watched_ns,
             "startup_ns": self.startup_ns,
             "update_ns": self.update_ns,
             "loops": loops,
@@ -243,22 +213,32 @@ def _statements(watched: _Watched) -> list[tuple[int, Any]]:
     return [(n, s) for n, s in enumerate(watched.clock.plan.statements) if s is not None]
 
 
-def _note_update(watched: _Watched, running: int, updates: int, unwatched: int) -> None:
-    """`running`: the statement that was at work when the update was made."""
-    plan, total = watched.clock.plan, watched.clock.watch.total_ns
-    if total != watched.total_before:
-        for number, (now, before) in enumerate(zip(total, watched.total_before)):
-            if now != before:
-                watched.statements[plan.same.get(number, number)].note(updates + unwatched, unwatched)
-        watched.total_before[:] = total
+def _worked(each: _Watched, watched: bool) -> dict[int, int]:
+    """The statements that were at work since the last update that was watched, or was not, with their time."""
+    clock = each.clock
+    total, before = (clock.watch.total_ns, each.watch_before) if watched else (clock.junk.total_ns, each.junk_before)
+    found: dict[int, int] = {}
+    if total != before:
+        for number, (now, then) in enumerate(zip(total, before)):
+            if now != then:
+                statement = clock.plan.same.get(number, number)
+                found[statement] = found.get(statement, 0) + now - then
+        before[:] = total
+    return found
+
+
+def _note_loops(each: _Watched, running: int) -> None:
+    plan = each.clock.plan
     statement = plan.statements[plan.same.get(running, running)]
     loop = statement.loop if statement is not None else -1
     while loop >= 0:
-        watched.loops[loop] += 1
+        each.loops[loop] += 1
         loop = plan.loops[loop].parent
 
 
-def _add_rows(watched: _Watched, file: int, loops: list[dict[str, Any]], statements: list[dict[str, Any]], updates: int) -> None:
+def _add_rows(
+    watched: _Watched, file: int, loops: list[dict[str, Any]], statements: list[dict[str, Any]], updates: int, more: dict[int, int]
+) -> None:
     plan, first = watched.clock.plan, len(loops)
     startup, watch = watched.clock.startup, watched.clock.watch
     for loop, made in zip(plan.loops, watched.loops):
@@ -277,7 +257,8 @@ def _add_rows(watched: _Watched, file: int, loops: list[dict[str, Any]], stateme
     rest = {number: part for part, number in plan.same.items()}
     for number, statement in _statements(watched):
         parts = [number] if number not in rest else [number, rest[number]]
-        total = sum(watch.total_ns[n] for n in parts)
+        timed = sum(watch.total_ns[n] for n in parts)
+        total = max(timed + more.get(number, 0), 0)
         seen = watched.statements[number]
         statements.append(
             {
@@ -289,13 +270,12 @@ def _add_rows(watched: _Watched, file: int, loops: list[dict[str, Any]], stateme
                 "column": statement.column,
                 "kind": statement.kind,
                 "calls": watch.calls[number],
+                "timed_ns": timed,
                 "total_ns": total,
                 "per_update_ns": total // updates if updates else 0,
                 "in_updates": seen.updates,
                 "first_update": seen.first,
                 "last_update": seen.last,
-                "gaps": seen.gaps,
-                "gaps_updates": seen.gaps_updates,
                 "startup_calls": startup.calls[number],
                 "startup_ns": sum(startup.total_ns[n] for n in parts),
             }

@@ -36,6 +36,8 @@ class Leading:
         self._functions = list(_functions(tree))
         self._names: set[str] = set()
         self._compiled = _compiled_names(tree)
+        # Called by name alone: `update` of an average of weights is also what a dictionary has.
+        self._runs_models = {f.name for f in tree.body if isinstance(f, FUNCTIONS) and _has_no_gradients(f)}
         classes = [c for c in ast.walk(tree) if isinstance(c, ast.ClassDef)]
         self._called_by_loops = _called_by_loops(tree, classes)
         self._models = {id(f) for c in classes for f in _methods_of_model(c)}
@@ -49,11 +51,9 @@ class Leading:
 
     def leads(self, node: ast.AST) -> bool:
         """A loop or a function: something in it may lead to an update, or it runs models without gradients."""
-        if isinstance(node, FUNCTIONS) and any(_last_name(d) in WITHOUT_GRADIENTS for d in node.decorator_list):
+        if isinstance(node, FUNCTIONS) and _decorated_without_gradients(node):
             return any(isinstance(n, LOOPS) for n in _own_nodes(node))
-        if id(node) in self._without_gradients:
-            return True
-        return any(isinstance(n, ast.Call) and (self._is_update(n) or _last_name(n) in WITHOUT_GRADIENTS) for n in _own_nodes(node))
+        return id(node) in self._without_gradients or self._updates(node) or _enters_without_gradients(node)
 
     def _spread(self) -> None:
         """Whoever calls a leading function of this file by name leads, too."""
@@ -85,6 +85,8 @@ class Leading:
     def _is_update(self, call: ast.Call) -> bool:
         name = _last_name(call)
         if _is_update_itself(call, name) or name in self._names:
+            return True
+        if isinstance(call.func, ast.Name) and name in self._runs_models:
             return True
         if name == "train":
             return _receiver_name(call).endswith("trainer")
@@ -119,6 +121,18 @@ def _loops_without_gradients(node: ast.AST) -> Iterator[ast.AST]:
         headers = list(node.decorator_list)
     if any(_last_name(header) in WITHOUT_GRADIENTS for header in headers):
         yield from (inner for statement in getattr(node, "body", ()) for inner in _outermost_loops(statement))
+
+
+def _has_no_gradients(function: Function) -> bool:
+    return _decorated_without_gradients(function) or _enters_without_gradients(function)
+
+
+def _decorated_without_gradients(function: Function) -> bool:
+    return any(_last_name(d) in WITHOUT_GRADIENTS for d in function.decorator_list)
+
+
+def _enters_without_gradients(node: ast.AST) -> bool:
+    return any(isinstance(n, ast.Call) and _last_name(n) in WITHOUT_GRADIENTS for n in _own_nodes(node))
 
 
 def _outermost_loops(node: ast.AST) -> Iterator[ast.AST]:

@@ -10,7 +10,7 @@ import sys
 from types import CodeType
 from typing import Any
 
-from .clocks import Clock
+from .clock import Clock
 from .loop_plan import NOTHING, Plan
 
 TOOL = 4  # of the numbers that Python leaves to tools without a name; 0, 1, 2 and 5 are a debugger's, coverage's and profilers'

@@ -246,6 +246,7 @@ class Session:
         self.samples = self._samples_per_step(boundary)
         self.delivery.batch_size = self._batch_size(boundary)
         self.course.boundaries = self.finder.events_of(boundary) - 1
+        clocks.begins_at(self.course.boundaries + (boundary.by not in ("loader", "forward")))
         by_optimizers = bool(self.finder.optimizers or self.finder.inner_optimizers)
         self.loader_steps = LoaderSteps(self.course, self.hooks, by_optimizers, clocks.no_update)
         self.capture.uninstall()

@@ -76,13 +76,19 @@ TEST_CASE("a rhythm is the distance between the first and the last, in steps of 
   CHECK(usual_share(*loop) == Approx(0.6).margin(1e-9));
 }
 
-TEST_CASE("a rhythm is that of what was watched without a pause, where that is known") {
-  Json often = row(4, 400, 4, 1, 21);
-  often["gaps"] = 2;
-  often["gaps_updates"] = 6;
-  const Result<Loop> loop = read_back(loop_json({row(3, 600), often}));
+TEST_CASE("what is rare is so among all updates made, and each time is that of the calls that were timed") {
+  Json often = row(4, 200, 6, 1, 16);
+  often["timed_ns"] = 400;
+  Json json = loop_json({row(3, 600), often});
+  json["made"] = 16;
+  const Result<Loop> loop = read_back(json);
   REQUIRE(loop);
+  CHECK(loop->made == 16);
+  CHECK(is_rare(*loop, loop->statements[1]));
   CHECK(rhythm(loop->statements[1]) == 3.0);
+  CHECK(loop->statements[1].timed == Ns{400});
+  CHECK(loop->statements[1].total == Ns{200});
+  CHECK(loop->statements[0].timed == Ns{600});
 }
 
 TEST_CASE("the function that only calls the one with the loop is not the one that is shown") {
