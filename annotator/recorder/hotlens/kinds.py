@@ -2,7 +2,8 @@
 
 Few updates are timed: if an evaluation ends one of nine of them, though one of sixteen made, its time would count nearly twice. Each kind
 of update (the rare statements at work in it) gets the weight that makes its part of the timed ones its part of all: post-stratification
-(Holt and Smith, Post Stratification, J. R. Statist. Soc. A 142, 1979). What comes every k-th update is in one of k, wherever we stop to count.
+(Holt and Smith, Post Stratification, J. R. Statist. Soc. A 142, 1979). What comes every k-th update is in one of k, wherever counting
+stops.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Kinds:
         """Of all updates, the usual ones first; they add up to one."""
         counted = _counted(kinds)
         rhythmic = [self._rhythmic(kind) or share for kind, share in zip(kinds[1:], counted[1:])]
-        usual = 1 - sum(rhythmic)
+        usual = 1 - sum(rhythmic, Fraction(0))
         return [usual, *rhythmic] if usual > Fraction(1, 2) else counted
 
     def _rhythmic(self, kind: _Kind) -> Fraction | None:
