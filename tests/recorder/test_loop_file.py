@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Bundle, plain, record_text
-from hotlens.clocks import FEW_UPDATES, SHORT_NS, TOO_OFTEN
+from hotlens.clocks import FEW_UPDATES, SHORT_NS
 from scripts import MODEL, STEP, counted_loop, indent
 from test_bundle import check_bundle
 
@@ -40,15 +40,17 @@ def test_an_evaluation_now_and_then_is_waited_for_and_has_its_share(tmp_path: Pa
     check_bundle(run.bundle)
     loop, rows = loop_of(run.bundle)
     rare = rows["evaluate()"]
-    assert 20 * rare["calls"] <= TOO_OFTEN * loop["updates"]  # not stopped as soon as it had come once more
-    assert rare["calls"] == rare["in_updates"] >= 2 and rare["last_update"] - rare["first_update"] == 20 * (rare["calls"] - 1)
+    assert rare["calls"] >= 2 and rare["last_update"] - rare["first_update"] == 20 * (rare["in_updates"] - 1)
     assert (
         0.03e9 * rare["calls"]
-        <= rare["total_ns"]
-        == pytest.approx(sum(rows[s]["total_ns"] for s in ("model.eval()", "time.sleep(0.03)")), rel=0.3)
+        <= rare["timed_ns"]
+        == pytest.approx(sum(rows[s]["timed_ns"] for s in ("model.eval()", "time.sleep(0.03)")), rel=0.3)
     )
-    assert rows["time.sleep(0.03)"]["total_ns"] >= 0.03e9 * rare["calls"]
-    assert sum(r["total_ns"] for r in loop["statements"] if r["function"] == "<module>") == loop["watched_ns"]
+    assert rows["time.sleep(0.03)"]["timed_ns"] >= 0.03e9 * rare["calls"]
+    # As often as it comes, whatever part of the updates watched has it; what follows an optimizer's step is in the next update.
+    assert rare["total_ns"] == pytest.approx(rare["timed_ns"] / rare["calls"] * loop["updates"] / 20, rel=0.05)
+    own = [r["total_ns"] for r in loop["statements"] if r["function"] == "<module>"]
+    assert sum(own) <= loop["watched_ns"] <= sum(own) + len(own)
     assert [each["updates"] for each in loop["loops"]] == [loop["updates"]]
     assert rows["import torch"]["calls"] == 0 and rows["import torch"]["startup_calls"] == 1
     warned = {w["code"] for w in run.bundle.manifest["warnings"]}
@@ -61,7 +63,7 @@ def test_a_loop_whose_work_has_been_seen_is_watched_no_longer(tmp_path: Path) ->
     loop, rows = loop_of(run.bundle)
     before = loop["watched_ns"] - loop["update_ns"][-1]
     assert loop["updates"] > FEW_UPDATES and before < SHORT_NS <= loop["watched_ns"]
-    assert rows["print(i)"]["in_updates"] == loop["updates"]
+    assert rows["print(i)"]["in_updates"] == loop["made"]
 
 
 COMPILED = """\

@@ -21,9 +21,6 @@ ENOUGH_OF_A_PACKAGE = 50
 # Watched on until there are so many updates or they took so long: the first ones are slow.
 FEW_UPDATES = 20
 LONG_NS = 1_000_000_000
-# To stop as soon as rare work has come once more would count it too often: its share may be too large by so much.
-TOO_OFTEN = 1.1
-TELLING = 30  # and work of less than one part in so many of the time is let be
 # Short updates are watched for so long whatever their number: one pause of the machine would weigh more than all of them.
 SHORT_NS = 400_000_000
 
@@ -166,23 +163,13 @@ class LoopClocks:
             self._carried_ns = 0
 
     def unseen(self) -> bool:
-        """A statement of a loop that makes updates has not run in two of the updates watched, or these are too few to be a mean of: in all,
-        or for what has just come and will not come for long."""
+        """A statement of a loop that makes updates has not run in two of the updates watched, or these are too few to be a mean of."""
         leading = [w for w in self._clocks if any(w.loops)]
         if not leading and self.updates < ENOUGH_OF_A_PACKAGE:
             return True
         if self.watched_ns < (LONG_NS if self.updates < FEW_UPDATES else SHORT_NS):
             return True
-        if any(self._has_just_come(w, n) for w in self._clocks for n, _ in _statements(w)):
-            return True
         return any(s.loop >= 0 and s.expected and w.loops[s.loop] and w.in_watched[n] < 2 for w in leading for n, s in _statements(w))
-
-    def _has_just_come(self, watched: _Watched, number: int) -> bool:
-        seen = watched.statements[number]
-        rhythm = seen.rhythm()
-        if rhythm is None or 2 * seen.updates >= self.made or watched.clock.watch.total_ns[number] * TELLING < self.watched_ns:
-            return False
-        return seen.updates * rhythm > TOO_OFTEN * self.made
 
     def as_json(self, file_number: Callable[[str], int]) -> dict[str, Any]:
         """`loop.json` of FORMAT.md; of clocks that have counted something."""

@@ -29,16 +29,26 @@ class Sharp(torch.optim.SGD):
         self.zero_grad()
 
 
+def rise(optimizer, loss):
+    loss.backward()
+    optimizer.climb()
+
+
+def fall(optimizer, loss):
+    loss.backward()
+    optimizer.descend()
+    return float(loss.detach())
+
+
+@torch.no_grad()
+def count_right(net, loader):
+    net.eval()
+    return sum(int((net(images).argmax(1) == labels).sum()) for images, labels in loader)
+
+
 def main():
-    net = nn.Sequential(
-        nn.Conv2d(3, 32, 3, padding=1),
-        nn.ReLU(),
-        nn.Conv2d(32, 32, 3, padding=1),
-        nn.ReLU(),
-        nn.AdaptiveAvgPool2d(2),
-        nn.Flatten(),
-        nn.Linear(128, 10),
-    )
+    body = [nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(2)]
+    net = nn.Sequential(*body, nn.Flatten(), nn.Linear(128, 10))
     optimizer = Sharp(net.parameters(), lr=0.05)
     criterion = nn.CrossEntropyLoss()
     data = TensorDataset(torch.randn(224, 3, 40, 40), torch.randint(0, 10, (224,)))
@@ -47,16 +57,12 @@ def main():
         net.train()
         for images, labels in DataLoader(data, batch_size=16, shuffle=True):
             with clock("first pass"):
-                criterion(net(images), labels).backward()
-            optimizer.climb()
+                rise(optimizer, criterion(net(images), labels))
             with clock("second pass"):
-                loss = criterion(net(images), labels)
-                loss.backward()
-            optimizer.descend()
-            updated(float(loss.detach()))
-        net.eval()
-        with clock("evaluation"), torch.no_grad():
-            right = sum(int((net(images).argmax(1) == labels).sum()) for images, labels in held_out)
+                loss = fall(optimizer, criterion(net(images), labels))
+            updated(loss)
+        with clock("evaluation"):
+            right = count_right(net, held_out)
         print(right)
 
 
