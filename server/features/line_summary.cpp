@@ -200,9 +200,15 @@ std::optional<LineClock> clock_of(const profile::Loop& loop, const std::vector<s
                    .rare = is_rare(loop, *longest)};
 }
 
+// How often the next item was asked for is no number of executions: it is one more than what the loop's lines say.
+bool counts_requests(const LineClock& clock) {
+  return clock.kind == "for" || clock.kind == "while" || clock.kind == "loop";
+}
+
 void add_clock(LineSummary& summary, const Profile& profile, const std::vector<std::uint32_t>& rows) {
   if (!profile.loop) return;
   summary.clock = clock_of(*profile.loop, rows);
+  if (summary.clock && counts_requests(*summary.clock)) summary.times = 1;
   if (!summary.clock || summary.clock->per_update <= Ns{}) return;
   const bool of_loop = summary.subject == Subject::stage || summary.subject == Subject::execution || summary.subject == Subject::statement;
   // What a device does for a stage its clock on the host does not know.

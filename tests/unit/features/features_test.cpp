@@ -539,11 +539,12 @@ namespace {
 // Every twelfth update line 13's function evaluates for 363 ms; backward takes 4 ms by the clock; line 0 imports for 8 s.
 std::shared_ptr<profile::Profile> with_loop(const profile::Profile& of) {
   auto profile = std::make_shared<profile::Profile>(of);
-  profile::Loop loop{.updates = 24, .watched = Ns{24'000'000 * 48}, .startup = Ns{10'000'000'000}, .statements = {}};
+  profile::Loop loop{.updates = 24, .made = 24, .watched = Ns{24'000'000 * 48}, .startup = Ns{10'000'000'000}, .statements = {}};
   const auto at = [&](std::uint32_t line, std::int64_t total, std::int64_t updates, std::int64_t startup) {
     loop.statements.push_back({.site = {.file = {0}, .line = line, .end_line = line, .column = 8, .end_column = {}, .function = "train"},
                                .kind = "statement",
                                .calls = updates,
+                               .timed = Ns{total},
                                .total = Ns{total},
                                .in_updates = updates,
                                .first_update = updates > 0 ? 0 : -1,
@@ -583,6 +584,19 @@ TEST_CASE("where the loop was watched its lines show what they cost an update, a
   const auto import = hover(view, {0, 0}, {.markdown = false});
   REQUIRE(import);
   CHECK_THAT(import->contents, Catch::Contains("8.00 s of the start-up"));
+}
+
+TEST_CASE("the line of a loop does not say how often the next item was asked for") {
+  const Opened opened;
+  CHECK(label_at(inlay_hints(test::open(opened.profile), {}, {}), 10) == "6.20 ms 56% ×2");
+  for (const char* kind : {"for", "while", "loop", "statement"}) {
+    const auto profile = with_loop(*opened.profile);
+    profile::Loop loop = *profile->loop;
+    loop.statements.front().site.line = loop.statements.front().site.end_line = 10;
+    loop.statements.front().kind = kind;
+    profile->loop = std::make_shared<const profile::Loop>(std::move(loop));
+    CHECK(label_at(inlay_hints(test::open(profile), {}, {}), 10) == (kind == std::string("statement") ? "40.0 ms 83% ×2" : "40.0 ms 83%"));
+  }
 }
 
 TEST_CASE("beside a device a stage keeps what the device did for it, and only what is no stage or rare has its clock") {

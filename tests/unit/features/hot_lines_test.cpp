@@ -78,11 +78,13 @@ TEST_CASE("a statement that calls a function with known statements sums them up,
     return profile::LoopStatement{.site = {.file = {0}, .line = line, .end_line = line, .column = 0, .function = function},
                                   .kind = "statement",
                                   .calls = 1,
+                                  .timed = Ns{ms * 1'000'000},
                                   .total = Ns{ms * 1'000'000},
                                   .in_updates = 1};
   };
   profile->loop = std::make_shared<profile::Loop>(
       profile::Loop{.updates = 1,
+                    .made = 1,
                     .watched = Ns{10'000'000},
                     .statements = {statement(2, "fit", 9), statement(4, "run", 8), statement(5, "run", 1), statement(7, "main", 10)}});
   const auto lines = hot_lines(test::open(profile, kText), {});

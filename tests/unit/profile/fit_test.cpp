@@ -29,14 +29,14 @@ constexpr attribution::StepFit kOther{.operators = 100, .found = 20, .certain = 
 }  // namespace
 
 TEST_CASE("a step with the usual operators and others is said to be unlike the map step where nothing rare is known") {
-  const Loop regular{.updates = 10, .watched = Ns{1000}, .startup = {}, .statements = {}};
+  const Loop regular{.updates = 10, .made = 10, .watched = Ns{1000}, .startup = {}, .statements = {}};
   for (const Loop* loop : {static_cast<const Loop*>(nullptr), &regular}) {
     CHECK_THAT(said({kUsual, kMore, kUsual}, loop), Catch::StartsWith("step 2 ran other operators than the map step"));
   }
 }
 
 TEST_CASE("what is known to come now and then is no fault of the map step; other operators are") {
-  const Loop rare{.updates = 10, .watched = Ns{1000}, .startup = {}, .statements = {}, .rare = Ns{400}};
+  const Loop rare{.updates = 10, .made = 10, .watched = Ns{1000}, .startup = {}, .statements = {}, .rare = Ns{400}};
   CHECK(said({kUsual, kMore, kUsual}, &rare).empty());
   CHECK_THAT(said({kUsual, kMore, kOther}, &rare), Catch::StartsWith("step 3 ran other operators than the map step"));
   CHECK_THAT(said({kMore, kMore}, &rare), Catch::StartsWith("steps 1 and 2 ran other operators"));
