@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "annotator/profile/place_name.h"
 #include "server/features/calls.h"
 #include "server/features/describe.h"
 #include "server/features/format.h"
@@ -215,7 +216,9 @@ Answer described(const Known& known, const Json& argument) {
   how.images = false;
   const auto found = features::hover(document->view(), places.to_source(at), how, 1);
   if (!found) return Json{{"message", "Nothing was measured on this line."}};
-  const std::string place = features::escape_markdown(document->path().filename().string()) + ":" + std::to_string(at.line + 1);
+  const Notebooks::Notebook* notebook = known.workspace.notebooks.find(document->uri());
+  const std::string place = profile::place_name(features::escape_markdown(document->path().filename().string()),
+                                                {.cells = notebook != nullptr ? notebook->starts : std::vector<std::uint32_t>{}}, at.line);
   const std::string code = std::string(protocol::line_text(document->text(), document->lines(), places.to_source(at).line));
   return Json{{"markdown", place + "\n```python\n" + features::plain(code) + "\n```\n" + found->contents + "\n"}};
 }

@@ -41,7 +41,7 @@ export interface Row {
 export function rows(lines: readonly HotLine[]): Row[] {
   const most = lines[0]?.share ?? 0;
   return lines.map((line) => {
-    const file = decodeURIComponent(line.uri.split('/').at(-1) ?? '');
+    const file = decodeURIComponent(line.uri.replace(/#.*/, '').split('/').at(-1) ?? '');
     return { label: `${bar(line.share, most)} ${line.label}`, description: `${file}:${line.position.line + 1}`, detail: line.text, line };
   });
 }

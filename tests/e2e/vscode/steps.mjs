@@ -92,7 +92,9 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
 
   // The cursor's line holds the text: a lens that comes late moves the lines between the look and the click.
   const cursorIsAt = async (text) => {
-    const cursor = await page.locator('.editor-instance .cursors-layer .cursor').first().boundingBox();
+    const inCell = page.locator('.notebook-editor .monaco-editor.focused .cursors-layer .cursor'); // each cell has an editor with a cursor
+    const cursors = (await inCell.count()) > 0 ? inCell : page.locator('.editor-instance .cursors-layer .cursor');
+    const cursor = await cursors.first().boundingBox();
     const line = await lineWith(text);
     return cursor !== null && line !== undefined && Math.abs(cursor.y - line.top) < cursor.height / 2;
   };
@@ -311,6 +313,7 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       for (let down = 1; down < rank; down++) await page.keyboard.press('ArrowDown');
       await page.keyboard.press('Enter');
     },
+    toolbar: (name) => page.locator(`.notebook-toolbar-container [aria-label^="${name}"]`).first().click({ timeout: FIRST_WAIT_MS }),
     run_lens: (text) => lens(text).click(),
     async run_action(text, title) {
       await clickLine(text);
