@@ -37,7 +37,8 @@ Failure failure(const Json& line) {
   return failure;
 }
 
-// "/x/train.ipynb cell 3", as the recorder calls a cell in tracebacks.
+}  // namespace
+
 Frame frame_of(std::string_view file, std::uint32_t line) {
   constexpr std::string_view kCell = ".ipynb cell ";
   const auto at = file.rfind(kCell);
@@ -47,8 +48,6 @@ Frame frame_of(std::string_view file, std::uint32_t line) {
   if (digits.empty() || read.ec != std::errc{} || read.ptr != digits.data() + digits.size()) return {.file = file, .line = line};
   return {.file = file.substr(0, at + std::string_view(".ipynb").size()), .line = line, .cell = cell};
 }
-
-}  // namespace
 
 std::string_view name(Phase phase) {
   switch (phase) {

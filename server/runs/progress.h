@@ -39,6 +39,9 @@ struct Progress {
   std::optional<Failure> failure;               // with Phase::failed
 };
 
+// A place of a traceback: "/x/train.ipynb cell 3" is a cell, as the recorder calls it. `line` from 0.
+Frame frame_of(std::string_view file, std::uint32_t line);
+
 // The places a Python traceback names, outermost first.
 std::vector<Frame> frames_of(std::string_view traceback);
 
