@@ -10,6 +10,7 @@
 #include "server/features/describe.h"
 #include "server/features/format.h"
 #include "server/features/line_summary.h"
+#include "server/session/cell_places.h"
 #include "server/session/convert.h"
 #include "server/session/hint_writer.h"
 #include "server/session/symbol_writer.h"
@@ -166,8 +167,8 @@ Answer resolved_hint(const Known& known, const Json& params) {
 std::string offered(const Known& known, const Document& document, source::Position at, protocol::Position position) {
   std::string line = known.offer(document, position);
   if (!known.can.hover_markdown || !known.can.command_links) return line;
-  const std::string argument = percent_escaped(protocol::dump_json(
-      Json::array({{{"uri", document.uri()}, {"position", {{"line", position.line}, {"character", position.character}}}}})));
+  const Json place{{"uri", document.uri()}, {"position", to_json(position)}};
+  const std::string argument = percent_escaped(protocol::dump_json(Json::array({in_cells(known.workspace.notebooks, place)})));
   const auto add = [&](std::string_view title, std::string_view command) {
     line += fmt::format("{}[{}](command:{}?{})", line.empty() ? "  \n" : " · ", title, command, argument);
   };

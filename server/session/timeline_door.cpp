@@ -184,7 +184,7 @@ std::string TimelineDoor::offer(const Document& document, protocol::Position at)
   if (!target_at(document.view(), place_in(document, at))) return "";
   if (!markdown) return "\nShow in timeline: " + features::plain(can.timeline_words);
   if (!links) return "  \nShow in timeline: " + features::escape_markdown(can.timeline_words);
-  const Json asked = Json::array({{{"uri", document.uri()}, {"position", to_json(at)}}});
+  const Json asked = Json::array({in_cells(workspace_.notebooks, {{"uri", document.uri()}, {"position", to_json(at)}})});
   return "  \n[Show in timeline](command:hotlens.showTimeline?" + percent_escaped(protocol::dump_json(asked)) + ")";
 }
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from conftest import PYTHON, ROOT
@@ -23,7 +25,11 @@ Start = Callable[..., Client]
 PROFILE = "hotlens.server.profile"
 CELLS = ["%matplotlib inline\nwidth = 3\n", MODEL, f"for x, y in loader():\n{indent(STEP)}"]
 LAZY = {**RICH, "textDocument": {**RICH["textDocument"], "inlayHint": {"resolveSupport": {"properties": ["tooltip"]}}}}
-OUTLINE = {**RICH, "textDocument": {**RICH["textDocument"], "documentSymbol": {"hierarchicalDocumentSymbolSupport": True}}}
+OUTLINE = {
+    **RICH,
+    "textDocument": {**RICH["textDocument"], "documentSymbol": {"hierarchicalDocumentSymbolSupport": True}},
+    "experimental": {"hotlens": {"protocolVersion": 1, "showTimeline": {"commandLinks": True}}},
+}
 OWN = {**RICH, "experimental": {"hotlens": {"protocolVersion": 1, "heat": True}}}
 SHOWS = {**RICH, "window": {"workDoneProgress": True, "showDocument": {"support": True}}}
 
@@ -123,6 +129,8 @@ def test_hover_lens_action_and_symbols_are_the_cells(start: Start, profiled: Pat
     at = {"textDocument": {"uri": last}, "position": {"line": BACKWARD, "character": 6}}
     hover = client.request("textDocument/hover", at)
     assert hover["range"]["start"]["line"] == BACKWARD and "backward" in hover["contents"]["value"]
+    asked = re.search(r"command:hotlens.showTimeline\?([^)]+)\)", hover["contents"]["value"])
+    assert asked is not None and json.loads(unquote(asked[1])) == [{"uri": last, "position": at["position"]}]
     lenses = [client.request("textDocument/codeLens", {"textDocument": {"uri": cell}}) for cell in book.cells]
     (profile,) = [lens for cell in lenses for lens in cell if lens["command"]["command"] == PROFILE]
     assert all(lens["range"]["start"]["line"] < len(text.splitlines()) for cell, text in zip(lenses, CELLS) for lens in cell)
