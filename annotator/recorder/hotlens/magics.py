@@ -12,12 +12,16 @@ from dataclasses import dataclass, field
 
 KEPT_BODIES = ("time", "timeit", "capture", "prun")  # cell magics that run their cell
 BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
-COMPOUND = re.compile(r"(?:for|while|if|with|try|def|class|async)\b|@")
+BLANK = " \t\v\f\r\n"
 LINE_ENDS = re.compile(r"\r\n|\r|\n")
-_MAGIC = re.compile(r"([ \t]*)(?:%([A-Za-z_]\w*)|(!))")
-_HELP = re.compile(r"([ \t]*)(?:\?{1,2}[\w.*%]+|[\w.*%]+\?{1,2})[ \t]*")
-_ASSIGNED = re.compile(r"""([ \t]*[A-Za-z_][\w.,\[\]'" \t]*=[ \t]*)(?:%[A-Za-z_]|!)""")
-_FUTURE = re.compile(r"from[ \t]+__future__[ \t]+import[ \t]+([A-Za-z_, \t]+?)[ \t]*(?:#.*)?")
+# What a name is made of: outside ASCII whatever there is.
+_LETTER, _WORD = "A-Za-z_\x80-\U0010ffff", "0-9A-Za-z_\x80-\U0010ffff"
+_NAME = f"[{_LETTER}][{_WORD}]*"
+_COMPOUND = re.compile(f"(?:for|while|if|with|try|def|class|async)(?![{_WORD}])|@")
+_MAGIC = re.compile(f"([ \\t]*)(?:%({_NAME})|(!))")
+_HELP = re.compile(f"[ \\t]*(?:\\?{{1,2}}[{_WORD}.*%]+|[{_WORD}.*%]+\\?{{1,2}})[ \\t]*")
+_ASSIGNED = re.compile(f"""([ \\t]*[{_LETTER}][{_WORD}.,\\[\\]'" \\t]*=[ \\t]*)(?:%[{_LETTER}]|!)""")
+_FUTURE = re.compile(f"from[ \\t]+__future__[ \\t]+import[ \\t]+({_NAME}(?:[ \\t]*,[ \\t]*{_NAME})*)[ \\t]*(?:#.*)?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -49,10 +53,10 @@ def lines_of(text: str) -> list[str]:
 
 def without_magics(text: str) -> Cell:
     lines = lines_of(text)
-    first = next((i for i, line in enumerate(lines) if line.strip()), None)
+    first = next((i for i, line in enumerate(lines) if line.strip(BLANK)), None)
     if first is None or not lines[first].startswith("%%"):
         return _line_by_line(lines, [])
-    name = re.match(r"%%([\w.]*)", lines[first])
+    name = re.match(f"%%([{_WORD}.]*)", lines[first])
     magic = name[1] if name is not None else ""
     note = LeftOut(first, f"%%{magic}", lines[first].strip())
     if magic not in KEPT_BODIES:
@@ -62,7 +66,7 @@ def without_magics(text: str) -> Cell:
 
 
 def _comment(line: str) -> str:
-    return f"# {line}" if line.strip() else line
+    return f"# {line}" if line.strip(BLANK) else line
 
 
 def _line_by_line(lines: list[str], left_out: list[LeftOut]) -> Cell:
@@ -90,24 +94,24 @@ def _line_by_line(lines: list[str], left_out: list[LeftOut]) -> Cell:
 def _replaced(number: int, body: str, cell: Cell) -> tuple[str, bool]:
     """The line as it runs, and whether nothing of it does."""
     found = _MAGIC.match(body)
-    if found is not None and found[2] == "time" and body[found.end() :][:1].isspace() and body[found.end() :].strip():
+    if found is not None and found[2] == "time" and body[found.end() :].startswith((" ", "\t")) and body[found.end() :].strip(BLANK):
         cell.left_out.append(LeftOut(number, "%time", body.strip()))
-        rest = body[found.end() :].lstrip()
-        if COMPOUND.match(rest):
+        rest = body[found.end() :].lstrip(" \t")
+        if _COMPOUND.match(rest):
             return found[1] + rest, False
         return f"{found[1]}0   ;{body[found.end() :]}", False
     if found is not None or (_HELP.fullmatch(body) is not None and "?" in body):
         what = "?" if found is None else f"%{found[2]}" if found[2] else "!"
         cell.left_out.append(LeftOut(number, what, body.strip()))
-        indentation = body[: len(body) - len(body.lstrip(" \t"))]
-        return f"{indentation}pass  # {body.lstrip()}", True
+        code = body.lstrip(" \t")
+        return f"{body[: len(body) - len(code)]}pass  # {code}", True
     assigned = _ASSIGNED.match(body)
     if assigned is not None:
         cell.left_out.append(LeftOut(number, "=", body.strip()))
         return f"{assigned[1]}get_ipython()  # {body[assigned.end(1) :]}", True
     future = _FUTURE.fullmatch(body)
     if future is not None:
-        cell.futures += [name.strip() for name in future[1].split(",") if name.strip()]
+        cell.futures += [name.strip(BLANK) for name in future[1].split(",")]
         return f"pass  # {body}", True
     return body, False
 

@@ -127,14 +127,15 @@ std::optional<std::vector<std::string>> futures_of(std::string_view line) {
   }
   line = line.substr(0, line.find('#'));
   std::vector<std::string> names;
-  while (!line.empty()) {
+  while (true) {
     const std::string_view name = word_at(line);
-    if (!name.empty()) names.emplace_back(name);
-    line.remove_prefix(name.size());
-    if (!line.empty() && !std::string_view(", \t").contains(line.front())) return std::nullopt;
-    if (!line.empty()) line.remove_prefix(1);
+    if (name.empty() || !is_letter(name.front())) return std::nullopt;
+    names.emplace_back(name);
+    line = trimmed_left(line.substr(name.size()));
+    if (line.empty()) return names;
+    if (line.front() != ',') return std::nullopt;
+    line = trimmed_left(line.substr(1));
   }
-  return names.empty() ? std::nullopt : std::optional(names);
 }
 
 struct Replaced {

@@ -16,7 +16,7 @@ import { Heat } from './heat';
 import { readHighlighted } from './lines';
 import { addressed } from './link';
 import type { Surroundings } from './mcp';
-import { lookedAt, saveNotebooks, SELECTOR, showPlace } from './places';
+import { isNotebookPlace, lookedAt, saveNotebooks, SELECTOR, showPlace } from './places';
 import { RunProgress } from './progress';
 import { findPython, type Found } from './python';
 import { findServer, isServer, probeByVersion, type NoServer, type Server } from './server';
@@ -232,8 +232,8 @@ export class Client implements vscode.Disposable, TimelineServer {
           // A line that the timeline asked for opens beside it, not over it.
           showDocument: async (params, token, next) => {
             const viewColumn = this.timeline.column();
-            const cell = params.uri.startsWith('vscode-notebook-cell:');
-            if ((viewColumn === undefined && !cell) || params.external === true) return next(params, token);
+            const inNotebook = isNotebookPlace(params.uri);
+            if ((viewColumn === undefined && !inNotebook) || params.external === true) return next(params, token);
             return { success: await show(params.uri, params.selection, viewColumn) };
           },
         },

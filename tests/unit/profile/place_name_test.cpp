@@ -1,6 +1,6 @@
 #include "annotator/profile/place_name.h"
 
-#include <catch2/catch_test_macros.hpp>
+#include "tests/unit/catch.h"
 
 namespace hotlens::profile {
 namespace {

@@ -1,6 +1,6 @@
 #include "server/session/cell_places.h"
 
-#include <catch2/catch_test_macros.hpp>
+#include "tests/unit/catch.h"
 
 namespace hotlens::session {
 namespace {

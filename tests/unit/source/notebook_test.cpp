@@ -1,13 +1,13 @@
 #include "annotator/source/notebook/notebook.h"
 
-#include <catch2/catch_test_macros.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "tests/unit/catch.h"
 
 namespace hotlens::source {
 namespace {
 
-using Strings = std::vector<std::string>;
 using Starts = std::vector<std::uint32_t>;
 
 TEST_CASE("a cell reads as the recorder runs it") {
