@@ -100,7 +100,7 @@ class Writer {
     const auto count = static_cast<std::int64_t>(log.breaks.size());
     line("  " + (count == 0 ? std::string("no graph breaks") : counted(count, "graph break", "graph breaks") + ", where a graph ends"));
     rows(log.breaks, [this](const GraphBreak& each) {
-      return left(place(each.file, each.line), kPlaceColumns) + shortened(each.reason, kReasonColumns);
+      return left(place(each.file, each.line) + " ", kPlaceColumns) + shortened(each.reason, kReasonColumns);
     });
   }
 
@@ -113,10 +113,11 @@ class Writer {
     line(said);
     rows(again, [this](const Again& each) {
       const std::string times = each.count > 1 ? "×" + std::to_string(each.count) + "  " : "";
-      return left(place(each.last->file, each.last->line), kPlaceColumns) + times + shortened(each.last->again, kReasonColumns);
+      return left(place(each.last->file, each.last->line) + " ", kPlaceColumns) + times + shortened(each.last->again, kReasonColumns);
     });
     for (const Compilation& each : log.compilations) {
-      if (!each.failed.empty()) line("    " + left(place(each.file, each.line), kPlaceColumns) + shortened(each.failed, kReasonColumns));
+      if (!each.failed.empty())
+        line("    " + left(place(each.file, each.line) + " ", kPlaceColumns) + shortened(each.failed, kReasonColumns));
     }
   }
 

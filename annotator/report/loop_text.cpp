@@ -104,8 +104,8 @@ class Writer {
   }
 
   std::string row(const LoopStatement& statement, Ns shown, Ns part, Ns whole) {
-    return "  " + left(place(statement.site), kPlaceColumns) + left(quote_(statement.site), kQuoteColumns) + right(readable(shown), 10) +
-           right(percent(part, whole), 9);
+    return "  " + left(place(statement.site) + " ", kPlaceColumns) + left(quote_(statement.site), kQuoteColumns) +
+           right(readable(shown), 10) + right(percent(part, whole), 9);
   }
 
   std::string rest(const std::string& text, Ns shown, Ns part, Ns whole) const {
