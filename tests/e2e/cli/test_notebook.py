@@ -72,7 +72,7 @@ def test_the_report_names_cells(folder: Path) -> None:
 
 def test_what_would_help_names_cells(folder: Path) -> None:
     told = hotlens(folder, "whatif", "list").stdout
-    assert "train.ipynb cell 2:" in told and re.search(r"train\.ipynb:\d", told) is None
+    assert "train.ipynb cell 3:" in told and re.search(r"train\.ipynb:\d", told) is None
 
 
 def test_a_change_is_not_written_into_a_notebook(folder: Path) -> None:
