@@ -27,13 +27,13 @@ def note_missing(what: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def left_out() -> Callable[[str], None]:
-    """Says that a part of a test had no real traces to work on; fails where CI is set."""
+def left_out() -> Callable[..., None]:
+    """Says that a part of a test had no real traces to work on, or not what else it needs; fails where CI is set."""
 
-    def say(what: str) -> None:
+    def say(what: str, why: str = f"{NEEDED} names no folder") -> None:
         note_missing(what)
         if os.environ.get("CI"):
-            pytest.fail(f"{NEEDED} names no folder: {what}")
+            pytest.fail(f"{why}: {what}")
 
     return say
 

@@ -32,12 +32,13 @@ as_root=""
 [ "$(id -u)" -eq 0 ] || as_root=sudo
 build_packages=(cmake ninja-build ccache pkg-config g++ python3-venv libsimdjson-dev zlib1g-dev nlohmann-json3-dev
                 libfmt-dev libcli11-dev libtree-sitter-dev)
-test_packages=(catch2 clang-19 libclang-rt-19-dev libbenchmark-dev chromium ripgrep libkrb5-dev make tmux git lua-check)
+test_packages=(catch2 clang-19 libclang-rt-19-dev libbenchmark-dev chromium ripgrep libkrb5-dev make tmux git lua-check emacs-nox)
 wanted=("${build_packages[@]}")
 [ "$what" = test ] && wanted+=("${test_packages[@]}")
 
 if command -v apt-get >/dev/null; then
   if ! dpkg-query -W "${wanted[@]}" 'libboost1.8*-dev' >/dev/null 2>&1; then $as_root apt-get update -qq; fi
+  if [ "$what" = test ]; then install_packages "$(first_known elpa-eglot emacs-nox)"; fi # from Emacs 29 on it is in Emacs
   install_packages "$(first_known libboost1.81-dev libboost1.83-dev libboost-dev)" "${wanted[@]}"
 else
   say "no apt-get here: install by hand what is missing of ${wanted[*]} and Boost 1.81 headers"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "annotator/causes/cause_table.h"
+#include "annotator/profile/place_name.h"
 
 namespace hotlens::causes {
 namespace {
@@ -200,7 +201,8 @@ profile::Verdict judge(const profile::Profile& profile, std::span<const profile:
 }
 
 std::string place_of(const profile::Profile& profile, const profile::StageSite& stage) {
-  return profile.files[stage.site.file.index].path.string() + ":" + std::to_string(stage.site.line + 1);
+  const profile::SourceFile& file = profile.files[stage.site.file.index];
+  return profile::place_name(file.path.string(), file, stage.site.line);
 }
 
 }  // namespace hotlens::causes

@@ -169,6 +169,7 @@ struct SourceFile {
   std::string sha256;                       // of the executed text, lower-case hex
   std::shared_ptr<const std::string> text;  // that lines were guessed from; null where they were recorded
   bool workspace = false;                   // false: an installed package or generated code
+  std::vector<std::uint32_t> cells = {};    // of a notebook: the line of the executed text at which each code cell begins
 };
 
 struct StageTimes {

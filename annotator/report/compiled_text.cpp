@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "annotator/profile/compiled.h"
+#include "annotator/profile/place_name.h"
 
 namespace hotlens::report {
 namespace {
@@ -25,10 +26,6 @@ using profile::GraphBreak;
 constexpr std::size_t kRows = 8;  // of a list; all are in the JSON
 constexpr std::size_t kPlaceColumns = 24;
 constexpr std::size_t kReasonColumns = 100;
-
-std::string place(const std::string& file, std::uint32_t line) {
-  return harmless(std::filesystem::path(file).filename().string()) + ":" + std::to_string(line + 1);
-}
 
 // One code object that was compiled more than once.
 struct Again {
@@ -85,6 +82,13 @@ class Writer {
     line(row);
   }
 
+  // torch names files by path; those of a notebook are told by cell.
+  std::string place(const std::string& file, std::uint32_t line) const {
+    const auto known = std::ranges::find(profile_.files, std::filesystem::path(file), &profile::SourceFile::path);
+    const std::string name = harmless(std::filesystem::path(file).filename().string());
+    return profile::place_name(name, known == profile_.files.end() ? profile::SourceFile{} : *known, line);
+  }
+
   // A list, cut where it becomes long.
   template <class Row, class Text>
   void rows(const std::vector<Row>& list, Text text) {
@@ -95,8 +99,9 @@ class Writer {
   void breaks(const CompilationLog& log) {
     const auto count = static_cast<std::int64_t>(log.breaks.size());
     line("  " + (count == 0 ? std::string("no graph breaks") : counted(count, "graph break", "graph breaks") + ", where a graph ends"));
-    rows(log.breaks,
-         [](const GraphBreak& each) { return left(place(each.file, each.line), kPlaceColumns) + shortened(each.reason, kReasonColumns); });
+    rows(log.breaks, [this](const GraphBreak& each) {
+      return left(place(each.file, each.line) + " ", kPlaceColumns) + shortened(each.reason, kReasonColumns);
+    });
   }
 
   void compilations(const CompilationLog& log) {
@@ -106,12 +111,13 @@ class Writer {
     const std::vector<Again> again = compiled_again(log);
     if (!again.empty()) said += "; compiled again:";
     line(said);
-    rows(again, [](const Again& each) {
+    rows(again, [this](const Again& each) {
       const std::string times = each.count > 1 ? "×" + std::to_string(each.count) + "  " : "";
-      return left(place(each.last->file, each.last->line), kPlaceColumns) + times + shortened(each.last->again, kReasonColumns);
+      return left(place(each.last->file, each.last->line) + " ", kPlaceColumns) + times + shortened(each.last->again, kReasonColumns);
     });
     for (const Compilation& each : log.compilations) {
-      if (!each.failed.empty()) line("    " + left(place(each.file, each.line), kPlaceColumns) + shortened(each.failed, kReasonColumns));
+      if (!each.failed.empty())
+        line("    " + left(place(each.file, each.line) + " ", kPlaceColumns) + shortened(each.failed, kReasonColumns));
     }
   }
 

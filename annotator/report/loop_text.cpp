@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "annotator/profile/loop.h"
+#include "annotator/profile/place_name.h"
 #include "annotator/profile/source_text.h"
 
 namespace hotlens::report {
@@ -98,12 +99,13 @@ class Writer {
   void title(const std::string& text) { out_.append("\n").append(style_.bold).append(text).append(style_.off).append("\n"); }
 
   std::string place(const profile::Site& site) const {
-    return harmless(profile_.files.at(site.file.index).path.filename().string()) + ":" + std::to_string(site.line + 1);
+    const profile::SourceFile& file = profile_.files.at(site.file.index);
+    return profile::place_name(harmless(file.path.filename().string()), file, site.line);
   }
 
   std::string row(const LoopStatement& statement, Ns shown, Ns part, Ns whole) {
-    return "  " + left(place(statement.site), kPlaceColumns) + left(quote_(statement.site), kQuoteColumns) + right(readable(shown), 10) +
-           right(percent(part, whole), 9);
+    return "  " + left(place(statement.site) + " ", kPlaceColumns) + left(quote_(statement.site), kQuoteColumns) +
+           right(readable(shown), 10) + right(percent(part, whole), 9);
   }
 
   std::string rest(const std::string& text, Ns shown, Ns part, Ns whole) const {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "annotator/common/format.h"
+#include "annotator/profile/place_name.h"
 #include "annotator/report/saved.h"
 
 namespace hotlens::report {
@@ -109,8 +110,8 @@ class Writer {
 
   std::string spelled(const std::optional<SavedTensors::Place>& place) const {
     if (!place) return "";
-    const std::string file = profile_.files.at(place->file.index).path.filename().string();
-    return shortened(file, 30) + ":" + std::to_string(place->line + 1);
+    const profile::SourceFile& file = profile_.files.at(place->file.index);
+    return profile::place_name(shortened(file.path.filename().string(), 30), file, place->line);
   }
 
   std::string notes(const SavedRow& row) const {

@@ -1,4 +1,5 @@
 // What an editor would show for these files: the same snapshot and the same features as the language server.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,8 +12,10 @@
 #include "annotator/common/harmless.h"
 #include "annotator/guess/match/guess_lines.h"
 #include "annotator/profile/build/load.h"
+#include "annotator/profile/place_name.h"
 #include "annotator/profile/profile.h"
 #include "annotator/ranks/read.h"
+#include "annotator/source/notebook/notebook.h"
 #include "server/cli/verbs.h"
 #include "server/features/features.h"
 #include "server/features/file_facts.h"
@@ -26,15 +29,22 @@ namespace {
 using nlohmann::json;
 using source::Role;
 
-Result<features::FileView> open_view(const std::filesystem::path& file, const std::shared_ptr<const profile::Profile>& profile) {
+struct Shown {
+  features::FileView view;
+  std::string written;                // its lines as the file has them
+  std::vector<std::uint32_t> starts;  // of a notebook's cells
+};
+
+Result<Shown> open_view(const std::filesystem::path& file, const std::shared_ptr<const profile::Profile>& profile) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) {
     return std::unexpected(Error{ErrorCode::not_found, file.string() + " is not a file; name a Python source file.", file.string()});
   }
-  Result<std::string> text = read_file(file, kMostSource);
-  if (!text) return std::unexpected(text.error());
-  const source::Tree tree = source::Tree::parse(std::move(*text));
-  return features::view(file, tree, features::bind(profile, file, &tree), profile);
+  Result<source::Script> script = source::read_source(file, kMostSource);
+  if (!script) return std::unexpected(script.error());
+  const source::Tree tree = source::Tree::parse(std::move(script->text));
+  return Shown{features::view(file, tree, features::bind(profile, file, &tree), profile), std::move(script->written),
+               std::move(script->starts)};
 }
 
 std::vector<std::filesystem::path> absolute(std::vector<std::filesystem::path> files) {
@@ -111,8 +121,25 @@ json file_json(const features::FileView& view, const features::Options& options)
   return file;
 }
 
+// Of a notebook each row says in which cell it is, and its lines count there.
+json by_cell(json file, const std::vector<std::uint32_t>& starts) {
+  if (starts.empty()) return file;
+  for (json& rows : file) {
+    if (!rows.is_array()) continue;
+    for (json& row : rows) {
+      const auto at = profile::cell_line(starts, std::max(row["line"].get<std::uint32_t>(), starts.front()));
+      const std::uint32_t before = row["line"].get<std::uint32_t>() - std::min(row["line"].get<std::uint32_t>(), at->line);
+      if (row.contains("end_line")) row["end_line"] = row["end_line"].get<std::uint32_t>() - before;
+      row["cell"] = at->cell;
+      row["line"] = at->line;
+    }
+  }
+  return file;
+}
+
 // The file as the editor shows it: each line, its hint dimmed to the right in one column where the line is short enough.
-void print_file(const features::FileView& view, const features::Options& options, bool colour) {
+void print_file(const Shown& shown, const features::Options& options, bool colour) {
+  const features::FileView& view = shown.view;
   constexpr std::size_t kHintColumn = 84;
   std::map<std::uint32_t, std::string> hints;
   for (const features::Hint& hint : features::inlay_hints(view, {}, options)) hints[hint.at.line] = hint.label;
@@ -123,14 +150,18 @@ void print_file(const features::FileView& view, const features::Options& options
   }
 
   std::cout << bold(harmless(view.path.string()), colour) << '\n';
-  std::string_view text = view.tree.text();
+  std::string_view text = shown.written;
+  std::size_t cell = 0;
   for (std::uint32_t number = 0; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.ends_with('\r')) line.remove_suffix(1);
+    for (; cell < shown.starts.size() && shown.starts[cell] == number; ++cell)
+      std::cout << bold(fmt::format("cell {}", cell + 1), colour) << '\n';
+    if (!shown.starts.empty() && cell == 0) continue;  // a notebook's first line is ours
     if (lenses.contains(number)) std::cout << "      " << dim(lenses[number], colour) << '\n';
-    const std::string count = std::to_string(number + 1);
+    const std::string count = std::to_string(number + 1 - (cell == 0 ? 0 : shown.starts[cell - 1]));
     std::cout << dim(std::string(5 - std::min<std::size_t>(count.size(), 5), ' ') + count + " ", colour) << line;
     if (hints.contains(number)) {
       const std::size_t used = format::width(line);
@@ -158,13 +189,14 @@ int check(const CheckOptions& options) {
   const features::Options shown{.images = false, .tooltips = as_json};
   json out{{"schema", "hotlens.check/1"}, {"profile", profile->id}, {"files", json::array()}};
   for (const std::filesystem::path& file : options.files) {
-    const auto view = open_view(file, profile);
-    if (!view) return fail(view.error());
+    const auto opened = open_view(file, profile);
+    if (!opened) return fail(opened.error());
     if (as_json) {
-      out["files"].push_back(file_json(*view, shown));
+      out["files"].push_back(by_cell(file_json(opened->view, shown), opened->starts));
     } else {
-      print_file(*view, shown, use_colour(STDOUT_FILENO));
-      if (!view->facts) std::cerr << "hotlens: profile " << profile->id << " says nothing about " << harmless(file.string()) << ".\n";
+      print_file(*opened, shown, use_colour(STDOUT_FILENO));
+      if (!opened->view.facts)
+        std::cerr << "hotlens: profile " << profile->id << " says nothing about " << harmless(file.string()) << ".\n";
     }
   }
   if (as_json) std::cout << out.dump(1, ' ', false, json::error_handler_t::replace) << '\n';

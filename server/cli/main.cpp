@@ -64,9 +64,10 @@ void add_mcp(CLI::App& app, Arguments& to) {
 }
 
 void add_run(CLI::App& app, Arguments& to) {
-  CLI::App* verb = app.add_subcommand("run", "profile an unmodified training script");
+  CLI::App* verb = app.add_subcommand("run", "profile an unmodified training script or notebook");
   verb->footer(
-      "Then the command, as after python: SCRIPT ARGS… or -m MODULE ARGS…\n\nExample: hotlens run train.py --epochs 1\n         hotlens "
+      "Then the command, as after python: SCRIPT ARGS… (also a notebook, train.ipynb) or -m MODULE ARGS…\n\nExample: hotlens run train.py "
+      "--epochs 1\n         hotlens "
       "run -m package.train\n\nExit code: the script's own; 4 where an exception or a signal ended it; 3 where it ended well and nothing "
       "was recorded.");
   verb->add_option("--warmup", to.run.warmup, "steps before anything is timed")->check(CLI::Range(0, 1000000));

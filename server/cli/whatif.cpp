@@ -10,7 +10,9 @@
 #include "annotator/advice/sweep/sweep.h"
 #include "annotator/common/harmless.h"
 #include "annotator/profile/build/load.h"
+#include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/bundle/resolve.h"
+#include "annotator/profile/place_name.h"
 #include "server/cli/verbs.h"
 #include "server/cli/whatif_change.h"
 #include "server/lab/suggestions.h"
@@ -204,6 +206,18 @@ Result<lab::WhatIfs> replayed(const WhatIfOptions& options, const Asked& asked, 
   return lab::ask_what_ifs(ask);
 }
 
+// A place in a notebook as a traceback has it: "train.ipynb cell 3" and the line there.
+void name_cells(lab::WhatIfs& all, const std::filesystem::path& bundle) {
+  const auto model = std::filesystem::is_directory(bundle) ? profile::read_model(bundle) : Result<profile::Model>(profile::Model{});
+  for (lab::WhatIf& item : all.items) {
+    if (!item.where || !model || item.where->line < 0) continue;
+    const auto file = std::ranges::find(model->files, std::filesystem::path(item.where->file), &profile::SourceFile::path);
+    if (file == model->files.end()) continue;
+    const auto at = profile::cell_line(file->cells, static_cast<std::uint32_t>(item.where->line));
+    if (at) item.where = lab::SourceLine{item.where->file + " cell " + std::to_string(at->cell), at->line};
+  }
+}
+
 }  // namespace
 
 int whatif(const WhatIfOptions& options) {
@@ -241,6 +255,7 @@ int whatif(const WhatIfOptions& options) {
     if (const auto found = sweep::seen(*path)) say(sweep::spelled(*found));
   }
   lab::mark_silenced(*all, *path);
+  name_cells(*all, *path);
   std::cout << (options.format == OutputFormat::json ? lab::as_json(*all) + '\n' : lab::as_text(*all, use_colour(STDOUT_FILENO)));
   return changes && all->items.empty() ? kInputUnusable : kDone;
 }

@@ -9,6 +9,7 @@
 #include "annotator/profile/loop.h"
 #include "annotator/profile/source_text.h"
 #include "annotator/source/moved_classes.h"
+#include "annotator/source/notebook/notebook.h"
 
 namespace hotlens::features {
 namespace {
@@ -138,9 +139,9 @@ Result<std::optional<std::string>> text_now(const std::filesystem::path& path, c
   const bool allowed =
       !readable || std::ranges::any_of(*readable, [&](const std::filesystem::path& folder) { return hotlens::is_inside(path, folder); });
   if (!allowed) return std::unexpected(Error{ErrorCode::unreadable, "not in the workspace", path.string()});
-  Result<std::string> text = read_file(path, kMostSource);
-  if (!text) return std::unexpected(text.error());
-  return std::move(*text);
+  Result<source::Script> script = source::read_source(path, kMostSource);
+  if (!script) return std::unexpected(script.error());
+  return std::move(script->text);
 }
 
 // A file that did not run, but holds classes now that did, in another file of the project that has them no more.

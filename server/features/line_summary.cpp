@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "annotator/profile/loop.h"
+#include "annotator/profile/place_name.h"
 #include "annotator/profile/statistics.h"
 
 namespace hotlens::features {
@@ -113,7 +114,8 @@ std::int64_t instances(const Profile& profile, const std::vector<ModuleId>& modu
 std::string shown_at(const FileView& view, std::uint32_t row) {
   const profile::StageSite& site = view.profile->stage_sites.at(row);
   if (site.site.file != view.facts->file) {
-    return fmt::format("{}:{}", view.profile->files.at(site.site.file.index).path.filename().string(), site.site.line + 1);
+    const profile::SourceFile& file = view.profile->files.at(site.site.file.index);
+    return profile::place_name(file.path.filename().string(), file, site.site.line);
   }
   std::uint32_t line = site.site.line;
   for (std::uint32_t fact = 0; fact < view.placements.size(); ++fact) {

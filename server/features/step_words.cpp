@@ -9,6 +9,7 @@
 
 #include "annotator/common/format.h"
 #include "annotator/profile/loop.h"
+#include "annotator/profile/place_name.h"
 #include "annotator/profile/statistics.h"
 #include "server/features/format.h"
 
@@ -34,8 +35,9 @@ std::string hottest_line(const Profile& profile) {
   if (!profile.loop || 1 - usual_share(*profile.loop) < kMost) return "";
   const std::vector<profile::LoopFunction> all = functions(*profile.loop);
   const profile::LoopStatement& longest = **std::ranges::max_element(all.front().statements, {}, &profile::LoopStatement::total);
-  return fmt::format("{} in {}:{}", format::share(share(*profile.loop, longest.total)),
-                     plain(profile.files.at(longest.site.file.index).path.filename().string(), 40), longest.site.line + 1);
+  const profile::SourceFile& file = profile.files.at(longest.site.file.index);
+  return fmt::format("{} in {}", format::share(share(*profile.loop, longest.total)),
+                     profile::place_name(plain(file.path.filename().string(), 40), file, longest.site.line));
 }
 
 }  // namespace

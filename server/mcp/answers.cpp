@@ -11,8 +11,10 @@
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/bundle/resolve.h"
 #include "annotator/profile/loop.h"
+#include "annotator/profile/place_name.h"
 #include "annotator/report/diff.h"
 #include "annotator/report/text.h"
+#include "annotator/source/notebook/notebook.h"
 #include "protocol/reader.h"
 #include "server/features/features.h"
 #include "server/features/file_facts.h"
@@ -164,9 +166,9 @@ Json lines_json(const Folder& folder, const std::vector<session::HotPlace>& plac
 Result<Json> check_file(const Folder& folder, const Shared& profile, const std::string& name, std::int64_t most) {
   const auto file = folder.find_file(name);
   if (!file) return std::unexpected(file.error());
-  Result<std::string> source = read_file(*file, kMostSource);
-  if (!source) return std::unexpected(source.error());
-  const source::Tree tree = source::Tree::parse(std::move(*source));
+  Result<source::Script> script = source::read_source(*file, kMostSource);
+  if (!script) return std::unexpected(script.error());
+  const source::Tree tree = source::Tree::parse(std::move(script->text));
   const features::Folders readable{{folder.root}};
   const auto view = features::view(*file, tree, features::bind(profile, *file, &tree, readable), profile);
   const auto hints = features::inlay_hints(view, {}, {.images = false, .tooltips = false});
@@ -174,6 +176,7 @@ Result<Json> check_file(const Folder& folder, const Shared& profile, const std::
   for (const features::Hint& hint : hints) {
     if (std::ssize(lines) == most) break;
     lines.push_back({{"line", hint.at.line + 1}, {"hint", hint.label}, {"text", features::trimmed_line(view.tree.text(), hint.at.line)}});
+    if (const auto at = profile::cell_line(script->starts, hint.at.line)) lines.back().update({{"cell", at->cell}, {"line", at->line + 1}});
   }
   return Json{{"file", folder.spelled(*file)}, {"known", view.facts != nullptr}, {"total", hints.size()}, {"lines", std::move(lines)}};
 }

@@ -135,9 +135,11 @@ Tool hot_lines_tool() {
 }
 
 Tool check_tool() {
-  const Json line =
-      object({{"line", place_line()}, {"hint", text("≠: edited since it was measured, ~: the code around it was")}, {"text", text()}},
-             {"line", "hint", "text"});
+  const Json line = object({{"line", place_line()},
+                            {"hint", text("≠: edited since it was measured, ~: the code around it was")},
+                            {"text", text()},
+                            {"cell", whole("of a notebook: the code cell, from 1, that the line counts in")}},
+                           {"line", "hint", "text"});
   const Json file = object({{"file", text()},
                             {"known", truth("whether the profile says anything about this file")},
                             {"total", whole("lines with a time")},

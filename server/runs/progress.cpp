@@ -33,10 +33,21 @@ Failure failure(const Json& line) {
                   .traceback = text(*error, "traceback"),
                   .sentence = text(line, "message")};
   if (const auto at = number(*error, "line"); at && *at >= 0 && *at < 100'000'000) failure.line = static_cast<std::uint32_t>(*at);
+  if (const auto cell = number(*error, "cell"); cell && *cell > 0 && *cell < 100'000'000) failure.cell = static_cast<std::uint32_t>(*cell);
   return failure;
 }
 
 }  // namespace
+
+Frame frame_of(std::string_view file, std::uint32_t line) {
+  constexpr std::string_view kCell = ".ipynb cell ";
+  const auto at = file.rfind(kCell);
+  std::uint32_t cell = 0;
+  const std::string_view digits = at == std::string_view::npos ? std::string_view() : file.substr(at + kCell.size());
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), cell);
+  if (digits.empty() || read.ec != std::errc{} || read.ptr != digits.data() + digits.size()) return {.file = file, .line = line};
+  return {.file = file.substr(0, at + std::string_view(".ipynb").size()), .line = line, .cell = cell};
+}
 
 std::string_view name(Phase phase) {
   switch (phase) {
@@ -75,7 +86,7 @@ std::vector<Frame> frames_of(std::string_view traceback) {
     std::uint32_t number = 0;
     const std::string_view digits = line.substr(file_end + kLine.size());
     if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec != std::errc{} || number == 0) continue;
-    frames.push_back({file, number - 1});
+    frames.push_back(frame_of(file, number - 1));
   }
   return frames;
 }

@@ -119,6 +119,9 @@ Json initialize_result(const ClientCapabilities& client) {
   Json capabilities = {
       {"positionEncoding", name(client.encoding)},
       {"textDocumentSync", {{"openClose", true}, {"change", 2}, {"save", {{"includeText", false}}}}},
+      {"notebookDocumentSync",
+       {{"notebookSelector", Json::array({{{"notebook", "jupyter-notebook"}, {"cells", Json::array({{{"language", "python"}}})}}})},
+        {"save", true}}},
       {"hoverProvider", true},
       {"codeLensProvider", {{"resolveProvider", false}}},
       {"executeCommandProvider", {{"commands", commands}}},
@@ -138,9 +141,10 @@ Json initialize_result(const ClientCapabilities& client) {
 
 Json symbols_registration() {
   const Json python = {{"scheme", "file"}, {"language", "python"}};
+  const Json cells = {{"notebook", "jupyter-notebook"}, {"language", "python"}};
   return {{"id", kSymbolsId},
           {"method", "textDocument/documentSymbol"},
-          {"registerOptions", {{"documentSelector", Json::array({python})}, {"label", kSymbolsLabel}}}};
+          {"registerOptions", {{"documentSelector", Json::array({python, cells})}, {"label", kSymbolsLabel}}}};
 }
 
 Json registrations(const ClientCapabilities& client) {

@@ -12,18 +12,26 @@ constexpr std::size_t kMaxPending = 100;
 
 }  // namespace
 
+const Notebooks& Client::no_notebooks() {
+  static const Notebooks kNone;
+  return kNone;
+}
+
 void Client::respond(const protocol::Json& id, const protocol::Outcome& outcome) {
-  send_(protocol::encode_response(id, outcome), Output::Weight::needed);
+  const auto* answer = std::get_if<protocol::Answer>(&outcome);
+  const bool places = answer != nullptr && *answer && !notebooks_.empty();
+  send_(places ? protocol::encode_response(id, protocol::Answer(in_cells(notebooks_, **answer))) : protocol::encode_response(id, outcome),
+        Output::Weight::needed);
 }
 
 void Client::notify(std::string_view method, const protocol::Json& params, Output::Weight weight) {
-  send_(protocol::encode_notification(method, params), weight);
+  send_(protocol::encode_notification(method, in_cells(notebooks_, params)), weight);
 }
 
 void Client::request(std::string_view method, const protocol::Json& params, Then then) {
   const std::int64_t id = next_id_++;
   pending_.emplace(id, std::move(then));
-  send_(protocol::encode_request(id, method, params), Output::Weight::needed);
+  send_(protocol::encode_request(id, method, in_cells(notebooks_, params)), Output::Weight::needed);
   if (pending_.size() <= kMaxPending) return;
   auto oldest = pending_.extract(pending_.begin());
   if (oldest.mapped()) oldest.mapped()(std::unexpected(protocol::RpcError{protocol::Code::internal_error, "the client did not answer"}));
@@ -73,7 +81,20 @@ void Client::diagnose(const std::string& uri, const std::string& part, protocol:
   protocol::Json all = protocol::Json::array();
   for (const auto& [name, list] : parts) all.insert(all.end(), list.begin(), list.end());
   if (parts.empty()) diagnosed_.erase(uri);
-  notify("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", std::move(all)}});
+  publish(uri, all);
+}
+
+// Each cell is a document of its own for the client; one that has none any more is told so.
+void Client::publish(const std::string& uri, const protocol::Json& diagnostics) {
+  ByCell lists = by_cell(notebooks_, uri, diagnostics);
+  if (notebooks_.find(uri) != nullptr) {
+    std::set<std::string> cells;
+    for (const auto& [cell, list] : lists) cells.insert(cell);
+    for (const std::string& before : std::exchange(marked_cells_[uri], cells)) {
+      if (!cells.contains(before)) lists.emplace_back(before, protocol::Json::array());
+    }
+  }
+  for (auto& [to, list] : lists) notify("textDocument/publishDiagnostics", {{"uri", to}, {"diagnostics", std::move(list)}});
 }
 
 void Client::refresh_hints() {

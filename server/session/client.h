@@ -11,6 +11,7 @@
 
 #include "protocol/rpc.h"
 #include "server/session/capabilities.h"
+#include "server/session/cell_places.h"
 #include "server/session/channel.h"
 
 namespace hotlens::session {
@@ -22,7 +23,8 @@ class Client {
   using Send = std::function<void(std::string body, Output::Weight weight)>;
   using Then = std::move_only_function<void(protocol::Answer)>;
 
-  explicit Client(Send send) : send_(std::move(send)) {}
+  // Places in the script of one of `notebooks` are told in its cells.
+  explicit Client(Send send, const Notebooks& notebooks = no_notebooks()) : send_(std::move(send)), notebooks_(notebooks) {}
 
   void respond(const protocol::Json& id, const protocol::Outcome& outcome);
   void notify(std::string_view method, const protocol::Json& params, Output::Weight weight = Output::Weight::needed);
@@ -50,10 +52,15 @@ class Client {
   ClientCapabilities can;
 
  private:
+  static const Notebooks& no_notebooks();
   void refresh(std::string_view method);
   void refresh_symbols();
 
+  void publish(const std::string& uri, const protocol::Json& diagnostics);
+
   Send send_;
+  const Notebooks& notebooks_;
+  std::map<std::string, std::set<std::string>> marked_cells_;  // by notebook, those that have diagnostics
   std::int64_t next_id_ = 1;
   std::map<std::int64_t, Then> pending_;
   std::map<std::string, std::map<std::string, protocol::Json>> diagnosed_;  // by URI, then by part

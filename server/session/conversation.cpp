@@ -1,6 +1,7 @@
 #include "server/session/conversation.h"
 
 #include <chrono>
+#include <tuple>
 #include <utility>
 
 #include "annotator/common/attempt.h"
@@ -89,7 +90,9 @@ std::optional<RpcError> Conversation::refusal(const protocol::Request& request, 
 
 void Conversation::handle(protocol::Request request, bool cancelled) {
   if (auto refused = refusal(request, cancelled)) return client_.respond(request.id, Answer(std::unexpected(std::move(*refused))));
-  protocol::Reply reply([this, id = request.id](const protocol::Outcome& outcome) { client_.respond(id, outcome); });
+  const ForCell back = events_.translate ? events_.translate(request.method, request.params) : nullptr;
+  protocol::Reply reply(
+      [this, id = request.id, back](const protocol::Outcome& outcome) { client_.respond(id, back ? back(outcome) : outcome); });
   current_ = request.id;
   const Handler& handler = requests_.find(request.method)->second;
   const Result<void> done = attempt([&] { handler(request.params, std::move(reply)); });
@@ -101,7 +104,9 @@ void Conversation::handle(const protocol::Notification& notification) {
   if (notification.method == "exit") return leave(true);
   const auto listener = notifications_.find(notification.method);
   if (life_ != Life::running || listener == notifications_.end()) return;
-  const Result<std::optional<RpcError>> wrong = attempt([&] { return listener->second(notification.params); });
+  Json params = notification.params;
+  if (events_.translate) std::ignore = events_.translate(notification.method, params);
+  const Result<std::optional<RpcError>> wrong = attempt([&] { return listener->second(params); });
   if (!wrong) log_.warn(notification.method + ": " + wrong.error().message);
   if (wrong && *wrong) log_.warn(notification.method + ": " + (*wrong)->message);
 }

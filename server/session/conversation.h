@@ -30,7 +30,9 @@ class Conversation {
   // What was wrong with the params; it is logged.
   using Listener = std::function<std::optional<protocol::RpcError>(const Json& params)>;
   struct Events {
-    Answerer initialize;                  // an error leaves the conversation unopened
+    Answerer initialize;  // an error leaves the conversation unopened
+    // May put the params into other terms; what it returns, if anything, puts the answer back.
+    std::function<ForCell(std::string_view method, Json& params)> translate;
     std::function<void()> shut_down;      // before the answer to `shutdown`
     std::function<void(int code)> leave;  // the program ends
   };

@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "annotator/profile/place_name.h"
 #include "server/features/calls.h"
 #include "server/features/describe.h"
 #include "server/features/format.h"
 #include "server/features/line_summary.h"
+#include "server/session/cell_places.h"
 #include "server/session/convert.h"
 #include "server/session/hint_writer.h"
 #include "server/session/symbol_writer.h"
@@ -165,8 +167,8 @@ Answer resolved_hint(const Known& known, const Json& params) {
 std::string offered(const Known& known, const Document& document, source::Position at, protocol::Position position) {
   std::string line = known.offer(document, position);
   if (!known.can.hover_markdown || !known.can.command_links) return line;
-  const std::string argument = percent_escaped(protocol::dump_json(
-      Json::array({{{"uri", document.uri()}, {"position", {{"line", position.line}, {"character", position.character}}}}})));
+  const Json place{{"uri", document.uri()}, {"position", to_json(position)}};
+  const std::string argument = percent_escaped(protocol::dump_json(Json::array({in_cells(known.workspace.notebooks, place)})));
   const auto add = [&](std::string_view title, std::string_view command) {
     line += fmt::format("{}[{}](command:{}?{})", line.empty() ? "  \n" : " · ", title, command, argument);
   };
@@ -215,7 +217,9 @@ Answer described(const Known& known, const Json& argument) {
   how.images = false;
   const auto found = features::hover(document->view(), places.to_source(at), how, 1);
   if (!found) return Json{{"message", "Nothing was measured on this line."}};
-  const std::string place = features::escape_markdown(document->path().filename().string()) + ":" + std::to_string(at.line + 1);
+  const Notebooks::Notebook* notebook = known.workspace.notebooks.find(document->uri());
+  const std::string place = profile::place_name(features::escape_markdown(document->path().filename().string()),
+                                                {.cells = notebook != nullptr ? notebook->starts : std::vector<std::uint32_t>{}}, at.line);
   const std::string code = std::string(protocol::line_text(document->text(), document->lines(), places.to_source(at).line));
   return Json{{"markdown", place + "\n```python\n" + features::plain(code) + "\n```\n" + found->contents + "\n"}};
 }

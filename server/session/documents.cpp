@@ -6,6 +6,15 @@
 
 namespace hotlens::session {
 
+std::vector<Change> read_changes(const protocol::Reader& list) {
+  std::vector<Change> changes;
+  for (const protocol::Reader& item : list.items()) {
+    const auto range = item.maybe("range");
+    changes.push_back({range ? std::optional(read_range(*range)) : std::nullopt, item["text"].string()});
+  }
+  return changes;
+}
+
 Document::Document(std::string uri, std::filesystem::path path, std::int64_t version, std::string text)
     : uri_(std::move(uri)), path_(std::move(path)), version_(version), text_(std::move(text)), lines_(text_) {}
 

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "protocol/reader.h"
 #include "protocol/text.h"
 #include "server/features/features.h"
 #include "server/features/heat.h"
@@ -23,6 +24,9 @@ struct Change {
   std::optional<protocol::Range> range;  // absent: the whole text
   std::string text;
 };
+
+// LSP's `TextDocumentContentChangeEvent[]`.
+std::vector<Change> read_changes(const protocol::Reader& list);
 
 // Which profile a document shows, and where its facts stand. Both may be null.
 struct Binding {

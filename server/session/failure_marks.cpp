@@ -29,7 +29,7 @@ std::string words(const runs::Failure& failure, const std::string& otherwise) {
 // The innermost place in the user's own files: an error inside a library is rarely the library's.
 std::optional<runs::Frame> FailureMarks::place_of(const runs::Failure& failure) {
   std::vector<runs::Frame> frames = runs::frames_of(failure.traceback);
-  if (!failure.file.empty() && failure.line) frames.push_back({failure.file, *failure.line});
+  if (!failure.file.empty() && failure.line) frames.push_back({failure.file, *failure.line, failure.cell});
   const auto is_own = [&](const runs::Frame& frame) {
     return workspace_.documents.at(frame.file) != nullptr ||
            std::ranges::any_of(workspace_.folders, [&](const std::filesystem::path& folder) {
@@ -58,7 +58,8 @@ void FailureMarks::put(const runs::Failure& failure, const std::string& message)
   if (!place) return;
   const Document* document = workspace_.documents.at(place->file.lexically_normal());
   const std::string uri = document != nullptr ? document->uri() : protocol::uri_of_path(place->file);
-  const Json diagnostic{{"range", to_json(range_at(document, place->line))},
+  const auto in_script = place->cell > 0 ? workspace_.notebooks.line_of(place->file, place->cell, place->line) : std::nullopt;
+  const Json diagnostic{{"range", to_json(range_at(document, in_script.value_or(place->line)))},
                         {"severity", 1},
                         {"source", "hotlens"},
                         {"code", "run-failed"},

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "annotator/profile/loop.h"
+#include "annotator/profile/place_name.h"
 #include "protocol/messages.h"
 #include "protocol/reader.h"
 #include "protocol/uri.h"
@@ -46,6 +47,14 @@ void HotLines::find(const fs::path& file, std::function<void(Found)> found) {
 std::string HotLines::uri_of(const HotPlace& line) {
   const Document* document = workspace_.documents.at(line.file);
   return document != nullptr ? document->uri() : protocol::uri_of_path(line.file);
+}
+
+// Of a notebook that is open by cell and line.
+std::string HotLines::place_of(const HotPlace& line) {
+  const std::string name = line.file.filename().string();
+  const Document* document = workspace_.documents.at(line.file);
+  const Notebooks::Notebook* notebook = document != nullptr ? workspace_.notebooks.find(document->uri()) : nullptr;
+  return profile::place_name(name, {.cells = notebook != nullptr ? notebook->starts : std::vector<std::uint32_t>{}}, line.line.line);
 }
 
 Json HotLines::json_of(const HotPlace& line) {
@@ -114,7 +123,7 @@ void HotLines::announce(const std::string& script, const std::string& uri) {
   find(protocol::path_of_uri(uri).value_or(fs::path()), [this, script](const Found& found) {
     if (found.lines.empty()) return;
     const HotPlace& hottest = found.lines.front();
-    const std::string place = hottest.file.filename().string() + ":" + std::to_string(hottest.line.line + 1);
+    const std::string place = place_of(hottest);
     const std::string message =
         script + ": " + spelled(mean_update(*found.profile)) + ". Hottest line: " + place + ", " + hottest.line.label + ".";
     std::vector<Client::Choice> choices;

@@ -39,6 +39,7 @@ class HotLines {
   };
 
   void find(const std::filesystem::path& file, std::function<void(Found)> found);
+  std::string place_of(const HotPlace& line);
   std::string uri_of(const HotPlace& line);
   void show(const HotPlace& line);
   Json json_of(const HotPlace& line);

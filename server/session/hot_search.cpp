@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "annotator/common/file.h"
+#include "annotator/source/notebook/notebook.h"
 #include "server/features/file_facts.h"
 
 namespace hotlens::session {
@@ -46,9 +47,9 @@ std::optional<features::FileView> HotSearch::view_of(const fs::path& file) const
 std::optional<features::FileView> view_on_disk(const ProfileStore::Shared& profile, const fs::path& file,
                                                const features::Folders& readable) {
   if (!may_be_read(file, readable)) return std::nullopt;
-  Result<std::string> text = read_file(file, kMostSource);
-  if (!text) return std::nullopt;
-  const source::Tree tree = source::Tree::parse(std::move(*text));
+  Result<source::Script> script = source::read_source(file, kMostSource);
+  if (!script) return std::nullopt;
+  const source::Tree tree = source::Tree::parse(std::move(script->text));
   return features::view(file, tree, features::bind(profile, file, &tree, readable), profile);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "annotator/common/file.h"
+#include "annotator/source/notebook/notebook.h"
 #include "annotator/source/queries.h"
 #include "server/runs/launchers.h"
 
@@ -220,8 +221,8 @@ bool has_masked_word(const std::vector<std::string>& command) {
 std::vector<std::string> unsaved_names(const PlanInput& input) {
   std::vector<std::string> names;
   for (const auto& [path, text] : input.changed) {
-    const Result<std::string> on_disk = read_file(path, text.size());
-    if (!on_disk || *on_disk != text) names.push_back(path.filename().string());
+    const Result<source::Script> on_disk = source::read_source(path, text.size());
+    if (!on_disk || on_disk->text != text) names.push_back(path.filename().string());
   }
   std::ranges::sort(names);
   return names;
@@ -250,6 +251,7 @@ Result<std::vector<std::string>> command_of(const Target& target, const fs::path
 
 // The call that reads them, else the first argument that is declared, else the first line.
 std::uint32_t arguments_line(const fs::path& script) {
+  if (source::is_notebook(script)) return 0;  // it has cells, and reads no arguments as a rule
   const Result<std::string> text = read_file(script, kMaxScriptBytes);
   for (const std::string_view call : {".parse_args", ".parse_known_args", "parse_args(", "add_argument(", "@click.command"}) {
     for (std::size_t at = text ? text->find(call) : std::string::npos; at != std::string::npos; at = text->find(call, at + 1)) {

@@ -19,11 +19,13 @@ using protocol::Reply;
 
 Session::Session(Loop& loop, Client::Send send, Log log)
     : loop_(loop),
-      client_(std::move(send)),
-      conversation_(client_, std::move(log),
-                    {.initialize = [this](const Json& params) { return initialize(params); },
-                     .shut_down = [this] { shut_down(); },
-                     .leave = [this](int code) { loop_.stop(code); }}),
+      client_(std::move(send), workspace_.notebooks),
+      conversation_(
+          client_, std::move(log),
+          {.initialize = [this](const Json& params) { return initialize(params); },
+           .translate = [this](std::string_view method, Json& params) { return ask_script(workspace_.notebooks, method, params); },
+           .shut_down = [this] { shut_down(); },
+           .leave = [this](int code) { loop_.stop(code); }}),
       client_process_(loop,
                       [this] {
                         conversation_.log().warn("closing: the client's process is gone");
@@ -143,6 +145,10 @@ void Session::register_notifications() {
   to("textDocument/didChange", &Session::did_change);
   to("textDocument/didSave", &Session::did_save);
   to("textDocument/didClose", &Session::did_close);
+  to("notebookDocument/didOpen", &Session::did_open_notebook);
+  to("notebookDocument/didChange", &Session::did_change_notebook);
+  to("notebookDocument/didSave", &Session::did_save_notebook);
+  to("notebookDocument/didClose", &Session::did_close_notebook);
   to("workspace/didChangeWorkspaceFolders", &Session::did_change_folders);
   to("workspace/didChangeConfiguration", &Session::did_change_configuration);
   to("hotlens/trust", &Session::set_trust);

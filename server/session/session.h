@@ -70,6 +70,11 @@ class Session {
   Wrong did_change(const Json& params);
   Wrong did_save(const Json& params);
   Wrong did_close(const Json& params);
+  Wrong did_open_notebook(const Json& params);
+  Wrong did_change_notebook(const Json& params);
+  Wrong did_save_notebook(const Json& params);
+  Wrong did_close_notebook(const Json& params);
+  void script_changed(const std::string& uri);
   Wrong did_change_folders(const Json& params);
   Wrong did_change_configuration(const Json& params);
   Wrong set_trust(const Json& params);
@@ -108,8 +113,8 @@ class Session {
   Known known();
 
   Loop& loop_;
-  Client client_;
   Workspace workspace_;
+  Client client_;
   Json initial_options_;
   std::set<std::string> complaints_;  // said once
   Conversation conversation_;

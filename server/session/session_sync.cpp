@@ -11,19 +11,6 @@ namespace {
 using protocol::Json;
 using protocol::Reader;
 
-std::vector<Change> read_changes(const Reader& reader) {
-  std::vector<Change> changes;
-  for (const Reader& item : reader["contentChanges"].items()) {
-    const auto range = item.maybe("range");
-    changes.push_back({range ? std::optional(protocol::Range{}) : std::nullopt, item["text"].string()});
-    if (!range) continue;
-    const auto start = (*range)["start"], end = (*range)["end"];
-    changes.back().range = protocol::Range{{start["line"].unsigned32(), start["character"].unsigned32()},
-                                           {end["line"].unsigned32(), end["character"].unsigned32()}};
-  }
-  return changes;
-}
-
 std::vector<std::filesystem::path> read_folders(const Reader& list) {
   std::vector<std::filesystem::path> folders;
   for (const Reader& folder : list.items()) {
@@ -41,7 +28,7 @@ Session::Wrong Session::did_open(const Json& params) {
   std::string text = item["text"].string();
   if (auto error = item.error()) return error;
   auto path = protocol::path_of_uri(uri);
-  if (!path) return std::nullopt;  // untitled, git, notebook cells: nothing ran from there
+  if (!path) return std::nullopt;  // untitled, git: nothing ran from there
   stored_.look();
   profiles_.opened(workspace_.documents.open(Document(uri, std::move(*path), version, std::move(text))));
   history_.take_up();
@@ -52,7 +39,7 @@ Session::Wrong Session::did_change(const Json& params) {
   const Reader reader(params);
   const std::string uri = reader["textDocument"]["uri"].string();
   const std::int64_t version = reader["textDocument"]["version"].integer();
-  const std::vector<Change> changes = read_changes(reader);
+  const std::vector<Change> changes = read_changes(reader["contentChanges"]);
   Document* document = workspace_.documents.find(uri);
   if (auto error = reader.error()) {
     // Its text is not what the client has any more: an edit nowhere puts it out of step until the next whole text.

@@ -8,6 +8,7 @@
 #include "protocol/uri.h"
 #include "server/features/file_facts.h"
 #include "server/features/format.h"
+#include "server/runs/progress.h"
 #include "server/session/convert.h"
 #include "server/session/timeline_places.h"
 #include "server/timeline/answers.h"
@@ -39,6 +40,14 @@ fs::path found_in(const std::vector<fs::path>& folders, const fs::path& file) {
     if (fs::is_regular_file(folder / file, error) && is_inside(folder / file, folder)) return folder / file;
   }
   return file;
+}
+
+// Of a place in a cell the line of the script that was executed.
+std::uint32_t executed_line(const Document& document, const runs::Frame& place) {
+  const features::FileFacts* facts = document.facts();
+  if (facts == nullptr || place.cell == 0) return place.line;
+  const std::vector<std::uint32_t>& starts = facts->profile->files.at(facts->file.index).cells;
+  return place.cell <= starts.size() ? starts[place.cell - 1] + place.line : place.line;
 }
 
 }  // namespace
@@ -102,15 +111,15 @@ void TimelineDoor::answered(Result<protocol::Answer> answer) {
 
 void TimelineDoor::reveal(const Json& params, protocol::Reply reply) {
   const Reader reader(params);
-  const std::string named = reader["file"].string();
-  const std::uint32_t line = reader["line"].unsigned32();
+  const runs::Frame named = runs::frame_of(reader["file"].string(), reader["line"].unsigned32());
   const auto column = reader.maybe("column");
   const std::uint32_t first = column ? column->unsigned32() : 0;
   if (auto error = reader.error()) return reply(std::unexpected(*error));
-  const fs::path file = found_in(workspace_.folders, named);
+  const fs::path file = found_in(workspace_.folders, named.file);
   if (!client_.can.show_document || !file.is_absolute()) return reply(Json{{"shown", false}});
   const Document* open = workspace_.documents.at(file);
   const bool placed = open != nullptr && open->in_step();
+  const std::uint32_t line = open != nullptr ? executed_line(*open, named) : named.line;
   const protocol::Position at{placed ? features::line_now(open->view(), line).value_or(line) : line, first};
   auto held = std::make_shared<protocol::Reply>(std::move(reply));
   client_.request("window/showDocument",
@@ -175,7 +184,7 @@ std::string TimelineDoor::offer(const Document& document, protocol::Position at)
   if (!target_at(document.view(), place_in(document, at))) return "";
   if (!markdown) return "\nShow in timeline: " + features::plain(can.timeline_words);
   if (!links) return "  \nShow in timeline: " + features::escape_markdown(can.timeline_words);
-  const Json asked = Json::array({{{"uri", document.uri()}, {"position", to_json(at)}}});
+  const Json asked = Json::array({in_cells(workspace_.notebooks, {{"uri", document.uri()}, {"position", to_json(at)}})});
   return "  \n[Show in timeline](command:hotlens.showTimeline?" + percent_escaped(protocol::dump_json(asked)) + ")";
 }
 

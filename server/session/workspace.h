@@ -7,12 +7,14 @@
 
 #include "server/session/capabilities.h"
 #include "server/session/documents.h"
+#include "server/session/notebooks.h"
 #include "server/session/settings.h"
 
 namespace hotlens::session {
 
 struct Workspace {
   Documents documents;
+  Notebooks notebooks;  // each is one of the documents, too
   std::vector<std::filesystem::path> folders;
   std::set<std::filesystem::path> run_folders;  // where runs left their bundles
   Settings settings;

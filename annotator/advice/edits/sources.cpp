@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "annotator/common/file.h"
+#include "annotator/source/notebook/notebook.h"
 
 namespace hotlens::advice {
 
@@ -38,10 +39,10 @@ Result<Sources> read_sources(const fs::path& bundle) {
   auto sources = read_executed(bundle);
   if (!sources) return sources;
   for (SourceText& file : sources->files) {
-    auto now = read_file(file.path, kMostSource);
-    file.as_executed = now && *now == file.text;
+    auto now = source::read_source(file.path, kMostSource);
+    file.as_executed = now && now->text == file.text;
     file.can_be_edited = ::access(file.path.c_str(), W_OK) == 0;
-    if (now) file.text = std::move(*now);
+    if (now) file.text = std::move(now->text);
   }
   return sources;
 }

@@ -2,10 +2,17 @@
 #include <fstream>
 
 #include "annotator/advice/edits/edits.h"
+#include "annotator/source/notebook/notebook.h"
 
 namespace hotlens::advice {
 
 Result<void> write(const Edits& edits, const Sources& sources) {
+  for (const FileEdit& edit : edits) {
+    const std::filesystem::path& path = sources.files[edit.file].path;
+    if (!source::is_notebook(path)) continue;
+    const std::string sentence = path.filename().string() + " is a notebook: open it in an editor and apply the change there.";
+    return std::unexpected(Error{ErrorCode::unsupported, sentence, path.string()});
+  }
   for (const FileEdit& edit : edits) {
     const SourceText& file = sources.files[edit.file];
     std::error_code error;

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "annotator/profile/place_name.h"
+
 namespace hotlens::rules {
 namespace {
 
@@ -14,7 +16,10 @@ std::optional<CodePlace> recorded(const Recording& recording, std::uint32_t node
     const profile::ModelLine& line = recording.model->lines[lines.value[link]];
     if (!line.file.valid()) continue;
     const profile::SourceFile& file = recording.model->files[line.file.index];
-    if (file.workspace) return CodePlace{file.path.string(), line.line};
+    if (!file.workspace) continue;
+    const auto at = profile::cell_line(file.cells, line.line);
+    if (!at) return CodePlace{file.path.string(), line.line};
+    return CodePlace{file.path.string() + " cell " + std::to_string(at->cell), at->line};  // as a traceback has it
   }
   return std::nullopt;
 }

@@ -60,6 +60,17 @@ std::optional<std::filesystem::path> contained(const std::filesystem::path& fold
   return folder / relative;
 }
 
+// Where the cells of a notebook begin; none where they are no lines in their order.
+std::vector<std::uint32_t> read_cells(const Json& file) {
+  std::vector<std::uint32_t> cells;
+  for (const Json& each : elements(file, "cells")) {
+    std::int64_t line = 0;
+    if (each.get(line) != simdjson::SUCCESS || line < 0 || !std::cmp_less(line, kNothing)) return {};
+    cells.push_back(static_cast<std::uint32_t>(line));
+  }
+  return std::ranges::is_sorted(cells) ? cells : std::vector<std::uint32_t>{};
+}
+
 void read_files(const Json& json, const std::filesystem::path& folder, Model& model) {
   for (const Json& file : objects(json, "files")) {
     const auto copy = contained(folder, text(file, "copy"));
@@ -69,7 +80,8 @@ void read_files(const Json& json, const std::filesystem::path& folder, Model& mo
     model.files.push_back({.path = text(file, "path"),
                            .copy = copy.value_or(std::filesystem::path()),
                            .sha256 = text(file, "sha256"),
-                           .workspace = workspace});
+                           .workspace = workspace,
+                           .cells = read_cells(file)});
   }
 }
 

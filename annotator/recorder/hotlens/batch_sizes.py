@@ -21,10 +21,11 @@ from typing import Any, NoReturn
 
 from . import bundle, interrupts, store
 from .masking import masked
+from .notebook import source_of
 from .options import Options
 from .program_file import PROGRAM_FILE
 from .replacing import Way, ways
-from .report import Reporter
+from .report import RecorderError, Reporter
 from .same import difference, sizes_differ
 from .workers import RECORDER, as_words
 
@@ -123,9 +124,8 @@ def _script(argv: Sequence[str]) -> bytes | None:
     if argv[0] == "-m":
         return None
     try:
-        with open(argv[0], "rb") as file:
-            return file.read()
-    except OSError:
+        return source_of(argv[0])
+    except (OSError, RecorderError):
         return None
 
 

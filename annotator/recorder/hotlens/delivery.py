@@ -105,7 +105,7 @@ class Delivery:
         if self.ranks is not None:
             self.ranks.clear()
         for warning in self.warnings.as_list():
-            self.reporter.say(warning["message"])
+            self.reporter.say_once(warning["message"])
         if self.options.announce:
             self.reporter.say(f"{len(recording.profiled_ns)} measured steps ({course.boundary.why}) in {self.bundle}")
         self.reporter.progress("done", bundle=self.bundle, steps=len(recording.profiled_ns))

@@ -38,6 +38,7 @@ class Reporter:
         self.silent = silent  # another process of the same training speaks
         self.pid = os.getpid()
         self.ended: set[str] = set()
+        self.said: set[str] = set()  # once
         if progress_fd is not None:
             try:
                 os.set_inheritable(progress_fd, False)
@@ -53,6 +54,11 @@ class Reporter:
             sys.__stderr__.flush()  # type: ignore[union-attr]
         except (AttributeError, OSError, ValueError):
             pass
+
+    def say_once(self, message: str) -> None:
+        if message not in self.said:
+            self.said.add(message)
+            self.say(message)
 
     def progress(self, phase: str, **fields: Any) -> None:
         """One JSON line. A script that fails after measured steps has a `done` and then a `failed`; each comes once."""

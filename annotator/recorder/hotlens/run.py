@@ -10,14 +10,17 @@ import traceback
 from types import TracebackType
 from typing import Any, NoReturn
 
-from . import batch_sizes, ending, interrupts, ranks, replacing, store, workers
+from . import batch_sizes, cell_names, ending, interrupts, ranks, replacing, store, workers
 from .environment import check_torch, when_imported
 from .frames import Files, is_ours
 from .launch import Program
 from .masking import Masked, masked
+from .notebook import Notebook
 from .options import Options
 from .report import RecorderError, Reporter
 from .session import CANNOT_RECORD, Session
+
+NO_IPYTHON = "The cells run without IPython. Put what needs it behind: if 'get_ipython' in globals()"
 
 
 def run(options: Options) -> NoReturn:
@@ -46,6 +49,8 @@ def run(options: Options) -> NoReturn:
     files = Files([os.getcwd(), program.folder, os.path.dirname(os.path.dirname(folder))])
     session = Session(options, reporter, folder, files)
     program.prepared = session.clocking.script
+    if program.notebook is not None:
+        _tell_left_out(program.notebook, session, reporter)
     end = _End(session, reporter, program.name, masked(options.argv))
     # A process that is forked before it may import torch for itself: what it does is not followed.
     if options.replace is not None:
@@ -67,6 +72,13 @@ def _check_current_folder() -> None:
         os.getcwd()
     except OSError as error:
         raise RecorderError("the current folder has been deleted. Change into one that exists and profile again") from error
+
+
+def _tell_left_out(notebook: Notebook, session: Session, reporter: Reporter) -> None:
+    said = notebook.said()
+    if said is not None:
+        reporter.say_once(said)
+        session.warnings.add("notebook_magics", said)
 
 
 class _End:
@@ -91,6 +103,8 @@ class _End:
             raise SystemExit(error.code)
         facts = self.command.facts(error_facts(error))
         sys.excepthook(type(error), error, error.__traceback__)
+        if NO_IPYTHON in facts["message"]:
+            self.reporter.say(NO_IPYTHON)
         if isinstance(error, KeyboardInterrupt):
             interrupts.second_ends_at_once()
             self.settle(interrupts.SHELL_BASE + signal.SIGINT, facts, signal.SIGINT)
@@ -147,13 +161,16 @@ def _filtered(tb: TracebackType | None) -> TracebackType | None:
 
 
 def error_facts(error: BaseException) -> dict[str, Any]:
-    """`error` of the manifest; the line is 0-based and that of the innermost frame in a file."""
+    """`error` of the manifest; the line is 0-based and that of the innermost frame in a file; of a notebook that
+    in the `cell`."""
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    facts: dict[str, Any] = {"type": type(error).__name__, "message": str(error), "traceback": text}
+    facts: dict[str, Any] = {"type": type(error).__name__, "message": _message(error), "traceback": text}
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
-        facts.update(file=os.path.abspath(error.filename), line=error.lineno - 1)
-        return facts
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if os.path.isfile(f.filename)]
-    if frames:
-        facts.update(file=os.path.abspath(frames[-1].filename), line=(frames[-1].lineno or 1) - 1)
-    return facts
+        return {**facts, **cell_names.where(error.filename, error.lineno - 1)}
+    frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__) if os.path.isfile(f.f_code.co_filename)]
+    return {**facts, **cell_names.where(frames[-1][0], (frames[-1][1] or 1) - 1)} if frames else facts
+
+
+def _message(error: BaseException) -> str:
+    asks_for_ipython = cell_names.running() is not None and isinstance(error, NameError) and "'get_ipython'" in str(error)
+    return f"{error}. {NO_IPYTHON}" if asks_for_ipython else str(error)

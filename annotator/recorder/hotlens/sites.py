@@ -6,9 +6,12 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from .cell_names import running
 from .frames import Files, Point, columns
 from .statements import Span, Statements, sha256, text_of
 from .store import COPIES, write_copy
+
+SCRIPT = ".py"  # behind the name of a notebook: its copy is the script that its cells make
 
 
 @dataclass(frozen=True)
@@ -81,16 +84,19 @@ class Sites:
 
     def _row(self, number: int, filename: str, copy_to: str) -> dict[str, Any]:
         text = text_of(filename)
+        notebook = running()
+        cells = notebook.starts if notebook is not None and filename == notebook.path else None
         copy = None
         if text is not None:
-            copy = f"{COPIES}/{number}-{_as_text(os.path.basename(filename))}"
+            copy = f"{COPIES}/{number}-{_as_text(os.path.basename(filename))}{SCRIPT if cells is not None else ''}"
             write_copy(os.path.join(copy_to, copy), text, filename)
-        return {
+        row = {
             "path": os.path.abspath(filename),
             "sha256": sha256(text) if text is not None else None,
             "copy": copy,
             "workspace": self.files.in_workspace(filename),
         }
+        return row if cells is None else {**row, "cells": cells}
 
 
 def _as_text(name: str) -> str:

@@ -30,6 +30,11 @@ def text_of(filename: str) -> bytes | None:
     return _texts[filename]
 
 
+def keep_text(filename: str, text: bytes) -> None:
+    """Of a script that is not the file's own bytes: a notebook's."""
+    _texts[filename] = text
+
+
 def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from .calls import ModuleCall
 from .capture import Attachment, Capture, Construction, Step
+from .cell_names import running
 from .frames import INLINE_CODE, Files
 from .mapping import MapStep
 from .sites import Site, Sites
@@ -242,6 +243,9 @@ def model_files(modules: list[Any], files: Files) -> set[str]:
 
 def class_file(cls: type) -> str | None:
     """The file of the module that defines a class, by the name frames have for it."""
+    notebook = running()
+    if notebook is not None and cls.__module__ == "__main__":
+        return notebook.path
     return getattr(sys.modules.get(cls.__module__), "__file__", None)
 
 

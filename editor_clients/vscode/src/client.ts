@@ -16,6 +16,7 @@ import { Heat } from './heat';
 import { readHighlighted } from './lines';
 import { addressed } from './link';
 import type { Surroundings } from './mcp';
+import { isNotebookPlace, lookedAt, saveNotebooks, SELECTOR, showPlace } from './places';
 import { RunProgress } from './progress';
 import { findPython, type Found } from './python';
 import { findServer, isServer, probeByVersion, type NoServer, type Server } from './server';
@@ -210,7 +211,7 @@ export class Client implements vscode.Disposable, TimelineServer {
   private clientOptions(): LanguageClientOptions {
     const progress = new RunProgress((token) => this.cancelRun(token));
     return {
-      documentSelector: [{ scheme: 'file', language: 'python' }],
+      documentSelector: SELECTOR,
       outputChannel: this.log,
       initializationOptions: () => ({ trusted: vscode.workspace.isTrusted }),
       // Links in hovers may start these commands: the first takes nothing from the link, the others only a place or block.
@@ -231,8 +232,9 @@ export class Client implements vscode.Disposable, TimelineServer {
           // A line that the timeline asked for opens beside it, not over it.
           showDocument: async (params, token, next) => {
             const viewColumn = this.timeline.column();
-            if (viewColumn === undefined || params.external === true) return next(params, token);
-            return { success: await showBeside(params.uri, params.selection, viewColumn) };
+            const inNotebook = isNotebookPlace(params.uri);
+            if ((viewColumn === undefined && !inNotebook) || params.external === true) return next(params, token);
+            return { success: await show(params.uri, params.selection, viewColumn) };
           },
         },
         handleWorkDoneProgress: (token, value, next) => {
@@ -293,15 +295,17 @@ async function askForChoice(asked: {
   return taken === undefined ? null : { index: taken.index };
 }
 
-async function showBeside(
+// Beside the timeline where a column is given: it keeps the focus.
+async function show(
   uri: string,
   selection: { start: Position; end: Position } | undefined,
-  viewColumn: vscode.ViewColumn,
+  viewColumn: vscode.ViewColumn | undefined,
 ): Promise<boolean> {
   const at = ({ line, character }: Position): vscode.Position => new vscode.Position(line, character);
   const range = selection === undefined ? {} : { selection: new vscode.Range(at(selection.start), at(selection.end)) };
   try {
-    await vscode.window.showTextDocument(vscode.Uri.parse(uri), { viewColumn, preserveFocus: true, ...range });
+    const column = viewColumn === undefined ? {} : { viewColumn, preserveFocus: true };
+    await showPlace(vscode.Uri.parse(uri), { ...column, ...range });
     return true;
   } catch {
     return false;
@@ -358,8 +362,9 @@ async function prepareProfile(asked: unknown): Promise<ProfileRequest | undefine
     return undefined;
   }
   const request: ProfileRequest = typeof asked === 'object' && asked !== null ? asked : {};
-  const uri = request.uri ?? vscode.window.activeTextEditor?.document.uri.toString();
+  const uri = request.uri ?? lookedAt()?.toString();
   await saveScripts();
+  await saveNotebooks();
   const resource = uri === undefined ? undefined : vscode.Uri.parse(uri);
   const python = findPython(await pythonSources(resource), isExecutable);
   return { ...request, ...(uri === undefined ? {} : { uri }), ...(python === undefined ? {} : { python: python.path }) };

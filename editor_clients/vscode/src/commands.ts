@@ -19,6 +19,7 @@ import {
 } from './client';
 import { pastRows, readHistory } from './history';
 import { readHotLines, rows, type Row } from './hot_lines';
+import { isOurs, lookedAt, notebookOf, showPlace } from './places';
 
 export function registerCommands(client: Client, log: vscode.LogOutputChannel): vscode.Disposable[] {
   return [
@@ -50,14 +51,14 @@ export function registerCommands(client: Client, log: vscode.LogOutputChannel): 
 
 // The list to choose from; the line under the selection shows behind it.
 async function chooseHotLine(client: Client): Promise<void> {
-  const uri = vscode.window.activeTextEditor?.document.uri;
+  const uri = lookedAt();
   const choices = rows(
     readHotLines(await client.request('hotlens/hotLines', uri?.scheme === 'file' ? { textDocument: { uri: uri.toString() } } : {})),
   );
   if (choices.length === 0) return void vscode.window.showInformationMessage('Hotlens: no hot lines yet. Profile the script first.');
   const show = async (row: Row, preserveFocus: boolean): Promise<void> => {
     const at = new vscode.Position(row.line.position.line, row.line.position.character);
-    await vscode.window.showTextDocument(vscode.Uri.parse(row.line.uri), {
+    await showPlace(vscode.Uri.parse(row.line.uri), {
       selection: new vscode.Range(at, at),
       preserveFocus,
       preview: preserveFocus,
@@ -75,7 +76,7 @@ async function chooseHotLine(client: Client): Promise<void> {
 
 // Enter shows the profile everywhere; the button of a row makes it the baseline.
 async function chooseProfile(client: Client): Promise<void> {
-  const uri = vscode.window.activeTextEditor?.document.uri;
+  const uri = lookedAt();
   const choices = pastRows(
     readHistory(await client.request('hotlens/history', uri?.scheme === 'file' ? { textDocument: { uri: uri.toString() } } : {})),
   );
@@ -108,14 +109,14 @@ async function nextUnit(client: Client): Promise<void> {
 }
 
 function scriptAt(target: unknown): object {
-  const uri = target instanceof vscode.Uri ? target : vscode.window.activeTextEditor?.document.uri;
+  const uri = target instanceof vscode.Uri ? target : (notebookOf(target) ?? lookedAt());
   return uri === undefined ? {} : { uri: uri.toString() };
 }
 
 // Where the cursor stands in a Python file, as the server's commands take it.
 function cursorPlace(): object {
   const editor = vscode.window.activeTextEditor;
-  if (editor === undefined || editor.document.languageId !== 'python') return {};
+  if (editor === undefined || !isOurs(editor.document)) return {};
   const { line, character } = editor.selection.active;
   return { uri: editor.document.uri.toString(), position: { line, character } };
 }

@@ -2,6 +2,7 @@
 // them with the text until the server's answer for the new text is there.
 import * as vscode from 'vscode';
 import { bar, LEVELS, readMarks, type Level } from './marks';
+import { isOurs } from './places';
 
 const AFTER_EDITS_MS = 300;
 const DARK: Readonly<Record<Level, string>> = { 1: '#9aa4ae', 2: '#e0a638', 3: '#ff8a70' };
@@ -26,7 +27,7 @@ export class Heat implements vscode.Disposable {
 
   refresh(): void {
     for (const editor of vscode.window.visibleTextEditors) {
-      if (editor.document.languageId === 'python' && editor.document.uri.scheme === 'file') void this.draw(editor);
+      if (isOurs(editor.document)) void this.draw(editor);
     }
   }
 

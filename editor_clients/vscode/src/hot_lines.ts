@@ -41,7 +41,8 @@ export interface Row {
 export function rows(lines: readonly HotLine[]): Row[] {
   const most = lines[0]?.share ?? 0;
   return lines.map((line) => {
-    const file = decodeURIComponent(line.uri.split('/').at(-1) ?? '');
-    return { label: `${bar(line.share, most)} ${line.label}`, description: `${file}:${line.position.line + 1}`, detail: line.text, line };
+    const file = decodeURIComponent(line.uri.replace(/#.*/, '').split('/').at(-1) ?? '');
+    const place = file.endsWith('.ipynb') ? file : `${file}:${line.position.line + 1}`; // a line of a cell does not say which cell
+    return { label: `${bar(line.share, most)} ${line.label}`, description: place, detail: line.text, line };
   });
 }

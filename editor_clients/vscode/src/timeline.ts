@@ -6,6 +6,7 @@ import * as crypto from 'node:crypto';
 import * as vscode from 'vscode';
 import { Highlight } from './highlight';
 import { answerTo, errorTo, notificationTo, pageHtml, readFromPage, type FromPage } from './page';
+import { isOurs } from './places';
 
 export const VIEW_TYPE = 'hotlens.timeline';
 export const NOTIFICATIONS = ['hotlens/timeline/changed', 'hotlens/timeline/select'] as const;
@@ -132,7 +133,7 @@ export class Timeline implements vscode.WebviewPanelSerializer {
   }
 
   private tellCursor(editor: vscode.TextEditor): void {
-    if (this.panel === undefined || editor.document.languageId !== 'python' || editor.document.uri.scheme !== 'file') return;
+    if (this.panel === undefined || !isOurs(editor.document)) return;
     const { line, character } = editor.selection.active;
     this.server.notify('hotlens/timeline/cursor', { textDocument: { uri: editor.document.uri.toString() }, position: { line, character } });
   }

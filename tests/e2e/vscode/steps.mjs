@@ -51,7 +51,7 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
   // The drawn lines from top to bottom, no-break and thin spaces as spaces.
   const lines = () =>
     page.evaluate(() =>
-      [...document.querySelectorAll('.editor-instance .view-line')]
+      [...document.querySelectorAll(':is(.editor-instance, .notebookOverlay) .view-line')]
         .map((line) => ({ top: line.getBoundingClientRect().top, text: line.textContent.replace(/[\u00a0\u2009]/g, ' ') }))
         .sort((a, b) => a.top - b.top),
     );
@@ -67,7 +67,9 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
     const point = await page.evaluate(
       ([text, word, offset]) => {
         const clean = (s) => s.replace(/[\u00a0\u2009]/g, ' ');
-        const rows = [...document.querySelectorAll('.editor-instance .view-line')].filter((row) => clean(row.textContent).includes(text));
+        const rows = [...document.querySelectorAll(':is(.editor-instance, .notebookOverlay) .view-line')].filter((row) =>
+          clean(row.textContent).includes(text),
+        );
         const row = rows.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)[0];
         if (row === undefined) return null;
         let at = clean(row.textContent).indexOf(word) + offset;
@@ -92,7 +94,9 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
 
   // The cursor's line holds the text: a lens that comes late moves the lines between the look and the click.
   const cursorIsAt = async (text) => {
-    const cursor = await page.locator('.editor-instance .cursors-layer .cursor').first().boundingBox();
+    const inCell = page.locator('.notebookOverlay .monaco-editor.focused .cursors-layer .cursor'); // each cell has an editor with a cursor
+    const cursors = (await inCell.count()) > 0 ? inCell : page.locator('.editor-instance .cursors-layer .cursor');
+    const cursor = await cursors.first().boundingBox();
     const line = await lineWith(text);
     return cursor !== null && line !== undefined && Math.abs(cursor.y - line.top) < cursor.height / 2;
   };
@@ -176,7 +180,7 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
   // The marks in the gutter; a level by the height of its bar.
   const marks = () =>
     page.evaluate(() =>
-      [...document.querySelectorAll('.editor-instance .glyph-margin-widgets .cgmr')].flatMap((mark) => {
+      [...document.querySelectorAll(':is(.editor-instance, .notebookOverlay) .glyph-margin-widgets .cgmr')].flatMap((mark) => {
         const picture = /base64,([^")]+)/.exec(getComputedStyle(mark).backgroundImage)?.[1];
         const height = /width="6" height="(\d+)"/.exec(picture === undefined ? '' : atob(picture))?.[1];
         return height === undefined ? [] : [{ top: mark.getBoundingClientRect().top, level: [4, 8, 14].indexOf(Number(height)) + 1 }];
@@ -311,6 +315,7 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       for (let down = 1; down < rank; down++) await page.keyboard.press('ArrowDown');
       await page.keyboard.press('Enter');
     },
+    toolbar: (name) => page.locator(`.notebook-toolbar-container [aria-label^="${name}"]`).first().click({ timeout: FIRST_WAIT_MS }),
     run_lens: (text) => lens(text).click(),
     async run_action(text, title) {
       await clickLine(text);

@@ -53,6 +53,10 @@ TEST_CASE("the places of a traceback, outermost first") {
   CHECK((frames[0].file == "/w/a b.py" && frames[0].line == 11));
   CHECK((frames[1].file == "/w/m \\\"é.py" && frames[1].line == 6));
   CHECK(frames[2].file == "<string>");
+  const auto cells = frames_of("  File \"/w/a.ipynb cell 3\", line 5, in <module>\n  File \"/w/a.ipynb cell x\", line 5, in f\n");
+  REQUIRE(cells.size() == 2);
+  CHECK((cells[0].file == "/w/a.ipynb" && cells[0].line == 4 && cells[0].cell == 3));
+  CHECK((cells[1].file == "/w/a.ipynb cell x" && cells[1].cell == 0));
   CHECK(frames_of("").empty());
   CHECK(frames_of("  File \"x\", line \n  File \"x\", line 0, in f\n").empty());
 }

@@ -22,4 +22,6 @@ test('a row says the hint, the place and the line', () => {
   assert.equal(row?.label, `${'▇'.repeat(10)} 9.81 ms 24%`);
   assert.equal(row?.description, 'my model.py:5');
   assert.equal(row?.detail, 'x = f(x)');
+  const [cell] = rows([{ ...LINE, uri: 'vscode-notebook-cell:/w/train.ipynb#W2sZmlsZQ%3D%3D' }]);
+  assert.equal(cell?.description, 'train.ipynb');
 });
