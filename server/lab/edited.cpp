@@ -114,7 +114,7 @@ class Trial {
       return {};
     }
     ask_.say("replaying the edited step");
-    const auto followed = worker.follow(numbers(rewritten), batch(), kLongest);
+    const auto followed = worker.follow({{"numbers", numbers(rewritten)}, {"recorded", rewritten.recorded}}, batch(), kLongest);
     if (!followed) return std::unexpected(followed.error());
     if (const auto error = followed->find("error"); error != followed->end()) {
       step.refused = misfit(*error, rewritten.program, changes);
@@ -168,7 +168,7 @@ class Trial {
 };
 
 EditRefusal refusal(layers::Unclear why) {
-  return {.misfit = false, .reason = std::move(why.reason), .op = {}, .module = std::move(why.module), .at = std::move(why.at)};
+  return {.misfit = false, .reason = std::move(why.reason), .op = std::move(why.op), .module = std::move(why.module), .at = std::move(why.at)};
 }
 
 }  // namespace

@@ -15,19 +15,6 @@ using Kind = Value::Kind;
 using nlohmann::json;
 using Modules = std::map<std::string, Ref>;
 
-bool is_module(const Ref& value) {
-  return value->kind == Kind::object && !value->layer.empty();
-}
-
-std::string class_name(const Value& object) {
-  const std::string& name = object.self->text;
-  return name.substr(name.rfind('.') + 1);
-}
-
-Line line_of(Node node) {
-  return node ? Line{node.code->path().string(), node.range().begin.line} : Line{};
-}
-
 void flatten(const Ref& module, const std::string& path, Modules& to, std::set<const Value*>& seen) {
   if (!seen.insert(module).second) return;
   to[path] = module;
@@ -196,6 +183,9 @@ class Comparison {
     if (again.size() != old.size() || now.size() != old.size()) return refuse("the edited script makes another number of models");
     all_.was = flattened(again[*at]);
     all_.is = flattened(now[*at]);
+    auto aligned = align(again[*at], now[*at]);
+    if (!aligned) return std::unexpected(aligned.error());
+    all_.alignment = std::move(*aligned);
     if (auto why = other_edits(before, after)) return std::unexpected(*why);
     if (auto why = collect()) return std::unexpected(*why);
     return std::move(all_);
@@ -248,19 +238,40 @@ class Comparison {
     return Unclear{.reason = "something else than layers was edited: " + words.substr(0, std::min<std::size_t>(words.find('\n'), 100))};
   }
 
+  // What each edited layer was, or what it is modelled on; then what each has that is another.
   std::optional<Unclear> collect() {
+    for (const auto& [path, is] : all_.is) all_.lines[path] = is->node ? line_of(is->node) : holder_line(path);
+    const Modules recorded = std::move(all_.was);
+    all_.was.clear();
     for (const auto& [path, is] : all_.is) {
-      const auto attached = holder_line(path);
-      all_.lines[path] = is->node ? line_of(is->node) : attached;
-      if (!all_.was.contains(path))
-        return Unclear{.reason = "this layer is new; layers that are added cannot be predicted", .module = path, .at = all_.lines[path]};
+      if (const auto kept = all_.alignment.kept.find(path); kept != all_.alignment.kept.end()) all_.was[path] = recorded.at(kept->second);
     }
+    for (const auto& [path, model] : all_.alignment.models) {
+      for (const auto& [below, is] : all_.is) {
+        if (below != path && !below.starts_with(path + ".")) continue;
+        const std::string like = model + below.substr(path.size());
+        const auto kept = all_.alignment.kept.find(like);
+        all_.was[below] = kept != all_.alignment.kept.end() ? recorded.at(kept->second) : all_.is.at(like);
+      }
+    }
+    for (const Gap& gap : all_.alignment.gaps) tell(gap, recorded);
     for (const auto& [path, was] : all_.was) {
-      if (!all_.is.contains(path))
-        return Unclear{.reason = "this layer is gone; layers that are taken out cannot be predicted", .module = path};
       if (auto why = compare_layer(path, was, all_.is.at(path))) return why;
     }
     return std::nullopt;
+  }
+
+  void tell(const Gap& gap, const Modules& recorded) {
+    const bool exchanged = gap.removed.size() == 1 && gap.inserted.size() == 1;
+    if (exchanged) {
+      const Value &was = *recorded.at(gap.removed[0]), &is = *all_.is.at(gap.inserted[0]);
+      const bool alike = class_name(was) == class_name(is);
+      const std::string what = alike ? shown(was) + " → " + shown(is) : class_name(was) + " → " + class_name(is);
+      all_.structural.push_back({gap.inserted[0], what, all_.lines[gap.inserted[0]]});
+      return;
+    }
+    for (const std::string& path : gap.removed) all_.structural.push_back({path, shown(*recorded.at(path)) + " removed", all_.lines[gap.holder]});
+    for (const std::string& path : gap.inserted) all_.structural.push_back({path, shown(*all_.is.at(path)) + " added", all_.lines[path]});
   }
 
   Line holder_line(const std::string& path) const {
@@ -273,10 +284,6 @@ class Comparison {
 
   std::optional<Unclear> compare_layer(const std::string& path, const Ref& was, const Ref& is) {
     const Line at = all_.lines[path];
-    if (class_name(*was) != class_name(*is)) {
-      all_.changes.push_back({path, was, is, class_name(*was) + " → " + class_name(*is), at});
-      return std::nullopt;
-    }
     const auto parameters = constructor_parameters(is->layer);
     const bool container = is->layer == "Module" || is->layer == "Sequential" || is->layer == "ModuleList" || is->layer == "ModuleDict";
     std::string shown;
@@ -309,6 +316,7 @@ class Comparison {
     for (const auto& [name, value] : is->attributes) {
       const auto old = std::ranges::find(was->attributes, name, [](const auto& one) { return one.first; });
       if (is_module(value) || (old != was->attributes.end() && written(*old->second) == written(*value))) continue;
+      if (old == was->attributes.end() && is_plain(*value)) continue;  // no method that was recorded reads it
       if (is_plain(*value) || (value->kind == Kind::object && value->layer.empty() && !value->attributes.empty())) {
         if (auto why = compare_plain(path, is, name, *old->second, *value, 0)) return why;
         continue;
