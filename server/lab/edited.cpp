@@ -168,7 +168,8 @@ class Trial {
 };
 
 EditRefusal refusal(layers::Unclear why) {
-  return {.misfit = false, .reason = std::move(why.reason), .op = std::move(why.op), .module = std::move(why.module), .at = std::move(why.at)};
+  return {
+      .misfit = false, .reason = std::move(why.reason), .op = std::move(why.op), .module = std::move(why.module), .at = std::move(why.at)};
 }
 
 }  // namespace

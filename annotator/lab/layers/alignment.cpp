@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "annotator/lab/layers/forward.h"
 #include "annotator/lab/layers/methods.h"
 #include "annotator/lab/layers/torch_layers.h"
 
@@ -69,7 +70,7 @@ class Aligner {
     if (why_) return std::unexpected(*why_);
     list(is, "");
     for (const Gap& gap : all_.gaps) {
-      for (const std::string& path : gap.inserted) find_models(path);
+      for (const Step& step : gap.inserted) find_models(step.path);
     }
     return std::move(all_);
   }
@@ -86,17 +87,15 @@ class Aligner {
     const Children before = children(was), after = children(is);
     const bool list = is->layer == "ModuleList" && is->self->kind == Kind::external;
     if (!list && !is_sequence(*is)) return match_names(was, is, old, now);
-    const std::size_t gaps = all_.gaps.size();
-    match_entries(before, after, is, old, now);
-    if (all_.gaps.size() == gaps || holder == nullptr) {
-      if (all_.gaps.size() != gaps && list) refuse("how the entries of this list are called is not known", now);
-      return;
-    }
+    const bool differs = match_entries(before, after, is, old, now);
+    if (differs && holder == nullptr && list) refuse("how the entries of this list are called is not known", now);
+    if (!differs || holder == nullptr) return;
     const auto use = list ? first_other_loop(holder->self, name) : first_other_call(holder->self, name);
     if (use) refuse("what " + class_name(*holder) + " does with `" + name + "` is not followed where its entries come and go", now, *use);
   }
 
   void match_names(const Ref& was, const Ref& is, const std::string& old, const std::string& now) {
+    const bool rewritten = add_calls(was, is, old, now);
     const Children before = children(was), after = children(is);
     for (const auto& [name, value] : after) {
       const auto held = std::ranges::find(before, name, [](const auto& one) { return one.first; });
@@ -104,40 +103,69 @@ class Aligner {
       if (held != before.end() && class_name(*held->second) == class_name(*value)) {
         match(held->second, value, below(old, name), path, is, name);
       } else {
-        Gap gap{.holder = now, .removed = {}, .inserted = {path}, .before = {}, .after = {}};
-        if (held != before.end()) gap.removed.push_back(below(old, name));
+        Gap gap{.holder = now, .removed = {}, .inserted = {{path}}, .before = {}, .after = {}};
+        if (held != before.end()) gap.removed.push_back({below(old, name)});
         if (held != before.end() && !is_like(*held->second, *value, is->self, name))
-          refuse(class_name(*held->second) + " and " + class_name(*value) + " are not called alike, or give something else", path, value->node);
-        if (held == before.end()) check_unread(is, name, path);
+          refuse(class_name(*held->second) + " and " + class_name(*value) + " are not called alike, or give something else", path,
+                 value->node);
+        if (held == before.end() && !rewritten) check_unread(is, name, path);
         add(std::move(gap), value);
       }
     }
     for (const auto& [name, value] : before) {
       const auto held = std::ranges::find(after, name, [](const auto& one) { return one.first; });
-      if (held == after.end()) all_.gaps.push_back({.holder = now, .removed = {below(old, name)}, .inserted = {}, .before = {}, .after = {}});
+      if (held == after.end())
+        all_.gaps.push_back({.holder = now, .removed = {{below(old, name)}}, .inserted = {}, .before = {}, .after = {}});
     }
   }
 
-  void match_entries(const Children& before, const Children& after, const Ref& holder, const std::string& old, const std::string& now) {
+  // Whether entries came or went.
+  bool match_entries(const Children& before, const Children& after, const Ref& holder, const std::string& old, const std::string& now) {
     const auto found = pairs(before, after);
     std::size_t i = 0, j = 0;
+    bool differs = false;
     for (std::size_t at = 0; at <= found.size(); ++at) {
       const auto [next_i, next_j] = at < found.size() ? found[at] : std::pair(before.size(), after.size());
       Gap gap{.holder = now, .sequence = true, .removed = {}, .inserted = {}, .before = {}, .after = {}};
       std::vector<Ref> entries;
-      for (; i < next_i; ++i) gap.removed.push_back(below(old, before[i].first));
+      for (; i < next_i; ++i) gap.removed.push_back({below(old, before[i].first)});
       for (; j < next_j; ++j) {
-        gap.inserted.push_back(below(now, after[j].first));
+        gap.inserted.push_back({below(now, after[j].first)});
         entries.push_back(after[j].second);
       }
-      for (std::size_t one = at; one-- > 0;) gap.before.push_back(below(old, before[found[one].first].first));
-      for (std::size_t one = at; one < found.size(); ++one) gap.after.push_back(below(old, before[found[one].first].first));
+      for (std::size_t one = at; one-- > 0;) gap.before.push_back({below(old, before[found[one].first].first)});
+      for (std::size_t one = at; one < found.size(); ++one) gap.after.push_back({below(old, before[found[one].first].first)});
       const bool shared = std::ranges::any_of(entries, [&](const Ref& entry) { return !fresh_.insert(entry).second; });
       if (shared) refuse("a layer stands at several places", now, holder->node);
-      if (!gap.removed.empty() || !gap.inserted.empty()) all_.gaps.push_back(std::move(gap));
+      const bool open = !gap.removed.empty() || !gap.inserted.empty();
+      differs = differs || open;
+      if (open) all_.gaps.push_back(std::move(gap));
       if (at < found.size())
         match(before[i++].second, after[j++].second, below(old, before[next_i].first), below(now, after[next_j].first), nullptr, "");
     }
+    return differs;
+  }
+
+  // What an edited forward calls otherwise. Whether it was edited.
+  bool add_calls(const Ref& was, const Ref& is, const std::string& old, const std::string& now) {
+    const Node before = method_of(was->self, "forward"), after = method_of(is->self, "forward");
+    if (!before || !after || before.text() == after.text()) return false;
+    auto gaps = forward_gaps(before, after);
+    if (!gaps) {
+      if (!why_) why_ = std::move(gaps.error());
+      if (why_->module.empty()) why_->module = now;
+      return true;
+    }
+    for (Gap& gap : *gaps) {
+      gap.holder = now;
+      gap.recorded_holder = old;
+      for (auto* steps : {&gap.removed, &gap.before, &gap.after}) {
+        for (Step& step : *steps) step.path = step.function.empty() ? below(old, step.path) : "";
+      }
+      for (Step& step : gap.inserted) step.path = step.function.empty() ? below(now, step.path) : "";
+      all_.gaps.push_back(std::move(gap));
+    }
+    return true;
   }
 
   // Whether one can stand for the other wherever the class calls it.
@@ -156,11 +184,12 @@ class Aligner {
     std::optional<Node> use;
     for_each_use(holder->self, name, [&](Node node) { use = use.value_or(node); });
     if (use) refuse("`" + name + "` is new, and " + guess::qualified_name(*use) + " uses it; what it did before is not known", path, *use);
-    if (reads_children(holder->self)) refuse("`" + name + "` is new, and a method of " + class_name(*holder) + " goes through all layers", path);
+    if (reads_children(holder->self))
+      refuse("`" + name + "` is new, and a method of " + class_name(*holder) + " goes through all layers", path);
   }
 
   void add(Gap gap, const Ref& value) {
-    if (!fresh_.insert(value).second) refuse("a layer stands at several places", gap.inserted.front(), value->node);
+    if (!fresh_.insert(value).second) refuse("a layer stands at several places", gap.inserted.front().path, value->node);
     all_.gaps.push_back(std::move(gap));
   }
 
@@ -173,7 +202,7 @@ class Aligner {
   // Layers of torch.nn are known; the nearest of the same build shows what another one calls.
   void find_models(const std::string& path) {
     const auto found = paths_.find(path);
-    if (found == paths_.end()) return;
+    if (found == paths_.end() || all_.kept.contains(path)) return;
     const Ref module = found->second;
     if (is_sequence(*module)) {
       for (const auto& [name, value] : children(module)) find_models(below(path, name));

@@ -30,14 +30,22 @@ std::string class_name(const Value& object);
 // A container that calls its entries one after another, by torch.nn.Sequential's own forward.
 bool is_sequence(const Value& module);
 
-// A place where layers went, came or both. What is called there in the recording is what `removed` calls, else what stands between
-// `before` and `after`.
+// A call: of a layer, by its path; or of a function (`F.relu(x)`) or method (`x.flatten(1)`), then `function` names it.
+struct Step {
+  std::string path, function = {};
+  Node at = {};  // of a function: the call
+};
+
+// A place where calls went, came or both: of layers that went or came, or in an edited `forward`. Where it is in the recording is where
+// `removed` is called, else between `before` and `after`. Paths are recorded ones but in `inserted`.
 struct Gap {
-  std::string holder;                      // edited path
-  bool sequence = false;                   // entries of `holder` are called one after another, each with what the one before gave
-  std::vector<std::string> removed;        // recorded paths
-  std::vector<std::string> inserted;       // edited paths
-  std::vector<std::string> before, after;  // recorded paths of entries that stay, the nearest first
+  std::string holder;     // edited path of the module around it
+  bool sequence = false;  // each call takes what the one before gave
+  std::vector<Step> removed, inserted;
+  std::vector<Step> before, after;   // calls that stay, the nearest first
+  std::string recorded_holder = {};  // of an edited `forward`
+  Line at = {};                      // of an edited `forward`, in the edited text
+  bool is_forward() const { return at.line >= 0; }
 };
 
 struct Alignment {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "annotator/lab/layers/forward.h"
+#include "annotator/lab/layers/methods.h"
 #include "annotator/lab/layers/torch_layers.h"
 
 namespace hotlens::layers {
@@ -124,42 +126,6 @@ bool stands_for(const Modules& modules, const std::string& path) {
   return false;
 }
 
-using Functions = std::map<std::string, Node>;
-
-void functions(Node node, Functions& to) {
-  if (node.is("function_definition") || node.is("lambda")) {
-    const std::string name = node.code->path().string() + ":" + guess::qualified_name(node) + (node.is("lambda") ? ".lambda" : "");
-    std::size_t number = 0;
-    while (!to.try_emplace(name + "#" + std::to_string(number), node).second) ++number;
-  }
-  for (const Node& child : node.children()) functions(child, to);
-}
-
-Functions functions(const Sources& sources) {
-  Functions all;
-  for (const auto& [path, code] : sources.files) functions(code->root(), all);
-  return all;
-}
-
-// Where a function reads a name other than as a size of `view`, `reshape` or `split`: what it does with it is not followed. Null: nowhere.
-Node other_use(Node node, const std::string& name, bool attribute) {
-  const bool mentions =
-      attribute ? node.is("attribute") && node.field("attribute").text() == name : node.is("identifier") && node.text() == name;
-  if (mentions) {
-    for (Node up = node.parent(); up; up = up.parent()) {
-      if (up.is("binary_operator") || up.is("argument_list") || up.is("parenthesized_expression")) continue;
-      const Node callee = up.is("call") ? up.field("function") : Node{};
-      const Node method = callee && callee.is("attribute") ? callee.field("attribute") : Node{};
-      const bool size = method && (method.text() == "view" || method.text() == "reshape" || method.text() == "split");
-      return size ? Node{} : node;
-    }
-  }
-  for (const Node& child : node.children()) {
-    if (const Node found = other_use(child, name, attribute)) return found;
-  }
-  return {};
-}
-
 class Comparison {
  public:
   Comparison(const Sources& executed, const Sources& edited) : executed_(executed), edited_(edited), before_(executed, *all_.values) {}
@@ -186,7 +152,7 @@ class Comparison {
     auto aligned = align(again[*at], now[*at]);
     if (!aligned) return std::unexpected(aligned.error());
     all_.alignment = std::move(*aligned);
-    if (auto why = other_edits(before, after)) return std::unexpected(*why);
+    if (auto why = other_edits(before, after, all_.was)) return std::unexpected(*why);
     if (auto why = collect()) return std::unexpected(*why);
     return std::move(all_);
   }
@@ -206,12 +172,15 @@ class Comparison {
     return std::nullopt;
   }
 
-  std::optional<Unclear> other_edits(const Interpreter& before, const Interpreter& after) const {
-    const Functions old = functions(executed_), now = functions(edited_);
+  std::optional<Unclear> other_edits(const Interpreter& before, const Interpreter& after, const Modules& recorded) const {
+    const Functions old = functions_of(executed_.files), now = functions_of(edited_.files);
+    std::set<const void*> forwards;
+    for (const auto& [path, was] : recorded) forwards.insert(method_of(was->self, "forward").id());
     for (const auto& [name, node] : old) {
       const auto found = now.find(name);
       if (found != now.end() && (found->second.text() == node.text() || (before.ran(node.id()) && after.ran(found->second.id())))) continue;
-      if (before.ran(node.id())) continue;  // followed; what it made is compared
+      if (before.ran(node.id())) continue;         // followed; what it made is compared
+      if (forwards.contains(node.id())) continue;  // compared call by call
       const std::string what = guess::qualified_name(node);
       return Unclear{.reason = what + " was edited; only what constructors make is followed",
                      .at = line_of(found == now.end() ? node : found->second)};
@@ -261,17 +230,28 @@ class Comparison {
     return std::nullopt;
   }
 
+  // Layers that a constructor makes are told there, whoever calls them.
   void tell(const Gap& gap, const Modules& recorded) {
-    const bool exchanged = gap.removed.size() == 1 && gap.inserted.size() == 1;
-    if (exchanged) {
-      const Value &was = *recorded.at(gap.removed[0]), &is = *all_.is.at(gap.inserted[0]);
-      const bool alike = class_name(was) == class_name(is);
-      const std::string what = alike ? shown(was) + " → " + shown(is) : class_name(was) + " → " + class_name(is);
-      all_.structural.push_back({gap.inserted[0], what, all_.lines[gap.inserted[0]]});
-      return;
+    const auto add = [&](const Step& step, std::string what) {
+      const Line& at = gap.is_forward() ? gap.at : all_.lines[all_.is.contains(step.path) ? step.path : gap.holder];
+      all_.structural.push_back({step.function.empty() ? step.path : gap.holder, std::move(what), at});
+    };
+    const auto told = [&](const Step& step, const std::map<std::string, Ref>& modules) {
+      return step.function.empty() ? shown(*modules.at(step.path)) : function_name(step);
+    };
+    const auto called = [&](const Step& step) { return gap.is_forward() && step.function.empty(); };
+    if (gap.removed.size() == 1 && gap.inserted.size() == 1 && !(called(gap.removed[0]) && called(gap.inserted[0]))) {
+      const auto name = [&](const Step& step, const std::map<std::string, Ref>& modules) {
+        return step.function.empty() ? class_name(*modules.at(step.path)) : function_name(step);
+      };
+      const std::string was = name(gap.removed[0], recorded), is = name(gap.inserted[0], all_.is);
+      return add(gap.inserted[0], was == is ? told(gap.removed[0], recorded) + " → " + told(gap.inserted[0], all_.is) : was + " → " + is);
     }
-    for (const std::string& path : gap.removed) all_.structural.push_back({path, shown(*recorded.at(path)) + " removed", all_.lines[gap.holder]});
-    for (const std::string& path : gap.inserted) all_.structural.push_back({path, shown(*all_.is.at(path)) + " added", all_.lines[path]});
+    for (const Step& step : gap.removed) {
+      if (!called(step)) add(step, told(step, recorded) + " removed");
+      if (called(step)) add(step, told(step, recorded) + " not called");
+    }
+    for (const Step& step : gap.inserted) add(step, told(step, all_.is) + (called(step) ? " called" : " added"));
   }
 
   Line holder_line(const std::string& path) const {
@@ -363,11 +343,6 @@ class Comparison {
       all_.changes.push_back(
           {path, all_.was.at(path), module, class_name(*module) + "." + name + " " + written(was) + " → " + written(is), all_.lines[path]});
     return std::nullopt;
-  }
-
-  static bool mentions(Node node, const std::string& name) {
-    if (node.is("attribute") && node.field("attribute").text() == name) return true;
-    return std::ranges::any_of(node.children(), [&](const Node& child) { return mentions(child, name); });
   }
 
   const Sources &executed_, &edited_;

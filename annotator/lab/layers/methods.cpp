@@ -22,6 +22,15 @@ void for_each_method(const Ref& type, const std::function<void(const std::string
   for (const Ref& base : type->items) for_each_method(base, each, depth + 1);
 }
 
+void functions(Node node, Functions& to) {
+  if (node.is("function_definition") || node.is("lambda")) {
+    const std::string name = node.code->path().string() + ":" + guess::qualified_name(node) + (node.is("lambda") ? ".lambda" : "");
+    std::size_t number = 0;
+    while (!to.try_emplace(name + "#" + std::to_string(number), node).second) ++number;
+  }
+  for (const Node& child : node.children()) functions(child, to);
+}
+
 // `x = layer(x, …)`
 bool hands_on(Node statement, std::string_view layer) {
   const auto parts = statement.children();
@@ -33,6 +42,36 @@ bool hands_on(Node statement, std::string_view layer) {
 }
 
 }  // namespace
+
+Functions functions_of(const Files& files) {
+  Functions all;
+  for (const auto& [path, code] : files) functions(code->root(), all);
+  return all;
+}
+
+// Where a function reads a name other than as a size of `view`, `reshape` or `split`: what it does with it is not followed. Null: nowhere.
+Node other_use(Node node, const std::string& name, bool attribute) {
+  const bool mentions =
+      attribute ? node.is("attribute") && node.field("attribute").text() == name : node.is("identifier") && node.text() == name;
+  if (mentions) {
+    for (Node up = node.parent(); up; up = up.parent()) {
+      if (up.is("binary_operator") || up.is("argument_list") || up.is("parenthesized_expression")) continue;
+      const Node callee = up.is("call") ? up.field("function") : Node{};
+      const Node method = callee && callee.is("attribute") ? callee.field("attribute") : Node{};
+      const bool size = method && (method.text() == "view" || method.text() == "reshape" || method.text() == "split");
+      return size ? Node{} : node;
+    }
+  }
+  for (const Node& child : node.children()) {
+    if (const Node found = other_use(child, name, attribute)) return found;
+  }
+  return {};
+}
+
+bool mentions(Node node, const std::string& name) {
+  if (node.is("attribute") && node.field("attribute").text() == name) return true;
+  return std::ranges::any_of(node.children(), [&](const Node& child) { return mentions(child, name); });
+}
 
 Node method_of(const Ref& type, const std::string& name) {
   Node found;

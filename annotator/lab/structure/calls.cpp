@@ -71,8 +71,8 @@ std::expected<Through, std::string> through(const Draft& draft, const Call& call
   return Through{.in = *in.begin(), .out = out.empty() ? *in.begin() : *out.begin()};
 }
 
-std::vector<Operator> copied(Draft& draft, const Call& call, Ids ids, TensorId& out) {
-  const std::set<TensorId> made = made_in(draft, call);
+std::vector<Operator> copied(const Draft& from, Draft& draft, const Call& call, Ids ids, TensorId& out) {
+  const std::set<TensorId> made = made_in(from, call);
   for (const TensorId id : made) {
     const TensorId copy = draft.fresh();
     const auto origin = draft.recorded.find(id);
@@ -81,8 +81,8 @@ std::vector<Operator> copied(Draft& draft, const Call& call, Ids ids, TensorId& 
     ids[id] = copy;
   }
   std::vector<Operator> all;
-  for (std::size_t at = call.begin; at < draft.program.operators.size(); ++at) {
-    const Operator& op = draft.program.operators[at];
+  for (std::size_t at = call.begin; at < from.program.operators.size(); ++at) {
+    const Operator& op = from.program.operators[at];
     const bool frees = op.kind == OperatorKind::free;
     if (at >= call.end && !frees) break;
     Operator copy = op;

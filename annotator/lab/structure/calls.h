@@ -24,7 +24,7 @@ struct Through {
 };
 std::expected<Through, std::string> through(const Draft& draft, const Call& call);
 
-// The same operators once more, with their releases, on other tensors; what they make is fresh.
-std::vector<Operator> copied(Draft& draft, const Call& call, Ids ids, TensorId& out);
+// The operators of a call in `from` once more, with their releases, on other tensors; what they make is fresh in `draft`.
+std::vector<Operator> copied(const Draft& from, Draft& draft, const Call& call, Ids ids, TensorId& out);
 
 }  // namespace hotlens::lab

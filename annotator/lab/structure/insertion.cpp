@@ -1,7 +1,9 @@
 #include "annotator/lab/structure/insertion.h"
 
 #include <algorithm>
+#include <array>
 
+#include "annotator/lab/layers/forward.h"
 #include "annotator/lab/structure/calls.h"
 #include "annotator/lab/structure/new_layers.h"
 #include "annotator/lab/structure/parameters.h"
@@ -23,8 +25,18 @@ bool is_held(const Tensor& tensor) {
 }
 
 Tensor counter(const Tensor& beside) {
-  Tensor made{.kind = TensorKind::buffer, .name = {}, .dtype = "int64", .device = beside.device, .shape = {}, .stride = {}, .offset = {},
-              .storage_bytes = {.offset = sizeof(std::int64_t)}, .least = {}, .most = {}, .range = {}, .value = lab::Value{lab::Whole{}}};
+  Tensor made{.kind = TensorKind::buffer,
+              .name = {},
+              .dtype = "int64",
+              .device = beside.device,
+              .shape = {},
+              .stride = {},
+              .offset = {},
+              .storage_bytes = {.offset = sizeof(std::int64_t)},
+              .least = {},
+              .most = {},
+              .range = {},
+              .value = lab::Value{lab::Whole{}}};
   return made;
 }
 
@@ -49,7 +61,13 @@ std::string Insertion::present(const std::string& path) const {
   return kept == changes_.alignment.kept.end() ? kNew + path : kept->second;
 }
 
+bool Insertion::is_called(const std::string& path) const {
+  const auto kept = changes_.alignment.kept.find(path);
+  return kept != changes_.alignment.kept.end() && !lab::calls_of(recorded_.program, kept->second).empty();
+}
+
 std::optional<Unclear> Insertion::add_tensors(const std::string& path) {
+  if (is_called(path) || !added_.insert(path).second) return std::nullopt;
   if (is_sequence_of_layers(path)) {
     for (const std::string& below : changes_.alignment.order) {
       const bool child = is_within(below, path) && below.size() > path.size() && below.find('.', path.size() + 1) == std::string::npos;
@@ -61,7 +79,8 @@ std::optional<Unclear> Insertion::add_tensors(const std::string& path) {
   const bool torchs = changes_.is.at(path)->self->kind == Value::Kind::external;
   if (torchs && held_by(*changes_.is.at(path))) return add_layer(path);
   if (const std::string* model = model_of(path)) return add_copy(path, *model);
-  return torchs ? add_layer(path) : unclear(path, "what a new " + class_name(*changes_.is.at(path)) + " calls is not known: the recorded model has none");
+  return torchs ? add_layer(path)
+                : unclear(path, "what a new " + class_name(*changes_.is.at(path)) + " calls is not known: the recorded model has none");
 }
 
 std::optional<Unclear> Insertion::add_layer(const std::string& path) {
@@ -70,10 +89,10 @@ std::optional<Unclear> Insertion::add_layer(const std::string& path) {
   std::vector<TensorId>& own = tensors_[path];
   for (const Held& one : *held) {
     const auto example = std::ranges::find(draft_.program.tensors, TensorKind::parameter, &Tensor::kind);
-    if (example == draft_.program.tensors.end()) return unclear(path, "the recorded model has no parameters that show what is done with new ones");
-    const bool frozen = std::ranges::any_of(draft_.program.tensors, [](const Tensor& tensor) {
-      return tensor.kind == TensorKind::parameter && !tensor.requires_grad;
-    });
+    if (example == draft_.program.tensors.end())
+      return unclear(path, "the recorded model has no parameters that show what is done with new ones");
+    const bool frozen = std::ranges::any_of(
+        draft_.program.tensors, [](const Tensor& tensor) { return tensor.kind == TensorKind::parameter && !tensor.requires_grad; });
     if (frozen && one.parameter) return unclear(path, "some parameters of the model are frozen; whether new ones are cannot be known");
     Tensor made = one.whole ? counter(*example) : *example;
     made.kind = one.parameter ? TensorKind::parameter : TensorKind::buffer;
@@ -93,7 +112,8 @@ std::optional<Unclear> Insertion::add_copy(const std::string& path, const std::s
   const std::string like = present(model);
   std::vector<std::pair<TensorId, Tensor>> found;
   const auto see = [&](TensorId id, const Tensor& tensor) {
-    if (is_held(tensor) && draft_.listed(id) != nullptr && is_within(lab::split_name(tensor.name).first, like)) found.emplace_back(id, tensor);
+    if (is_held(tensor) && draft_.listed(id) != nullptr && is_within(lab::split_name(tensor.name).first, like))
+      found.emplace_back(id, tensor);
   };
   for (std::size_t id = 0; id < draft_.program.tensors.size(); ++id) see(static_cast<TensorId>(id), draft_.program.tensors[id]);
   for (const auto& [id, tensor] : draft_.added) see(id, tensor);
@@ -128,6 +148,7 @@ std::expected<Insertion::Called, Unclear> Insertion::call(const std::string& pat
     }
     return all;
   }
+  if (is_called(path)) return call_again(path, in, number);
   const std::string* model = model_of(path);
   const bool torchs = changes_.is.at(path)->self->kind == Value::Kind::external;
   return model != nullptr && !(torchs && tensors_.contains(path)) ? call_copy(path, *model, in, number) : call_layer(path, in, like);
@@ -148,19 +169,58 @@ std::expected<Insertion::Called, Unclear> Insertion::call_copy(const std::string
   if (calls.empty()) return std::unexpected(unclear(path, "the recorded step does not call " + model + ", which is one like it"));
   const lab::Call& example = calls[std::min(number, calls.size() - 1)];
   const auto flow = lab::through(draft_, example);
-  if (!flow) return std::unexpected(unclear(path, model + ", which is one like it, " + flow.error(), draft_.program.operators[example.begin].name));
+  if (!flow)
+    return std::unexpected(unclear(path, model + ", which is one like it, " + flow.error(), draft_.program.operators[example.begin].name));
   lab::Ids ids{{flow->in, in}};
   for (const auto& [made, id] : models_) {
     if (is_within(lab::split_name(draft_.listed(made)->name).first, kNew + path)) ids[id] = made;
   }
   Called copy{.operators = {}, .out = flow->out};
-  copy.operators = lab::copied(draft_, example, std::move(ids), copy.out);
+  copy.operators = lab::copied(draft_, draft_, example, std::move(ids), copy.out);
   for (Operator& op : copy.operators) {
     if (op.module == lab::kNoModule) continue;
     const std::string name = draft_.program.modules[op.module], type = draft_.program.classes[op.module];
     if (is_within(name, like)) op.module = module(kNew + path + name.substr(like.size()), type);
   }
   return copy;
+}
+
+// A layer that the recorded step calls somewhere, with the same parameters.
+std::expected<Insertion::Called, Unclear> Insertion::call_again(const std::string& path, TensorId in, std::size_t number) {
+  const auto calls = lab::calls_of(recorded_.program, changes_.alignment.kept.at(path));
+  const lab::Call& example = calls[std::min(number, calls.size() - 1)];
+  const auto flow = lab::through(recorded_, example);
+  if (!flow) return std::unexpected(unclear(path, "what it is called with elsewhere: it " + flow.error()));
+  Called copy{.operators = {}, .out = flow->out};
+  copy.operators = lab::copied(recorded_, draft_, example, {{flow->in, in}}, copy.out);
+  return copy;
+}
+
+std::expected<Insertion::Called, Unclear> Insertion::call(const Step& function, const std::string& holder, TensorId in,
+                                                          const Operator& like) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 11> kFunctions{{{"relu", "ReLU"},
+                                                                                 {"gelu", "GELU"},
+                                                                                 {"silu", "SiLU"},
+                                                                                 {"tanh", "Tanh"},
+                                                                                 {"sigmoid", "Sigmoid"},
+                                                                                 {"hardswish", "Hardswish"},
+                                                                                 {"leaky_relu", "LeakyReLU"},
+                                                                                 {"elu", "ELU"},
+                                                                                 {"mish", "Mish"},
+                                                                                 {"softplus", "Softplus"},
+                                                                                 {"relu6", "ReLU6"}}};
+  const auto known = std::ranges::find(kFunctions, function_name(function), &std::pair<std::string_view, const char*>::first);
+  if (known == kFunctions.end() || !function.function.ends_with("()")) {
+    Unclear why = unclear(holder, "what a new call of " + function_name(function) + " does is not followed");
+    why.at = line_of(function.at);
+    return std::unexpected(std::move(why));
+  }
+  Value layer{.kind = Value::Kind::object};
+  layer.layer = known->second;
+  auto written = write(layer, {}, in, like, draft_);
+  if (!written) return std::unexpected(unclear(holder, written.error()));
+  for (Operator& op : written->operators) op.module = module(present(holder), class_name(*changes_.is.at(holder)));
+  return Called{.operators = std::move(written->operators), .out = written->out};
 }
 
 // Parameters as an optimizer is given them.
@@ -184,7 +244,8 @@ std::vector<TensorId> Insertion::alike(TensorId parameter, const std::vector<Ten
   const auto place = [&](TensorId id) { return std::ranges::find(order, id) - order.begin(); };
   const auto own = place(parameter);
   std::vector<TensorId> all;
-  std::ranges::copy_if(order, std::back_inserter(all), [&](TensorId id) { return std::ranges::find(parameters_, id) == parameters_.end(); });
+  std::ranges::copy_if(order, std::back_inserter(all),
+                       [&](TensorId id) { return std::ranges::find(parameters_, id) == parameters_.end(); });
   const auto rank = [&](TensorId id) {
     const bool same = (draft_.listed(id)->shape.size() > 1) == (draft_.listed(parameter)->shape.size() > 1);
     return std::pair(!same, std::abs(place(id) - own));
@@ -198,7 +259,8 @@ std::vector<TensorId> Insertion::alike(TensorId parameter, const std::vector<Ten
 std::optional<Unclear> Insertion::update() {
   for (const TensorId id : parameters_) {
     const std::string path = lab::split_name(draft_.listed(id)->name).first.substr(1);
-    const bool called = std::ranges::any_of(draft_.program.operators, [&](const Operator& op) { return op.module != lab::kNoModule && lab::uses(op, id); });
+    const bool called =
+        std::ranges::any_of(draft_.program.operators, [&](const Operator& op) { return op.module != lab::kNoModule && lab::uses(op, id); });
     if (!called) continue;  // without a gradient nothing is done with it
     const auto order = in_order();
     const auto own = std::ranges::find(order, id);

@@ -3,6 +3,8 @@
 
 #include <expected>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,9 +18,9 @@ constexpr char kNew = '+';
 
 class Insertion {
  public:
-  Insertion(lab::Draft& draft, const Changes& changes) : draft_(draft), changes_(changes) {}
+  Insertion(lab::Draft& draft, const Changes& changes) : draft_(draft), recorded_(draft), changes_(changes) {}
 
-  // Parameters and buffers of the module and what is below it.
+  // Parameters and buffers of the module and what is below it; once.
   std::optional<Unclear> add_tensors(const std::string& path);
 
   struct Called {
@@ -27,6 +29,8 @@ class Insertion {
   };
   // One call of it, with this tensor. `like`: an operator that runs beside it; `number`: of the call.
   std::expected<Called, Unclear> call(const std::string& path, lab::TensorId in, const lab::Operator& like, std::size_t number);
+  // Of a function that a module's forward calls.
+  std::expected<Called, Unclear> call(const Step& function, const std::string& holder, lab::TensorId in, const lab::Operator& like);
 
   // The step does with the new parameters what it does with those beside them.
   std::optional<Unclear> update();
@@ -42,16 +46,19 @@ class Insertion {
   std::optional<Unclear> add_copy(const std::string& path, const std::string& model);
   std::expected<Called, Unclear> call_layer(const std::string& path, lab::TensorId in, const lab::Operator& like);
   std::expected<Called, Unclear> call_copy(const std::string& path, const std::string& model, lab::TensorId in, std::size_t number);
+  std::expected<Called, Unclear> call_again(const std::string& path, lab::TensorId in, std::size_t number);
+  bool is_called(const std::string& path) const;
   std::size_t module(const std::string& name, const std::string& type);
   std::vector<lab::TensorId> in_order() const;
   std::vector<lab::TensorId> alike(lab::TensorId parameter, const std::vector<lab::TensorId>& order) const;
 
   lab::Draft& draft_;
+  const lab::Draft recorded_;
   const Changes& changes_;
   std::map<std::string, std::vector<lab::TensorId>> tensors_;  // of layers of torch.nn, by edited path
   std::vector<lab::TensorId> parameters_;                      // that are new
   lab::Ids models_;                                            // of parameters that are copies
-  std::vector<std::string> uncalled_;
+  std::set<std::string> added_;                                // paths whose tensors are there
 };
 
 }  // namespace hotlens::layers

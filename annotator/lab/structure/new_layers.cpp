@@ -195,7 +195,8 @@ class Writer {
   // The zeros that it begins with take the batch from the tensor that goes in: their size is one that the recording has for its other
   // recurrent layers only, so there must be one.
   std::expected<Written, std::string> recurrent() {
-    const auto layers = whole_of(argument(layer_, "num_layers")).value_or(1), hidden = whole_of(argument(layer_, "hidden_size")).value_or(0);
+    const auto layers = whole_of(argument(layer_, "num_layers")).value_or(1),
+               hidden = whole_of(argument(layer_, "hidden_size")).value_or(0);
     const auto bias = is_on(layer_, "bias"), first = is_on(layer_, "batch_first", false), both = is_on(layer_, "bidirectional", false);
     const auto dropout = real("dropout", 0);
     const Operator* zeros = nullptr;

@@ -131,8 +131,8 @@ class Addition {
     for (const Value& value : given) {
       const TensorId id = std::get<TensorRef>(value.is).id;
       const bool passed = like_.steady() && std::ranges::any_of(like_.runs, [&](const Run& run) {
-        return std::ranges::find(run.left, id) != run.left.end();
-      });
+                            return std::ranges::find(run.left, id) != run.left.end();
+                          });
       const bool own = std::ranges::any_of(like_.runs, [&](const Run& run) {
         const std::size_t at = static_cast<std::size_t>(&op - draft_.program.operators.data());
         return at >= run.begin && at < run.end;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "annotator/lab/layers/forward.h"
 #include "annotator/lab/structure/calls.h"
 #include "annotator/lab/structure/insertion.h"
 #include "annotator/lab/structure/parameters.h"
@@ -22,18 +23,21 @@ std::ptrdiff_t at(std::size_t place) {
 
 class Restructuring {
  public:
-  Restructuring(lab::Program program, const Changes& changes) : changes_(changes), draft_(std::move(program)), insertion_(draft_, changes) {}
+  Restructuring(lab::Program program, const Changes& changes)
+      : changes_(changes), draft_(std::move(program)), insertion_(draft_, changes) {}
 
   std::expected<lab::Finished, Unclear> run() {
     lab::release_after_last_use(draft_.program);
     std::vector<Gap> gaps = changes_.alignment.gaps;
-    std::ranges::stable_sort(gaps, std::greater(), [](const Gap& gap) { return std::ranges::count(gap.holder, '.') + (gap.holder.empty() ? 0 : 1); });
+    std::ranges::stable_sort(gaps, std::greater(),
+                             [](const Gap& gap) { return std::ranges::count(gap.holder, '.') + (gap.holder.empty() ? 0 : 1); });
     for (const Gap& gap : gaps) {
       if (auto why = close(gap)) return std::unexpected(*why);
     }
     for (const Gap& gap : gaps) {
-      for (const std::string& path : gap.removed) {
-        if (auto why = remove_tensors(path)) return std::unexpected(*why);
+      for (const Step& step : gap.removed) {
+        if (!step.function.empty() || gap.is_forward()) continue;
+        if (auto why = remove_tensors(step.path)) return std::unexpected(*why);
       }
     }
     if (auto why = insertion_.update()) return std::unexpected(*why);
@@ -43,6 +47,13 @@ class Restructuring {
   }
 
  private:
+  Unclear unclear(const Gap& gap, std::string reason, const Call* call = nullptr) const {
+    const Step& step = gap.inserted.empty() ? gap.removed.front() : gap.inserted.front();
+    Unclear why = unclear(step.function.empty() ? step.path : gap.holder, std::move(reason), call);
+    if (gap.is_forward()) why.at = gap.at;
+    return why;
+  }
+
   Unclear unclear(const std::string& path, std::string reason, const Call* call = nullptr) const {
     const auto line = changes_.lines.find(path);
     return {.reason = std::move(reason),
@@ -51,45 +62,91 @@ class Restructuring {
             .op = call == nullptr ? std::string() : draft_.program.operators[call->begin].name};
   }
 
-  std::vector<std::vector<Call>> calls(const std::vector<std::string>& paths) const {
-    std::vector<std::vector<Call>> all;
-    for (const std::string& path : paths) {
-      auto found = lab::calls_of(draft_.program, path);
-      if (!found.empty()) all.push_back(std::move(found));
+  // Where a step is called: a function right after what is called before it. `steps`: the nearest first.
+  std::vector<Call> locate(const Gap& gap, const std::vector<Step>& steps, std::size_t number) const {
+    const Step& step = steps[number];
+    if (step.function.empty()) return lab::calls_of(draft_.program, step.path);
+    const auto& operators = draft_.program.operators;
+    const auto is_it = [&](const Operator& op) {
+      const std::string name = "aten::" + function_name(step);
+      return op.kind == OperatorKind::library && op.module != lab::kNoModule && (op.name == name || op.name == name + "_") &&
+             draft_.program.modules[op.module] == gap.recorded_holder;
+    };
+    std::vector<Call> found;
+    const auto add = [&](std::size_t place) { found.push_back({.begin = place, .end = place + 1}); };
+    if (number + 1 < steps.size()) {
+      for (const Call& before : locate(gap, steps, number + 1)) {
+        std::size_t place = before.end;
+        while (place < operators.size() && operators[place].kind == OperatorKind::free) ++place;
+        if (place < operators.size() && is_it(operators[place])) add(place);
+      }
+    } else if (is_alone(step)) {
+      for (std::size_t place = 0; place < operators.size(); ++place) {
+        if (is_it(operators[place])) add(place);
+      }
     }
-    return all;
+    return found;
+  }
+
+  // Whether its forward calls the function once.
+  static bool is_alone(const Step& step) {
+    const std::string_view text = guess::enclosing(step.at, "function_definition").text();
+    const std::string name = function_name(step) + "(";
+    const std::size_t first = text.find(name);
+    return first != std::string_view::npos && text.find(name, first + 1) == std::string_view::npos;
+  }
+
+  using Calls = std::vector<std::vector<Call>>;
+  static bool add(std::vector<Call> found, Calls& to) {
+    if (found.empty()) return false;
+    to.push_back(std::move(found));
+    return true;
   }
 
   // Everywhere that the step comes by the gap, the last time first.
   std::optional<Unclear> close(const Gap& gap) {
-    for (const std::string& path : gap.inserted) {
-      if (auto why = insertion_.add_tensors(path)) return why;
+    for (const Step& step : gap.inserted) {
+      if (!step.function.empty()) continue;
+      if (auto why = insertion_.add_tensors(step.path)) return why;
     }
-    const std::string& named = gap.inserted.empty() ? gap.removed.front() : gap.inserted.front();
-    const auto removed = calls(gap.removed);
-    const auto before = gap.sequence ? calls(gap.before) : std::vector<std::vector<Call>>();
-    const auto after = gap.sequence ? calls(gap.after) : std::vector<std::vector<Call>>();
+    std::vector<Step> steps(gap.removed.rbegin(), gap.removed.rend());
+    steps.insert(steps.end(), gap.before.begin(), gap.before.end());
+    Calls removed, before, after;
+    bool all = true;
+    for (std::size_t at = gap.removed.size(); at-- > 0;) all = add(locate(gap, steps, at), removed) && all;
+    for (std::size_t at = 0; gap.sequence && at < gap.before.size() && before.empty(); ++at) add(locate(gap, gap.before, at), before);
+    for (std::size_t at = 0; gap.sequence && at < gap.after.size() && after.empty(); ++at) {
+      if (gap.after[at].function.empty()) add(locate(gap, gap.after, at), after);
+      if (gap.is_forward()) break;
+    }
+    if (gap.is_forward() && !before.empty()) after.clear();
     std::size_t times = 0;
     for (const auto* some : {&removed, &before, &after}) {
       for (const auto& one : *some) {
-        if (times != 0 && one.size() != times) return unclear(named, "layers beside it are called another number of times", one.data());
+        if (times != 0 && one.size() != times) return unclear(gap, "layers beside it are called another number of times", one.data());
         times = one.size();
       }
     }
+    if (gap.is_forward() && ((times == 0 && is_called(gap)) || (!all && !gap.removed.empty())))
+      return unclear(gap, "where this is called in the recorded step cannot be told");
     if (!gap.sequence && removed.empty()) return std::nullopt;  // nothing that ran knows of it
-    if (!gap.sequence && gap.inserted.empty()) return unclear(named, "it is gone, and the step calls it", removed[0].data());
+    if (!gap.sequence && gap.inserted.empty()) return unclear(gap, "it is gone, and the step calls it", removed[0].data());
     for (std::size_t number = times; number-- > 0;) {
-      auto why = removed.empty() ? insert(gap, before.empty() ? nullptr : &before[0][number], after.empty() ? nullptr : &after[0][number], number)
-                                 : replace(gap, {removed.front()[number].begin, removed.back()[number].end}, number);
+      auto why = removed.empty()
+                     ? insert(gap, before.empty() ? nullptr : &before[0][number], after.empty() ? nullptr : &after[0][number], number)
+                     : replace(gap, {removed.front()[number].begin, removed.back()[number].end}, number);
       if (why) return why;
     }
     return std::nullopt;
   }
 
+  bool is_called(const Gap& gap) const { return !lab::calls_of(draft_.program, gap.recorded_holder).empty(); }
+
   std::expected<Insertion::Called, Unclear> call(const Gap& gap, TensorId in, const Operator& like, std::size_t number) {
     Insertion::Called all{.operators = {}, .out = in};
-    for (const std::string& path : gap.inserted) {
-      auto one = insertion_.call(path, all.out, like, number);
+    for (const Step& step : gap.inserted) {
+      auto one =
+          step.function.empty() ? insertion_.call(step.path, all.out, like, number) : insertion_.call(step, gap.holder, all.out, like);
       if (!one) return one;
       std::ranges::move(one->operators, std::back_inserter(all.operators));
       all.out = one->out;
@@ -126,9 +183,8 @@ class Restructuring {
   }
 
   std::optional<Unclear> replace(const Gap& gap, Call old, std::size_t number) {
-    const std::string& named = gap.inserted.empty() ? gap.removed.front() : gap.inserted.front();
     const auto flow = lab::through(draft_, old);
-    if (!flow) return unclear(named, "what was there " + flow.error(), &old);
+    if (!flow) return unclear(gap, "what was there " + flow.error(), &old);
     std::vector<Operator>& operators = draft_.program.operators;
     auto made = call(gap, flow->in, Operator(operators[old.begin]), number);
     if (!made) return made.error();
@@ -145,7 +201,7 @@ class Restructuring {
   std::optional<Unclear> insert(const Gap& gap, const Call* before, const Call* after, std::size_t number) {
     const Call beside = after != nullptr ? *after : *before;
     const auto flow = lab::through(draft_, beside);
-    if (!flow) return unclear(gap.inserted.front(), "the layer beside it " + flow.error(), &beside);
+    if (!flow) return unclear(gap, "the layer beside it " + flow.error(), &beside);
     const TensorId in = after != nullptr ? flow->in : flow->out;
     std::size_t place = after != nullptr ? after->begin : before->end;
     const Operator like = draft_.program.operators[after != nullptr ? after->begin : before->end - 1];

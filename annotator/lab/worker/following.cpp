@@ -62,7 +62,8 @@ void Following::change(std::size_t at, const Bindings& bindings) {
   changed_ += *changed ? 1 : 0;
 }
 
-// A variable like `out` holds the tensor of the step before until the new one is there: of what the step leaves behind, one of the same size.
+// A variable like `out` holds the tensor of the step before until the new one is there: of what the step leaves behind, one of the same
+// size.
 void Following::resize_kept(const Bindings& bindings) {
   const std::set<TensorId> gone = released(edited_);
   for (std::size_t id = 0; id < edited_.tensors.size(); ++id) {

@@ -40,7 +40,7 @@ class Following {
   const Program& recorded_;
   Program& edited_;
   const Followed& what_;
-  std::map<TensorId, Sizes> sizes_;                      // as recorded
+  std::map<TensorId, Sizes> sizes_;                            // as recorded
   std::map<TensorId, std::pair<Sizes, at::ScalarType>> left_;  // what operators made and the recorded step keeps
   std::size_t changed_ = 0;
 };
