@@ -29,17 +29,6 @@ std::int64_t product(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-// The same order of dimensions in memory, without gaps.
-std::vector<lab::Whole> strides(const Tensor& tensor, const Shape& shape) {
-  std::vector<std::size_t> order(shape.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater(), [&](std::size_t at) { return tensor.stride[at].offset; });
-  std::vector<lab::Whole> made(shape.size());
-  std::int64_t step = 1;
-  for (std::size_t at = order.size(); at-- > 0; step *= std::max<std::int64_t>(shape[order[at]], 1)) made[order[at]].offset = step;
-  return made;
-}
-
 void set(Operator& op, std::size_t at, lab::Value value) {
   if (op.args.size() <= at) op.args.resize(at + 1);
   op.args[at] = std::move(value);
@@ -142,11 +131,7 @@ class Rewriting {
       if (count <= 0 || tensor.offset.offset != 0 || tensor.storage_bytes.offset % count != 0 || sharing != 1)
         return Unclear{.reason = "`" + tensor.name + "` shares its memory with other tensors",
                        .module = lab::split_name(std::string(found->first)).first};
-      const std::int64_t width = tensor.storage_bytes.offset / count;
-      tensor.stride = strides(tensor, found->second.second);
-      tensor.shape.clear();
-      for (const std::int64_t size : found->second.second) tensor.shape.push_back({.offset = size});
-      tensor.storage_bytes = {.offset = width * product(found->second.second)};
+      lab::shape(tensor, found->second.second);
     }
     return std::nullopt;
   }

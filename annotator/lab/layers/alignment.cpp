@@ -181,6 +181,7 @@ class Aligner {
   }
 
   void check_unread(const Ref& holder, const std::string& name, const std::string& path) {
+    if (holder->self->kind != Kind::type) refuse("how entries of " + class_name(*holder) + " are called is not known", path);
     std::optional<Node> use;
     for_each_use(holder->self, name, [&](Node node) { use = use.value_or(node); });
     if (use) refuse("`" + name + "` is new, and " + guess::qualified_name(*use) + " uses it; what it did before is not known", path, *use);

@@ -45,6 +45,7 @@ struct Gap {
   std::vector<Step> before, after;   // calls that stay, the nearest first
   std::string recorded_holder = {};  // of an edited `forward`
   Line at = {};                      // of an edited `forward`, in the edited text
+  bool rebinds = false;              // what is inserted before `after` is what everything after it takes
   bool is_forward() const { return at.line >= 0; }
 };
 

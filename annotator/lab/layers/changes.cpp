@@ -223,6 +223,11 @@ class Comparison {
         all_.was[below] = kept != all_.alignment.kept.end() ? recorded.at(kept->second) : all_.is.at(like);
       }
     }
+    for (const std::string& path : all_.alignment.order) {
+      if (!all_.alignment.kept.contains(path) && recorded_.contains(path) && !recorded.contains(path))
+        return Unclear{
+            .reason = "another layer of this name is made by something that cannot be followed", .module = path, .at = all_.lines[path]};
+    }
     for (const Gap& gap : all_.alignment.gaps) tell(gap, recorded);
     for (const auto& [path, was] : all_.was) {
       if (auto why = compare_layer(path, was, all_.is.at(path))) return why;

@@ -89,9 +89,21 @@ class Comparison {
   std::expected<std::vector<Gap>, Unclear> run(Node was, Node is) {
     if (was.field("parameters").text() != is.field("parameters").text()) return refuse(is);
     const auto before = items(was), after = items(is);
-    if (before.size() != after.size()) return refuse(is);
-    for (std::size_t at = 0; at < before.size(); ++at) {
-      if (before[at].target != after[at].target || !compare(before[at], after[at])) return refuse(refused_ ? refused_ : after[at].node);
+    std::size_t i = 0, j = 0;
+    while (i < before.size() || j < after.size()) {
+      if (i < before.size() && j < after.size() && is_pair(before[i], after[j])) {
+        if (!compare(before[i], after[j])) return refuse(refused_ ? refused_ : after[j].node);
+        ++i, ++j;
+      } else if (j + 1 < after.size() && is_lone(after[j])) {
+        if (!insert(after[j], after[j + 1], is)) return refuse(after[j].node);
+        ++j;
+      } else if (i < before.size() && is_lone(before[i])) {
+        Gap gap = empty(j < after.size() ? after[j] : after.back());
+        gap.removed = before[i++].steps;
+        gaps_.push_back(std::move(gap));
+      } else {
+        return refuse(j < after.size() ? after[j].node : is);
+      }
     }
     return std::move(gaps_);
   }
@@ -101,6 +113,50 @@ class Comparison {
     return std::unexpected(Unclear{.reason = guess::qualified_name(at.is("function_definition") ? at.field("body") : at) +
                                              " was edited; only plain calls of layers in it are followed",
                                    .at = line_of(at)});
+  }
+
+  // `x = self.drop(x)`, a statement of its own.
+  static bool is_lone(const Chain& chain) {
+    return !chain.steps.empty() && chain.base.is("identifier") && chain.base.text() == chain.target;
+  }
+
+  static bool is_pair(const Chain& was, const Chain& is) {
+    if (was.target != is.target || is_lone(was) != is_lone(is)) return false;
+    return !is_lone(was) || was.base.text() == is.base.text();
+  }
+
+  // A new statement: before the call of a layer with the same name in the next one.
+  bool insert(const Chain& chain, const Chain& next, Node function) {
+    const auto call = first_call(next.node, chain.target);
+    if (!call || is_also(function, chain.target)) return false;
+    Gap gap = empty(chain);
+    gap.inserted = chain.steps;
+    gap.after.push_back(*call);
+    gap.rebinds = true;
+    gaps_.push_back(std::move(gap));
+    return true;
+  }
+
+  static std::optional<Step> first_call(Node node, const std::string& name) {
+    if (const auto step = node.is("call") ? step_of(node) : std::nullopt;
+        step && step->first.function.empty() && step->second.is("identifier") && step->second.text() == name)
+      return step->first;
+    for (const Node& child : node.children()) {
+      if (auto found = first_call(child, name)) return found;
+    }
+    return std::nullopt;
+  }
+
+  // Whether something else may hold what the name stands for: `kept = x`, `all.append(x)`.
+  static bool is_also(Node node, const std::string& name) {
+    const auto means = [&](Node one) { return one && one.is("identifier") && one.text() == name; };
+    if (node.is("assignment") && means(node.field("right"))) return true;
+    if (node.is("list") || node.is("tuple") || node.is("dictionary")) {
+      if (std::ranges::any_of(node.children(), means)) return true;
+    }
+    if (node.is("call") && node.field("function").is("attribute") && node.field("function").field("attribute").text() == "append")
+      return true;
+    return std::ranges::any_of(node.children(), [&](const Node& child) { return is_also(child, name); });
   }
 
   bool compare(const Chain& was, const Chain& is) {

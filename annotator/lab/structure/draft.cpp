@@ -1,6 +1,8 @@
 #include "annotator/lab/structure/draft.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 namespace hotlens::lab {
 namespace {
@@ -84,11 +86,15 @@ bool uses(const Operator& op, TensorId id) {
 
 void shape(Tensor& tensor, const std::vector<std::int64_t>& sizes) {
   const std::int64_t before = elements(tensor), width = before > 0 ? tensor.storage_bytes.offset / before : 0;
+  std::vector<std::size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (tensor.stride.size() == sizes.size())
+    std::ranges::stable_sort(order, std::greater(), [&](std::size_t at) { return tensor.stride[at].offset; });
   tensor.shape.clear();
   tensor.stride.assign(sizes.size(), {});
   for (const std::int64_t size : sizes) tensor.shape.push_back({.offset = size});
   std::int64_t step = 1;
-  for (std::size_t at = sizes.size(); at-- > 0; step *= std::max<std::int64_t>(sizes[at], 1)) tensor.stride[at].offset = step;
+  for (std::size_t at = order.size(); at-- > 0; step *= std::max<std::int64_t>(sizes[order[at]], 1)) tensor.stride[order[at]].offset = step;
   tensor.storage_bytes = {.offset = width * elements(tensor)};
 }
 

@@ -44,7 +44,7 @@ std::pair<std::string, std::string> split_name(const std::string& name);
 void rename(Operator& op, const Ids& ids);
 bool uses(const Operator& op, TensorId id);
 
-// Contiguous, in this shape.
+// In this shape, without gaps; the order of dimensions in memory stays where their number does.
 void shape(Tensor& tensor, const std::vector<std::int64_t>& sizes);
 std::int64_t elements(const Tensor& tensor);
 

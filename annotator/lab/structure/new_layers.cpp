@@ -1,8 +1,8 @@
 #include "annotator/lab/structure/new_layers.h"
 
 #include <algorithm>
-#include <array>
 
+#include "annotator/lab/structure/simple_layers.h"
 #include "annotator/lab/structure/values.h"
 
 namespace hotlens::layers {
@@ -11,73 +11,8 @@ namespace {
 using lab::Operator;
 using lab::TensorId;
 
-constexpr std::string_view kRequired = "…";
-
-// `operator(x, argument…)`; arguments by their names in the constructor, with what torch.nn hands over where they are not given.
-struct Simple {
-  std::string_view layer, op, overload;
-  std::vector<std::pair<std::string_view, lab::Value>> arguments;
-};
-
-lab::Value required() {
-  return {std::string(kRequired)};
-}
-
-const std::vector<Simple>& simple() {
-  static const std::vector<Simple> all{{"ReLU", "aten::relu", "", {}},
-                                       {"GELU", "aten::gelu", "", {}},
-                                       {"SiLU", "aten::silu", "", {}},
-                                       {"Tanh", "aten::tanh", "", {}},
-                                       {"Sigmoid", "aten::sigmoid", "", {}},
-                                       {"Hardswish", "aten::hardswish", "", {}},
-                                       {"Hardsigmoid", "aten::hardsigmoid", "", {}},
-                                       {"Mish", "aten::mish", "", {}},
-                                       {"ReLU6", "aten::relu6", "", {}},
-                                       {"LeakyReLU", "aten::leaky_relu", "", {{"negative_slope", {0.01}}}},
-                                       {"ELU", "aten::elu", "", {{"alpha", {1.0}}}},
-                                       {"Softplus", "aten::softplus", "", {{"beta", {1.0}}, {"threshold", {20.0}}}},
-                                       {"Softmax", "aten::softmax", "int", {{"dim", required()}}},
-                                       {"LogSoftmax", "aten::log_softmax", "int", {{"dim", required()}}},
-                                       {"Flatten", "aten::flatten", "using_ints", {{"start_dim", number(1)}, {"end_dim", number(-1)}}},
-                                       {"Dropout", "aten::dropout", "", {{"p", {0.5}}}},
-                                       {"Dropout1d", "aten::feature_dropout", "", {{"p", {0.5}}}},
-                                       {"Dropout2d", "aten::feature_dropout", "", {{"p", {0.5}}}}};
-  return all;
-}
-
 std::size_t dimensions_of(const Value& layer) {
   return static_cast<std::size_t>(layer.layer[layer.layer.size() - 2] - '0');
-}
-
-// By default true, like `bias` and `affine`.
-std::optional<bool> is_on(const Value& layer, std::string_view name, bool otherwise = true) {
-  const Ref value = argument(layer, name);
-  if (!value) return otherwise;
-  return value->kind == Value::Kind::boolean ? std::optional(value->integer != 0) : std::nullopt;
-}
-
-std::expected<std::vector<Held>, std::string> with_shapes(const Value& layer, std::vector<Held> all) {
-  for (Held& one : all) {
-    const auto shape = shape_of(layer, one.name);
-    if (!shape || std::ranges::any_of(*shape, [](std::int64_t size) { return size <= 0; }))
-      return std::unexpected("the shape of its `" + one.name + "` cannot be known");
-    one.shape = *shape;
-  }
-  return all;
-}
-
-std::vector<Held> of_recurrent(const Value& layer, bool bias, bool both) {
-  std::vector<Held> all;
-  for (std::int64_t at = 0; at < whole_of(argument(layer, "num_layers")).value_or(1); ++at) {
-    for (const char* direction : {"", "_reverse"}) {
-      if (*direction != '\0' && !both) continue;
-      const std::string end = "_l" + std::to_string(at) + direction;
-      for (const char* name : {"weight_ih", "weight_hh", "bias_ih", "bias_hh"}) {
-        if (bias || name[0] == 'w') all.push_back({.name = name + end, .shape = {}});
-      }
-    }
-  }
-  return all;
 }
 
 class Writer {
@@ -89,8 +24,7 @@ class Writer {
     const std::string& name = layer_.layer;
     written_.out = in_;
     if (name == "Identity") return written_;
-    const auto plain = std::ranges::find(simple(), name, &Simple::layer);
-    if (plain != simple().end()) return one(*plain);
+    if (const Simple* plain = simple(name)) return one(*plain);
     if (name == "PReLU") call("aten::prelu", "", {tensor(in_), tensor(tensors_[0])});
     if (name == "Linear") call("aten::linear", "", {tensor(in_), tensor(tensors_[0]), optional(1)});
     if (name.starts_with("Conv")) return convolution();
@@ -103,6 +37,14 @@ class Writer {
   }
 
  private:
+  // Whether no dropout and no batch norm of the recorded step is in evaluation mode.
+  bool trains() const {
+    return std::ranges::none_of(draft_.program.operators, [](const Operator& op) {
+      const bool drops = op.name.ends_with("dropout") && op.args.size() > 2 && op.args[2] == lab::Value{false};
+      return drops || (op.name == "aten::batch_norm" && op.args.size() > 5 && op.args[5] == lab::Value{false});
+    });
+  }
+
   std::unexpected<std::string> unknown() const { return std::unexpected("what a new " + layer_.layer + " calls is not known"); }
   static lab::Value tensor(TensorId id) { return {lab::TensorRef{id}}; }
   lab::Value optional(std::size_t at) const { return at < tensors_.size() ? tensor(tensors_[at]) : lab::Value{}; }
@@ -133,6 +75,8 @@ class Writer {
       if (whole != nullptr && std::holds_alternative<double>(otherwise.is)) value = lab::Value{static_cast<double>(whole->offset)};
       args.push_back(*value);
     }
+    if (what.layer.starts_with("Dropout") && !trains())
+      return std::unexpected("whether it is switched off, as others are, cannot be known");
     if (what.layer.starts_with("Dropout")) args.push_back({true});
     const auto in_place = is_on(layer_, "inplace", false);
     if (!in_place) return std::unexpected("`inplace` cannot be known");
@@ -170,7 +114,7 @@ class Writer {
   std::expected<Written, std::string> batch_norm() {
     const auto momentum = real("momentum", 0.1), epsilon = real("eps", 1e-5);
     const auto affine = is_on(layer_, "affine"), tracks = is_on(layer_, "track_running_stats");
-    if (!momentum || !epsilon || !affine || !tracks) return unknown();
+    if (!momentum || !epsilon || !affine || !tracks || !trains()) return unknown();
     const std::size_t from = *affine ? 2 : 0;
     if (*tracks) {
       call("aten::add_", "Tensor", {tensor(tensors_.back()), number(1)});
@@ -259,37 +203,6 @@ class Writer {
 };
 
 }  // namespace
-
-std::expected<std::vector<Held>, std::string> held_by(const Value& layer) {
-  const std::string& name = layer.layer;
-  if (name == "Identity") return std::vector<Held>();
-  const bool plain = std::ranges::find(simple(), name, &Simple::layer) != simple().end();
-  const auto known = constructor_parameters(name);
-  if (!plain && known.empty()) return std::unexpected("what a new " + name + " holds is not known");
-  for (const auto& [given, value] : layer.given.named) {
-    if (std::ranges::find(known, given) == known.end()) return std::unexpected("what `" + given + "` changes in " + name + " is not known");
-  }
-  const auto bias = is_on(layer, "bias"), affine = is_on(layer, name == "LayerNorm" || name == "RMSNorm" ? "elementwise_affine" : "affine");
-  const auto tracks = is_on(layer, "track_running_stats"), both = is_on(layer, "bidirectional", false);
-  if (!bias || !affine || !tracks || !both) return std::unexpected("an argument of " + name + " cannot be known");
-  std::vector<Held> all;
-  const auto add = [&](const char* one) { all.push_back({.name = one, .shape = {}}); };
-  if (name == "LSTM" || name == "GRU") return with_shapes(layer, of_recurrent(layer, *bias, *both));
-  if (name == "Linear" || name.starts_with("Conv")) {
-    add("weight");
-    if (*bias) add("bias");
-  }
-  if (name == "PReLU") add("weight");
-  if (name.ends_with("Norm") || name.starts_with("BatchNorm")) {
-    if (*affine) add("weight");
-    if (*affine && name != "RMSNorm" && *bias) add("bias");
-  }
-  if (name.starts_with("BatchNorm") && *tracks) {
-    for (const char* one : {"running_mean", "running_var"}) all.push_back({.name = one, .shape = {}, .parameter = false});
-    all.push_back({.name = "num_batches_tracked", .shape = {}, .parameter = false, .whole = true});
-  }
-  return with_shapes(layer, std::move(all));
-}
 
 std::expected<Written, std::string> write(const Value& layer, const std::vector<TensorId>& tensors, TensorId in, const Operator& like,
                                           lab::Draft& draft) {

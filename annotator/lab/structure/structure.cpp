@@ -205,6 +205,7 @@ class Restructuring {
     const TensorId in = after != nullptr ? flow->in : flow->out;
     std::size_t place = after != nullptr ? after->begin : before->end;
     const Operator like = draft_.program.operators[after != nullptr ? after->begin : before->end - 1];
+    if (gap.rebinds && is_used_between(in, place)) return unclear(gap, "which of several uses comes before this cannot be told", &beside);
     auto made = call(gap, in, like, number);
     if (!made) return made.error();
     const std::size_t more = made->operators.size();
@@ -212,7 +213,7 @@ class Restructuring {
     operators.insert(operators.begin() + at(place), made->operators.begin(), made->operators.end());
     place += more;
     if (made->out == in) return std::nullopt;
-    const bool last = after == nullptr || flow->out == in || !is_used(in, after->end + more);
+    const bool last = after == nullptr || gap.rebinds || flow->out == in || !is_used(in, after->end + more);
     if (last) {
       hand_over(in, made->out, place);
       draft_.made.insert(in);
@@ -222,6 +223,13 @@ class Restructuring {
       if (operators[one].kind != OperatorKind::free) lab::rename(operators[one], {{in, made->out}});
     }
     return std::nullopt;
+  }
+
+  bool is_used_between(TensorId id, std::size_t end) const {
+    const auto& operators = draft_.program.operators;
+    return std::any_of(operators.begin(), operators.begin() + at(end), [&](const Operator& op) {
+      return op.kind != OperatorKind::free && lab::uses(op, id) && std::ranges::find(op.out, id) == op.out.end();
+    });
   }
 
   bool is_used(TensorId id, std::size_t from) const {

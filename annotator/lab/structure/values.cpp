@@ -1,5 +1,7 @@
 #include "annotator/lab/structure/values.h"
 
+#include "annotator/lab/layers/torch_layers.h"
+
 namespace hotlens::layers {
 
 using Kind = Value::Kind;
@@ -42,6 +44,12 @@ std::optional<lab::Value> plain_of(const Ref& value) {
     default:
       return std::nullopt;
   }
+}
+
+std::optional<bool> is_on(const Value& layer, std::string_view name, bool otherwise) {
+  const Ref value = argument(layer, name);
+  if (!value) return otherwise;
+  return value->kind == Value::Kind::boolean ? std::optional(value->integer != 0) : std::nullopt;
 }
 
 }  // namespace hotlens::layers

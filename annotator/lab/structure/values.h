@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "annotator/lab/layers/value.h"
 #include "annotator/lab/program/program.h"
@@ -15,5 +16,7 @@ lab::Value number(std::int64_t value);
 std::optional<lab::Value> list_of(const Ref& value, std::size_t dimensions, std::int64_t otherwise);
 // None, a truth value, a number or a text.
 std::optional<lab::Value> plain_of(const Ref& value);
+// Of an argument that is true or false.
+std::optional<bool> is_on(const Value& layer, std::string_view name, bool otherwise = true);
 
 }  // namespace hotlens::layers

@@ -130,7 +130,7 @@ def edited(folder: Path, old: str, new: str) -> str:
         (
             "memory",
             FORWARD,
-            "self.fc = nn.Linear(hidden, hidden)\n" + FORWARD.replace("self.norm(", "self.fc(self.norm(") + ")",
+            "self.fc = nn.Linear(hidden, hidden)\n        " + FORWARD.replace("self.norm(", "self.fc(self.norm(") + ")",
             "Linear(64, 64) added",
         ),
         ("memory", "self.norm = nn.LayerNorm(hidden)\n        " + FORWARD, FORWARD.replace("self.norm(", "("), "LayerNorm(64) removed"),
