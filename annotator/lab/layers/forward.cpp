@@ -92,7 +92,9 @@ class Comparison {
     std::size_t i = 0, j = 0;
     while (i < before.size() || j < after.size()) {
       if (i < before.size() && j < after.size() && is_pair(before[i], after[j])) {
+        const bool begins = before[i].steps.empty() && !after[j].steps.empty();
         if (!compare(before[i], after[j])) return refuse(refused_ ? refused_ : after[j].node);
+        if (begins && j + 1 < after.size()) anchor(gaps_.back(), after[j], after[j + 1], is);
         ++i, ++j;
       } else if (j + 1 < after.size() && is_lone(after[j])) {
         if (!insert(after[j], after[j + 1], is)) return refuse(after[j].node);
@@ -127,14 +129,19 @@ class Comparison {
 
   // A new statement: before the call of a layer with the same name in the next one.
   bool insert(const Chain& chain, const Chain& next, Node function) {
-    const auto call = first_call(next.node, chain.target);
-    if (!call || is_also(function, chain.target)) return false;
     Gap gap = empty(chain);
     gap.inserted = chain.steps;
-    gap.after.push_back(*call);
-    gap.rebinds = true;
     gaps_.push_back(std::move(gap));
-    return true;
+    return anchor(gaps_.back(), chain, next, function);
+  }
+
+  // What comes last in a statement, with no call before it: its place is before the next statement's call with the same name.
+  static bool anchor(Gap& gap, const Chain& chain, const Chain& next, Node function) {
+    if (!gap.before.empty() || !gap.after.empty() || !gap.removed.empty()) return true;
+    const auto call = first_call(next.node, chain.target);
+    if (!call || is_also(function, chain.target)) return false;
+    gap.after.push_back(*call);
+    return gap.rebinds = true;
   }
 
   static std::optional<Step> first_call(Node node, const std::string& name) {
