@@ -22,7 +22,7 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr int kMostRounds = 31, kLeastRounds = 5;
-constexpr milliseconds kForRounds{5'000}, kForQuickRounds{1'000};
+constexpr milliseconds kForRounds{5'000}, kForQuickRounds{400};
 constexpr milliseconds kLongestQuick{5'000};     // of one replay, while somebody types
 constexpr std::size_t kLargestFile = 4'000'000;  // bytes; no source of a model is larger
 // What such ratios are off by (tests/bench/edits.py), as a fraction.
@@ -103,7 +103,7 @@ class Trial {
   Result<void> run(const layers::Rewritten& rewritten, const layers::Changes& changes, EditedStep& step) {
     Worker worker(program_, recorded_.document, room_.bytes, encode(rewritten.program));
     ask_.say("replaying the step as it was recorded");
-    const auto base = Worker(program_, recorded_.document, room_.bytes).step({.batches = {batch()}, .rounds = 1, .budget = longest()});
+    const auto base = worker.step({.batches = {batch()}, .rounds = 1, .budget = longest()});
     if (!base) return std::unexpected(unreplayable(base.error()));
     const SelfCheck check{recorded_.batch, recorded_.peak, base->front().peak};
     if (!check.ok()) return std::unexpected(fails_self_check(check));
@@ -114,7 +114,7 @@ class Trial {
       return {};
     }
     ask_.say("replaying the edited step");
-    const auto followed = worker.follow(numbers(rewritten), batch(), kLongest);
+    const auto followed = worker.follow({{"numbers", numbers(rewritten)}, {"recorded", rewritten.recorded}}, batch(), kLongest);
     if (!followed) return std::unexpected(followed.error());
     if (const auto error = followed->find("error"); error != followed->end()) {
       step.refused = misfit(*error, rewritten.program, changes);
@@ -168,7 +168,8 @@ class Trial {
 };
 
 EditRefusal refusal(layers::Unclear why) {
-  return {.misfit = false, .reason = std::move(why.reason), .op = {}, .module = std::move(why.module), .at = std::move(why.at)};
+  return {
+      .misfit = false, .reason = std::move(why.reason), .op = std::move(why.op), .module = std::move(why.module), .at = std::move(why.at)};
 }
 
 }  // namespace

@@ -39,9 +39,10 @@ Result<void> Worker::start() {
   return std::unexpected(Error{ErrorCode::unsupported, where + refused.error().reason, {}});
 }
 
-Result<json> Worker::follow(const json& numbers, std::int64_t batch, milliseconds budget) {
+Result<json> Worker::follow(json what, std::int64_t batch, milliseconds budget) {
   if (const auto started = start(); !started) return std::unexpected(started.error());
-  return ask({{"do", "follow"}, {"numbers", numbers}, {"batch", batch}, {"budget_ms", budget.count()}}, budget + kGrace);
+  what.update({{"do", "follow"}, {"batch", batch}, {"budget_ms", budget.count()}});
+  return ask(what, budget + kGrace);
 }
 
 std::expected<std::vector<Replays>, Refusal> Worker::step(const StepRequest& request) {

@@ -27,8 +27,8 @@ class Worker {
   Worker(std::filesystem::path program, nlohmann::json document, std::size_t memory, nlohmann::json edited = nullptr)
       : program_(std::move(program)), document_(std::move(document)), edited_(std::move(edited)), memory_(memory) {}
 
-  // Literal sizes of the edited program follow its tensors (annotator/lab/FORMAT.md); the answer as it is.
-  Result<nlohmann::json> follow(const nlohmann::json& numbers, std::int64_t batch, std::chrono::milliseconds budget);
+  // Sizes in the edited program follow its tensors; `what`: numbers and recorded ids (annotator/lab/FORMAT.md). The answer as it is.
+  Result<nlohmann::json> follow(nlohmann::json what, std::int64_t batch, std::chrono::milliseconds budget);
   // One Replays for each batch size, followed by that of the edited program where it takes turns.
   std::expected<std::vector<Replays>, Refusal> step(const StepRequest& request);
 

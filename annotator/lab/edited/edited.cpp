@@ -17,16 +17,6 @@ using format::harmless;
 using format::readable;
 using nlohmann::json;
 
-std::string shown(const layers::Value& layer) {
-  std::string all;
-  const auto parameters = layers::constructor_parameters(layer.layer);
-  for (std::size_t at = 0; at < parameters.size() && at < 2; ++at) {
-    const auto value = layers::argument(layer, parameters[at]);
-    if (value) all += (all.empty() ? "" : ", ") + layers::written(*value);
-  }
-  return layer.layer + "(" + all + ")";
-}
-
 // The dimension that a layer's first argument must equal, from the end; 0: it has none.
 std::size_t features_from_end(const std::string& layer, std::size_t rank) {
   if (layer == "Linear" || layer == "LayerNorm" || layer == "LSTM" || layer == "GRU") return 1;
@@ -98,7 +88,7 @@ void read_step(const json& edit, EditedStep& step) {
 
 std::vector<LayerEdit> edits_of(const layers::Changes& changes) {
   std::vector<LayerEdit> edits;
-  for (const layers::Change& change : changes.changes) {
+  const auto add = [&](const auto& change) {
     const auto same = std::ranges::find_if(edits, [&](const LayerEdit& one) {
       return one.what == change.what && one.at.line == change.at.line && one.at.file == change.at.file;
     });
@@ -107,7 +97,9 @@ std::vector<LayerEdit> edits_of(const layers::Changes& changes) {
     } else {
       edits.push_back({change.what, change.at, {change.path}});
     }
-  }
+  };
+  std::ranges::for_each(changes.structural, add);
+  std::ranges::for_each(changes.changes, add);
   return edits;
 }
 

@@ -7,7 +7,8 @@
 #include <string_view>
 
 #include "annotator/lab/layers/torch_layers.h"
-#include "annotator/lab/whatif/edits.h"
+#include "annotator/lab/structure/structure.h"
+#include "annotator/lab/structure/values.h"
 
 namespace hotlens::layers {
 namespace {
@@ -18,25 +19,6 @@ using lab::Program;
 using lab::Tensor;
 using lab::TensorKind;
 
-struct Activation {
-  std::string_view layer, op;
-};
-// With one argument; others have a number that is not followed.
-constexpr std::array<Activation, 8> kActivations{{{"ReLU", "aten::relu"},
-                                                  {"GELU", "aten::gelu"},
-                                                  {"SiLU", "aten::silu"},
-                                                  {"Tanh", "aten::tanh"},
-                                                  {"Sigmoid", "aten::sigmoid"},
-                                                  {"Hardswish", "aten::hardswish"},
-                                                  {"LeakyReLU", "aten::leaky_relu"},
-                                                  {"Mish", "aten::mish"}}};
-
-const Activation* activation(const layers::Value& layer) {
-  const auto found = std::ranges::find(kActivations, layer.layer, &Activation::layer);
-  const bool plain = layer.given.positional.empty() && layer.given.named.empty();
-  return found == kActivations.end() || !plain ? nullptr : &*found;
-}
-
 Shape shape_of(const Tensor& tensor) {
   Shape shape;
   for (const lab::Whole& size : tensor.shape) shape.push_back(size.offset);
@@ -45,51 +27,6 @@ Shape shape_of(const Tensor& tensor) {
 
 std::int64_t product(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-}
-
-lab::Value number(std::int64_t value) {
-  return {lab::Whole{.offset = value}};
-}
-
-std::pair<std::string, std::string> split_name(const std::string& name) {
-  const std::size_t dot = name.rfind('.');
-  return dot == std::string::npos ? std::pair{std::string(), name} : std::pair{name.substr(0, dot), name.substr(dot + 1)};
-}
-
-std::string_view parameter_of(const std::string& name) {
-  const std::size_t of = name.rfind(" of ");
-  return std::string_view(name).substr(of == std::string::npos ? 0 : of + 4);
-}
-
-// The same order of dimensions in memory, without gaps.
-std::vector<lab::Whole> strides(const Tensor& tensor, const Shape& shape) {
-  std::vector<std::size_t> order(shape.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater(), [&](std::size_t at) { return tensor.stride[at].offset; });
-  std::vector<lab::Whole> made(shape.size());
-  std::int64_t step = 1;
-  for (std::size_t at = order.size(); at-- > 0; step *= std::max<std::int64_t>(shape[order[at]], 1)) made[order[at]].offset = step;
-  return made;
-}
-
-std::optional<std::int64_t> whole_of(const Ref& value) {
-  if (!value || (value->kind != Kind::integer && value->kind != Kind::boolean)) return std::nullopt;
-  return value->integer;
-}
-
-// `3` or `(3, 3)` as the list that an operator takes.
-std::optional<lab::Value> list_of(const Ref& value, std::size_t dimensions, std::int64_t otherwise) {
-  lab::Values all;
-  if (!value || whole_of(value)) {
-    for (std::size_t at = 0; at < dimensions; ++at) all.push_back(number(value ? *whole_of(value) : otherwise));
-    return lab::Value{all};
-  }
-  if (value->kind != Kind::tuple && value->kind != Kind::list) return std::nullopt;
-  for (const Ref& item : value->items) {
-    if (!whole_of(item)) return std::nullopt;
-    all.push_back(number(item->integer));
-  }
-  return lab::Value{all};
 }
 
 void set(Operator& op, std::size_t at, lab::Value value) {
@@ -126,12 +63,18 @@ class Rewriting {
     for (const Change& change : changes_.changes) {
       if (auto why = check(change)) return std::unexpected(*why);
     }
+    std::vector<lab::TensorId> recorded;
+    if (!changes_.alignment.gaps.empty()) {
+      auto finished = restructure(std::move(program_), changes_);
+      if (!finished) return std::unexpected(finished.error());
+      program_ = std::move(finished->program);
+      recorded = std::move(finished->recorded);
+    }
     if (auto why = resize()) return std::unexpected(*why);
     for (const Change& change : changes_.changes) {
       if (auto why = change_operators(change)) return std::unexpected(*why);
     }
-    if (swapped_) lab::release_after_last_use(program_);
-    Rewritten made{.program = {}, .numbers = {}};
+    Rewritten made{.program = {}, .numbers = {}, .recorded = std::move(recorded)};
     for (const std::string& path : program_.modules) {
       lab::Numbers& own = made.numbers.emplace_back();
       const auto was = changes_.was.find(path), is = changes_.is.find(path);
@@ -147,8 +90,6 @@ class Rewriting {
   }
 
   std::optional<Unclear> check(const Change& change) const {
-    if (change.was->self->text != change.is->self->text && (activation(*change.was) == nullptr || activation(*change.is) == nullptr))
-      return unclear(change, change.what + ": another class of layer is not followed");
     constexpr std::array<std::string_view, 9> kFollowed{"in_features", "out_features", "in_channels", "out_channels", "kernel_size",
                                                         "stride",      "padding",      "dilation",    "groups"};
     constexpr std::array<std::string_view, 11> kAlso{
@@ -172,9 +113,9 @@ class Rewriting {
     std::map<std::string, std::pair<Shape, Shape>, std::less<>> shapes;
     for (const Tensor& tensor : program_.tensors) {
       if (tensor.kind != TensorKind::parameter && tensor.kind != TensorKind::buffer) continue;
-      const auto [path, leaf] = split_name(tensor.name);
+      const auto [path, leaf] = lab::split_name(tensor.name);
       const auto changed = std::ranges::find(changes_.changes, path, &Change::path);
-      if (changed == changes_.changes.end() || changed->was->self->text != changed->is->self->text) continue;
+      if (changed == changes_.changes.end()) continue;
       if (is_same(*changed->was, *changed->is, leaf)) continue;
       const auto was = layers::shape_of(*changed->was, leaf), is = layers::shape_of(*changed->is, leaf);
       if (!was || !is || *was != shape_of(tensor)) return unclear(*changed, "the shape of its `" + leaf + "` cannot be known");
@@ -182,39 +123,24 @@ class Rewriting {
       shapes.try_emplace(tensor.name, *was, *is);
     }
     for (Tensor& tensor : program_.tensors) {
-      const auto found = shapes.find(parameter_of(tensor.name));
+      const auto found = shapes.find(lab::owner_of(tensor.name));
       const bool follows = found != shapes.end() && tensor.kind != TensorKind::input && shape_of(tensor) == found->second.first;
       if (!follows || found->second.first == found->second.second) continue;
       const std::int64_t count = product(found->second.first);
       const auto sharing = std::ranges::count(program_.tensors, tensor.storage, &Tensor::storage);
       if (count <= 0 || tensor.offset.offset != 0 || tensor.storage_bytes.offset % count != 0 || sharing != 1)
         return Unclear{.reason = "`" + tensor.name + "` shares its memory with other tensors",
-                       .module = split_name(std::string(found->first)).first};
-      const std::int64_t width = tensor.storage_bytes.offset / count;
-      tensor.stride = strides(tensor, found->second.second);
-      tensor.shape.clear();
-      for (const std::int64_t size : found->second.second) tensor.shape.push_back({.offset = size});
-      tensor.storage_bytes = {.offset = width * product(found->second.second)};
+                       .module = lab::split_name(std::string(found->first)).first};
+      lab::shape(tensor, found->second.second);
     }
     return std::nullopt;
   }
 
   std::optional<Unclear> change_operators(const Change& change) {
-    std::size_t matched = 0;
     for (Operator& op : program_.operators) {
       if (op.module == lab::kNoModule || program_.modules[op.module] != change.path || op.kind != lab::OperatorKind::library) continue;
-      if (change.was->self->text != change.is->self->text) {
-        if (op.name != activation(*change.was)->op) return unclear(change, "it calls " + op.name + ", which is not followed");
-        op.name = activation(*change.is)->op;
-        op.args.resize(1);
-        op.kwargs.clear();
-        swapped_ = true;
-        ++matched;
-      } else if (auto why = change_arguments(change, op)) {
-        return why;
-      }
+      if (auto why = change_arguments(change, op)) return why;
     }
-    if (change.was->self->text != change.is->self->text && matched == 0) return unclear(change, "the recorded step does not call it");
     return std::nullopt;
   }
 
@@ -273,7 +199,6 @@ class Rewriting {
 
   const Changes& changes_;
   Program program_;
-  bool swapped_ = false;
 };
 
 }  // namespace

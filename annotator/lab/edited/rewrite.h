@@ -12,7 +12,8 @@ namespace hotlens::layers {
 
 struct Rewritten {
   lab::Program program;
-  std::vector<lab::Numbers> numbers;  // by module of the program
+  std::vector<lab::Numbers> numbers;    // by module of the program
+  std::vector<lab::TensorId> recorded;  // of every tensor id: its id in the recorded program; empty: the same
 };
 
 std::expected<Rewritten, Unclear> rewrite(lab::Program program, const Changes& changes);

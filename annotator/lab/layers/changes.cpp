@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "annotator/lab/layers/forward.h"
+#include "annotator/lab/layers/methods.h"
 #include "annotator/lab/layers/torch_layers.h"
 
 namespace hotlens::layers {
@@ -14,19 +16,6 @@ namespace {
 using Kind = Value::Kind;
 using nlohmann::json;
 using Modules = std::map<std::string, Ref>;
-
-bool is_module(const Ref& value) {
-  return value->kind == Kind::object && !value->layer.empty();
-}
-
-std::string class_name(const Value& object) {
-  const std::string& name = object.self->text;
-  return name.substr(name.rfind('.') + 1);
-}
-
-Line line_of(Node node) {
-  return node ? Line{node.code->path().string(), node.range().begin.line} : Line{};
-}
 
 void flatten(const Ref& module, const std::string& path, Modules& to, std::set<const Value*>& seen) {
   if (!seen.insert(module).second) return;
@@ -137,42 +126,6 @@ bool stands_for(const Modules& modules, const std::string& path) {
   return false;
 }
 
-using Functions = std::map<std::string, Node>;
-
-void functions(Node node, Functions& to) {
-  if (node.is("function_definition") || node.is("lambda")) {
-    const std::string name = node.code->path().string() + ":" + guess::qualified_name(node) + (node.is("lambda") ? ".lambda" : "");
-    std::size_t number = 0;
-    while (!to.try_emplace(name + "#" + std::to_string(number), node).second) ++number;
-  }
-  for (const Node& child : node.children()) functions(child, to);
-}
-
-Functions functions(const Sources& sources) {
-  Functions all;
-  for (const auto& [path, code] : sources.files) functions(code->root(), all);
-  return all;
-}
-
-// Where a function reads a name other than as a size of `view`, `reshape` or `split`: what it does with it is not followed. Null: nowhere.
-Node other_use(Node node, const std::string& name, bool attribute) {
-  const bool mentions =
-      attribute ? node.is("attribute") && node.field("attribute").text() == name : node.is("identifier") && node.text() == name;
-  if (mentions) {
-    for (Node up = node.parent(); up; up = up.parent()) {
-      if (up.is("binary_operator") || up.is("argument_list") || up.is("parenthesized_expression")) continue;
-      const Node callee = up.is("call") ? up.field("function") : Node{};
-      const Node method = callee && callee.is("attribute") ? callee.field("attribute") : Node{};
-      const bool size = method && (method.text() == "view" || method.text() == "reshape" || method.text() == "split");
-      return size ? Node{} : node;
-    }
-  }
-  for (const Node& child : node.children()) {
-    if (const Node found = other_use(child, name, attribute)) return found;
-  }
-  return {};
-}
-
 class Comparison {
  public:
   Comparison(const Sources& executed, const Sources& edited) : executed_(executed), edited_(edited), before_(executed, *all_.values) {}
@@ -196,7 +149,10 @@ class Comparison {
     if (again.size() != old.size() || now.size() != old.size()) return refuse("the edited script makes another number of models");
     all_.was = flattened(again[*at]);
     all_.is = flattened(now[*at]);
-    if (auto why = other_edits(before, after)) return std::unexpected(*why);
+    auto aligned = align(again[*at], now[*at]);
+    if (!aligned) return std::unexpected(aligned.error());
+    all_.alignment = std::move(*aligned);
+    if (auto why = other_edits(before, after, all_.was)) return std::unexpected(*why);
     if (auto why = collect()) return std::unexpected(*why);
     return std::move(all_);
   }
@@ -216,12 +172,15 @@ class Comparison {
     return std::nullopt;
   }
 
-  std::optional<Unclear> other_edits(const Interpreter& before, const Interpreter& after) const {
-    const Functions old = functions(executed_), now = functions(edited_);
+  std::optional<Unclear> other_edits(const Interpreter& before, const Interpreter& after, const Modules& recorded) const {
+    const Functions old = functions_of(executed_.files), now = functions_of(edited_.files);
+    std::set<const void*> forwards;
+    for (const auto& [path, was] : recorded) forwards.insert(method_of(was->self, "forward").id());
     for (const auto& [name, node] : old) {
       const auto found = now.find(name);
       if (found != now.end() && (found->second.text() == node.text() || (before.ran(node.id()) && after.ran(found->second.id())))) continue;
-      if (before.ran(node.id())) continue;  // followed; what it made is compared
+      if (before.ran(node.id())) continue;         // followed; what it made is compared
+      if (forwards.contains(node.id())) continue;  // compared call by call
       const std::string what = guess::qualified_name(node);
       return Unclear{.reason = what + " was edited; only what constructors make is followed",
                      .at = line_of(found == now.end() ? node : found->second)};
@@ -248,19 +207,56 @@ class Comparison {
     return Unclear{.reason = "something else than layers was edited: " + words.substr(0, std::min<std::size_t>(words.find('\n'), 100))};
   }
 
+  // What each edited layer was, or what it is modelled on; then what each has that is another.
   std::optional<Unclear> collect() {
+    for (const auto& [path, is] : all_.is) all_.lines[path] = is->node ? line_of(is->node) : holder_line(path);
+    const Modules recorded = std::move(all_.was);
+    all_.was.clear();
     for (const auto& [path, is] : all_.is) {
-      const auto attached = holder_line(path);
-      all_.lines[path] = is->node ? line_of(is->node) : attached;
-      if (!all_.was.contains(path))
-        return Unclear{.reason = "this layer is new; layers that are added cannot be predicted", .module = path, .at = all_.lines[path]};
+      if (const auto kept = all_.alignment.kept.find(path); kept != all_.alignment.kept.end()) all_.was[path] = recorded.at(kept->second);
     }
+    for (const auto& [path, model] : all_.alignment.models) {
+      for (const auto& [below, is] : all_.is) {
+        if (below != path && !below.starts_with(path + ".")) continue;
+        const std::string like = model + below.substr(path.size());
+        const auto kept = all_.alignment.kept.find(like);
+        all_.was[below] = kept != all_.alignment.kept.end() ? recorded.at(kept->second) : all_.is.at(like);
+      }
+    }
+    for (const std::string& path : all_.alignment.order) {
+      if (!all_.alignment.kept.contains(path) && recorded_.contains(path) && !recorded.contains(path))
+        return Unclear{
+            .reason = "another layer of this name is made by something that cannot be followed", .module = path, .at = all_.lines[path]};
+    }
+    for (const Gap& gap : all_.alignment.gaps) tell(gap, recorded);
     for (const auto& [path, was] : all_.was) {
-      if (!all_.is.contains(path))
-        return Unclear{.reason = "this layer is gone; layers that are taken out cannot be predicted", .module = path};
       if (auto why = compare_layer(path, was, all_.is.at(path))) return why;
     }
     return std::nullopt;
+  }
+
+  // Layers that a constructor makes are told there, whoever calls them.
+  void tell(const Gap& gap, const Modules& recorded) {
+    const auto add = [&](const Step& step, std::string what) {
+      const Line& at = gap.is_forward() ? gap.at : all_.lines[all_.is.contains(step.path) ? step.path : gap.holder];
+      all_.structural.push_back({step.function.empty() ? step.path : gap.holder, std::move(what), at});
+    };
+    const auto told = [&](const Step& step, const std::map<std::string, Ref>& modules) {
+      return step.function.empty() ? shown(*modules.at(step.path)) : function_name(step);
+    };
+    const auto called = [&](const Step& step) { return gap.is_forward() && step.function.empty(); };
+    if (gap.removed.size() == 1 && gap.inserted.size() == 1 && !(called(gap.removed[0]) && called(gap.inserted[0]))) {
+      const auto name = [&](const Step& step, const std::map<std::string, Ref>& modules) {
+        return step.function.empty() ? class_name(*modules.at(step.path)) : function_name(step);
+      };
+      const std::string was = name(gap.removed[0], recorded), is = name(gap.inserted[0], all_.is);
+      return add(gap.inserted[0], was == is ? told(gap.removed[0], recorded) + " → " + told(gap.inserted[0], all_.is) : was + " → " + is);
+    }
+    for (const Step& step : gap.removed) {
+      if (!called(step)) add(step, told(step, recorded) + " removed");
+      if (called(step)) add(step, told(step, recorded) + " not called");
+    }
+    for (const Step& step : gap.inserted) add(step, told(step, all_.is) + (called(step) ? " called" : " added"));
   }
 
   Line holder_line(const std::string& path) const {
@@ -273,10 +269,6 @@ class Comparison {
 
   std::optional<Unclear> compare_layer(const std::string& path, const Ref& was, const Ref& is) {
     const Line at = all_.lines[path];
-    if (class_name(*was) != class_name(*is)) {
-      all_.changes.push_back({path, was, is, class_name(*was) + " → " + class_name(*is), at});
-      return std::nullopt;
-    }
     const auto parameters = constructor_parameters(is->layer);
     const bool container = is->layer == "Module" || is->layer == "Sequential" || is->layer == "ModuleList" || is->layer == "ModuleDict";
     std::string shown;
@@ -309,6 +301,7 @@ class Comparison {
     for (const auto& [name, value] : is->attributes) {
       const auto old = std::ranges::find(was->attributes, name, [](const auto& one) { return one.first; });
       if (is_module(value) || (old != was->attributes.end() && written(*old->second) == written(*value))) continue;
+      if (old == was->attributes.end() && is_plain(*value)) continue;  // no method that was recorded reads it
       if (is_plain(*value) || (value->kind == Kind::object && value->layer.empty() && !value->attributes.empty())) {
         if (auto why = compare_plain(path, is, name, *old->second, *value, 0)) return why;
         continue;
@@ -355,11 +348,6 @@ class Comparison {
       all_.changes.push_back(
           {path, all_.was.at(path), module, class_name(*module) + "." + name + " " + written(was) + " → " + written(is), all_.lines[path]});
     return std::nullopt;
-  }
-
-  static bool mentions(Node node, const std::string& name) {
-    if (node.is("attribute") && node.field("attribute").text() == name) return true;
-    return std::ranges::any_of(node.children(), [&](const Node& child) { return mentions(child, name); });
   }
 
   const Sources &executed_, &edited_;

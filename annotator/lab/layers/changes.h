@@ -2,7 +2,7 @@
 // (interpreter.h) and their results compared.
 //
 // The executed text must give what was recorded, module by module; else nothing is claimed. Edits of anything but constructors (forward,
-// the loop, the optimizer) are refused: the recorded operators are those of the executed text.
+// the loop, the optimizer) are refused: the recorded operators are those of the executed text. Layers may come, go and be of another kind.
 #pragma once
 
 #include <expected>
@@ -12,16 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "annotator/lab/layers/alignment.h"
 #include "annotator/lab/layers/interpreter.h"
 
 namespace hotlens::layers {
 
-struct Line {
-  std::string file;
-  std::int64_t line = -1;  // from 0
-};
-
-// A layer that is made with something else, or is another one.
+// A layer that is made with something else.
 struct Change {
   std::string path;
   Ref was, is;
@@ -29,16 +25,19 @@ struct Change {
   Line at;           // in the edited text
 };
 
+// A layer that came or went, or both: "ReLU → GELU", "Dropout(0.1) added".
+struct Structural {
+  std::string path, what;
+  Line at;  // in the edited text
+};
+
 struct Changes {
   std::shared_ptr<Heap> values = std::make_shared<Heap>();  // of everything below
   std::vector<Change> changes;
-  std::map<std::string, Ref> was, is;  // every module by its path
+  std::vector<Structural> structural;
+  Alignment alignment;
+  std::map<std::string, Ref> was, is;  // every module by its edited path; a new one was what it is modelled on, or nothing
   std::map<std::string, Line> lines;   // of every module, in the edited text
-};
-
-struct Unclear {
-  std::string reason, module = {};
-  Line at = {};
 };
 
 // `modules`: the table of the recorded program.

@@ -52,6 +52,12 @@ const std::vector<Constructor>& constructors() {
       {"AdaptiveAvgPool1d", {"output_size"}},
       {"AdaptiveAvgPool2d", {"output_size"}},
       {"ReLU", {"inplace"}},
+      {"PReLU", {"num_parameters", "init"}},
+      {"Softplus", {"beta", "threshold"}},
+      {"Softmax", {"dim"}},
+      {"LogSoftmax", {"dim"}},
+      {"Hardsigmoid", {"inplace"}},
+      {"Mish", {"inplace"}},
       {"ReLU6", {"inplace"}},
       {"SiLU", {"inplace"}},
       {"Hardswish", {"inplace"}},
@@ -139,6 +145,17 @@ Ref argument(const Value& layer, std::string_view name) {
   return at < parameters.size() && at < layer.given.positional.size() ? layer.given.positional[at] : nullptr;
 }
 
+std::string shown(const Value& layer) {
+  std::string all;
+  const auto parameters = constructor_parameters(layer.layer);
+  for (std::size_t at = 0; at < parameters.size() && at < 2; ++at) {
+    const auto value = argument(layer, parameters[at]);
+    if (value) all += (all.empty() ? "" : ", ") + written(*value);
+  }
+  const std::string& name = layer.self->text;
+  return name.substr(name.rfind('.') + 1) + "(" + all + ")";
+}
+
 std::optional<Shape> shape_of(const Value& layer, std::string_view tensor) {
   const std::string_view name = layer.layer;
   for (const auto& [one, value] : layer.attributes) {
@@ -152,6 +169,7 @@ std::optional<Shape> shape_of(const Value& layer, std::string_view tensor) {
     if (!in || !out) return std::nullopt;
     return tensor == "weight" ? Shape{*out, *in} : Shape{*out};
   }
+  if (name == "PReLU") return Shape{number(layer, "num_parameters", 1).value_or(0)};
   if (name.starts_with("Conv")) return of_convolution(layer, tensor);
   if (name.starts_with("BatchNorm") || name.starts_with("InstanceNorm")) return vector_of(layer, "num_features");
   if (name == "GroupNorm") return vector_of(layer, "num_channels");

@@ -18,6 +18,9 @@ std::span<const std::string_view> constructor_parameters(std::string_view layer)
 // What the constructor is given under this name, by position or by name; null where it is left to its default.
 Ref argument(const Value& layer, std::string_view name);
 
+// "Linear(96, 384)": the class with its first arguments.
+std::string shown(const Value& layer);
+
 using Shape = std::vector<std::int64_t>;
 // Of a parameter or buffer by its name within the layer ("weight", "running_mean", "weight_ih_l0"). Nullopt: not known.
 std::optional<Shape> shape_of(const Value& layer, std::string_view tensor);

@@ -64,78 +64,6 @@ class Modes {
   std::string autocast_;
 };
 
-// A literal size that cannot be told.
-struct Unfollowed : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-// What the step does to the storages that were there before it. Views are followed by what the schemas say of them.
-class Fates {
- public:
-  Fates(const Program& program, const std::vector<std::optional<c10::OperatorHandle>>& handles) : program_(program), base_(program.ids) {
-    for (std::size_t id = 0; id < base_.size(); ++id) base_[id] = static_cast<TensorId>(id);
-    for (const Tensor& tensor : program.tensors) {
-      if (tensor.kind == TensorKind::buffer || tensor.kind == TensorKind::state)
-        fates_[tensor.storage] = Fate::changed;  // batch_norm is silent
-    }
-    for (std::size_t at = 0; at < handles.size(); ++at) {
-      if (handles[at]) follow(program.operators[at], handles[at]->schema());
-    }
-    for (const Operator& op : program.operators) {
-      if (op.kind == OperatorKind::free) release(op);
-    }
-    for (const Tensor& tensor : program.tensors) {
-      if (parameter_of(tensor, program.tensors) != kNoTensor) fates_[tensor.storage] = Fate::released;
-    }
-    for (const Tensor& tensor : program.tensors) {
-      if (tensor.foreign) fates_[tensor.storage] = Fate::kept;  // no allocator counts when it goes
-    }
-  }
-
-  std::map<std::int64_t, Fate> take() && { return std::move(fates_); }
-
- private:
-  void mark(TensorId id, Fate fate) {
-    const auto base = static_cast<std::size_t>(base_[static_cast<std::size_t>(id)]);
-    if (base < program_.tensors.size()) fates_[program_.tensors[base].storage] = fate;
-  }
-
-  void follow(const Operator& op, const c10::FunctionSchema& schema) {
-    const auto& wanted = schema.arguments();
-    TensorId viewed = kNoTensor;
-    for (std::size_t at = 0; at < wanted.size(); ++at) {
-      const c10::AliasInfo* alias = wanted[at].alias_info();
-      const Value* value = at < op.args.size() ? &op.args[at] : nullptr;
-      for (const auto& [name, given] : op.kwargs) {
-        if (name == wanted[at].name()) value = &given;
-      }
-      if (alias == nullptr || value == nullptr) continue;
-      for_each_tensor(*value, [&](TensorId id) {
-        if (alias->isWrite()) mark(id, Fate::changed);
-        if (viewed == kNoTensor) viewed = base_[static_cast<std::size_t>(id)];
-      });
-    }
-    for (const TensorId id : op.out) {
-      // An operator that writes gives back what it was given, in lists each its own.
-      const bool is_view = id >= static_cast<TensorId>(program_.tensors.size()) && viewed != kNoTensor;
-      if (is_view) base_[static_cast<std::size_t>(id)] = viewed;
-    }
-  }
-
-  void release(const Operator& op) {
-    for (const Value& value : op.args) {
-      for_each_tensor(value, [&](TensorId id) {
-        if (static_cast<std::size_t>(id) < program_.tensors.size())
-          fates_[program_.tensors[static_cast<std::size_t>(id)].storage] = Fate::released;
-      });
-    }
-  }
-
-  const Program& program_;
-  std::vector<TensorId> base_;  // by id: the tensor whose storage it views
-  std::map<std::int64_t, Fate> fates_;
-};
-
 void collect(const c10::IValue& value, std::vector<at::Tensor>& to) {
   if (value.isTensor()) {
     to.push_back(value.toTensor());
@@ -214,7 +142,7 @@ Replay::Replay(Program program, Handles handles)
     : program_(std::move(program)),
       handles_(std::move(handles)),
       blocks_(blocks_of(program_)),
-      before_(program_, Fates(program_, handles_).take()) {}
+      before_(program_, fates_of(program_, handles_)) {}
 
 std::map<std::size_t, Replay::Block> Replay::blocks_of(const Program& program) {
   std::map<std::size_t, Block> found;
@@ -268,32 +196,17 @@ std::vector<Sizes> Replay::sizes(std::size_t at, const Bindings& bindings) const
   return found;
 }
 
-std::expected<std::size_t, Halt> Replay::follow(Replay& recorded, const std::vector<Numbers>& numbers, std::int64_t batch, Meter& meter,
+std::expected<std::size_t, Halt> Replay::follow(Replay& recorded, const Followed& what, std::int64_t batch, Meter& meter,
                                                 const Stop& stop) {
-  std::map<TensorId, Sizes> was;
-  recorded.watch_ = [&](std::size_t at, const Bindings& bindings) {
-    for_each_tensor(recorded.program_.operators[at], [&](TensorId id) {
-      const at::Tensor& tensor = bindings.tensors[static_cast<std::size_t>(id)];
-      if (tensor.defined()) was[id] = tensor.sizes().vec();
-    });
-  };
-  std::size_t followed = 0;
-  watch_ = [&](std::size_t at, const Bindings& bindings) {
-    Operator& op = program_.operators[at];
-    const auto* first = op.args.empty() ? nullptr : std::get_if<TensorRef>(&op.args[0].is);
-    if (first == nullptr || !was.contains(first->id)) return;
-    const Numbers none;
-    const Numbers& own = op.module < numbers.size() ? numbers[op.module] : none;
-    const auto changed = lab::follow(op, was.at(first->id), bindings.tensor(first->id).sizes().vec(), own);
-    if (!changed) throw Unfollowed(changed.error());
-    followed += *changed ? 1 : 0;
-  };
+  Following following(recorded.program_, program_, what);
+  recorded.watch_ = [&](std::size_t at, const Bindings& bindings) { following.see(at, bindings); };
+  watch_ = [&](std::size_t at, const Bindings& bindings) { following.change(at, bindings); };
   auto done = recorded.step(batch, meter, stop, nullptr);
   if (done) done = step(batch, meter, stop, nullptr);
   recorded.watch_ = nullptr;
   watch_ = nullptr;
   if (!done) return std::unexpected(done.error());
-  return followed;
+  return following.changed();
 }
 
 void Replay::begin_block(std::size_t at, const Bindings& bindings, Meter& meter) {
@@ -377,6 +290,7 @@ std::expected<Replayed, Halt> Replay::step(std::int64_t batch, Meter& meter, con
         run(at, bindings, meter);
       }
       if (on_device) torch::cuda::synchronize();
+      if (watch_) watch_(at, bindings);
     }
     const Clocks end = clocks();
     if (events != nullptr) *events = meter.take_events();

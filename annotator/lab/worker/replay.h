@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "annotator/common/error.h"
-#include "annotator/lab/program/follow.h"
 #include "annotator/lab/program/program.h"
 #include "annotator/lab/worker/before.h"
 #include "annotator/lab/worker/checkpoint.h"
+#include "annotator/lab/worker/fates.h"
+#include "annotator/lab/worker/following.h"
 #include "annotator/lab/worker/meter.h"
 
 namespace hotlens::lab {
@@ -49,10 +50,8 @@ class Replay {
   std::expected<Replayed, Halt> step(std::int64_t batch, Meter& meter, const Stop& stop, std::vector<std::int64_t>* events,
                                      const BlockPlan& plan = {});
 
-  // One step each of `recorded` and of this program, an edit of it: literal sizes follow the tensors around them from here on. `numbers`:
-  // of each module.
-  std::expected<std::size_t, Halt> follow(Replay& recorded, const std::vector<Numbers>& numbers, std::int64_t batch, Meter& meter,
-                                          const Stop& stop);
+  // One step each of `recorded` and of this program, an edit of it: literal sizes follow the tensors around them from here on.
+  std::expected<std::size_t, Halt> follow(Replay& recorded, const Followed& what, std::int64_t batch, Meter& meter, const Stop& stop);
 
   // What was made for batch sizes is let go.
   void forget_batches() { before_.forget_batches(); }
@@ -60,10 +59,8 @@ class Replay {
   const Program& program() const { return program_; }
 
  private:
-  using Handles = std::vector<std::optional<c10::OperatorHandle>>;  // per operator; none for our own
-
   Replay(Program program, Handles handles);
-  // Called before each operator of the library; throws where the step cannot go on.
+  // Called before each operator of the library, and after the last; throws where the step cannot go on.
   using Watch = std::function<void(std::size_t at, const Bindings& bindings)>;
   std::vector<Sizes> sizes(std::size_t at, const Bindings& bindings) const;
   void run(std::size_t at, Bindings& bindings, Meter& meter);

@@ -193,13 +193,13 @@ json Requests::follow(const json& request, std::int64_t id) {
   if (replays_.size() < 2) return error("usage", "no edited program is loaded");
   const auto until = steady_clock::now() + milliseconds(number(request, "budget_ms", kLongestBudget, 1, kLongestBudget));
   const Stop stop = [&] { return steady_clock::now() > until || (id >= 0 && cancelled_ == id); };
-  std::vector<Numbers> numbers;
+  Followed what{.numbers = {}, .recorded = request.value("recorded", std::vector<TensorId>())};
   for (const json& module : request.value("numbers", json::array())) {
-    Numbers& own = numbers.emplace_back();
+    Numbers& own = what.numbers.emplace_back();
     for (const json& pair : module) own.emplace_back(pair.at(0).get<std::int64_t>(), pair.at(1).get<std::int64_t>());
   }
   const std::int64_t batch = number(request, "batch", 1, 1, std::numeric_limits<std::int64_t>::max());
-  const auto followed = replays_.back()->follow(*replays_.front(), numbers, batch, meter_, stop);
+  const auto followed = replays_.back()->follow(*replays_.front(), what, batch, meter_, stop);
   if (id >= 0 && cancelled_ == id) return error("cancelled", "The request was cancelled.");
   if (!followed) {
     return steady_clock::now() > until ? error("budget", "The replay took longer than the time that was given.") : error(followed.error());

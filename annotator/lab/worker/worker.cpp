@@ -7,6 +7,8 @@
 #include "annotator/lab/worker/arguments.cpp"
 #include "annotator/lab/worker/before.cpp"
 #include "annotator/lab/worker/checkpoint.cpp"
+#include "annotator/lab/worker/fates.cpp"
+#include "annotator/lab/worker/following.cpp"
 #include "annotator/lab/worker/meter.cpp"
 #include "annotator/lab/worker/replay.cpp"
 #include "annotator/lab/worker/requests.cpp"

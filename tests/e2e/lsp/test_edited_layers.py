@@ -105,6 +105,18 @@ def test_a_wider_layer_tells_its_time_and_memory_before_it_runs(typist: Typist) 
     assert "≈" not in typist.hint(3)
 
 
+def test_layers_that_come_and_go_tell_their_time_at_the_line_of_their_constructor(typist: Typist) -> None:
+    line = "model = nn.Sequential(hidden, nn.ReLU(), head)"
+    typist.types(SCRIPT.replace(line, "model = nn.Sequential(hidden, nn.ReLU(),\n    nn.Linear(512, 512),\n    nn.GELU(), head)"))
+    assert until(lambda: typist.hint(6).startswith("≈ step "))
+    assert "Linear(512, 512) added" in typist.hover(6).replace("\\", "")
+    assert typist.hint(7).startswith("≈ step ")
+    typist.types(SCRIPT.replace(line, "model = nn.Sequential(hidden, head)"))
+    assert until(lambda: "ReLU() removed" in typist.hover(5).replace("\\", ""))
+    assert typist.hint(5).startswith("≈ step ")
+    assert typist.marks() == []
+
+
 def test_what_does_not_fit_is_marked_in_the_operators_words(typist: Typist) -> None:
     typist.types(SCRIPT.replace(LAYER, "hidden = nn.Linear(64, 500)"))
     assert until(lambda: typist.marks() != [])

@@ -1,0 +1,30 @@
+// Calls of modules in a program: which operators they are, and which tensor goes through.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "annotator/lab/structure/draft.h"
+
+namespace hotlens::lab {
+
+// Operators [begin, end), from the first of the library to after the last.
+struct Call {
+  std::size_t begin = 0, end = 0;
+};
+
+// Of a module and what is below it, in order. Calls of a module with modules below that follow each other directly are one.
+std::vector<Call> calls_of(const Program& program, const std::string& path);
+
+// The one tensor that goes in and the one that comes out: `in` where the call works in place. The error: there are more.
+struct Through {
+  TensorId in = kNoTensor, out = kNoTensor;
+};
+std::expected<Through, std::string> through(const Draft& draft, const Call& call);
+
+// The operators of a call in `from` once more, with their releases, on other tensors; what they make is fresh in `draft`.
+std::vector<Operator> copied(const Draft& from, Draft& draft, const Call& call, Ids ids, TensorId& out);
+
+}  // namespace hotlens::lab

@@ -1,0 +1,292 @@
+#include "annotator/lab/structure/insertion.h"
+
+#include <algorithm>
+#include <array>
+
+#include "annotator/lab/layers/forward.h"
+#include "annotator/lab/structure/calls.h"
+#include "annotator/lab/structure/new_layers.h"
+#include "annotator/lab/structure/parameters.h"
+
+namespace hotlens::layers {
+namespace {
+
+using lab::Operator;
+using lab::Tensor;
+using lab::TensorId;
+using lab::TensorKind;
+
+bool is_within(const std::string& path, const std::string& holder) {
+  return path == holder || path.starts_with(holder + ".");
+}
+
+bool is_held(const Tensor& tensor) {
+  return tensor.kind == TensorKind::parameter || tensor.kind == TensorKind::buffer;
+}
+
+Tensor counter(const Tensor& beside) {
+  Tensor made{.kind = TensorKind::buffer,
+              .name = {},
+              .dtype = "int64",
+              .device = beside.device,
+              .shape = {},
+              .stride = {},
+              .offset = {},
+              .storage_bytes = {.offset = sizeof(std::int64_t)},
+              .least = {},
+              .most = {},
+              .range = {},
+              .value = lab::Value{lab::Whole{}}};
+  return made;
+}
+
+}  // namespace
+
+Unclear Insertion::unclear(const std::string& path, std::string reason, std::string op) const {
+  const auto line = changes_.lines.find(path);
+  return {.reason = std::move(reason), .module = path, .at = line == changes_.lines.end() ? Line{} : line->second, .op = std::move(op)};
+}
+
+const std::string* Insertion::model_of(const std::string& path) const {
+  const auto found = changes_.alignment.models.find(path);
+  return found == changes_.alignment.models.end() ? nullptr : &found->second;
+}
+
+bool Insertion::is_sequence_of_layers(const std::string& path) const {
+  return is_sequence(*changes_.is.at(path));
+}
+
+std::string Insertion::present(const std::string& path) const {
+  const auto kept = changes_.alignment.kept.find(path);
+  return kept == changes_.alignment.kept.end() ? kNew + path : kept->second;
+}
+
+bool Insertion::is_called(const std::string& path) const {
+  const auto kept = changes_.alignment.kept.find(path);
+  return kept != changes_.alignment.kept.end() && !lab::calls_of(recorded_.program, kept->second).empty();
+}
+
+std::optional<Unclear> Insertion::add_tensors(const std::string& path) {
+  if (is_called(path) || !added_.insert(path).second) return std::nullopt;
+  if (is_sequence_of_layers(path)) {
+    for (const std::string& below : changes_.alignment.order) {
+      const bool child = is_within(below, path) && below.size() > path.size() && below.find('.', path.size() + 1) == std::string::npos;
+      if (!child) continue;
+      if (auto why = add_tensors(below)) return why;
+    }
+    return std::nullopt;
+  }
+  const bool torchs = changes_.is.at(path)->self->kind == Value::Kind::external;
+  if (torchs && held_by(*changes_.is.at(path))) return add_layer(path);
+  if (const std::string* model = model_of(path)) return add_copy(path, *model);
+  return torchs ? add_layer(path)
+                : unclear(path, "what a new " + class_name(*changes_.is.at(path)) + " calls is not known: the recorded model has none");
+}
+
+// Whether the step trains all parameters that it uses, or none.
+bool Insertion::treats_all_alike() const {
+  std::set<TensorId> used, updated;
+  for (const Operator& op : recorded_.program.operators) {
+    lab::for_each_tensor(op, [&](TensorId id) { (op.stage == lab::Stage::optimizer ? updated : used).insert(id); });
+  }
+  std::size_t trained = 0, all = 0;
+  for (std::size_t id = 0; id < recorded_.program.tensors.size(); ++id) {
+    const Tensor& tensor = recorded_.program.tensors[id];
+    if (tensor.kind != TensorKind::parameter || !used.contains(static_cast<TensorId>(id))) continue;
+    ++all;
+    trained += tensor.requires_grad && updated.contains(static_cast<TensorId>(id)) ? 1 : 0;
+  }
+  return trained == all;
+}
+
+std::optional<Unclear> Insertion::add_layer(const std::string& path) {
+  const auto held = held_by(*changes_.is.at(path));
+  if (!held) return unclear(path, held.error());
+  std::vector<TensorId>& own = tensors_[path];
+  for (const Held& one : *held) {
+    auto example = std::ranges::find_if(draft_.program.tensors, [&](const Tensor& tensor) {
+      return tensor.kind == TensorKind::parameter && tensor.shape.size() == one.shape.size();
+    });
+    if (example == draft_.program.tensors.end()) example = std::ranges::find(draft_.program.tensors, TensorKind::parameter, &Tensor::kind);
+    if (example == draft_.program.tensors.end())
+      return unclear(path, "the recorded model has no parameters that show what is done with new ones");
+    const bool frozen = std::ranges::any_of(
+        draft_.program.tensors, [](const Tensor& tensor) { return tensor.kind == TensorKind::parameter && !tensor.requires_grad; });
+    if (frozen && one.parameter) return unclear(path, "some parameters of the model are frozen; whether new ones are cannot be known");
+    Tensor made = one.whole ? counter(*example) : *example;
+    made.kind = one.parameter ? TensorKind::parameter : TensorKind::buffer;
+    made.name = kNew + path + "." + one.name;
+    made.requires_grad = one.parameter;
+    if (!one.whole) {
+      made.value.reset();
+      lab::shape(made, one.shape);
+    }
+    own.push_back(draft_.add(std::move(made)));
+    if (one.parameter) parameters_.push_back(own.back());
+  }
+  return std::nullopt;
+}
+
+std::optional<Unclear> Insertion::add_copy(const std::string& path, const std::string& model) {
+  const std::string like = present(model);
+  std::vector<std::pair<TensorId, Tensor>> found;
+  const auto see = [&](TensorId id, const Tensor& tensor) {
+    if (is_held(tensor) && draft_.listed(id) != nullptr && is_within(lab::split_name(tensor.name).first, like))
+      found.emplace_back(id, tensor);
+  };
+  for (std::size_t id = 0; id < draft_.program.tensors.size(); ++id) see(static_cast<TensorId>(id), draft_.program.tensors[id]);
+  for (const auto& [id, tensor] : draft_.added) see(id, tensor);
+  for (auto& [id, tensor] : found) {
+    tensor.name = kNew + path + tensor.name.substr(like.size());
+    const TensorId made = draft_.add(tensor);
+    draft_.recorded[made] = draft_.recorded.contains(id) ? draft_.recorded.at(id) : id;
+    if (tensor.kind == TensorKind::parameter) parameters_.push_back(made);
+    models_[made] = id;
+  }
+  return std::nullopt;
+}
+
+std::size_t Insertion::module(const std::string& name, const std::string& type) {
+  const auto found = std::ranges::find(draft_.program.modules, name);
+  if (found != draft_.program.modules.end()) return static_cast<std::size_t>(found - draft_.program.modules.begin());
+  draft_.program.modules.push_back(name);
+  draft_.program.classes.push_back(type);
+  return draft_.program.modules.size() - 1;
+}
+
+std::expected<Insertion::Called, Unclear> Insertion::call(const std::string& path, TensorId in, const Operator& like, std::size_t number) {
+  if (is_sequence_of_layers(path)) {
+    Called all{.operators = {}, .out = in};
+    for (const std::string& below : changes_.alignment.order) {
+      const bool child = is_within(below, path) && below.size() > path.size() && below.find('.', path.size() + 1) == std::string::npos;
+      if (!child) continue;
+      auto one = call(below, all.out, like, number);
+      if (!one) return one;
+      std::ranges::move(one->operators, std::back_inserter(all.operators));
+      all.out = one->out;
+    }
+    return all;
+  }
+  if (is_called(path)) return call_again(path, in, number);
+  const std::string* model = model_of(path);
+  const bool torchs = changes_.is.at(path)->self->kind == Value::Kind::external;
+  return model != nullptr && !(torchs && tensors_.contains(path)) ? call_copy(path, *model, in, number) : call_layer(path, in, like);
+}
+
+std::expected<Insertion::Called, Unclear> Insertion::call_layer(const std::string& path, TensorId in, const Operator& like) {
+  const Value& layer = *changes_.is.at(path);
+  auto written = write(layer, tensors_[path], in, like, draft_);
+  if (!written) return std::unexpected(unclear(path, written.error()));
+  for (Operator& op : written->operators) op.module = module(kNew + path, class_name(layer));
+  return Called{.operators = std::move(written->operators), .out = written->out};
+}
+
+std::expected<Insertion::Called, Unclear> Insertion::call_copy(const std::string& path, const std::string& model, TensorId in,
+                                                               std::size_t number) {
+  const std::string like = present(model);
+  const auto calls = lab::calls_of(draft_.program, like);
+  if (calls.empty()) return std::unexpected(unclear(path, "the recorded step does not call " + model + ", which is one like it"));
+  const lab::Call& example = calls[std::min(number, calls.size() - 1)];
+  const auto flow = lab::through(draft_, example);
+  if (!flow)
+    return std::unexpected(unclear(path, model + ", which is one like it, " + flow.error(), draft_.program.operators[example.begin].name));
+  lab::Ids ids{{flow->in, in}};
+  for (const auto& [made, id] : models_) {
+    if (is_within(lab::split_name(draft_.listed(made)->name).first, kNew + path)) ids[id] = made;
+  }
+  Called copy{.operators = {}, .out = flow->out};
+  copy.operators = lab::copied(draft_, draft_, example, std::move(ids), copy.out);
+  for (Operator& op : copy.operators) {
+    if (op.module == lab::kNoModule) continue;
+    const std::string name = draft_.program.modules[op.module], type = draft_.program.classes[op.module];
+    if (is_within(name, like)) op.module = module(kNew + path + name.substr(like.size()), type);
+  }
+  return copy;
+}
+
+// A layer that the recorded step calls somewhere, with the same parameters.
+std::expected<Insertion::Called, Unclear> Insertion::call_again(const std::string& path, TensorId in, std::size_t number) {
+  const auto calls = lab::calls_of(recorded_.program, changes_.alignment.kept.at(path));
+  const lab::Call& example = calls[std::min(number, calls.size() - 1)];
+  const auto flow = lab::through(recorded_, example);
+  if (!flow) return std::unexpected(unclear(path, "what it is called with elsewhere: it " + flow.error()));
+  Called copy{.operators = {}, .out = flow->out};
+  copy.operators = lab::copied(recorded_, draft_, example, {{flow->in, in}}, copy.out);
+  return copy;
+}
+
+std::expected<Insertion::Called, Unclear> Insertion::call(const Step& function, const std::string& holder, TensorId in,
+                                                          const Operator& like) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 11> kFunctions{{{"relu", "ReLU"},
+                                                                                 {"gelu", "GELU"},
+                                                                                 {"silu", "SiLU"},
+                                                                                 {"tanh", "Tanh"},
+                                                                                 {"sigmoid", "Sigmoid"},
+                                                                                 {"hardswish", "Hardswish"},
+                                                                                 {"leaky_relu", "LeakyReLU"},
+                                                                                 {"elu", "ELU"},
+                                                                                 {"mish", "Mish"},
+                                                                                 {"softplus", "Softplus"},
+                                                                                 {"relu6", "ReLU6"}}};
+  const auto known = std::ranges::find(kFunctions, function_name(function), &std::pair<std::string_view, const char*>::first);
+  if (known == kFunctions.end() || !function.function.ends_with("()")) {
+    Unclear why = unclear(holder, "what a new call of " + function_name(function) + " does is not followed");
+    why.at = line_of(function.at);
+    return std::unexpected(std::move(why));
+  }
+  Value layer{.kind = Value::Kind::object};
+  layer.layer = known->second;
+  auto written = write(layer, {}, in, like, draft_);
+  if (!written) return std::unexpected(unclear(holder, written.error()));
+  for (Operator& op : written->operators) op.module = module(present(holder), class_name(*changes_.is.at(holder)));
+  return Called{.operators = std::move(written->operators), .out = written->out};
+}
+
+// Parameters as an optimizer is given them.
+std::vector<TensorId> Insertion::in_order() const {
+  std::map<std::string, std::vector<TensorId>> of;
+  const auto see = [&](TensorId id, const Tensor& tensor) {
+    if (tensor.kind == TensorKind::parameter && draft_.listed(id) != nullptr) of[lab::split_name(tensor.name).first].push_back(id);
+  };
+  for (std::size_t id = 0; id < draft_.program.tensors.size(); ++id) see(static_cast<TensorId>(id), draft_.program.tensors[id]);
+  for (const auto& [id, tensor] : draft_.added) see(id, tensor);
+  std::vector<TensorId> all;
+  for (const std::string& path : changes_.alignment.order) {
+    const auto found = of.find(present(path));
+    if (found != of.end()) all.insert(all.end(), found->second.begin(), found->second.end());
+  }
+  return all;
+}
+
+// Parameters that the recorded step has, the nearest first, those with as many dimensions before others.
+std::vector<TensorId> Insertion::alike(TensorId parameter, const std::vector<TensorId>& order) const {
+  const auto place = [&](TensorId id) { return std::ranges::find(order, id) - order.begin(); };
+  const auto own = place(parameter);
+  std::vector<TensorId> all;
+  std::ranges::copy_if(order, std::back_inserter(all),
+                       [&](TensorId id) { return std::ranges::find(parameters_, id) == parameters_.end(); });
+  const auto rank = [&](TensorId id) {
+    const bool same = (draft_.listed(id)->shape.size() > 1) == (draft_.listed(parameter)->shape.size() > 1);
+    return std::pair(!same, std::abs(place(id) - own));
+  };
+  std::ranges::sort(all, {}, rank);
+  if (const auto model = models_.find(parameter); model != models_.end() && std::ranges::find(all, model->second) != all.end())
+    all.insert(all.begin(), model->second);
+  return all;
+}
+
+std::optional<Unclear> Insertion::update() {
+  for (const TensorId id : parameters_) {
+    const std::string path = lab::split_name(draft_.listed(id)->name).first.substr(1);
+    const bool called =
+        std::ranges::any_of(draft_.program.operators, [&](const Operator& op) { return op.module != lab::kNoModule && lab::uses(op, id); });
+    if (!called) continue;  // without a gradient nothing is done with it
+    const auto order = in_order();
+    const auto own = std::ranges::find(order, id);
+    const TensorId before = own == order.begin() ? lab::kNoTensor : *(own - 1);
+    if (auto why = lab::update_also(draft_, id, alike(id, order), before)) return unclear(path, *why);
+  }
+  return std::nullopt;
+}
+
+}  // namespace hotlens::layers

@@ -1,0 +1,293 @@
+#include "annotator/lab/structure/structure.h"
+
+#include <algorithm>
+
+#include "annotator/lab/layers/forward.h"
+#include "annotator/lab/structure/calls.h"
+#include "annotator/lab/structure/insertion.h"
+#include "annotator/lab/structure/parameters.h"
+#include "annotator/lab/whatif/edits.h"
+
+namespace hotlens::layers {
+namespace {
+
+using lab::Call;
+using lab::Operator;
+using lab::OperatorKind;
+using lab::Tensor;
+using lab::TensorId;
+
+std::ptrdiff_t at(std::size_t place) {
+  return static_cast<std::ptrdiff_t>(place);
+}
+
+class Restructuring {
+ public:
+  Restructuring(lab::Program program, const Changes& changes)
+      : changes_(changes), draft_(std::move(program)), insertion_(draft_, changes) {}
+
+  std::expected<lab::Finished, Unclear> run() {
+    lab::release_after_last_use(draft_.program);
+    std::vector<Gap> gaps = changes_.alignment.gaps;
+    std::ranges::stable_sort(gaps, std::greater(),
+                             [](const Gap& gap) { return std::ranges::count(gap.holder, '.') + (gap.holder.empty() ? 0 : 1); });
+    for (const Gap& gap : gaps) {
+      if (auto why = close(gap)) return std::unexpected(*why);
+    }
+    for (const Gap& gap : gaps) {
+      for (const Step& step : gap.removed) {
+        if (!step.function.empty() || gap.is_forward()) continue;
+        if (auto why = remove_tensors(step.path)) return std::unexpected(*why);
+      }
+    }
+    if (auto why = insertion_.update()) return std::unexpected(*why);
+    lab::let_go_in_time(draft_);
+    rename();
+    return lab::finish(std::move(draft_));
+  }
+
+ private:
+  Unclear unclear(const Gap& gap, std::string reason, const Call* call = nullptr) const {
+    const Step& step = gap.inserted.empty() ? gap.removed.front() : gap.inserted.front();
+    Unclear why = unclear(step.function.empty() ? step.path : gap.holder, std::move(reason), call);
+    if (gap.is_forward()) why.at = gap.at;
+    return why;
+  }
+
+  Unclear unclear(const std::string& path, std::string reason, const Call* call = nullptr) const {
+    const auto line = changes_.lines.find(path);
+    return {.reason = std::move(reason),
+            .module = path,
+            .at = line == changes_.lines.end() ? Line{} : line->second,
+            .op = call == nullptr ? std::string() : draft_.program.operators[call->begin].name};
+  }
+
+  // Where a step is called: a function right after what is called before it. `steps`: the nearest first.
+  std::vector<Call> locate(const Gap& gap, const std::vector<Step>& steps, std::size_t number) const {
+    const Step& step = steps[number];
+    if (step.function.empty()) return lab::calls_of(draft_.program, step.path);
+    const auto& operators = draft_.program.operators;
+    const auto is_it = [&](const Operator& op) {
+      const std::string name = "aten::" + function_name(step);
+      return op.kind == OperatorKind::library && op.module != lab::kNoModule && (op.name == name || op.name == name + "_") &&
+             draft_.program.modules[op.module] == gap.recorded_holder;
+    };
+    std::vector<Call> found;
+    const auto add = [&](std::size_t place) { found.push_back({.begin = place, .end = place + 1}); };
+    if (number + 1 < steps.size()) {
+      for (const Call& before : locate(gap, steps, number + 1)) {
+        std::size_t place = before.end;
+        while (place < operators.size() && operators[place].kind == OperatorKind::free) ++place;
+        if (place < operators.size() && is_it(operators[place])) add(place);
+      }
+    } else if (is_alone(step)) {
+      for (std::size_t place = 0; place < operators.size(); ++place) {
+        if (is_it(operators[place])) add(place);
+      }
+    }
+    return found;
+  }
+
+  // Whether its forward calls the function once.
+  static bool is_alone(const Step& step) {
+    const std::string_view text = guess::enclosing(step.at, "function_definition").text();
+    const std::string name = function_name(step) + "(";
+    const std::size_t first = text.find(name);
+    return first != std::string_view::npos && text.find(name, first + 1) == std::string_view::npos;
+  }
+
+  using Calls = std::vector<std::vector<Call>>;
+  static bool add(std::vector<Call> found, Calls& to) {
+    if (found.empty()) return false;
+    to.push_back(std::move(found));
+    return true;
+  }
+
+  // Everywhere that the step comes by the gap, the last time first.
+  std::optional<Unclear> close(const Gap& gap) {
+    for (const Step& step : gap.inserted) {
+      if (!step.function.empty()) continue;
+      if (auto why = insertion_.add_tensors(step.path)) return why;
+    }
+    std::vector<Step> steps(gap.removed.rbegin(), gap.removed.rend());
+    steps.insert(steps.end(), gap.before.begin(), gap.before.end());
+    Calls removed, before, after;
+    bool all = true;
+    for (std::size_t at = gap.removed.size(); at-- > 0;) all = add(locate(gap, steps, at), removed) && all;
+    for (std::size_t at = 0; gap.sequence && at < gap.before.size() && before.empty(); ++at) add(locate(gap, gap.before, at), before);
+    for (std::size_t at = 0; gap.sequence && at < gap.after.size() && after.empty(); ++at) {
+      if (gap.after[at].function.empty()) add(locate(gap, gap.after, at), after);
+      if (gap.is_forward()) break;
+    }
+    if (gap.is_forward() && !before.empty()) after.clear();
+    std::size_t times = 0;
+    for (const auto* some : {&removed, &before, &after}) {
+      for (const auto& one : *some) {
+        if (times != 0 && one.size() != times) return unclear(gap, "layers beside it are called another number of times", one.data());
+        times = one.size();
+      }
+    }
+    if (gap.is_forward() && ((times == 0 && is_called(gap)) || (!all && !gap.removed.empty())))
+      return unclear(gap, "where this is called in the recorded step cannot be told");
+    if (!gap.sequence && removed.empty()) return std::nullopt;  // nothing that ran knows of it
+    if (!gap.sequence && gap.inserted.empty()) return unclear(gap, "it is gone, and the step calls it", removed[0].data());
+    for (std::size_t number = times; number-- > 0;) {
+      auto why = removed.empty()
+                     ? insert(gap, before.empty() ? nullptr : &before[0][number], after.empty() ? nullptr : &after[0][number], number)
+                     : replace(gap, {removed.front()[number].begin, removed.back()[number].end}, number);
+      if (why) return why;
+    }
+    return std::nullopt;
+  }
+
+  bool is_called(const Gap& gap) const { return !lab::calls_of(draft_.program, gap.recorded_holder).empty(); }
+
+  std::expected<Insertion::Called, Unclear> call(const Gap& gap, TensorId in, const Operator& like, std::size_t number) {
+    Insertion::Called all{.operators = {}, .out = in};
+    for (const Step& step : gap.inserted) {
+      auto one =
+          step.function.empty() ? insertion_.call(step.path, all.out, like, number) : insertion_.call(step, gap.holder, all.out, like);
+      if (!one) return one;
+      std::ranges::move(one->operators, std::back_inserter(all.operators));
+      all.out = one->out;
+    }
+    return all;
+  }
+
+  bool is_released(TensorId id, std::size_t from) const {
+    const auto& operators = draft_.program.operators;
+    return std::any_of(operators.begin() + at(from), operators.end(),
+                       [&](const Operator& op) { return op.kind == OperatorKind::free && lab::uses(op, id); });
+  }
+
+  void never_release(TensorId id) {
+    draft_.made.erase(id);
+    for (Operator& op : draft_.program.operators) {
+      if (op.kind == OperatorKind::free)
+        std::erase_if(op.args, [&](const lab::Value& value) { return std::get<lab::TensorRef>(value.is).id == id; });
+    }
+  }
+
+  // From here on: what one was, the other is. Where nothing lets it go, the script keeps it; what the script brings is not the step's to
+  // let go.
+  void hand_over(TensorId was, TensorId is, std::size_t from) {
+    if (was == is) return;
+    const bool brought = draft_.listed(was) != nullptr;
+    if (draft_.listed(is) != nullptr) never_release(was);
+    if (!brought && !is_released(was, from)) never_release(is);
+    if (!brought) draft_.recorded[is] = draft_.recorded.contains(was) ? draft_.recorded.at(was) : was;  // literal sizes are of what it was
+    for (std::size_t place = from; place < draft_.program.operators.size(); ++place) {
+      Operator& op = draft_.program.operators[place];
+      if (!brought || op.kind != OperatorKind::free) lab::rename(op, {{was, is}});
+    }
+  }
+
+  std::optional<Unclear> replace(const Gap& gap, Call old, std::size_t number) {
+    const auto flow = lab::through(draft_, old);
+    if (!flow) return unclear(gap, "what was there " + flow.error(), &old);
+    std::vector<Operator>& operators = draft_.program.operators;
+    auto made = call(gap, flow->in, Operator(operators[old.begin]), number);
+    if (!made) return made.error();
+    std::vector<Operator> kept = std::move(made->operators);
+    const std::size_t end = old.begin + kept.size();
+    std::copy_if(operators.begin() + at(old.begin), operators.begin() + at(old.end), std::back_inserter(kept),
+                 [](const Operator& op) { return op.kind == OperatorKind::free; });
+    operators.erase(operators.begin() + at(old.begin), operators.begin() + at(old.end));
+    operators.insert(operators.begin() + at(old.begin), kept.begin(), kept.end());
+    hand_over(flow->out, made->out, end);
+    return std::nullopt;
+  }
+
+  std::optional<Unclear> insert(const Gap& gap, const Call* before, const Call* after, std::size_t number) {
+    const Call beside = after != nullptr ? *after : *before;
+    const auto flow = lab::through(draft_, beside);
+    if (!flow) return unclear(gap, "the layer beside it " + flow.error(), &beside);
+    const TensorId in = after != nullptr ? flow->in : flow->out;
+    std::size_t place = after != nullptr ? after->begin : before->end;
+    const Operator like = draft_.program.operators[after != nullptr ? after->begin : before->end - 1];
+    if (gap.rebinds && is_used_between(in, place)) return unclear(gap, "which of several uses comes before this cannot be told", &beside);
+    auto made = call(gap, in, like, number);
+    if (!made) return made.error();
+    const std::size_t more = made->operators.size();
+    std::vector<Operator>& operators = draft_.program.operators;
+    operators.insert(operators.begin() + at(place), made->operators.begin(), made->operators.end());
+    place += more;
+    if (made->out == in) return std::nullopt;
+    const bool last = after == nullptr || gap.rebinds || flow->out == in || !is_used(in, after->end + more);
+    if (last) {
+      hand_over(in, made->out, place);
+      draft_.made.insert(in);
+      return std::nullopt;
+    }
+    for (std::size_t one = place; one < after->end + more; ++one) {
+      if (operators[one].kind != OperatorKind::free) lab::rename(operators[one], {{in, made->out}});
+    }
+    return std::nullopt;
+  }
+
+  bool is_used_between(TensorId id, std::size_t end) const {
+    const auto& operators = draft_.program.operators;
+    return std::any_of(operators.begin(), operators.begin() + at(end), [&](const Operator& op) {
+      return op.kind != OperatorKind::free && lab::uses(op, id) && std::ranges::find(op.out, id) == op.out.end();
+    });
+  }
+
+  bool is_used(TensorId id, std::size_t from) const {
+    const auto& operators = draft_.program.operators;
+    return std::any_of(operators.begin() + at(from), operators.end(),
+                       [&](const Operator& op) { return op.kind != OperatorKind::free && lab::uses(op, id); });
+  }
+
+  std::optional<Unclear> remove_tensors(const std::string& path) {
+    for (std::size_t id = 0; id < draft_.program.tensors.size(); ++id) {
+      const Tensor& tensor = draft_.program.tensors[id];
+      const std::string holder = lab::split_name(tensor.name).first;
+      const bool inside = holder == path || holder.starts_with(path + ".");
+      if (!inside || draft_.listed(static_cast<TensorId>(id)) == nullptr) continue;
+      if (tensor.kind == lab::TensorKind::buffer) draft_.gone.insert(static_cast<TensorId>(id));
+      if (tensor.kind != lab::TensorKind::parameter) continue;
+      if (auto why = lab::remove_parameter(draft_, static_cast<TensorId>(id))) return unclear(path, *why);
+    }
+    return std::nullopt;
+  }
+
+  // Recorded paths become edited ones: of modules and what is below them.
+  void rename() {
+    std::map<std::string, std::string> now;
+    for (const auto& [path, was] : changes_.alignment.kept) now[was] = path;
+    const auto renamed = [&](const std::string& path) {
+      if (path.starts_with(kNew)) return path.substr(1);
+      for (std::string above = path;;) {
+        const auto found = now.find(above);
+        if (found != now.end() && !(above.empty() && !path.empty() && found->second.empty())) {
+          const std::string rest = above.empty() ? "." + path : path.substr(above.size());
+          return found->second.empty() ? rest.substr(rest.empty() ? 0 : 1) : found->second + rest;
+        }
+        if (above.empty()) return path;
+        above = lab::split_name(above).first;
+      }
+    };
+    for (std::string& path : draft_.program.modules) path = renamed(path);
+    const auto rename_tensor = [&](Tensor& tensor) {
+      const std::string owner(lab::owner_of(tensor.name));
+      if (owner.empty()) return;
+      const auto [path, leaf] = lab::split_name(owner);
+      const std::string is = renamed(path);
+      tensor.name = tensor.name.substr(0, tensor.name.size() - owner.size()) + (is.empty() ? leaf : is + "." + leaf);
+    };
+    std::ranges::for_each(draft_.program.tensors, rename_tensor);
+    for (auto& [id, tensor] : draft_.added) rename_tensor(tensor);
+  }
+
+  const Changes& changes_;
+  lab::Draft draft_;
+  Insertion insertion_;
+};
+
+}  // namespace
+
+std::expected<lab::Finished, Unclear> restructure(lab::Program program, const Changes& changes) {
+  return Restructuring(std::move(program), changes).run();
+}
+
+}  // namespace hotlens::layers

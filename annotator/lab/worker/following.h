@@ -1,0 +1,48 @@
+// An edited program's first step beside the recorded one: literal sizes follow the tensors around them, and what the script keeps from the
+// step before has the size of what it keeps of this one.
+#pragma once
+
+#include <map>
+#include <stdexcept>
+#include <vector>
+
+#include "annotator/lab/program/follow.h"
+#include "annotator/lab/program/program.h"
+#include "annotator/lab/worker/arguments.h"
+
+namespace hotlens::lab {
+
+// A size that cannot be told.
+struct Unfollowed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Followed {
+  std::vector<Numbers> numbers;    // of each module
+  std::vector<TensorId> recorded;  // of each tensor of the edited program: which it was; empty: the same
+};
+
+class Following {
+ public:
+  Following(const Program& recorded, Program& edited, const Followed& what) : recorded_(recorded), edited_(edited), what_(what) {}
+
+  // Before an operator of the recorded program, and after its last one.
+  void see(std::size_t at, const Bindings& bindings);
+  // The same of the edited one, whose operator may change. Throws Unfollowed.
+  void change(std::size_t at, const Bindings& bindings);
+
+  std::size_t changed() const { return changed_; }
+
+ private:
+  TensorId was(TensorId id) const;
+  void resize_kept(const Bindings& bindings);
+
+  const Program& recorded_;
+  Program& edited_;
+  const Followed& what_;
+  std::map<TensorId, Sizes> sizes_;                            // as recorded
+  std::map<TensorId, std::pair<Sizes, at::ScalarType>> left_;  // what operators made and the recorded step keeps
+  std::size_t changed_ = 0;
+};
+
+}  // namespace hotlens::lab

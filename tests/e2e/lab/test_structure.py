@@ -1,0 +1,189 @@
+"""Layers that come, go, are repeated or of another kind: their peak memory against a run of the script that was really edited so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from training import LOOP, predicted, record, recorded_peak
+
+PICTURES = LOOP.format(
+    model="""
+class Block(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.conv, self.norm, self.drop = nn.Conv2d(i, o, 3, padding=1), nn.BatchNorm2d(o), nn.Dropout(0.2)
+    def forward(self, x):
+        return self.drop(F.relu(self.norm(self.conv(x))))
+model = nn.Sequential(
+    Block(3, 16), nn.MaxPool2d(2), *[Block(16, 16) for _ in range(2)], nn.Dropout(0.1), nn.AdaptiveAvgPool2d(4), nn.Flatten(),
+    nn.Linear(256, 64), nn.ReLU(), nn.Linear(64, 10))
+optimizer = torch.optim.Adam(model.parameters())
+tensors = lambda n: (torch.randn(n, 3, 32, 32), torch.randint(10, (n,)))
+"""
+)
+
+WORDS = LOOP.format(
+    model="""
+class Layer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.heads = 4
+        self.norm, self.qkv, self.out = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(0.1))
+    def forward(self, x):
+        b, l, w = x.shape
+        q, k, v = (part.view(b, l, self.heads, w // self.heads).transpose(1, 2) for part in self.qkv(self.norm(x)).split(w, 2))
+        x = x + self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b, l, w))
+        return x + self.mlp(x)
+DEPTH, WIDTH = 2, 32
+class Model(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.embed, self.places = nn.Embedding(50, width), nn.Parameter(torch.zeros(1, 12, width))
+        self.layers = nn.ModuleList(Layer(width) for _ in range(DEPTH))
+        self.drop = nn.Dropout(0.1)
+        self.head = nn.Linear(width, 10)
+    def forward(self, x):
+        x = self.drop(self.embed(x) + self.places)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(x[:, 0])
+model = Model(WIDTH)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+tensors = lambda n: (torch.randint(50, (n, 12)), torch.randint(10, (n,)))
+"""
+)
+
+# Clipped, updated in lists; its output is kept from one step to the next.
+FORWARD = """self.width = hidden
+    def forward(self, x):
+        return self.head(self.norm(self.rnn(self.embed(x))[0].mean(1)))"""
+MEMORY = LOOP.format(
+    model="""
+class Tagger(nn.Module):
+    def __init__(self, hidden=64):
+        super().__init__()
+        self.embed, self.rnn, self.head = nn.Embedding(500, 48), nn.LSTM(48, hidden, batch_first=True), nn.Linear(hidden, 500)
+        self.norm = nn.LayerNorm(hidden)
+        FORWARD
+model = Tagger()
+optimizer = torch.optim.AdamW(model.parameters(), foreach=True)
+tensors = lambda n: (torch.randint(500, (n, 16)), torch.randint(500, (n,)))
+"""
+)
+MEMORY = MEMORY.replace("FORWARD", FORWARD).replace(
+    "    optimizer.step()", "    nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n    optimizer.step()"
+)
+MEMORY = MEMORY.replace("loss = F.cross_entropy(model(x), y)", "out = model(x)\n    loss = F.cross_entropy(out, y)")
+
+# Every loop but its own output is small: what is kept decides.
+KEPT = MEMORY.replace("nn.Linear(hidden, 500)", "nn.Linear(hidden, 5000)")
+
+SCRIPTS = {"pictures": PICTURES, "words": WORDS, "memory": MEMORY, "kept": KEPT}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("structure")
+    for name, text in SCRIPTS.items():
+        record(place / name, text)
+    return place
+
+
+def edited(folder: Path, old: str, new: str) -> str:
+    text = SCRIPTS[folder.name]
+    assert old in text
+    (folder / "train.py").write_text(text.replace(old, new))
+    return text.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "what"),
+    [
+        # Removed, repeated.
+        ("pictures", "nn.Dropout(0.1), ", "", "Dropout(0.1) removed"),
+        ("pictures", "nn.ReLU(), ", "", "ReLU() removed"),
+        ("pictures", "range(2)", "range(1)", "Block() removed"),
+        ("pictures", "range(2)", "range(4)", "Block() added"),
+        ("words", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 5", "Layer() added"),
+        ("words", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 1", "Layer() removed"),
+        ("words", "DEPTH, WIDTH = 2, 32", "DEPTH, WIDTH = 3, 64", "Layer() added"),
+        # Exchanged.
+        ("pictures", "nn.ReLU()", "nn.GELU()", "ReLU → GELU"),
+        ("pictures", "nn.BatchNorm2d(o)", "nn.GroupNorm(4, o)", "BatchNorm2d → GroupNorm"),
+        ("pictures", "nn.Dropout(0.2)", "nn.Identity()", "Dropout → Identity"),
+        ("words", "nn.LayerNorm(width)", "nn.RMSNorm(width)", "LayerNorm → RMSNorm"),
+        ("words", "= nn.Linear(width, 10)", "= nn.Sequential(nn.Linear(width, 64), nn.Tanh(), nn.Linear(64, 10))", "Linear → Sequential"),
+        ("memory", "nn.LSTM", "nn.GRU", "LSTM → GRU"),
+        ("memory", "nn.LayerNorm(hidden)", "nn.Identity()", "LayerNorm → Identity"),
+        # Inserted.
+        ("pictures", "    Block(3, 16)", "    nn.Conv2d(3, 3, 1), Block(3, 16)", "Conv2d(3, 3) added"),
+        ("pictures", "nn.ReLU(), ", "nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), ", "Linear(64, 64) added"),
+        ("pictures", "*[Block(16, 16) for _ in range(2)]", "Block(16, 32), Block(32, 16), Block(16, 16)", "Block() added"),
+        ("words", "nn.GELU(), ", "nn.GELU(), nn.Linear(4 * width, 4 * width), nn.GELU(), ", "Linear(128, 128) added"),
+        # Called otherwise by `forward`.
+        ("pictures", "self.drop(F.relu(self.norm(self.conv(x))))", "F.relu(self.norm(self.conv(x)))", "Dropout(0.2) not called"),
+        ("pictures", "F.relu(self.norm(self.conv(x)))", "F.gelu(self.norm(self.conv(x)))", "relu → gelu"),
+        ("pictures", "F.relu(self.norm(self.conv(x)))", "self.norm(F.relu(self.conv(x)))", "BatchNorm2d(16) called"),
+        ("words", "return x + self.mlp(x)", "return x + self.mlp(self.norm(x))", "LayerNorm(32) called"),
+        (
+            "memory",
+            FORWARD,
+            "self.fc = nn.Linear(hidden, hidden)\n        " + FORWARD.replace("self.norm(", "self.fc(self.norm(") + ")",
+            "Linear(64, 64) added",
+        ),
+        ("memory", "self.norm = nn.LayerNorm(hidden)\n        " + FORWARD, FORWARD.replace("self.norm(", "("), "LayerNorm(64) removed"),
+        # What the script keeps from the step before.
+        ("kept", "hidden, 5000", "hidden, 9000", "Linear(64, 5000 → 9000)"),
+        ("kept", "nn.Linear(hidden, 5000)", "nn.Sequential(nn.Linear(hidden, 5000), nn.Dropout(0.1))", "Linear → Sequential"),
+    ],
+)
+def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_path: Path, name: str, old: str, new: str, what: str) -> None:
+    text = edited(recorded / name, old, new)
+    document = predicted(recorded / name)
+    assert not document["refused"] + document["misfits"]
+    assert what in [edit["what"] for edit in document["edits"]]
+    record(tmp_path / "truth", text)
+    assert {edit["peak_bytes"] for edit in document["edits"]} == {recorded_peak(tmp_path / "truth")}
+
+
+def test_a_new_layer_stands_at_the_line_that_makes_it(recorded: Path) -> None:
+    text = edited(recorded / "pictures", "nn.Linear(256, 64), ", "nn.Linear(256, 64),\n    nn.Dropout(0.3),\n    ")
+    (edit,) = predicted(recorded / "pictures")["edits"]
+    assert (edit["what"], edit["modules"]) == ("Dropout(0.3) added", ["8"])
+    assert "nn.Dropout(0.3)" in text.splitlines()[edit["line"]]
+    assert edit["low_ns"] <= edit["step_ns"] <= edit["high_ns"]
+
+
+def test_a_layer_that_nothing_calls_counts_with_its_weights_alone(recorded: Path) -> None:
+    edited(recorded / "words", "self.drop = ", "self.more = nn.Linear(100, 100)\n        self.drop = ")
+    (edit,) = predicted(recorded / "words")["edits"]
+    assert edit["peak_bytes"] - edit["peak_was_bytes"] == 4 * (100 * 100 + 100)
+
+
+def test_a_new_layer_that_does_not_fit_is_said_with_both_lines(recorded: Path) -> None:
+    text = edited(recorded / "pictures", "nn.ReLU(), ", "nn.ReLU(), nn.Linear(64, 65),\n    ")
+    (misfit,) = predicted(recorded / "pictures")["misfits"]
+    line = next(number for number, one in enumerate(text.splitlines(), 1) if "nn.Linear(64, 65)" in one)
+    assert misfit["reason"].startswith(f"Linear(64, 10) gets 65 features from line {line}: mat1 and mat2 shapes cannot be multiplied")
+    assert (misfit["module"], misfit["operator"]) == ("10", "aten::linear")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "module", "reason"),
+    [
+        ("pictures", "nn.ReLU()", "nn.Bilinear(64, 64, 64)", "8", "what a new Bilinear holds is not known"),
+        ("pictures", "nn.ReLU()", "nn.Dropout(0.1, generator=None)", "8", "`generator`"),
+        ("words", "self.head = nn.Linear(width, 10)", "self.head = nn.LSTM(width, 10)", "head", "not called alike"),
+        ("words", "            x = layer(x)", "            x = layer(x) + x", "", "Model.forward was edited"),
+        ("memory", "self.norm = nn.LayerNorm(hidden)", "pass", "norm", "it is gone, and the step calls it"),
+    ],
+)
+def test_what_cannot_be_known_is_refused_with_its_reason(recorded: Path, name: str, old: str, new: str, module: str, reason: str) -> None:
+    edited(recorded / name, old, new)
+    document = predicted(recorded / name)
+    (refusal,) = document["refused"]
+    assert reason in refusal["reason"]
+    assert refusal.get("module", "") == module
+    assert all("peak_bytes" not in edit for edit in document["edits"])
