@@ -1,0 +1,113 @@
+#include "annotator/profile/run_noise.h"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <chrono>
+#include <cmath>
+
+namespace hotlens::profile {
+namespace {
+
+constexpr double kNoOthers = 0.02;   // from process to process on a quiet machine
+constexpr double kWithOthers = 0.3;  // by the processors' share of others; recorded runs beside other work had half to all of it
+constexpr double kFreedom = 4;
+constexpr int kToldByQuick = 3;
+
+double ns(Ns time) {
+  return static_cast<double>(time.count());
+}
+
+// Of a side's mean, ns², and what it is worth.
+struct Variance {
+  double of_mean = 0, freedom = 0;
+};
+
+Variance variance(const RunSamples& side) {
+  const auto count = static_cast<double>(side.runs.size());
+  const double level = ns(side.level());
+  double within = 0, between = 0;
+  for (const Sample& run : side.runs) {
+    within += run.variance / count;
+    between += std::pow(ns(run.median) - level, 2);
+  }
+  const double assumed = within + std::pow(side.prior.share * level, 2);
+  const double freedom = side.prior.freedom + count - 1;
+  return {(side.prior.freedom * assumed + between) / freedom / count, freedom};
+}
+
+Ns mean_of(const std::vector<Sample>& runs, Ns Sample::* value) {
+  double sum = 0;
+  for (const Sample& run : runs) sum += ns(run.*value);
+  return Ns{std::llround(sum / static_cast<double>(runs.size()))};
+}
+
+// Whether the quick steps differ too, and the same way.
+bool quick_steps_agree(const RunSamples& before, const RunSamples& after) {
+  const Ns difference = after.level() - before.level(), of_quick = after.quick() - before.quick();
+  return difference < Ns{} ? of_quick * kToldByQuick <= difference : of_quick * kToldByQuick >= difference;
+}
+
+// The part of the deviation that is assumed, of one run a side.
+double assumed_apart(const RunSamples& before, const RunSamples& after) {
+  return std::hypot(before.prior.share * ns(before.level()), after.prior.share * ns(after.level()));
+}
+
+double quantile_of_t(double freedom, double error) {
+  return boost::math::quantile(boost::math::complement(boost::math::students_t(freedom), error / 2));
+}
+
+bool is_known(const RunSamples& side) {
+  return side.runs.size() > 1 || side.runs.front().count > 1;
+}
+
+}  // namespace
+
+Prior prior_of(std::optional<double> others) {
+  return {std::hypot(kNoOthers, kWithOthers * others.value_or(0)), kFreedom};
+}
+
+Ns RunSamples::level() const {
+  return mean_of(runs, &Sample::median);
+}
+
+Ns RunSamples::quick() const {
+  return mean_of(runs, &Sample::quick);
+}
+
+double error_of_each(double all, std::size_t rows) {
+  return all / static_cast<double>(std::max<std::size_t>(rows, 1));
+}
+
+std::optional<Ns> noise(const RunSamples& before, const RunSamples& after, double error) {
+  if (!is_known(before) || !is_known(after)) return std::nullopt;
+  const Variance one = variance(before), other = variance(after);
+  const double sum = one.of_mean + other.of_mean;
+  if (sum <= 0) return kResolution;
+  const double freedom = sum * sum / (one.of_mean * one.of_mean / one.freedom + other.of_mean * other.of_mean / other.freedom);
+  const double quantile = quantile_of_t(freedom, error);
+  const double difference = std::abs(ns(after.level() - before.level()));
+  double chance = quantile * std::sqrt(sum);
+  if (before.runs.size() == 1 && after.runs.size() == 1) {
+    const auto apart = gap(before.runs.front(), after.runs.front(), error);
+    if (apart) chance = std::min(chance, std::hypot(difference - ns(*apart), quantile * assumed_apart(before, after)));
+  }
+  if (!quick_steps_agree(before, after)) chance = std::max(chance, difference);
+  return std::max(kResolution, Ns{static_cast<Ns::rep>(std::min(chance, 1e18))});
+}
+
+double common_change(std::vector<Weighed> changes) {
+  std::ranges::sort(changes, {}, &Weighed::change);
+  double whole = 0;
+  for (const Weighed& each : changes) whole += each.weight;
+  double below = 0;
+  for (auto each = changes.begin(); each != changes.end(); ++each) {
+    below += each->weight;
+    if (below * 2 < whole) continue;
+    const bool between = below * 2 == whole && std::next(each) != changes.end();
+    const double other = between ? std::next(each)->change : each->change;
+    return std::abs(other) < std::abs(each->change) ? other : each->change;
+  }
+  return 0;
+}
+
+}  // namespace hotlens::profile
