@@ -8,8 +8,8 @@
 namespace hotlens::profile {
 namespace {
 
-constexpr double kNoOthers = 0.02;   // from process to process on a quiet machine
-constexpr double kWithOthers = 0.3;  // by the processors' share of others; recorded runs beside other work had half to all of it
+constexpr double kNoOthers = 0.02;    // from process to process on a quiet machine
+constexpr double kWithOthers = 0.35;  // by the processors' share of others; recorded runs beside other work had half to all of it
 constexpr double kFreedom = 4;
 constexpr int kToldByQuick = 3;
 
@@ -22,17 +22,32 @@ struct Variance {
   double of_mean = 0, freedom = 0;
 };
 
-Variance variance(const RunSamples& side) {
+// What both sides would be at if nothing but chance moved them. Their geometric mean: a side that is ten times slower does not excuse
+// itself.
+double usual_level(const RunSamples& before, const RunSamples& after) {
+  return std::sqrt(ns(before.level()) * ns(after.level()));
+}
+
+// After Welch, of parts that add up: each a variance and its degrees of freedom.
+double together(const Variance& one, const Variance& other) {
+  const double sum = one.of_mean + other.of_mean;
+  return sum * sum / (one.of_mean * one.of_mean / one.freedom + other.of_mean * other.of_mean / other.freedom);
+}
+
+Variance variance(const RunSamples& side, double usual) {
   const auto count = static_cast<double>(side.runs.size());
   const double level = ns(side.level());
-  double within = 0, between = 0;
+  double within = 0, between = 0, steps = 0;
   for (const Sample& run : side.runs) {
     within += run.variance / count;
     between += std::pow(ns(run.median) - level, 2);
+    steps += static_cast<double>(run.count) - 1;
   }
-  const double assumed = within + std::pow(side.prior.share * level, 2);
-  const double freedom = side.prior.freedom + count - 1;
-  return {(side.prior.freedom * assumed + between) / freedom / count, freedom};
+  const double assumed = std::pow(side.prior.share * usual, 2), weight = side.prior.freedom;
+  const double of_run = (weight * (within + assumed) + between) / (weight + count - 1);
+  if (within + assumed <= 0) return {of_run / count, weight + count - 1};
+  const double known = steps > 0 ? together({within, steps}, {assumed, weight}) : weight;
+  return {of_run / count, known + count - 1};
 }
 
 Ns mean_of(const std::vector<Sample>& runs, Ns Sample::* value) {
@@ -49,7 +64,7 @@ bool quick_steps_agree(const RunSamples& before, const RunSamples& after) {
 
 // The part of the deviation that is assumed, of one run a side.
 double assumed_apart(const RunSamples& before, const RunSamples& after) {
-  return std::hypot(before.prior.share * ns(before.level()), after.prior.share * ns(after.level()));
+  return usual_level(before, after) * std::hypot(before.prior.share, after.prior.share);
 }
 
 double quantile_of_t(double freedom, double error) {
@@ -80,16 +95,16 @@ double error_of_each(double all, std::size_t rows) {
 
 std::optional<Ns> noise(const RunSamples& before, const RunSamples& after, double error) {
   if (!is_known(before) || !is_known(after)) return std::nullopt;
-  const Variance one = variance(before), other = variance(after);
+  const double usual = usual_level(before, after);
+  const Variance one = variance(before, usual), other = variance(after, usual);
   const double sum = one.of_mean + other.of_mean;
   if (sum <= 0) return kResolution;
-  const double freedom = sum * sum / (one.of_mean * one.of_mean / one.freedom + other.of_mean * other.of_mean / other.freedom);
-  const double quantile = quantile_of_t(freedom, error);
+  const double quantile = quantile_of_t(together(one, other), error);
   const double difference = std::abs(ns(after.level() - before.level()));
   double chance = quantile * std::sqrt(sum);
   if (before.runs.size() == 1 && after.runs.size() == 1) {
     const auto apart = gap(before.runs.front(), after.runs.front(), error);
-    if (apart) chance = std::min(chance, std::hypot(difference - ns(*apart), quantile * assumed_apart(before, after)));
+    if (apart) chance = std::min(chance, std::max(difference - ns(*apart), quantile * assumed_apart(before, after)));
   }
   if (!quick_steps_agree(before, after)) chance = std::max(chance, difference);
   return std::max(kResolution, Ns{static_cast<Ns::rep>(std::min(chance, 1e18))});

@@ -3,12 +3,14 @@
 // Steps of one run know only what differs from step to step. Another process of the same script has its memory elsewhere, meets other load
 // and other page faults, and all of its steps shift together: the spread between runs. Of one run that spread cannot be seen, so it is
 // assumed (`Prior`); of several it is estimated, the assumption counting as `Prior::freedom` further runs. With m_i the medians of a side's
-// n runs, w the mean variance of such a median from the spread of its steps (spread.h) and τ the assumed share,
-//   variance of one run  s² = (ν₀·(w + τ²·m²) + Σ(m_i − m)²) / (ν₀ + n − 1),   m = the mean of m_i,
-// and a side's mean has s²/n. Two sides differ beyond noise where their distance exceeds Student's t (degrees of freedom after Welch) at
-// the wanted error times the root of both added: a normal prior for the mean and an inverse chi-squared one for the variance (Gelman and
-// others, "Bayesian Data Analysis", 2013, section 3.3). Of one run a side, where all steps of one lie beyond all of the other (spread.h),
-// their own spread excuses no more than what the gap between them leaves.
+// n runs, w the mean variance of such a median from the spread of its steps (spread.h) and τ the assumed share of g, the geometric mean of
+// both sides,
+//   variance of one run  s² = (ν₀·(w + τ²·g²) + Σ(m_i − m)²) / (ν₀ + n − 1),   m = the mean of m_i,
+// and a side's mean has s²/n: a normal prior for the mean and an inverse chi-squared one for the variance (Gelman and others, "Bayesian
+// Data Analysis", 2013, section 3.3). Two sides differ beyond noise where their distance exceeds Student's t at the wanted error times the
+// root of both added; its degrees of freedom are Welch's, of w (one less than steps), τ² (ν₀) and the runs (n − 1). Of one run a side,
+// where all steps of one lie beyond all of the other (spread.h), their own spread excuses no more than what the gap between
+// them leaves, and what is assumed no more than itself.
 //
 // Where others want the processors, a slice of their time lands in a step now and then and makes it longer by more than a short layer
 // takes; in a run of few steps it may hit the middle one. The quick steps know nothing of it: where the quickest quarter of the steps does
