@@ -9,7 +9,8 @@ namespace hotlens::profile {
 namespace {
 
 constexpr double kNoOthers = 0.02;    // from process to process on a quiet machine
-constexpr double kWithOthers = 0.35;  // by the processors' share of others; recorded runs beside other work had half to all of it
+constexpr double kWithOthers = 0.15;  // times what others have over what they leave: recorded runs beside other work had half to all of it
+constexpr double kMostOthers = 0.95;
 constexpr double kFreedom = 4;
 constexpr int kToldByQuick = 3;
 
@@ -77,8 +78,10 @@ bool is_known(const RunSamples& side) {
 
 }  // namespace
 
+// Where others have the share b of the processors, a step takes up to 1 / (1 − b) times as long: the more, the less certain.
 Prior prior_of(std::optional<double> others) {
-  return {std::hypot(kNoOthers, kWithOthers * others.value_or(0)), kFreedom};
+  const double share = std::min(others.value_or(0), kMostOthers);
+  return {std::hypot(kNoOthers, kWithOthers * share / (1 - share)), kFreedom};
 }
 
 Ns RunSamples::level() const {
