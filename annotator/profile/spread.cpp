@@ -28,6 +28,15 @@ double chance_of_separation(std::size_t before, std::size_t after) {
   return 2 / ways;
 }
 
+// By linear interpolation.
+Ns lower_quarter(std::vector<Ns> values) {
+  std::ranges::sort(values);
+  const double place = static_cast<double>(values.size() - 1) / 4;
+  const auto at = static_cast<std::size_t>(place);
+  const auto next = static_cast<double>((values[std::min(at + 1, values.size() - 1)] - values[at]).count());
+  return values[at] + Ns{static_cast<Ns::rep>(next * (place - static_cast<double>(at)))};
+}
+
 Ns band(const Sample& before, const Sample& after) {
   const double sum = before.variance + after.variance;
   if (sum <= 0) return Ns{};
@@ -41,6 +50,8 @@ Ns band(const Sample& before, const Sample& after) {
 
 Sample sample(const std::vector<Ns>& values) {
   Sample result{.median = median(values), .count = values.size()};
+  if (values.empty()) return result;
+  result.quick = lower_quarter(values);
   if (values.size() < 2) return result;
   const auto [least, most] = std::ranges::minmax(values);
   result.least = least;
@@ -53,12 +64,17 @@ Sample sample(const std::vector<Ns>& values) {
   return result;
 }
 
+std::optional<Ns> gap(const Sample& before, const Sample& after, double error) {
+  const Ns between = std::max(after.least - before.most, before.least - after.most);
+  const bool telling = between > Ns{} && chance_of_separation(before.count, after.count) <= error;
+  return telling ? std::optional(between) : std::nullopt;
+}
+
 std::optional<Ns> noise(const Sample& before, const Sample& after) {
   if (before.count < 2 || after.count < 2) return std::nullopt;
   Ns chance = band(before, after);
-  const Ns gap = std::max(after.least - before.most, before.least - after.most);
-  if (gap > Ns{} && chance_of_separation(before.count, after.count) <= 2 * (1 - kTwoSided99)) {
-    chance = std::min(chance, std::chrono::abs(after.median - before.median) - gap);
+  if (const auto apart = gap(before, after, 2 * (1 - kTwoSided99))) {
+    chance = std::min(chance, std::chrono::abs(after.median - before.median) - *apart);
   }
   return std::max(kResolution, chance);
 }

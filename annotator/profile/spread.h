@@ -24,6 +24,7 @@ constexpr Ns kResolution{1000};
 struct Sample {
   Ns median{};
   Ns least{}, most{};
+  Ns quick{};             // a quarter of the values are below
   double variance = 0;    // of the median, ns²
   std::size_t count = 0;  // values
 };
@@ -31,5 +32,9 @@ Sample sample(const std::vector<Ns>& values);
 
 // How much of the difference of the medians may be chance; absent where one of the samples has a single value. At least kResolution.
 std::optional<Ns> noise(const Sample& before, const Sample& after);
+
+// How far all values of one sample lie beyond all of the other; absent where they overlap, or where chance separates two samples of these
+// sizes more often than `error` (two-sided).
+std::optional<Ns> gap(const Sample& before, const Sample& after, double error);
 
 }  // namespace hotlens::profile

@@ -3,34 +3,17 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
-#include "annotator/profile/spread.h"
 #include "annotator/profile/statistics.h"
+#include "annotator/report/judge.h"
 
 namespace hotlens::report {
 namespace {
 
-// A module whose change is at least this much that of one child says nothing that the child does not say.
-constexpr double kDominant = 0.8;
-
-using Values = std::vector<Ns>;  // per step
-
-Change compare(const Values* before, const Values* after) {
-  Change change;
-  if (before) change.before = profile::sample(*before).median;
-  if (after) change.after = profile::sample(*after).median;
-  if (!before || !after) {
-    change.outcome = before ? Outcome::removed : Outcome::added;
-    return change;
-  }
-  change.noise = profile::noise(profile::sample(*before), profile::sample(*after));
-  const Ns limit = change.noise.value_or(profile::kResolution);
-  if (change.difference() > limit) change.outcome = Outcome::slower;
-  if (change.difference() < -limit) change.outcome = Outcome::faster;
-  return change;
-}
+constexpr std::string_view kPlainStep = "plain_step";
 
 Values walls(const profile::Profile& profile) {
   Values values;
@@ -53,168 +36,107 @@ Values hosts(const profile::Profile& profile) {
   return values;
 }
 
-std::vector<Row> totals(const Side& old_side, const Side& new_side) {
-  const profile::Profile& before = *old_side.profile;
-  const profile::Profile& after = *new_side.profile;
-  std::vector<Row> rows;
-  const auto add = [&](const char* name, const std::optional<Values>& old_values, const std::optional<Values>& new_values) {
-    if (!old_values && !new_values) return;
-    rows.push_back({name, compare(old_values ? &*old_values : nullptr, new_values ? &*new_values : nullptr), {}, {}});
-  };
-  const auto known = [](bool is_known, Values values) { return is_known ? std::optional(std::move(values)) : std::nullopt; };
-  add("plain_step", known(!old_side.plain_steps.empty(), old_side.plain_steps), known(!new_side.plain_steps.empty(), new_side.plain_steps));
-  add("step", walls(before), walls(after));
-  add("host", hosts(before), hosts(after));
-  add("device", known(before.has_device(), devices(before)), known(after.has_device(), devices(after)));
-  return rows;
-}
-
-// Rows by name: those of `after` in its order, then what only `before` has.
-class NamedRows {
- public:
-  void add_before(std::string name, Values values) { before_.emplace_back(std::move(name), std::move(values)); }
-
-  void add_after(const std::string& name, const Values& values) {
-    const auto old = std::ranges::find_if(before_, [&](const auto& each) { return each.first == name; });
-    rows_.push_back({name, compare(old == before_.end() ? nullptr : &old->second, &values), {}, {}});
-    if (old != before_.end()) before_.erase(old);
-  }
-
-  std::vector<Row> take() && {
-    for (const auto& [name, values] : before_) rows_.push_back({name, compare(&values, nullptr), {}, {}});
-    return std::move(rows_);
-  }
-
- private:
-  std::vector<std::pair<std::string, Values>> before_;
-  std::vector<Row> rows_;
-};
-
 bool any(const Values& values) {
   return std::ranges::any_of(values, [](Ns value) { return value != Ns{}; });
 }
 
-std::vector<Row> stages(const profile::Profile& before, const profile::Profile& after, Values profile::StageTimes::* times) {
-  NamedRows rows;
-  const auto has = [&](const profile::StageTimes& stage) { return any(stage.*times); };
-  for (const profile::StageTimes& stage : before.stages) {
-    if (has(stage)) rows.add_before(std::string(name(stage.stage)), stage.*times);
-  }
-  for (const profile::StageTimes& stage : after.stages) {
-    if (has(stage)) rows.add_after(std::string(name(stage.stage)), stage.*times);
-  }
-  return std::move(rows).take();
+// Values by name, of one run or of the runs of a side.
+using Named = std::vector<std::pair<std::string, Values>>;
+using NamedRuns = std::vector<std::pair<std::string, Runs>>;
+
+const Values* find(const Named& named, std::string_view name) {
+  const auto found = std::ranges::find(named, name, &Named::value_type::first);
+  return found == named.end() ? nullptr : &found->second;
 }
 
-std::vector<Row> buckets(const profile::Profile& before, const profile::Profile& after) {
-  NamedRows rows;
-  for (const profile::BucketTimes& bucket : before.buckets) {
-    if (any(bucket.wall)) rows.add_before(std::string(name(bucket.bucket)), bucket.wall);
+// By the names of the first run; one that does not have it spent no time on it, but for plain steps, which it did not time.
+template <class Of>
+NamedRuns named_runs(std::span<const Side> side, const Of& of) {
+  NamedRuns runs;
+  for (auto& [name, values] : of(side.front())) runs.push_back({name, {std::move(values)}});
+  for (const Side& run : side.subspan(1)) {
+    const Named named = of(run);
+    for (auto& [name, values] : runs) {
+      const Values* found = find(named, name);
+      if (!found && name == kPlainStep) continue;
+      values.push_back(found ? *found : Values(run.profile->steps.size()));
+    }
   }
-  for (const profile::BucketTimes& bucket : after.buckets) {
-    if (any(bucket.wall)) rows.add_after(std::string(name(bucket.bucket)), bucket.wall);
-  }
-  return std::move(rows).take();
+  return runs;
 }
 
-// Times of one module, per step, picked from its forward and backward.
-struct ModuleTimes {
-  Values whole, forward, backward, forward_host, backward_host;
-};
-
-// `with_backward`: whether it is known on both sides; else forward alone is compared.
-ModuleTimes times_of(const profile::Profile& profile, profile::ModuleId id, bool with_backward) {
-  const profile::Module& module = profile.at(id);
-  const bool device = profile.has_device();
-  ModuleTimes times;
-  for (std::size_t step = 0; step < module.forward.size(); ++step) {
-    const profile::Times& forward = module.forward[step];
-    const profile::Times backward = with_backward ? module.backward[step] : profile::Times{};
-    times.forward.push_back(profile::headline(forward, device));
-    times.backward.push_back(profile::headline(backward, device));
-    times.whole.push_back(times.forward.back() + times.backward.back());
-    times.forward_host.push_back(forward.cpu_total);
-    times.backward_host.push_back(backward.cpu_total);
-  }
-  return times;
-}
-
-bool knows_backward(const profile::Profile& profile, profile::ModuleId id) {
-  return !id.valid() || profile.at(id).backward_known;
-}
-
-ModuleRow module_row(const profile::Profile& before, const profile::Profile& after, const ModulePair& pair) {
-  const bool known = knows_backward(before, pair.before) && knows_backward(after, pair.after);
-  const std::optional<ModuleTimes> old_times = pair.before.valid() ? std::optional(times_of(before, pair.before, known)) : std::nullopt;
-  const std::optional<ModuleTimes> new_times = pair.after.valid() ? std::optional(times_of(after, pair.after, known)) : std::nullopt;
-  const auto of = [&](Values ModuleTimes::* which) {
-    return compare(old_times ? &((*old_times).*which) : nullptr, new_times ? &((*new_times).*which) : nullptr);
-  };
-  return {.before = pair.before,
-          .after = pair.after,
-          .backward_known = known,
-          .path = pair.after.valid() ? after.at(pair.after).path : before.at(pair.before).path,
-          .time = of(&ModuleTimes::whole),
-          .forward = of(&ModuleTimes::forward),
-          .backward = of(&ModuleTimes::backward),
-          .forward_host = of(&ModuleTimes::forward_host),
-          .backward_host = of(&ModuleTimes::backward_host)};
-}
-
-// Marks rows that changed and whose change is not mostly that of one child.
-void mark_explaining(std::vector<ModuleRow>& rows, const profile::Profile& before, const profile::Profile& after) {
-  std::unordered_map<std::uint32_t, std::size_t> row_of_before, row_of_after;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (rows[row].before.valid()) row_of_before[rows[row].before.index] = row;
-    if (rows[row].after.valid()) row_of_after[rows[row].after.index] = row;
-  }
-  const auto dominated = [&](const ModuleRow& row) {
-    const auto like = [&](const ModuleRow& child) {
-      const auto whole = static_cast<double>(row.time.difference().count());
-      const auto part = static_cast<double>(child.time.difference().count());
-      return child.time.outcome != Outcome::same && whole * part > 0 && std::abs(part) >= kDominant * std::abs(whole);
-    };
-    const auto child_like = [&](const profile::Profile& profile, profile::ModuleId id, const auto& row_of) {
-      return id.valid() &&
-             std::ranges::any_of(profile.at(id).children, [&](profile::ModuleId child) { return like(rows[row_of.at(child.index)]); });
-    };
-    return child_like(after, row.after, row_of_after) || child_like(before, row.before, row_of_before);
-  };
-  // Of a subtree that came or went its root says all.
-  const auto inside_another = [&](const ModuleRow& row) {
-    const bool added = row.time.outcome == Outcome::added;
-    const profile::ModuleId parent = added ? after.at(row.after).parent : before.at(row.before).parent;
-    return parent.valid() && rows[(added ? row_of_after : row_of_before).at(parent.index)].time.outcome == row.time.outcome;
-  };
-  for (ModuleRow& row : rows) {
-    const bool one_sided = row.time.outcome == Outcome::added || row.time.outcome == Outcome::removed;
-    row.explains =
-        row.time.outcome != Outcome::same && row.time.difference() != Ns{} && (one_sided ? !inside_another(row) : !dominated(row));
-  }
-}
-
-std::vector<ModuleRow> modules(const profile::Profile& before, const profile::Profile& after) {
-  std::vector<ModuleRow> rows;
-  for (const ModulePair& pair : match_modules(before, after)) rows.push_back(module_row(before, after, pair));
-  mark_explaining(rows, before, after);
-  return rows;
-}
-
-std::vector<Row> by_name(const std::vector<NamedTimes>& before, const std::vector<NamedTimes>& after) {
-  std::unordered_map<std::string_view, const NamedTimes*> old_rows;
-  for (const NamedTimes& each : before) old_rows[each.name] = &each;
+// Those of `after` in its order, then what only `before` has.
+template <class Of>
+std::vector<Row> rows(std::span<const Side> before, std::span<const Side> after, const Judge& judge, const Of& of) {
+  NamedRuns old_runs = named_runs(before, of);
   std::vector<Row> rows;
-  for (const NamedTimes& each : after) {
-    const auto old = old_rows.find(each.name);
-    const NamedTimes* twin = old == old_rows.end() ? nullptr : old->second;
-    rows.push_back({each.name, compare(twin ? &twin->time : nullptr, &each.time), {}, profile::usual(each.calls)});
-    if (twin) rows.back().before_calls = profile::usual(twin->calls);
-    if (twin) old_rows.erase(old);
+  for (const auto& [name, values] : named_runs(after, of)) {
+    const auto old = std::ranges::find(old_runs, name, &NamedRuns::value_type::first);
+    rows.push_back({name, judge.compare(old == old_runs.end() ? Runs{} : old->second, values), {}, {}});
+    if (old != old_runs.end()) old_runs.erase(old);
   }
-  for (const NamedTimes& each : before) {
-    if (old_rows.contains(each.name)) rows.push_back({each.name, compare(&each.time, nullptr), profile::usual(each.calls), {}});
-  }
+  for (const auto& [name, values] : old_runs) rows.push_back({name, judge.compare(values, {}), {}, {}});
   return rows;
+}
+
+// A side where not every run timed plain steps has none.
+bool all_plain(std::span<const Side> side) {
+  return std::ranges::none_of(side, [](const Side& run) { return run.plain_steps.empty(); });
+}
+
+Named totals(const Side& run) {
+  const profile::Profile& profile = *run.profile;
+  Named named;
+  if (!run.plain_steps.empty()) named.emplace_back(kPlainStep, run.plain_steps);
+  named.emplace_back("step", walls(profile));
+  named.emplace_back("host", hosts(profile));
+  if (profile.has_device()) named.emplace_back("device", devices(profile));
+  return named;
+}
+
+Named stages(const Side& run, Values profile::StageTimes::* times) {
+  Named named;
+  for (const profile::StageTimes& stage : run.profile->stages) {
+    if (any(stage.*times)) named.emplace_back(name(stage.stage), stage.*times);
+  }
+  return named;
+}
+
+Named buckets(const Side& run) {
+  Named named;
+  for (const profile::BucketTimes& bucket : run.profile->buckets) {
+    if (any(bucket.wall)) named.emplace_back(name(bucket.bucket), bucket.wall);
+  }
+  return named;
+}
+
+using NamesOf = std::vector<NamedTimes> (*)(const Side&);
+
+std::vector<Row> by_name(std::span<const Side> before, std::span<const Side> after, const Judge& judge, NamesOf of) {
+  const auto times = [&](const Side& run) {
+    Named named;
+    for (NamedTimes& each : of(run)) named.emplace_back(std::move(each.name), std::move(each.time));
+    return named;
+  };
+  std::vector<Row> found = rows(before, after, judge, times);
+  std::unordered_map<std::string, std::int64_t> old_calls, new_calls;
+  for (const NamedTimes& each : of(before.front())) old_calls[each.name] = profile::usual(each.calls);
+  for (const NamedTimes& each : of(after.front())) new_calls[each.name] = profile::usual(each.calls);
+  for (Row& row : found) {
+    if (const auto calls = old_calls.find(row.name); calls != old_calls.end()) row.before_calls = calls->second;
+    if (const auto calls = new_calls.find(row.name); calls != new_calls.end()) row.after_calls = calls->second;
+  }
+  return found;
+}
+
+std::vector<std::string> ids(std::span<const Side> side) {
+  std::vector<std::string> names;
+  for (const Side& run : side) names.push_back(run.profile->id);
+  return names;
+}
+
+Ns usual_step(const Side& run) {
+  return profile::median(run.plain_steps.empty() ? walls(*run.profile) : run.plain_steps);
 }
 
 }  // namespace
@@ -248,28 +170,45 @@ Result<Side> read_side(const std::filesystem::path& bundle_or_trace, std::option
   return side;
 }
 
-Diff diff(const Side& before, const Side& after) {
-  const profile::Profile& old_profile = *before.profile;
-  const profile::Profile& new_profile = *after.profile;
-  Diff result;
-  result.totals = totals(before, after);
-  result.step_plain = !before.plain_steps.empty() && !after.plain_steps.empty();
-  result.step = std::ranges::find(result.totals, result.step_plain ? "plain_step" : "step", &Row::name)->time;
-  result.stages = stages(old_profile, new_profile, &profile::StageTimes::wall);
-  result.stages_device = stages(old_profile, new_profile, &profile::StageTimes::device);
-  result.buckets = buckets(old_profile, new_profile);
-  result.modules = modules(old_profile, new_profile);
-  result.operators = by_name(before.operators, after.operators);
-  result.kernels = by_name(before.kernels, after.kernels);
-  result.families = by_name(by_family(before.kernels), by_family(after.kernels));
+void typical_first(std::vector<Side>& runs) {
+  std::vector<std::size_t> order(runs.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t run) { return usual_step(runs[run]); });
+  std::swap(runs.front(), runs[order[(order.size() - 1) / 2]]);
+}
+
+Diff diff(std::span<const Side> before, std::span<const Side> after) {
+  const Judge judge(before, after);
+  const auto table = [&](const auto& of) { return rows(before, after, judge, of); };
+  const auto names = [&](NamesOf of) { return by_name(before, after, judge, of); };
+  Diff result{.before_runs = ids(before), .after_runs = ids(after)};
+  result.totals = table(totals);
+  result.step_plain = all_plain(before) && all_plain(after);
+  const auto total = [&](std::string_view name) { return std::ranges::find(result.totals, name, &Row::name)->time; };
+  result.step = total(result.step_plain ? kPlainStep : "step");
+  result.stages = table([](const Side& run) { return stages(run, &profile::StageTimes::wall); });
+  result.stages_device = table([](const Side& run) { return stages(run, &profile::StageTimes::device); });
+  result.buckets = table(buckets);
+  result.modules = module_rows(before, after, judge, total("step"));
+  result.operators = names([](const Side& run) { return run.operators; });
+  result.kernels = names([](const Side& run) { return run.kernels; });
+  result.families = names([](const Side& run) { return by_family(run.kernels); });
   return result;
 }
 
+Diff diff(const Side& before, const Side& after) {
+  return diff(std::span(&before, 1), std::span(&after, 1));
+}
+
 Gate gate(const Diff& diff, double threshold, std::string modules) {
-  Gate result{.threshold = threshold, .modules = std::move(modules), .crossed = {}, .unknown_noise = {}, .compared = 0};
+  Gate result{.threshold = threshold, .modules = std::move(modules), .crossed = {}, .unknown_noise = {}, .noisier = {}};
   const auto judge = [&](const std::string& name, const Change& change) {
     ++result.compared;
     if (change.before && change.after && !change.noise) result.unknown_noise.push_back(name);
+    if (const double share = noise_share(change); share > threshold) {
+      result.noise = std::max(result.noise, share);
+      result.noisier.push_back(name);
+    }
     if (change.outcome != Outcome::slower) return;
     const double limit = threshold * static_cast<double>(change.before->count());
     if (static_cast<double>(change.difference().count()) > limit) result.crossed.push_back(name);

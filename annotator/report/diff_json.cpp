@@ -52,6 +52,7 @@ Json modules_json(const Diff& diff, const profile::Profile& before, const profil
     describe(entry, after, row.after, "new");
     entry.update(change_json(row.time));
     entry["explains"] = row.explains;
+    if (!row.made.empty()) entry["made"] = row.made;
     entry["forward"] = change_json(row.forward);
     entry["backward"] = row.backward_known ? change_json(row.backward) : Json();
     entry["forward_host"] = change_json(row.forward_host);
@@ -61,9 +62,10 @@ Json modules_json(const Diff& diff, const profile::Profile& before, const profil
   return json;
 }
 
-Json side_json(const Side& side) {
+Json side_json(const Side& side, const std::vector<std::string>& runs) {
   const profile::Profile& profile = *side.profile;
   Json json = {{"id", profile.id}, {"source", profile.source}};
+  if (runs.size() > 1) json["runs"] = runs;
   if (!profile.torch.empty()) json["torch"] = profile.torch;
   json["devices"] = Json::array();
   for (const profile::Device& device : profile.devices) json["devices"].push_back({{"name", device.name}, {"kind", device.kind}});
@@ -76,8 +78,11 @@ Json side_json(const Side& side) {
 }
 
 Json gate_json(const Gate& gate) {
-  Json json = {
-      {"threshold", gate.threshold}, {"compared", gate.compared}, {"crossed", gate.crossed}, {"noise_unknown", gate.unknown_noise}};
+  Json json = {{"threshold", gate.threshold},
+               {"compared", gate.compared},
+               {"crossed", gate.crossed},
+               {"noise_unknown", gate.unknown_noise},
+               {"noisier", gate.noisier}};
   if (!gate.modules.empty()) json["modules"] = gate.modules;
   return json;
 }
@@ -103,8 +108,8 @@ std::string diff_json(const Diff& diff, const Side& before, const Side& after, c
   Json step = {{"steps", diff.step_plain ? "plain" : "profiled"}};
   step.update(change_json(diff.step));
   Json json = {{"schema", "hotlens.diff/1"},
-               {"old", side_json(before)},
-               {"new", side_json(after)},
+               {"old", side_json(before, diff.before_runs)},
+               {"new", side_json(after, diff.after_runs)},
                {"step", std::move(step)},
                {"totals", rows_json(diff.totals)},
                {"stages", rows_json(diff.stages)},

@@ -27,6 +27,12 @@ std::string signed_percent(const Change& change) {
   return change.difference() > Ns{} ? "+" + text : text;
 }
 
+// " (±12.3 %)"
+std::string noise_percent(const Change& change) {
+  if (!change.before || *change.before <= Ns{}) return "";
+  return " (±" + percent(*change.noise, *change.before) + ")";
+}
+
 std::string magnitude(const Change& change) {
   const std::string text = signed_percent(change);
   return text.empty() ? "" : text.substr(1) + " ";
@@ -52,6 +58,8 @@ std::string label(const ModuleRow& row, const profile::Profile& before, const pr
   std::string text = module.path.empty() ? "(" + module.class_name + ")" : module.path;
   if (old_module && new_module && old_module->class_name != new_module->class_name) {
     text += "  " + old_module->class_name + " → " + new_module->class_name;
+  } else if (!row.made.empty()) {
+    text += "  " + row.made.front();
   }
   return text;
 }
@@ -100,7 +108,8 @@ class Writer {
     }
     text += ": " + readable(step.before.value_or(Ns{})) + " → " + readable(step.after.value_or(Ns{}));
     text += diff_.step_plain ? ", timed without the profiler" : ", with the profiler on";
-    text += step.noise ? ", noise ±" + readable(*step.noise) : "; one side has a single step, so the noise is not known";
+    text += step.noise ? ", noise between runs ±" + readable(*step.noise) + noise_percent(step)
+                       : "; one side has a single step, so the noise is not known";
     line(std::string(style_.bold) + text + "." + std::string(style_.off));
     biggest_change();
   }
@@ -109,13 +118,18 @@ class Writer {
     const auto rows = biggest_first(diff_.modules);
     const auto first = std::ranges::find_if(rows, [](const ModuleRow* row) { return row->explains; });
     if (first == rows.end()) return;
-    line("The biggest change is in " + shortened(label(**first, before_, after_), kNameColumns) + ": " +
-         signed_time((*first)->time.difference()) + (after_.has_device() ? " on the device" : "") + " a step.");
+    const Change& time = (*first)->time;
+    const bool unsure = time.outcome == Outcome::same && time.noise;
+    line("The biggest change is in " + shortened(label(**first, before_, after_), kNameColumns) + ": " + signed_time(time.difference()) +
+         (unsure ? " ±" + readable(*time.noise) : "") + (after_.has_device() ? " on the device" : "") + " a step.");
   }
 
   void sides() {
-    side("old", before_);
-    side("new", after_);
+    side("old", before_, diff_.before_runs.size());
+    side("new", after_, diff_.after_runs.size());
+    if (diff_.before_runs.size() == 1 && diff_.after_runs.size() == 1 && diff_.step.noise) {
+      line("How runs differ by chance is assumed, of one run a side; `hotlens run --repeat 3` for each side measures it.");
+    }
     if (before_.has_device() != after_.has_device()) {
       line("Only one side ran on a device: its modules show device time, the other side's show host time.");
     }
@@ -129,8 +143,9 @@ class Writer {
     }
   }
 
-  void side(std::string_view which, const profile::Profile& profile) {
+  void side(std::string_view which, const profile::Profile& profile, std::size_t runs) {
     std::string text = std::string(which) + "  " + shortened(profile.id, kNameColumns);
+    if (runs > 1) text += " and " + format::counted(static_cast<std::int64_t>(runs) - 1, "more run", "more runs");
     if (!profile.argv.empty()) text += ", " + shortened(profile.source, kNameColumns);
     text += ", " + std::to_string(profile.steps.size()) + (profile.steps.size() == 1 ? " step" : " steps");
     if (!profile.torch.empty()) text += ", torch " + harmless(profile.torch);
@@ -186,13 +201,17 @@ class Writer {
     }
     const bool noise_known = std::ranges::any_of(diff_.modules, [](const ModuleRow& row) { return row.time.noise.has_value(); });
     std::string text = more > 0 ? "and " + std::to_string(more) + " with smaller differences; " : "";
+    if (const auto made = std::ranges::count_if(diff_.modules, [](const ModuleRow& row) { return !row.made.empty(); }); made > 0) {
+      text += std::to_string(made) + " made otherwise, ";
+    }
     text += tally(Outcome::same) + (noise_known ? " unchanged within the noise, " : " unchanged, ") + tally(Outcome::added) + " added, " +
             tally(Outcome::removed) + " removed";
     note(text);
   }
 
   std::string tally(Outcome outcome) const {
-    return std::to_string(std::ranges::count_if(diff_.modules, [&](const ModuleRow& row) { return row.time.outcome == outcome; }));
+    return std::to_string(
+        std::ranges::count_if(diff_.modules, [&](const ModuleRow& row) { return row.time.outcome == outcome && row.made.empty(); }));
   }
 
   void note(const std::string& text) { line(std::string(style_.dim) + "  " + text + std::string(style_.off)); }

@@ -74,6 +74,9 @@ void add_run(CLI::App& app, Arguments& to) {
   verb->add_option("--steps", to.run.steps, "measured steps")->check(CLI::Range(1, 1000));
   verb->add_option("--step", to.run.step, "what marks a step (default: what the loop does shows it)")
       ->check(CLI::IsMember({"auto", "optimizer", "forward", "loader"}));
+  verb->add_option("--repeat", to.run.repeat,
+                   "run the script so many times, one after the other, so that `diff` knows how runs differ by chance")
+      ->check(CLI::Range(1, 100));
   verb->add_flag("--keep-going", to.run.keep_going, "let the script finish after the measurement");
   verb->add_option("--batch-sizes", to.run.batch_sizes, "run again with each of these and keep their operators too: 6,8")
       ->check(CLI::Validator(
@@ -131,9 +134,16 @@ void add_check(CLI::App& app, Arguments& to) {
 
 void add_diff(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("diff", "what changed between two profiles, by module; the gate for CI");
-  verb->footer("Example: hotlens diff before.pt.trace.json latest --fail-over 5%");
-  verb->add_option("old", to.diff.before, "bundle id, bundle folder, trace file or latest; a folder or a glob: ranks")->required();
-  verb->add_option("new", to.diff.after, "the same, of the later run")->required();
+  verb->footer(
+      "Example: hotlens diff before.pt.trace.json latest --fail-over 5%\n         hotlens diff old_runs new_runs --fail-over 5%\n         "
+      "hotlens diff --baseline OLD1 --baseline OLD2 NEW1 NEW2\n\nSeveral runs a side (hotlens run --repeat 3 --out old_runs train.py) tell "
+      "how runs differ by chance.");
+  verb->add_option(
+          "profiles", to.diff.profiles,
+          "OLD NEW, or with --baseline the new runs: bundle id, bundle folder, trace file or latest; a folder or a glob of traces: "
+          "ranks; a folder of bundles: runs")
+      ->required();
+  verb->add_option("--baseline", to.diff.baselines, "a run of the old side; once for each of several")->allow_extra_args(false);
   CLI::Option* gate =
       verb->add_option("--fail-over", to.diff.fail_over, "exit with 1 where it got slower by more than this, and beyond noise");
   verb->add_option("--rank", to.diff.rank, "of several ranks, the one to compare by module");
@@ -238,8 +248,8 @@ void add_doctor(CLI::App& app, Arguments& to) {
 
 // Everything from the script (or from `-m MODULE` on) is the script's own: it is cut off before our options are parsed.
 std::vector<std::string> cut_script_command(std::vector<std::string> words, cli::RunOptions& run) {
-  static constexpr std::array<std::string_view, 7> kWithValue{"--warmup", "--steps",  "--step",       "--python",
-                                                              "--out",    "--format", "--batch-sizes"};
+  static constexpr std::array<std::string_view, 8> kWithValue{"--warmup", "--steps",  "--step",        "--python",
+                                                              "--out",    "--format", "--batch-sizes", "--repeat"};
   if (words.empty() || words.front() != "run") return words;
   std::size_t at = 1;
   while (at < words.size() && words[at].starts_with('-') && words[at] != "--" && words[at] != "-m") {

@@ -98,14 +98,17 @@ void print_summary(const profile::Profile& profile, bool colour) {
   std::cout << "  next: hotlens report, hotlens check FILE.py, or open the model in your editor\n";
 }
 
-void print_json(const profile::Profile& profile) {
-  const nlohmann::json out{{"schema", "hotlens.run/1"},
-                           {"profile", profile.id},
-                           {"folder", profile.folder.string()},
-                           {"steps", profile.steps.size()},
-                           {"step", {{"by", profile.step_by}, {"why", profile.step_why}}},
-                           {"profiled_step_ns", profile.step_wall().count()}};
-  std::cout << out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+nlohmann::json as_json(const profile::Profile& profile) {
+  return {{"schema", "hotlens.run/1"},
+          {"profile", profile.id},
+          {"folder", profile.folder.string()},
+          {"steps", profile.steps.size()},
+          {"step", {{"by", profile.step_by}, {"why", profile.step_why}}},
+          {"profiled_step_ns", profile.step_wall().count()}};
+}
+
+void print_json(const nlohmann::json& json) {
+  std::cout << json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
 // A script that a signal ended cannot say so itself; of one that Ctrl-C or a signal to us has ended, the recorder says it.
@@ -134,6 +137,49 @@ int exit_code(const runs::RunEnd& end) {
   return end.bundle ? kDone : kInputUnusable;
 }
 
+// What came of one run of the script.
+struct Once {
+  int code = kDone;
+  bool asked = false;                               // somebody stopped it
+  std::shared_ptr<const profile::Profile> profile;  // null where nothing was kept
+};
+
+Result<Once> run_once(const RunOptions& options, const runs::RunRequest& wanted) {
+  ProgressLine line(use_colour(STDERR_FILENO));
+  bool started = false;
+  const runs::RunEnd end = runs::run_blocking(wanted, {.progress = [&](const runs::Progress& progress) {
+                                                started = true;
+                                                line.show(progress);
+                                              }});
+  line.clear();
+  if (end.error) return std::unexpected(*end.error);
+  Once once{.code = started || end.signal ? exit_code(end) : kInputUnusable, .asked = end.cancelled || end.signal == SIGINT, .profile = {}};
+  if (end.signal && !once.asked) std::cerr << killed_message(*end.signal);
+  if (!end.bundle && !end.failure && !end.signal) std::cerr << unheard_message(options, end.exit_code.value_or(0), started);
+  if (!end.bundle) return once;
+  auto loaded = profile::load(*end.bundle);
+  if (!loaded) return std::unexpected(loaded.error());
+  once.profile = std::move(*loaded);
+  return once;
+}
+
+// Why no further run follows; `run` counts from 1.
+std::string stopped_message(const Once& once, int run, int of) {
+  const std::string why = once.asked ? "was stopped" : fmt::format("ended with code {}", once.code);
+  return fmt::format("hotlens: run {} of {} {}, so the series ends here; runs that are whole: {}\n", run, of, why, run - 1);
+}
+
+// How to compare with these runs.
+std::string series_message(const std::vector<std::string>& ids) {
+  std::string text = fmt::format("\nhotlens: {} runs; to compare a later one with them:\n  hotlens diff", ids.size());
+  for (const std::string& id : ids) text += " --baseline " + id;
+  return text + " latest\n";
+}
+
+void print_series(const std::vector<nlohmann::json>& rows, int of) {
+  print_json({{"schema", "hotlens.run/1"}, {"repeat", of}, {"runs", rows}});
+}
+
 }  // namespace
 
 int run(const RunOptions& options) {
@@ -142,28 +188,26 @@ int run(const RunOptions& options) {
   }
   const auto wanted = request(options);
   if (!wanted) return fail(wanted.error());
-
-  ProgressLine line(use_colour(STDERR_FILENO));
-  bool started = false;
-  const runs::RunEnd end = runs::run_blocking(*wanted, {.progress = [&](const runs::Progress& progress) {
-    started = true;
-    line.show(progress);
-  }});
-  line.clear();
-  if (end.error) return fail(*end.error);
-  const int code = started || end.signal ? exit_code(end) : kInputUnusable;
-  const bool asked = end.cancelled || end.signal == SIGINT;
-  if (end.signal && !asked) std::cerr << killed_message(*end.signal);
-  if (!end.bundle && !end.failure && !end.signal) std::cerr << unheard_message(options, end.exit_code.value_or(0), started);
-  if (!end.bundle) return code;
-
-  const auto loaded = profile::load(*end.bundle);
-  if (!loaded) return fail(loaded.error());
-  if (options.format == OutputFormat::json) {
-    print_json(**loaded);
-  } else {
-    print_summary(**loaded, use_colour(STDOUT_FILENO));
+  const bool series = options.repeat > 1;
+  const bool json = options.format == OutputFormat::json;
+  int code = kDone;
+  std::vector<nlohmann::json> rows;
+  std::vector<std::string> ids;
+  for (int number = 1; number <= options.repeat && code == kDone; ++number) {
+    const Result<Once> once = run_once(options, *wanted);
+    if (!once) return fail(once.error());
+    const bool stops = once->code != kDone || once->asked;
+    if (once->profile && json) rows.push_back(as_json(*once->profile));
+    if (once->profile && !json) print_summary(*once->profile, use_colour(STDOUT_FILENO));
+    std::cout << std::flush;  // before the next run's own output
+    if (once->profile && !stops) ids.push_back(once->profile->id);
+    if (series && stops) std::cerr << stopped_message(*once, number, options.repeat);
+    code = once->code;
+    if (stops) break;
   }
+  if (json && series) print_series(rows, options.repeat);
+  if (json && !series && !rows.empty()) print_json(rows.front());
+  if (!json && series && ids.size() > 1) std::cout << series_message(ids);
   return code;  // the recorder has said its warnings; `report` repeats them
 }
 

@@ -41,6 +41,7 @@ struct RunOptions {
   int steps = 5;
   std::string step;  // what marks a step; empty: chosen by the recorder
   bool keep_going = false;
+  int repeat = 1;                    // runs, one after the other
   std::string batch_sizes;           // `6,8`: whose operators are recorded too
   std::string python;                // empty: found as runs::find_python does
   std::filesystem::path out;         // empty: `.hotlens/profiles` of the working directory
@@ -51,10 +52,12 @@ struct RunOptions {
 int run(const RunOptions& options);
 
 struct DiffOptions {
-  std::string before, after;         // bundle id, bundle folder, trace file or latest; a folder or a glob of traces: ranks
-  std::optional<std::int64_t> rank;  // of several
-  std::string fail_over;             // "5%"; empty: no gate
-  std::string module;                // a glob; empty: the gate looks at the step
+  // Each a bundle id, bundle folder, trace file or latest; a folder or a glob of traces: ranks; a folder of bundles: runs.
+  std::vector<std::string> profiles;   // the old one and the new one; with `baselines` the new ones
+  std::vector<std::string> baselines;  // several runs of the old side
+  std::optional<std::int64_t> rank;    // of several
+  std::string fail_over;               // "5%"; empty: no gate
+  std::string module;                  // a glob; empty: the gate looks at the step
   OutputFormat format = OutputFormat::text;
 };
 int diff(const DiffOptions& options);

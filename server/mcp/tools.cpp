@@ -165,7 +165,7 @@ Tool diff_tool() {
   return {.name = "diff",
           .title = "Compare two profiles",
           .description =
-              "What became slower or faster between two profiles, beyond the noise of their steps: the step, stages, the "
+              "What became slower or faster between two profiles, beyond the noise between runs: the step, stages, the "
               "modules that explain it, and operators.",
           .answer = diff,
           .properties = properties({{"old", text("The earlier profile; `previous` where absent.")},

@@ -48,19 +48,29 @@ bool is_complete(const fs::path& bundle) {
   return !manifest->stopped || manifest->map_trace;
 }
 
-}  // namespace
-
 // Names begin with the time of the run.
-std::vector<fs::path> bundles(const fs::path& from) {
+std::vector<fs::path> newest_first(const fs::path& store) {
   std::vector<fs::path> found;
-  const fs::path store = store_above(from);
-  if (store.empty()) return found;
   std::error_code status;
   for (const fs::directory_entry& entry : fs::directory_iterator(store, fs::directory_options::skip_permission_denied, status)) {
     if (is_bundle(entry.path())) found.push_back(entry.path());
   }
   std::ranges::sort(found, std::ranges::greater{}, [](const fs::path& bundle) { return bundle.filename(); });
   return found;
+}
+
+}  // namespace
+
+std::vector<fs::path> bundles(const fs::path& from) {
+  const fs::path store = store_above(from);
+  return store.empty() ? std::vector<fs::path>{} : newest_first(store);
+}
+
+std::vector<fs::path> bundles_in(const fs::path& folder) {
+  std::error_code status;
+  const fs::path store = folder / ".hotlens" / "profiles";
+  if (is_bundle(folder) || !fs::is_directory(folder, status)) return {};
+  return newest_first(fs::is_directory(store, status) ? store : folder);
 }
 
 Result<fs::path> resolve(std::string_view reference, const fs::path& from) {

@@ -98,6 +98,33 @@ def test_a_bundle_is_found_when_the_script_has_closed_all_descriptors(tmp_path: 
         assert json.loads(done.stdout)["folder"] == str(bundle)
 
 
+def test_repeat_writes_a_bundle_a_run(tmp_path: Path) -> None:
+    done = run(tmp_path, loop(), "--repeat", "2", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    stored = sorted(path.name for path in (tmp_path / ".hotlens" / "profiles").iterdir())
+    assert (told["schema"], told["repeat"]) == ("hotlens.run/1", 2)
+    assert [row["profile"] for row in told["runs"]] == stored and len(stored) == 2
+
+
+SECOND_FAILS = "import os, sys\nif os.path.exists('ran'): sys.exit(7)\nopen('ran', 'w').close()\n"
+
+
+def test_a_failing_run_ends_the_series_with_the_scripts_code(tmp_path: Path) -> None:
+    done = run(tmp_path, SECOND_FAILS + loop(), "--repeat", "3")
+    assert done.returncode == 7
+    assert "run 2 of 3 ended with code 7, so the series ends here; runs that are whole: 1" in done.stderr
+    assert len(list((tmp_path / ".hotlens" / "profiles").iterdir())) == 1
+
+
+def test_an_interrupt_ends_the_series(tmp_path: Path) -> None:
+    script = "import os, signal, sys\nif os.path.exists('ran'): os.kill(os.getppid(), signal.SIGINT)\nopen('ran', 'w').close()\n"
+    done = run(tmp_path, script + loop(), "--repeat", "3")
+    assert done.returncode != 0
+    assert "run 2 of 3 was stopped, so the series ends here; runs that are whole: 1" in done.stderr
+    assert "run 3" not in done.stderr
+
+
 def test_a_python_that_cannot_start_the_recorder(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\nexit 5\n")
