@@ -16,11 +16,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 NEEDED = "HOTLENS_TRACES"
+NO_TRACES = f"{NEEDED} names no folder"
 missing: list[str] = []
+reasons: set[str] = set()
 
 
-def note_missing(what: str) -> None:
+def note_missing(what: str, why: str = NO_TRACES) -> None:
     missing.append(what)
+    reasons.add(why)
     if file := os.environ.get("HOTLENS_LEFT_OUT"):
         with open(file, "a") as lines:
             lines.write(what + "\n")
@@ -30,8 +33,8 @@ def note_missing(what: str) -> None:
 def left_out() -> Callable[..., None]:
     """Says that a part of a test had no real traces to work on, or not what else it needs; fails where CI is set."""
 
-    def say(what: str, why: str = f"{NEEDED} names no folder") -> None:
-        note_missing(what)
+    def say(what: str, why: str = NO_TRACES) -> None:
+        note_missing(what, why)
         if os.environ.get("CI"):
             pytest.fail(f"{why}: {what}")
 
@@ -55,7 +58,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if missing:
-        terminalreporter.write_line(f"LEFT OUT: {len(missing)} checks on real traces; {NEEDED} names no folder")
+        terminalreporter.write_line(f"LEFT OUT: {len(missing)} checks; {'; '.join(sorted(reasons))}")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

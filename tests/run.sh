@@ -94,9 +94,9 @@ for group in "${groups[@]}"; do
 done
 left_out=$(wc -l <"$HOTLENS_LEFT_OUT") also=""
 if [ "$left_out" -gt 0 ]; then
-  printf '\nHOTLENS_TRACES names no folder of real traces; LEFT OUT:\n'
+  printf '\nLEFT OUT, since HOTLENS_TRACES names no folder of real traces, or an editor is not installed:\n'
   sed 's/^/  /' "$HOTLENS_LEFT_OUT"
-  also=", $left_out checks on real traces LEFT OUT"
+  also=", $left_out checks LEFT OUT"
 fi
 second=$(wc -l <"$HOTLENS_SECOND_TRY")
 if [ "$second" -gt 0 ]; then
