@@ -17,7 +17,7 @@ struct EditedAsk {
   std::filesystem::path bundle;
   std::vector<std::filesystem::path> files;                       // that were edited; empty: every file of the project that is another now
   std::map<std::filesystem::path, std::filesystem::path> drafts;  // of a file: where its text is, which is not saved yet
-  bool quick = false;                           // a second of replays, and only with a worker that is built: somebody is typing
+  bool quick = false;                           // a moment of replays, and only with a worker that is built: somebody is typing
   std::filesystem::path python;                 // whose torch replays
   std::function<void(const std::string&)> say;  // what takes long, for people
 };

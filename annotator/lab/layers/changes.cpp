@@ -237,8 +237,8 @@ class Comparison {
 
   // Layers that a constructor makes are told there, whoever calls them.
   void tell(const Gap& gap, const Modules& recorded) {
-    const auto add = [&](const Step& step, std::string what) {
-      const Line& at = gap.is_forward() ? gap.at : all_.lines[all_.is.contains(step.path) ? step.path : gap.holder];
+    const auto add = [&](const Step& step, std::string what, bool gone = false) {
+      const Line& at = gap.is_forward() ? gap.at : all_.lines[gone ? gap.holder : step.path];
       all_.structural.push_back({step.function.empty() ? step.path : gap.holder, std::move(what), at});
     };
     const auto told = [&](const Step& step, const std::map<std::string, Ref>& modules) {
@@ -253,7 +253,7 @@ class Comparison {
       return add(gap.inserted[0], was == is ? told(gap.removed[0], recorded) + " → " + told(gap.inserted[0], all_.is) : was + " → " + is);
     }
     for (const Step& step : gap.removed) {
-      if (!called(step)) add(step, told(step, recorded) + " removed");
+      if (!called(step)) add(step, told(step, recorded) + " removed", true);
       if (called(step)) add(step, told(step, recorded) + " not called");
     }
     for (const Step& step : gap.inserted) add(step, told(step, all_.is) + (called(step) ? " called" : " added"));

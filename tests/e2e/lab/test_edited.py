@@ -141,7 +141,7 @@ def test_what_does_not_fit_is_said_with_both_lines_and_the_operators_words(recor
 @pytest.mark.parametrize(
     ("name", "old", "new", "reason"),
     [
-        ("pictures", "F.relu", "F.gelu", "Block.forward was edited"),
+        ("pictures", "F.relu", "2 * F.relu", "Block.forward was edited"),
         ("pictures", "torch.optim.Adam(", "torch.optim.SGD(", "torch.optim.SGD"),
         ("pictures", "batch_size=8", "batch_size=16", "batch_size"),
         ("pictures", "    loss.backward()", "    loss.backward()\n    print(loss)", "something else than layers was edited"),

@@ -145,7 +145,9 @@ TEST_CASE("entries are matched in order, those with equal arguments first") {
   REQUIRE(edits.size() == 2);
   CHECK(edits[0].what == "Linear(4, 8) added");
   CHECK(edits[0].at.line == 2);
-  CHECK(lab::edits_of(changes(kFirst + ", " + kLast)).at(0).what == "ReLU() removed");
+  const auto removed = lab::edits_of(changes(kFirst + ",\n " + kLast)).at(0);
+  CHECK(removed.what == "ReLU() removed");
+  CHECK(removed.at.line == 2);  // where the Sequential is made
   CHECK(lab::edits_of(changes(kFirst + ", nn.Tanh(), " + kLast)).at(0).what == "ReLU → Tanh");
 }
 
