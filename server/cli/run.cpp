@@ -170,8 +170,9 @@ std::string stopped_message(const Once& once, int run, int of) {
 }
 
 // How to compare with these runs.
-std::string series_message(const std::vector<std::string>& ids) {
+std::string series_message(const std::vector<std::string>& ids, const std::filesystem::path& out) {
   std::string text = fmt::format("\nhotlens: {} runs; to compare a later one with them:\n  hotlens diff", ids.size());
+  if (!out.empty()) return text + ' ' + out.string() + " NEW\n";  // ids are looked for from here, and all of the folder are runs
   for (const std::string& id : ids) text += " --baseline " + id;
   return text + " latest\n";
 }
@@ -207,7 +208,7 @@ int run(const RunOptions& options) {
   }
   if (json && series) print_series(rows, options.repeat);
   if (json && !series && !rows.empty()) print_json(rows.front());
-  if (!json && series && ids.size() > 1) std::cout << series_message(ids);
+  if (!json && series && ids.size() > 1) std::cout << series_message(ids, options.out);
   return code;  // the recorder has said its warnings; `report` repeats them
 }
 

@@ -190,12 +190,20 @@ Json change_json(const report::Change& change) {
   return json;
 }
 
-// The biggest changes beyond noise first.
+bool tells(const report::Row& row) {
+  return row.time.outcome != report::Outcome::same;
+}
+
+bool tells(const report::ModuleRow& row) {
+  return row.explains;
+}
+
+// The biggest changes that tell something first.
 template <class T, class Name>
 Json changes_json(const std::vector<T>& rows, std::int64_t most, Name name_it) {
   std::vector<const T*> changed;
   for (const T& row : rows) {
-    if (row.time.outcome != report::Outcome::same) changed.push_back(&row);
+    if (tells(row)) changed.push_back(&row);
   }
   std::ranges::stable_sort(changed, std::ranges::greater{}, [](const T* row) { return std::abs(row->time.difference().count()); });
   Json json = Json::array();
@@ -208,10 +216,9 @@ Json changes_json(const std::vector<T>& rows, std::int64_t most, Name name_it) {
 }
 
 Json changed_modules(const Folder& folder, const report::Diff& found, const report::Side& after, std::int64_t most) {
-  std::vector<report::ModuleRow> telling;
-  std::ranges::copy_if(found.modules, std::back_inserter(telling), &report::ModuleRow::explains);
-  return changes_json(telling, most, [&](Json& json, const report::ModuleRow& row) {
+  return changes_json(found.modules, most, [&](Json& json, const report::ModuleRow& row) {
     json["path"] = row.path;
+    if (!row.made.empty()) json["made"] = row.made;
     if (row.after.valid()) put_place(json, folder, *after.profile, after.profile->at(row.after).attached);
   });
 }

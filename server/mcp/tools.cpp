@@ -161,7 +161,11 @@ Tool check_tool() {
 Tool diff_tool() {
   const Json side = object({{"profile", text()}, {"source", text()}, {"summary", text()}}, {"profile", "summary"});
   const Json named = change({{"name", text()}}, {"name"});
-  const Json module = change({{"path", text()}, {"file", text()}, {"line", place_line()}}, {"path"});
+  const Json module = change({{"path", text()},
+                              {"made", list(text(), "how it is made otherwise: it has changed, whatever its time")},
+                              {"file", text()},
+                              {"line", place_line()}},
+                             {"path"});
   return {.name = "diff",
           .title = "Compare two profiles",
           .description =

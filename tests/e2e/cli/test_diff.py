@@ -131,7 +131,7 @@ def test_a_folder_of_runs_is_a_side(hotlens: Run, tmp_path: Path) -> None:
     for side in ("old", "new"):
         done = hotlens("run", "--python", PYTHON, "--repeat", "2", "--out", side, "train.py")
         assert done.returncode == 0, done.stderr
-        assert "hotlens: 2 runs; to compare a later one with them:" in done.stdout
+        assert f"hotlens: 2 runs; to compare a later one with them:\n  hotlens diff {side} NEW\n" in done.stdout
     diff = json.loads(hotlens("diff", "old", "new", "--format", "json").stdout)
     stored = {side: {path.name for path in (tmp_path / side / ".hotlens" / "profiles").glob("*Z-*")} for side in ("old", "new")}
     assert {side: set(diff[side]["runs"]) for side in stored} == stored
