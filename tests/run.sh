@@ -67,21 +67,23 @@ run_fuzz() { bash tests/fuzz/run.sh 25; }
 run_recorder() { tests -n 2 tests/recorder; }
 run_loops() { build release && tests -n 2 tests/loops; }
 run_install() { bash tests/install.sh; }
+# beside ARGUMENTS…: the files two at a time, the tests of one in turn: they share what it has recorded.
+beside() { tests -n 2 --dist loadfile "$@"; }
 run_models() {
   build release && bash tests/e2e/install_models.sh build/models &&
-    HOTLENS_MODELS_PYTHON=$root/build/models/bin/python tests tests/e2e/real_models
+    HOTLENS_MODELS_PYTHON=$root/build/models/bin/python beside tests/e2e/real_models
 }
-run_golden() { build release && tests tests/golden; }
-run_lsp() { build release && tests tests/e2e/lsp && tests tests/e2e/static; }
+run_golden() { build release && beside tests/golden; }
+run_lsp() { build release && beside tests/e2e/lsp && tests tests/e2e/static; }
 # One file for each promise of the recorder, the server and the page that breaks most easily; the rest is in the groups of their names.
 run_quick_recorder() { tests -n 2 tests/recorder/test_steps.py tests/recorder/test_bundle.py tests/recorder/test_sites.py; }
 run_quick_lsp() { build release && tests -n 2 tests/e2e/lsp/test_features.py tests/e2e/lsp/test_lifecycle.py tests/e2e/lsp/test_wire.py; }
 run_quick_page() { packages editor_clients/timeline && (cd editor_clients/timeline && npm run --silent check && npm test --silent >/dev/null); }
-run_cli() { build release && tests tests/e2e/cli; }
-run_mcp() { build release && tests tests/e2e/mcp; }
-run_lab() { build release && tests tests/e2e/lab; }
+run_cli() { build release && beside tests/e2e/cli; }
+run_mcp() { build release && beside tests/e2e/mcp; }
+run_lab() { build release && beside tests/e2e/lab; }
 run_timeline() {
-  build release && tests tests/e2e/serve && bash tests/e2e/timeline/run.sh build/release/bin/hotlens build/editors/neovim/bin/nvim
+  build release && beside tests/e2e/serve && bash tests/e2e/timeline/run.sh build/release/bin/hotlens build/editors/neovim/bin/nvim
 }
 run_editors() { build release && bash tests/e2e/run.sh build/release/bin build/editors; }
 

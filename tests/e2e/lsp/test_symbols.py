@@ -115,7 +115,7 @@ def test_a_client_that_registers_is_registered_again_with_each_refresh(start: St
     client.wait(lambda: ours("client/registerCapability", "registrations") == 1 + refreshes)
     assert ours("client/unregisterCapability", "unregisterations") == refreshes
     selector = client.messages("client/registerCapability")[-1]["registrations"][0]["registerOptions"]["documentSelector"]
-    assert selector == [{"scheme": "file", "language": "python"}]
+    assert selector == [{"scheme": "file", "language": "python"}, {"notebook": "jupyter-notebook", "language": "python"}]
 
 
 def test_a_client_without_trees_is_not_offered_any(start: Start, example: Path) -> None:
