@@ -11,20 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import CACHE, HOTLENS, PYTHON, Done
-
-LOOP = """
-import torch
-from torch import nn
-from torch.nn import functional as F
-from torch.utils.data import DataLoader, TensorDataset
-
-{model}
-for x, y in DataLoader(TensorDataset(*tensors(160)), batch_size=8):
-    optimizer.zero_grad()
-    loss = F.cross_entropy(model(x), y)
-    loss.backward()
-    optimizer.step()
-"""
+from training import LOOP
 
 PICTURES = LOOP.format(
     model="""
