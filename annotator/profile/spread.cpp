@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/math/distributions/students_t.hpp>
 #include <chrono>
 #include <cmath>
 
@@ -11,7 +10,6 @@
 namespace hotlens::profile {
 namespace {
 
-constexpr double kTwoSided99 = 0.995;
 constexpr double kDeviationOfNormal = 1.4826;  // standard deviation over median absolute deviation
 constexpr double kMedianOverMean = 1.2533;     // √(π/2): the median's error over the mean's
 
@@ -37,15 +35,6 @@ Ns lower_quarter(std::vector<Ns> values) {
   return values[at] + Ns{static_cast<Ns::rep>(next * (place - static_cast<double>(at)))};
 }
 
-Ns band(const Sample& before, const Sample& after) {
-  const double sum = before.variance + after.variance;
-  if (sum <= 0) return Ns{};
-  const auto freedom = [](const Sample& of) { return of.variance * of.variance / static_cast<double>(of.count - 1); };
-  const boost::math::students_t distribution(sum * sum / (freedom(before) + freedom(after)));
-  const double half = boost::math::quantile(distribution, kTwoSided99) * std::sqrt(sum);
-  return Ns{static_cast<Ns::rep>(std::min(half, 1e18))};
-}
-
 }  // namespace
 
 Sample sample(const std::vector<Ns>& values) {
@@ -68,15 +57,6 @@ std::optional<Ns> gap(const Sample& before, const Sample& after, double error) {
   const Ns between = std::max(after.least - before.most, before.least - after.most);
   const bool telling = between > Ns{} && chance_of_separation(before.count, after.count) <= error;
   return telling ? std::optional(between) : std::nullopt;
-}
-
-std::optional<Ns> noise(const Sample& before, const Sample& after) {
-  if (before.count < 2 || after.count < 2) return std::nullopt;
-  Ns chance = band(before, after);
-  if (const auto apart = gap(before, after, 2 * (1 - kTwoSided99))) {
-    chance = std::min(chance, std::chrono::abs(after.median - before.median) - *apart);
-  }
-  return std::max(kResolution, chance);
 }
 
 }  // namespace hotlens::profile

@@ -1,13 +1,10 @@
-// How sure a median is, and how far two medians may lie apart by chance.
+// How sure a median is, and how far two samples lie apart.
 //
 // The scale of a sample is its median absolute deviation, made comparable with a standard deviation and corrected for few values (Croux and
 // Rousseeuw, "Time-efficient algorithms for two highly robust estimators of scale", 1992, table of b_n); one slow step moves it little. The
-// standard error of a median is 1.2533 · scale / √n. Two medians differ beyond noise when their distance exceeds the 99.5 % quantile of
-// Student's t (degrees of freedom after Welch) times the two errors added in quadrature. Where every value of one sample lies beyond every
-// value of the other, and by the exact rank test (Mann and Whitney 1947) chance does that in less than 1 % of the cases, the gap between
-// them is beyond noise too: so a run that became slow and unsteady is not excused by being unsteady. On equal normal, skewed and
-// outlier-ridden samples of 2 to 20 values the two rules together are wrong in 0.1 to 4 % of the cases. They know only the steps of each
-// run: another machine, another clock or another process can shift all of them.
+// standard error of a median is 1.2533 · scale / √n. Where every value of one sample lies beyond every value of the other, and by the exact
+// rank test (Mann and Whitney 1947) chance does that rarely, the gap between them is no chance: so a run that became slow and unsteady is
+// not excused by being unsteady. A sample knows only the steps of its run; what lies between runs is added in run_noise.h.
 #pragma once
 
 #include <cstddef>
@@ -29,9 +26,6 @@ struct Sample {
   std::size_t count = 0;  // values
 };
 Sample sample(const std::vector<Ns>& values);
-
-// How much of the difference of the medians may be chance; absent where one of the samples has a single value. At least kResolution.
-std::optional<Ns> noise(const Sample& before, const Sample& after);
 
 // How far all values of one sample lie beyond all of the other; absent where they overlap, or where chance separates two samples of these
 // sizes more often than `error` (two-sided).

@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::string_view kPlainStep = "plain_step";
 
-Values walls(const profile::Profile& profile) {
-  Values values;
-  for (const profile::Step& step : profile.steps) values.push_back(step.wall);
-  return values;
-}
-
 Values devices(const profile::Profile& profile) {
   Values values;
   for (const profile::Step& step : profile.steps) values.push_back(step.device);
@@ -88,7 +82,7 @@ Named totals(const Side& run) {
   const profile::Profile& profile = *run.profile;
   Named named;
   if (!run.plain_steps.empty()) named.emplace_back(kPlainStep, run.plain_steps);
-  named.emplace_back("step", walls(profile));
+  named.emplace_back("step", step_walls(profile));
   named.emplace_back("host", hosts(profile));
   if (profile.has_device()) named.emplace_back("device", devices(profile));
   return named;
@@ -136,7 +130,7 @@ std::vector<std::string> ids(std::span<const Side> side) {
 }
 
 Ns usual_step(const Side& run) {
-  return profile::median(run.plain_steps.empty() ? walls(*run.profile) : run.plain_steps);
+  return profile::median(run.plain_steps.empty() ? step_walls(*run.profile) : run.plain_steps);
 }
 
 }  // namespace
@@ -189,7 +183,7 @@ Diff diff(std::span<const Side> before, std::span<const Side> after) {
   result.stages = table([](const Side& run) { return stages(run, &profile::StageTimes::wall); });
   result.stages_device = table([](const Side& run) { return stages(run, &profile::StageTimes::device); });
   result.buckets = table(buckets);
-  result.modules = module_rows(before, after, judge, total("step"));
+  result.modules = module_rows(before, after);
   result.operators = names([](const Side& run) { return run.operators; });
   result.kernels = names([](const Side& run) { return run.kernels; });
   result.families = names([](const Side& run) { return by_family(run.kernels); });

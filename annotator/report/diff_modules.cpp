@@ -105,15 +105,10 @@ std::vector<std::string> made(const Twins& before, const Twins& after, const Mod
   return changes(make(before, pair.before, comparable), make(after, pair.after, comparable));
 }
 
-struct Limits {
-  double error = kModulesError;  // of one row
-  double common = 0;
-};
-
-ModuleRow module_row(const Twins& before, const Twins& after, const ModulePair& pair, const Judge& judge, const Limits& limits) {
+ModuleRow module_row(const Twins& before, const Twins& after, const ModulePair& pair, const ModuleJudge& judge) {
   const bool known = knows_backward(before, pair.before) && knows_backward(after, pair.after);
   const ModuleRuns was = runs_of(before, pair.before, known), is = runs_of(after, pair.after, known);
-  const auto of = [&](Runs ModuleRuns::* which) { return judge.compare(was.*which, is.*which, limits.error, limits.common); };
+  const auto of = [&](Runs ModuleRuns::* which) { return judge.compare(was.*which, is.*which); };
   return {.before = pair.before,
           .after = pair.after,
           .backward_known = known,
@@ -126,8 +121,8 @@ ModuleRow module_row(const Twins& before, const Twins& after, const ModulePair& 
           .made = made(before, after, pair)};
 }
 
-// What most of the time of modules without children agrees on, as far as the noise of the step allows that the machine did it.
-double common(const Twins& before, const Twins& after, const std::vector<ModulePair>& pairs, const Judge& judge, const Change& step) {
+// What most of the time of modules without children agrees on; the machine did no more of it than `most`, a share.
+double common(const Twins& before, const Twins& after, const std::vector<ModulePair>& pairs, const Judge& judge, double most) {
   std::vector<profile::Weighed> changes;
   for (const ModulePair& pair : pairs) {
     if (!pair.before.valid() || !pair.after.valid() || !after.shown().at(pair.after).children.empty()) continue;
@@ -136,8 +131,13 @@ double common(const Twins& before, const Twins& after, const std::vector<ModuleP
     const auto was = static_cast<double>(change.before.value_or(Ns{}).count());
     if (was > 0) changes.push_back({static_cast<double>(change.difference().count()) / was, was});
   }
-  const double most = noise_share(step);
   return std::clamp(profile::common_change(std::move(changes)), -most, most);
+}
+
+Runs walls(std::span<const Side> side) {
+  Runs runs;
+  for (const Side& run : side) runs.push_back(step_walls(*run.profile));
+  return runs;
 }
 
 bool changed(const ModuleRow& row) {
@@ -178,14 +178,21 @@ void mark_explaining(std::vector<ModuleRow>& rows, const profile::Profile& befor
 
 }  // namespace
 
-std::vector<ModuleRow> module_rows(std::span<const Side> before, std::span<const Side> after, const Judge& judge, const Change& step) {
+ModuleJudge::ModuleJudge(std::span<const Side> before, std::span<const Side> after) : judge_(before, after) {
   const Twins old_side(before), new_side(after);
   const std::vector<ModulePair> pairs = match_modules(old_side.shown(), new_side.shown());
   const auto on_both = std::ranges::count_if(pairs, [](const ModulePair& pair) { return pair.before.valid() && pair.after.valid(); });
-  const Limits limits{.error = profile::error_of_each(kModulesError, static_cast<std::size_t>(on_both)),
-                      .common = common(old_side, new_side, pairs, judge, step)};
+  error_ = profile::error_of_each(kModulesError, static_cast<std::size_t>(on_both));
+  common_ = common(old_side, new_side, pairs, judge_, noise_share(judge_.compare(walls(before), walls(after))));
+}
+
+std::vector<ModuleRow> module_rows(std::span<const Side> before, std::span<const Side> after) {
+  const ModuleJudge judge(before, after);
+  const Twins old_side(before), new_side(after);
   std::vector<ModuleRow> rows;
-  for (const ModulePair& pair : pairs) rows.push_back(module_row(old_side, new_side, pair, judge, limits));
+  for (const ModulePair& pair : match_modules(old_side.shown(), new_side.shown())) {
+    rows.push_back(module_row(old_side, new_side, pair, judge));
+  }
   mark_explaining(rows, old_side.shown(), new_side.shown());
   return rows;
 }

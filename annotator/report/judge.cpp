@@ -49,6 +49,12 @@ Change Judge::compare(const Runs& before, const Runs& after, double error, doubl
   return change;
 }
 
+Values step_walls(const profile::Profile& profile) {
+  Values values;
+  for (const profile::Step& step : profile.steps) values.push_back(step.wall);
+  return values;
+}
+
 double noise_share(const Change& change) {
   if (!change.noise || !change.before || *change.before <= Ns{}) return 0;
   return static_cast<double>(change.noise->count()) / static_cast<double>(change.before->count());

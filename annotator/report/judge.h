@@ -29,6 +29,22 @@ class Judge {
 // Of a change, as a share of what was; 0 where that is not known.
 double noise_share(const Change& change);
 
-std::vector<ModuleRow> module_rows(std::span<const Side> before, std::span<const Side> after, const Judge& judge, const Change& step);
+// How modules are compared, and what is made of them: lines of source.
+class ModuleJudge {
+ public:
+  // Matches the modules of all runs.
+  ModuleJudge(std::span<const Side> before, std::span<const Side> after);
+  Change compare(const Runs& before, const Runs& after) const { return judge_.compare(before, after, error_, common_); }
+
+ private:
+  Judge judge_;
+  double error_ = kModulesError;  // of one row
+  double common_ = 0;
+};
+
+std::vector<ModuleRow> module_rows(std::span<const Side> before, std::span<const Side> after);
+
+// Per step, of the measured ones.
+Values step_walls(const profile::Profile& profile);
 
 }  // namespace hotlens::report

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "annotator/common/format.h"
-#include "annotator/profile/spread.h"
 #include "server/features/format.h"
 #include "server/features/label_numbers.h"
 
@@ -23,35 +22,39 @@ const LineSummary* at(const std::vector<LineSummary>& list, std::uint32_t line) 
   return found != list.end() && found->line == line ? &*found : nullptr;
 }
 
-std::optional<Delta> delta(const FileView& view, const LineSummary& summary, const LineSummary& before) {
-  const profile::Sample old_steps = profile::sample(before.headline), steps = profile::sample(summary.headline);
-  const auto noise = profile::noise(old_steps, steps);
-  const Ns change = steps.median - old_steps.median;
-  if (!noise || (change < Ns{} ? -change : change) <= *noise) return std::nullopt;
+std::optional<Delta> delta(const FileView& view, const LineSummary& summary, const LineSummary& before, const report::ModuleJudge& judge) {
+  const report::Change change = judge.compare({before.headline}, {summary.headline});
+  if (!change.noise || change.outcome == report::Outcome::same) return std::nullopt;
   const bool makes = summary.subject == Subject::definition || summary.subject == Subject::constructor;
   const bool of_module = makes && !summary.modules.empty();
   return Delta{.line = summary.line,
                .range = summary.range,
                .state = summary.state,
                .value = summary.value,
-               .before = old_steps.median,
-               .now = steps.median,
-               .noise = *noise,
+               .before = *change.before,
+               .now = *change.after,
+               .noise = *change.noise,
                .of_module = of_module,
                .subject = of_module ? view.profile->at(summary.modules.front()).path : std::string()};
 }
 
 }  // namespace
 
-std::vector<Delta> deltas(const FileView& view, const FileView& baseline, LineRange lines) {
-  if (!view.profile || !baseline.profile || view.profile->id == baseline.profile->id) return {};
-  if (view.profile->has_device() != baseline.profile->has_device()) return {};  // another clock
-  const std::vector<LineSummary> before = summarize(baseline, lines);
+report::ModuleJudge line_judge(const std::shared_ptr<const profile::Profile>& then, const std::shared_ptr<const profile::Profile>& now) {
+  const report::Side before{.profile = then}, after{.profile = now};
+  return {std::span(&before, 1), std::span(&after, 1)};
+}
+
+std::vector<Delta> deltas(const FileView& view, const Baseline& baseline, LineRange lines) {
+  const auto& then = baseline.view.profile;
+  if (!view.profile || !then || view.profile->id == then->id) return {};
+  if (view.profile->has_device() != then->has_device()) return {};  // another clock
+  const std::vector<LineSummary> before = summarize(baseline.view, lines);
   std::vector<Delta> changed;
   for (const LineSummary& summary : summarize(view, lines)) {
     const LineSummary* old = at(before, summary.line);
     if (old == nullptr || old->subject != summary.subject || !can_be_compared(*old) || !can_be_compared(summary)) continue;
-    if (auto found = delta(view, summary, *old)) changed.push_back(std::move(*found));
+    if (auto found = delta(view, summary, *old, baseline.judge)) changed.push_back(std::move(*found));
   }
   return changed;
 }

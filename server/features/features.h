@@ -20,6 +20,7 @@
 namespace hotlens::features {
 
 struct FileView;
+struct Baseline;
 
 struct Options {
   double min_share = 0.01;                    // of the step; lines below it get no hint
@@ -37,7 +38,7 @@ struct Options {
   std::optional<std::string> configuration = {};            // of several that it may run with: the chosen one; "": nobody has chosen yet
   std::shared_ptr<const lab::BatchSizes> batch_sizes = {};  // what was predicted from the profile; null: nothing
   std::string label = {};                                   // which profile is shown, where that is not the newest; stands in the lens
-  std::shared_ptr<const FileView> baseline = {};            // the same text with what it is compared with (baseline.h); null: nothing
+  std::shared_ptr<const Baseline> baseline = {};            // the same text with what it is compared with (baseline.h); null: nothing
   friend bool operator==(const Options&, const Options&) = default;
 };
 

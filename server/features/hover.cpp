@@ -18,7 +18,7 @@ std::vector<std::string> further(const FileView& view, source::Position at, cons
   for (const profile::Finding* finding : findings_at(view, at.line)) lines.push_back(sentence(*finding, options.markdown));
   if (!options.baseline) return lines;
   for (const Delta& delta : deltas(view, *options.baseline, {at.line, at.line + 1})) {
-    lines.push_back(sentence(delta, *options.baseline->profile));
+    lines.push_back(sentence(delta, *options.baseline->view.profile));
   }
   return lines;
 }

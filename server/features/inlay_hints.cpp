@@ -166,7 +166,7 @@ void add_delta(Hint& hint, const Delta& delta, const Options& options) {
   if (delta.state == source::State::edited) return;
   hint.parts.clear();
   hint.label = mark + format::readable(delta.value) + " " + spelled(delta);
-  if (options.tooltips) hint.tooltip = with_sentence(std::move(hint.tooltip), delta, *options.baseline->profile);
+  if (options.tooltips) hint.tooltip = with_sentence(std::move(hint.tooltip), delta, *options.baseline->view.profile);
 }
 
 void add_deltas(std::vector<Hint>& hints, const FileView& view, LineRange lines, const Options& options) {

@@ -69,9 +69,10 @@ const features::FileView& Document::view() const {
   return *view_;
 }
 
-const std::shared_ptr<const features::FileView>& Document::baseline() const {
+const std::shared_ptr<const features::Baseline>& Document::baseline() const {
   if (!baseline_ && binding_ && binding_->baseline_facts) {
-    baseline_ = std::make_shared<const features::FileView>(features::view(path_, tree(), binding_->baseline_facts, binding_->baseline));
+    baseline_ = std::make_shared<const features::Baseline>(features::view(path_, tree(), binding_->baseline_facts, binding_->baseline),
+                                                           binding_->judge.value());
   }
   return baseline_;
 }

@@ -14,6 +14,7 @@
 
 #include "protocol/reader.h"
 #include "protocol/text.h"
+#include "server/features/baseline.h"
 #include "server/features/features.h"
 #include "server/features/heat.h"
 #include "server/features/hint_memory.h"
@@ -32,9 +33,10 @@ std::vector<Change> read_changes(const protocol::Reader& list);
 struct Binding {
   std::shared_ptr<const profile::Profile> profile;
   std::shared_ptr<const features::FileFacts> facts;
-  // What it is compared with; both null where there is no baseline, or it says nothing about the file.
+  // What it is compared with; null where there is no baseline, or it says nothing about the file.
   std::shared_ptr<const profile::Profile> baseline = {};
   std::shared_ptr<const features::FileFacts> baseline_facts = {};
+  std::optional<report::ModuleJudge> judge = {};  // of both profiles, where there are baseline facts
 };
 
 class Document {
@@ -61,7 +63,7 @@ class Document {
 
   const source::Tree& tree() const;
   const features::FileView& view() const;
-  const std::shared_ptr<const features::FileView>& baseline() const;  // null: none
+  const std::shared_ptr<const features::Baseline>& baseline() const;  // null: none
   const std::vector<features::Hint>& hints(features::LineRange lines, const features::Options& options) const;
   const std::vector<features::Heat>& heat(double min_share) const;
 
@@ -90,7 +92,7 @@ class Document {
   mutable std::optional<Marks> marks_;                          // of view_
   mutable features::HintMemory marked_;                         // as said_
   mutable std::optional<features::FileView> view_;              // of text_ and binding_
-  mutable std::shared_ptr<const features::FileView> baseline_;  // the same
+  mutable std::shared_ptr<const features::Baseline> baseline_;  // the same
 };
 
 class Documents {

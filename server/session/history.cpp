@@ -253,11 +253,12 @@ Json History::marks(const Document& document) const {
   const Places places(document.text(), document.lines(), client_.can.encoding);
   for (const features::Delta& delta : features::deltas(document.view(), *document.baseline(), {})) {
     if (!delta.of_module || delta.change() <= Ns{} || delta.state == source::State::edited) continue;
-    list.push_back({{"range", to_json(places.to_client(delta.range))},
-                    {"severity", kInformation},
-                    {"source", "hotlens"},
-                    {"code", "slower"},
-                    {"message", features::plain(delta.subject) + " became slower. " + sentence(delta, *document.baseline()->profile)}});
+    list.push_back(
+        {{"range", to_json(places.to_client(delta.range))},
+         {"severity", kInformation},
+         {"source", "hotlens"},
+         {"code", "slower"},
+         {"message", features::plain(delta.subject) + " became slower. " + sentence(delta, *document.baseline()->view.profile)}});
   }
   return list;
 }

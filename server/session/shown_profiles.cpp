@@ -43,6 +43,7 @@ struct ShownProfiles::Job {
     if (!baseline || !binding.facts || binding.profile->id == baseline->id) return;
     binding.baseline = baseline;
     binding.baseline_facts = features::bind(baseline, path, &*tree, readable);
+    if (binding.baseline_facts) binding.judge = features::line_judge(baseline, binding.profile);
   }
   void find_shown(const features::Folders& readable) {
     for (const ProfileStore::Shared& candidate : candidates) {

@@ -38,10 +38,6 @@ class Seen:
         self.first = update if self.first < 0 else self.first
         self.last = update
 
-    def rhythm(self) -> float | None:
-        """Updates from one to the next."""
-        return (self.last - self.first) / (self.updates - 1) if self.updates > 1 else None
-
 
 @dataclass
 class _Watched:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import PYTHON, ask
-from training import LOOP, predicted, record, recorded_peak
+from training import LOOP, edit, predicted, record, record_all, recorded_peak
 
 PICTURES = LOOP.format(
     model="""
@@ -80,17 +80,11 @@ SCRIPTS = {"pictures": PICTURES, "words": WORDS, "memory": MEMORY}
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("edited")
-    for name, text in SCRIPTS.items():
-        record(place / name, text)
-    return place
+    return record_all(tmp_path_factory.mktemp("edited"), SCRIPTS)
 
 
 def edited(folder: Path, old: str, new: str) -> str:
-    text = SCRIPTS[folder.name]
-    assert old in text
-    (folder / "train.py").write_text(text.replace(old, new))
-    return text.replace(old, new)
+    return edit(folder, SCRIPTS[folder.name], old, new)
 
 
 @pytest.mark.parametrize(
@@ -113,9 +107,9 @@ def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_pat
     assert not document["refused"] + document["misfits"]
     record(tmp_path / "truth", text)
     real = recorded_peak(tmp_path / "truth")
-    for edit in document["edits"]:
-        assert edit["peak_bytes"] == real
-        assert edit["low_ns"] <= edit["step_ns"] <= edit["high_ns"]
+    for row in document["edits"]:
+        assert row["peak_bytes"] == real
+        assert row["low_ns"] <= row["step_ns"] <= row["high_ns"]
 
 
 def test_an_edit_names_its_line_its_modules_and_both_numbers(recorded: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from training import LOOP, predicted, record, recorded_peak
+from training import LOOP, edit, predicted, record, record_all, recorded_peak
 
 PICTURES = LOOP.format(
     model="""
@@ -85,17 +85,11 @@ SCRIPTS = {"pictures": PICTURES, "words": WORDS, "memory": MEMORY, "kept": KEPT}
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("structure")
-    for name, text in SCRIPTS.items():
-        record(place / name, text)
-    return place
+    return record_all(tmp_path_factory.mktemp("structure"), SCRIPTS)
 
 
 def edited(folder: Path, old: str, new: str) -> str:
-    text = SCRIPTS[folder.name]
-    assert old in text
-    (folder / "train.py").write_text(text.replace(old, new))
-    return text.replace(old, new)
+    return edit(folder, SCRIPTS[folder.name], old, new)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,20 @@ def record(folder: Path, text: str) -> None:
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
+def record_all(place: Path, scripts: dict[str, str]) -> Path:
+    """Each in a folder of its name below `place`, which is returned."""
+    for name, text in scripts.items():
+        record(place / name, text)
+    return place
+
+
+def edit(folder: Path, text: str, old: str, new: str) -> str:
+    """The text of the folder's script with `old` replaced, also written there."""
+    assert old in text
+    (folder / "train.py").write_text(text.replace(old, new))
+    return text.replace(old, new)
+
+
 def recorded_peak(folder: Path) -> int:
     """Bytes, of the only profile there."""
     (program,) = folder.glob(".hotlens/profiles/*/program.json.gz")

@@ -22,9 +22,12 @@ struct Compared {
     then->modules[4].forward = {cpu(first), cpu(second)};
     then->modules[4].backward = {cpu(0), cpu(0)};
   }
+  std::shared_ptr<const Baseline> baseline(std::string text = test::kModelText) const {
+    return std::make_shared<const Baseline>(test::open(then, std::move(text)), line_judge(then, now));
+  }
   std::vector<Hint> hints(std::string text = test::kModelText) const {
     Options options{.markdown = false};
-    options.baseline = std::make_shared<const FileView>(test::open(then, text));
+    options.baseline = baseline(text);
     return inlay_hints(test::open(now, text), {}, options);
   }
 };
@@ -41,7 +44,7 @@ TEST_CASE("a line that became slower than the baseline says by how much, and its
   const auto hints = Compared(900, 900).hints();
   CHECK(at(hints, 6).label == "2.00 ms ▲1.1");
   CHECK(at(hints, 6).parts.empty());
-  CHECK_THAT(at(hints, 6).tooltip, Catch::Contains("▲ 1.10 ms (122.2 %): 900 µs -> 2.00 ms, noise ±1.00 µs, against before."));
+  CHECK_THAT(at(hints, 6).tooltip, Catch::Contains("▲ 1.10 ms (122.2 %): 900 µs -> 2.00 ms, noise ±127 µs, against before."));
 }
 
 TEST_CASE("a line that became faster says so, others keep their words") {
@@ -52,11 +55,11 @@ TEST_CASE("a line that became faster says so, others keep their words") {
   CHECK(hints.size() == alone.size());
 }
 
-TEST_CASE("a difference within the noise of the steps is none") {
+TEST_CASE("a difference within the noise of the steps or between runs is none") {
   CHECK(at(Compared(2000, 2000).hints(), 6).label == "2.00 ms 18%");
   CHECK(at(Compared(1000, 2600).hints(), 6).label == "2.00 ms 18%");
   CHECK(at(Compared(1999, 1999).hints(), 6).label == "2.00 ms 18%");  // a microsecond is the clock
-  CHECK(at(Compared(1990, 1990).hints(), 6).label == "2.00 ms ▲<0.1");
+  CHECK(at(Compared(1900, 1900).hints(), 6).label == "2.00 ms 18%");  // so does another process of the same script
 }
 
 TEST_CASE("lines are compared where they stand now; an edited one was not measured as it is") {
@@ -80,7 +83,7 @@ TEST_CASE("a profile is not compared with itself, nor with one of a device") {
 TEST_CASE("a hover ends with what changed, and the lens says which profile is shown") {
   const Compared compared(900, 900);
   Options options{.markdown = false, .label = "older profile · against 2026"};
-  options.baseline = std::make_shared<const FileView>(test::open(compared.then));
+  options.baseline = compared.baseline();
   const FileView view = test::open(compared.now);
   const auto found = hover(view, {6, 0}, options);
   REQUIRE(found);
@@ -90,7 +93,7 @@ TEST_CASE("a hover ends with what changed, and the lens says which profile is sh
 
 TEST_CASE("a line that makes a layer names it") {
   const Compared compared(900, 900);
-  const auto found = deltas(test::open(compared.now), test::open(compared.then), {});
+  const auto found = deltas(test::open(compared.now), *compared.baseline(), {});
   const auto made = std::ranges::find_if(found, &Delta::of_module);
   REQUIRE(made != found.end());
   CHECK(made->subject == "norm");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "annotator/profile/spread.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/profile/fixture.h"
 
@@ -155,7 +154,6 @@ TEST_CASE("a layer of another width has changed, whatever its time") {
 TEST_CASE("with a single step on one side the noise is not known") {
   const Diff found = diff(side({1000}, {}), side(kQuiet, {}));
   CHECK_FALSE(found.step.noise.has_value());
-  CHECK_FALSE(noise(sample(us({5})), sample(us({5, 6}))).has_value());
 }
 
 TEST_CASE("where the noise is not known nothing is said to be within it") {
@@ -164,15 +162,6 @@ TEST_CASE("where the noise is not known nothing is said to be within it") {
   const std::string text = diff_text(diff(before, after), before, after, false);
   CHECK(text.find("The step did not change: ") != std::string::npos);
   CHECK(text.find("1 unchanged, 0 added") != std::string::npos);
-}
-
-TEST_CASE("the noise of two samples grows with their spread and shrinks with their number") {
-  const profile::Sample narrow = sample(us({1000, 1010, 990, 1005, 995}));
-  const profile::Sample wide = sample(us({1000, 1100, 900, 1050, 950}));
-  const profile::Sample many = sample(us({1000, 1100, 900, 1050, 950, 1000, 1100, 900, 1050, 950, 1000, 1100, 900, 1050, 950}));
-  CHECK(*noise(narrow, narrow) < *noise(wide, wide));
-  CHECK(*noise(many, many) < *noise(wide, wide));
-  CHECK(*noise(sample(us({7, 7, 7})), sample(us({7, 7, 7}))) == profile::kResolution);
 }
 
 TEST_CASE("plain steps, where both sides have them, are the step that counts") {
