@@ -7,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 #include <limits>
+#include <vector>
 
 #include "annotator/common/file.h"
 
@@ -38,24 +39,33 @@ std::optional<std::size_t> row(std::string_view text, std::string_view key) {
   return std::nullopt;
 }
 
-// The group of this process and those around it: the least that is left in any. Inside a container its own group is the root.
-std::size_t left_in_groups() {
-  const std::string groups = table("/proc/self/cgroup");
-  const std::size_t unified = groups.find("0::/");
-  std::size_t left = kUnknown;
+struct Group {
+  std::string most, used, stat;
+};
+
+// The group of this process and those around it. Inside a container its own group is the root.
+std::vector<Group> groups() {
+  const std::string own = table("/proc/self/cgroup");
+  const std::size_t unified = own.find("0::/");
+  std::vector<Group> all;
   if (unified != std::string::npos) {
-    const std::size_t end = std::min(groups.find('\n', unified), groups.size());
-    fs::path path = fs::path(groups.substr(unified + 4, end - unified - 4));
+    const std::size_t end = std::min(own.find('\n', unified), own.size());
+    fs::path path = fs::path(own.substr(unified + 4, end - unified - 4));
     for (;; path = path.parent_path()) {
       const fs::path folder = fs::path("/sys/fs/cgroup") / path;
-      const auto here = left_in_group(table(folder / "memory.max"), table(folder / "memory.current"), table(folder / "memory.stat"));
-      left = std::min(left, here.value_or(kUnknown));
+      all.push_back({table(folder / "memory.max"), table(folder / "memory.current"), table(folder / "memory.stat")});
       if (path.empty()) break;
     }
   }
   const fs::path old = "/sys/fs/cgroup/memory";
-  const auto here = left_in_group(table(old / "memory.limit_in_bytes"), table(old / "memory.usage_in_bytes"), table(old / "memory.stat"));
-  return std::min(left, here.value_or(kUnknown));
+  all.push_back({table(old / "memory.limit_in_bytes"), table(old / "memory.usage_in_bytes"), table(old / "memory.stat")});
+  return all;
+}
+
+std::size_t left_in_groups() {
+  std::size_t left = kUnknown;
+  for (const Group& group : groups()) left = std::min(left, left_in_group(group.most, group.used, group.stat).value_or(kUnknown));
+  return left;
 }
 
 // What `ulimit -v` and `ulimit -d` leave.
@@ -77,6 +87,11 @@ std::optional<std::size_t> available_in(std::string_view meminfo) {
   return kilobytes ? std::optional(*kilobytes * 1024) : std::nullopt;
 }
 
+std::optional<std::size_t> total_in(std::string_view meminfo) {
+  const auto kilobytes = row(meminfo, "MemTotal:");
+  return kilobytes ? std::optional(*kilobytes * 1024) : std::nullopt;
+}
+
 std::optional<std::size_t> left_in_group(std::string_view most, std::string_view used, std::string_view stat) {
   const auto limit = number(most), taken = number(used);  // "max" is no number
   if (!limit || !taken) return std::nullopt;
@@ -86,6 +101,12 @@ std::optional<std::size_t> left_in_group(std::string_view most, std::string_view
 
 std::size_t memory_left() {
   return std::min({available_in(table("/proc/meminfo")).value_or(kUnknown), left_in_groups(), left_in_shell()});
+}
+
+std::optional<std::size_t> memory_of_machine() {
+  std::size_t least = total_in(table("/proc/meminfo")).value_or(kUnknown);
+  for (const Group& group : groups()) least = std::min(least, number(group.most).value_or(kUnknown));
+  return least == kUnknown ? std::nullopt : std::optional(least);
 }
 
 std::size_t memory_used() {

@@ -14,6 +14,9 @@ namespace hotlens {
 // counted where nothing tells.
 std::size_t memory_left();
 
+// Bytes that the machine has, or its container if that allows less; nothing where nobody tells.
+std::optional<std::size_t> memory_of_machine();
+
 // Bytes of memory that this process has now; 0 where nothing tells.
 std::size_t memory_used();
 
@@ -33,7 +36,8 @@ class MemoryBudget {
 };
 
 // The kernel's tables, as text.
-std::optional<std::size_t> available_in(std::string_view meminfo);                                              // /proc/meminfo
+std::optional<std::size_t> available_in(std::string_view meminfo);  // /proc/meminfo
+std::optional<std::size_t> total_in(std::string_view meminfo);
 std::optional<std::size_t> left_in_group(std::string_view most, std::string_view used, std::string_view stat);  // memory.max and its like
 
 }  // namespace hotlens

@@ -177,13 +177,20 @@ void add_timeline(CLI::App& app, Arguments& to) {
   verb->add_option("--width", to.timeline.width, "columns; those of the terminal where it is not given")->check(CLI::Range(40, 500));
 }
 
+CLI::Option* add_bytes(CLI::App& verb, const char* name, std::uint64_t& to, const char* what) {
+  return verb.add_option(name, to, what)->transform(CLI::AsSizeValue(true))->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62));
+}
+
 void add_predict(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("predict", "what another batch size or edited layers would cost, without running the script");
   verb->footer(
       "Example: hotlens predict --batch-size 16,32,64\n         hotlens predict --edited model.py\n\nA batch size needs the step at two "
       "sizes: hotlens run --batch-sizes 6,8 train.py");
   verb->add_option("profile", to.predict.profile, "bundle id, bundle folder or latest");
-  verb->add_option("--batch-size", to.predict.batch_sizes, "one or several, such as 16,32");
+  CLI::Option* sizes = verb->add_option("--batch-size", to.predict.batch_sizes, "one or several, such as 16,32");
+  add_bytes(*verb, "--memory", to.predict.memory,
+            "with --batch-size: where memory ends (16GB, 24GiB); else the device's, or this machine's")
+      ->needs(sizes);
   verb->add_option_function<std::vector<std::string>>(
           "--edited",
           [&to](const std::vector<std::string>& files) {
@@ -223,9 +230,7 @@ void add_whatif(CLI::App& app, Arguments& to) {
       ->check(CLI::Range(2, 256))
       ->expected(1, 8);
   verb->add_flag("--verify", to.whatif.verify, "run the script before and after the change, in pairs, without editing its files");
-  verb->add_option("--budget", to.whatif.budget, "checkpoint: the peak of memory to stay within, at the least time (60MB, 2GiB)")
-      ->transform(CLI::AsSizeValue(true))
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62));
+  add_bytes(*verb, "--budget", to.whatif.budget, "checkpoint: the peak of memory to stay within, at the least time (60MB, 2GiB)");
   verb->add_option("--limit", to.whatif.limit, "minutes that verifying may take (default 15)")->check(CLI::Range(1, 100000));
   verb->add_option("--python", to.whatif.python, "the interpreter whose torch replays the step");
   add_format(*verb, to.whatif.format);

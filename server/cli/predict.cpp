@@ -80,8 +80,11 @@ int predict(const PredictOptions& options) {
   const auto python = runs::find_python(options.python, here, runs::process_environment());
   if (!python) return fail(python.error());
   const auto say = [](const std::string& what) { std::cerr << "hotlens: " << harmless(what) << std::endl; };
-  if (!options.edited)
-    return show(lab::predict_batch_sizes({.bundle = *bundle, .batches = *batches, .python = python->path, .say = say}), options);
+  if (!options.edited) {
+    lab::Ask ask{.bundle = *bundle, .batches = *batches, .memory = std::nullopt, .python = python->path, .say = say};
+    if (options.memory > 0) ask.memory = Bytes{static_cast<std::int64_t>(options.memory)};
+    return show(lab::predict_batch_sizes(ask), options);
+  }
   lab::EditedAsk ask{.bundle = *bundle, .files = {}, .drafts = {}, .quick = options.quick, .python = python->path, .say = say};
   for (const std::string& pair : options.drafts) {
     const std::size_t between = pair.rfind('=');

@@ -85,9 +85,10 @@ int timeline(const TimelineOptions& options);
 
 struct PredictOptions {
   std::string profile = "latest";
-  std::string batch_sizes;  // "16,32"; empty: what was edited, or `device`
-  std::string device;       // a name of a kept measurement, or a file with one: another device
-  std::string recorded_on;  // the same of the device that recorded; empty: the kept measurement of that name
+  std::string batch_sizes;   // "16,32"; empty: what was edited, or `device`
+  std::uint64_t memory = 0;  // with `batch_sizes`, bytes: where memory ends; 0: as much as the device or the machine has
+  std::string device;        // a name of a kept measurement, or a file with one: another device
+  std::string recorded_on;   // the same of the device that recorded; empty: the kept measurement of that name
   bool edited = false;
   std::vector<std::string> files;   // that were edited; empty: all that differ from what ran
   std::vector<std::string> drafts;  // "FILE=DRAFT": the text of FILE is in DRAFT

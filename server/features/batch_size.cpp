@@ -44,6 +44,12 @@ std::string change(const Point& base, const Point& point) {
                      format::readable(point.peak));
 }
 
+// Behind what a lens says; empty where that is not known.
+std::string end_of_memory(const lab::BatchSizes& predicted) {
+  if (!predicted.end) return {};
+  return fmt::format(" · up to {} fit into {}", predicted.end->largest_batch, format::readable(predicted.end->memory));
+}
+
 bool in(const LineRange& lines, std::uint32_t line) {
   return lines.begin <= line && line < lines.end;
 }
@@ -62,7 +68,8 @@ std::vector<Lens> batch_size_lenses(const FileView& view, const Options& options
   }
   std::vector<Lens> lenses;
   for (const Point& point : options.batch_sizes->points) {
-    if (point.batch == 2 * base->batch) lenses.push_back({.line = line, .title = "batch size " + change(*base, point), .command = ""});
+    if (point.batch == 2 * base->batch)
+      lenses.push_back({.line = line, .title = "batch size " + change(*base, point) + end_of_memory(*options.batch_sizes), .command = ""});
   }
   return lenses;
 }

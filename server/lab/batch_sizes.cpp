@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "annotator/common/memory.h"
 #include "annotator/lab/predict/recorded.h"
 #include "annotator/lab/program/join.h"
 #include "annotator/profile/bundle/resolve.h"
@@ -84,6 +85,7 @@ class Prediction {
     }
     predicted_.points.push_back(
         {.batch = recorded_.batch, .method = Method::run, .time = measured_time(recorded_.steps), .peak = recorded_.peak, .note = {}});
+    predicted_.end = memory_end();
     for (const std::int64_t batch : ask_.batches) predict(batch);
     std::ranges::sort(predicted_.points, {}, &Point::batch);
     return std::move(predicted_);
@@ -108,6 +110,22 @@ class Prediction {
                                  .time = step_time(recorded_.steps, faults_, (*replays)[0], replayed),
                                  .peak = replayed.peak,
                                  .note = {}});
+  }
+
+  std::optional<MemoryEnd> memory_end() const {
+    MemoryEnd end;
+    if (ask_.memory) {
+      end.memory = *ask_.memory;
+    } else if (!room_.on_cpu) {
+      end = {.memory = Bytes{recorded_.document.value("device_memory_bytes", std::int64_t{0})}, .whose = "the device"};
+    } else if (const auto machine = memory_of_machine()) {
+      end = {.memory = Bytes{static_cast<std::int64_t>(*machine)}, .whose = "this machine"};
+    }
+    if (end.memory <= Bytes{}) return std::nullopt;
+    const auto largest = largest_within(base_[0], base_[1], end.memory);
+    if (!largest) return std::nullopt;
+    end.largest_batch = *largest;
+    return end;
   }
 
   void refuse(std::int64_t batch, Refusal refusal) {

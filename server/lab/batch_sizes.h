@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace hotlens::lab {
 struct Ask {
   std::filesystem::path bundle;
   std::vector<std::int64_t> batches;
+  std::optional<Bytes> memory;                  // that there is; nothing: what the device or this machine has
   std::filesystem::path python;                 // whose torch replays
   std::function<void(const std::string&)> say;  // what takes long, for people
 };

@@ -29,10 +29,14 @@ def replace_gelu(module: nn.Module) -> None:
             replace_gelu(child)
 
 
+KINDS = {"none", "no_dropout", "batch_norm_eval", "gelu_to_relu", "channels_last", "foreach_optimizer", "fused_optimizer", "autocast_bf16"}
+
+
 class Training:
     """A model and its optimizer, changed."""
 
     def __init__(self, name: str, kinds: set[str]) -> None:
+        assert kinds <= KINDS, f"not known here: {kinds - KINDS}"
         build, self.make = MODELS[name]
         torch.manual_seed(0)
         self.kinds, self.model = kinds, build()
@@ -45,7 +49,7 @@ class Training:
             replace_gelu(self.model)
         if "channels_last" in kinds:
             self.model.to(memory_format=CHANNELS_LAST)  # type: ignore[call-overload]
-        how = {key: True for key in ("foreach", "fused") if f"optimizer-{key}" in kinds}
+        how = {key: True for key in ("foreach", "fused") if f"{key}_optimizer" in kinds}
         self.optimizer = torch.optim.Adam(self.model.parameters(), **how)  # type: ignore[arg-type]
 
     def batches(self, steps: int) -> Iterator[Batch]:

@@ -157,7 +157,7 @@ Ref Interpreter::call_function(const Ref& function, const Arguments& given) {
   return frame.result;
 }
 
-std::string Interpreter::layer_of(const Ref& type) {
+std::string Interpreter::layer_of(const Ref& type) const {
   for (const Ref& one : order(type)) {
     for (const Ref& base : one->items) {
       if (base->kind != Kind::external) continue;

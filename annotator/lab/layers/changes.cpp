@@ -8,6 +8,8 @@
 
 #include "annotator/lab/layers/forward.h"
 #include "annotator/lab/layers/methods.h"
+#include "annotator/lab/layers/other_edits.h"
+#include "annotator/lab/layers/recorded_layers.h"
 #include "annotator/lab/layers/torch_layers.h"
 
 namespace hotlens::layers {
@@ -15,116 +17,6 @@ namespace {
 
 using Kind = Value::Kind;
 using nlohmann::json;
-using Modules = std::map<std::string, Ref>;
-
-void flatten(const Ref& module, const std::string& path, Modules& to, std::set<const Value*>& seen) {
-  if (!seen.insert(module).second) return;
-  to[path] = module;
-  for (const auto& [name, value] : module->attributes) {
-    if (is_module(value)) flatten(value, path.empty() ? name : path + "." + name, to, seen);
-  }
-}
-
-Modules flattened(const Ref& root) {
-  Modules all;
-  std::set<const Value*> seen;
-  flatten(root, "", all, seen);
-  return all;
-}
-
-std::vector<Ref> roots(const Interpreter& followed, const std::string& type) {
-  std::set<const Value*> held;
-  for (const Ref& module : followed.modules()) {
-    for (const auto& [name, value] : module->attributes) {
-      if (value != module) held.insert(value);
-    }
-  }
-  std::vector<Ref> found;
-  for (const Ref& module : followed.modules()) {
-    if (!held.contains(module) && class_name(*module) == type) found.push_back(module);
-  }
-  return found;
-}
-
-std::optional<json> plain(const Ref& value) {
-  if (value->kind == Kind::integer) return json(value->integer);
-  if (value->kind == Kind::boolean) return json(value->integer != 0);
-  if (value->kind == Kind::real) return json(value->real);
-  if (value->kind == Kind::text) return json(value->text);
-  if (value->kind != Kind::tuple && value->kind != Kind::list) return std::nullopt;
-  json all = json::array();
-  for (const Ref& item : value->items) {
-    const auto one = plain(item);
-    if (!one) return std::nullopt;
-    all.push_back(*one);
-  }
-  return all;
-}
-
-// A recorded attribute may be the number that was given, once for each dimension.
-bool fits(const json& recorded, const json& given) {
-  if (recorded.is_array() && !given.is_array()) return std::ranges::all_of(recorded, [&](const json& one) { return one == given; });
-  return recorded == given;
-}
-
-bool is_recorded(const Value& layer, const json& attributes) {
-  for (const std::string_view name : constructor_parameters(layer.layer)) {
-    const Ref value = argument(layer, name);
-    const auto found = attributes.find(std::string(name));
-    const auto known = value ? plain(value) : std::nullopt;
-    if (known && found != attributes.end() && name != "bias" && !fits(*found, *known)) return false;
-  }
-  return true;
-}
-
-using Recorded = std::map<std::string, const json*>;
-
-// The one among the script's models that is the recorded one, as its number among those of its class.
-std::optional<std::size_t> recorded_root(const std::vector<Ref>& candidates, const Recorded& recorded) {
-  std::optional<std::size_t> best;
-  std::size_t most = 0;
-  for (std::size_t at = 0; at < candidates.size(); ++at) {
-    const Modules all = flattened(candidates[at]);
-    const bool same = std::ranges::all_of(all, [&](const auto& one) {
-      const auto found = recorded.find(one.first);
-      return found != recorded.end() && found->second->value("class", "") == class_name(*one.second) &&
-             is_recorded(*one.second, found->second->value("attributes", json::object()));
-    });
-    if (!same || all.size() < most) continue;
-    best = at;
-    most = all.size();
-  }
-  return best;
-}
-
-// Unknown arguments of recorded layers have the values that were recorded.
-void learn(const Modules& modules, const Recorded& recorded, Heap& heap, std::map<std::string, Ref>& known) {
-  for (const auto& [path, layer] : modules) {
-    const json attributes = recorded.at(path)->value("attributes", json::object());
-    for (const std::string_view name : constructor_parameters(layer->layer)) {
-      const Ref value = argument(*layer, name);
-      const auto found = attributes.find(std::string(name));
-      if (value && value->kind == Kind::unknown && found != attributes.end() && found->is_number_integer())
-        known[value->text] = heap.value({.kind = Kind::integer, .integer = found->get<std::int64_t>()});
-    }
-  }
-}
-
-// Why a recorded module that was not seen to be made is no reason to refuse; nullopt: it is made by something that is not known.
-bool stands_for(const Modules& modules, const std::string& path) {
-  for (std::string above = path; !above.empty();) {
-    const std::size_t dot = above.rfind('.');
-    const std::string name = above.substr(dot == std::string::npos ? 0 : dot + 1);
-    above = dot == std::string::npos ? "" : above.substr(0, dot);
-    const auto holder = modules.find(above);
-    if (holder == modules.end()) continue;
-    const Value& object = *holder->second;
-    const bool torchs = object.self->kind == Kind::external && object.layer != "Sequential" && object.layer != "ModuleList";
-    return torchs ||
-           std::ranges::any_of(object.attributes, [&](const auto& one) { return one.first == name && one.second->kind == Kind::unknown; });
-  }
-  return false;
-}
 
 class Comparison {
  public:
@@ -152,7 +44,7 @@ class Comparison {
     auto aligned = align(again[*at], now[*at]);
     if (!aligned) return std::unexpected(aligned.error());
     all_.alignment = std::move(*aligned);
-    if (auto why = other_edits(before, after, all_.was)) return std::unexpected(*why);
+    if (auto why = other_edit({executed_, before}, {edited_, after}, all_.was, recorded_)) return std::unexpected(*why);
     if (auto why = collect()) return std::unexpected(*why);
     return std::move(all_);
   }
@@ -170,41 +62,6 @@ class Comparison {
       return Unclear{.reason = "how this layer is made cannot be followed in the source", .module = path};
     }
     return std::nullopt;
-  }
-
-  std::optional<Unclear> other_edits(const Interpreter& before, const Interpreter& after, const Modules& recorded) const {
-    const Functions old = functions_of(executed_.files), now = functions_of(edited_.files);
-    std::set<const void*> forwards;
-    for (const auto& [path, was] : recorded) forwards.insert(method_of(was->self, "forward").id());
-    for (const auto& [name, node] : old) {
-      const auto found = now.find(name);
-      if (found != now.end() && (found->second.text() == node.text() || (before.ran(node.id()) && after.ran(found->second.id())))) continue;
-      if (before.ran(node.id())) continue;         // followed; what it made is compared
-      if (forwards.contains(node.id())) continue;  // compared call by call
-      const std::string what = guess::qualified_name(node);
-      return Unclear{.reason = what + " was edited; only what constructors make is followed",
-                     .at = line_of(found == now.end() ? node : found->second)};
-    }
-    const auto old_globals = before.globals();
-    for (const auto& [path, scope] : after.globals()) {
-      const auto held = old_globals.find(path);
-      if (held == old_globals.end()) continue;
-      for (const auto& [name, value] : scope->names) {
-        const auto was = held->second->names.find(name);
-        if (was == held->second->names.end() || !is_plain(*value) || written(*was->second) == written(*value)) continue;
-        for (const auto& [key, function] : now) {
-          if (after.ran(function.id()) || function.code->path() != path) continue;
-          if (const Node use = other_use(function, name, false))
-            return Unclear{
-                .reason = guess::qualified_name(function) + " uses " + name + ", which was edited; what it does with it is not followed",
-                .at = line_of(use)};
-        }
-      }
-    }
-    if (before.facts() == after.facts()) return std::nullopt;
-    const auto [one, other] = std::ranges::mismatch(before.facts(), after.facts());
-    const std::string& words = other != after.facts().end() ? *other : *one;
-    return Unclear{.reason = "something else than layers was edited: " + words.substr(0, std::min<std::size_t>(words.find('\n'), 100))};
   }
 
   // What each edited layer was, or what it is modelled on; then what each has that is another.

@@ -411,7 +411,7 @@ Ref Interpreter::comprehension(Node node, Frame& frame) {
   return done ? all : unknown(std::string(node.text()));
 }
 
-std::vector<Ref> Interpreter::order(const Ref& type) {
+std::vector<Ref> Interpreter::order(const Ref& type) const {
   std::vector<Ref> all{type};
   for (const Ref& base : type->items) {
     if (base->kind != Kind::type) continue;

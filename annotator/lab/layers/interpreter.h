@@ -40,6 +40,10 @@ class Interpreter {
   // What each file's top level binds, by its path.
   std::map<std::filesystem::path, const Scope*> globals() const;
   bool ran(const void* function) const { return ran_.contains(function); }
+  // The class and all that it derives from, as Python looks names up.
+  std::vector<Ref> order(const Ref& type) const;
+  // The class of torch.nn that a class derives from; empty: none.
+  std::string layer_of(const Ref& type) const;
 
  private:
   enum class Flow : std::uint8_t { on, broken, continued, returned };
@@ -79,7 +83,6 @@ class Interpreter {
   Ref attribute(const Ref& object, const std::string& name);
   Ref class_attribute(const Ref& type, const std::string& name, const Ref& after = nullptr);
   Ref bound(const Ref& found, const Ref& self);
-  std::vector<Ref> order(const Ref& type);
   Arguments arguments(Node list, Frame& frame);
   std::optional<std::vector<Ref>> entries(const Ref& iterable);
   std::optional<bool> truth(const Ref& value);
@@ -96,7 +99,6 @@ class Interpreter {
   void fields(const Ref& object, const Ref& type, const Arguments& given);
   void set(const Ref& object, const std::string& name, const Ref& value, Node whole);
   void fill(const Ref& container, const Arguments& given, Node site);
-  std::string layer_of(const Ref& type);
 
   // Values.
   Ref make(Value value) { return heap_.value(std::move(value)); }

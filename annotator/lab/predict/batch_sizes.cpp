@@ -61,6 +61,12 @@ std::optional<Method> method_named(const std::string& wanted) {
   return std::nullopt;
 }
 
+std::optional<MemoryEnd> end_of(const json& document) {
+  const auto end = document.find("memory");
+  if (end == document.end()) return std::nullopt;
+  return MemoryEnd{.memory = Bytes{end->at("bytes")}, .whose = text(*end, "of"), .largest_batch = end->at("largest_batch_size")};
+}
+
 std::optional<StepTime> time_of(const json& point) {
   if (!point.contains("step_ns")) return std::nullopt;
   return StepTime{.step = Ns{point.at("step_ns")}, .low = Ns{point.at("low_ns")}, .high = Ns{point.at("high_ns")}};
@@ -108,6 +114,26 @@ std::optional<Bytes> peak_at(const Replays& one, const Replays& other, std::int6
   return Bytes{static_cast<std::int64_t>(peak)};
 }
 
+std::optional<std::int64_t> largest_within(const Replays& one, const Replays& other, Bytes memory) {
+  constexpr std::int64_t kNoEnd = std::int64_t{1} << 40;
+  const auto fits = [&](std::int64_t batch) {
+    const auto peak = peak_at(one, other, batch);
+    return peak && *peak <= memory;
+  };
+  if (!peak_at(one, other, 1)) return std::nullopt;
+  if (!fits(1)) return 0;
+  std::int64_t within = 1, beyond = 2;
+  for (; fits(beyond); beyond *= 2) {
+    if (beyond >= kNoEnd) return std::nullopt;
+    within = beyond;
+  }
+  while (beyond - within > 1) {
+    const std::int64_t middle = within + (beyond - within) / 2;
+    (fits(middle) ? within : beyond) = middle;
+  }
+  return within;
+}
+
 std::optional<StepTime> measured_time(const std::vector<Ns>& real) {
   if (real.empty()) return std::nullopt;
   const profile::Sample sample = profile::sample(real);
@@ -144,7 +170,7 @@ Result<BatchSizes> read_batch_sizes(std::string_view written) {
   try {
     const json document = json::parse(written);
     if (text(document, "schema") != "hotlens.predict/1") return std::unexpected(other);
-    BatchSizes read{.profile = text(document, "profile"), .checks = {}, .points = {}, .refused = {}};
+    BatchSizes read{.profile = text(document, "profile"), .checks = {}, .points = {}, .refused = {}, .end = end_of(document)};
     for (const json& point : document.at("points")) {
       const auto method = method_named(text(point, "method"));
       if (!method) return std::unexpected(other);

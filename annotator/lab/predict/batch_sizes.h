@@ -67,6 +67,16 @@ struct SelfCheck {
 // Nullopt where the two did not allocate alike, or the sum is more than can be counted.
 std::optional<Bytes> peak_at(const Replays& one, const Replays& other, std::int64_t batch);
 
+// The largest batch size whose peak is within `memory`, by peak_at(); 0: not even 1. Nullopt where peak_at() is, or memory has no end.
+std::optional<std::int64_t> largest_within(const Replays& one, const Replays& other, Bytes memory);
+
+// Where memory ends. Tensors alone are counted: what else the process and its allocator take comes on top.
+struct MemoryEnd {
+  Bytes memory{};
+  std::string whose;  // "this machine", "the device"; empty: as it was given
+  std::int64_t largest_batch = 0;
+};
+
 struct StepTime {
   Ns step{}, low{}, high{};
   Ns faults{};  // the part of the interval that page faults may take
@@ -99,6 +109,7 @@ struct BatchSizes {
   std::vector<SelfCheck> checks;  // of the recorded sizes
   std::vector<Point> points;      // by batch size
   std::vector<Refusal> refused;
+  std::optional<MemoryEnd> end;
 };
 
 std::string as_json(const BatchSizes& predicted);

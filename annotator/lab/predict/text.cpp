@@ -66,6 +66,12 @@ std::string about_faults(const BatchSizes& predicted) {
       most->batch, readable(most->time->faults), kKeepsFreed);
 }
 
+std::string about_memory(const MemoryEnd& end) {
+  const std::string memory = readable(end.memory) + (end.whose.empty() ? "" : " of " + end.whose);
+  if (end.largest_batch == 0) return fmt::format("Not even batch size 1 fits into {}.\n", memory);
+  return fmt::format("Up to batch size {} its tensors fit into {}; other memory of the process comes on top.\n", end.largest_batch, memory);
+}
+
 std::string place(const Refusal& refusal) {
   if (refusal.op.empty()) return {};
   return " (" + refusal.op + (refusal.module.empty() ? "" : " in " + refusal.module) + ")";
@@ -92,6 +98,13 @@ std::string as_json(const BatchSizes& predicted) {
     json.array("points", [&] {
       for (const Point& point : predicted.points) json.object([&] { write_point(json, point); });
     });
+    if (predicted.end) {
+      json.object("memory", [&] {
+        json.member("bytes", count(predicted.end->memory));
+        json.member("of", predicted.end->whose);
+        json.member("largest_batch_size", predicted.end->largest_batch);
+      });
+    }
     json.array("refused", [&] {
       for (const Refusal& refusal : predicted.refused) json.object([&] { write_refusal(json, refusal); });
     });
@@ -108,7 +121,7 @@ std::string as_text(const BatchSizes& predicted, bool color) {
     out += fmt::format("{} not predicted: {}{}\n", right(std::to_string(refusal.batch), 10), harmless(refusal.reason),
                        harmless(place(refusal)));
   }
-  return out + about_faults(predicted);
+  return out + (predicted.end ? about_memory(*predicted.end) : "") + about_faults(predicted);
 }
 
 }  // namespace hotlens::lab

@@ -46,6 +46,7 @@ def as_json(program: Program, memory: Memory | None, tree: Tree, batch_size: int
         "torch": str(torch.__version__),
         "threads": program.threads,
         "device": program.device,
+        "device_memory_bytes": _device_memory(program.device),
         "batch_size": batch_size,
         "allocator": {"start_bytes": memory.start_bytes, "peak_bytes": memory.peak_bytes} if memory is not None and not refused else None,
         "minor_faults": faults,
@@ -54,6 +55,12 @@ def as_json(program: Program, memory: Memory | None, tree: Tree, batch_size: int
         "tensors": [] if refused else _tensors(program, tree, numbers),
         "operators": [_operator(o, tree, numbers) for o in kept],
     }
+
+
+def _device_memory(device: str) -> int | None:
+    import torch
+
+    return int(torch.cuda.get_device_properties(device).total_memory) if device.startswith("cuda") else None
 
 
 def _numbers(program: Program) -> dict[int, int]:

@@ -77,6 +77,17 @@ def test_a_table_for_people(shared: Path) -> None:
     assert "replaying" in done.stderr
 
 
+def test_where_memory_ends_is_told_of_this_machine_or_of_what_is_given(shared: Path) -> None:
+    document = predicted(shared / "vision", "8,24")
+    peaks = {point["batch_size"]: point["peak_bytes"] for point in document["points"]}
+    assert document["memory"]["of"] == "this machine"
+    assert document["memory"]["largest_batch_size"] > 1000
+    done = ask(shared / "vision", "--batch-size", "24", "--memory", str(peaks[24]), "--format", "json")
+    assert json.loads(done.stdout)["memory"] == {"bytes": peaks[24], "of": "", "largest_batch_size": 24}
+    done = ask(shared / "vision", "--batch-size", "24", "--memory", "1kB")
+    assert "Not even batch size 1 fits into 1.00 kB." in done.stdout
+
+
 def test_a_size_that_does_not_fit_is_told_and_not_tried(shared: Path) -> None:
     document = predicted(shared / "vision", "50000000")
     point = document["points"][-1]

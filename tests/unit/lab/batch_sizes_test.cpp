@@ -34,6 +34,19 @@ TEST_CASE("the peak at another size is the larger of several lines") {
   CHECK(peak_at(eight, six, 64) == peak_at(six, eight, 64));
 }
 
+TEST_CASE("memory ends at the largest size whose peak is within it") {
+  const Replays six = replays(6), eight = replays(8);
+  CHECK(largest_within(six, eight, *peak_at(six, eight, 64)) == 64);
+  CHECK(largest_within(six, eight, Bytes{count(*peak_at(six, eight, 64)) - 1}) == 63);
+  CHECK(largest_within(six, eight, Bytes{2008}) == 1);
+  CHECK(largest_within(six, eight, Bytes{2007}) == 0);
+  CHECK(!largest_within(eight, eight, Bytes{5000}));
+  const Replays fixed{.batch = 8, .start = Bytes{1000}, .events = {10, -10}};
+  Replays again = fixed;
+  again.batch = 6;
+  CHECK(!largest_within(again, fixed, Bytes{5000}));  // nothing grows
+}
+
 TEST_CASE("no peak where the sizes allocate differently, or beyond what can be counted") {
   Replays other = replays(8);
   other.events.pop_back();

@@ -1,0 +1,112 @@
+#include "annotator/lab/layers/other_edits.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "annotator/lab/layers/methods.h"
+
+namespace hotlens::layers {
+namespace {
+
+using Kind = Value::Kind;
+
+std::vector<Ref> types_of(const Interpreter& followed) {
+  std::vector<Ref> types;
+  for (const auto& [path, scope] : followed.globals()) {
+    for (const auto& [name, value] : scope->names) {
+      if (value->kind == Kind::type && value->node) types.push_back(value);
+    }
+  }
+  return types;
+}
+
+// Definitions of layers' classes that something makes: what the recording names and what is made on paper, with all that these derive from.
+std::set<const void*> classes_in_use(const Followed& text, const Recorded& recorded) {
+  std::set<std::string> names;
+  for (const auto& [path, module] : recorded) names.insert(module->value("class", ""));
+  for (const Ref& module : text.interpreter.modules()) names.insert(class_name(*module));
+  std::set<const void*> used;
+  for (const Ref& type : types_of(text.interpreter)) {
+    if (!names.contains(type->text)) continue;
+    for (const Ref& one : text.interpreter.order(type)) used.insert(one->node.id());
+  }
+  return used;
+}
+
+// Classes of layers that nothing makes: by their definitions.
+std::set<const void*> idle_classes(const Followed& text, const Recorded& recorded) {
+  const std::set<const void*> used = classes_in_use(text, recorded);
+  std::set<const void*> idle;
+  for (const Ref& type : types_of(text.interpreter)) {
+    if (!text.interpreter.layer_of(type).empty() && !used.contains(type->node.id())) idle.insert(type->node.id());
+  }
+  return idle;
+}
+
+struct Idle {
+  std::set<const void*> then, now;
+};
+
+bool is_inside(Node node, const std::set<const void*>& definitions) {
+  for (; node; node = node.parent()) {
+    if (definitions.contains(node.id())) return true;
+  }
+  return false;
+}
+
+std::optional<Unclear> edited_function(const Followed& executed, const Followed& edited, const Modules& was, const Idle& idle) {
+  const Functions old = functions_of(executed.sources.files), now = functions_of(edited.sources.files);
+  std::set<const void*> forwards;
+  for (const auto& [path, module] : was) forwards.insert(method_of(module->self, "forward").id());
+  for (const auto& [name, node] : old) {
+    const auto found = now.find(name);
+    if (found != now.end() && found->second.text() == node.text()) continue;
+    if (executed.interpreter.ran(node.id())) continue;  // followed; what it made is compared
+    if (forwards.contains(node.id())) continue;         // compared call by call
+    if (is_inside(node, idle.then) && (found == now.end() || is_inside(found->second, idle.now))) continue;
+    return Unclear{.reason = guess::qualified_name(node) + " was edited; only what constructors make is followed",
+                   .at = line_of(found == now.end() ? node : found->second)};
+  }
+  return std::nullopt;
+}
+
+// A number of the script that a function reads which was not followed.
+std::optional<Unclear> edited_global(const Followed& executed, const Followed& edited, const Idle& idle) {
+  const Functions functions = functions_of(edited.sources.files);
+  const auto old_globals = executed.interpreter.globals();
+  for (const auto& [path, scope] : edited.interpreter.globals()) {
+    const auto held = old_globals.find(path);
+    if (held == old_globals.end()) continue;
+    for (const auto& [name, value] : scope->names) {
+      const auto was = held->second->names.find(name);
+      if (was == held->second->names.end() || !is_plain(*value) || written(*was->second) == written(*value)) continue;
+      for (const auto& [key, function] : functions) {
+        if (edited.interpreter.ran(function.id()) || function.code->path() != path || is_inside(function, idle.now)) continue;
+        if (const Node use = other_use(function, name, false))
+          return Unclear{
+              .reason = guess::qualified_name(function) + " uses " + name + ", which was edited; what it does with it is not followed",
+              .at = line_of(use)};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Unclear> edited_script(const Interpreter& executed, const Interpreter& edited) {
+  if (executed.facts() == edited.facts()) return std::nullopt;
+  const auto [one, other] = std::ranges::mismatch(executed.facts(), edited.facts());
+  const std::string& words = other != edited.facts().end() ? *other : *one;
+  return Unclear{.reason = "something else than layers was edited: " + words.substr(0, std::min<std::size_t>(words.find('\n'), 100))};
+}
+
+}  // namespace
+
+std::optional<Unclear> other_edit(const Followed& executed, const Followed& edited, const Modules& was, const Recorded& recorded) {
+  const Idle idle{idle_classes(executed, recorded), idle_classes(edited, recorded)};
+  if (auto why = edited_function(executed, edited, was, idle)) return why;
+  if (auto why = edited_global(executed, edited, idle)) return why;
+  return edited_script(executed.interpreter, edited.interpreter);
+}
+
+}  // namespace hotlens::layers
