@@ -21,6 +21,11 @@ std::optional<double> rhythm(const LoopStatement& statement) {
   return static_cast<double>(statement.last_update - statement.first_update) / static_cast<double>(statement.in_updates - 1);
 }
 
+std::optional<Ns> time_when_it_comes(const LoopStatement& statement) {
+  const std::int64_t times = statement.in_watched > 0 ? statement.in_watched : statement.calls;
+  return times > 0 ? std::optional(statement.timed / times) : std::nullopt;
+}
+
 bool is_rare(const Loop& loop, const LoopStatement& statement) {
   return statement.in_updates > 0 && statement.in_updates * 2 < loop.made;
 }

@@ -18,6 +18,7 @@ struct LoopStatement {
   std::int64_t calls = 0;
   Ns timed{};                                      // of these calls, with everything that they called
   Ns total{};                                      // the same, had each kind of update come as often among those watched as it comes
+  std::int64_t in_watched = 0;                     // in how many of the updates watched it had time; 0: older recordings do not tell
   std::int64_t in_updates = 0;                     // in how many of those made it had time
   std::int64_t first_update = 0, last_update = 0;  // of those made
   std::int64_t startup_calls = 0;
@@ -47,6 +48,8 @@ Ns per_update(const Loop& loop, Ns total);
 double share(const Loop& loop, Ns total);
 // How many updates lie between two in which it ran; nothing where it ran in fewer than two.
 std::optional<double> rhythm(const LoopStatement& statement);
+// Of an update in which it ran at all; nothing where none was watched.
+std::optional<Ns> time_when_it_comes(const LoopStatement& statement);
 // It ran in less than every second update.
 bool is_rare(const Loop& loop, const LoopStatement& statement);
 

@@ -175,6 +175,7 @@ class Writer {
     time("per_update_ns", per_update(loop, each.total));
     json_.member("share", profile::share(loop, each.total));
     json_.member("in_updates", each.in_updates);
+    if (const auto of_one = time_when_it_comes(each)) time("each_ns", *of_one);
     if (const std::optional<double> every = rhythm(each)) json_.member("every_updates", *every);
     time("startup_ns", each.startup);
   }

@@ -112,10 +112,11 @@ class Writer {
     return "  " + left(text, kPlaceColumns + kQuoteColumns) + right(readable(shown), 10) + right(percent(part, whole), 9);
   }
 
-  // "  every 12 updates, 30.4 ms each"
+  // "  every 12 updates, 30.4 ms each time"
   std::string how_often(const LoopStatement& statement) const {
     if (!is_rare(loop_, statement)) return "";
-    const std::string each = statement.calls > 0 ? ", " + readable(statement.timed / statement.calls) + " each" : "";
+    const std::optional<Ns> time = time_when_it_comes(statement);
+    const std::string each = time ? ", " + readable(*time) + " each time" : "";
     const std::optional<double> every = rhythm(statement);
     if (!every) return "   in " + std::to_string(statement.in_updates) + " of " + std::to_string(loop_.made) + " updates" + each;
     const auto tenths = static_cast<std::int64_t>(*every * 10 + 0.5);

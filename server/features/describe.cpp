@@ -19,6 +19,7 @@
 #include "server/features/format.h"
 #include "server/features/held_note.h"
 #include "server/features/hover_table.h"
+#include "server/features/noise.h"
 #include "server/features/step_words.h"
 
 namespace hotlens::features {
@@ -126,17 +127,6 @@ std::string startup_note(const LineClock& clock) {
   return clock.startup < kShort ? "" : format::readable(clock.startup) + " of the start-up, before the first update was complete";
 }
 
-// Half the distance between the 10th and the 90th percentile, relative to the median.
-std::optional<double> spread(std::vector<Ns> values) {
-  if (values.size() < 3) return std::nullopt;
-  std::ranges::sort(values);
-  const auto at = [&](double q) {
-    return static_cast<double>(values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))].count());
-  };
-  if (at(0.5) <= 0) return std::nullopt;
-  return (at(0.9) - at(0.1)) / 2 / at(0.5);
-}
-
 // The instances of one line, the most expensive first: "layer1.0.conv1 1.20 ms · layer1.1.conv1 1.10 ms · 6 more · ".
 std::string instances(const LineSummary& summary, const Profile& profile, bool markdown) {
   constexpr std::size_t kNamed = 3;
@@ -219,10 +209,11 @@ std::string provenance(const Profile& profile) {
 // "± 4% over 5 steps": how far to trust the number; a wide one says that the machine was busy.
 std::string spread_note(const LineSummary& summary) {
   if (summary.headline.empty()) return "";
-  constexpr double kNoisy = 0.25;
-  const auto relative = spread(summary.headline);
+  const auto relative = spread(summary);
   if (!relative) return fmt::format("{} {}", summary.headline.size(), summary.headline.size() == 1 ? "step" : "steps");
-  return fmt::format("{}± {:.0f}% over {} steps", *relative > kNoisy ? "noisy: " : "", *relative * 100, summary.headline.size());
+  if (!is_noisy(summary)) return fmt::format("± {:.0f}% over {} steps", *relative * 100, summary.headline.size());
+  const auto [least, most] = std::ranges::minmax(summary.headline);
+  return fmt::format("noisy: {} to {} in {} steps", format::readable(least), format::readable(most), summary.headline.size());
 }
 
 // "1.23 GFLOP at 45.6 GFLOP/s": the arithmetic of the line's modules; empty where shapes of less than nine tenths of their time are known.

@@ -13,6 +13,7 @@
 #include "server/features/label_numbers.h"
 #include "server/features/line_parts.h"
 #include "server/features/line_summary.h"
+#include "server/features/noise.h"
 
 namespace hotlens::features {
 namespace {
@@ -33,7 +34,7 @@ std::string_view mark(source::State state) {
 
 // Drops the least telling part until the label fits.
 std::string label(const LineSummary& summary, double share) {
-  std::string time = std::string(mark(summary.state)) + format::readable(summary.value);
+  std::string time = std::string(mark(summary.state)) + number_of(summary);
   const std::string part = " " + format::share(share);
   const std::string times = summary.times > 1 ? fmt::format(" ×{}", summary.times) : "";
   for (const std::string& candidate : {time + part + times, time + part}) {
@@ -72,11 +73,12 @@ std::string part_tooltip(const FileView& view, const LinePart& part, const Optio
 std::vector<PieceWords> parted_label(const FileView& view, const LineSummary& summary, double share, const Options& options) {
   const std::vector<LinePart> parts = parts_of(view, summary, summary.facts);
   if (parts.empty()) return {};
+  const std::string rough = is_noisy(summary) ? "≈ " : "";
   const Unit unit = unit_of(std::ranges::max(parts, {}, &LinePart::value).value);
   std::string numbers;
   std::vector<PieceWords> pieces;
   for (const LinePart& part : parts) {
-    const std::string text = std::string(pieces.empty() ? mark(summary.state) : "+") + number(part.value, unit);
+    const std::string text = (pieces.empty() ? std::string(mark(summary.state)) + rough : "+") + number(part.value, unit);
     numbers += text;
     pieces.push_back({.text = text, .tooltip = part_tooltip(view, part, options), .modules = part.modules});
   }

@@ -179,7 +179,7 @@ std::optional<LineClock> clock_of(const profile::Loop& loop, const std::vector<s
   if (rows.empty()) return std::nullopt;
   const profile::LoopStatement* longest = nullptr;
   struct Sum {
-    Ns total{}, startup{}, timed{};
+    Ns total{}, startup{}, each{};
     auto operator<=>(const Sum&) const = default;
   };
   std::map<std::string, Sum> by_function;
@@ -188,13 +188,13 @@ std::optional<LineClock> clock_of(const profile::Loop& loop, const std::vector<s
     Sum& sum = by_function[statement.site.function];
     sum.total += statement.total;
     sum.startup += statement.startup;
-    sum.timed += statement.timed;
+    sum.each += time_when_it_comes(statement).value_or(Ns{});
     if (longest == nullptr || statement.total > longest->total) longest = &statement;
   }
-  const auto [total, startup, timed] = std::ranges::max(by_function | std::views::values);
+  const auto [total, startup, each] = std::ranges::max(by_function | std::views::values);
   return LineClock{.per_update = per_update(loop, total),
                    .share = profile::share(loop, total),
-                   .each = longest->calls > 0 ? timed / longest->calls : Ns{},
+                   .each = each,
                    .in_updates = longest->in_updates,
                    .every = rhythm(*longest),
                    .kind = longest->kind,

@@ -30,7 +30,7 @@ enum class Subject : std::uint8_t { class_line, stage, definition, execution, co
 struct LineClock {
   Ns per_update{};              // mean over all updates watched
   double share = 0;             // of their time
-  Ns each{};                    // of one execution
+  Ns each{};                    // in an update in which it runs
   std::int64_t in_updates = 0;  // of the statement that took longest, as `every`
   std::optional<double> every;  // updates from one execution to the next
   std::string kind;             // of that statement: "for"

@@ -1,7 +1,7 @@
 """How far `hotlens predict --edited` is off: models of predict_models.py with a source really edited, peak and step time against real runs.
 
-Each edit is a replacement in the text of the models. Real steps of the text as it is, of the edited one, and of the first again take turns;
-the last is the control. Every error is printed.
+Each edit is a replacement in the text of the models. Real steps are those of processes of one text each, which take turns; how far the
+processes of the text as it is lie apart is the control. Every error is printed.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ STRUCTURAL = {
         ("tables: int = 8", "tables: int = 7"),
     ],
 }
-BATCH, ROUNDS, QUIET = 8, 12, 0.03
+BATCH, ROUNDS, PAIRS, QUIET = 8, 15, 3, 0.03
 
 
 def run(folder: Path, *command: str) -> str:
@@ -144,34 +144,38 @@ def record(folder: Path, model: str, text: str, steps: int) -> int:
     return int(json.loads(gzip.decompress(newest.read_bytes()))["allocator"]["peak_bytes"])
 
 
-# Both texts as modules of one process, so that their steps can take turns.
+# One text in a process of its own: caches and page faults are those of a training, not of several that take turns.
 TIMES = """
 import importlib, json, sys, time, torch
-name, batch, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-roles = {}
-for role, file in (("plain", "plain"), ("edited", "train"), ("again", "plain")):
-    module = importlib.import_module(file)
-    build, make = module.MODELS[name]
-    torch.manual_seed(0)
-    model = build()
-    roles[role] = module, model, torch.optim.Adam(model.parameters()), module.loader(make, batch, rounds + 3)
-found = {role: [] for role in roles}
+file, name, batch, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+module = importlib.import_module(file)
+build, make = module.MODELS[name]
+torch.manual_seed(0)
+model = build()
+optimizer, batches, found = torch.optim.Adam(model.parameters()), module.loader(make, batch, rounds + 3), []
 for number in range(rounds + 3):
-    for role, (module, model, optimizer, batches) in roles.items():
-        begin = time.perf_counter()
-        module.step(model, optimizer, next(batches))
-        if number >= 3:
-            found[role].append(time.perf_counter() - begin)
+    begin = time.perf_counter()
+    module.step(model, optimizer, next(batches))
+    if number >= 3:
+        found.append(time.perf_counter() - begin)
 print(json.dumps(found))
 """
 
 
 def real_ratios(folder: Path, model: str) -> tuple[float, float]:
+    """Edited to plain, and plain to plain: processes in turn, the edited ones between plain ones."""
     (folder / "plain.py").write_text(SOURCE)
     (folder / "times.py").write_text(TIMES)
-    steps: dict[str, list[float]] = json.loads(run(folder, PYTHON, "times.py", model, str(BATCH), str(ROUNDS)))
-    edited, again = (statistics.median(b / a for a, b in zip(steps["plain"], steps[role])) for role in ("edited", "again"))
-    return edited, again
+
+    def seconds(file: str) -> float:
+        return statistics.median(json.loads(run(folder, PYTHON, "times.py", file, model, str(BATCH), str(ROUNDS))))
+
+    plain, edited = [seconds("plain")], []
+    for _ in range(PAIRS):
+        edited.append(seconds("train"))
+        plain.append(seconds("plain"))
+    ratios = [2 * between / (before + after) for before, between, after in zip(plain, edited, plain[1:])]
+    return statistics.median(ratios), statistics.median(after / before for before, after in zip(plain, plain[1:]))
 
 
 # Errors of memory and, where it was measured, of time; the control; predicted and real ratio of times.

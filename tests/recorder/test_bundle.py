@@ -55,6 +55,7 @@ LOOP_ROWS: dict[str, dict[str, Any]] = {
         "total_ns": int,
         "per_update_ns": int,
         "in_updates": int,
+        "in_watched": int,
         "first_update": int,
         "last_update": int,
     }
@@ -194,6 +195,7 @@ def check_loop(loop: dict[str, Any], files: int) -> None:
     for row in loop["statements"]:
         assert -1 <= row["loop"] < len(loop["loops"]) and row["total_ns"] <= loop["watched_ns"]
         assert row["per_update_ns"] == row["total_ns"] // loop["updates"]
+        assert row["in_watched"] <= min(row["in_updates"], loop["updates"])
         assert (row["in_updates"] > 0) == (row["first_update"] >= 0) and row["first_update"] <= row["last_update"]
 
 

@@ -118,6 +118,7 @@ class Cutter {
       if (piece.owner.stage != Stage::other) piece.bucket = bucket_of(piece.owner);
     } else {
       if (forest_.kind[level.node] != Kind::launch) piece.owner = inner(parent, a, b);
+      if (forest_.is_stage(level.node, Stage::data)) divide_fetch(piece.owner, next);
       piece.bucket = bucket_of(piece.owner);
     }
     level.reached = until;
@@ -135,6 +136,12 @@ class Cutter {
     }
   }
 
+  // Between the lines that a map step shows before `next`.
+  void divide_fetch(Owner& owner, std::uint32_t next) const {
+    const auto pause = owners_.pauses.find(next);
+    if (pause != owners_.pauses.end()) owner.split = pause->second.split;
+  }
+
   // A launch that waits first and works then makes two pieces.
   void push(Piece piece) {
     const Ns working = piece.node == kNoNode ? piece.start : waits_.until(piece.node, piece.start, piece.end);
@@ -148,7 +155,7 @@ class Cutter {
     if (piece.end > piece.start) divide(piece);
   }
 
-  // A fused kernel's time is divided as its shares say, in their order; the last has what is left.
+  // The time of a fused kernel or of a fetch is divided as the shares say, in their order; the last has what is left.
   void divide(const Piece& whole) {
     if (whole.owner.split == kNothing) {
       pieces_.push_back(whole);

@@ -1,6 +1,7 @@
 #include "annotator/attribution/map_step/pauses.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 namespace hotlens::attribution {
@@ -69,6 +70,27 @@ std::optional<Owner> owner_of_pause(const Forest& map, const Owners& owners, con
     if (ratio(elsewhere, clean.length()) <= kMostElsewhere) return shared;
   }
   return std::nullopt;
+}
+
+std::vector<Share> lines_of_fetch(const Forest& map, const Owners& owners, const Forest::Thread& thread, Pause pause, Pause clean) {
+  if (ratio(pause.length(), clean.length()) < kLeast) return {};
+  std::map<std::uint32_t, Ns> lines;
+  std::uint32_t around = kNothing;
+  for (const Stretch& stretch : stretches(map, thread, pause)) {
+    if (stretch.node == kNoNode) return {};
+    const Owner& owner = owners.of[stretch.node];
+    if (owner.stage != Stage::data || owner.call != kNothing) return {};
+    around = lines.empty() ? owner.line : owners.lines.common(around, owner.line);
+    lines[owner.line] += stretch.length;
+  }
+  lines.erase(around);
+  Ns inner{};
+  for (const auto& [line, length] : lines) inner += length;
+  const Ns whole = std::max(inner, clean.length());
+  std::vector<Share> shares;
+  for (const auto& [line, length] : lines) shares.push_back({.line = line, .weight = ratio(length, whole)});
+  shares.push_back({.line = around, .weight = ratio(whole - inner, whole)});
+  return shares;
 }
 
 }  // namespace hotlens::attribution

@@ -156,25 +156,53 @@ class Transferrer {
     return twin;
   }
 
-  // Before the first operator of a step and between two outermost ones that follow one another in the map step as well.
+  // Elements of one level of a program, inside one and the same, and when that began; the twin of the first in the map step.
+  struct Siblings {
+    std::uint32_t begin = 0, end = 0;
+    Ns clean_start{}, map_start{};
+    std::uint32_t expected = 0;
+    bool fetch = false;  // inside a fetch of data
+  };
+
+  // Before the first operator of a step and between two outermost ones that follow one another in the map step as well; and so inside each
+  // fetch of data.
   void find_pauses(const Program& program, const StepSpan& span, const Alignment& found) {
     if (clean_.steps.main == kNoNode || map_.steps.main == kNoNode) return;
-    const Forest::Thread& thread = map_.forest.threads[map_.steps.main];
-    const Program& map = map_program(map_.steps.main);
     const std::vector<std::uint32_t> twin = only_twins(program, found);
-    Pause clean{span.start, {}}, slow{map_.steps.spans.front().start, {}};
-    std::uint32_t expected = 0;
-    for (std::uint32_t i = 0; i < program.nodes.size(); i = program.after[i]) {
-      clean.end = clean_.forest.start[program.nodes[i]];
+    const auto all = static_cast<std::uint32_t>(program.nodes.size());
+    find_pauses(program, twin, {.end = all, .clean_start = span.start, .map_start = map_.steps.spans.front().start});
+  }
+
+  void find_pauses(const Program& program, const std::vector<std::uint32_t>& twin, const Siblings& among) {
+    const Program& map = map_program(map_.steps.main);
+    Pause clean{among.clean_start, {}}, slow{among.map_start, {}};
+    std::uint32_t expected = among.expected;
+    for (std::uint32_t i = among.begin; i < among.end; i = program.after[i]) {
+      const std::uint32_t node = program.nodes[i];
+      clean.end = clean_.forest.start[node];
       const bool follows = twin[i] == expected && expected < map.nodes.size();
       if (follows) slow.end = map_.forest.start[map.nodes[expected]];
-      if (follows && clean.length() >= kShortestPause && slow.length() > Ns{}) {
-        const std::optional<Owner> owner = owner_of_pause(map_.forest, from_, thread, slow, clean);
-        if (owner) result_.owners.pauses.emplace(program.nodes[i], *owner);
+      if (follows && slow.length() > Ns{}) tell_pause(node, slow, clean, among.fetch);
+      if (follows && !among.fetch && clean_.forest.is_stage(node, Stage::data)) {
+        const Ns began = map_.forest.start[map.nodes[expected]];
+        find_pauses(program, twin, {i + 1, program.after[i], clean_.forest.start[node], began, expected + 1, true});
       }
-      clean.start = clean_.forest.end[program.nodes[i]];
+      clean.start = clean_.forest.end[node];
       expected = twin[i] < map.nodes.size() ? map.after[twin[i]] : kNothing;
       if (twin[i] < map.nodes.size()) slow.start = map_.forest.end[map.nodes[twin[i]]];
+    }
+  }
+
+  // What is known of the time before `next`.
+  void tell_pause(std::uint32_t next, Pause slow, Pause clean, bool fetch) {
+    const Forest::Thread& thread = map_.forest.threads[map_.steps.main];
+    if (fetch && clean.length() >= kShortestFetch) {
+      std::vector<Share> shares = lines_of_fetch(map_.forest, from_, thread, slow, clean);
+      if (shares.empty()) return;
+      result_.owners.pauses[next].split = static_cast<std::uint32_t>(from_.splits.size());
+      from_.splits.push_back(std::move(shares));
+    } else if (!fetch && clean.length() >= kShortestPause) {
+      if (const auto owner = owner_of_pause(map_.forest, from_, thread, slow, clean)) result_.owners.pauses.emplace(next, *owner);
     }
   }
 

@@ -40,7 +40,7 @@ struct Chains {
   }
 };
 
-// One of several that a fused kernel works for, and an estimate of its part of the kernel's time.
+// One of several that a fused kernel works for, or that run in a fetch of data, and an estimate of its part of the time.
 struct Share {
   std::uint32_t call = kNothing, line = kNothing, made_line = kNothing;  // as of an Owner
   double weight = 0;                                                     // those of one kernel add up to 1
@@ -52,7 +52,7 @@ struct Owner {
   std::uint32_t line = kNothing;    // into Owners::lines: the line that ran
   std::uint32_t made_line = kNothing;  // of a backward operator: the line whose forward created it
   std::uint32_t site = kNothing;       // into Owners::sites: the expression that called the module
-  std::uint32_t split = kNothing;      // into Owners::splits: of a fused kernel; `call` is what all its modules are inside of
+  std::uint32_t split = kNothing;  // into Owners::splits: of a fused kernel, or of a fetch; `call` is what all its modules are inside of
   Stage stage = Stage::other;
   Direction direction = Direction::forward;
   bool accumulates = false;  // gradient accumulation

@@ -292,6 +292,7 @@ std::optional<LoopStatement> loop_statement(const Json& entry, const Loop& loop,
   // Bundles of earlier versions counted only what was watched.
   statement.timed = part_of(entry, "timed_ns", Ns::max()).value_or(*total);
   statement.in_updates = std::min(count("in_updates"), loop.made);
+  statement.in_watched = std::min(count("in_watched"), loop.updates);
   statement.first_update = update("first_update");
   statement.last_update = update("last_update");
   statement.startup_calls = count("startup_calls");

@@ -257,6 +257,7 @@ def _add_rows(
                 "total_ns": total,
                 "per_update_ns": total // updates if updates else 0,
                 "in_updates": seen.updates,
+                "in_watched": watched.in_watched[number],
                 "first_update": seen.first,
                 "last_update": seen.last,
                 "startup_calls": startup.calls[number],

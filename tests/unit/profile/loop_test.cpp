@@ -89,6 +89,17 @@ TEST_CASE("what is rare is so among all updates made, and each time is that of t
   CHECK(loop->statements[1].timed == Ns{400});
   CHECK(loop->statements[1].total == Ns{200});
   CHECK(loop->statements[0].timed == Ns{600});
+  CHECK(time_when_it_comes(loop->statements[1]) == Ns{66});  // an older recording: of a call
+}
+
+TEST_CASE("what runs several times in an update has the time of all of them when it comes") {
+  Json batches = row(4, 400, 2, 4, 9);
+  batches["calls"] = 10;
+  batches["in_watched"] = 2;
+  const Result<Loop> loop = read_back(loop_json({row(3, 600), batches}));
+  REQUIRE(loop);
+  CHECK(time_when_it_comes(loop->statements[1]) == Ns{200});
+  CHECK_FALSE(time_when_it_comes(LoopStatement{}));
 }
 
 TEST_CASE("the function that only calls the one with the loop is not the one that is shown") {
@@ -181,7 +192,8 @@ TEST_CASE("the report quotes the loop's lines, says how often the rare ones come
   CAPTURE(text);
   CHECK(text.find("3.43 ms an update (2.54 ms/step + 895 µs rare work), mean of 26") != std::string::npos);
   CHECK(text.find("loss.backward()") != std::string::npos);
-  CHECK(text.find("evaluate()                                      895 µs   26.0 %   every 12 updates, 11.6 ms each") != std::string::npos);
+  CHECK(text.find("evaluate()                                      895 µs   26.0 %   every 12 updates, 11.6 ms each time") !=
+        std::string::npos);
   CHECK(text.find("of it in evaluate") != std::string::npos);
   CHECK(text.find("Start-up: 4.71 s") != std::string::npos);
   double sum = 0;
