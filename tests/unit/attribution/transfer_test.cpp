@@ -1,5 +1,8 @@
 #include "annotator/attribution/map_step/transfer.h"
 
+#include <map>
+
+#include "annotator/attribution/account/account.h"
 #include "tests/unit/attribution/fixture.h"
 #include "tests/unit/catch.h"
 
@@ -260,6 +263,34 @@ TEST_CASE("a long pause belongs to the module and the line that ran in the map s
   CHECK(owners.calls.value[owner.call] == 0);
   CHECK(owners.lines.value[owner.line] == 5);
   CHECK(owner.stage == Stage::forward);
+}
+
+TEST_CASE("a fetch divides between the lines that ran in it, each as long as in the map step, and the line around them has the rest") {
+  const std::string loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+  const Script clean = Script().range("ProfilerStep#0", 0, 4000).range(loader, 0, 1000).op("aten::stack", 900, 50);
+  const Script map = Script()
+                         .range("ProfilerStep#0", 0, 9000)
+                         .range("hotlens.line#4", 0, 3000)
+                         .range(loader, 10, 2000)
+                         .range("hotlens.line#5", 100, 450)
+                         .range("hotlens.line#6", 1000, 225)
+                         .op("aten::stack", 1800, 50);
+  const Transferred transferred(clean, map);
+  const Owners& owners = transferred.result.owners;
+  const Owner& owner = owners.pauses.at(transferred.clean.node("aten::stack"));
+  std::map<std::uint32_t, double> weights;
+  for (const Share& share : owners.splits.at(owner.split)) weights[owners.lines.value[share.line]] = share.weight;
+  CHECK(weights.size() == 3);
+  CHECK(weights[5] == Approx(0.5));
+  CHECK(weights[6] == Approx(0.25));
+  CHECK(weights[4] == Approx(0.25));
+  const Account result = account(transferred.clean.trace, transferred.clean.forest, transferred.clean.steps, owners);
+  std::map<std::uint32_t, Ns> lines;
+  for (const Piece& piece : result.steps.at(0).wall) {
+    if (piece.end <= us(900)) lines[owners.lines.value[piece.owner.line]] += piece.end - piece.start;
+  }
+  CHECK(lines[5] == us(450));
+  CHECK(lines[6] == us(225));
 }
 
 TEST_CASE("a pause of which much may have run elsewhere, or that took much shorter in the map step, tells nothing") {
