@@ -6,7 +6,7 @@ import { pointsAt } from './point';
 import { moduleKey, type State } from './state';
 import type { Store } from './store';
 
-const SIGNS: Readonly<Record<Change, string>> = { faster: '▼', slower: '▲', same: '=', added: '+', removed: '−' };
+export const SIGNS: Readonly<Record<Change, string>> = { faster: '▼', slower: '▲', same: '=', added: '+', removed: '−' };
 
 // Largest change first; what stays within the noise last.
 export function sorted(rows: readonly CompareRow[]): CompareRow[] {
@@ -18,14 +18,17 @@ export function sorted(rows: readonly CompareRow[]): CompareRow[] {
 const nameOfRow = (row: CompareRow): string =>
   (row.kind === 'stage' ? spoken(row.label ?? '') : row.label) ?? (row.module?.split('.').at(-1) || row.class || 'model');
 
+// " (+9.7 %)"
+export const shareWords = (by: number, before: number): string =>
+  before === 0 ? '' : ` (${by < 0 ? '−' : '+'}${percent(Math.abs(by) / before)})`;
+
 // What is no change beyond the noise still says how much it is: the rows add up to the step.
 export function changeText(row: CompareRow): string {
   if (row.change === 'added') return 'added';
   if (row.change === 'removed') return 'removed';
   const by = (row.after ?? 0) - (row.before ?? 0);
-  const share = row.before === undefined || row.before === 0 ? '' : ` (${by < 0 ? '−' : '+'}${percent(Math.abs(by) / row.before)})`;
   if (row.change === 'same') return by === 0 ? 'same' : `${signedTime(by)}, noise`;
-  return `${signedTime(by)}${share}`;
+  return `${signedTime(by)}${shareWords(by, row.before ?? 0)}`;
 }
 
 function bar(kind: string, value: number | undefined, most: number): HTMLElement {
@@ -70,10 +73,7 @@ function wholeStep(top: Comparison): HTMLElement[] {
   const [before, after] = [top.before.stepNs, top.after.stepNs];
   if (before === undefined || after === undefined || before === 0) return [];
   const by = after - before;
-  const change =
-    by === 0
-      ? '= same'
-      : `${by < 0 ? SIGNS.faster : SIGNS.slower} ${signedTime(by)} (${by < 0 ? '−' : '+'}${percent(Math.abs(by) / before)})`;
+  const change = by === 0 ? '= same' : `${by < 0 ? SIGNS.faster : SIGNS.slower} ${signedTime(by)}${shareWords(by, before)}`;
   const texts = ['the step', time(before), time(after), change, ''];
   return [
     element(
@@ -96,6 +96,10 @@ function sides({ before, after }: Comparison, state: State): string {
 export function renderCompare(state: State, store: Store): HTMLElement[] {
   const failure = state.failures['compare '];
   const top = state.comparisons[moduleKey()];
+  const alone = state.view.alone === true;
+  const drawn = button(alone ? 'both timelines' : 'one timeline', `draw ${alone ? 'both timelines' : 'the newer one alone'} (b)`, () =>
+    store.dispatch({ type: 'alone', alone: !alone }),
+  );
   const close = button('close', 'show time and memory again', () => store.dispatch({ type: 'compare' }));
   if (failure !== undefined) return [element('h2', {}, 'Compare', close), element('p', { class: 'error', text: failure })];
   if (top === undefined) return [element('h2', {}, 'Compare', close), element('div', { class: 'skeleton' })];
@@ -104,7 +108,7 @@ export function renderCompare(state: State, store: Store): HTMLElement[] {
     element('th', { text: each }),
   );
   return [
-    element('h2', {}, sides(top, state), close),
+    element('h2', {}, element('span', { text: sides(top, state) }), drawn, close),
     element(
       'div',
       { class: 'scroll' },

@@ -55,6 +55,10 @@ export function axisUnit(greatest: number, step: number): AxisUnit {
   return { unit, text: (ns) => (ns / size).toFixed(decimals) };
 }
 
+// "2026-11-22T00:43:04Z" as a person reads it.
+export const dateOf = (created: string | number | undefined): string =>
+  created === undefined ? '' : String(created).replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d).*$/, '$1 $2');
+
 export const spoken = (stage: string): string => stage.replaceAll('_', ' ');
 
 // A name that turns the direction of writing would turn what stands beside it as well.

@@ -376,6 +376,23 @@ export interface CompareRow {
   readonly path?: Path;
 }
 
+// What `hotlens diff` says of a block: over all steps, of a module its forward and backward.
+export interface Judged {
+  readonly of: 'step' | 'stage' | 'module';
+  readonly change: Change;
+  readonly before?: number;
+  readonly after?: number;
+  readonly noise?: number;
+  readonly plain?: boolean; // steps that were timed without the profiler
+  readonly made?: readonly string[]; // what a module is made of otherwise: "512 → 576"
+}
+
+// The same block in another profile or step; no path: it has none there.
+export interface Counterpart {
+  readonly path?: Path;
+  readonly judged?: Judged;
+}
+
 export interface ComparedSide extends ProfileSummary {
   readonly step?: number; // position, where two steps are compared
 }

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAddress, readChosen, RECORDING, START, writeAddress, type View } from '../address';
-import { isFine, needs, windowFor } from '../needs';
+import { isComparing } from '../beside';
+import { isFine, windowFor } from '../need';
+import { needs } from '../needs';
 import type { Overview, Place, Span } from '../messages';
 import { linesOf } from '../point';
 import { reduce } from '../reduce';
-import { idleUnder, initialState, isComparing, moduleKey, selectedPath, type Action, type State } from '../state';
+import { idleUnder, initialState, moduleKey, selectedPath, type Action, type State } from '../state';
 import { levelOf, random, trackOf } from './fixtures';
 
 const OVERVIEW: Overview = {
