@@ -109,7 +109,7 @@ inline constexpr std::array<MessageSpec, 20> kTimelineMessages{{
     {message::kTimelineRange, Sender::client, Kind::request, "profile? step? path? recording? from to", "from to device tracks …"},
     {message::kTimelineSearch, Sender::client, Kind::request, "profile? step? query limit?", "matches total"},
     {message::kTimelineBreakdown, Sender::client, Kind::request, "profile? step? metric module? limit?", "rows total"},
-    {message::kTimelineCompare, Sender::client, Kind::request, "before after? module? beforeStep? afterStep?", "rows before after"},
+    {message::kTimelineCompare, Sender::client, Kind::request, "before after? module? beforeStep? afterStep?", "step rows before after"},
     {message::kTimelineCounterpart, Sender::client, Kind::request, "profile? step? path? other otherStep? side", "path? judged?"},
     {message::kTimelineExport, Sender::client, Kind::request, "profile? step? recording? from? to?", "name text"},
     {message::kTimelineIdle, Sender::client, Kind::request, "profile? step? track at", "parts doing …"},

@@ -24,6 +24,9 @@ void put_change(protocol::Json& json, const report::Change& change);
 // three steps half a percent of `longer`, the longer one.
 report::Change change_of_steps(const features::StepsRow& row, const profile::Profile& profile, Ns longer);
 
+// Of the two steps as wholes.
+report::Change change_of_walls(const profile::Profile& profile, std::size_t before, std::size_t after);
+
 // The path of the partner of a module, by path; nothing where it has none.
 using Partner = std::function<std::optional<std::string>(const std::string& path)>;
 

@@ -71,7 +71,12 @@ Answer compare_steps(const Opened& before, std::size_t before_step, const Opened
     paths.put(json, row.row, profile);
     rows.push_back(std::move(json));
   }
-  return Json{{"rows", std::move(rows)}, {"before", step_side(before, before_step)}, {"after", step_side(after, after_step)}};
+  Json step = Json::object();
+  put_change(step, change_of_walls(profile, before_step, after_step));
+  return Json{{"step", std::move(step)},
+              {"rows", std::move(rows)},
+              {"before", step_side(before, before_step)},
+              {"after", step_side(after, after_step)}};
 }
 
 }  // namespace
@@ -95,6 +100,12 @@ report::Change change_of_steps(const features::StepsRow& row, const Profile& pro
       .before = time(row.before), .after = time(row.after), .noise = profile::noise_of_steps(times_by_step(row.row, profile))};
   change.outcome = outcome(change, change.noise.value_or(longer / kVisible));
   return change;
+}
+
+report::Change change_of_walls(const Profile& profile, std::size_t before, std::size_t after) {
+  const Ns walls[] = {profile.steps[before].wall, profile.steps[after].wall};
+  const features::StepsRow whole{.row = {.kind = features::BreakdownRow::Kind::own}, .before = walls[0].count(), .after = walls[1].count()};
+  return change_of_steps(whole, profile, std::max(walls[0], walls[1]));
 }
 
 Answer compare(Library& library, const Reader& params) {
@@ -130,7 +141,9 @@ Answer compare(Library& library, const Reader& params) {
   Json old_json = profile_json((*before)->id(), old_profile), new_json = profile_json((*after)->id(), new_profile);
   old_json["stepNs"] = diff.step.before.value_or(Ns{}).count();
   new_json["stepNs"] = diff.step.after.value_or(Ns{}).count();
-  return Json{{"rows", std::move(rows)}, {"before", std::move(old_json)}, {"after", std::move(new_json)}};
+  Json step = Json::object();
+  put_change(step, diff.step);
+  return Json{{"step", std::move(step)}, {"rows", std::move(rows)}, {"before", std::move(old_json)}, {"after", std::move(new_json)}};
 }
 
 }  // namespace hotlens::timeline_requests

@@ -123,10 +123,7 @@ std::optional<Json> judged_steps(const Subject& subject, const Other& other, Mod
     if (row == rows.end()) return std::nullopt;
     put_change(json, change_of_steps(*row, profile, longer));
   } else {
-    const features::StepsRow whole{.row = {.kind = features::BreakdownRow::Kind::own},
-                                   .before = profile.steps[before].wall.count(),
-                                   .after = profile.steps[after].wall.count()};
-    put_change(json, change_of_steps(whole, profile, longer));
+    put_change(json, change_of_walls(profile, before, after));
   }
   return json;
 }

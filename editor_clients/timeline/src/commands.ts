@@ -288,6 +288,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
     unfold: () => store.dispatch({ type: 'unfold' }),
     threads: () => {
       const { lanes, view } = store.get();
+      if (isBeside(view)) return note('The threads of the host are shown below one timeline: press b.');
       if (lanes === undefined) return note('The threads of the host are shown below a step.');
       store.dispatch({ type: 'show lanes', toggled: toggledThreads(view.lanes ?? [], lanes.lanes) });
     },

@@ -1,7 +1,7 @@
 // Two profiles side by side, aligned by module: what became faster, slower, new or gone, beyond the noise of the steps.
 import { button, element } from './dom';
 import { percent, signedTime, spoken, time } from './format';
-import type { Change, CompareRow, ComparedSide, Comparison } from './messages';
+import type { Change, Changed, CompareRow, ComparedSide, Comparison } from './messages';
 import { pointsAt } from './point';
 import { moduleKey, type State } from './state';
 import type { Store } from './store';
@@ -23,7 +23,7 @@ export const shareWords = (by: number, before: number): string =>
   before === 0 ? '' : ` (${by < 0 ? '−' : '+'}${percent(Math.abs(by) / before)})`;
 
 // What is no change beyond the noise still says how much it is: the rows add up to the step.
-export function changeText(row: CompareRow): string {
+export function changeText(row: Changed): string {
   if (row.change === 'added') return 'added';
   if (row.change === 'removed') return 'removed';
   const by = (row.after ?? 0) - (row.before ?? 0);
@@ -69,19 +69,12 @@ function row(each: CompareRow, depth: number, most: number, state: State, store:
 }
 
 // What all of it comes to: the first question of who compares.
-function wholeStep(top: Comparison): HTMLElement[] {
-  const [before, after] = [top.before.stepNs, top.after.stepNs];
-  if (before === undefined || after === undefined || before === 0) return [];
-  const by = after - before;
-  const change = by === 0 ? '= same' : `${by < 0 ? SIGNS.faster : SIGNS.slower} ${signedTime(by)}${shareWords(by, before)}`;
-  const texts = ['the step', time(before), time(after), change, ''];
-  return [
-    element(
-      'tr',
-      { class: 'whole', title: top.before.step === undefined ? 'medians of the steps, idle time included' : 'wall time' },
-      ...texts.map((text) => element('td', { text })),
-    ),
-  ];
+function wholeStep({ step, before }: Comparison): HTMLElement[] {
+  if (step.before === undefined || step.after === undefined) return [];
+  const texts = ['the step', time(step.before), time(step.after), `${SIGNS[step.change] ?? ''} ${changeText(step)}`, ''];
+  const of = before.step === undefined ? 'all steps, idle time included' : 'wall time';
+  const title = step.noise === undefined ? of : `${of}: noise ±${time(step.noise)}`;
+  return [element('tr', { class: `whole ${step.change}`, title }, ...texts.map((text) => element('td', { text })))];
 }
 
 const nameOf = ({ source, id }: ComparedSide): string => source.split(/[\\/]/).at(-1) || id;

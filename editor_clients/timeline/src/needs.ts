@@ -1,6 +1,6 @@
 // What the page has to ask for, as a function of its state: a request per slot, gone from the list once its answer is in the state.
 import { isRecording, RECORDING, type View } from './address';
-import { isComparing, shiftAt, sideOf } from './beside';
+import { isBeside, isComparing, shiftAt, sideOf } from './beside';
 import type { Breakdown, Details, Level, Metric, Path, Recording, Span } from './messages';
 import { COARSER, covers, isAbout, missing, MOST_WIDTH, need, windowFor, type LevelWindow, type Need } from './need';
 import { besideNeeds } from './needs_beside';
@@ -65,10 +65,9 @@ const sameList = (a: readonly string[], b: readonly string[]): boolean => a.leng
 function laneNeeds(state: State, width: number): Need[] {
   const { profile, step, zooms, lanes: open = [] } = state.view;
   const { whole, gap } = state.levels[0] ?? {};
-  if (profile === undefined || step === undefined || isRecording(state.view) || whole === undefined) return [];
+  if (profile === undefined || step === undefined || isRecording(state.view) || isBeside(state.view) || whole === undefined) return [];
   const { extent } = whole.level;
   const view = zooms[0] ?? extent;
-  if (view[0] >= extent[1] || view[1] <= extent[0]) return []; // beside another timeline the view may lie behind this one's end
   const pixels = Math.min(MOST_WIDTH, finePixels(scaleOf(view, 0, width, gap)));
   const loaded = state.lanes;
   const window = zooms[0] === undefined ? { from: extent[0], to: extent[1], width: pixels } : windowFor(view, extent, pixels);

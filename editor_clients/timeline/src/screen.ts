@@ -183,6 +183,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
       viewChanged('beforeStep') ||
       viewChanged('alone')
     ) {
+      breakdown.classList.toggle('low', isBeside(state.view));
       refill(
         breakdown,
         ...(!isComparing(state.view) ? renderBreakdown(state, store, commands, levels.colours()) : renderCompare(state, store)),

@@ -84,7 +84,7 @@ function upperAt(state: State, depth: number, view: Span, width: number): ShownL
 
 // Before and after, on one axis.
 function pairAt(state: State, depth: number, width: number): ShownLevel[] {
-  const { gap: _gap, ...after } = aloneAt(state, depth, width);
+  const { gap: _gap, lanes: _lanes, ...after } = aloneAt(state, depth, width); // what stands below the tracks is of one of both
   const view = state.view.zooms[depth] ?? extentAt(state, depth) ?? after.view;
   const { overview, view: shown } = state;
   const step =

@@ -11,6 +11,7 @@ const stepOf = (timeline, profile) => timeline.ask('level', { profile, path: [],
 
 // Where a moment of the topmost pair stands on a track of either side.
 async function pointIn(timeline, { before, after, view }, side, track, time) {
+  await timeline.page.locator('.levels').evaluate((pane) => pane.scrollTo(0, 0)); // a pair may be higher than the pane
   const { box, scroll, left, trackWidth, firstTrack, track: distance, height } = await timeline.geometry();
   const upper = before.tracks.length * distance - 6;
   const top = side === 'before' ? firstTrack : firstTrack + upper + NOTE + TITLE;
@@ -126,12 +127,13 @@ export async function besideKeys(world) {
   assert.ok(!(await timeline.selected()).includes(', after'));
   await timeline.addressAtRest();
   await world.shoot(page, 'alone');
-  await page.goBack();
+  // Another comparison is another page: it is loaded anew.
+  await Promise.all([page.waitForEvent('load'), page.goBack()]);
   await timeline.settled();
-  await eventually('Back does not bring both', async () => (await timeline.state()).alone === undefined);
-  await page.goForward();
+  assert.equal((await timeline.state()).alone, undefined, 'Back does not bring both');
+  await Promise.all([page.waitForEvent('load'), page.goForward()]);
   await timeline.settled();
-  await eventually('Forward does not bring the one', async () => (await timeline.state()).alone === '1');
+  assert.equal((await timeline.state()).alone, '1', 'Forward does not bring the one');
   await page.getByRole('button', { name: 'both timelines' }).click();
   await eventually('the button does not bring both', async () => (await timeline.state()).alone === undefined);
 }

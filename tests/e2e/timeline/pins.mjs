@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { DEVICE, kind, label, largest, open, stepLevel } from './open.mjs';
 import { eventually, TimelinePage } from './page.mjs';
 
-const notes = (page) => page.locator('.pins li').allInnerTexts();
+// The note of the selected block stands in a field.
+const notes = (page) =>
+  page.locator('.pins li').evaluateAll((rows) => rows.map((row) => `${row.innerText} ${row.querySelector('input')?.value ?? ''}`.trim()));
 const pinsOf = (page) => new URLSearchParams(new URL(page.url()).hash.slice(1)).getAll('pin');
 
 // A block is pinned with the keyboard, found again from elsewhere, in another tab and after a reload, and let go.
@@ -88,7 +90,11 @@ export async function hostilePins(world) {
     async () => (await notes(page)).filter((text) => /not in this profile/.test(text)).length >= 17,
   );
   assert.ok((await notes(page)).every((text) => text.length < 600));
-  await timeline.press('ArrowRight', 'm');
+  await timeline.press('ArrowRight', 'Enter');
+  await eventually('nothing opened', async () => (await timeline.crumbs()).length === 2);
+  await timeline.settled();
+  await eventually('nothing is selected there', async () => (await timeline.selected()) !== '');
+  await timeline.press('m');
   await eventually('a full list takes one more', async () => /remove one first/.test(await timeline.said()));
   await world.shoot(page);
   assert.equal(dialogs, 0);

@@ -402,7 +402,7 @@ test('two steps of one profile are asked for side by side, kept in the address, 
       .filter(({ slot }) => slot.startsWith('compare'))
       .map(({ params }) => params);
   assert.deepEqual(asked(state), [{ before: 'p', after: 'p', beforeStep: 2, afterStep: 1 }]);
-  const comparison = { rows: [], before: PROFILES.profiles[0]!, after: PROFILES.profiles[0]! };
+  const comparison = { step: { change: 'same' as const }, rows: [], before: PROFILES.profiles[0]!, after: PROFILES.profiles[0]! };
   const known = play(state, { type: 'comparison', key: moduleKey(), comparison }, { type: 'expand', module: 'a' });
   assert.deepEqual(asked(known), [{ before: 'p', after: 'p', beforeStep: 2, afterStep: 1, module: 'a' }]);
   assert.equal(readAddress(writeAddress(known.view)).beforeStep, 2);
