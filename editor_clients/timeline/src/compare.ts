@@ -1,6 +1,6 @@
 // Two profiles side by side, aligned by module: what became faster, slower, new or gone, beyond the noise of the steps.
 import { button, element } from './dom';
-import { percent, signedTime, spoken, time } from './format';
+import { percent, signedTime, spoken, time, toldApart } from './format';
 import type { Change, Changed, CompareRow, ComparedSide, Comparison } from './messages';
 import { pointsAt } from './point';
 import { moduleKey, type State } from './state';
@@ -77,12 +77,11 @@ function wholeStep({ step, before }: Comparison): HTMLElement[] {
   return [element('tr', { class: `whole ${step.change}`, title }, ...texts.map((text) => element('td', { text })))];
 }
 
-const nameOf = ({ source, id }: ComparedSide): string => source.split(/[\\/]/).at(-1) || id;
-
 // Steps are told by the script's count.
 function sides({ before, after }: Comparison, state: State): string {
   const stepOf = (side: ComparedSide): string => `step ${state.overview?.steps[side.step ?? -1]?.index ?? side.step}`;
-  if (before.step === undefined) return `Before: ${nameOf(before)} · after: ${nameOf(after)} `;
+  const [older, newer] = toldApart(before, after);
+  if (before.step === undefined) return `Before: ${older} · after: ${newer} `;
   return `${stepOf(after)} (after) against ${stepOf(before)} (before) `;
 }
 

@@ -88,6 +88,15 @@ export function differenceWords(difference: Difference | undefined): string {
   return `${name}: ${beyond(difference)}${after === before ? 'the same' : signedTime(after - before)} in these steps`;
 }
 
+// The same for little room.
+export function shortDifference(difference: Difference | undefined): string {
+  const { before, after, judged } = difference ?? {};
+  if (difference === undefined) return '';
+  if (judged !== undefined) return `${changeWords(judged)}${judged.change === 'same' && judged.before !== judged.after ? ', noise' : ''}`;
+  if (before === undefined || after === undefined) return differenceWords(difference);
+  return after === before ? 'the same' : signedTime(after - before);
+}
+
 function row(name: string, before: number | undefined, after: number | undefined, change: string, kind = ''): HTMLElement {
   const cell = (ns: number | undefined): HTMLElement =>
     element('td', { text: ns === undefined ? '–' : time(ns), title: ns === undefined ? 'no such block' : exact(ns) });
@@ -97,7 +106,7 @@ function row(name: string, before: number | undefined, after: number | undefined
     element('td', { text: name }),
     cell(before),
     cell(after),
-    element('td', { text: change }),
+    element('td', { text: change.replace(/ (?!\()/g, '\u00a0') }), // a time and its unit stay on one line
   );
 }
 

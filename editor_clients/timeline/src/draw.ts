@@ -27,6 +27,7 @@ export interface Marks {
   readonly partner?: { readonly depth: number; readonly before: boolean; readonly segment: string }; // what the selected block is on the other side
   readonly arrows: readonly Arrow[]; // of the block under the cursor
   readonly note: string; // below the level of the cursor
+  readonly shortNote?: string; // where that has no room
   readonly pins?: (level: Path) => readonly PinMark[]; // on the blocks of a level
   readonly counted?: { readonly counter: string; readonly at: number }; // the moment under the pointer, on a counter
   readonly range?: { readonly depth: number; readonly span: Span };
@@ -38,6 +39,7 @@ const ARROW_DISTANCE = 7; // pixels: of arrows that run side by side nearer than
 const FRAME_FROM = 8; // pixels
 const DASH = 4; // pixels
 const PIN = 5; // pixels: half the width of a flag
+const BOLDER = 1.12; // of the width of a text: titles are bold
 const PAIR_BAR = 4; // pixels: the bar beside each of two levels that tells which timeline it is of
 const STEP_END_FROM = 12; // pixels before the end of the level: nearer it says nothing
 
@@ -89,7 +91,7 @@ function drawRange(pen: Pen, level: LevelLayout, span: Span, colours: Colours): 
 }
 
 function drawNames(pen: Pen, level: LevelLayout, picture: Picture, colours: Colours): void {
-  const title = labelThatFits([level.title], picture.width - 2 * PADDING, pen.measure);
+  const title = labelThatFits([level.title], (picture.width - 2 * PADDING) / BOLDER, pen.measure);
   pen.text(PADDING, level.titleTop + 9, title, level.pair?.absent === true ? colours.dim : colours.text, 'bold');
   if (level.pair !== undefined) {
     const height = level.tracksBottom - level.titleTop;
@@ -146,7 +148,7 @@ function drawMarks(pen: Pen, level: LevelLayout, marks: Marks, colours: Colours)
   }
 }
 
-// A flag on the first place of a pinned block; an empty one where the pin is on something inside of it.
+// A flag on the widest place of a pinned block; an empty one where the pin is on something inside of it.
 function drawPins(pen: Pen, level: LevelLayout, marks: readonly PinMark[], colours: Colours): void {
   const flag = (x: number, top: number, size: number): [number, number][] => [
     [x - size, top - size / 2],
@@ -154,12 +156,12 @@ function drawPins(pen: Pen, level: LevelLayout, marks: readonly PinMark[], colou
     [x, top + size],
   ];
   for (const { segment, whole } of marks) {
-    const [first] = framesOf(level, segment);
-    if (first === undefined) continue;
-    const x = Math.max(level.scale.left, first.x) + Math.min(PIN, first.width / 2);
-    pen.polygon(flag(x, first.top, PIN + 2), colours.ground, 1);
-    pen.polygon(flag(x, first.top, PIN), colours.text, 1);
-    if (!whole) pen.polygon(flag(x, first.top - 0.5, PIN - 2), colours.ground, 1);
+    const widest = framesOf(level, segment).sort((a, b) => b.width - a.width)[0];
+    if (widest === undefined) continue;
+    const x = Math.max(level.scale.left, widest.x) + Math.min(PIN, widest.width / 2);
+    pen.polygon(flag(x, widest.top, PIN + 2), colours.ground, 1);
+    pen.polygon(flag(x, widest.top, PIN), colours.text, 1);
+    if (!whole) pen.polygon(flag(x, widest.top - 0.5, PIN - 2), colours.ground, 1);
   }
 }
 
@@ -226,14 +228,16 @@ function drawConnector(pen: Pen, above: LevelLayout, below: readonly LevelLayout
 
 function drawNote(pen: Pen, level: LevelLayout, marks: Marks, picture: Picture, colours: Colours): void {
   const more = level.level?.moreTracks ?? 0;
-  const parts = [
+  const noted = marks.cursor?.depth === level.depth && !isUpper(level);
+  const parts = (note: string): string[] => [
     ...(level.scale.gap === undefined ? [] : [`${time(level.scale.gap[1] - level.scale.gap[0])} without work of this block, drawn short`]),
     ...(more > 0 ? [`${more} more tracks, less busy than these`] : []),
-    ...(marks.cursor?.depth === level.depth && marks.note !== '' && !isUpper(level) ? [marks.note] : []),
+    ...(noted && note !== '' ? [note] : []),
   ];
   const last = picture.levels.at(-1) === level;
-  if (parts.length === 0) return;
-  const text = labelThatFits([parts.join(' · ')], level.scale.width, pen.measure);
+  const wordings = [marks.note, marks.shortNote ?? marks.note].map((note) => parts(note).join(' · '));
+  if (wordings[0] === '') return;
+  const text = labelThatFits(wordings, level.scale.width, pen.measure);
   pen.text(level.scale.left, level.tracksBottom + (last ? 14 : 12), text, colours.dim);
 }
 
@@ -252,7 +256,7 @@ export function drawPicture(
     const [first] = isUpper(level) ? [] : below;
     if (first !== undefined && level.tracksBottom < seen[1] && first.tracksTop > seen[0]) drawConnector(pen, level, below, colours);
     if (level.titleTop > seen[1] || level.bottom < seen[0]) return;
-    if (level.level === undefined) drawSkeleton(pen, level, colours);
+    if (level.level === undefined && level.pair?.absent !== true) drawSkeleton(pen, level, colours);
     else drawAxis(pen, level, colours);
     for (const { track, top } of level.tracks) {
       if (track !== undefined && top < seen[1] && top + TRACK_HEIGHT > seen[0]) drawTrack(pen, track, top, level, colours, ink);

@@ -251,7 +251,8 @@ export function createLevels(store: Store, rest: Rest): Levels {
       state.view.path !== before.view.path ||
       cursor?.depth !== before.view.cursor?.depth ||
       (cursor?.before === undefined) !== (before.view.cursor?.before === undefined);
-    const grown = state.levels.length > before.levels.length || state.beside.levels.length > before.beside.levels.length;
+    const doubled = cursor !== undefined && state.beside.levels.length > before.beside.levels.length;
+    const grown = state.levels.length > before.levels.length || doubled;
     if ((moved || grown) && !state.leading) scrollToCursor(state);
     if (state.pointed !== before.pointed && arrived !== undefined) showTip(arrived);
     redraw();

@@ -1,7 +1,7 @@
 // What is marked in the picture: the selected block and what it is on the other side, what the pointer is on, arrows, a range.
 import { arrowNote } from './arrow_note';
 import { besidePath, counterpartOf, isBeside, sideOf } from './beside';
-import { differenceOf, differenceWords } from './difference';
+import { differenceOf, differenceWords, shortDifference } from './difference';
 import type { Marks } from './draw';
 import type { LaneHit } from './lanes';
 import type { Path } from './messages';
@@ -39,11 +39,13 @@ export function marksOf(state: State, pointed: Pointed | undefined): Marks {
   const partner = partnerOf(state);
   const onBlock = cursor !== undefined && cursor.segment !== '';
   const lower = onBlock && cursor.before === undefined; // arrows are known of it
-  const notes = [differenceWords(differenceOf(state)), lower ? arrowNote(state) : ''].filter((text) => text !== '');
+  const difference = differenceOf(state);
+  const notes = [differenceWords(difference), lower ? arrowNote(state) : ''].filter((text) => text !== '');
   return {
     path,
     arrows: lower ? (state.arrows?.arrows ?? []) : [],
     note: onBlock ? notes.join(' · ') : '',
+    ...(difference === undefined || !onBlock ? {} : { shortNote: shortDifference(difference) }),
     ...(state.view.pins === undefined ? {} : { pins: (level: Path) => pinMarks(state.view.pins, state.view.step, level) }),
     ...(wall === undefined ? {} : { stepEnd: wall }),
     ...(cursor === undefined ? {} : { cursor }),

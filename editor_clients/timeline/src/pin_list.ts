@@ -1,10 +1,13 @@
 // The list of pins above the details: a click goes to the block; the note of the selected one is written here.
 import { isRecording } from './address';
+import { shortName } from './columns';
 import { button, element } from './dom';
 import { time } from './format';
 import { cleanNote, MOST_NOTE, pinKey, type Pin } from './pins';
 import { selectedPath, type State } from './state';
 import type { Store } from './store';
+
+const MOST_NAME = 60; // characters
 
 export interface PinList {
   readonly root: HTMLElement;
@@ -25,8 +28,10 @@ export function pinLabel(pin: Pin, state: State): { readonly text: string; reado
   const block = state.pinned[pinKey(pin)];
   const index = state.overview?.steps[pin.step]?.index ?? pin.step;
   const step = pin.step === state.view.step ? '' : `step ${index}: `;
-  if (block === null) return { text: `${step}${pin.path.join(' › ')} is not in this profile`, known: false };
-  return { text: `${step}${block === undefined ? pin.path.at(-1) : `${block.label} · ${time(block.ns)}`}`, known: true };
+  const name = shortName(block?.label ?? pin.path.at(-1)!);
+  const shown = name.length > MOST_NAME ? `${name.slice(0, MOST_NAME)}…` : name;
+  if (block === null) return { text: `${step}${shown} is not in this profile`, known: false };
+  return { text: `${step}${shown}${block === undefined ? '' : ` · ${time(block.ns)}`}`, known: true };
 }
 
 export function createPinList(store: Store, leave: () => void): PinList {
@@ -34,6 +39,10 @@ export function createPinList(store: Store, leave: () => void): PinList {
   const input = element('input', {
     attributes: { type: 'text', maxlength: String(MOST_NOTE), placeholder: 'note', 'aria-label': 'note of this pin', spellcheck: 'false' },
   });
+  const heading = element('h2');
+  const list = element('ul');
+  const field = element('li', {}, element('div'), input); // the row of the selected pin: it stays in the page while somebody writes in it
+  root.append(heading, list);
   let edited: Pin | undefined; // whose note stands in the field
 
   function keep(): void {
@@ -49,7 +58,7 @@ export function createPinList(store: Store, leave: () => void): PinList {
     leave();
   });
 
-  function row(pin: Pin, state: State): HTMLElement {
+  function head(pin: Pin, state: State): HTMLElement[] {
     const { text, known } = pinLabel(pin, state);
     const go = (): void => store.dispatch({ type: 'go', path: pin.path, step: pin.step });
     const remove = button(
@@ -59,27 +68,28 @@ export function createPinList(store: Store, leave: () => void): PinList {
       'tool',
       `remove the pin of ${text}`,
     );
-    const name = known ? button(text, pin.path.join(' › '), go) : element('span', { class: 'dim', text });
-    const note = pin === edited ? input : element('span', { class: 'note', text: pin.note, title: pin.note });
-    return element('li', {}, element('div', {}, name, remove), note);
+    const where = pin.path.join(' › ');
+    return [known ? button(text, where, go) : element('span', { class: 'dim', text, title: where }), remove];
   }
 
-  // The field stays what it is while somebody writes into it, whatever is drawn around it.
+  const row = (pin: Pin, state: State): HTMLElement =>
+    element('li', {}, element('div', {}, ...head(pin, state)), element('span', { class: 'note', text: pin.note, title: pin.note }));
+
   function render(state: State): void {
     const { pins = [] } = state.view;
     const selected = isRecording(state.view) ? undefined : selectedPin(state);
-    const writing = document.activeElement === input ? [input.selectionStart, input.selectionEnd] : undefined;
     const same = edited !== undefined && selected !== undefined && pinKey(edited) === pinKey(selected);
     edited = selected;
-    if (!same || writing === undefined) input.value = selected?.note ?? '';
+    if (!same || document.activeElement !== input) input.value = selected?.note ?? '';
+    if (selected !== undefined) field.firstElementChild!.replaceChildren(...head(selected, state));
+    for (const each of [...list.children]) if (each !== field || selected === undefined) each.remove();
+    const at = selected === undefined ? -1 : pins.indexOf(selected);
+    if (at >= 0 && field.parentElement !== list) list.append(field);
+    pins.forEach((pin, position) => {
+      if (position !== at) list.insertBefore(row(pin, state), position < at ? field : null);
+    });
     root.toggleAttribute('hidden', pins.length === 0);
-    root.replaceChildren(
-      element('h2', { text: pins.length === 1 ? 'Pin' : `Pins (${pins.length})` }),
-      element('ul', {}, ...pins.map((pin) => row(pin, state))),
-    );
-    if (writing === undefined || !same) return;
-    input.focus({ preventScroll: true });
-    input.setSelectionRange(writing[0]!, writing[1]!);
+    heading.textContent = pins.length === 1 ? 'Pin' : `Pins (${pins.length})`;
   }
 
   return { root, render, editNote: () => input.focus() };

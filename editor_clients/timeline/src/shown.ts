@@ -1,8 +1,8 @@
 // What of the state is on the canvas: for each open level the data to draw, its title and the part of its time that is seen.
 import { RECORDING, type Cursor } from './address';
-import { besidePath, besideSide, extentAt, isBeside, movedLevel, movedSpan, originAt, shiftAt, type Side } from './beside';
+import { besidePath, besideSide, extentAt, isBeside, movedLevel, movedSpan, originAt, shiftAt, sideOf } from './beside';
 import { counted, kindOf, labelOf, shortName, stageOf } from './columns';
-import { dateOf, fileName, time } from './format';
+import { time, toldApart } from './format';
 import { firstSeen, type PairPart, type ShownLevel } from './layout';
 import type { Block, Level, Path, Span } from './messages';
 import { isFine, viewOf } from './need';
@@ -40,12 +40,14 @@ function aloneAt(state: State, depth: number, width: number): ShownLevel {
   return { depth, title: titleOf(level, depth, index), level, view, gap: state.levels[depth]?.gap, open: path[depth], ...lanes };
 }
 
-// "step 3 · 12.4 ms", and of which profile, where there are two.
-function stepWords({ overview, step }: Side, named: boolean): string {
-  const { index, wall } = overview.steps[step] ?? { index: step, wall: 0 };
-  const { source, created } = overview.profile;
-  const profile = named ? [fileName(source), dateOf(created)] : [];
-  return [`step ${index}`, time(wall), ...profile].filter((each) => each !== '').join(' · ');
+// "step 3 · 12.4 ms · train.py": of which profile, where there are two.
+function stepWords(state: State, before: boolean): string {
+  const side = sideOf(state, before);
+  if (side === undefined) return '…';
+  const { index, wall } = side.overview.steps[side.step] ?? { index: side.step, wall: 0 };
+  const other = state.beside.overview;
+  const names = other === undefined || state.overview === undefined ? [] : toldApart(other.profile, state.overview.profile);
+  return [`step ${index}`, time(wall), ...names.slice(before ? 0 : 1, before ? 1 : 2)].join(' · ');
 }
 
 // Why the upper level cannot be there; nothing while it may come.
@@ -55,11 +57,9 @@ function absence(state: State, depth: number): string | undefined {
   return besidePath(state, depth) === null ? 'no such block' : undefined;
 }
 
-function upperTitle(state: State, depth: number, level: Level | undefined, side: Side | undefined): string {
+function upperTitle(state: State, depth: number, level: Level | undefined): string {
   const absent = level === undefined ? absence(state, depth) : undefined;
-  if (absent !== undefined) return `before · ${absent}`;
-  if (depth === 0) return side === undefined ? 'before · …' : `before · ${stepWords(side, state.view.before !== undefined)}`;
-  return `before · ${titleOf(level, depth, 0)}`;
+  return `before · ${absent ?? (depth === 0 ? stepWords(state, true) : titleOf(level, depth, 0))}`;
 }
 
 // The segment of the block that the next upper level shows, where it stands in this one.
@@ -79,21 +79,17 @@ function upperAt(state: State, depth: number, view: Span, width: number): ShownL
     absent: level === undefined && absence(state, depth) !== undefined,
     ...(stepEnd === undefined ? {} : { stepEnd }),
   };
-  return { depth, title: upperTitle(state, depth, level, side), level, view, open: upperOpen(state, depth), pair };
+  return { depth, title: upperTitle(state, depth, level), level, view, open: upperOpen(state, depth), pair };
 }
 
 // Before and after, on one axis.
 function pairAt(state: State, depth: number, width: number): ShownLevel[] {
   const { gap: _gap, lanes: _lanes, ...after } = aloneAt(state, depth, width); // what stands below the tracks is of one of both
   const view = state.view.zooms[depth] ?? extentAt(state, depth) ?? after.view;
-  const { overview, view: shown } = state;
-  const step =
-    depth === 0 && overview !== undefined
-      ? stepWords({ profile: '', step: shown.step ?? 0, overview }, shown.before !== undefined)
-      : after.title;
+  const title = depth === 0 ? stepWords(state, false) : after.title;
   return [
     upperAt(state, depth, view, width),
-    { ...after, view, title: `after · ${step}`, pair: { side: 'after', origin: originAt(state, depth) } },
+    { ...after, view, title: `after · ${title}`, pair: { side: 'after', origin: originAt(state, depth) } },
   ];
 }
 

@@ -16,7 +16,9 @@ export async function pins(world) {
   await eventually('nothing is selected', async () => (await timeline.selected()) !== '');
   const [name] = (await timeline.selected()).split(',');
   await timeline.press('m');
-  await page.keyboard.type('slow since Monday');
+  await page.keyboard.type('slow ');
+  await eventually('the pin does not say its time', async () => /· [\d.]+ [nµm]?s/.test((await notes(page)).join()));
+  await page.keyboard.type('since Monday'); // what arrives meanwhile takes nobody's field away
   await world.shoot(page, 'writing');
   await page.keyboard.press('Enter');
   await eventually('the address holds no pin', () => pinsOf(page).length === 1);
