@@ -35,14 +35,13 @@ export function pinLabel(pin: Pin, state: State): { readonly text: string; reado
 }
 
 export function createPinList(store: Store, leave: () => void): PinList {
-  const root = element('section', { class: 'pins', attributes: { 'aria-label': 'pins', hidden: '' } });
+  const root = element('section', { class: 'pins', attributes: { 'aria-label': 'pins' } });
   const input = element('input', {
     attributes: { type: 'text', maxlength: String(MOST_NOTE), placeholder: 'note', 'aria-label': 'note of this pin', spellcheck: 'false' },
   });
   const heading = element('h2');
   const list = element('ul');
   const field = element('li', {}, element('div'), input); // the row of the selected pin: it stays in the page while somebody writes in it
-  root.append(heading, list);
   let edited: Pin | undefined; // whose note stands in the field
 
   function keep(): void {
@@ -88,7 +87,8 @@ export function createPinList(store: Store, leave: () => void): PinList {
     pins.forEach((pin, position) => {
       if (position !== at) list.insertBefore(row(pin, state), position < at ? field : null);
     });
-    root.toggleAttribute('hidden', pins.length === 0);
+    if (pins.length === 0) root.replaceChildren();
+    else if (root.childElementCount === 0) root.append(heading, list);
     heading.textContent = pins.length === 1 ? 'Pin' : `Pins (${pins.length})`;
   }
 
