@@ -1,4 +1,5 @@
 // What the state forgets when another step or another profile is shown. Pure.
+import type { View } from './address';
 import { NOTHING_BESIDE, type Beside } from './beside';
 import type { State } from './state';
 
@@ -24,6 +25,10 @@ export const forgetProfile = (state: State): State => {
     search: { open: false, query: '', at: -1 },
   };
 };
+
+// The cursor where it stands in the shown timeline: the other one is not drawn any more.
+export const ownCursor = ({ cursor }: View): Pick<View, 'cursor'> =>
+  cursor === undefined || cursor.before !== undefined ? {} : { cursor };
 
 export function withoutRange(state: State): State {
   const { range: _range, ...rest } = state;

@@ -1,6 +1,6 @@
 // The one function that changes the page's state. Pure.
 import { isRecording, RECORDING, START, type Cursor, type View } from './address';
-import { forgetProfile, forgetStep, withoutRange } from './forget';
+import { forgetProfile, forgetStep, ownCursor, withoutRange } from './forget';
 import type { Overview, Path, Profiles } from './messages';
 import { withoutPin, withPin, type Pin } from './pins';
 import { olderBefore, withAlone, withBeside, withBesideLevel, withComparison } from './reduce_beside';
@@ -10,12 +10,11 @@ import { isPrefix, samePath, stepOf, type Action, type State } from './state';
 
 // Another step beside the one that it is compared with; not beside itself.
 function showStep(state: State, step: number): State {
-  const { beforeStep, ...whole } = state.view;
-  const { cursor: _cursor, ...recording } = whole;
-  const view = isRecording(whole) || whole.cursor?.before !== undefined ? recording : whole; // its cursor stands on steps, or on no block of this one
+  const { beforeStep, cursor: _cursor, ...view } = state.view;
+  const cursor = isRecording(state.view) ? {} : ownCursor(state.view); // that of the recording stands on steps
   const kept = beforeStep === undefined || beforeStep === step ? {} : { beforeStep };
   const comparisons = beforeStep === undefined ? state.comparisons : {};
-  return { ...forgetStep(state), comparisons, view: { ...view, ...kept, step, zooms: [] } };
+  return { ...forgetStep(state), comparisons, view: { ...view, ...cursor, ...kept, step, zooms: [] } };
 }
 
 // From a step: that step is under the cursor.
@@ -87,8 +86,12 @@ function withProfiles(state: State, profiles: Profiles): State {
   const next = { ...rest, profiles, failures };
   if (profile === asked)
     return isReplaced(known, profiles, asked) ? { ...forgetProfile(next), note: 'The profile was replaced. This is the new one.' } : next;
-  const { step, profile: _profile, before, ...view } = state.view;
-  const shown: View = { ...view, ...(profile === undefined ? {} : { profile }) };
+  const { step, profile: _profile, before, cursor, ...view } = state.view;
+  const shown: View = {
+    ...view,
+    ...(exists(before) && cursor !== undefined ? { cursor } : ownCursor(state.view)),
+    ...(profile === undefined ? {} : { profile }),
+  };
   const kept = { ...(step === undefined ? {} : { step }), ...(exists(before) ? { before } : {}) };
   if (asked === undefined) return { ...next, failures: {}, view: { ...shown, ...kept } };
   const note = follows ? 'A newer profile is here. It is shown now.' : 'The profile that was shown is gone. This is the current one.';

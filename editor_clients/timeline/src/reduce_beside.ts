@@ -1,7 +1,7 @@
 // How the state changes by what is compared with. Pure.
 import type { View } from './address';
 import { besidePath, besideSide, NOTHING_BESIDE, type Beside } from './beside';
-import { forgetProfile } from './forget';
+import { forgetProfile, ownCursor } from './forget';
 import type { ProfileSummary, Span } from './messages';
 import { withRuns } from './runs';
 import { samePath, type Action, type State } from './state';
@@ -13,13 +13,12 @@ function isNewer(a: ProfileSummary | undefined, b: ProfileSummary | undefined): 
 
 // Of two profiles the older one is before: the newer is shown, at the same place.
 export function olderBefore(state: State): State {
-  const { before, profile, step: _step, cursor, ...view } = state.view;
+  const { before, profile, step: _step, cursor: _cursor, ...view } = state.view;
   const [other, shown] = [before, profile].map((id) => state.profiles?.profiles.find((each) => each.id === id));
   if (before === undefined || profile === undefined || !isNewer(other, shown)) return state;
-  const kept = cursor === undefined || cursor.before !== undefined ? {} : { cursor };
   return {
     ...forgetProfile(state),
-    view: { ...view, ...kept, profile: before, before: profile, zooms: [] },
+    view: { ...view, ...ownCursor(state.view), profile: before, before: profile, zooms: [] },
     note: 'Of two profiles the older one is before: the newer one is shown now.',
   };
 }
@@ -39,9 +38,8 @@ export function withBesideLevel(state: State, action: Action & { type: 'beside l
 }
 
 export function withAlone(state: State, alone: boolean): State {
-  const { alone: _alone, cursor, ...view } = state.view;
-  const kept = cursor === undefined || cursor.before !== undefined ? {} : { cursor };
-  return { ...state, failures: {}, view: { ...view, ...kept, zooms: withinShown(state), ...(alone ? { alone } : {}) } };
+  const { alone: _alone, cursor: _cursor, ...view } = state.view;
+  return { ...state, failures: {}, view: { ...view, ...ownCursor(state.view), zooms: withinShown(state), ...(alone ? { alone } : {}) } };
 }
 
 // A view that reached beyond the shown level, where the other one was longer, has no place without it.
@@ -54,10 +52,9 @@ const withinShown = ({ view, levels }: State): View['zooms'] =>
   });
 
 export function withComparison(state: State, action: Action & { type: 'compare' }): State {
-  const { before: _before, beforeStep: _step, cursor, ...view } = state.view;
+  const { before: _before, beforeStep: _step, cursor: _cursor, ...view } = state.view;
   const { before, step } = action;
   const against = before !== undefined ? { before } : step !== undefined && step !== view.step ? { beforeStep: step } : {};
-  const kept = cursor === undefined || cursor.before !== undefined ? {} : { cursor };
   const next = { ...state, failures: {}, comparisons: {}, beside: NOTHING_BESIDE, expanded: [] };
-  return olderBefore({ ...next, view: { ...view, ...kept, ...against, zooms: withinShown(state) } });
+  return olderBefore({ ...next, view: { ...view, ...ownCursor(state.view), ...against, zooms: withinShown(state) } });
 }

@@ -5,14 +5,14 @@ import { besidePath, counterpartKey, extentAt, isBeside } from '../beside';
 import { differenceOf, differenceWords, judgedWords } from '../difference';
 import { layoutAxis, layoutPicture } from '../layout';
 import { marksOf } from '../marks';
-import type { Block, Counterpart, Details, Level, Overview } from '../messages';
+import type { Block, Counterpart, Details, Level, Overview, Span } from '../messages';
 import { navigate, placesOf } from '../navigate';
 import { needs } from '../needs';
 import { reduce } from '../reduce';
 import { nsPerPixel } from '../scale';
 import { inOwnTime, seenUnderCursor, shownLevels } from '../shown';
 import { initialState, type Action, type State } from '../state';
-import { levelOf, trackOf, type SimpleBlock } from './fixtures';
+import { levelOf, random, trackOf, type SimpleBlock } from './fixtures';
 
 const WIDTH = 1000;
 
@@ -266,4 +266,54 @@ test('a change says its noise, and is none within it', () => {
     judgedWords({ of: 'module', change: 'added', after: 5 }),
   ];
   assert.deepEqual(words, ['+1.00 ms (+10 %); noise ±300 µs', '−1.00 ms (−10 %)', 'the same', 'added']);
+});
+
+test('whatever is done, the upper levels are those of the open blocks, and no cursor stands in a timeline that is not drawn', () => {
+  for (let seed = 1; seed <= 150; seed++) {
+    const next = random(seed);
+    const pick = <T>(...values: T[]): T => values[Math.floor(next() * values.length)]!;
+    let state = pair();
+    for (let round = 0; round < 50; round++) {
+      const depth = Math.floor(next() * (state.view.path.length + 1));
+      const upper = isBeside(state.view) && pick(true, false);
+      const cursor = {
+        depth,
+        segment: pick('conv', 'forward', ''),
+        track: 'cpu',
+        start: 0,
+        ...(upper ? { before: ['forward'].slice(0, depth) } : {}),
+      };
+      state = reduce(
+        state,
+        pick<Action>(
+          { type: 'open', path: pick([], ['forward'], ['forward', 'conv'], ['backward']) },
+          { type: 'close', depth },
+          { type: 'move', cursor },
+          { type: 'compare', ...pick<object>({}, { before: 'old' }, { before: 'trace' }, { step: 1 }) },
+          { type: 'alone', alone: pick(true, false) },
+          { type: 'show step', step: pick(0, 1) },
+          { type: 'show recording' },
+          { type: 'unfold' },
+          { type: 'zoom', depth, span: pick<Span>([1, 2], [800, 950], [5000, 6000]) },
+          { type: 'changed' },
+          { type: 'profiles', profiles: pick(PROFILES, { ...PROFILES, profiles: PROFILES.profiles.slice(0, 1) }) },
+          { type: 'overview', overview: overviewOf('new', 1000) },
+          { type: 'beside overview', overview: overviewOf('old', 900) },
+          told(['forward'], pick({}, { path: ['forward'] }, { path: ['train', 'forward'] })),
+          arrived('level', 0, stepOf('new', 400)),
+          arrived('beside level', 0, stepOf('old', 300)),
+          arrived('beside level', 1, forwardOf('old', 300, 450)),
+        ),
+      );
+      const where = `seed ${seed} round ${round}`;
+      assert.ok(state.beside.levels.length <= state.view.path.length + 1, where);
+      assert.ok(isBeside(state.view) || state.view.cursor?.before === undefined, where);
+      needs(state, WIDTH);
+      const picture = layoutPicture(shownLevels(state, WIDTH), 1160);
+      assert.ok(
+        picture.levels.every(({ scale }) => scale.view[0] < scale.view[1]),
+        where,
+      );
+    }
+  }
 });
