@@ -159,6 +159,14 @@ test('both timelines share one axis: the same time a pixel, steps laid on each o
 test('zooming and panning go beyond the shorter one, and the upper part is asked for in its own time', () => {
   const state = pair();
   assert.deepEqual(extentAt(state, 0), [0, 1000]);
+  const longer = play(state, arrived('beside level', 0, stepOf('old', 2000)), arrived('beside level', 1, forwardOf('old', 300, 900)));
+  assert.deepEqual(
+    [extentAt(longer, 0), extentAt(longer, 1)],
+    [
+      [0, 2600],
+      [400, 1300],
+    ],
+  );
   const coarse = levelOf([trackOf('cpu', [{ ...block('data', 0, 300), kind: 'merged', count: 9 }])], [0, 900], { profile: 'old', step: 0 });
   const zoomed = play(state, arrived('beside level', 0, coarse), { type: 'zoom', depth: 0, span: [100, 200] });
   const part = asked(zoomed).find(({ slot }) => slot === 'beside level 0');

@@ -88,16 +88,16 @@ test('with Shift a drag chooses a range, in either direction, and keeps the pict
 
 test('what is under the pointer changes with the block, be it the first of its track on another level', () => {
   const over = [
+    move(spot(600), false),
     move(spot(100), false),
     move(spot(120), false),
-    move(spot(600), false),
     move(spot(100, 1), false),
     move(spot(110, 1), false),
   ];
   const { state, effects } = play(over);
   assert.deepEqual(
     effects.map((effect) => effect.type === 'hover' && effect.changed),
-    [true, false, true, true, false],
+    [true, true, false, true, false],
   );
   assert.equal(state.hover?.seen?.label, 'conv');
   const left = play([{ type: 'leave' }], state);
