@@ -68,7 +68,9 @@ def test_modules_pair_as_the_diff_pairs_them(page: Page) -> None:
         assert module_at(page, "before.json", found["path"]).endswith(there)
         rows = page.ask("compare", before="before.json", after="after.json", module="Net_0")["rows"]
         row = next(row for row in rows if row["module"].endswith(here))
-        assert {key: found["judged"][key] for key in ("change", "before", "after")} == {key: row[key] for key in ("change", "before", "after")}
+        assert {key: found["judged"][key] for key in ("change", "before", "after")} == {
+            key: row[key] for key in ("change", "before", "after")
+        }
         assert found["judged"]["of"] == "module"
     # And back again.
     back = page.ask("counterpart", profile="before.json", other="after.json", side="before", path=path_of(page, "before.json", "Linear_1"))

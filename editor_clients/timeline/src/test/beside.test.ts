@@ -12,27 +12,19 @@ import { reduce } from '../reduce';
 import { nsPerPixel } from '../scale';
 import { inOwnTime, seenUnderCursor, shownLevels } from '../shown';
 import { initialState, type Action, type State } from '../state';
-import { levelOf, random, trackOf, type SimpleBlock } from './fixtures';
+import { levelOf, overviewOf, random, trackOf, type SimpleBlock } from './fixtures';
 
 const WIDTH = 1000;
 
-const overviewOf = (id: string, wall: number): Overview => ({
-  profile: { id, source: `${id}.py`, created: `2026-11-0${id === 'old' ? 1 : 2}T10:00:00Z`, devices: [], guessed: false },
-  steps: [
-    { index: 7, wall, device: 0, outlier: false, differences: [] },
-    { index: 8, wall: wall + 5, device: 0, outlier: false, differences: [] },
-  ],
-  representative: 0,
-  median: wall,
-  p10: wall,
-  p90: wall,
-  hasDevice: false,
-  stages: [],
-  buckets: [],
-  findings: [],
-  warnings: [],
-  compareWith: [],
-});
+const overview = (id: string, wall: number): Overview =>
+  overviewOf(
+    id,
+    [
+      [7, wall],
+      [8, wall + 5],
+    ],
+    { profile: { id, source: `${id}.py`, created: `2026-11-0${id === 'old' ? 1 : 2}T10:00:00Z`, devices: [], guessed: false } },
+  );
 const PROFILES = {
   profiles: [
     { id: 'new', source: 'new.py', created: '2026-11-02T10:00:00Z' },
@@ -44,7 +36,7 @@ const PROFILES = {
 
 const play = (state: State, ...actions: Action[]): State => actions.reduce(reduce, state);
 const opened = (view: View = START): State =>
-  play(initialState(view), { type: 'profiles', profiles: PROFILES }, { type: 'overview', overview: overviewOf('new', 1000) });
+  play(initialState(view), { type: 'profiles', profiles: PROFILES }, { type: 'overview', overview: overview('new', 1000) });
 
 const block = (label: string, start: number, duration: number): SimpleBlock => ({ label, start, duration, open: true });
 const stepOf = (profile: string, from: number): Level =>
@@ -73,7 +65,7 @@ function pair(): State {
     opened(),
     arrived('level', 0, stepOf('new', 400)),
     { type: 'compare', before: 'old' },
-    { type: 'beside overview', overview: overviewOf('old', 900) },
+    { type: 'beside overview', overview: overview('old', 900) },
     arrived('beside level', 0, stepOf('old', 300)),
     { type: 'open', path: ['forward'] },
     arrived('level', 1, forwardOf('new', 400, 500)),
@@ -108,7 +100,7 @@ test('the other profile is asked for its step, then for the blocks that are open
     asked(begun).map(({ method, params }) => [method, params]),
     [['hotlens/timeline/overview', { profile: 'old' }]],
   );
-  const known = play(begun, { type: 'beside overview', overview: overviewOf('old', 900) });
+  const known = play(begun, { type: 'beside overview', overview: overview('old', 900) });
   const of = { profile: 'new', step: 0, other: 'old', otherStep: 0, side: 'after' };
   assert.deepEqual(
     asked(known).map(({ method, params }) => [method, params]),
@@ -305,8 +297,8 @@ test('whatever is done, the upper levels are those of the open blocks, and no cu
           { type: 'zoom', depth, span: pick<Span>([1, 2], [800, 950], [5000, 6000]) },
           { type: 'changed' },
           { type: 'profiles', profiles: pick(PROFILES, { ...PROFILES, profiles: PROFILES.profiles.slice(0, 1) }) },
-          { type: 'overview', overview: overviewOf('new', 1000) },
-          { type: 'beside overview', overview: overviewOf('old', 900) },
+          { type: 'overview', overview: overview('new', 1000) },
+          { type: 'beside overview', overview: overview('old', 900) },
           told(['forward'], pick({}, { path: ['forward'] }, { path: ['train', 'forward'] })),
           arrived('level', 0, stepOf('new', 400)),
           arrived('beside level', 0, stepOf('old', 300)),

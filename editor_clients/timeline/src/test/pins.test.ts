@@ -1,25 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAddress, START, writeAddress, type View } from '../address';
-import type { Overview } from '../messages';
 import { needs } from '../needs';
 import { pinLabel } from '../pin_list';
 import { cleanNote, MOST_NOTE, MOST_PINS, pinKey, pinMarks, pinWords, readPins, withoutPin, withPin, writePin, type Pin } from '../pins';
 import { reduce } from '../reduce';
 import { initialState, type Action, type State } from '../state';
-import { random } from './fixtures';
+import { overviewOf, random } from './fixtures';
 
 const pin = (path: readonly string[], note = '', step = 1): Pin => ({ step, path, note });
 const play = (state: State, ...actions: Action[]): State => actions.reduce(reduce, state);
 
-const OVERVIEW = {
-  profile: { id: 'p', source: 'train.py', devices: [], guessed: false },
-  steps: [5, 6].map((index) => ({ index, wall: 10, device: 0, outlier: false, differences: [] })),
-  representative: 1,
-  hasDevice: false,
-  compareWith: [],
-  warnings: [],
-} as unknown as Overview;
+const OVERVIEW = overviewOf(
+  'p',
+  [
+    [5, 10],
+    [6, 10],
+  ],
+  { representative: 1 },
+);
 const opened = (view: View = START): State =>
   play(
     initialState(view),

@@ -8,22 +8,13 @@ import type { Overview, Place, Span } from '../messages';
 import { linesOf } from '../point';
 import { reduce } from '../reduce';
 import { idleUnder, initialState, moduleKey, selectedPath, type Action, type State } from '../state';
-import { levelOf, random, trackOf } from './fixtures';
+import { levelOf, overviewOf, random, trackOf } from './fixtures';
 
-const OVERVIEW: Overview = {
-  profile: { id: 'p', source: 'train.py', devices: [], guessed: false },
-  steps: [0, 1, 2].map((index) => ({ index, wall: 10, device: 0, outlier: false, differences: [] })),
-  representative: 1,
-  median: 10,
-  p10: 9,
-  p90: 11,
-  hasDevice: false,
-  stages: [],
-  buckets: [],
-  findings: [],
-  warnings: [],
-  compareWith: [],
-};
+const OVERVIEW: Overview = overviewOf(
+  'p',
+  [0, 1, 2].map((index) => [index, 10] as const),
+  { representative: 1, p10: 9, p90: 11 },
+);
 const PROFILES = {
   profiles: [
     { id: 'p', source: 'train.py' },
@@ -33,10 +24,10 @@ const PROFILES = {
 };
 
 const play = (state: State, ...actions: Action[]): State => actions.reduce(reduce, state);
-const overviewOf = (id: string): Overview => ({ ...OVERVIEW, profile: { ...OVERVIEW.profile, id } });
+const overviewAs = (id: string): Overview => ({ ...OVERVIEW, profile: { ...OVERVIEW.profile, id } });
 function opened(view: View = START): State {
   const listed = play(initialState(view), { type: 'profiles', profiles: PROFILES });
-  return play(listed, { type: 'overview', overview: overviewOf(listed.view.profile!) });
+  return play(listed, { type: 'overview', overview: overviewAs(listed.view.profile!) });
 }
 
 function loaded(depth: number, path: readonly string[], width = 1000): Action {
