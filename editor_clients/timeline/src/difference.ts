@@ -122,7 +122,7 @@ function verdictOf({ change, noise, made }: Judged, ofSteps: boolean): string {
   const otherwise = made === undefined ? '' : ` It is made otherwise: ${made.join(', ')}.`;
   if (change === 'added' || change === 'removed') return `${who}: ${change}.${otherwise}`;
   const sure = noise === undefined ? 'the noise is not known' : `beyond the noise${around}`;
-  const words = change === 'same' ? `no change beyond the noise${around}` : `${change}, ${sure}`;
+  const words = change !== 'same' ? `${change}, ${sure}` : noise === undefined ? 'no change' : `no change beyond the noise${around}`;
   return `${who}: ${words}.${otherwise}`;
 }
 

@@ -27,7 +27,7 @@ export interface Marks {
   readonly partner?: { readonly depth: number; readonly before: boolean; readonly segment: string }; // what the selected block is on the other side
   readonly arrows: readonly Arrow[]; // of the block under the cursor
   readonly note: string; // below the level of the cursor
-  readonly shortNote?: string; // where that has no room
+  readonly shorter?: readonly string[]; // where that has no room
   readonly pins?: (level: Path) => readonly PinMark[]; // on the blocks of a level
   readonly counted?: { readonly counter: string; readonly at: number }; // the moment under the pointer, on a counter
   readonly range?: { readonly depth: number; readonly span: Span };
@@ -235,7 +235,7 @@ function drawNote(pen: Pen, level: LevelLayout, marks: Marks, picture: Picture, 
     ...(noted && note !== '' ? [note] : []),
   ];
   const last = picture.levels.at(-1) === level;
-  const wordings = [marks.note, marks.shortNote ?? marks.note].map((note) => parts(note).join(' · '));
+  const wordings = [marks.note, ...(marks.shorter ?? [])].map((note) => parts(note).join(' · '));
   if (wordings[0] === '') return;
   const text = labelThatFits(wordings, level.scale.width, pen.measure);
   pen.text(level.scale.left, level.tracksBottom + (last ? 14 : 12), text, colours.dim);

@@ -45,7 +45,7 @@ export function marksOf(state: State, pointed: Pointed | undefined): Marks {
     path,
     arrows: lower ? (state.arrows?.arrows ?? []) : [],
     note: onBlock ? notes.join(' · ') : '',
-    ...(difference === undefined || !onBlock ? {} : { shortNote: shortDifference(difference) }),
+    ...(difference === undefined || !onBlock ? {} : { shorter: [differenceWords(difference), shortDifference(difference)] }),
     ...(state.view.pins === undefined ? {} : { pins: (level: Path) => pinMarks(state.view.pins, state.view.step, level) }),
     ...(wall === undefined ? {} : { stepEnd: wall }),
     ...(cursor === undefined ? {} : { cursor }),
