@@ -1,6 +1,6 @@
 // What the timeline beside the shown one needs: its overview, its levels, what the open and the selected blocks are there.
 import { besidePath, besideSide, counterpartKey, counterpartOf, isBeside, movedSpan, shiftAt, sideOf } from './beside';
-import type { Counterpart, Details, Level, Overview, Path } from './messages';
+import type { Counterpart, Details, Level, Overview, Path, RangeSums } from './messages';
 import { isAbout, missing, need, type Need } from './need';
 import { samePath, selectedPath, type Action, type State } from './state';
 
@@ -47,6 +47,18 @@ function besideDetailsNeed(state: State, path: Path, before: boolean): Need[] {
   return [need({ slot: 'beside details', method: 'hotlens/timeline/details', params, done })];
 }
 
+// What ran meanwhile there.
+function besideRangeNeed(state: State): Need[] {
+  const { range } = state;
+  const [side, path] = [besideSide(state), range === undefined ? undefined : besidePath(state, range.depth)];
+  if (range === undefined || range.before !== undefined || side === undefined || !path) return [];
+  if (state.beside.levels[range.depth]?.whole === undefined) return []; // it is not known yet where its time begins
+  const [from, to] = movedSpan(range.span, -shiftAt(state, range.depth)).map(Math.round) as [number, number];
+  const done = (sums: RangeSums): Action => ({ type: 'sums', sums, before: true });
+  const params = { profile: side.profile, step: side.step, path, from, to };
+  return [need({ slot: 'beside range', method: 'hotlens/timeline/range', params, done })];
+}
+
 // The timeline that the shown one is compared with.
 export function besideNeeds(state: State, width: number): Need[] {
   const { view } = state;
@@ -62,6 +74,7 @@ export function besideNeeds(state: State, width: number): Need[] {
   const isOpen = !before && open.some((path) => selected !== undefined && samePath(path, selected));
   return [
     ...depths.flatMap((depth) => besideLevelNeed(state, depth, width)),
+    ...besideRangeNeed(state),
     ...open.flatMap((path) => counterpartNeed(state, path, false)),
     ...(selected === undefined || isOpen ? [] : counterpartNeed(state, selected, before)),
     ...(selected === undefined ? [] : besideDetailsNeed(state, selected, before)),

@@ -200,7 +200,9 @@ function changed(state: State, action: Action): State {
     case 'show lanes':
       return { ...state, view: { ...state.view, lanes: action.toggled } };
     case 'sums':
-      return state.range === undefined ? state : { ...state, range: { ...state.range, sums: action.sums } };
+      return state.range === undefined
+        ? state
+        : { ...state, range: { ...state.range, [action.before === true ? 'before' : 'sums']: action.sums } };
     case 'point': {
       const { pointed, ...rest } = state;
       const known =

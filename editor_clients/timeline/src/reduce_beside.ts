@@ -1,7 +1,7 @@
 // How the state changes by what is compared with. Pure.
 import type { View } from './address';
 import { besidePath, besideSide, NOTHING_BESIDE, type Beside } from './beside';
-import { forgetProfile, ownCursor } from './forget';
+import { forgetProfile, ownCursor, withoutRange } from './forget';
 import type { ProfileSummary, Span } from './messages';
 import { withRuns } from './runs';
 import { samePath, type Action, type State } from './state';
@@ -55,6 +55,6 @@ export function withComparison(state: State, action: Action & { type: 'compare' 
   const { before: _before, beforeStep: _step, cursor: _cursor, ...view } = state.view;
   const { before, step } = action;
   const against = before !== undefined ? { before } : step !== undefined && step !== view.step ? { beforeStep: step } : {};
-  const next = { ...state, failures: {}, comparisons: {}, beside: NOTHING_BESIDE, expanded: [] };
+  const next = { ...withoutRange(state), failures: {}, comparisons: {}, beside: NOTHING_BESIDE, expanded: [] };
   return olderBefore({ ...next, view: { ...view, ...ownCursor(state.view), ...against, zooms: withinShown(state) } });
 }

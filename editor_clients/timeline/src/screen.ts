@@ -171,7 +171,9 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     if (changed('overview', 'details', 'idle', 'failures', 'levels', 'range', 'beside') || viewChanged('cursor') || viewChanged('alone')) {
       refill(
         details,
-        ...(state.range === undefined ? renderDetails(state, store, commands, width) : renderRange(state.range, state.failures['range'])),
+        ...(state.range === undefined
+          ? renderDetails(state, store, commands, width)
+          : renderRange(state.range, state.failures['range'], isBeside(state.view))),
       );
       const words = spokenSelection(state, width);
       if (spokenLine.textContent !== words) spokenLine.textContent = words;

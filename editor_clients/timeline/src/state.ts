@@ -52,6 +52,7 @@ export interface Search {
 // A chosen stretch of time, and what ran in it once that is known.
 export interface Range extends Chosen {
   readonly sums?: RangeSums;
+  readonly before?: RangeSums; // the same stretch of the timeline that is compared with
 }
 
 // A block by its path; where the step has none, the place in the code that is known of it.
@@ -132,7 +133,7 @@ export type Action =
   | { readonly type: 'idle'; readonly track: string; readonly at: number; readonly before: boolean; readonly idle: Idle }
   | { readonly type: 'arrows'; readonly path: Path; readonly window?: Span; readonly arrows: Arrows }
   | { readonly type: 'range'; readonly depth: number; readonly span?: Span } // no span: none is chosen any more
-  | { readonly type: 'sums'; readonly sums: RangeSums }
+  | { readonly type: 'sums'; readonly sums: RangeSums; readonly before?: boolean }
   | { readonly type: 'point'; readonly on?: Target } // nothing: the pointer has left
   | { readonly type: 'pointed'; readonly details: Details }
   | { readonly type: 'matches'; readonly query: string; readonly step: number; readonly matches: Matches }

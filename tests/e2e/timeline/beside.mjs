@@ -96,6 +96,10 @@ export async function beside(world) {
     await eventually(`another time ${side}`, async () => (await tip(page)).startsWith(label(track, under)));
   }
   await world.shoot(page, 'zoomed');
+  // What is seen is added up for both.
+  await timeline.press('r');
+  const headings = () => page.locator('aside h2').allInnerTexts();
+  await eventually('no sums of both', async () => (await headings()).filter((text) => /^range, (after|before)$/i.test(text)).length === 2);
 }
 
 // A level opens in both, arrows go from one to the other, Back and Forward and a reload find it again, and one may be shown alone.

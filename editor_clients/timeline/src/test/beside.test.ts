@@ -176,6 +176,22 @@ test('zooming and panning go beyond the shorter one, and the upper part is asked
   assert.equal(play(beyond, { type: 'alone', alone: true }).view.zooms[1]?.[1], 900);
 });
 
+test('a range of time is added up in both, each in its own time', () => {
+  const chosen = play(pair(), { type: 'range', depth: 1, span: [500, 600] });
+  const ranges = needs(chosen, WIDTH).filter(({ method }) => method === 'hotlens/timeline/range');
+  assert.deepEqual(
+    ranges.map(({ params }) => params),
+    [
+      { profile: 'new', step: 0, path: ['forward'], from: 500, to: 600 },
+      { profile: 'old', step: 0, path: ['forward'], from: 400, to: 500 },
+    ],
+  );
+  const sums = { from: 400, to: 500, device: 0, tracks: [], kernels: [], operators: [] };
+  const known = play(chosen, ranges[1]!.done(sums as never));
+  assert.deepEqual([known.range?.before, known.range?.sums], [sums, undefined]);
+  assert.equal(play(known, { type: 'compare' }).range, undefined);
+});
+
 test('arrows walk from one timeline to the other, and a block of either is selected where it stands', () => {
   const state = pair();
   const places = placesOf(shownLevels(state, WIDTH));
