@@ -18,9 +18,9 @@ export function createComparing(store: Store, transport: Transport, note: (text:
     if (overview === undefined || overview.steps.length < 2) return note('This profile has one step: there is none to compare it with.');
     if (isRecording(view)) return note('Two steps are compared from one of them: open it first.');
     if (view.beforeStep !== undefined) return store.dispatch({ type: 'compare' });
-    const walls = overview.steps.map(({ wall }) => wall);
-    const usual = overview.representative;
-    const slowest = walls.indexOf(Math.max(...walls.filter((_, step) => step !== usual)));
+    const { steps, representative: usual } = overview;
+    const others = [...steps.keys()].filter((step) => step !== usual);
+    const slowest = others.reduce((best, step) => (steps[step]!.wall > steps[best]!.wall ? step : best));
     store.dispatch({ type: 'compare', step: view.step === usual ? slowest : usual });
   }
 
