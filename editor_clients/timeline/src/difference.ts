@@ -1,7 +1,7 @@
 // How the selected block differs between the two timelines: as they are drawn, and over all steps as `hotlens diff` judges it.
 import { besideSide, counterpartOf, isBeside, shownSide, sideOf } from './beside';
 import { shortName } from './columns';
-import { shareWords, SIGNS } from './compare';
+import { changeText, shareWords, SIGNS } from './compare';
 import { element } from './dom';
 import { exact, signedTime, time } from './format';
 import type { Details, Judged } from './messages';
@@ -112,7 +112,7 @@ function row(name: string, before: number | undefined, after: number | undefined
 
 function judgedRow(judged: Judged, ofSteps: boolean): HTMLElement {
   const { change, before, after } = judged;
-  return row(rowName(judged, ofSteps), before, after, `${SIGNS[change] ?? ''} ${changeWords(judged)}`, change);
+  return row(rowName(judged, ofSteps), before, after, `${SIGNS[change] ?? ''} ${changeText(judged)}`, change);
 }
 
 // What `hotlens diff` would print of it, in words.
@@ -130,7 +130,7 @@ export function differencePart(state: State): HTMLElement[] {
   const difference = differenceOf(state);
   if (difference === undefined) return [];
   const { before, after, measure, judged, ofSteps } = difference;
-  const by = before === undefined || after === undefined ? '' : before === after ? 'the same' : signedTime(after - before);
+  const by = before === undefined || after === undefined ? '' : before === after ? 'same' : signedTime(after - before);
   const head = ['', 'before', 'after', 'change'].map((text) => element('th', { text }));
   return [
     element(
