@@ -50,6 +50,7 @@ inline constexpr std::string_view kTimelineRange = "hotlens/timeline/range";
 inline constexpr std::string_view kTimelineSearch = "hotlens/timeline/search";
 inline constexpr std::string_view kTimelineBreakdown = "hotlens/timeline/breakdown";
 inline constexpr std::string_view kTimelineCompare = "hotlens/timeline/compare";
+inline constexpr std::string_view kTimelineCounterpart = "hotlens/timeline/counterpart";
 inline constexpr std::string_view kTimelineExport = "hotlens/timeline/export";
 inline constexpr std::string_view kTimelineIdle = "hotlens/timeline/idle";
 inline constexpr std::string_view kTimelineLanes = "hotlens/timeline/lanes";
@@ -99,7 +100,7 @@ inline constexpr std::array<MessageSpec, 12> kMessages{{
 }};
 
 // Those of TIMELINE.md, where a result that is long is told in words.
-inline constexpr std::array<MessageSpec, 19> kTimelineMessages{{
+inline constexpr std::array<MessageSpec, 20> kTimelineMessages{{
     {message::kTimelineProfiles, Sender::client, Kind::request, "", "profiles current?"},
     {message::kTimelineOverview, Sender::client, Kind::request, "profile?", "profile steps representative …"},
     {message::kTimelineLevel, Sender::client, Kind::request, "profile? step? path? from? to? width unfold?", "block crumbs tracks …"},
@@ -108,7 +109,8 @@ inline constexpr std::array<MessageSpec, 19> kTimelineMessages{{
     {message::kTimelineRange, Sender::client, Kind::request, "profile? step? path? recording? from to", "from to device tracks …"},
     {message::kTimelineSearch, Sender::client, Kind::request, "profile? step? query limit?", "matches total"},
     {message::kTimelineBreakdown, Sender::client, Kind::request, "profile? step? metric module? limit?", "rows total"},
-    {message::kTimelineCompare, Sender::client, Kind::request, "before after? module? beforeStep? afterStep?", "rows before after"},
+    {message::kTimelineCompare, Sender::client, Kind::request, "before after? module? beforeStep? afterStep?", "step rows before after"},
+    {message::kTimelineCounterpart, Sender::client, Kind::request, "profile? step? path? other otherStep? side", "path? judged?"},
     {message::kTimelineExport, Sender::client, Kind::request, "profile? step? recording? from? to?", "name text"},
     {message::kTimelineIdle, Sender::client, Kind::request, "profile? step? track at", "parts doing …"},
     {message::kTimelineLanes, Sender::client, Kind::request, "profile? step? path? from? to? width open?", "threads counters …"},

@@ -57,6 +57,12 @@ Answer about(Library& library, const Reader& params) {
   return request(*subject, params);
 }
 
+Answer beside(Library& library, const Reader& params) {
+  const auto subject = subject_of(library, params);
+  if (!subject) return std::unexpected(subject.error());
+  return counterpart(library, *subject, params);
+}
+
 // With `recording` about all steps at once, else about one.
 template <Answer (*of_step)(const Subject&, const Reader&), Answer (*of_all)(const Opened&, const Reader&)>
 Answer either(Library& library, const Reader& params) {
@@ -91,7 +97,7 @@ const std::map<std::string, Handler, std::less<>>& handlers() {
       {"hotlens/timeline/search", about<search>}, {"hotlens/timeline/breakdown", about<breakdown>},
       {"hotlens/timeline/compare", compare},      {"hotlens/timeline/export", either<export_window, export_of_recording>},
       {"hotlens/timeline/recording", whole},      {"hotlens/timeline/lanes", about<lanes>},
-      {"hotlens/timeline/idle", about<idle>},
+      {"hotlens/timeline/idle", about<idle>},     {"hotlens/timeline/counterpart", beside},
   };
   return kTable;
 }

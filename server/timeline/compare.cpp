@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "annotator/profile/statistics.h"
-#include "annotator/report/diff.h"
+#include "server/timeline/changes.h"
 #include "server/timeline/requests.h"
 #include "server/timeline/rows.h"
 
@@ -21,20 +21,9 @@ constexpr std::int64_t kVisible = 200;  // of two steps alone, a difference is s
 
 Json change_json(const report::ModuleRow& row, const Profile& profile, ModuleId id) {
   const profile::Module& module = profile.at(id);
-  Json json{{"module", row.path},
-            {"class", cut(module.class_name)},
-            {"change", report::name(row.time.outcome)},
-            {"children", module.children.size()}};
-  if (row.time.before) json["before"] = row.time.before->count();
-  if (row.time.after) json["after"] = row.time.after->count();
-  if (row.time.noise) json["noise"] = row.time.noise->count();
+  Json json{{"module", row.path}, {"class", cut(module.class_name)}, {"children", module.children.size()}};
+  put_change(json, row.time);
   return json;
-}
-
-report::Side side_of(const Library::Shared& opened) {
-  report::Side side{.profile = std::shared_ptr<const Profile>(opened, &opened->profile())};
-  if (opened->annotated().manifest) side.plain_steps = opened->annotated().manifest->plain_steps;
-  return side;
 }
 
 // The times that a row's spread over all steps is told by: its module's or its stage's, else the step's own.
@@ -46,12 +35,11 @@ std::vector<Ns> times_by_step(const features::BreakdownRow& row, const Profile& 
   return row.module.valid() ? profile::headlines(profile.at(row.module), profile.has_device()) : profile::walls(profile.steps);
 }
 
-report::Outcome outcome(const features::StepsRow& row, Ns noise) {
-  if (!row.before) return report::Outcome::added;
-  if (!row.after) return report::Outcome::removed;
-  const Ns difference{*row.after - *row.before};
-  if (std::chrono::abs(difference) <= noise) return report::Outcome::same;
-  return difference > Ns{} ? report::Outcome::slower : report::Outcome::faster;
+report::Outcome outcome(const report::Change& change, Ns noise) {
+  if (!change.before) return report::Outcome::added;
+  if (!change.after) return report::Outcome::removed;
+  if (std::chrono::abs(change.difference()) <= noise) return report::Outcome::same;
+  return change.difference() > Ns{} ? report::Outcome::slower : report::Outcome::faster;
 }
 
 Json step_side(const Opened& opened, std::size_t step) {
@@ -79,21 +67,46 @@ Answer compare_steps(const Opened& before, std::size_t before_step, const Opened
     if (rows.size() >= kMostRows) break;
     Json json = row_json(row.row, profile);
     for (const char* key : {"value", "parts"}) json.erase(key);
-    const auto noise = profile::noise_of_steps(times_by_step(row.row, profile));
-    json["change"] = report::name(outcome(row, noise.value_or(longer / kVisible)));
-    if (noise) json["noise"] = noise->count();
-    const auto put = [&](const char* key, std::optional<std::int64_t> value) {
-      if (value) json[key] = *value;
-    };
-    put("before", row.before);
-    put("after", row.after);
+    put_change(json, change_of_steps(row, profile, longer));
     paths.put(json, row.row, profile);
     rows.push_back(std::move(json));
   }
-  return Json{{"rows", std::move(rows)}, {"before", step_side(before, before_step)}, {"after", step_side(after, after_step)}};
+  Json step = Json::object();
+  put_change(step, change_of_walls(profile, before_step, after_step));
+  return Json{{"step", std::move(step)},
+              {"rows", std::move(rows)},
+              {"before", step_side(before, before_step)},
+              {"after", step_side(after, after_step)}};
 }
 
 }  // namespace
+
+report::Side side_of(const Library::Shared& opened) {
+  report::Side side{.profile = std::shared_ptr<const Profile>(opened, &opened->profile())};
+  if (opened->annotated().manifest) side.plain_steps = opened->annotated().manifest->plain_steps;
+  return side;
+}
+
+void put_change(Json& json, const report::Change& change) {
+  json["change"] = report::name(change.outcome);
+  if (change.before) json["before"] = change.before->count();
+  if (change.after) json["after"] = change.after->count();
+  if (change.noise) json["noise"] = change.noise->count();
+}
+
+report::Change change_of_steps(const features::StepsRow& row, const Profile& profile, Ns longer) {
+  const auto time = [](std::optional<std::int64_t> count) { return count ? std::optional(Ns(*count)) : std::nullopt; };
+  report::Change change{
+      .before = time(row.before), .after = time(row.after), .noise = profile::noise_of_steps(times_by_step(row.row, profile))};
+  change.outcome = outcome(change, change.noise.value_or(longer / kVisible));
+  return change;
+}
+
+report::Change change_of_walls(const Profile& profile, std::size_t before, std::size_t after) {
+  const Ns walls[] = {profile.steps[before].wall, profile.steps[after].wall};
+  const features::StepsRow whole{.row = {.kind = features::BreakdownRow::Kind::own}, .before = walls[0].count(), .after = walls[1].count()};
+  return change_of_steps(whole, profile, std::max(walls[0], walls[1]));
+}
 
 Answer compare(Library& library, const Reader& params) {
   const std::string before_id = params["before"].string();
@@ -128,7 +141,9 @@ Answer compare(Library& library, const Reader& params) {
   Json old_json = profile_json((*before)->id(), old_profile), new_json = profile_json((*after)->id(), new_profile);
   old_json["stepNs"] = diff.step.before.value_or(Ns{}).count();
   new_json["stepNs"] = diff.step.after.value_or(Ns{}).count();
-  return Json{{"rows", std::move(rows)}, {"before", std::move(old_json)}, {"after", std::move(new_json)}};
+  Json step = Json::object();
+  put_change(step, diff.step);
+  return Json{{"step", std::move(step)}, {"rows", std::move(rows)}, {"before", std::move(old_json)}, {"after", std::move(new_json)}};
 }
 
 }  // namespace hotlens::timeline_requests

@@ -1,6 +1,7 @@
 // What a reload or a re-opened panel restores: profile, step, open path, selected block, zooms. Written as the fragment of the page's address,
 // `#profile=…&step=…&path=…&from=…&to=…`; a webview keeps the same text as its state.
 import type { Path, Span } from './messages';
+import { decodePath, encodePath, readPins, writePin, type Pin } from './pins';
 
 // The block that keys act on. `segment` is "" for what has no path of its own (idle time, merged blocks); `track` is not known for a block
 // that was chosen elsewhere (search, editor) until its level has arrived.
@@ -9,6 +10,7 @@ export interface Cursor {
   readonly segment: string;
   readonly track?: string;
   readonly start?: number;
+  readonly before?: Path; // it stands in the timeline that is compared with: the path of its level there
 }
 
 export interface View {
@@ -21,6 +23,8 @@ export interface View {
   readonly lanes?: readonly string[]; // below the tracks what is not as it is at first: open threads, closed counters
   readonly before?: string; // the profile to compare with
   readonly beforeStep?: number; // a step of the same profile to compare with; `before` is not there then
+  readonly pins?: readonly Pin[];
+  readonly alone?: boolean; // what is compared with is told in the table only, not drawn
 }
 
 // A stretch of time that somebody chose in a level.
@@ -36,9 +40,6 @@ export const isRecording = ({ step }: Pick<View, 'step'>): boolean => step === R
 
 export const START: View = { path: [], zooms: [], unfold: false };
 
-const encodePath = (path: Path): string => path.map(encodeURIComponent).join('/');
-const decodePath = (text: string): Path => (text === '' ? [] : text.split('/').map(decodeURIComponent));
-
 export function writeAddress(view: View, chosen?: Chosen): string {
   const parts = new URLSearchParams();
   if (view.profile !== undefined) parts.set('profile', view.profile);
@@ -53,7 +54,8 @@ export function writeAddress(view: View, chosen?: Chosen): string {
     if (zoom !== undefined) parts.append('zoom', [depth, ...zoom].map(Math.round).join(','));
   });
   if (view.cursor !== undefined && view.cursor.segment !== '') {
-    parts.set('at', encodePath([...view.path.slice(0, view.cursor.depth), view.cursor.segment]));
+    parts.set('at', encodePath([...(view.cursor.before ?? view.path.slice(0, view.cursor.depth)), view.cursor.segment]));
+    if (view.cursor.before !== undefined) parts.set('atBefore', String(view.cursor.depth));
     if (view.cursor.track !== undefined) parts.set('track', view.cursor.track);
   }
   if (chosen !== undefined) parts.set('range', [chosen.depth, ...chosen.span].map(Math.round).join(','));
@@ -61,6 +63,8 @@ export function writeAddress(view: View, chosen?: Chosen): string {
   if (view.lanes !== undefined && view.lanes.length > 0) parts.set('lanes', encodePath(view.lanes));
   if (view.before !== undefined) parts.set('before', view.before);
   if (view.beforeStep !== undefined) parts.set('beforeStep', String(view.beforeStep));
+  if (view.alone === true) parts.set('alone', '1');
+  for (const pin of view.pins ?? []) parts.append('pin', writePin(pin));
   return parts.toString();
 }
 
@@ -69,11 +73,15 @@ function spanOf(from: string | null | undefined, to: string | null | undefined):
   return Number.isFinite(span[0]) && Number.isFinite(span[1]) && span[0] < span[1] ? span : undefined;
 }
 
-function cursorOf(at: Path, path: Path, track: string | null): Cursor | undefined {
+function cursorOf(at: Path, path: Path, track: string | null, atBefore: string | null): Cursor | undefined {
   const segment = at.at(-1);
-  const depth = at.length - 1;
+  const depth = atBefore === null ? at.length - 1 : Number.parseInt(atBefore, 10);
+  const rest = track === null ? {} : { track };
+  if (atBefore !== null && segment !== undefined) {
+    return depth >= 0 && depth <= path.length ? { depth, segment, ...rest, before: at.slice(0, -1) } : undefined;
+  }
   const inside = depth <= path.length && at.slice(0, depth).every((each, index) => each === path[index]);
-  return segment === undefined || !inside ? undefined : { depth, segment, ...(track === null ? {} : { track }) };
+  return segment === undefined || !inside ? undefined : { depth, segment, ...rest };
 }
 
 // Of a level that is open.
@@ -107,8 +115,9 @@ export function readAddress(text: string): View {
     const profile = parts.get('profile');
     const before = parts.get('before');
     const lanes = decodePath(parts.get('lanes') ?? '');
+    const pins = readPins(parts.getAll('pin'));
     const beforeStep = before === null ? Number.parseInt(parts.get('beforeStep') ?? '', 10) : NaN;
-    const cursor = cursorOf(decodePath(parts.get('at') ?? ''), path, parts.get('track'));
+    const cursor = cursorOf(decodePath(parts.get('at') ?? ''), path, parts.get('track'), parts.get('atBefore'));
     return {
       path,
       zooms: Array.from(zooms),
@@ -119,6 +128,8 @@ export function readAddress(text: string): View {
       ...(lanes.length === 0 ? {} : { lanes }),
       ...(before === null ? {} : { before }),
       ...(beforeStep >= 0 && beforeStep !== step ? { beforeStep } : {}),
+      ...(parts.get('alone') === '1' ? { alone: true } : {}),
+      ...(pins.length === 0 ? {} : { pins }),
     };
   } catch {
     return START;

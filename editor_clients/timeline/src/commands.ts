@@ -1,15 +1,17 @@
 // What each command does: on the state, or by asking the server once (a line to show, a window to save).
 import { isRecording } from './address';
+import { extentAt, isBeside } from './beside';
+import { createComparing } from './comparing';
 import { createFollow } from './follow';
 import { exact, time } from './format';
 import type { Command } from './keys';
 import { toggledThreads } from './lanes';
 import type { Details, Match, Place, Span } from './messages';
-import { viewOf } from './needs';
-import { navigate, type Direction } from './navigate';
+import { MOST_PINS, pinOf } from './pins';
+import { navigate, placesOf, type Direction } from './navigate';
 import { panned, scaleOf, zoomed } from './scale';
-import { cursorOn, levelFor, nowUnder, shownLevels, underCursor, type Seen } from './shown';
-import type { State } from './state';
+import { cursorOn, levelAt, nowUnder, seenUnderCursor, shownLevels, underCursor, type Seen } from './shown';
+import { selectedPath, type State } from './state';
 import type { Store } from './store';
 import type { Transport } from './transport';
 
@@ -23,16 +25,20 @@ export interface Commands {
   readonly zoomAt: (depth: number, at: number, factor: number) => void;
   readonly panBy: (depth: number, ns: number) => void;
   readonly choose: (depth: number, span: Span) => void; // a range of time
-  readonly reveal: (place: Pick<Place, 'file' | 'line'>) => void;
+  readonly reveal: (place: Line) => void;
   readonly follow: (match: Match, position: number) => void;
 }
 
 export interface Environment {
   readonly width: () => number; // of a track, pixels
   readonly focusSearch: () => void;
+  readonly editNote: () => void; // of the selected block's pin
   readonly savePicture: (kind: 'svg' | 'png') => void;
   readonly save: (name: string, file: Blob) => void;
 }
+
+// A line, of the profile that is shown if none is named.
+export type Line = Pick<Place, 'file' | 'line'> & { readonly profile?: string | undefined };
 
 // The line that stands for a block: where it is defined, else the first that is known.
 export const placeOf = (details: Details | undefined): Place | undefined =>
@@ -40,27 +46,25 @@ export const placeOf = (details: Details | undefined): Place | undefined =>
 
 export function createCommands(store: Store, transport: Transport, environment: Environment): Commands {
   const note = (text: string): void => store.dispatch({ type: 'note', note: text });
-  const levelAt = (state: State, depth: number) => levelFor(state.levels[depth], state.view.zooms[depth], environment.width());
+  const viewAt = (state: State, depth: number): Span | undefined => state.view.zooms[depth] ?? extentAt(state, depth);
   const depthOf = (state: State): number => state.view.cursor?.depth ?? state.view.path.length;
 
   function underNow(): { depth: number; seen: Seen } | undefined {
     const state = store.get();
-    const { cursor } = state.view;
-    const level = cursor === undefined ? undefined : levelAt(state, cursor.depth);
-    const seen = level === undefined || cursor === undefined ? undefined : underCursor(level, cursor);
-    return seen === undefined ? undefined : { depth: cursor!.depth, seen };
+    const seen = seenUnderCursor(state, environment.width());
+    return seen === undefined ? undefined : { depth: state.view.cursor!.depth, seen };
   }
 
   // The view follows the cursor out of a zoomed part.
   function showCursor(depth: number, seen: Seen): void {
     const state = store.get();
     const zoom = state.view.zooms[depth];
-    const level = levelAt(state, depth);
-    if (zoom === undefined || level === undefined) return;
+    const extent = extentAt(state, depth);
+    if (zoom === undefined || extent === undefined) return;
     const until = seen.start + seen.duration;
     if (until > zoom[0] && seen.start < zoom[1]) return;
     const middle = seen.start + seen.duration / 2;
-    store.dispatch({ type: 'zoom', depth, span: panned(zoom, level.extent, middle - (zoom[0] + zoom[1]) / 2) });
+    store.dispatch({ type: 'zoom', depth, span: panned(zoom, extent, middle - (zoom[0] + zoom[1]) / 2) });
   }
 
   function select(depth: number, seen: Seen): void {
@@ -70,8 +74,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
 
   function move(direction: Direction): void {
     const state = store.get();
-    const levels = shownLevels(state, environment.width()).map(({ level }) => level);
-    const cursor = navigate(levels, state.view.path, state.view.cursor, direction);
+    const cursor = navigate(placesOf(shownLevels(state, environment.width())), state.view.cursor, direction);
     if (cursor === undefined) return;
     store.dispatch({ type: 'move', cursor });
     const now = underNow();
@@ -79,8 +82,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
   }
 
   function setZoom(depth: number, span: Span): void {
-    const state = store.get();
-    const extent = levelAt(state, depth)?.extent;
+    const extent = extentAt(store.get(), depth);
     if (extent === undefined) return;
     const whole = span[0] <= extent[0] && span[1] >= extent[1];
     store.dispatch({ type: 'zoom', depth, ...(whole ? {} : { span }) });
@@ -88,27 +90,25 @@ export function createCommands(store: Store, transport: Transport, environment: 
 
   function zoomAt(depth: number, at: number, factor: number): void {
     const state = store.get();
-    const level = levelAt(state, depth);
-    if (level === undefined) return;
-    const view = viewOf(level, state.view.zooms[depth]);
-    const gap = state.levels[depth]?.gap;
+    const [view, extent] = [viewAt(state, depth), extentAt(state, depth)];
+    if (view === undefined || extent === undefined) return;
+    const gap = isBeside(state.view) ? undefined : state.levels[depth]?.gap;
     const isShort = scaleOf(view, 0, environment.width(), gap).gap !== undefined;
-    setZoom(depth, zoomed(view, level.extent, at, factor, isShort ? gap : undefined));
+    setZoom(depth, zoomed(view, extent, at, factor, isShort ? gap : undefined));
   }
 
   function panBy(depth: number, ns: number): void {
     const state = store.get();
-    const level = levelAt(state, depth);
+    const extent = extentAt(state, depth);
     const zoom = state.view.zooms[depth];
-    if (level !== undefined && zoom !== undefined) setZoom(depth, panned(zoom, level.extent, ns));
+    if (extent !== undefined && zoom !== undefined) setZoom(depth, panned(zoom, extent, ns));
   }
 
   function zoomBy(factor: number): void {
     const state = store.get();
     const depth = depthOf(state);
-    const level = levelAt(state, depth);
-    if (level === undefined) return;
-    const view = viewOf(level, state.view.zooms[depth]);
+    const view = viewAt(state, depth);
+    if (view === undefined) return;
     const seen = underNow()?.seen;
     const middle = seen === undefined ? (view[0] + view[1]) / 2 : seen.start + seen.duration / 2;
     zoomAt(depth, Math.min(view[1], Math.max(view[0], middle)), factor);
@@ -122,12 +122,12 @@ export function createCommands(store: Store, transport: Transport, environment: 
 
   function zoomToBlock(depth: number, seen: Seen): void {
     const margin = Math.max(10, seen.duration * 0.05);
-    const extent = levelAt(store.get(), depth)?.extent ?? [0, 0];
+    const extent = extentAt(store.get(), depth) ?? [0, 0];
     setZoom(depth, [Math.max(extent[0], seen.start - margin), Math.min(extent[1], seen.start + seen.duration + margin)]);
   }
 
   function choose(depth: number, [from, to]: Span): void {
-    const extent = levelAt(store.get(), depth)?.extent;
+    const extent = extentAt(store.get(), depth);
     if (extent === undefined) return;
     const span: Span = [Math.max(extent[0], from), Math.min(extent[1], to)];
     if (span[1] - span[0] >= 1) store.dispatch({ type: 'range', depth, span });
@@ -136,8 +136,8 @@ export function createCommands(store: Store, transport: Transport, environment: 
   function chooseSeen(): void {
     const state = store.get();
     const depth = state.range?.depth ?? depthOf(state);
-    const level = levelAt(state, depth);
-    if (level !== undefined) choose(depth, viewOf(level, state.view.zooms[depth]));
+    const view = viewAt(state, depth);
+    if (view !== undefined) choose(depth, view);
   }
 
   function zoomToChosen(): void {
@@ -150,6 +150,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
   function openBlock(depth: number, seen: Seen, enter = false): void {
     const { view } = store.get();
     const { path } = view;
+    if (seen.before !== undefined && seen.open && seen.segment !== '') return openCounterpart([...seen.before, seen.segment]);
     if (isRecording(view) && seen.segment !== '') store.dispatch({ type: 'show step', step: Number(seen.segment) });
     else if (seen.open && seen.segment !== '') store.dispatch({ type: 'open', path: [...path.slice(0, depth), seen.segment], enter });
     else if (seen.kind === 'merged') zoomToBlock(depth, seen);
@@ -176,8 +177,7 @@ export function createCommands(store: Store, transport: Transport, environment: 
     });
   }
 
-  function reveal({ file, line }: Pick<Place, 'file' | 'line'>): void {
-    const { profile } = store.get().view;
+  function reveal({ file, line, profile = store.get().view.profile }: Line): void {
     const name = file.split(/[\\/]/).at(-1) ?? file;
     transport
       .request('hotlens/timeline/reveal', { file, line, ...(profile === undefined ? {} : { profile }) })
@@ -194,9 +194,10 @@ export function createCommands(store: Store, transport: Transport, environment: 
   function revealSelected(): void {
     const place = placeOf(store.get().details);
     if (place === undefined) note('No line is known for this block.');
-    else reveal(place);
+    else reveal({ ...place, profile: store.get().details?.profile });
   }
 
+  const { compareSteps, both, openCounterpart } = createComparing(store, transport, note);
   const { follow, nextMatch } = createFollow(store, transport, { note, reveal });
 
   function nextStep(by: 1 | -1): void {
@@ -205,25 +206,26 @@ export function createCommands(store: Store, transport: Transport, environment: 
     if (overview !== undefined && step >= 0 && step < overview.steps.length) store.dispatch({ type: 'show step', step });
   }
 
-  // Against the usual step; it stands against the slowest one.
-  function compareSteps(): void {
-    const { view, overview } = store.get();
-    if (overview === undefined || overview.steps.length < 2) return note('This profile has one step: there is none to compare it with.');
-    if (isRecording(view)) return note('Two steps are compared from one of them: open it first.');
-    if (view.beforeStep !== undefined) return store.dispatch({ type: 'compare' });
-    const walls = overview.steps.map(({ wall }) => wall);
-    const usual = overview.representative;
-    const slowest = walls.indexOf(Math.max(...walls.filter((_, step) => step !== usual)));
-    store.dispatch({ type: 'compare', step: view.step === usual ? slowest : usual });
+  function pin(): void {
+    const { view } = store.get();
+    const path = selectedPath(view);
+    if (isRecording(view) || view.step === undefined) return note('Pins are on blocks of a step: open one first.');
+    if (view.cursor?.before !== undefined) return note('Pins are on blocks of the lower timeline: select it there.');
+    if (path === undefined) return note('Select a block first: a pin is on a block.');
+    const { pins = [] } = view;
+    const known = pinOf(pins, { step: view.step, path }) !== undefined;
+    if (!known && pins.length >= MOST_PINS) return note(`An address holds ${MOST_PINS} pins at most: remove one first.`);
+    if (!known) store.dispatch({ type: 'pin', pin: { step: view.step, path, note: '' } });
+    environment.editNote();
   }
 
   function exportWindow(): void {
     const state = store.get();
     const { profile, step } = state.view;
     const depth = depthOf(state);
-    const level = levelAt(state, depth);
-    if (level === undefined || profile === undefined || step === undefined) return;
-    const [from, to] = viewOf(level, state.view.zooms[depth]).map(Math.round) as [number, number];
+    const view = viewAt(state, depth);
+    if (view === undefined || profile === undefined || step === undefined) return;
+    const [from, to] = view.map(Math.round) as [number, number];
     transport
       .request('hotlens/timeline/export', { profile, ...(isRecording(state.view) ? { recording: true as const } : { step }), from, to })
       .then(({ name, text }) => {
@@ -237,10 +239,17 @@ export function createCommands(store: Store, transport: Transport, environment: 
   // arrives, what stands there now is under the cursor.
   store.subscribe((state, before) => {
     const { cursor, path } = state.view;
-    if (state.levels === before.levels) return;
-    if (cursor === undefined && !state.leading && path.length > 0 && state.levels[path.length] !== undefined) return move('down');
+    if (state.levels === before.levels && state.beside.levels === before.beside.levels) return;
+    if (
+      cursor === undefined &&
+      state.levels !== before.levels &&
+      !state.leading &&
+      path.length > 0 &&
+      state.levels[path.length] !== undefined
+    )
+      return move('down');
     if (cursor === undefined || cursor.segment !== '') return;
-    const level = levelAt(state, cursor.depth);
+    const level = levelAt(state, cursor.depth, cursor.before !== undefined, environment.width());
     if (level === undefined || underCursor(level, cursor) !== undefined) return;
     const seen = nowUnder(level, cursor);
     if (seen !== undefined) store.dispatch({ type: 'move', cursor: cursorOn(cursor.depth, seen) });
@@ -274,9 +283,12 @@ export function createCommands(store: Store, transport: Transport, environment: 
     'next step': () => nextStep(1),
     'previous step': () => nextStep(-1),
     'compare steps': compareSteps,
+    both,
+    pin,
     unfold: () => store.dispatch({ type: 'unfold' }),
     threads: () => {
       const { lanes, view } = store.get();
+      if (isBeside(view)) return note('The threads of the host are shown below one timeline: press b.');
       if (lanes === undefined) return note('The threads of the host are shown below a step.');
       store.dispatch({ type: 'show lanes', toggled: toggledThreads(view.lanes ?? [], lanes.lanes) });
     },

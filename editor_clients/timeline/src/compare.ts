@@ -1,12 +1,12 @@
 // Two profiles side by side, aligned by module: what became faster, slower, new or gone, beyond the noise of the steps.
 import { button, element } from './dom';
-import { percent, signedTime, spoken, time } from './format';
-import type { Change, CompareRow, ComparedSide, Comparison } from './messages';
+import { percent, signedTime, spoken, time, toldApart } from './format';
+import type { Change, Changed, CompareRow, ComparedSide, Comparison } from './messages';
 import { pointsAt } from './point';
 import { moduleKey, type State } from './state';
 import type { Store } from './store';
 
-const SIGNS: Readonly<Record<Change, string>> = { faster: '▼', slower: '▲', same: '=', added: '+', removed: '−' };
+export const SIGNS: Readonly<Record<Change, string>> = { faster: '▼', slower: '▲', same: '=', added: '+', removed: '−' };
 
 // Largest change first; what stays within the noise last.
 export function sorted(rows: readonly CompareRow[]): CompareRow[] {
@@ -18,14 +18,17 @@ export function sorted(rows: readonly CompareRow[]): CompareRow[] {
 const nameOfRow = (row: CompareRow): string =>
   (row.kind === 'stage' ? spoken(row.label ?? '') : row.label) ?? (row.module?.split('.').at(-1) || row.class || 'model');
 
+// " (+9.7 %)"
+export const shareWords = (by: number, before: number): string =>
+  before === 0 ? '' : ` (${by < 0 ? '−' : '+'}${percent(Math.abs(by) / before)})`;
+
 // What is no change beyond the noise still says how much it is: the rows add up to the step.
-export function changeText(row: CompareRow): string {
+export function changeText(row: Changed): string {
   if (row.change === 'added') return 'added';
   if (row.change === 'removed') return 'removed';
   const by = (row.after ?? 0) - (row.before ?? 0);
-  const share = row.before === undefined || row.before === 0 ? '' : ` (${by < 0 ? '−' : '+'}${percent(Math.abs(by) / row.before)})`;
   if (row.change === 'same') return by === 0 ? 'same' : `${signedTime(by)}, noise`;
-  return `${signedTime(by)}${share}`;
+  return `${signedTime(by)}${shareWords(by, row.before ?? 0)}`;
 }
 
 function bar(kind: string, value: number | undefined, most: number): HTMLElement {
@@ -66,36 +69,29 @@ function row(each: CompareRow, depth: number, most: number, state: State, store:
 }
 
 // What all of it comes to: the first question of who compares.
-function wholeStep(top: Comparison): HTMLElement[] {
-  const [before, after] = [top.before.stepNs, top.after.stepNs];
-  if (before === undefined || after === undefined || before === 0) return [];
-  const by = after - before;
-  const change =
-    by === 0
-      ? '= same'
-      : `${by < 0 ? SIGNS.faster : SIGNS.slower} ${signedTime(by)} (${by < 0 ? '−' : '+'}${percent(Math.abs(by) / before)})`;
-  const texts = ['the step', time(before), time(after), change, ''];
-  return [
-    element(
-      'tr',
-      { class: 'whole', title: top.before.step === undefined ? 'medians of the steps, idle time included' : 'wall time' },
-      ...texts.map((text) => element('td', { text })),
-    ),
-  ];
+function wholeStep({ step, before }: Comparison): HTMLElement[] {
+  if (step.before === undefined || step.after === undefined) return [];
+  const texts = ['the step', time(step.before), time(step.after), `${SIGNS[step.change] ?? ''} ${changeText(step)}`, ''];
+  const of = before.step === undefined ? 'all steps, idle time included' : 'wall time';
+  const title = step.noise === undefined ? of : `${of}: noise ±${time(step.noise)}`;
+  return [element('tr', { class: `whole ${step.change}`, title }, ...texts.map((text) => element('td', { text })))];
 }
-
-const nameOf = ({ source, id }: ComparedSide): string => source.split(/[\\/]/).at(-1) || id;
 
 // Steps are told by the script's count.
 function sides({ before, after }: Comparison, state: State): string {
   const stepOf = (side: ComparedSide): string => `step ${state.overview?.steps[side.step ?? -1]?.index ?? side.step}`;
-  if (before.step === undefined) return `Before: ${nameOf(before)} · after: ${nameOf(after)} `;
+  const [older, newer] = toldApart(before, after);
+  if (before.step === undefined) return `Before: ${older} · after: ${newer} `;
   return `${stepOf(after)} (after) against ${stepOf(before)} (before) `;
 }
 
 export function renderCompare(state: State, store: Store): HTMLElement[] {
   const failure = state.failures['compare '];
   const top = state.comparisons[moduleKey()];
+  const alone = state.view.alone === true;
+  const drawn = button(alone ? 'both timelines' : 'one timeline', `draw ${alone ? 'both timelines' : 'the newer one alone'} (b)`, () =>
+    store.dispatch({ type: 'alone', alone: !alone }),
+  );
   const close = button('close', 'show time and memory again', () => store.dispatch({ type: 'compare' }));
   if (failure !== undefined) return [element('h2', {}, 'Compare', close), element('p', { class: 'error', text: failure })];
   if (top === undefined) return [element('h2', {}, 'Compare', close), element('div', { class: 'skeleton' })];
@@ -104,7 +100,7 @@ export function renderCompare(state: State, store: Store): HTMLElement[] {
     element('th', { text: each }),
   );
   return [
-    element('h2', {}, sides(top, state), close),
+    element('h2', {}, element('span', { text: sides(top, state) }), drawn, close),
     element(
       'div',
       { class: 'scroll' },

@@ -2,14 +2,17 @@
 import { isRecording } from './address';
 import { collectivesPart } from './collectives';
 import type { Commands } from './commands';
+import { differencePart } from './difference';
 import { busyWords, shortName } from './columns';
 import { button, element } from './dom';
 import { bytes, exact, fileName, ofStep, percent, placeName, spoken, time } from './format';
 import { helpsPart } from './helps';
 import { idlePart } from './idle';
 import type { Details, Evidence, Kernel, Others, Overview, Place, Times, Verdict } from './messages';
-import { blockWords, gapWords, levelFor, underCursor, type Seen } from './shown';
-import { idleUnder, selectedPath, samePath, type State } from './state';
+import { isBeside, sideOf } from './beside';
+import { isAbout } from './need';
+import { blockWords, gapWords, inOwnTime, seenUnderCursor, type Seen } from './shown';
+import { idleUnder, selectedPath, type State } from './state';
 import type { Store } from './store';
 
 const MOST_KERNELS = 8;
@@ -185,20 +188,20 @@ function code(place: Place): HTMLElement {
 
 const PLACE_WORDS: Readonly<Record<Place['what'], string>> = { definition: 'defined', call: 'called', class: 'class', stage: 'stage' };
 
-function placePart(place: Place, commands: Commands): HTMLElement {
+function placePart(place: Place, profile: string | undefined, commands: Commands): HTMLElement {
   const name = `${fileName(place.file)}:${place.line + 1}`;
   const words = `${PLACE_WORDS[place.what] ?? place.what}${place.function === '' ? '' : ` in ${place.function}`}${place.guessed ? ' (guessed from the source)' : ''}`;
   return element(
     'div',
     { class: 'place' },
-    button(name, `show ${place.file}:${place.line + 1} in the editor`, () => commands.reveal(place)),
+    button(name, `show ${place.file}:${place.line + 1} in the editor`, () => commands.reveal({ ...place, profile })),
     element('span', { class: 'dim', text: ` ${words}` }),
     ...(place.text.length > 0 ? [code(place)] : []),
   );
 }
 
-function placesPart(places: readonly Place[], commands: Commands): HTMLElement[] {
-  return places.length === 0 ? [] : [heading('Code'), ...places.map((each) => placePart(each, commands))];
+function placesPart({ places, profile }: Details, commands: Commands): HTMLElement[] {
+  return places.length === 0 ? [] : [heading('Code'), ...places.map((each) => placePart(each, profile, commands))];
 }
 
 export function title(label: string, kind: string | undefined, dim: string, full = label): HTMLElement[] {
@@ -220,13 +223,10 @@ function stepHelps({ kind, step }: Details, overview: Overview | undefined, comm
   return kind !== 'step' || overview === undefined || step !== overview.representative ? [] : helpsPart(overview, commands);
 }
 
-function detailsPart(
-  details: Details,
-  overview: Overview | undefined,
-  seen: Seen | undefined,
-  store: Store,
-  commands: Commands,
-): HTMLElement[] {
+const pinButton = (commands: Commands): HTMLElement =>
+  button('pin', 'pin this block with a note (m)', () => commands.run('pin'), 'tool pin', 'pin this block');
+
+function detailsPart(details: Details, state: State, seen: Seen | undefined, store: Store, commands: Commands): HTMLElement[] {
   const calls = details.kind === 'step' || details.kind === 'stage' ? [] : [`called ${times(details.calls)}`];
   const saysClass = details.label.split(' ').at(-1) === details.class;
   const direction = ['', 'backward', 'recomputed in the backward'][details.direction] ?? '';
@@ -236,19 +236,22 @@ function detailsPart(
     ...calls,
     ...(details.kind === 'step' ? [] : [ofStep(details.share)]),
   ];
+  const canPin = details.path.length > 0 && state.view.cursor?.before === undefined;
   return [
+    ...(canPin ? [pinButton(commands)] : []),
     ...title(
       details.label,
       saysClass ? undefined : details.class,
       dim.filter((each) => each !== '').join(' · '),
       details.module ?? details.name,
     ),
+    ...differencePart(state),
     table([...(seen === undefined ? [] : seenRows(seen)), ...rowsOf(details)]),
     ...verdictPart(details.verdict, store),
-    ...stepHelps(details, overview, commands),
+    ...stepHelps(details, state.overview, commands),
     ...kernelsPart(details.kernels, details.moreKernels, (details.times.device ?? 0) > 0),
     ...collectivesPart(details.collectives),
-    ...placesPart(details.places, commands),
+    ...placesPart(details, commands),
   ];
 }
 
@@ -286,12 +289,6 @@ function seenPart(seen: Seen, state: State, store: Store, commands: Commands): H
   ];
 }
 
-export function seenUnderCursor(state: State, width: number): Seen | undefined {
-  const { cursor, zooms } = state.view;
-  const level = cursor === undefined ? undefined : levelFor(state.levels[cursor.depth], zooms[cursor.depth], width);
-  return cursor === undefined || level === undefined ? undefined : underCursor(level, cursor);
-}
-
 // How the time of the recording divides: its steps, and what no step holds.
 function recordingPart({ overview, levels }: State): HTMLElement[] {
   const level = levels[0]?.whole?.level;
@@ -312,15 +309,24 @@ function recordingPart({ overview, levels }: State): HTMLElement[] {
   ];
 }
 
+// "Selected, before" where there are two timelines.
+function headingOf({ view }: State): string {
+  const what = view.cursor === undefined ? 'Step' : 'Selected';
+  if (!isBeside(view)) return what;
+  return `${what}, ${view.cursor?.before === undefined ? 'after' : 'before'}`;
+}
+
 export function renderDetails(state: State, store: Store, commands: Commands, width: number): HTMLElement[] {
-  const { details, failures } = state;
-  const path = selectedPath(state.view);
-  const seen = seenUnderCursor(state, width);
-  const top = element('h2', { text: state.view.cursor === undefined ? 'Step' : 'Selected' });
-  if (isRecording(state.view)) return seen === undefined ? recordingPart(state) : [top, ...seenPart(seen, state, store, commands)];
-  if (state.view.cursor !== undefined && path === undefined)
-    return seen === undefined ? [top] : [top, ...seenPart(seen, state, store, commands)];
+  const { details, failures, view } = state;
+  const path = selectedPath(view);
+  const found = seenUnderCursor(state, width);
+  const seen = found === undefined ? undefined : inOwnTime(state, view.cursor!.depth, found);
+  const top = heading(headingOf(state));
+  if (isRecording(view)) return seen === undefined ? recordingPart(state) : [top, ...seenPart(seen, state, store, commands)];
+  if (view.cursor !== undefined && path === undefined) return seen === undefined ? [top] : [top, ...seenPart(seen, state, store, commands)];
   if (failures['details'] !== undefined) return [top, element('p', { class: 'error', text: failures['details'] })];
-  if (details === undefined || !samePath(details.path, path ?? [])) return [top, element('div', { class: 'skeleton' })];
-  return [top, ...detailsPart(details, state.overview, seen, store, commands)];
+  const side = sideOf(state, view.cursor?.before !== undefined);
+  const known = side !== undefined && isAbout(details, side, path ?? []) ? details : undefined;
+  if (known === undefined) return [top, element('div', { class: 'skeleton' })];
+  return [top, ...detailsPart(known, state, seen, store, commands)];
 }

@@ -17,14 +17,18 @@ import {
 import type { Arrow, Path, Span } from './messages';
 import type { Colours } from './palette';
 import type { Pen } from './pen';
+import type { PinMark } from './pins';
 import { GAP_WIDTH, toPixel } from './scale';
 
 export interface Marks {
   readonly path: Path; // the open blocks
   readonly cursor?: Cursor;
-  readonly hover?: { readonly depth: number; readonly track: string; readonly index: number };
+  readonly hover?: { readonly depth: number; readonly before: boolean; readonly track: string; readonly index: number };
+  readonly partner?: { readonly depth: number; readonly before: boolean; readonly segment: string }; // what the selected block is on the other side
   readonly arrows: readonly Arrow[]; // of the block under the cursor
   readonly note: string; // below the level of the cursor
+  readonly shorter?: readonly string[]; // where that has no room
+  readonly pins?: (level: Path) => readonly PinMark[]; // on the blocks of a level
   readonly counted?: { readonly counter: string; readonly at: number }; // the moment under the pointer, on a counter
   readonly range?: { readonly depth: number; readonly span: Span };
   readonly stepEnd?: number; // ns: where the host begins the next step; the device may still work on this one
@@ -34,16 +38,23 @@ const CLEAR_ARROWS = 40; // more of them at once are drawn paler, so that the bl
 const ARROW_DISTANCE = 7; // pixels: of arrows that run side by side nearer than this one is drawn
 const FRAME_FROM = 8; // pixels
 const DASH = 4; // pixels
+const PIN = 5; // pixels: half the width of a flag
+const BOLDER = 1.12; // of the width of a text: titles are bold
+const PAIR_BAR = 4; // pixels: the bar beside each of two levels that tells which timeline it is of
 const STEP_END_FROM = 12; // pixels before the end of the level: nearer it says nothing
 
+const isUpper = ({ pair }: LevelLayout): boolean => pair?.side === 'before';
+
 function drawAxis(pen: Pen, level: LevelLayout, colours: Colours): void {
-  const { ticks, step } = layoutAxis(level.scale);
-  const unit = axisUnit(Math.max(Math.abs(level.scale.view[0]), Math.abs(level.scale.view[1])), step);
+  const origin = level.pair?.origin ?? 0;
+  const { ticks, step } = layoutAxis(level.scale, origin);
+  const unit = axisUnit(Math.max(...level.scale.view.map((ns) => Math.abs(ns - origin))), step);
   const { gap, left, width } = level.scale;
   const right = left + width + PADDING;
   const room = (ns: number): number => (gap !== undefined && ns <= gap[0] ? toPixel(level.scale, gap[0]) : right); // the gap's time stands there
   ticks.forEach(({ x, ns }, position) => {
     pen.line(x, level.tracksTop - 3, x, level.tracksBottom + 2, colours.line);
+    if (level.pair?.side === 'after') return; // the numbers stand above both
     const text = position === 0 ? `${unit.text(ns)} ${unit.unit}` : unit.text(ns);
     if (x + 3 + pen.measure(text) <= room(ns)) pen.text(x + 3, level.axisTop + AXIS_HEIGHT / 2, text, colours.dim);
   });
@@ -71,6 +82,7 @@ function drawRange(pen: Pen, level: LevelLayout, span: Span, colours: Colours): 
   const [top, height] = [level.axisTop, level.tracksBottom - level.axisTop + 2];
   pen.rect(from, top, to - from, height, colours.accent, 0.18);
   for (const x of [from, to - 1]) pen.rect(x, top, 1, height, colours.accent);
+  if (level.pair?.side === 'after') return;
   const text = labelThatFits([time(span[1] - span[0])], to - from - 8, pen.measure);
   if (text === '') return;
   const [room, x] = [pen.measure(text) + 6, (from + to) / 2];
@@ -79,8 +91,12 @@ function drawRange(pen: Pen, level: LevelLayout, span: Span, colours: Colours): 
 }
 
 function drawNames(pen: Pen, level: LevelLayout, picture: Picture, colours: Colours): void {
-  const title = labelThatFits([level.title], picture.width - 2 * PADDING, pen.measure);
-  pen.text(PADDING, level.titleTop + 9, title, colours.text, 'bold');
+  const title = labelThatFits([level.title], (picture.width - 2 * PADDING) / BOLDER, pen.measure);
+  pen.text(PADDING, level.titleTop + 9, title, level.pair?.absent === true ? colours.dim : colours.text, 'bold');
+  if (level.pair !== undefined) {
+    const height = level.tracksBottom - level.titleTop;
+    pen.rect(PAIR_BAR, level.titleTop, PAIR_BAR, height, isUpper(level) ? colours.dim : colours.accent);
+  }
   for (const { track, top } of level.tracks) {
     if (track === undefined) continue;
     const name = labelThatFits([track.name], picture.left - PADDING - 6, pen.measure);
@@ -107,26 +123,45 @@ function framesOf(level: LevelLayout, segment: string): { x: number; width: numb
 }
 
 function drawMarks(pen: Pen, level: LevelLayout, marks: Marks, colours: Colours): void {
-  const open = marks.path[level.depth];
+  const open = level.pair === undefined ? marks.path[level.depth] : level.open;
   // A frame around a thin block would hide its colour: it gets a line above and one below.
   const frame = (each: { x: number; width: number; top: number }, colour: string, thickness: number): void => {
     if (each.width >= FRAME_FROM) return pen.frame(each.x - 1, each.top - 1, each.width + 1, TRACK_HEIGHT + 2, colour, thickness);
     for (const y of [each.top - 2, each.top + TRACK_HEIGHT]) pen.rect(each.x - 1, y, Math.max(3, each.width + 1), 2, colour);
   };
   if (open !== undefined) for (const each of framesOf(level, open)) frame(each, colours.accent, 1.5);
-  const { cursor, hover } = marks;
-  if (hover?.depth === level.depth) {
+  const { cursor, hover, partner } = marks;
+  if (partner?.depth === level.depth && partner.before === isUpper(level))
+    for (const each of framesOf(level, partner.segment)) frame(each, colours.text, 1);
+  if (hover?.depth === level.depth && hover.before === isUpper(level)) {
     const row = level.tracks.find(({ track }) => track?.id === hover.track);
     const [rect] = row?.track === undefined ? [] : layoutTrack(row.track.blocks, level.scale).filter(({ index }) => index === hover.index);
     if (row !== undefined && rect !== undefined) frame({ ...rect, top: row.top }, colours.dim, 1);
   }
-  if (cursor?.depth !== level.depth) return;
+  if (cursor?.depth !== level.depth || (cursor.before !== undefined) !== isUpper(level)) return;
   for (const each of framesOf(level, cursor.segment)) frame(each, colours.text, 2);
   if (cursor.segment === '') {
     const row = level.tracks.find(({ track }) => track?.id === cursor.track);
     const rects = row?.track === undefined ? [] : layoutTrack(row.track.blocks, level.scale);
     const rect = rects.find(({ index }) => row!.track!.blocks.start[index] === cursor.start);
     if (rect !== undefined) frame({ ...rect, top: row!.top }, colours.text, 2);
+  }
+}
+
+// A flag on the widest place of a pinned block; an empty one where the pin is on something inside of it.
+function drawPins(pen: Pen, level: LevelLayout, marks: readonly PinMark[], colours: Colours): void {
+  const flag = (x: number, top: number, size: number): [number, number][] => [
+    [x - size, top - size / 2],
+    [x + size, top - size / 2],
+    [x, top + size],
+  ];
+  for (const { segment, whole } of marks) {
+    const widest = framesOf(level, segment).sort((a, b) => b.width - a.width)[0];
+    if (widest === undefined) continue;
+    const x = Math.max(level.scale.left, widest.x) + Math.min(PIN, widest.width / 2);
+    pen.polygon(flag(x, widest.top, PIN + 2), colours.ground, 1);
+    pen.polygon(flag(x, widest.top, PIN), colours.text, 1);
+    if (!whole) pen.polygon(flag(x, widest.top - 0.5, PIN - 2), colours.ground, 1);
   }
 }
 
@@ -173,8 +208,10 @@ function drawStepEnd(pen: Pen, level: LevelLayout, end: number, colours: Colours
   pen.line(x, level.titleTop + 4, x, level.tracksTop - 4, colours.dim);
 }
 
-function drawConnector(pen: Pen, above: LevelLayout, below: LevelLayout, colours: Colours): void {
-  const shape = connectorBetween(above, below);
+// From the lower of two levels to the upper one of the next two; where that is not there, to the axis of both.
+function drawConnector(pen: Pen, above: LevelLayout, below: readonly LevelLayout[], colours: Colours): void {
+  const known = below.find(({ level }) => level !== undefined);
+  const shape = known === undefined ? undefined : connectorBetween(above, { ...known, axisTop: below[0]!.axisTop });
   if (shape === undefined) return;
   const { from, to, top, bottom } = shape;
   pen.polygon(
@@ -191,14 +228,16 @@ function drawConnector(pen: Pen, above: LevelLayout, below: LevelLayout, colours
 
 function drawNote(pen: Pen, level: LevelLayout, marks: Marks, picture: Picture, colours: Colours): void {
   const more = level.level?.moreTracks ?? 0;
-  const parts = [
+  const noted = marks.cursor?.depth === level.depth && !isUpper(level);
+  const parts = (note: string): string[] => [
     ...(level.scale.gap === undefined ? [] : [`${time(level.scale.gap[1] - level.scale.gap[0])} without work of this block, drawn short`]),
     ...(more > 0 ? [`${more} more tracks, less busy than these`] : []),
-    ...(marks.cursor?.depth === level.depth && marks.note !== '' ? [marks.note] : []),
+    ...(noted && note !== '' ? [note] : []),
   ];
   const last = picture.levels.at(-1) === level;
-  if (parts.length === 0) return;
-  const text = labelThatFits([parts.join(' · ')], level.scale.width, pen.measure);
+  const wordings = [marks.note, ...(marks.shorter ?? [])].map((note) => parts(note).join(' · '));
+  if (wordings[0] === '') return;
+  const text = labelThatFits(wordings, level.scale.width, pen.measure);
   pen.text(level.scale.left, level.tracksBottom + (last ? 14 : 12), text, colours.dim);
 }
 
@@ -211,11 +250,13 @@ export function drawPicture(
   seen: readonly [top: number, bottom: number],
 ): void {
   const ink = inks(colours);
-  picture.levels.forEach((level, depth) => {
-    const below = picture.levels[depth + 1];
-    if (below !== undefined && level.tracksBottom < seen[1] && below.tracksTop > seen[0]) drawConnector(pen, level, below, colours);
+  picture.levels.forEach((level, position) => {
+    const { depth } = level;
+    const below = picture.levels.slice(position + 1).filter((each) => each.depth === depth + 1);
+    const [first] = isUpper(level) ? [] : below;
+    if (first !== undefined && level.tracksBottom < seen[1] && first.tracksTop > seen[0]) drawConnector(pen, level, below, colours);
     if (level.titleTop > seen[1] || level.bottom < seen[0]) return;
-    if (level.level === undefined) drawSkeleton(pen, level, colours);
+    if (level.level === undefined && level.pair?.absent !== true) drawSkeleton(pen, level, colours);
     else drawAxis(pen, level, colours);
     for (const { track, top } of level.tracks) {
       if (track !== undefined && top < seen[1] && top + TRACK_HEIGHT > seen[0]) drawTrack(pen, track, top, level, colours, ink);
@@ -223,10 +264,13 @@ export function drawPicture(
     if (level.lanes.length > 0) drawLanes(pen, level, picture.width - PADDING, colours, ink, seen, marks.counted);
     drawGap(pen, level, colours);
     drawNames(pen, level, picture, colours);
-    if (depth === 0 && level.level !== undefined && marks.stepEnd !== undefined) drawStepEnd(pen, level, marks.stepEnd, colours);
+    const stepEnd = isUpper(level) ? level.pair?.stepEnd : marks.stepEnd;
+    if (depth === 0 && level.level !== undefined && stepEnd !== undefined) drawStepEnd(pen, level, stepEnd, colours);
     drawMarks(pen, level, marks, colours);
+    if (marks.pins !== undefined && level.level !== undefined && !isUpper(level))
+      drawPins(pen, level, marks.pins(level.level.path), colours);
     if (marks.range?.depth === depth && level.level !== undefined) drawRange(pen, level, marks.range.span, colours);
-    if (marks.cursor?.depth === depth) drawArrows(pen, level, marks.arrows, colours);
+    if (marks.cursor?.depth === depth && !isUpper(level)) drawArrows(pen, level, marks.arrows, colours);
     drawNote(pen, level, marks, picture, colours);
   });
 }

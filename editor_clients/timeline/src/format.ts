@@ -55,6 +55,25 @@ export function axisUnit(greatest: number, step: number): AxisUnit {
   return { unit, text: (ns) => (ns / size).toFixed(decimals) };
 }
 
+// "2026-11-22T00:43:04Z" as a person reads it.
+export const dateOf = (created: string | number | undefined): string =>
+  created === undefined ? '' : String(created).replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d).*$/, '$1 $2');
+
+interface Made {
+  readonly source: string;
+  readonly created?: string | number;
+}
+
+// What two profiles are called beside each other: by their files; where those are the same, also by when they were made, to the second if need be.
+export function toldApart(one: Made, other: Made): readonly [string, string] {
+  const both = [one, other];
+  const [names, dates] = [both.map(({ source }) => fileName(source)), both.map(({ created }) => dateOf(created))];
+  if (names[0] !== names[1]) return [names[0]!, names[1]!];
+  const exact = both.map(({ created }) => String(created ?? '').replace(/^(\d{4}-\d\d-\d\d)T([\d:]{8}).*$/, '$1 $2'));
+  const told = dates[0] === dates[1] ? exact : dates;
+  return [0, 1].map((at) => `${names[at]} ${told[at]}`.trim()) as [string, string];
+}
+
 export const spoken = (stage: string): string => stage.replaceAll('_', ' ');
 
 // A name that turns the direction of writing would turn what stands beside it as well.

@@ -1,6 +1,6 @@
 // The line at the top: what was profiled, the step's time, the verdict; and which profile is shown, which one it is compared with.
 import { button, element } from './dom';
-import { fileName, isLine, percent, placeName, spoken, time } from './format';
+import { dateOf, fileName, isLine, percent, placeName, spoken, time } from './format';
 import type { Overview, ProfileSummary } from './messages';
 import type { State } from './state';
 import type { Store } from './store';
@@ -52,10 +52,6 @@ export function renderStory({ overview }: State, store: Store): HTMLElement[] {
       : button(words, tip, () => store.dispatch({ type: 'go', path }));
   });
 }
-
-// "2026-11-22T00:43:04Z" as a person reads it.
-const dateOf = (created: string | number | undefined): string =>
-  created === undefined ? '' : String(created).replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d).*$/, '$1 $2');
 
 const optionText = (each: ProfileSummary): string =>
   [fileName(each.source), dateOf(each.created), each.stepNs === undefined ? '' : time(each.stepNs)]

@@ -11,6 +11,7 @@ export const COMMANDS = [
   { command: 'close', keys: ['Escape', 'Backspace'], words: 'close the lowest level; above the step is the recording' },
   { command: 'recording', keys: ['o'], words: 'the whole recording: all steps on one axis' },
   { command: 'code', keys: ['g'], words: 'go to the line in the editor' },
+  { command: 'pin', keys: ['m'], words: "pin the selected block; its note stands in the page's address" },
   { command: 'zoom in', keys: ['+', '=', 'w'], words: 'zoom in (also the wheel)' },
   { command: 'zoom out', keys: ['-', 's'], words: 'zoom out' },
   { command: 'pan left', keys: ['a'], words: 'pan left (also drag)' },
@@ -24,6 +25,7 @@ export const COMMANDS = [
   { command: 'next step', keys: [']'], words: 'next step' },
   { command: 'previous step', keys: ['['], words: 'previous step' },
   { command: 'compare steps', keys: ['c'], words: 'this step against the usual one (Shift and click on a step: against that one)' },
+  { command: 'both', keys: ['b'], words: 'while comparing: both timelines, or the newer one alone' },
   { command: 'unfold', keys: ['u'], words: 'fold or unfold equal neighbours' },
   {
     command: 'threads',

@@ -3,7 +3,7 @@
 import { bisectRight, range, tickStep } from 'd3-array';
 import { layoutLanes, type LaneRow } from './lanes';
 import type { Lanes } from './lane_messages';
-import type { BlockColumns, Level, Span, Track } from './messages';
+import type { BlockColumns, Level, Path, Span, Track } from './messages';
 import { nsPerPixel, scaleOf, toPixel, toTime, type Scale } from './scale';
 
 export const TRACK_HEIGHT = 28;
@@ -17,13 +17,25 @@ const NOTE_HEIGHT = 18;
 const SKELETON_TRACKS = 2;
 const TICK_DISTANCE = 96; // pixels between two numbers of an axis, about
 
+// One of two levels on one axis: the older timeline's stands above the newer one's.
+export interface PairPart {
+  readonly side: 'before' | 'after';
+  readonly origin: number; // ns: where the axis has its zero
+  readonly path?: Path; // of the upper level, in its own step
+  readonly absent?: boolean; // the upper step has no such block: there is a title and nothing else
+  readonly stepEnd?: number; // ns: of the upper step
+}
+
 export interface ShownLevel {
+  readonly depth?: number; // absent: its position
   readonly title: string;
   readonly level: Level | undefined; // undefined: still loading
   readonly view: Span; // what the width stands for; [0, 1] while loading
   readonly gap?: Span | undefined; // of the level: time in which nothing of it happens
   readonly lanes?: Lanes | undefined; // below its tracks
   readonly toggled?: readonly string[]; // of them
+  readonly open?: string | undefined; // the segment of the block that the next level shows
+  readonly pair?: PairPart;
 }
 
 export interface TrackLayout {
@@ -43,6 +55,8 @@ export interface LevelLayout {
   readonly bottom: number; // of its note
   readonly scale: Scale;
   readonly level: Level | undefined;
+  readonly open?: string | undefined;
+  readonly pair?: PairPart | undefined;
 }
 
 export interface Picture {
@@ -58,26 +72,30 @@ export const nameWidth = (width: number): number => Math.round(Math.min(136, Mat
 
 export const trackWidth = (width: number): number => Math.max(1, width - nameWidth(width) - 2 * PADDING);
 
-// With the room between it and the level above.
-export const levelHeight = (tracks: number): number =>
-  TITLE_HEIGHT + AXIS_HEIGHT + tracks * (TRACK_HEIGHT + TRACK_GAP) - TRACK_GAP + CONNECTOR_HEIGHT;
+// With the room between it and the level above; of a pair both.
+export function levelHeight(tracks: number, pair: boolean): number {
+  const alone = TITLE_HEIGHT + tracks * (TRACK_HEIGHT + TRACK_GAP) - TRACK_GAP;
+  return (pair ? 2 * alone + NOTE_HEIGHT : alone) + AXIS_HEIGHT + CONNECTOR_HEIGHT;
+}
 
 export function layoutPicture(shown: readonly ShownLevel[], width: number): Picture {
   const left = PADDING + nameWidth(width);
   const levels: LevelLayout[] = [];
   let top = PADDING;
-  for (const [depth, { title, level, view, gap, lanes: below, toggled = [] }] of shown.entries()) {
+  for (const [position, { depth = position, title, level, view, gap, lanes: below, toggled = [], open, pair }] of shown.entries()) {
     const axisTop = top + TITLE_HEIGHT;
-    const tracksTop = axisTop + AXIS_HEIGHT;
-    const rows = level === undefined ? Array.from({ length: SKELETON_TRACKS }, () => undefined) : level.tracks;
+    const tracksTop = axisTop + (pair?.side === 'after' ? 0 : AXIS_HEIGHT); // the axis stands above both
+    const absent = pair?.absent === true;
+    const rows = level === undefined ? Array.from({ length: absent ? 0 : SKELETON_TRACKS }, () => undefined) : level.tracks;
     const tracks = rows.map((track, row) => ({ track, top: tracksTop + row * (TRACK_HEIGHT + TRACK_GAP) }));
-    const ownBottom = tracksTop + Math.max(1, rows.length) * (TRACK_HEIGHT + TRACK_GAP) - TRACK_GAP;
+    const ownBottom = tracksTop + (absent ? 0 : Math.max(1, rows.length) * (TRACK_HEIGHT + TRACK_GAP) - TRACK_GAP);
     const lanes = layoutLanes(level === undefined ? undefined : below, toggled, ownBottom + TRACK_GAP);
     const tracksBottom = lanes.rows.length === 0 ? ownBottom : lanes.bottom;
     const bottom = tracksBottom + NOTE_HEIGHT;
     const scale = scaleOf(view, left, trackWidth(width), gap);
-    levels.push({ depth, title, titleTop: top, axisTop, tracksTop, tracks, lanes: lanes.rows, tracksBottom, bottom, scale, level });
-    top = bottom + CONNECTOR_HEIGHT - NOTE_HEIGHT;
+    const places = { titleTop: top, axisTop, tracksTop, tracks, lanes: lanes.rows, tracksBottom, bottom };
+    levels.push({ depth, title, ...places, scale, level, open, pair });
+    top = bottom + (pair?.side === 'before' ? 0 : CONNECTOR_HEIGHT - NOTE_HEIGHT);
   }
   const height = (levels.at(-1)?.bottom ?? top) + PADDING;
   return { width, height, left, trackWidth: trackWidth(width), levels };
@@ -130,8 +148,8 @@ export interface Tick {
   readonly ns: number;
 }
 
-// Round times about TICK_DISTANCE apart, and the distance between two of them; none in a shortened gap.
-export function layoutAxis(scale: Scale): { ticks: readonly Tick[]; step: number } {
+// Round times about TICK_DISTANCE apart, counted from `origin`, and the distance between two of them; none in a shortened gap.
+export function layoutAxis(scale: Scale, origin = 0): { ticks: readonly Tick[]; step: number } {
   const { view, gap } = scale;
   const seen = nsPerPixel(scale) * scale.width;
   const step = tickStep(0, seen, Math.max(1, Math.round(scale.width / TICK_DISTANCE)));
@@ -142,8 +160,10 @@ export function layoutAxis(scale: Scale): { ticks: readonly Tick[]; step: number
           [view[0], gap[0]],
           [gap[1], view[1]],
         ];
-  const times = sides.flatMap(([from, to]) => range(Math.ceil(from / step), Math.floor(to / step) + 1).map((tick) => tick * step));
-  return { step, ticks: times.map((ns) => ({ ns, x: toPixel(scale, ns) })) };
+  const times = sides.flatMap(([from, to]) =>
+    range(Math.ceil((from - origin) / step), Math.floor((to - origin) / step) + 1).map((tick) => tick * step),
+  );
+  return { step, ticks: times.map((ns) => ({ ns, x: toPixel(scale, ns + origin) })) };
 }
 
 export interface Connector {

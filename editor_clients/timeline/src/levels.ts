@@ -1,28 +1,24 @@
 // The canvas with the levels: draws what the state says, once a frame at most, and turns mouse and wheel into commands.
 //
 // The canvas is as large as the pane and stays in view while the pane scrolls; only what is on the screen is drawn.
-import { arrowNote } from './arrow_note';
+import { isBeside } from './beside';
 import type { Commands } from './commands';
 import { drawPicture, type Marks } from './draw';
 import { element } from './dom';
-import { hitLane, type LaneHit } from './lanes';
 import { isPressable, laneLines, pressLane } from './lane_words';
 import { leadFurther } from './lead';
-import { AXIS_HEIGHT, hitBlock, layoutPicture, trackWidth, TRACK_HEIGHT, type LevelLayout, type Picture } from './layout';
+import { layoutPicture, trackWidth, type Picture } from './layout';
+import { marksOf, stepWall } from './marks';
 import type { Details, Path } from './messages';
 import { readColours, type Colours } from './palette';
 import { canvasPen } from './pen';
+import { pinMarks, pinWords } from './pins';
 import type { Rest } from './point';
-import { nsPerPixel, toTime } from './scale';
-import { seenBlock, shownLevels, type Seen } from './shown';
+import { NOWHERE, pointerStep, type Effect, type Hit, type PointerInput, type Spot } from './pointer';
+import { inOwnTime, shownLevels, type Seen } from './shown';
 import { samePath, type State } from './state';
 import type { Store } from './store';
 import { placeTip, tipLines } from './tip';
-
-const DRAG_FROM = 4; // pixels: a shorter move is a click
-const REACH = 3; // pixels around a thin block that count as it
-const WHEEL_ZOOM = 0.0016; // of a pixel of wheel
-const WHEEL_LINE = 16; // pixels of a line, where the wheel counts lines
 
 export interface Levels {
   readonly pane: HTMLElement;
@@ -32,14 +28,6 @@ export interface Levels {
   readonly picture: () => Picture;
   readonly marks: () => Marks;
   readonly bindCommands: (commands: Commands) => void;
-}
-
-interface Hit {
-  readonly depth: number;
-  readonly level: LevelLayout;
-  readonly seen: Seen | undefined;
-  readonly lane: LaneHit | undefined;
-  readonly at: number; // ns
 }
 
 export function createLevels(store: Store, rest: Rest): Levels {
@@ -61,29 +49,20 @@ export function createLevels(store: Store, rest: Rest): Levels {
   let colours: Colours | undefined;
   let pen: ReturnType<typeof canvasPen> | undefined;
   let picture: Picture = layoutPicture([], 1);
-  let hover: Hit | undefined;
-  let drag:
-    | {
-        readonly x: number;
-        readonly y: number;
-        readonly scroll: number;
-        readonly depth: number | undefined;
-        readonly from: number | undefined;
-        moved: boolean;
-        lastX: number;
-      }
-    | undefined;
+  let pointer = NOWHERE;
   let frame = 0;
   let pictured = false;
 
   let size = { width: 1, height: 1 }; // of the pane: asking the page for it in the middle of a change makes it lay out twice
 
-  let pointer: MouseEvent | undefined; // where it came to the block under it
+  let arrived: MouseEvent | undefined; // of the pointer, at the block under it
 
   const width = (): number => size.width;
 
   const pathOf = (hit: Hit | undefined): Path | undefined =>
-    hit?.seen === undefined || hit.seen.segment === '' ? undefined : [...store.get().view.path.slice(0, hit.depth), hit.seen.segment];
+    hit?.seen === undefined || hit.seen.segment === ''
+      ? undefined
+      : [...(hit.seen.before ?? store.get().view.path.slice(0, hit.depth)), hit.seen.segment];
 
   function measure(): void {
     size = { width: Math.max(1, pane.clientWidth), height: Math.max(1, pane.clientHeight) };
@@ -103,24 +82,7 @@ export function createLevels(store: Store, rest: Rest): Levels {
     return ratio;
   }
 
-  // ns; the device may work on a step for longer than the host takes for it
-  const stepWall = (): number | undefined => store.get().overview?.steps[store.get().view.step ?? -1]?.wall;
-
-  function marks(): Marks {
-    const state = store.get();
-    const { cursor } = state.view;
-    const stepEnd = stepWall();
-    return {
-      ...(stepEnd === undefined ? {} : { stepEnd }),
-      path: state.view.path,
-      arrows: cursor === undefined || cursor.segment === '' ? [] : (state.arrows?.arrows ?? []),
-      note: cursor === undefined || cursor.segment === '' ? '' : arrowNote(state),
-      ...(cursor === undefined ? {} : { cursor }),
-      ...(state.range === undefined ? {} : { range: state.range }),
-      ...(hover?.lane?.kind === 'counter' ? { counted: { counter: hover.lane.counter.id, at: hover.lane.at } } : {}),
-      ...(hover?.seen === undefined ? {} : { hover: { depth: hover.depth, track: hover.seen.track, index: hover.seen.index } }),
-    };
-  }
+  const marks = (): Marks => marksOf(store.get(), pointer.hover);
 
   function draw(): void {
     frame = 0;
@@ -147,114 +109,103 @@ export function createLevels(store: Store, rest: Rest): Levels {
     if (frame === 0) frame = requestAnimationFrame(draw);
   };
 
-  function hitAt(event: MouseEvent): Hit | undefined {
-    const box = pane.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top + pane.scrollTop];
-    const level = picture.levels.find((each) => y >= each.axisTop && y < each.tracksBottom + AXIS_HEIGHT / 2);
-    if (level?.level === undefined) return undefined;
-    const lane = hitLane(level.lanes, level.scale, x, y);
-    if (lane === undefined && (x < level.scale.left || x > level.scale.left + level.scale.width)) return undefined;
-    const row = level.tracks.find(({ top }) => y >= top && y < top + TRACK_HEIGHT);
-    const index = row?.track === undefined ? undefined : hitBlock(row.track.blocks, level.scale, x, REACH);
-    const seen = index === undefined ? undefined : seenBlock(level.level, row!.track!.id, index);
-    return { depth: level.depth, level, seen, lane, at: toTime(level.scale, x) };
-  }
-
   function showTip(event: MouseEvent): void {
+    const { hover, press } = pointer;
     const { seen, lane } = hover ?? {};
-    tip.classList.toggle('shown', (seen !== undefined || lane !== undefined) && drag?.moved !== true);
+    tip.classList.toggle('shown', (seen !== undefined || lane !== undefined) && press?.moved !== true);
     if (lane !== undefined) tip.replaceChildren(...laneLines(lane, store.get()));
-    else if (seen !== undefined) tip.replaceChildren(...tipLines(seen, stepWall(), detailsOf(pathOf(hover))));
+    else if (seen !== undefined) tip.replaceChildren(...blockLines(hover!.depth, seen));
     else return;
     placeTip(tip, pane, event);
   }
 
-  function detailsOf(path: Path | undefined): Details | undefined {
-    const { pointed } = store.get();
-    return pointed?.path !== undefined && path !== undefined && samePath(pointed.path, path) ? pointed.details : undefined;
+  function blockLines(depth: number, seen: Seen): HTMLElement[] {
+    const state = store.get();
+    const upper = seen.before !== undefined;
+    const side = !isBeside(state.view) ? '' : upper ? 'before' : 'after';
+    const mark = upper
+      ? undefined
+      : pinMarks(state.view.pins, state.view.step, state.view.path.slice(0, depth)).find(({ segment }) => segment === seen.segment);
+    const pinned = mark === undefined ? [] : [element('div', { class: 'pinned', text: pinWords(mark) })];
+    return [...tipLines(inOwnTime(state, depth, seen), stepWall(state, upper), detailsOf(pathOf(pointer.hover), upper), side), ...pinned];
   }
 
-  function hovered(event: MouseEvent): void {
-    const [before, counted] = [hover?.seen, hover?.lane?.kind === 'counter'];
-    hover = hitAt(event);
+  function detailsOf(path: Path | undefined, upper: boolean): Details | undefined {
+    const { pointed } = store.get();
+    const same = pointed?.path !== undefined && path !== undefined && samePath(pointed.path, path) && (pointed.before === true) === upper;
+    return same ? pointed.details : undefined;
+  }
+
+  function showHover(event: MouseEvent, counted: boolean, changed: boolean): void {
+    const { hover } = pointer;
     pane.classList.toggle('over', hover?.seen !== undefined || (hover?.lane !== undefined && isPressable(hover.lane)));
-    if (counted || hover?.lane?.kind === 'counter') redraw();
-    if (before?.track !== hover?.seen?.track || before?.index !== hover?.seen?.index) {
-      redraw();
-      pointer = event;
+    if (changed || counted || hover?.lane?.kind === 'counter') redraw();
+    if (changed) {
+      arrived = event;
       const path = pathOf(hover);
-      rest(path === undefined ? undefined : { path }); // who rests on a block is told more about it
+      rest(path === undefined ? undefined : { path, ...(hover?.seen?.before === undefined ? {} : { before: true }) }); // who rests on a block is told more about it
     }
     showTip(event);
   }
 
-  function dragged(event: PointerEvent): void {
-    if (drag === undefined) return;
-    if (!drag.moved && Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < DRAG_FROM) return;
-    if (!drag.moved) {
-      drag.moved = true;
-      pane.setPointerCapture(event.pointerId);
-      pane.classList.add('dragging');
-      tip.classList.remove('shown');
+  function carryOut(effect: Effect, event: MouseEvent, counted: boolean): void {
+    switch (effect.type) {
+      case 'hover':
+        return showHover(event, counted, effect.changed);
+      case 'leave':
+        rest(undefined);
+        tip.classList.remove('shown');
+        return redraw();
+      case 'grab':
+        if (event instanceof PointerEvent) pane.setPointerCapture(event.pointerId);
+        pane.classList.add('dragging');
+        return tip.classList.remove('shown');
+      case 'release':
+        return pane.classList.remove('dragging');
+      case 'consume':
+        return event.preventDefault();
+      case 'select':
+        return commands?.select(effect.depth, effect.seen);
+      case 'press lane':
+        return pressLane(effect.lane, store, commands);
+      case 'open':
+        return commands?.openBlock(effect.depth, effect.seen);
+      case 'choose':
+        return commands?.choose(effect.depth, effect.span);
+      case 'pan':
+        return commands?.panBy(effect.depth, effect.ns);
+      case 'zoom':
+        return commands?.zoomAt(effect.depth, effect.at, effect.factor);
+      case 'scroll':
+        pane.scrollTop = effect.top;
     }
-    const level = drag.depth === undefined ? undefined : picture.levels[drag.depth];
-    if (level !== undefined && drag.from !== undefined) {
-      const [from, to] = [drag.from, toTime(level.scale, event.clientX - pane.getBoundingClientRect().left)];
-      return commands?.choose(level.depth, [Math.min(from, to), Math.max(from, to)]);
-    }
-    if (level !== undefined) commands?.panBy(level.depth, (drag.lastX - event.clientX) * nsPerPixel(level.scale));
-    drag.lastX = event.clientX;
-    pane.scrollTop = drag.scroll - (event.clientY - drag.y);
   }
 
+  function act(event: MouseEvent, input: PointerInput): void {
+    const counted = pointer.hover?.lane?.kind === 'counter'; // its moment is drawn
+    const [next, effects] = pointerStep(pointer, input, picture);
+    pointer = next;
+    for (const effect of effects) carryOut(effect, event, counted);
+  }
+
+  const spotOf = (event: MouseEvent): Spot => {
+    const box = pane.getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top, scroll: pane.scrollTop };
+  };
+
   pane.addEventListener('pointerdown', (event) => {
-    if (event.button !== 0) return;
-    const hit = hitAt(event);
-    const from = event.shiftKey ? hit?.at : undefined; // a range of time begins here
-    drag = { x: event.clientX, y: event.clientY, lastX: event.clientX, scroll: pane.scrollTop, depth: hit?.depth, from, moved: false };
+    if (event.button === 0) act(event, { type: 'down', spot: spotOf(event), shift: event.shiftKey });
   });
-  pane.addEventListener('pointermove', (event) => {
-    if (drag !== undefined && (event.buttons & 1) === 1) dragged(event);
-    else hovered(event);
-  });
-  pane.addEventListener('pointerup', (event) => {
-    const clicked = drag !== undefined && !drag.moved;
-    drag = undefined;
-    pane.classList.remove('dragging');
-    const hit = clicked ? hitAt(event) : undefined;
-    if (hit?.seen !== undefined) commands?.select(hit.depth, hit.seen);
-    if (hit?.lane !== undefined) pressLane(hit.lane, store, commands);
-  });
-  pane.addEventListener('pointercancel', () => {
-    drag = undefined;
-    pane.classList.remove('dragging');
-  });
-  pane.addEventListener('pointerleave', () => {
-    hover = undefined;
-    rest(undefined);
-    tip.classList.remove('shown');
-    redraw();
-  });
-  pane.addEventListener('dblclick', (event) => {
-    const hit = hitAt(event);
-    if (hit?.seen !== undefined) commands?.openBlock(hit.depth, hit.seen);
-  });
-  pane.addEventListener(
-    'wheel',
-    (event) => {
-      const hit = hitAt(event);
-      if (hit === undefined) return; // beside the tracks the wheel scrolls
-      const unit = event.deltaMode === 0 ? 1 : WHEEL_LINE;
-      const [dx, dy] = event.shiftKey ? [event.deltaY + event.deltaX, 0] : [event.deltaX, event.deltaY];
-      const whole = store.get().view.zooms[hit.depth] === undefined;
-      if (whole && dy > 0 && !event.ctrlKey) return; // nothing left to zoom out of: scrolls
-      event.preventDefault();
-      if (Math.abs(dx) > Math.abs(dy)) commands?.panBy(hit.depth, dx * unit * nsPerPixel(hit.level.scale));
-      else commands?.zoomAt(hit.depth, hit.at, Math.exp(dy * unit * WHEEL_ZOOM));
-      hovered(event);
-    },
-    { passive: false },
-  );
+  pane.addEventListener('pointermove', (event) => act(event, { type: 'move', spot: spotOf(event), pressed: (event.buttons & 1) === 1 }));
+  pane.addEventListener('pointerup', (event) => act(event, { type: 'up', spot: spotOf(event) }));
+  pane.addEventListener('pointercancel', (event) => act(event, { type: 'cancel' }));
+  pane.addEventListener('pointerleave', (event) => act(event, { type: 'leave' }));
+  pane.addEventListener('dblclick', (event) => act(event, { type: 'double', spot: spotOf(event) }));
+  const wheel = (event: WheelEvent): void => {
+    const { deltaX: dx, deltaY: dy, shiftKey: shift, ctrlKey: ctrl } = event;
+    act(event, { type: 'wheel', spot: spotOf(event), dx, dy, lines: event.deltaMode !== 0, shift, ctrl, zooms: store.get().view.zooms });
+  };
+  pane.addEventListener('wheel', wheel, { passive: false });
   pane.addEventListener('scroll', redraw);
   // Who comes here by Tab sees that; who opens the page or clicks does not need it.
   pane.addEventListener('keyup', ({ key }) =>
@@ -274,13 +225,18 @@ export function createLevels(store: Store, rest: Rest): Levels {
   // The level of the cursor, and the one that it opened, are scrolled into the pane.
   function scrollToCursor(state: State): void {
     const shown = layoutPicture(shownLevels(state, trackWidth(width())), width());
-    const opened = state.view.path.length;
-    const level = shown.levels[Math.max(opened, state.view.cursor?.depth ?? 0)];
-    if (level === undefined) return;
+    const { path, cursor } = state.view;
+    const both = shown.levels.filter(({ depth }) => depth === Math.max(path.length, cursor?.depth ?? 0));
+    const upper = cursor?.before !== undefined;
+    const own = shown.levels.filter(({ depth, pair }) => depth === cursor?.depth && (pair?.side === 'before') === upper);
     spacer.style.setProperty('height', `${Math.max(0, shown.height - size.height)}px`);
-    const [top, bottom] = [level.titleTop - 8, level.bottom + 8];
-    if (bottom > pane.scrollTop + size.height) pane.scrollTop = bottom - size.height;
-    if (top < pane.scrollTop) pane.scrollTop = top;
+    for (const levels of [both, own]) {
+      const [first, last] = [levels[0], levels.at(-1)];
+      if (first === undefined || last === undefined) continue;
+      const [top, bottom] = [first.titleTop - 8, last.bottom + 8];
+      if (bottom > pane.scrollTop + size.height) pane.scrollTop = bottom - size.height;
+      if (top < pane.scrollTop) pane.scrollTop = top;
+    }
   }
 
   function lead(): void {
@@ -290,10 +246,15 @@ export function createLevels(store: Store, rest: Rest): Levels {
 
   store.subscribe((state, before) => {
     if (state.levels !== before.levels || state.lanes !== before.lanes) lead();
-    const moved = state.view.path !== before.view.path || state.view.cursor?.depth !== before.view.cursor?.depth;
-    const grown = state.levels.length > before.levels.length;
+    const { cursor } = state.view;
+    const moved =
+      state.view.path !== before.view.path ||
+      cursor?.depth !== before.view.cursor?.depth ||
+      (cursor?.before === undefined) !== (before.view.cursor?.before === undefined);
+    const doubled = cursor !== undefined && state.beside.levels.length > before.beside.levels.length;
+    const grown = state.levels.length > before.levels.length || doubled;
     if ((moved || grown) && !state.leading) scrollToCursor(state);
-    if (state.pointed !== before.pointed && pointer !== undefined) showTip(pointer);
+    if (state.pointed !== before.pointed && arrived !== undefined) showTip(arrived);
     redraw();
   });
 

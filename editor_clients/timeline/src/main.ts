@@ -61,7 +61,8 @@ createScreen(store, transport, webview === undefined ? download : saveInEditor);
 const addressNow = (): string => writeAddress(store.get().view, store.get().range);
 
 // What Back and Forward walk through: not zooms and choices, and not what the page opens by itself.
-const placeOf = ({ profile, step, path, before, beforeStep }: View): string => JSON.stringify([profile, step, path, before, beforeStep]);
+const placeOf = ({ profile, step, path, before, beforeStep, alone }: View): string =>
+  JSON.stringify([profile, step, path, before, beforeStep, alone]);
 const isPlace = ({ profile, step }: View): boolean => profile !== undefined && step !== undefined;
 
 function write(address: string, visited: boolean): void {

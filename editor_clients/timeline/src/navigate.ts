@@ -1,6 +1,6 @@
 // Where the arrow keys lead: from block to block in a track, from track to track, from level to level. Pure.
 import type { Cursor } from './address';
-import { firstSeen } from './layout';
+import { firstSeen, type ShownLevel } from './layout';
 import { kindOf, stageOf } from './columns';
 import type { BlockColumns, Level, Path, Track } from './messages';
 import { cursorOn, seenBlock, underCursor } from './shown';
@@ -24,16 +24,32 @@ function nearest(blocks: BlockColumns, time: number): number | undefined {
   return distance(before) <= distance(after) ? before : after;
 }
 
-const on = (level: Level, depth: number, track: Track, index: number | undefined): Cursor | undefined => {
-  const seen = index === undefined ? undefined : seenBlock(level, track.id, index);
+// A level as it stands among the others, from the top of the picture.
+export interface Place {
+  readonly depth: number;
+  readonly level: Level | undefined; // undefined while it is loading, and where there is none
+  readonly before?: Path | undefined; // of the upper timeline: the path of the level there
+  readonly open?: string | undefined; // the segment of the block that the next level shows
+}
+
+export const placesOf = (shown: readonly ShownLevel[]): Place[] =>
+  shown.map(({ depth, level, open, pair }, position) => ({
+    depth: depth ?? position,
+    level,
+    open,
+    before: pair?.side === 'before' ? pair.path : undefined,
+  }));
+
+const on = ({ level, depth, before }: Place, track: Track, index: number | undefined): Cursor | undefined => {
+  const seen = index === undefined || level === undefined ? undefined : seenBlock(level, track.id, index, before);
   return seen === undefined ? undefined : cursorOn(depth, seen);
 };
 
 const hasStops = (track: Track): boolean => scan(track.blocks, 0, 1) !== undefined;
 
-function first(level: Level | undefined, depth: number): Cursor | undefined {
-  const track = level?.tracks.find(hasStops);
-  return level === undefined || track === undefined ? undefined : on(level, depth, track, scan(track.blocks, 0, 1));
+function first(place: Place): Cursor | undefined {
+  const track = place.level?.tracks.find(hasStops);
+  return track === undefined ? undefined : on(place, track, scan(track.blocks, 0, 1));
 }
 
 // The stage of this step's own work that takes most time, on the host or on the device, whichever takes longer for it: what bounds a step may be
@@ -72,52 +88,66 @@ export function widestOf(level: Level, looked: (stage: string) => boolean): Foun
 
 // Where a walk begins: in the step at the stage that takes most time, elsewhere at the widest block that can be opened, for it is most likely
 // what is looked for; else at the first.
-function widest(level: Level, depth: number): Cursor | undefined {
+function widest(place: Place, level: Level): Cursor | undefined {
   const leading = leadingStage(level);
   const best = widestOf(level, (stage) => leading === undefined || stage === leading);
-  return best === undefined ? first(level, depth) : on(level, depth, best.track, best.index);
+  return best === undefined ? first(place) : on(place, best.track, best.index);
 }
 
 // The open block of a level, on the lowest track that shows it: what the next level hangs on.
-function openBlock(level: Level | undefined, depth: number, path: Path): Cursor | undefined {
-  const segment = path[depth];
-  if (level === undefined || segment === undefined) return undefined;
-  const row = level.tracks.findLast((track) => track.blocks.segment.includes(segment));
-  return row === undefined ? first(level, depth) : on(level, depth, row, row.blocks.segment.indexOf(segment));
+function openBlock(place: Place): Cursor | undefined {
+  const { level, open } = place;
+  if (level === undefined || open === undefined) return undefined;
+  const row = level.tracks.findLast((track) => track.blocks.segment.includes(open));
+  return row === undefined ? first(place) : on(place, row, row.blocks.segment.indexOf(open));
 }
 
-// `levels` from the top, as they are drawn; one that is loading is undefined.
-export function navigate(
-  levels: readonly (Level | undefined)[],
-  path: Path,
-  cursor: Cursor | undefined,
-  to: Direction,
-): Cursor | undefined {
-  const depth = cursor?.depth ?? levels.length - 1;
-  const level = levels[depth];
-  if (level === undefined) return undefined;
+// Out of the topmost track: to the level above, or to the other timeline at the same time.
+function upFrom(places: readonly Place[], at: number, time: number): Cursor | undefined {
+  const above = places.slice(0, at).findLast(({ level }) => level !== undefined);
+  if (above === undefined || above.depth !== places[at]!.depth) return above === undefined ? undefined : openBlock(above);
+  const track = above.level?.tracks.findLast(hasStops);
+  return track === undefined ? undefined : on(above, track, nearest(track.blocks, time));
+}
+
+function downFrom(places: readonly Place[], at: number, time: number): Cursor | undefined {
+  const below = places.slice(at + 1).find(({ level }) => level !== undefined);
+  if (below === undefined || below.depth !== places[at]!.depth) return below === undefined ? undefined : first(below);
+  const track = below.level?.tracks.find(hasStops);
+  return track === undefined ? undefined : on(below, track, nearest(track.blocks, time));
+}
+
+const isOf = (place: Place, { depth, before }: Cursor): boolean =>
+  place.depth === depth && (place.before !== undefined) === (before !== undefined);
+
+// `places` from the top, as they are drawn.
+export function navigate(places: readonly Place[], cursor: Cursor | undefined, to: Direction): Cursor | undefined {
+  const at = cursor === undefined ? places.length - 1 : places.findIndex((each) => isOf(each, cursor));
+  const place = places[at];
+  const level = place?.level;
+  if (place === undefined || level === undefined) return undefined;
   const seen = cursor === undefined ? undefined : underCursor(level, cursor);
-  if (seen === undefined) return widest(level, depth);
+  if (seen === undefined) return widest(place, level);
   const row = level.tracks.findIndex(({ id }) => id === seen.track);
   const track = level.tracks[row]!;
   const { blocks } = track;
   const middle = seen.start + seen.duration / 2;
   switch (to) {
     case 'left':
-      return on(level, depth, track, scan(blocks, seen.index - 1, -1));
+      return on(place, track, scan(blocks, seen.index - 1, -1));
     case 'right':
-      return on(level, depth, track, scan(blocks, seen.index + 1, 1));
+      return on(place, track, scan(blocks, seen.index + 1, 1));
     case 'home':
-      return on(level, depth, track, scan(blocks, 0, 1));
+      return on(place, track, scan(blocks, 0, 1));
     case 'end':
-      return on(level, depth, track, scan(blocks, blocks.start.length - 1, -1));
+      return on(place, track, scan(blocks, blocks.start.length - 1, -1));
     case 'up': {
       const above = level.tracks.slice(0, row).findLast(hasStops);
-      return above === undefined ? openBlock(levels[depth - 1], depth - 1, path) : on(level, depth, above, nearest(above.blocks, middle));
+      return above === undefined ? upFrom(places, at, middle) : on(place, above, nearest(above.blocks, middle));
     }
     case 'down': {
       const below = level.tracks.slice(row + 1).find(hasStops);
-      return below === undefined ? first(levels[depth + 1], depth + 1) : on(level, depth, below, nearest(below.blocks, middle));
+      return below === undefined ? downFrom(places, at, middle) : on(place, below, nearest(below.blocks, middle));
     }
   }
 }

@@ -1,64 +1,18 @@
 // What the page has to ask for, as a function of its state: a request per slot, gone from the list once its answer is in the state.
 import { isRecording, RECORDING, type View } from './address';
-import type { Breakdown, Level, Metric, Path, Recording, Span } from './messages';
-import type { Method, Params, Result } from './requests';
+import { isBeside, isComparing, shiftAt, sideOf } from './beside';
+import type { Breakdown, Details, Level, Metric, Path, Recording, Span } from './messages';
+import { COARSER, covers, isAbout, missing, MOST_WIDTH, need, windowFor, type LevelWindow, type Need } from './need';
+import { besideNeeds } from './needs_beside';
+import { pinKey, type PinnedBlock } from './pins';
+import type { Result } from './requests';
 import { finePixels, scaleOf } from './scale';
-import {
-  breakdownKey,
-  idleUnder,
-  isComparing,
-  moduleKey,
-  samePath,
-  selectedPath,
-  stepOf,
-  type Action,
-  type LoadedLevel,
-  type State,
-} from './state';
+import { breakdownKey, idleUnder, moduleKey, samePath, selectedPath, stepOf, type Action, type State } from './state';
 
-export interface Need<M extends Method = Method> {
-  readonly slot: string; // one request at a time and slot
-  readonly method: M;
-  readonly params: Params<M>;
-  readonly depth?: number; // of a level
-  readonly told?: boolean; // the answer tells what it is about: the state knows by itself whether it still fits
-  readonly done: (result: Result<M>) => Action;
-}
-
-const need = <M extends Method>(each: Need<M>): Need => each as unknown as Need;
-
-const OVERSCAN = 0.5; // of the span, on either side: a short pan shows nothing empty
-const MOST_WIDTH = 8192; // pixels, of the protocol
 const ROWS = 40; // of a breakdown: more are below a pixel
 const PARTS_SHOWN = 12; // rows of a breakdown whose own rows are shown below them
 const SEARCH_LIMIT = 50;
 const FEWER_ARROWS = 3; // times the view: a window so much wider spends too many of its arrows outside
-const COARSER = 0.99; // a level this much coarser than the screen still counts as fine
-
-export const viewOf = (level: Level, zoom: Span | undefined): Span => zoom ?? level.extent;
-
-const covers = (outer: Span, inner: Span): boolean => outer[0] <= inner[0] && outer[1] >= inner[1];
-
-const hasMerged = (level: Level): boolean => level.tracks.some(({ blocks }) => blocks.spans.some((spans) => spans > 1));
-
-// Whether `loaded` shows `view` on `width` pixels as finely as a new answer would.
-export function isFine(loaded: LoadedLevel | undefined, view: Span, width: number): boolean {
-  if (loaded === undefined) return false;
-  const { extent, window } = loaded.level;
-  const seen: Span = [Math.max(view[0], extent[0]), Math.min(view[1], extent[1])];
-  if (seen[0] >= seen[1]) return true;
-  if (!covers(window, seen)) return false;
-  const density = loaded.width / (window[1] - window[0]);
-  return density >= (COARSER * width) / (view[1] - view[0]) || !hasMerged(loaded.level);
-}
-
-// The window to ask for: the view with some more on either side, within the extent.
-export function windowFor(view: Span, extent: Span, width: number): { from: number; to: number; width: number } {
-  const span = view[1] - view[0];
-  const from = Math.floor(Math.max(extent[0], view[0] - OVERSCAN * span));
-  const to = Math.ceil(Math.min(extent[1], view[1] + OVERSCAN * span));
-  return { from, to, width: Math.max(1, Math.min(MOST_WIDTH, Math.ceil((width * (to - from)) / span))) };
-}
 
 // What a request is about, as far as it is known: the server takes what it shows now for the rest.
 function about({ profile, step }: View): { profile?: string; step?: number } {
@@ -85,12 +39,7 @@ const levelOfRecording = (recording: Recording): Level => ({
 });
 
 // What shows a level: of a step, or the one above the steps.
-function levelNeed(
-  view: View,
-  depth: number,
-  window: { readonly from?: number; readonly to?: number; readonly width: number },
-  whole: boolean,
-): Need {
+function levelNeed(view: View, depth: number, window: LevelWindow, whole: boolean): Need {
   const { profile, path, unfold } = view;
   const done = (level: Level): Action => ({ type: 'level', depth, whole, loaded: { level, width: window.width, unfold } });
   const of = { slot: `level ${depth}`, depth, told: true };
@@ -104,19 +53,10 @@ function levelNeed(
 
 function levelNeeds(state: State, width: number): Need[] {
   const { path, zooms } = state.view;
-  const needs: Need[] = [];
-  for (let depth = 0; depth <= path.length; depth++) {
-    const { whole, part, gap } = state.levels[depth] ?? {};
-    const zoom = zooms[depth];
-    const pixels = whole === undefined ? width : Math.min(MOST_WIDTH, finePixels(scaleOf(zoom ?? whole.level.extent, 0, width, gap)));
-    if (whole === undefined || (zoom === undefined && !isFine(whole, whole.level.extent, pixels))) {
-      needs.push(levelNeed(state.view, depth, { width: pixels }, true));
-      continue;
-    }
-    if (zoom === undefined || isFine(whole, zoom, pixels) || isFine(part, zoom, pixels)) continue;
-    needs.push(levelNeed(state.view, depth, windowFor(zoom, whole.level.extent, pixels), false));
-  }
-  return needs;
+  return Array.from({ length: path.length + 1 }, (_, depth) => {
+    const part = missing(state.levels[depth] ?? {}, zooms[depth], width);
+    return part === undefined ? [] : [levelNeed(state.view, depth, part.window, part.whole)];
+  }).flat();
 }
 
 const sameList = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && a.every((each, at) => each === b[at]);
@@ -125,7 +65,7 @@ const sameList = (a: readonly string[], b: readonly string[]): boolean => a.leng
 function laneNeeds(state: State, width: number): Need[] {
   const { profile, step, zooms, lanes: open = [] } = state.view;
   const { whole, gap } = state.levels[0] ?? {};
-  if (profile === undefined || step === undefined || isRecording(state.view) || whole === undefined) return [];
+  if (profile === undefined || step === undefined || isRecording(state.view) || isBeside(state.view) || whole === undefined) return [];
   const { extent } = whole.level;
   const view = zooms[0] ?? extent;
   const pixels = Math.min(MOST_WIDTH, finePixels(scaleOf(view, 0, width, gap)));
@@ -146,27 +86,30 @@ function laneNeeds(state: State, width: number): Need[] {
 }
 
 function selectionNeeds(state: State): Need[] {
-  const { profile, step } = state.view;
+  const before = state.view.cursor?.before !== undefined;
+  const side = sideOf(state, before);
   const path = selectedPath(state.view) ?? [];
-  if (profile === undefined || step === undefined || isRecording(state.view) || state.levels.length === 0) return [];
+  if (side === undefined || state.levels.length === 0) return [];
+  const of = { profile: side.profile, step: side.step, path };
   const needs: Need[] = [];
-  if (state.details === undefined || !samePath(state.details.path, path)) {
-    const done = (details: Result<'hotlens/timeline/details'>): Action => ({ type: 'details', details: { ...details, path } });
-    needs.push(need({ slot: 'details', method: 'hotlens/timeline/details', params: { profile, step, path }, done }));
+  if (!isAbout(state.details, side, path)) {
+    const done = (details: Details): Action => ({ type: 'details', details: { ...details, path } });
+    needs.push(need({ slot: 'details', method: 'hotlens/timeline/details', params: of, done }));
   }
-  if (state.overview?.hasDevice === true && path.length > 0) needs.push(...arrowNeeds(state, { profile, step, path }));
+  if (state.overview?.hasDevice === true && path.length > 0 && !before) needs.push(...arrowNeeds(state, of));
   return needs;
 }
 
 // Where no block stands under the cursor, it may be idle time: why, the server knows.
 function idleNeeds(state: State): Need[] {
-  const { view, levels } = state;
-  const { profile, step, cursor } = view;
-  if (profile === undefined || step === undefined || isRecording(view) || levels.length === 0) return [];
+  const { cursor } = state.view;
+  const before = cursor?.before !== undefined;
+  const side = sideOf(state, before);
+  if (side === undefined || state.levels.length === 0) return [];
   if (cursor?.segment !== '' || cursor.track === undefined || cursor.start === undefined || idleUnder(state) !== undefined) return [];
   const { track, start: at } = cursor;
-  const params = { profile, step, track, at };
-  const done = (answer: Result<'hotlens/timeline/idle'>): Action => ({ type: 'idle', track, at, idle: answer });
+  const params = { profile: side.profile, step: side.step, track, at: before ? at - shiftAt(state, cursor.depth) : at };
+  const done = (answer: Result<'hotlens/timeline/idle'>): Action => ({ type: 'idle', track, at, before, idle: answer });
   return [need({ slot: 'idle', method: 'hotlens/timeline/idle', params, done })];
 }
 
@@ -198,11 +141,25 @@ function arrowNeeds(state: State, about: { readonly profile: string; readonly st
   return [need({ slot: 'arrows', method: 'hotlens/timeline/arrows', params, done })];
 }
 
-function pointedNeeds({ pointed, view: { profile, step } }: State): Need[] {
-  if (pointed?.path === undefined || pointed.details !== undefined || profile === undefined || step === undefined || step === RECORDING)
-    return [];
-  const done = (details: Result<'hotlens/timeline/details'>): Action => ({ type: 'pointed', details });
-  return [need({ slot: 'pointed', method: 'hotlens/timeline/details', params: { profile, step, path: pointed.path }, done })];
+function pointedNeeds(state: State): Need[] {
+  const { pointed } = state;
+  const side = sideOf(state, pointed?.before === true);
+  if (pointed?.path === undefined || pointed.details !== undefined || side === undefined) return [];
+  const done = (details: Details): Action => ({ type: 'pointed', details });
+  const params = { profile: side.profile, step: side.step, path: pointed.path };
+  return [need({ slot: 'pointed', method: 'hotlens/timeline/details', params, done })];
+}
+
+// Of each pin what block it is, once.
+function pinNeeds({ view: { profile, pins = [] }, pinned }: State): Need[] {
+  return pins.flatMap((pin) => {
+    const key = pinKey(pin);
+    if (profile === undefined || pinned[key] !== undefined) return [];
+    const answer = (block: PinnedBlock): Action => ({ type: 'pinned', key, block });
+    const done = ({ label, times: { device = 0, cpuTotal = 0 } }: Details): Action => answer({ label, ns: device > 0 ? device : cpuTotal });
+    const params = { profile, step: pin.step, path: pin.path };
+    return [need({ slot: `pin ${key}`, method: 'hotlens/timeline/details', params, done, gone: () => answer(null) })];
+  });
 }
 
 function rangeNeeds({ range, view }: State): Need[] {
@@ -291,6 +248,8 @@ export function needs(state: State, width: number): readonly Need[] {
       ...searchNeeds(state),
       ...breakdownNeeds(state),
       ...comparisonNeeds(state),
+      ...besideNeeds(state, width),
+      ...pinNeeds(state),
     );
   return all.filter((each) => state.failures[each.slot] === undefined);
 }

@@ -17,18 +17,19 @@ function busyRows({ from, to, device, tracks }: RangeSums): Row[] {
   return [...(device > 0 ? [row('device busy', device)] : []), ...longest.map(({ name, busy }) => row(name, busy))];
 }
 
-export function renderRange(range: Range, failure: string | undefined): HTMLElement[] {
-  const top = element('h2', { text: 'Range' });
+const sumsPart = (sums: RangeSums): HTMLElement[] => [
+  table(busyRows(sums)),
+  ...kernelsPart(sums.kernels, sums.moreKernels, true),
+  ...kernelsPart(sums.operators, sums.moreOperators, false),
+];
+
+// `both`: of both timelines, after first, as everywhere in the panel.
+export function renderRange(range: Range, failure: string | undefined, both: boolean): HTMLElement[] {
+  const top = element('h2', { text: both ? 'Range, after' : 'Range' });
   const [from, to] = range.span.map(exact);
   const head = title(time(length(range)), undefined, `from ${time(range.span[0])} to ${time(range.span[1])}`, `${from} to ${to}`);
   if (failure !== undefined) return [top, ...head, element('p', { class: 'error', text: failure })];
   if (range.sums === undefined) return [top, ...head, element('div', { class: 'skeleton' })];
-  const { kernels, moreKernels, operators, moreOperators } = range.sums;
-  return [
-    top,
-    ...head,
-    table(busyRows(range.sums)),
-    ...kernelsPart(kernels, moreKernels, true),
-    ...kernelsPart(operators, moreOperators, false),
-  ];
+  const before = !both || range.before === undefined ? [] : [element('h2', { text: 'Range, before' }), ...sumsPart(range.before)];
+  return [top, ...head, ...sumsPart(range.sums), ...before];
 }

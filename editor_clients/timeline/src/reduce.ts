@@ -1,24 +1,20 @@
 // The one function that changes the page's state. Pure.
 import { isRecording, RECORDING, START, type Cursor, type View } from './address';
+import { forgetProfile, forgetStep, ownCursor, withoutRange } from './forget';
 import type { Overview, Path, Profiles } from './messages';
+import { withoutPin, withPin, type Pin } from './pins';
+import { olderBefore, withAlone, withBeside, withBesideLevel, withComparison } from './reduce_beside';
 import { withRuns } from './runs';
 import { gapOf } from './scale';
 import { isPrefix, samePath, stepOf, type Action, type State } from './state';
 
-// Only the keys of a step are kept when another step or profile is shown.
-const forgetStep = (state: State): State => {
-  const { lanes: _lanes, details: _details, idle: _idle, arrows: _arrows, note: _note, range: _range, pointed: _pointed, ...rest } = state;
-  return { ...rest, levels: [], breakdowns: {}, failures: {}, search: { ...state.search, at: -1 } };
-};
-
 // Another step beside the one that it is compared with; not beside itself.
 function showStep(state: State, step: number): State {
-  const { beforeStep, ...whole } = state.view;
-  const { cursor: _cursor, ...recording } = whole;
-  const view = isRecording(whole) ? recording : whole; // its cursor stands on steps
+  const { beforeStep, cursor: _cursor, ...view } = state.view;
+  const cursor = isRecording(state.view) ? {} : ownCursor(state.view); // that of the recording stands on steps
   const kept = beforeStep === undefined || beforeStep === step ? {} : { beforeStep };
   const comparisons = beforeStep === undefined ? state.comparisons : {};
-  return { ...forgetStep(state), comparisons, view: { ...view, ...kept, step, zooms: [] } };
+  return { ...forgetStep(state), comparisons, view: { ...view, ...cursor, ...kept, step, zooms: [] } };
 }
 
 // From a step: that step is under the cursor.
@@ -29,16 +25,6 @@ function showRecording(state: State): State {
   return { ...forgetStep(state), comparisons: {}, view: { ...view, ...cursor, step: RECORDING, path: [], zooms: [] } };
 }
 
-const forgetProfile = (state: State): State => {
-  const { overview: _overview, ...rest } = forgetStep(state);
-  return { ...rest, drill: [], comparisons: {}, expanded: [], search: { open: false, query: '', at: -1 } };
-};
-
-function withoutRange(state: State): State {
-  const { range: _range, ...rest } = state;
-  return rest;
-}
-
 function withPath(state: State, path: Path, cursor: Cursor | undefined): State {
   const kept = state.view.path.findIndex((segment, depth) => segment !== path[depth]);
   const levels = kept < 0 ? Math.min(state.view.path.length, path.length) + 1 : kept + 1;
@@ -47,6 +33,7 @@ function withPath(state: State, path: Path, cursor: Cursor | undefined): State {
     ...withoutRange(state),
     view: { ...view, path, zooms: view.zooms.slice(0, levels), ...(cursor === undefined ? {} : { cursor }) },
     levels: state.levels.slice(0, levels),
+    beside: { ...state.beside, levels: state.beside.levels.slice(0, levels) },
     failures: {},
   };
 }
@@ -71,8 +58,7 @@ function goAnywhere(state: State, action: Action & { type: 'go' }): State {
   const kept = forgetProfile(state);
   const view: View = {
     ...START,
-    unfold: state.view.unfold,
-    ...(state.view.lanes === undefined ? {} : { lanes: state.view.lanes }),
+    ...carried(state.view),
     ...(profile === undefined ? {} : { profile }),
     ...(step === undefined ? {} : { step }),
   };
@@ -100,8 +86,12 @@ function withProfiles(state: State, profiles: Profiles): State {
   const next = { ...rest, profiles, failures };
   if (profile === asked)
     return isReplaced(known, profiles, asked) ? { ...forgetProfile(next), note: 'The profile was replaced. This is the new one.' } : next;
-  const { step, profile: _profile, before, ...view } = state.view;
-  const shown: View = { ...view, ...(profile === undefined ? {} : { profile }) };
+  const { step, profile: _profile, before, cursor, ...view } = state.view;
+  const shown: View = {
+    ...view,
+    ...(exists(before) && cursor !== undefined ? { cursor } : ownCursor(state.view)),
+    ...(profile === undefined ? {} : { profile }),
+  };
   const kept = { ...(step === undefined ? {} : { step }), ...(exists(before) ? { before } : {}) };
   if (asked === undefined) return { ...next, failures: {}, view: { ...shown, ...kept } };
   const note = follows ? 'A newer profile is here. It is shown now.' : 'The profile that was shown is gone. This is the current one.';
@@ -143,6 +133,18 @@ function withFailure(state: State, action: Action & { type: 'failed' }): State {
   return { ...state, failures: { ...state.failures, [slot]: message } };
 }
 
+function withPins(state: State, pins: readonly Pin[]): State {
+  const { pins: _pins, ...view } = state.view;
+  return { ...state, view: pins.length === 0 ? view : { ...view, pins } };
+}
+
+// What stays of a view when another profile is shown.
+const carried = ({ unfold, lanes, pins }: View): Pick<View, 'unfold' | 'lanes' | 'pins'> => ({
+  unfold,
+  ...(lanes === undefined ? {} : { lanes }),
+  ...(pins === undefined ? {} : { pins }),
+});
+
 // What a person does; answers, and what the page does by itself, leave it free to go on.
 const CHOICES: ReadonlySet<Action['type']> = new Set<Action['type']>([
   'range',
@@ -156,6 +158,8 @@ const CHOICES: ReadonlySet<Action['type']> = new Set<Action['type']>([
   'unfold',
   'match',
   'compare',
+  'alone',
+  'pin',
 ]);
 
 export function reduce(state: State, action: Action): State {
@@ -169,7 +173,7 @@ function changed(state: State, action: Action): State {
     case 'connection':
       return { ...state, connection: action.connection };
     case 'profiles':
-      return withProfiles(state, action.profiles);
+      return olderBefore(withProfiles(state, action.profiles));
     case 'changed': {
       const { profiles, ...rest } = state;
       return profiles === undefined ? rest : { ...rest, known: profiles };
@@ -179,7 +183,7 @@ function changed(state: State, action: Action): State {
     case 'level':
       return withLevel(state, action);
     case 'idle':
-      return { ...state, idle: { ...action.idle, track: action.track, at: action.at } };
+      return { ...state, idle: { ...action.idle, track: action.track, at: action.at, before: action.before } };
     case 'details':
       return { ...state, details: action.details };
     case 'arrows':
@@ -196,10 +200,16 @@ function changed(state: State, action: Action): State {
     case 'show lanes':
       return { ...state, view: { ...state.view, lanes: action.toggled } };
     case 'sums':
-      return state.range === undefined ? state : { ...state, range: { ...state.range, sums: action.sums } };
+      return state.range === undefined
+        ? state
+        : { ...state, range: { ...state.range, [action.before === true ? 'before' : 'sums']: action.sums } };
     case 'point': {
       const { pointed, ...rest } = state;
-      const known = pointed?.path !== undefined && action.on?.path !== undefined && samePath(pointed.path, action.on.path);
+      const known =
+        pointed?.path !== undefined &&
+        action.on?.path !== undefined &&
+        samePath(pointed.path, action.on.path) &&
+        pointed.before === action.on.before;
       if (known) return state;
       if (action.on === undefined) return rest;
       const { pointed: failure, ...others } = state.failures;
@@ -213,6 +223,22 @@ function changed(state: State, action: Action): State {
       return { ...state, breakdowns: { ...state.breakdowns, [action.key]: action.breakdown } };
     case 'comparison':
       return { ...state, comparisons: { ...state.comparisons, [action.key]: action.comparison } };
+    case 'beside overview':
+      return action.overview.profile.id === state.view.before ? withBeside(state, { overview: action.overview }) : state;
+    case 'beside level':
+      return withBesideLevel(state, action);
+    case 'beside details':
+      return withBeside(state, { details: action.details });
+    case 'counterpart':
+      return withBeside(state, { counterparts: { ...state.beside.counterparts, [action.key]: action.counterpart } });
+    case 'pin':
+      return withPins(state, withPin(state.view.pins ?? [], action.pin));
+    case 'unpin':
+      return withPins(state, withoutPin(state.view.pins ?? [], action));
+    case 'pinned':
+      return { ...state, pinned: { ...state.pinned, [action.key]: action.block } };
+    case 'alone':
+      return withAlone(state, action.alone);
     case 'failed':
       return withFailure(state, action);
     case 'note':
@@ -223,8 +249,7 @@ function changed(state: State, action: Action): State {
         view: {
           ...START,
           profile: action.profile,
-          unfold: state.view.unfold,
-          ...(state.view.lanes === undefined ? {} : { lanes: state.view.lanes }),
+          ...carried(state.view),
         },
       };
     case 'show step':
@@ -247,19 +272,20 @@ function changed(state: State, action: Action): State {
       return { ...state, view: { ...state.view, zooms: Array.from(zooms) } };
     }
     case 'unfold':
-      return { ...withoutRange(state), levels: [], view: { ...state.view, unfold: !state.view.unfold } };
+      return {
+        ...withoutRange(state),
+        levels: [],
+        beside: { ...state.beside, levels: [] },
+        view: { ...state.view, unfold: !state.view.unfold },
+      };
     case 'search':
       return { ...state, failures: {}, search: { ...state.search, open: action.open, query: action.query ?? state.search.query } };
     case 'match':
       return { ...state, search: { ...state.search, at: action.at } };
     case 'drill':
       return { ...state, drill: action.drill };
-    case 'compare': {
-      const { before: _before, beforeStep: _step, ...view } = state.view;
-      const { before, step } = action;
-      const against = before !== undefined ? { before } : step !== undefined && step !== view.step ? { beforeStep: step } : {};
-      return { ...state, failures: {}, comparisons: {}, expanded: [], view: { ...view, ...against } };
-    }
+    case 'compare':
+      return withComparison(state, action);
     case 'expand': {
       const open = state.expanded.includes(action.module);
       return { ...state, expanded: open ? state.expanded.filter((each) => each !== action.module) : [...state.expanded, action.module] };

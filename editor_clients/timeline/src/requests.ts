@@ -4,6 +4,7 @@ import type {
   Arrows,
   Breakdown,
   Comparison,
+  Counterpart,
   Details,
   Idle,
   Level,
@@ -71,6 +72,10 @@ export interface Requests {
       readonly afterStep?: number;
     };
     result: Comparison;
+  };
+  'hotlens/timeline/counterpart': {
+    params: Where & { readonly path: Path; readonly other: string; readonly otherStep?: number; readonly side: 'before' | 'after' };
+    result: Counterpart;
   };
   'hotlens/timeline/export': {
     params: (Where | Whole) & { readonly from?: number; readonly to?: number };

@@ -1,21 +1,24 @@
 // The parts of the screen, and which of them a change of the state concerns.
 import { isRecording } from './address';
+import { isBeside, isComparing } from './beside';
 import { renderBreakdown } from './breakdown';
 import { shortName } from './columns';
 import { createCommands, type Commands } from './commands';
 import { renderCompare } from './compare';
-import { renderDetails, seenUnderCursor } from './details';
+import { differenceOf, differenceWords } from './difference';
+import { renderDetails } from './details';
 import { button, element, refill } from './dom';
 import { savePicture, type Save } from './export_picture';
 import { time } from './format';
 import { renderHeader, renderStory } from './header';
 import { commandFor, COMMANDS, keyNames, type Command } from './keys';
 import { createLevels } from './levels';
+import { createPinList } from './pin_list';
 import { createRest, highlightLines, restOnElements } from './point';
 import { renderRange, rangeWords } from './range';
 import { createSearch } from './search';
-import { blockWords } from './shown';
-import { isComparing, type State } from './state';
+import { blockWords, seenUnderCursor } from './shown';
+import type { State } from './state';
 import { markSteps, renderLegend, renderSteps, stagesShown } from './steps';
 import type { Store } from './store';
 import type { Transport } from './transport';
@@ -74,7 +77,9 @@ function spokenSelection(state: State, width: number): string {
   if (state.range !== undefined) return rangeWords(state.range);
   const seen = seenUnderCursor(state, width);
   if (seen === undefined) return '';
-  return `${blockWords(seen)}, ${seen.kind}, ${time(seen.busy)}, on ${seen.trackName}${seen.open ? ', can be opened' : ''}`;
+  const side = !isBeside(state.view) ? '' : seen.before === undefined ? ', after' : ', before';
+  const block = `${blockWords(seen)}, ${seen.kind}, ${time(seen.busy)}, on ${seen.trackName}${side}${seen.open ? ', can be opened' : ''}`;
+  return [block, differenceWords(differenceOf(state))].filter((text) => text !== '').join('. ');
 }
 
 const isTyping = (target: EventTarget | null): boolean => target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
@@ -89,7 +94,8 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   const crumbs = element('nav', { class: 'crumbs', attributes: { 'aria-label': 'open levels' } });
   const said = element('span', { class: 'said', attributes: { role: 'status', 'aria-live': 'polite' } });
   const spokenLine = element('div', { class: 'spoken', attributes: { 'aria-live': 'polite' } });
-  const details = element('aside', { attributes: { 'aria-label': 'selected block' } });
+  const details = element('div');
+  const pins = createPinList(store, () => levels.pane.focus());
   const breakdown = element('section', { class: 'breakdown', attributes: { 'aria-label': 'breakdown' } });
   // The bars of throughput and memory by batch size stand here once there is a model of them.
   const bars = element('section', { class: 'batch', attributes: { hidden: '' } });
@@ -105,6 +111,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     width: levels.trackWidth,
     focusSearch: search.focus,
     save,
+    editNote: () => pins.editNote(),
     savePicture: (kind) => savePicture(save, kind, levels.picture(), levels.marks(), levels.colours(), 'hotlens-timeline'),
   });
   levels.bindCommands(commands);
@@ -120,7 +127,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     element('div', { class: 'top' }, header, search.root),
     element('div', { class: 'strip' }, steps, legend),
     element('main', {}, story, element('div', { class: 'bar' }, crumbs, said, tools), levels.pane),
-    details,
+    element('aside', { attributes: { 'aria-label': 'selected block' } }, pins.root, details),
     breakdown,
     bars,
     help,
@@ -153,7 +160,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
       else markSteps(steps, state, before);
       setTimeout(() => steps.querySelector('.step.shown')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })); // after the picture
     }
-    if (changed('overview', 'levels')) legend.replaceChildren(...renderLegend(stagesShown(state), levels.colours().theme));
+    if (changed('overview', 'levels', 'beside')) legend.replaceChildren(...renderLegend(stagesShown(state), levels.colours().theme));
     if (changed('overview', 'levels') || viewChanged('path') || viewChanged('step')) renderCrumbs(state);
     if (changed('connection', 'failures', 'profiles', 'overview', 'note')) {
       const { text, error } = sentence(state);
@@ -161,10 +168,12 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
       said.title = text;
       said.classList.toggle('error', error);
     }
-    if (changed('overview', 'details', 'idle', 'failures', 'levels', 'range') || viewChanged('cursor')) {
+    if (changed('overview', 'details', 'idle', 'failures', 'levels', 'range', 'beside') || viewChanged('cursor') || viewChanged('alone')) {
       refill(
         details,
-        ...(state.range === undefined ? renderDetails(state, store, commands, width) : renderRange(state.range, state.failures['range'])),
+        ...(state.range === undefined
+          ? renderDetails(state, store, commands, width)
+          : renderRange(state.range, state.failures['range'], isBeside(state.view))),
       );
       const words = spokenSelection(state, width);
       if (spokenLine.textContent !== words) spokenLine.textContent = words;
@@ -173,13 +182,16 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
       changed('overview', 'breakdowns', 'drill', 'comparisons', 'expanded', 'failures') ||
       viewChanged('step') ||
       viewChanged('before') ||
-      viewChanged('beforeStep')
+      viewChanged('beforeStep') ||
+      viewChanged('alone')
     ) {
+      breakdown.classList.toggle('low', isBeside(state.view));
       refill(
         breakdown,
         ...(!isComparing(state.view) ? renderBreakdown(state, store, commands, levels.colours()) : renderCompare(state, store)),
       );
     }
+    if (changed('pinned', 'overview') || viewChanged('pins') || viewChanged('cursor') || viewChanged('step')) pins.render(state);
     if (changed('search')) search.render(state);
     if (changed('help') && state.help && help.childElementCount === 0) help.append(element('h2', { text: 'Keys' }), helpTable());
     if (changed('help')) help.classList.toggle('open', state.help);

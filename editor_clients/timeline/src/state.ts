@@ -1,10 +1,12 @@
 // The one state of the page and the actions that change it (reduce.ts). What has to be asked from the server follows from it (needs.ts).
 import { isRecording, type Chosen, type Cursor, type View } from './address';
+import { NOTHING_BESIDE, type Beside } from './beside';
 import type { Lanes } from './lane_messages';
 import type {
   Arrows,
   Breakdown,
   Comparison,
+  Counterpart,
   Details,
   Idle,
   Level,
@@ -16,6 +18,7 @@ import type {
   RangeSums,
   Span,
 } from './messages';
+import type { Pin, PinnedBlock } from './pins';
 import type { Connection } from './transport';
 
 // A level as it arrived, with the width in pixels it was asked for: how fine it is.
@@ -49,11 +52,13 @@ export interface Search {
 // A chosen stretch of time, and what ran in it once that is known.
 export interface Range extends Chosen {
   readonly sums?: RangeSums;
+  readonly before?: RangeSums; // the same stretch of the timeline that is compared with
 }
 
 // A block by its path; where the step has none, the place in the code that is known of it.
 export interface Target {
   readonly path?: Path;
+  readonly before?: boolean; // in the timeline that is compared with
   readonly place?: { readonly file: string; readonly line: number };
 }
 
@@ -76,7 +81,7 @@ export interface State {
   readonly levels: readonly (LevelData | undefined)[];
   readonly lanes?: LoadedLanes;
   readonly details?: Details;
-  readonly idle?: Idle & { readonly track: string; readonly at: number }; // of where the cursor stood when no block was under it
+  readonly idle?: Idle & { readonly track: string; readonly at: number; readonly before: boolean }; // of where the cursor stood when no block was under it
   readonly arrows?: Arrows & { readonly path: Path; readonly window?: Span }; // no window: of the whole block
   readonly range?: Range;
   readonly pointed?: Pointed;
@@ -84,6 +89,8 @@ export interface State {
   readonly drill: readonly Drill[]; // the opened rows of the breakdown, from the root
   readonly breakdowns: Readonly<Record<string, Breakdown>>; // by breakdownKey
   readonly comparisons: Readonly<Record<string, Comparison>>; // by moduleKey
+  readonly beside: Beside;
+  readonly pinned: Readonly<Record<string, PinnedBlock>>; // by pinKey, of the shown profile
   readonly expanded: readonly string[]; // modules of the comparison that show their parts
   readonly failures: Readonly<Record<string, string>>; // by slot of the request: the sentence to show
   readonly note?: string; // said once, in the status line
@@ -105,6 +112,8 @@ export function initialState(view: View, range?: Chosen, leading = false): State
     drill: [],
     breakdowns: {},
     comparisons: {},
+    beside: NOTHING_BESIDE,
+    pinned: {},
     expanded: [],
     failures: {},
     help: false,
@@ -121,15 +130,23 @@ export type Action =
   | { readonly type: 'lanes'; readonly loaded: LoadedLanes }
   | { readonly type: 'show lanes'; readonly toggled: readonly string[] }
   | { readonly type: 'details'; readonly details: Details }
-  | { readonly type: 'idle'; readonly track: string; readonly at: number; readonly idle: Idle }
+  | { readonly type: 'idle'; readonly track: string; readonly at: number; readonly before: boolean; readonly idle: Idle }
   | { readonly type: 'arrows'; readonly path: Path; readonly window?: Span; readonly arrows: Arrows }
   | { readonly type: 'range'; readonly depth: number; readonly span?: Span } // no span: none is chosen any more
-  | { readonly type: 'sums'; readonly sums: RangeSums }
+  | { readonly type: 'sums'; readonly sums: RangeSums; readonly before?: boolean }
   | { readonly type: 'point'; readonly on?: Target } // nothing: the pointer has left
   | { readonly type: 'pointed'; readonly details: Details }
   | { readonly type: 'matches'; readonly query: string; readonly step: number; readonly matches: Matches }
   | { readonly type: 'breakdown'; readonly key: string; readonly breakdown: Breakdown }
   | { readonly type: 'comparison'; readonly key: string; readonly comparison: Comparison }
+  | { readonly type: 'beside overview'; readonly overview: Overview }
+  | { readonly type: 'beside level'; readonly depth: number; readonly whole: boolean; readonly loaded: LoadedLevel }
+  | { readonly type: 'beside details'; readonly details: Details }
+  | { readonly type: 'counterpart'; readonly key: string; readonly counterpart: Counterpart }
+  | { readonly type: 'alone'; readonly alone: boolean }
+  | { readonly type: 'pin'; readonly pin: Pin } // one more, or another note
+  | { readonly type: 'unpin'; readonly step: number; readonly path: Path }
+  | { readonly type: 'pinned'; readonly key: string; readonly block: PinnedBlock }
   | { readonly type: 'failed'; readonly slot: string; readonly message: string; readonly gone: boolean; readonly depth?: number }
   | { readonly type: 'note'; readonly note: string }
   | { readonly type: 'show profile'; readonly profile: string }
@@ -149,8 +166,6 @@ export type Action =
   | { readonly type: 'expand'; readonly module: string }
   | { readonly type: 'help'; readonly open: boolean };
 
-export const isComparing = ({ before, beforeStep }: View): boolean => before !== undefined || beforeStep !== undefined;
-
 // The step that everything but the levels is about: beside the whole recording the usual one.
 export const stepOf = ({ view, overview }: Pick<State, 'view' | 'overview'>): number | undefined =>
   isRecording(view) ? overview?.representative : view.step;
@@ -162,11 +177,14 @@ export const samePath = (a: Path, b: Path): boolean => a.length === b.length && 
 
 // Why nothing runs under the cursor, once that is known.
 export function idleUnder({ idle, view }: State): Idle | undefined {
-  return idle !== undefined && idle.track === view.cursor?.track && idle.at === view.cursor.start ? idle : undefined;
+  const { cursor } = view;
+  const same =
+    idle !== undefined && idle.track === cursor?.track && idle.at === cursor.start && idle.before === (cursor.before !== undefined);
+  return same ? idle : undefined;
 }
 
-// The path of the block under the cursor; nothing for idle time and merged blocks.
+// The path of the block under the cursor, in the timeline that it stands in; nothing for idle time and merged blocks.
 export function selectedPath(view: View): Path | undefined {
   const { cursor, path } = view;
-  return cursor === undefined || cursor.segment === '' ? undefined : [...path.slice(0, cursor.depth), cursor.segment];
+  return cursor === undefined || cursor.segment === '' ? undefined : [...(cursor.before ?? path.slice(0, cursor.depth)), cursor.segment];
 }

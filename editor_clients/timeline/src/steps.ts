@@ -84,7 +84,7 @@ function words(overview: Overview, store: Store): HTMLElement {
 export function stagesShown(state: State): readonly string[] {
   const seen = new Set<string>();
   for (const { stage } of state.overview?.stages ?? []) seen.add(stage);
-  for (const data of state.levels) {
+  for (const data of [...state.levels, ...state.beside.levels]) {
     for (const { kind, blocks, waits } of data?.whole?.level.tracks ?? []) {
       if (kind === 'communication') seen.add('communication');
       for (const stage of blocks.stages) seen.add(stage);

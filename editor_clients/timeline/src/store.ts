@@ -1,5 +1,6 @@
 // Holds the state, tells who listens, and keeps asking the server for what the state needs.
-import { needs, type Need } from './needs';
+import type { Need } from './need';
+import { needs } from './needs';
 import { reduce } from './reduce';
 import type { Action, State } from './state';
 import { RequestFailed, type Transport } from './transport';
@@ -47,7 +48,8 @@ export function createStore(initial: State, transport: Transport): Store {
     } catch (error) {
       const gone = error instanceof RequestFailed && error.gone;
       const message = error instanceof Error ? error.message : String(error);
-      if (needs(state, width).some((each) => same(each, asked))) {
+      if (gone && asked.gone !== undefined) dispatch(asked.gone());
+      else if (needs(state, width).some((each) => same(each, asked))) {
         dispatch({ type: 'failed', slot: asked.slot, message, gone, ...(asked.depth === undefined ? {} : { depth: asked.depth }) });
         if (gone) dispatch({ type: 'changed' });
       }

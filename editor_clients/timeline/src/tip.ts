@@ -24,10 +24,10 @@ function detailsWords({ class: type, calls, kind, times, shapes = '' }: Details)
   return [[...(type === undefined ? [] : [type]), ...called].join(' · '), timesWords(times), shape].filter((each) => each !== '');
 }
 
-// `step`: ns of its wall time. `details`: of this block, once they are known.
-export function tipLines(seen: Seen, step: number | undefined, details: Details | undefined): HTMLElement[] {
+// `step`: ns of its wall time. `details`: of this block, once they are known. `side`: "before" or "after", where there are two.
+export function tipLines(seen: Seen, step: number | undefined, details: Details | undefined, side = ''): HTMLElement[] {
   const share = step === undefined || step === 0 ? '' : ` · ${ofStep(seen.busy / step)}`;
-  const what = [seen.kind, seen.kind === 'idle' ? '' : spoken(seen.stage), ['', 'backward', 'recomputed'][seen.direction] ?? ''];
+  const what = [side, seen.kind, seen.kind === 'idle' ? '' : spoken(seen.stage), ['', 'backward', 'recomputed'][seen.direction] ?? ''];
   const advice = seen.open ? 'double click opens it' : seen.kind === 'merged' ? 'double click zooms in' : '';
   return [
     element('b', { text: blockWords(seen) }),

@@ -18,7 +18,7 @@ export async function compare(world) {
   const { rows } = await timeline.ask('compare', { before: compareWith[0], after: profile.id });
   await eventually('no comparison', async () => (await page.locator('.compare tr.change').count()) === rows.length);
   for (const change of ['faster', 'slower', 'same', 'added', 'removed']) {
-    const shown = await page.locator(`.compare tr.${change}`).count();
+    const shown = await page.locator(`.compare tr.change.${change}`).count();
     assert.equal(shown, rows.filter((row) => row.change === change).length, change);
   }
   await world.shoot(page);

@@ -37,7 +37,14 @@ export async function messages(world) {
   const widestPath = [level.tracks[row].blocks.segment[index]];
   const { matches } = await timeline.ask('search', { query: 'conv' });
   const found = matches.find((match) => match.kind === 'module' && match.path !== undefined)?.path ?? widestPath;
+  const { profile } = await timeline.ask('overview', {});
+  const sides = { before: profile.id, after: profile.id, beforeStep: 0, afterStep: 1 };
+  const counterparts = [[], widestPath, found].map((each) =>
+    timeline.ask('counterpart', { step: 1, path: each, other: profile.id, otherStep: 0, side: 'after' }),
+  );
   const answers = {
+    Comparison: [await timeline.ask('compare', sides)],
+    Counterpart: await Promise.all(counterparts),
     Profiles: [await timeline.ask('profiles', {})],
     Overview: [await timeline.ask('overview', {})],
     Recording: [await timeline.ask('recording', { width: 300 })],

@@ -4,9 +4,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import * as acting from './acting.mjs';
+import * as beside from './beside.mjs';
 import * as helps from './helps.mjs';
 import * as inputs from './inputs.mjs';
 import * as lanes from './lanes.mjs';
+import * as pins from './pins.mjs';
 import * as results from './results.mjs';
 import { launch } from './page.mjs';
 import { triedTwice } from '../second_try.mjs';
@@ -49,6 +51,8 @@ async function once(name, play) {
 
 for (const [name, play] of Object.entries({
   ...acting,
+  ...beside,
+  ...pins,
   ...surroundings,
   ...inputs,
   ...lanes,

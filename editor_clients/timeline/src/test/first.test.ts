@@ -6,7 +6,7 @@ import { needs } from '../needs';
 import { initialState } from '../state';
 import { createStore } from '../store';
 import type { Transport } from '../transport';
-import { levelOf, trackOf } from './fixtures';
+import { levelOf, overviewOf, trackOf } from './fixtures';
 
 const FIRST: FirstAnswers = {
   profiles: {
@@ -16,20 +16,14 @@ const FIRST: FirstAnswers = {
     ],
     current: 'p',
   },
-  overview: {
-    profile: { id: 'p', source: 'train.py', devices: [], guessed: false },
-    steps: [0, 1].map((index) => ({ index, wall: 10, device: 0, outlier: false, differences: [] })),
-    representative: 1,
-    median: 10,
-    p10: 9,
-    p90: 11,
-    hasDevice: false,
-    stages: [],
-    buckets: [],
-    findings: [],
-    warnings: [],
-    compareWith: [],
-  },
+  overview: overviewOf(
+    'p',
+    [
+      [0, 10],
+      [1, 10],
+    ],
+    { representative: 1 },
+  ),
   level: levelOf([trackOf('cpu', [{ start: 0, duration: 9, label: 'forward' }])], [0, 10], { step: 1 }),
   width: 2048,
 };

@@ -1,5 +1,5 @@
 // Small levels for tests, and random numbers that a seed repeats.
-import type { Block, BlockColumns, Level, Span, Track } from '../messages';
+import type { Block, BlockColumns, Level, Overview, Span, Track } from '../messages';
 
 // Mulberry32.
 export function random(seed: number): () => number {
@@ -71,4 +71,24 @@ const BLOCK: Block = { label: 'b', kind: 'module', stage: 'forward', direction: 
 export function levelOf(tracks: readonly Track[], extent: Span, rest: Partial<Level> = {}): Level {
   const block = { ...BLOCK, start: extent[0], duration: extent[1] - extent[0] };
   return { profile: 'p', step: 0, path: [], crumbs: [], block, extent, window: extent, pixel: 1, tracks, moreTracks: 0, ...rest };
+}
+
+// Of a profile whose steps have these indices and walls.
+export function overviewOf(id: string, walls: readonly (readonly [index: number, wall: number])[], rest: Partial<Overview> = {}): Overview {
+  const [, median] = walls[0]!;
+  return {
+    profile: { id, source: 'train.py', devices: [], guessed: false },
+    steps: walls.map(([index, wall]) => ({ index, wall, device: 0, outlier: false, differences: [] })),
+    representative: 0,
+    median,
+    p10: median,
+    p90: median,
+    hasDevice: false,
+    stages: [],
+    buckets: [],
+    findings: [],
+    warnings: [],
+    compareWith: [],
+    ...rest,
+  };
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Cursor } from '../address';
 import { commandFor, COMMANDS } from '../keys';
-import { navigate, type Direction } from '../navigate';
+import { navigate, type Direction, type Place } from '../navigate';
 import { underCursor } from '../shown';
-import type { Track } from '../messages';
+import type { Level, Track } from '../messages';
 import { levelOf, trackOf, type SimpleBlock } from './fixtures';
 
 const STEP = levelOf(
@@ -37,11 +37,13 @@ const FORWARD = levelOf(
   { path: ['forward'] },
 );
 const LEVELS = [STEP, FORWARD];
+const placed = (levels: readonly (Level | undefined)[], path: readonly string[]): Place[] =>
+  levels.map((level, depth) => ({ depth, level, open: path[depth] }));
 
 // "track label" after each key.
 function walk(from: Cursor | undefined, ...keys: Direction[]): string {
   let cursor = from;
-  for (const key of keys) cursor = navigate(LEVELS, ['forward'], cursor, key) ?? cursor;
+  for (const key of keys) cursor = navigate(placed(LEVELS, ['forward']), cursor, key) ?? cursor;
   const seen = cursor === undefined ? undefined : underCursor(LEVELS[cursor.depth]!, cursor);
   return seen === undefined ? 'nothing' : `${cursor!.depth} ${seen.track} ${seen.label}`;
 }
@@ -71,7 +73,7 @@ test('down from the last track enters the level below, up from the first leaves 
 
 test('without a cursor the widest block that can be opened is taken, else the first of the deepest level', () => {
   assert.equal(walk(undefined, 'right'), '1 cpu conv1');
-  const cursor = navigate([STEP], [], undefined, 'down');
+  const cursor = navigate(placed([STEP], []), undefined, 'down');
   assert.deepEqual([cursor?.segment, cursor?.track], ['backward', 'cpu']);
 });
 
@@ -95,7 +97,7 @@ test("in the step the walk begins at the stage with most time on host or device,
     ],
     'device',
   );
-  const begin = (...tracks: Track[]): string | undefined => navigate([levelOf(tracks, [0, 100])], [], undefined, 'right')?.segment;
+  const begin = (...tracks: Track[]): string | undefined => navigate(placed([levelOf(tracks, [0, 100])], []), undefined, 'right')?.segment;
   assert.equal(begin(host), 'optimizer');
   assert.equal(begin(host, device), 'backward');
   assert.equal(begin(trackOf('cpu', [stage('data', 0, 40), stage('forward', 40, 10)]), device), 'data');
@@ -103,8 +105,8 @@ test("in the step the walk begins at the stage with most time on host or device,
 
 test('a cursor that has lost its block, or a level that is loading, breaks nothing', () => {
   assert.equal(walk({ depth: 0, segment: 'vanished', track: 'cpu' }, 'right'), '0 cpu backward');
-  assert.equal(navigate([undefined], [], undefined, 'right'), undefined);
-  assert.equal(navigate([levelOf([], [0, 1])], [], undefined, 'down'), undefined);
+  assert.equal(navigate(placed([undefined], []), undefined, 'right'), undefined);
+  assert.equal(navigate(placed([levelOf([], [0, 1])], []), undefined, 'down'), undefined);
 });
 
 test('every key has one meaning, and keys with modifiers are left to the editor', () => {

@@ -1,27 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAddress, readChosen, RECORDING, START, writeAddress, type View } from '../address';
-import { isFine, needs, windowFor } from '../needs';
+import { isComparing } from '../beside';
+import { isFine, windowFor } from '../need';
+import { needs } from '../needs';
 import type { Overview, Place, Span } from '../messages';
 import { linesOf } from '../point';
 import { reduce } from '../reduce';
-import { idleUnder, initialState, isComparing, moduleKey, selectedPath, type Action, type State } from '../state';
-import { levelOf, random, trackOf } from './fixtures';
+import { idleUnder, initialState, moduleKey, selectedPath, type Action, type State } from '../state';
+import { levelOf, overviewOf, random, trackOf } from './fixtures';
 
-const OVERVIEW: Overview = {
-  profile: { id: 'p', source: 'train.py', devices: [], guessed: false },
-  steps: [0, 1, 2].map((index) => ({ index, wall: 10, device: 0, outlier: false, differences: [] })),
-  representative: 1,
-  median: 10,
-  p10: 9,
-  p90: 11,
-  hasDevice: false,
-  stages: [],
-  buckets: [],
-  findings: [],
-  warnings: [],
-  compareWith: [],
-};
+const OVERVIEW: Overview = overviewOf(
+  'p',
+  [0, 1, 2].map((index) => [index, 10] as const),
+  { representative: 1, p10: 9, p90: 11 },
+);
 const PROFILES = {
   profiles: [
     { id: 'p', source: 'train.py' },
@@ -31,10 +24,10 @@ const PROFILES = {
 };
 
 const play = (state: State, ...actions: Action[]): State => actions.reduce(reduce, state);
-const overviewOf = (id: string): Overview => ({ ...OVERVIEW, profile: { ...OVERVIEW.profile, id } });
+const overviewAs = (id: string): Overview => ({ ...OVERVIEW, profile: { ...OVERVIEW.profile, id } });
 function opened(view: View = START): State {
   const listed = play(initialState(view), { type: 'profiles', profiles: PROFILES });
-  return play(listed, { type: 'overview', overview: overviewOf(listed.view.profile!) });
+  return play(listed, { type: 'overview', overview: overviewAs(listed.view.profile!) });
 }
 
 function loaded(depth: number, path: readonly string[], width = 1000): Action {
@@ -400,7 +393,7 @@ test('two steps of one profile are asked for side by side, kept in the address, 
       .filter(({ slot }) => slot.startsWith('compare'))
       .map(({ params }) => params);
   assert.deepEqual(asked(state), [{ before: 'p', after: 'p', beforeStep: 2, afterStep: 1 }]);
-  const comparison = { rows: [], before: PROFILES.profiles[0]!, after: PROFILES.profiles[0]! };
+  const comparison = { step: { change: 'same' as const }, rows: [], before: PROFILES.profiles[0]!, after: PROFILES.profiles[0]! };
   const known = play(state, { type: 'comparison', key: moduleKey(), comparison }, { type: 'expand', module: 'a' });
   assert.deepEqual(asked(known), [{ before: 'p', after: 'p', beforeStep: 2, afterStep: 1, module: 'a' }]);
   assert.equal(readAddress(writeAddress(known.view)).beforeStep, 2);
