@@ -107,39 +107,45 @@ class Matcher {
     return found;
   }
 
-  // A call of a module that may be any of `places`.
+  // A call of a module that may be any of `given`.
   void enter(std::uint32_t node, const std::vector<ValueId>& given) {
     const std::uint32_t module = calls_.nodes[node].module;
-    const std::string name = traced_.class_of(module);
-    const std::vector<ValueId> places = holders(node, given);
+    const std::vector<ValueId> places = holders(node, given), objects = objects_at(node, places);
     candidates_.note(module, places);
+    out_.modules[module].by_line = fits_by_line(node, traced_.class_of(module));
+    const ClassId made = objects.empty() ? kNoClass : evaluator_.at(objects.front()).type;
+    const bool composite = evaluator_.is_torch(made) && evaluator_.container(made) == Container::none && traced_.first_frames(node).empty();
+    if (composite) {
+      enter_composite(node, places);
+    } else {
+      body(node, objects);
+    }
+  }
+
+  // The objects that may be what ran, of its class.
+  std::vector<ValueId> objects_at(std::uint32_t node, const std::vector<ValueId>& places) {
+    const std::uint32_t module = calls_.nodes[node].module;
+    const std::string name = traced_.class_of(module);
     std::vector<ValueId> objects;
     for (const ValueId place : places) {
-      const ValueId object = evaluator_.object(place);
-      if (evaluator_.at(object).kind == Kind::instance) add_once(objects, object);
+      if (evaluator_.what(place).kind == Kind::instance) add_once(objects, evaluator_.object(place));
     }
     const ClassId type = type_of(node, name, objects);
-    out_.modules[module].by_line = fits_by_line(node, name);
-    if (type != kNoClass) {
-      if (evaluator_.type(type).node && evaluator_.type(type).name == name) out_.modules[module].type = evaluator_.type(type).node;
-      for (ValueId& object : objects) {
-        const ClassId known = evaluator_.at(object).type;
-        if (known == kNoClass || (evaluator_.type(known).open && evaluator_.type(known).name != name))
-          object = evaluator_.made_as(object, type);
-      }
-      if (objects.empty()) objects.push_back(evaluator_.some(type));
+    const auto is_named = [&](ClassId one) { return one != kNoClass && evaluator_.type(one).name == name; };
+    if (is_named(type) && evaluator_.type(type).node) out_.modules[module].type = evaluator_.type(type).node;
+    for (ValueId& object : objects) {
+      const ClassId known = evaluator_.at(object).type;
+      const bool open = known == kNoClass || (evaluator_.type(known).open && !is_named(known));
+      if (type != kNoClass && open) object = evaluator_.made_as(object, type);
     }
     // What is known to be of another class is not what ran; a class of torch that was replaced by its subclass, for one.
     std::erase_if(objects, [&](ValueId object) {
       const ClassId known = evaluator_.at(object).type;
-      return known != kNoClass && known != type && evaluator_.type(known).name != name;
+      return known != kNoClass && known != type && !is_named(known);
     });
     if (objects.empty() && type != kNoClass) objects.push_back(evaluator_.some(type));
     if (objects.size() > kMostObjects) objects.resize(kMostObjects);
-    const ClassId made = objects.empty() ? kNoClass : evaluator_.at(objects.front()).type;
-    const bool composite = evaluator_.is_torch(made) && evaluator_.container(made) == Container::none && traced_.first_frames(node).empty();
-    if (composite) return enter_composite(node, places);
-    body(node, objects);
+    return objects;
   }
 
   // Whether the lines that the trace gives for a module's functions, or for those around one of torch's own, fit the source.

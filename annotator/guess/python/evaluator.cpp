@@ -211,14 +211,9 @@ const Pattern& Evaluator::calls_of(Node function, ValueId self) {
   Pattern& pattern = known->second;
   if (!fresh) return pattern;
   const Temporarily budget(floor_, floor_for(kBodyBudget));
-  Interpreter::Frame frame{.code = function.code, .scope = std::make_shared<Scope>(), .self = self, .activation = next_activation_++};
+  Interpreter::Frame frame{.code = function.code, .self = self, .activation = next_activation_++};
   const Node holder = function.parent().is("decorated_definition") ? function.parent().parent() : function.parent();
-  const Node around = holder.parent(), outer = enclosing(function, "function_definition");
-  if (around.is("class_definition")) {
-    frame.owner = class_of(around);
-  } else if (outer) {
-    frame.scope->outer = names_inside(outer, self);
-  }
+  if (holder.parent().is("class_definition")) frame.owner = class_of(holder.parent());
   Interpreter run(*this, frame, &pattern);
   const ClassId own = at(self).type;
   const bool bound =
@@ -226,13 +221,6 @@ const Pattern& Evaluator::calls_of(Node function, ValueId self) {
   run.run_function(function, bound ? self : kUnknown, nullptr);
   run.edge(run.at_, 1);
   return pattern;
-}
-
-// The names of a function in which another is a closure.
-std::shared_ptr<Scope> Evaluator::names_inside(Node function, ValueId self) {
-  Interpreter run(*this, {.code = function.code, .self = self, .activation = next_activation_++});
-  run.run_function(function, enclosing(function, "class_definition") ? self : kUnknown, nullptr);
-  return run.frame_.scope;
 }
 
 }  // namespace hotlens::guess

@@ -80,7 +80,7 @@ class Evaluator {
   // The calls on the way to where an object was made, innermost first; only those outside torch.
   std::vector<Spot> made_at(ValueId object) const;
 
-  // What the body of `function` calls when it runs as a method of `self` (or inside one, for a nested function).
+  // What the body of `function` calls when it runs as a method of `self`.
   const Pattern& calls_of(Node function, ValueId self);
 
  private:
@@ -91,8 +91,6 @@ class Evaluator {
 
   ValueId add(Value value);
   ValueId name_in(const Code& code, const std::string& name);
-  // What a name means by the imports and definitions of the functions written around `inside`.
-  ValueId name_around(Node inside, const std::string& name);
   ValueId binding(const Code& code, const Binding& binding);
   ValueId import_module(const std::string& dotted, const Code& from);
   ValueId external(const std::string& dotted);
@@ -101,7 +99,6 @@ class Evaluator {
   ValueId method(ClassId type, std::string_view name, ValueId self, std::size_t after = 0);
   ValueId class_attribute(ClassId type, const std::string& name, ValueId self);
   void construct(ValueId instance);
-  std::shared_ptr<Scope> names_inside(Node function, ValueId self);
   void follow_later(ValueId instance);
   void follow_given(ValueId instance, const Afterwards::Given& given);
   std::vector<ClassId> resolution_order(ClassId type) const;
@@ -141,8 +138,7 @@ class Evaluator {
   std::map<std::string, ClassId, std::less<>> class_by_name_;
   std::map<std::pair<const Code*, std::string>, ValueId> names_;
   std::map<ClassId, ValueId> some_, type_values_;
-  std::map<ValueId, std::vector<ValueId>> places_;   // by object
-  std::map<const void*, Code::Names> names_around_;  // by function
+  std::map<ValueId, std::vector<ValueId>> places_;  // by object
   std::map<std::pair<ValueId, ClassId>, ValueId> made_as_;
   std::map<std::pair<const void*, ValueId>, Pattern> patterns_;
   std::uint32_t next_activation_ = 1, next_loop_ = 1, branch_depth_ = 0;

@@ -56,21 +56,6 @@ ValueId Evaluator::binding(const Code& code, const Binding& bound) {
   return kUnknown;
 }
 
-ValueId Evaluator::name_around(Node inside, const std::string& name) {
-  for (Node function = enclosing(inside, "function_definition"); function; function = enclosing(function, "function_definition")) {
-    const auto [known, fresh] = names_around_.try_emplace(function.id());
-    if (fresh) {
-      for (auto& [bound, binding] : bindings_of(function.field("body"))) known->second[bound].push_back(binding);
-    }
-    const auto found = known->second.find(name);
-    if (found == known->second.end()) continue;
-    if (found->second.size() > 1 || found->second.front().kind == Binding::Kind::value) return kUnknown;
-    const Binding bound = found->second.front();
-    return binding(*inside.code, bound);
-  }
-  return kUnknown;
-}
-
 ValueId Evaluator::name_in(const Code& code, const std::string& name) {
   const auto [known, fresh] = names_.try_emplace({&code, name}, kUnknown);  // unknown while it is looked for: imports may be circular
   if (!fresh) return known->second;

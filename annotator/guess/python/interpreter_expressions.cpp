@@ -104,7 +104,6 @@ ValueId Interpreter::identifier(Node node) {
   }
   const bool bound = frame_.code->names().contains(name);
   if (const ValueId value = e_.name_in(*frame_.code, name); value != kUnknown || bound) return value;
-  if (const ValueId value = e_.name_around(node, name); value != kUnknown) return value;
   return e_.external(name);  // a builtin
 }
 
