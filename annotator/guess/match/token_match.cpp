@@ -129,7 +129,7 @@ std::vector<ValueId> TokenMatcher::accepted(const PatternCall& call, const CallT
 }
 
 std::optional<std::vector<std::vector<std::uint32_t>>> TokenMatcher::aligned(const Pattern& pattern, const std::vector<CallToken>& tokens,
-                                                                             Trust trust) const {
+                                                                             bool likely) const {
   // Tokens repeat: what a call accepts depends on the class or function only.
   std::map<std::pair<std::uint32_t, std::string>, bool> answers;
   const auto fits = [&](std::uint32_t call, std::size_t token) {
@@ -139,10 +139,9 @@ std::optional<std::vector<std::vector<std::uint32_t>>> TokenMatcher::aligned(con
     if (!fresh) return known->second;
     const std::vector<ValueId> values = accepted(pattern.calls[call], what);
     const auto named = [&](ValueId one) { return evaluator_.at(one).kind == Kind::place || is_exact(one, what); };
-    const bool loose = !what.is_module() || trust == Trust::anything;
-    return known->second = loose ? !values.empty() : std::ranges::any_of(values, named);
+    return known->second = likely && what.is_module() ? std::ranges::any_of(values, named) : !values.empty();
   };
-  if (trust != Trust::likely) return align(pattern, tokens.size(), fits);
+  if (!likely) return align(pattern, tokens.size(), fits);
   Pattern certain = pattern;
   std::erase_if(certain.edges,
                 [&](const Pattern::Edge& edge) { return edge.skips >= 0 && pattern.calls[static_cast<std::size_t>(edge.skips)].likely; });
@@ -151,9 +150,8 @@ std::optional<std::vector<std::vector<std::uint32_t>>> TokenMatcher::aligned(con
 
 std::vector<TokenMatch> TokenMatcher::match(const Pattern& pattern, const std::vector<CallToken>& tokens, bool loops) {
   std::vector<TokenMatch> matches(tokens.size());
-  auto found = aligned(pattern, tokens, Trust::likely);
-  if (!found) found = aligned(pattern, tokens, Trust::named);
-  if (!found) found = aligned(pattern, tokens, Trust::anything);
+  auto found = aligned(pattern, tokens, true);
+  if (!found) found = aligned(pattern, tokens, false);
   if (!found) return matches;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     std::vector<std::uint32_t>& calls = (*found)[i];
@@ -233,7 +231,7 @@ void TokenMatcher::order_elements(const Pattern& pattern, const std::vector<Call
 }
 
 bool TokenMatcher::can_hold(ValueId container, const std::vector<CallToken>& tokens) {
-  return aligned(EntriesPattern(evaluator_.entries(container)).take(), tokens, Trust::anything).has_value();
+  return aligned(EntriesPattern(evaluator_.entries(container)).take(), tokens, false).has_value();
 }
 
 const std::vector<TokenMatch>& TokenMatcher::in_function(Node function, ValueId self, const std::vector<CallToken>& tokens) {

@@ -47,10 +47,9 @@ class TokenMatcher {
   std::vector<ValueId> called(const Pattern& pattern, const std::vector<std::uint32_t>& calls, const CallToken& token) const;
   std::vector<ValueId> likeliest(std::vector<ValueId> places, const CallToken& token) const;
   std::vector<ValueId> accepted(const PatternCall& call, const CallToken& token) const;
-  // How much is taken for granted: that every object that a body calls is a module, that nothing unknown is one.
-  enum class Trust : std::uint8_t { likely, named, anything };
+  // `likely`: every object that a body calls is taken for a module, nothing unknown for one.
   std::optional<std::vector<std::vector<std::uint32_t>>> aligned(const Pattern& pattern, const std::vector<CallToken>& tokens,
-                                                                 Trust trust) const;
+                                                                 bool likely) const;
   // `loops`: what a loop's variable calls goes to the entries in their order.
   std::vector<TokenMatch> match(const Pattern& pattern, const std::vector<CallToken>& tokens, bool loops);
   ValueId loop_element(const PatternCall& call, const CallToken& token) const;

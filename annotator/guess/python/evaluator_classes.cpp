@@ -133,8 +133,8 @@ ValueId Evaluator::class_attribute(ClassId type, const std::string& name, ValueI
   const Node holder = classes_[type].node;
   std::vector<ValueId> values;
   for (const Binding& one : std::vector(classes_[type].names.at(name))) {
-    const bool field = static_cast<bool>(one.node.parent().field("type"));  // `act: type = nn.ReLU`: each object may be given another
-    values.push_back(field ? kUnknown : binding(*holder.code, one));
+    if (one.node.parent().field("type")) values.push_back(kUnknown);  // `act: type = nn.ReLU`: each object may be given another
+    values.push_back(binding(*holder.code, one));
     if (at(values.back()).kind != Kind::instance || !one.node) continue;
     const Spot spot{holder.code, statement_of(one.node).range(), qualified_name(holder)};
     values.back() = add({.kind = Kind::place, .name = name, .of = self, .inner = values.back(), .spot = spot});

@@ -142,14 +142,11 @@ void Interpreter::note_call(ValueId callee, const std::vector<Argument>& argumen
   if (silent && noted.passed.empty()) return;
   noted.likely = all([&](ValueId one, const Value& value) { return value.kind == Kind::instance && e_.at(one).kind == Kind::place; });
   const bool certain = all([&](ValueId, const Value& value) { return value.kind == Kind::instance && e_.is_module(value.type); });
-  // `map` calls what it is given once for each item.
-  const bool repeats = !all([](ValueId, const Value& value) { return value.kind != Kind::external || value.name != "map"; });
   const auto index = static_cast<std::int32_t>(pattern_->calls.size());
   pattern_->calls.push_back(std::move(noted));
   const std::uint32_t next = state();
   edge(at_, next, index);
   if (!certain) pattern_->edges.push_back({.from = at_, .to = next, .skips = index});
-  if (repeats) edge(next, next, index);
   at_ = next;
 }
 

@@ -113,33 +113,15 @@ struct KnownCalls {
     return made;
   }
 
-  // `map(make, items)`: what each call gives.
-  static ValueId map(Interpreter& at, const KnownCall& call) {
-    if (at.pattern_ != nullptr || call.arguments.size() < 2) return at.number();
-    const ValueId made = at.new_list();
-    std::vector<Argument> given;
-    for (auto one = call.arguments.begin() + 1; one != call.arguments.end(); ++one) given.push_back({.value = at.element_of(one->value)});
-    const Evaluator::Repeated loop(at.e_);
-    at.fill(made, at.call(call.argument(0), given, call.site), "", call.site);
-    return made;
-  }
-
   static ValueId text(Interpreter& at, const KnownCall& call) {
     return at.e_.add({.kind = Kind::text, .name = at.text_of(call.argument(0))});
   }
 
   static ValueId next(Interpreter& at, const KnownCall& call) { return at.element_of(call.argument(0)); }
 
-  static ValueId import_module(Interpreter& at, const KnownCall& call) {
-    const std::string name = at.text_of(call.argument(0));
-    return name.find('*') == std::string::npos ? at.e_.import_module(name, *at.frame_.code) : kUnknown;
-  }
-
   static ValueId format(Interpreter& at, const KnownCall& call) {
     return at.e_.add({.kind = Kind::text, .name = before_hole(at.e_.at(call.of).name, '{')});
   }
-
-  static ValueId any_text(Interpreter& at, const KnownCall&) { return at.e_.add({.kind = Kind::text, .name = "*"}); }
 
   static ValueId any_entry(Interpreter& at, const KnownCall& call) {
     return at.e_.at(call.of).entries.empty() ? kUnknown : at.e_.add({.kind = Kind::element, .of = call.of, .ordered = false});
@@ -160,10 +142,10 @@ struct KnownCalls {
 
   // Any key of a mapping; '*' where one of them is not known.
   static ValueId any_key(Interpreter& at, ValueId mapping) {
-    const std::vector<Slot> entries = at.e_.at(mapping).entries;
+    const std::vector<Slot> slots = at.e_.at(mapping).entries;
     std::vector<ValueId> keys;
-    for (const Slot& slot : entries) keys.push_back(at.e_.add({.kind = Kind::text, .name = slot.name}));
-    const bool known = std::ranges::all_of(entries, [](const Slot& slot) { return slot.name.find('*') == std::string::npos; });
+    for (const Slot& slot : slots) keys.push_back(at.e_.add({.kind = Kind::text, .name = slot.name}));
+    const bool known = std::ranges::all_of(slots, [](const Slot& slot) { return slot.name.find('*') == std::string::npos; });
     return known && !keys.empty() ? at.e_.any(keys) : at.e_.add({.kind = Kind::text, .name = "*"});
   }
 
@@ -222,10 +204,8 @@ struct KnownCalls {
       {"filter", filter},
       {"reversed", reversed},
       {"sorted", sorted},
-      {"map", map},
       {"str", text},
       {"next", next},
-      {"import_module", import_module},
       {"__import__", not_known},
       {"eval", not_known},
       {"globals", not_known},
@@ -234,7 +214,7 @@ struct KnownCalls {
       {"type", not_known},
   };
 
-  static inline const Handlers kTextMethods{{"format", format}, {"join", any_text}};
+  static inline const Handlers kTextMethods{{"format", format}};
   static inline const Handlers kListMethods{{"extend", extend}, {"pop", pop}};
   static inline const Handlers kMappingMethods{{"update", extend}, {"get", get}, {"values", the_object}, {"items", items}};
   static inline const Handlers kModuleMethods{
