@@ -1,7 +1,6 @@
 #include "annotator/guess/match/skeleton_match.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -107,10 +106,10 @@ class Matcher {
     return found;
   }
 
-  // A call of a module that may be any of `given`.
-  void enter(std::uint32_t node, const std::vector<ValueId>& given) {
+  // A call of a module that may be any of `places`.
+  void enter(std::uint32_t node, const std::vector<ValueId>& places) {
     const std::uint32_t module = calls_.nodes[node].module;
-    const std::vector<ValueId> places = holders(node, given), objects = objects_at(node, places);
+    const std::vector<ValueId> objects = objects_at(node, places);
     candidates_.note(module, places);
     out_.modules[module].by_line = fits_by_line(node, traced_.class_of(module));
     const ClassId made = objects.empty() ? kNoClass : evaluator_.at(objects.front()).type;
@@ -158,19 +157,6 @@ class Matcher {
     return false;
   }
 
-  // Of several containers that a module may be, those that can hold what it called.
-  std::vector<ValueId> holders(std::uint32_t node, const std::vector<ValueId>& places) {
-    if (places.size() < 2) return places;
-    const std::vector<CallToken> tokens = traced_.below(node);
-    if (!std::ranges::all_of(tokens, &CallToken::is_module)) return places;  // it has a forward of its own
-    std::vector<ValueId> fitting;
-    std::ranges::copy_if(places, std::back_inserter(fitting), [&](ValueId place) {
-      const ValueId object = evaluator_.object(place);
-      return evaluator_.container(evaluator_.at(object).type) == Container::none || tokens_.can_hold(object, tokens);
-    });
-    return fitting.empty() ? places : fitting;
-  }
-
   // What a module of torch makes inside itself stands on the line that makes that module.
   void enter_composite(std::uint32_t node, const std::vector<ValueId>& places) {
     for (const CallToken& token : traced_.below(node)) {
@@ -202,24 +188,12 @@ class Matcher {
     if (nothing && type != kNoClass && evaluator_.at(objects.front()).trail != kNoTrail) match_with(evaluator_.some(type));
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       if (!tokens[i].is_module()) {
-        body(tokens[i].node, holder_of(matches[i], objects));
+        body(tokens[i].node, objects);
         continue;
       }
       if (const auto& spot = matches[i].spot; spot && spot->known()) note_call(*spot, tokens[i].module);
       enter(tokens[i].node, matches[i].places);
     }
-  }
-
-  // The module whose method a function is, where it is that of another than the one that runs (`self.backbone.features(x)`).
-  std::vector<ValueId> holder_of(const TokenMatch& method, const std::vector<ValueId>& running) const {
-    std::vector<ValueId> holders;
-    for (const ValueId one : method.places) {
-      const Value& value = evaluator_.at(one);
-      const ValueId self = value.kind == Kind::function ? evaluator_.object(value.self) : kUnknown;
-      if (evaluator_.at(self).kind != Kind::instance) return running;
-      add_once(holders, self);
-    }
-    return holders.empty() || holders.size() > kMostObjects ? running : holders;
   }
 
   static void merge(TokenMatch& into, const TokenMatch& from) {

@@ -148,7 +148,7 @@ std::optional<std::vector<std::vector<std::uint32_t>>> TokenMatcher::aligned(con
   return align(certain, tokens.size(), fits);
 }
 
-std::vector<TokenMatch> TokenMatcher::match(const Pattern& pattern, const std::vector<CallToken>& tokens, bool loops) {
+std::vector<TokenMatch> TokenMatcher::match(const Pattern& pattern, const std::vector<CallToken>& tokens) {
   std::vector<TokenMatch> matches(tokens.size());
   auto found = aligned(pattern, tokens, true);
   if (!found) found = aligned(pattern, tokens, false);
@@ -162,7 +162,6 @@ std::vector<TokenMatch> TokenMatcher::match(const Pattern& pattern, const std::v
     matches[i].places = likeliest(called(pattern, calls, tokens[i]), tokens[i]);
     if (calls.size() == 1) matches[i].spot = pattern.calls[calls.front()].spot;
   }
-  if (loops) order_elements(pattern, tokens, *found, matches);
   return matches;
 }
 
@@ -193,56 +192,19 @@ std::vector<ValueId> TokenMatcher::likeliest(std::vector<ValueId> places, const 
   return places;
 }
 
-// The variable of a loop over a container that a call calls, or is given to call: `checkpoint(layer, x)`.
-ValueId TokenMatcher::loop_element(const PatternCall& call, const CallToken& token) const {
-  const auto ordered = [&](ValueId one) { return evaluator_.at(one).kind == Kind::element && evaluator_.at(one).ordered; };
-  if (ordered(call.callee)) return call.callee;
-  const auto takes = [&](ValueId one) { return accepts(one, token); };
-  if (std::ranges::any_of(evaluator_.alternatives(call.callee), takes)) return kUnknown;
-  const auto given = std::ranges::find_if(call.arguments, ordered, &Argument::value);
-  return given != call.arguments.end() ? given->value : kUnknown;
-}
-
-// Calls of a loop's variable go to the entries of the container in their order.
-void TokenMatcher::order_elements(const Pattern& pattern, const std::vector<CallToken>& tokens,
-                                  const std::vector<std::vector<std::uint32_t>>& calls, std::vector<TokenMatch>& matches) {
-  std::map<ValueId, std::vector<std::size_t>> by_element;
-  for (std::size_t token = 0; token < tokens.size(); ++token) {
-    const auto element_of = [&](std::uint32_t call) { return loop_element(pattern.calls[call], tokens[token]); };
-    const ValueId element = calls[token].empty() ? kUnknown : element_of(calls[token].front());
-    const auto same = [&](std::uint32_t call) { return element_of(call) == element; };
-    const bool known = element != kUnknown && tokens[token].is_module();
-    if (known && std::ranges::all_of(calls[token], same)) by_element[element].push_back(token);
-  }
-  for (const auto& [element, list] : by_element) {
-    std::vector<CallToken> distinct;
-    std::vector<std::size_t> position(list.size());
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const auto seen = std::ranges::find(distinct, tokens[list[i]].module, &CallToken::module);
-      position[i] = static_cast<std::size_t>(seen - distinct.begin());
-      if (seen == distinct.end()) distinct.push_back(tokens[list[i]]);
-    }
-    const std::vector<TokenMatch>& entries = in_container(evaluator_.at(element).of, distinct);
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const std::vector<ValueId>& places = entries[position[i]].places;
-      if (!places.empty()) matches[list[i]].places = places;
-    }
-  }
-}
-
 bool TokenMatcher::can_hold(ValueId container, const std::vector<CallToken>& tokens) {
   return aligned(EntriesPattern(evaluator_.entries(container)).take(), tokens, false).has_value();
 }
 
 const std::vector<TokenMatch>& TokenMatcher::in_function(Node function, ValueId self, const std::vector<CallToken>& tokens) {
   const auto [known, fresh] = known_.try_emplace({function.id(), self, signature(tokens)});
-  if (fresh) known->second = match(evaluator_.calls_of(function, self), tokens, true);
+  if (fresh) known->second = match(evaluator_.calls_of(function, self), tokens);
   return known->second;
 }
 
 const std::vector<TokenMatch>& TokenMatcher::in_container(ValueId container, const std::vector<CallToken>& tokens) {
   const auto [known, fresh] = known_.try_emplace({nullptr, container, signature(tokens)});
-  if (fresh) known->second = match(EntriesPattern(evaluator_.entries(container)).take(), tokens, false);
+  if (fresh) known->second = match(EntriesPattern(evaluator_.entries(container)).take(), tokens);
   return known->second;
 }
 

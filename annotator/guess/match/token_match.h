@@ -50,11 +50,7 @@ class TokenMatcher {
   // `likely`: every object that a body calls is taken for a module, nothing unknown for one.
   std::optional<std::vector<std::vector<std::uint32_t>>> aligned(const Pattern& pattern, const std::vector<CallToken>& tokens,
                                                                  bool likely) const;
-  // `loops`: what a loop's variable calls goes to the entries in their order.
-  std::vector<TokenMatch> match(const Pattern& pattern, const std::vector<CallToken>& tokens, bool loops);
-  ValueId loop_element(const PatternCall& call, const CallToken& token) const;
-  void order_elements(const Pattern& pattern, const std::vector<CallToken>& tokens, const std::vector<std::vector<std::uint32_t>>& calls,
-                      std::vector<TokenMatch>& matches);
+  std::vector<TokenMatch> match(const Pattern& pattern, const std::vector<CallToken>& tokens);
 
   Evaluator& evaluator_;
   std::map<Key, std::vector<TokenMatch>> known_;

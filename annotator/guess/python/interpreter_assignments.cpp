@@ -50,7 +50,7 @@ void Interpreter::assign_parts(Node target, ValueId value, Node whole) {
   for (const ValueId one : e_.alternatives(value)) {
     const std::vector<Slot> row = e_.iterates(e_.what(one)) ? e_.what(one).entries : std::vector<Slot>{};
     const bool fixed = row.size() == parts.size() && std::ranges::all_of(row, [](const Slot& slot) { return slot.loops.empty(); });
-    const ValueId any = row.empty() ? kUnknown : e_.add({.kind = Kind::element, .of = e_.object(one), .ordered = false});
+    const ValueId any = row.empty() ? kUnknown : e_.add({.kind = Kind::element, .of = e_.object(one)});
     for (std::size_t i = 0; i < parts.size(); ++i) values[i].push_back(fixed ? row[i].value : any);
   }
   for (std::size_t i = 0; i < parts.size(); ++i) assign(parts[i], e_.any(values[i]), whole);

@@ -128,7 +128,7 @@ ValueId Interpreter::call_expression(Node node) {
 
 void Interpreter::note_call(ValueId callee, const std::vector<Argument>& arguments, Node site) {
   if (pattern_ == nullptr) return;
-  PatternCall noted{.spot = spot(site), .callee = callee, .passed = {}, .arguments = arguments};
+  PatternCall noted{.spot = spot(site), .callee = callee, .passed = {}};
   for (const Argument& argument : arguments) {
     for (const ValueId one : e_.alternatives(argument.value)) {
       const Value& value = e_.what(one);

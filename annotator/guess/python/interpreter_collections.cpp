@@ -181,7 +181,7 @@ ValueId Interpreter::entry_at(ValueId list, ValueId index) {
     const bool by_place = key.kind == Kind::constant && fixed && std::to_string(i) == key.name;
     if (by_name || by_place) exact.push_back(value.entries[i].value);
   }
-  return exact.empty() ? e_.add({.kind = Kind::element, .of = list, .ordered = false}) : e_.any(exact);
+  return exact.empty() ? e_.add({.kind = Kind::element, .of = list}) : e_.any(exact);
 }
 
 ValueId Interpreter::literal_list(Node node) {

@@ -124,7 +124,7 @@ struct KnownCalls {
   }
 
   static ValueId any_entry(Interpreter& at, const KnownCall& call) {
-    return at.e_.at(call.of).entries.empty() ? kUnknown : at.e_.add({.kind = Kind::element, .of = call.of, .ordered = false});
+    return at.e_.at(call.of).entries.empty() ? kUnknown : at.e_.add({.kind = Kind::element, .of = call.of});
   }
 
   static ValueId extend(Interpreter& at, const KnownCall& call) {
@@ -156,7 +156,7 @@ struct KnownCalls {
   static ValueId pop(Interpreter& at, const KnownCall& call) {
     const ValueId before = at.e_.add({.kind = Kind::list, .entries = at.e_.at(call.of).entries});
     at.change_list(call.of, "pop", call.arguments, call.site);
-    return at.e_.add({.kind = Kind::element, .of = before, .ordered = false});
+    return at.e_.add({.kind = Kind::element, .of = before});
   }
 
   // `module.add_module(name, child)`, `module.add_module(*pair)`.

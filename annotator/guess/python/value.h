@@ -83,7 +83,7 @@ struct Value {
     instance,  // of `type`, or of a class that is not known
     list,      // list, tuple, iterator
     mapping,   // dict
-    element,   // one entry of `of`, in the order of a loop over it
+    element,   // one entry of `of`
     place,     // `inner` as the attribute or entry `name` of `of`, attached at `spot`
     super,     // super() of `self`, after `type`
     partial,   // functools.partial
@@ -104,7 +104,6 @@ struct Value {
   Depth depth;                   // list, instance: where it was made; place of an attribute: where it was attached
   bool ready = false;            // instance: its constructor was followed
   bool certain = false;          // place: attached in every case, and the only one under its name then
-  bool ordered = true;           // element: the loop runs over all entries in their order
 };
 
 struct Class {
