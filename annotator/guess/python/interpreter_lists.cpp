@@ -66,27 +66,13 @@ void Interpreter::remove(Node target) {
 
 void Interpreter::remove_attribute(Node target) {
   const std::vector<ValueId> objects = e_.alternatives(evaluate(target.field("object")));
-  const auto meant = [&](const Slot& slot) { return slot.name == target.field("attribute").text(); };
-  for (const ValueId one : objects) {
-    Value& holder = e_.values_[e_.object(one)];
-    const bool sure = objects.size() == 1 && e_.branch_depth_ <= holder.depth.branches;
-    for (Slot& slot : holder.slots) slot.optional = slot.optional || meant(slot);
-    if (sure) std::erase_if(holder.slots, meant);
-  }
+  Value& holder = e_.values_[e_.object(objects.front())];
+  const bool sure = objects.size() == 1 && e_.branch_depth_ <= holder.depth.branches;
+  if (sure) std::erase_if(holder.slots, [&](const Slot& slot) { return slot.name == target.field("attribute").text(); });
 }
 
 void Interpreter::remove_entry(Node target) {
-  const std::vector<ValueId> holders = e_.alternatives(evaluate(target.field("value")));
-  const Value key = e_.at(evaluate(target.field("subscript")));
-  for (const ValueId one : holders) {
-    const Kind kind = e_.what(one).kind;
-    if (kind != Kind::list && kind != Kind::mapping && kind != Kind::instance) continue;
-    if (key.kind != Kind::text) {
-      forget_order(e_.object(one));
-      continue;
-    }
-    for (Slot& slot : entries(e_.object(one))) slot.optional = slot.optional || slot.name == key.name;
-  }
+  for (const ValueId one : e_.alternatives(evaluate(target.field("value")))) forget_order(e_.object(one));
 }
 
 }  // namespace hotlens::guess
