@@ -70,7 +70,6 @@ class Interpreter {
   // Whether a condition holds, where what its names stand for tells.
   std::optional<bool> truth(Node condition);
   std::optional<bool> is_true(Node name);
-  std::optional<bool> is_text(Node call);
   std::optional<bool> compares(Node comparison);
   // The one value of a name that no loop around this place changes; null where that is not known.
   const Value* settled(Node name);

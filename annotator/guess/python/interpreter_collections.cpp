@@ -161,15 +161,19 @@ ValueId Interpreter::subscript(Node node) {
   return e_.any(out);
 }
 
+// `list[a:b]`: some of its entries, in any order where there is a step.
 ValueId Interpreter::slice(ValueId of, Node key, Node site) {
-  Value part = e_.at(of);
-  const bool container = part.kind == Kind::instance;
-  part = {.kind = container ? Kind::instance : Kind::list, .type = part.type, .entries = part.entries, .depth = e_.depth(), .ready = true};
-  if (container) part.trail = trail_to(site);
-  const ValueId list = e_.add(std::move(part));
-  for (Slot& slot : entries(list)) slot.optional = true;
-  if (std::ranges::count(key.text(), ':') == 2) forget_order(list);  // its step may be negative
-  return list;
+  const Value& whole = e_.at(of);
+  const bool container = whole.kind == Kind::instance;
+  const ValueId part = e_.add({.kind = container ? Kind::instance : Kind::list,
+                               .type = whole.type,
+                               .entries = whole.entries,
+                               .trail = container ? trail_to(site) : kNoTrail,
+                               .depth = e_.depth(),
+                               .ready = true});
+  for (Slot& slot : entries(part)) slot.optional = true;
+  if (std::ranges::count(key.text(), ':') == 2) forget_order(part);
+  return part;
 }
 
 ValueId Interpreter::entry_at(ValueId list, ValueId index) {

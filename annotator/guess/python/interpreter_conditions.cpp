@@ -56,7 +56,6 @@ std::optional<bool> Interpreter::truth(Node condition) {
   if (!condition || e_.nesting_ >= Evaluator::kNesting) return std::nullopt;
   const Temporarily deeper(e_.nesting_, e_.nesting_ + 1);
   if (condition.is("comparison_operator")) return compares(condition);
-  if (condition.is("call")) return is_text(condition);
   if (condition.is("parenthesized_expression")) return truth(condition.child());
   if (condition.is("not_operator")) {
     const std::optional<bool> inner = truth(condition.child());
@@ -74,14 +73,6 @@ std::optional<bool> Interpreter::is_true(Node name) {
   if (value == nullptr || value->kind == Kind::instance) return std::nullopt;  // an empty container is false
   if (value->kind == Kind::text) return !value->name.empty();
   return value->kind != Kind::constant || (value->name != "None" && value->name != "False" && value->name != "0");
-}
-
-// `isinstance(name, str)`
-std::optional<bool> Interpreter::is_text(Node call) {
-  const std::vector<Node> given = call.field("arguments").children();
-  if (call.field("function").text() != "isinstance" || given.size() != 2 || given[1].text() != "str") return std::nullopt;
-  const Value* value = settled(given[0]);
-  return value != nullptr ? std::optional(value->kind == Kind::text) : std::nullopt;
 }
 
 std::optional<bool> Interpreter::compares(Node comparison) {
