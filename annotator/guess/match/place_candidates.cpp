@@ -6,8 +6,6 @@
 namespace hotlens::guess {
 namespace {
 
-constexpr std::size_t kMostHolders = 64;  // of one place, by all names
-
 bool on_one_line(const Spot& a, const Spot& b) {
   return a.code == b.code && a.range.begin.line == b.range.begin.line;
 }
@@ -47,57 +45,24 @@ void PlaceCandidates::note(std::uint32_t module, const std::vector<ValueId>& pla
   });
 }
 
-// What holds a place, and what holds that, nearest first.
-std::vector<ValueId> PlaceCandidates::holders(ValueId place) const {
-  std::vector<ValueId> found{evaluator_.at(place).of};
-  for (std::size_t i = 0; i < found.size() && found.size() < kMostHolders; ++i) {
-    for (const ValueId one : evaluator_.places_of(found[i])) {
-      const ValueId holder = evaluator_.at(one).of;
-      if (std::ranges::find(found, holder) == found.end()) found.push_back(holder);
-    }
+// The places at which an object got a name for certain: it is shown under one of them. What is taken from a plain list has it elsewhere.
+std::vector<ValueId> PlaceCandidates::names(ValueId place) const {
+  std::vector<ValueId> all;
+  const bool named = evaluator_.at(place).kind == Value::Kind::place;
+  for (const ValueId one : evaluator_.places_of(evaluator_.object(place))) {
+    const bool counts = evaluator_.is_same_made(place, one) && (!named || evaluator_.at(one).certain);
+    if (counts) all.push_back(one);
   }
-  return found;
-}
-
-// Whether a walk through all modules finds `other` before it finds `place`, another name of the same object.
-bool PlaceCandidates::stands_before(ValueId other, ValueId place) const {
-  const std::vector<ValueId> ours = holders(place), theirs = holders(other);
-  const auto common = std::ranges::find_if(ours, [&](ValueId one) { return std::ranges::find(theirs, one) != theirs.end(); });
-  if (common == ours.end()) return false;
-  const auto leads_to = [&](const Slot& slot, ValueId wanted, const std::vector<ValueId>& by) {
-    const ValueId child = evaluator_.object(slot.value);
-    return slot.value == wanted || (child != *common && std::ranges::find(by, child) != by.end());
-  };
-  for (const auto* children : {&evaluator_.at(*common).slots, &evaluator_.at(*common).entries}) {
-    for (const Slot& slot : *children) {
-      if (leads_to(slot, place, ours)) return false;
-      if (leads_to(slot, other, theirs)) return !slot.optional;
-    }
-  }
-  return false;
-}
-
-// Where an object got its name: what is taken from a list has it elsewhere, what has two has the first.
-ValueId PlaceCandidates::named(ValueId place, const std::vector<ValueId>& all) const {
-  if (!evaluator_.is_same_made(place, place)) return place;
-  const std::vector<ValueId>& names = evaluator_.places_of(evaluator_.object(place));
-  if (evaluator_.at(place).kind != Value::Kind::place) return names.size() == 1 ? names.front() : place;
-  if (std::ranges::any_of(all, [&](ValueId other) { return !evaluator_.is_same_made(place, other); })) return place;
-  ValueId first = place;
-  for (const ValueId one : names) {
-    if (one != first && evaluator_.at(one).certain && stands_before(one, first)) first = one;
-  }
-  return first;
+  if (named || all.empty()) add_once(all, place);
+  return all;
 }
 
 void PlaceCandidates::settle(std::uint32_t module, PlacedModule& to) const {
   if (known_[module].empty()) return;
   OneLine attached, constructed;
   for (const ValueId one : known_[module]) {
-    const ValueId place = named(one, known_[module]);
-    const Value& value = evaluator_.at(place);
-    attached.add(value.kind == Value::Kind::place ? value.spot : Spot{});
-    const std::vector<Spot> made = evaluator_.made_at(evaluator_.object(place));
+    for (const ValueId name : names(one)) attached.add(evaluator_.at(name).kind == Value::Kind::place ? evaluator_.at(name).spot : Spot{});
+    const std::vector<Spot> made = evaluator_.made_at(evaluator_.object(one));
     constructed.add(made.empty() ? Spot{} : made.front());
   }
   if (attached.holds()) to.attached = attached.first();

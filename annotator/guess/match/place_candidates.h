@@ -26,10 +26,8 @@ class PlaceCandidates {
   void settle(std::uint32_t module, PlacedModule& to) const;
 
  private:
-  std::vector<ValueId> holders(ValueId place) const;
-  bool stands_before(ValueId other, ValueId place) const;
   bool same_spot(ValueId a, ValueId b) const;
-  ValueId named(ValueId place, const std::vector<ValueId>& all) const;
+  std::vector<ValueId> names(ValueId place) const;
 
   const Evaluator& evaluator_;
   std::vector<std::vector<ValueId>> known_;

@@ -52,7 +52,7 @@ class Matcher {
   // The objects that a module which no module calls may be: those of its class that the scripts make, where they are few. A container's
   // class says little: of those only what can hold the calls.
   std::vector<ValueId> made_by_scripts(std::uint32_t node) {
-    const std::string name = traced_.class_of(calls_.nodes[node].module).name;
+    const std::string name = traced_.class_of(calls_.nodes[node].module);
     const auto [known, fresh] = made_.try_emplace(name);
     for (std::size_t i = 0; fresh && i < scripts_.size(); ++i) {
       if (!scripts_[i]->may_bind(name) && scripts_[i]->text().find(name) == std::string::npos) continue;
@@ -61,8 +61,7 @@ class Matcher {
     }
     std::vector<ValueId> objects = known->second;
     const ClassId running = type_of(node, name, {});
-    std::vector<CallToken> tokens;
-    for (const TracedCalls::Token& token : traced_.below(node)) tokens.push_back(token.token);
+    const std::vector<CallToken> tokens = traced_.below(node);
     std::erase_if(objects, [&](ValueId object) {
       const ClassId type = evaluator_.at(object).type;
       if (running != kNoClass && evaluator_.type(running).name == name && type != running) return true;
@@ -80,7 +79,7 @@ class Matcher {
     ClassId nearest = kNoClass;
     for (const std::uint32_t frame : traced_.first_frames(node)) {
       const TracedCalls::Function& found = traced_.function(frame, name);
-      const Node definition = found.node ? enclosing(found.node, "class_definition") : Node{};
+      const Node definition = enclosing(found.node, "class_definition");
       if (!definition) continue;
       const ClassId type = evaluator_.class_of(definition);
       if (evaluator_.type(type).name == name) return subclasses_named(name, type).empty() ? type : kNoClass;
@@ -108,39 +107,44 @@ class Matcher {
   }
 
   // A call of a module that may be any of `places`.
-  void enter(std::uint32_t node, const std::vector<ValueId>& given) {
+  void enter(std::uint32_t node, const std::vector<ValueId>& places) {
     const std::uint32_t module = calls_.nodes[node].module;
-    const std::string name = traced_.class_of(module).name;
-    const std::vector<ValueId> places = holders(node, given);
+    const std::vector<ValueId> objects = objects_at(node, places);
     candidates_.note(module, places);
-    for (const std::uint32_t below : traced_.parametrizations(node)) enter_parametrization(below, places);
+    out_.modules[module].by_line = fits_by_line(node, traced_.class_of(module));
+    const ClassId made = objects.empty() ? kNoClass : evaluator_.at(objects.front()).type;
+    const bool composite = evaluator_.is_torch(made) && evaluator_.container(made) == Container::none && traced_.first_frames(node).empty();
+    if (composite) {
+      enter_composite(node, places);
+    } else {
+      body(node, objects);
+    }
+  }
+
+  // The objects that may be what ran, of its class.
+  std::vector<ValueId> objects_at(std::uint32_t node, const std::vector<ValueId>& places) {
+    const std::uint32_t module = calls_.nodes[node].module;
+    const std::string name = traced_.class_of(module);
     std::vector<ValueId> objects;
     for (const ValueId place : places) {
-      const ValueId object = evaluator_.object(place);
-      if (evaluator_.at(object).kind == Kind::instance && std::ranges::find(objects, object) == objects.end()) objects.push_back(object);
+      if (evaluator_.what(place).kind == Kind::instance) add_once(objects, evaluator_.object(place));
     }
     const ClassId type = type_of(node, name, objects);
-    out_.modules[module].by_line = fits_by_line(node, name);
-    if (type != kNoClass) {
-      if (evaluator_.type(type).node && evaluator_.type(type).name == name) out_.modules[module].type = evaluator_.type(type).node;
-      for (ValueId& object : objects) {
-        const ClassId known = evaluator_.at(object).type;
-        if (known == kNoClass || (evaluator_.type(known).open && evaluator_.type(known).name != name))
-          object = evaluator_.made_as(object, type);
-      }
-      if (objects.empty()) objects.push_back(evaluator_.some(type));
+    const auto is_named = [&](ClassId one) { return one != kNoClass && evaluator_.type(one).name == name; };
+    if (is_named(type) && evaluator_.type(type).node) out_.modules[module].type = evaluator_.type(type).node;
+    for (ValueId& object : objects) {
+      const ClassId known = evaluator_.at(object).type;
+      const bool open = known == kNoClass || (evaluator_.type(known).open && !is_named(known));
+      if (type != kNoClass && open) object = evaluator_.made_as(object, type);
     }
     // What is known to be of another class is not what ran; a class of torch that was replaced by its subclass, for one.
     std::erase_if(objects, [&](ValueId object) {
       const ClassId known = evaluator_.at(object).type;
-      return known != kNoClass && known != type && evaluator_.type(known).name != name;
+      return known != kNoClass && known != type && !is_named(known);
     });
     if (objects.empty() && type != kNoClass) objects.push_back(evaluator_.some(type));
     if (objects.size() > kMostObjects) objects.resize(kMostObjects);
-    const ClassId made = objects.empty() ? kNoClass : evaluator_.at(objects.front()).type;
-    const bool composite = evaluator_.is_torch(made) && evaluator_.container(made) == Container::none && traced_.first_frames(node).empty();
-    if (composite) return enter_composite(node, places);
-    body(node, objects);
+    return objects;
   }
 
   // Whether the lines that the trace gives for a module's functions, or for those around one of torch's own, fit the source.
@@ -153,104 +157,48 @@ class Matcher {
     return false;
   }
 
-  // Of several containers that a module may be, those that can hold what it called.
-  std::vector<ValueId> holders(std::uint32_t node, const std::vector<ValueId>& places) {
-    if (places.size() < 2) return places;
-    const std::vector<TracedCalls::Token> below = traced_.below(node);
-    std::vector<CallToken> tokens;
-    for (const TracedCalls::Token& token : below) {
-      if (token.token.module == kNoNode) return places;  // it has a forward of its own
-      tokens.push_back(token.token);
-    }
-    std::vector<ValueId> fitting;
-    for (const ValueId place : places) {
-      const ValueId object = evaluator_.object(place);
-      if (evaluator_.container(evaluator_.at(object).type) == Container::none || tokens_.can_hold(object, tokens)) fitting.push_back(place);
-    }
-    return fitting.empty() ? places : fitting;
-  }
-
   // What a module of torch makes inside itself stands on the line that makes that module.
   void enter_composite(std::uint32_t node, const std::vector<ValueId>& places) {
-    const std::vector<TracedCalls::Token> below = traced_.below(node);
-    for (const TracedCalls::Token& token : below) {
-      if (token.token.module == kNoNode) continue;
-      candidates_.note(token.token.module, places);
+    for (const CallToken& token : traced_.below(node)) {
+      if (!token.is_module()) continue;
+      candidates_.note(token.module, places);
       enter_composite(token.node, places);
     }
   }
 
-  // What torch makes for a parametrization stands on the line that gives it to the module; what the user makes for it has a line of its
-  // own.
-  void enter_parametrization(std::uint32_t node, const std::vector<ValueId>& parametrized) {
-    std::vector<ValueId> places;
-    for (const ValueId one : parametrized) {
-      places.push_back(evaluator_.parametrization(evaluator_.object(one)));
-      if (places.back() == kUnknown) return;
-    }
-    candidates_.note(calls_.nodes[node].module, places);
-    for (const TracedCalls::Token& token : traced_.below(node)) {
-      const bool torch = token.token.module != kNoNode && token.token.type.starts_with('_');
-      if (torch) candidates_.note(token.token.module, places);
-    }
-  }
-
   // Matches what runs directly below a module or function with what its body can call.
-  // `given`: what the function is given, one for each call that it can have been; empty where that is not known.
-  void body(std::uint32_t node, const std::vector<ValueId>& objects, std::vector<const std::vector<Argument>*> given = {}) {
-    const std::vector<TracedCalls::Token> below = traced_.below(node);
-    if (below.empty()) return;
-    std::vector<CallToken> tokens;
-    for (const TracedCalls::Token& token : below) tokens.push_back(token.token);
+  void body(std::uint32_t node, const std::vector<ValueId>& objects) {
+    const std::vector<CallToken> tokens = traced_.below(node);
+    if (tokens.empty()) return;
     std::vector<TokenMatch> matches(tokens.size());
     const profile::CallNode& what = calls_.nodes[node];
     const Node definition = what.module == kNoNode ? traced_.function(what.frame, traced_.owner_of(node)).node : Node{};
-    if (given.empty()) given.push_back(nullptr);
     const auto merge_all = [&](const std::vector<TokenMatch>& found) {
       for (std::size_t i = 0; i < matches.size(); ++i) merge(matches[i], found[i]);
     };
     const auto match_with = [&](ValueId object) {
       if (what.module != kNoNode && evaluator_.container(evaluator_.at(object).type) != Container::none)
         merge_all(tokens_.in_container(object, tokens));
-      for (std::size_t i = 0; definition && i < given.size(); ++i) merge_all(tokens_.in_function(definition, object, tokens, given[i]));
+      if (definition) merge_all(tokens_.in_function(definition, object, tokens));
     };
     for (const ValueId object : objects) match_with(object);
     // Made otherwise than it seems, perhaps: then any object of the class.
     const bool nothing = std::ranges::all_of(matches, [](const TokenMatch& match) { return match.places.empty(); });
     const ClassId type = objects.empty() ? kNoClass : evaluator_.at(objects.front()).type;
     if (nothing && type != kNoClass && evaluator_.at(objects.front()).trail != kNoTrail) match_with(evaluator_.some(type));
-    for (std::size_t i = 0; i < below.size(); ++i) {
-      if (tokens[i].module == kNoNode) {
-        body(below[i].node, holder_of(matches[i], objects), matches[i].arguments);
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if (!tokens[i].is_module()) {
+        body(tokens[i].node, objects);
         continue;
       }
       if (const auto& spot = matches[i].spot; spot && spot->known()) note_call(*spot, tokens[i].module);
-      enter(below[i].node, matches[i].places);
+      enter(tokens[i].node, matches[i].places);
     }
-  }
-
-  // The module whose method a function is, where it is that of another than the one that runs (`self.backbone.features(x)`).
-  std::vector<ValueId> holder_of(const TokenMatch& method, const std::vector<ValueId>& running) const {
-    std::vector<ValueId> holders;
-    for (const ValueId one : method.places) {
-      const Value& value = evaluator_.at(one);
-      const ValueId self = value.kind == Kind::function ? evaluator_.object(value.self) : kUnknown;
-      if (evaluator_.at(self).kind != Kind::instance) return running;
-      if (std::ranges::find(holders, self) == holders.end()) holders.push_back(self);
-    }
-    return holders.empty() || holders.size() > kMostObjects ? running : holders;
   }
 
   static void merge(TokenMatch& into, const TokenMatch& from) {
     const bool first = into.places.empty() && !into.spot;
-    if (first) {
-      into.arguments = from.arguments;
-    } else if (into.arguments != from.arguments) {
-      into.arguments.clear();
-    }
-    for (const ValueId place : from.places) {
-      if (std::ranges::find(into.places, place) == into.places.end()) into.places.push_back(place);
-    }
+    for (const ValueId place : from.places) add_once(into.places, place);
     if (first) {
       into.spot = from.spot;
     } else if (!from.spot || !into.spot || !(*into.spot == *from.spot)) {
@@ -263,7 +211,7 @@ class Matcher {
     PlacedCall& call = sites_[key];
     call.spot = spot;
     ++call.calls;
-    if (std::ranges::find(call.modules, module) == call.modules.end()) call.modules.push_back(module);
+    add_once(call.modules, module);
   }
 
   const profile::ModuleCalls& calls_;

@@ -15,20 +15,19 @@ namespace hotlens::guess {
 
 // One recorded call: of a module (`type` is its class), or of a function.
 struct CallToken {
+  std::uint32_t node = 0;  // into ModuleCalls::nodes
   std::string type;
-  bool parametrized = false;  // torch gave the module a class of its own, which inherits from `type`
   std::uint32_t module = attribution::kNoNode;
   std::string function;
   Node definition;  // of the function, where it was found
   std::uint32_t frame = attribution::kNoNode;
+
+  bool is_module() const { return module != attribution::kNoNode; }
 };
 
 struct TokenMatch {
   std::vector<ValueId> places;  // the attributes or entries it can have been
   std::optional<Spot> spot;     // the one expression that made the call
-  // Of a function: what each of the calls it can have been gives it; empty where one of them tells nothing. They live as long as the
-  // evaluator.
-  std::vector<const std::vector<Argument>*> arguments;
 };
 
 class TokenMatcher {
@@ -36,28 +35,22 @@ class TokenMatcher {
   explicit TokenMatcher(Evaluator& evaluator) : evaluator_(evaluator) {}
 
   // One match per token. The same body with the same calls is matched once.
-  const std::vector<TokenMatch>& in_function(Node function, ValueId self, const std::vector<CallToken>& tokens,
-                                             const std::vector<Argument>* arguments = nullptr);
+  const std::vector<TokenMatch>& in_function(Node function, ValueId self, const std::vector<CallToken>& tokens);
   const std::vector<TokenMatch>& in_container(ValueId container, const std::vector<CallToken>& tokens);
   // Whether the entries of a container can have made these calls.
-  bool can_hold(ValueId container, const std::vector<CallToken>& tokens) { return align_entries(container, tokens).has_value(); }
+  bool can_hold(ValueId container, const std::vector<CallToken>& tokens);
 
  private:
-  using Key = std::tuple<const void*, ValueId, const void*, std::string>;
+  using Key = std::tuple<const void*, ValueId, std::string>;
   bool accepts(ValueId candidate, const CallToken& token) const;
   bool is_exact(ValueId candidate, const CallToken& token) const;
+  std::vector<ValueId> called(const Pattern& pattern, const std::vector<std::uint32_t>& calls, const CallToken& token) const;
+  std::vector<ValueId> likeliest(std::vector<ValueId> places, const CallToken& token) const;
   std::vector<ValueId> accepted(const PatternCall& call, const CallToken& token) const;
-  // How much is taken for granted: that every object that a body calls is a module, that nothing unknown is one.
-  enum class Trust : std::uint8_t { likely, named, anything };
+  // `likely`: every object that a body calls is taken for a module, nothing unknown for one.
   std::optional<std::vector<std::vector<std::uint32_t>>> aligned(const Pattern& pattern, const std::vector<CallToken>& tokens,
-                                                                 Trust trust) const;
+                                                                 bool likely) const;
   std::vector<TokenMatch> match(const Pattern& pattern, const std::vector<CallToken>& tokens);
-  std::vector<const std::vector<Argument>*> given(const Pattern& pattern, const std::vector<std::uint32_t>& calls,
-                                                  const CallToken& token) const;
-  ValueId loop_element(const PatternCall& call, const CallToken& token) const;
-  void order_elements(const Pattern& pattern, const std::vector<CallToken>& tokens, const std::vector<std::vector<std::uint32_t>>& calls,
-                      std::vector<TokenMatch>& matches);
-  std::optional<std::vector<std::vector<ValueId>>> align_entries(ValueId container, const std::vector<CallToken>& tokens);
 
   Evaluator& evaluator_;
   std::map<Key, std::vector<TokenMatch>> known_;

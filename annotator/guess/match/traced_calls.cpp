@@ -30,7 +30,7 @@ std::vector<const Code*> scripts_of(const profile::ModuleCalls& calls, Library& 
     inside[node] = what.module != kNoNode || (what.parent != kNoNode && inside[what.parent]);
     if (inside[node] || is_torch_frame(calls.frames[what.frame])) continue;
     const Code* code = library.traced(calls.frames[what.frame].path);
-    if (code != nullptr && std::ranges::find(scripts, code) == scripts.end()) scripts.push_back(code);
+    if (code != nullptr) add_once(scripts, code);
   }
   return scripts;
 }
@@ -48,11 +48,10 @@ TracedCalls::TracedCalls(const profile::ModuleCalls& calls, Library& library, Ev
       std::ranges::any_of(calls.modules, [](const std::string& module) { return profile::class_of_instance(module) == kParametrizations; });
 }
 
-TracedCalls::ModuleClass TracedCalls::class_of(std::uint32_t module) const {
+std::string TracedCalls::class_of(std::uint32_t module) const {
   std::string_view name = profile::class_of_instance(calls_.modules[module]);
-  const bool parametrized = parametrized_ && name.starts_with(kParametrized) && name.size() > kParametrized.size();
-  if (parametrized) name.remove_prefix(kParametrized.size());
-  return {std::string(name), parametrized};
+  if (parametrized_ && name.starts_with(kParametrized) && name.size() > kParametrized.size()) name.remove_prefix(kParametrized.size());
+  return std::string(name);
 }
 
 const TracedCalls::Function& TracedCalls::function(std::uint32_t frame, const std::string& owner) {
@@ -63,18 +62,14 @@ const TracedCalls::Function& TracedCalls::function(std::uint32_t frame, const st
   const Code* code = library_.traced(what.path);
   if (code == nullptr) return known;
   const Node exact = code->function_at(what.line);
-  if (exact && exact.field("name").text() == what.function) {
-    known = {exact, true, true};
-    return known;
-  }
+  if (exact.field("name").text() == what.function) return known = {exact, true, true};
   // Another version of the file: the names decide, where they can.
   std::vector<Node> named = code->functions_named(what.function);
   if (named.size() > 1) {
     const ClassId type = evaluator_.class_named(*code, owner);
     std::erase_if(named, [&](const Node& one) {
-      const Node holder = enclosing(one, "class_definition");
-      const Node name = holder ? holder.field("name") : Node{};
-      return !name || !(name.text() == owner || evaluator_.derives(type, name.text()));
+      const std::string_view name = enclosing(one, "class_definition").field("name").text();
+      return name != owner && !evaluator_.derives(type, name);
     });
     // A method and the one it overrides: the class's own runs.
     if (named.size() > 1)
@@ -86,29 +81,30 @@ const TracedCalls::Function& TracedCalls::function(std::uint32_t frame, const st
 
 std::string TracedCalls::owner_of(std::uint32_t node) const {
   while (node != kNoNode && calls_.nodes[node].module == kNoNode) node = calls_.nodes[node].parent;
-  return node == kNoNode ? std::string() : class_of(calls_.nodes[node].module).name;
+  return node == kNoNode ? std::string() : class_of(calls_.nodes[node].module);
 }
 
-std::vector<TracedCalls::Token> TracedCalls::below(std::uint32_t node) {
-  std::vector<Token> out;
+std::vector<CallToken> TracedCalls::below(std::uint32_t node) {
+  std::vector<CallToken> out;
   collect_below(node, out);
   return out;
 }
 
-void TracedCalls::collect_below(std::uint32_t node, std::vector<Token>& out) {
+void TracedCalls::collect_below(std::uint32_t node, std::vector<CallToken>& out) {
   for (const std::uint32_t child : children_[node]) {
     const profile::CallNode& what = calls_.nodes[child];
     if (what.module != kNoNode) {
-      const ModuleClass type = class_of(what.module);
-      if (parametrized_ && type.name == kParametrizations) continue;
-      out.push_back({child, {.type = type.name, .parametrized = type.parametrized, .module = what.module}});
+      const std::string type = class_of(what.module);
+      if (parametrized_ && type == kParametrizations) continue;
+      out.push_back({.node = child, .type = type, .module = what.module});
       continue;
     }
     const profile::PythonFrame& frame = calls_.frames[what.frame];
     if (is_torch_frame(frame) || is_inline(frame) || is_own_call(child, frame)) {
       collect_below(child, out);
     } else {
-      out.push_back({child, {.function = frame.function, .definition = function(what.frame, owner_of(child)).node, .frame = what.frame}});
+      const Node definition = function(what.frame, owner_of(child)).node;
+      out.push_back({.node = child, .function = frame.function, .definition = definition, .frame = what.frame});
     }
   }
 }
@@ -116,37 +112,17 @@ void TracedCalls::collect_below(std::uint32_t node, std::vector<Token>& out) {
 // `__call__` of a module's class runs before the module's own frame.
 bool TracedCalls::is_own_call(std::uint32_t node, const profile::PythonFrame& frame) {
   if (frame.function != "__call__") return false;
-  const Node definition = function(calls_.nodes[node].frame, owner_of(node)).node;
-  const Node type = definition ? enclosing(definition, "class_definition") : Node{};
+  const Node type = enclosing(function(calls_.nodes[node].frame, owner_of(node)).node, "class_definition");
   return !type || evaluator_.is_module(evaluator_.class_of(type));
-}
-
-std::vector<std::uint32_t> TracedCalls::parametrizations(std::uint32_t node) const {
-  std::vector<std::uint32_t> found, open;
-  if (parametrized_) open = children_[node];
-  while (!open.empty()) {
-    const std::uint32_t child = open.back();
-    open.pop_back();
-    const profile::CallNode& what = calls_.nodes[child];
-    if (what.module == kNoNode) {
-      open.insert(open.end(), children_[child].begin(), children_[child].end());
-    } else if (profile::class_of_instance(calls_.modules[what.module]) == kParametrizations) {
-      found.push_back(child);
-    }
-  }
-  return found;
 }
 
 std::vector<std::uint32_t> TracedCalls::first_frames(std::uint32_t node) const {
   std::vector<std::uint32_t> frames;
   for (std::uint32_t at = node; frames.size() < 4;) {
-    std::uint32_t next = kNoNode;
-    for (const std::uint32_t child : children_[at]) {
-      if (next == kNoNode && calls_.nodes[child].frame != kNoNode) next = child;
-    }
-    if (next == kNoNode) break;
-    if (!is_torch_frame(calls_.frames[calls_.nodes[next].frame])) frames.push_back(calls_.nodes[next].frame);
-    at = next;
+    const auto next = std::ranges::find_if(children_[at], [&](std::uint32_t child) { return calls_.nodes[child].frame != kNoNode; });
+    if (next == children_[at].end()) break;
+    at = *next;
+    if (!is_torch_frame(calls_.frames[calls_.nodes[at].frame])) frames.push_back(calls_.nodes[at].frame);
   }
   return frames;
 }

@@ -24,10 +24,6 @@ class TracedCalls {
     Node node;  // null where it was not found
     bool looked = false, by_line = false;
   };
-  struct Token {
-    std::uint32_t node = 0;
-    CallToken token;
-  };
 
   // All three must outlive it.
   TracedCalls(const profile::ModuleCalls& calls, Library& library, Evaluator& evaluator);
@@ -35,22 +31,16 @@ class TracedCalls {
   // The definition of a frame's function, for a module of class `owner`.
   const Function& function(std::uint32_t frame, const std::string& owner);
   // The class of a module without what torch puts before it ("ParametrizedConv2d"), should it have.
-  struct ModuleClass {
-    std::string name;
-    bool parametrized = false;
-  };
-  ModuleClass class_of(std::uint32_t module) const;
+  std::string class_of(std::uint32_t module) const;
   // The class of the module that a node runs in; empty outside of modules.
   std::string owner_of(std::uint32_t node) const;
   // Calls directly inside a node, in order; those of parametrizations, which torch makes where a weight is read, are left out.
-  std::vector<Token> below(std::uint32_t node);
-  // The parametrizations called directly inside a node.
-  std::vector<std::uint32_t> parametrizations(std::uint32_t node) const;
+  std::vector<CallToken> below(std::uint32_t node);
   // The user's functions that a module's call enters first: forward, or what wraps it.
   std::vector<std::uint32_t> first_frames(std::uint32_t node) const;
 
  private:
-  void collect_below(std::uint32_t node, std::vector<Token>& out);
+  void collect_below(std::uint32_t node, std::vector<CallToken>& out);
   bool is_own_call(std::uint32_t node, const profile::PythonFrame& frame);
 
   const profile::ModuleCalls& calls_;

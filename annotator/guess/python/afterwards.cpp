@@ -1,7 +1,5 @@
 #include "annotator/guess/python/afterwards.h"
 
-#include <vector>
-
 namespace hotlens::guess {
 namespace {
 
@@ -9,39 +7,30 @@ bool is_of_self(Node attribute) {
   return attribute.field("object").text() == "self";
 }
 
-void note_given(Node name, Afterwards::Given given, Afterwards& found) {
-  const std::vector<Node> text = name.children();
-  const bool literal = name.is("string") && text.size() == 3 && text[1].is("string_content");
-  if (literal) {
-    found.assigned.emplace(text[1].text(), given);
+// The text of a string; '*' for every other expression.
+std::string name_in(Node expression) {
+  const std::vector<Node> text = expression.is("string") ? expression.children() : std::vector<Node>{};
+  return text.size() == 3 && text[1].is("string_content") ? std::string(text[1].text()) : "*";
+}
+
+void note_call(Node call, Afterwards& found) {
+  const Node callee = call.field("function");
+  if (callee.is("attribute")) found.called.emplace(callee.field("attribute").text());
+  const std::vector<Node> given = call.field("arguments").children();
+  const bool sets = callee.text() == "setattr" && given.size() == 3 && given[0].text() != "self";
+  if (sets) found.given.push_back({.name = name_in(given[1]), .value = given[2], .statement = call});
+}
+
+void note_assignment(Node node, Afterwards& found) {
+  const Node target = node.field("left"), value = node.field("right");
+  const bool entry = target.is("subscript");
+  const Node attribute = entry ? target.field("value") : target;
+  if (!value || !attribute.is("attribute") || is_of_self(attribute)) return;
+  const std::string name(attribute.field("attribute").text());
+  if (entry && name == "_modules") {
+    found.given.push_back({.name = name_in(target.field("subscript")), .value = value, .statement = node});
   } else {
-    found.anywhere.push_back(given);
-  }
-}
-
-void note_setattr(Node call, Afterwards& found) {
-  const Node list = call.field("arguments");
-  const std::vector<Node> given = list ? list.children() : std::vector<Node>{};
-  if (given.size() == 3 && given[0].text() != "self") note_given(given[1], {given[2], call}, found);
-}
-
-void note(Node node, Afterwards& found) {
-  if (node.is("call")) {
-    const Node callee = node.field("function");
-    if (callee && callee.is("attribute")) found.called.emplace(callee.field("attribute").text());
-    if (callee && callee.text() == "setattr") note_setattr(node, found);
-  } else if (node.is("assignment")) {
-    const Node target = node.field("left"), value = node.field("right");
-    if (!target || !value) return;
-    const Node holder = target.is("subscript") ? target.field("value") : Node{};
-    if (target.is("attribute") && !is_of_self(target))
-      found.assigned.emplace(target.field("attribute").text(), Afterwards::Given{value, node});
-    if (!holder || !holder.is("attribute") || is_of_self(holder)) return;
-    if (holder.field("attribute").text() == "_modules") {
-      note_given(target.field("subscript"), {value, node}, found);
-    } else {
-      found.entered.emplace(holder.field("attribute").text(), Afterwards::Given{value, node});
-    }
+    found.given.push_back({.name = name, .entry = entry, .value = value, .statement = node});
   }
 }
 
@@ -49,16 +38,12 @@ void note(Node node, Afterwards& found) {
 
 Afterwards afterwards(std::span<const Code* const> scripts) {
   Afterwards found;
-  for (const Code* script : scripts) {
-    std::vector<Node> open{script->root()};
-    while (!open.empty()) {
-      const Node node = open.back();
-      open.pop_back();
-      note(node, found);
-      const std::vector<Node> below = node.children();
-      open.insert(open.end(), below.begin(), below.end());
-    }
-  }
+  const auto note = [&](Node node) {
+    if (node.is("call")) note_call(node, found);
+    if (node.is("assignment")) note_assignment(node, found);
+    return true;
+  };
+  for (const Code* script : scripts) walk(script->root(), note);
   return found;
 }
 

@@ -18,7 +18,6 @@ struct PatternCall {
   ValueId callee = kUnknown;
   bool likely = false;          // what is called is an object in every case: probably a module, which leaves a trace when it is called
   std::vector<ValueId> passed;  // arguments that may be called in its stead (checkpoint(self.block, x))
-  std::vector<Argument> arguments;
 };
 
 struct Pattern {

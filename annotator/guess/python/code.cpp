@@ -11,105 +11,90 @@ bool is_block_holder(std::string_view kind) {
 }
 
 using Bound = std::vector<std::pair<std::string, Binding>>;
+using Kind = Binding::Kind;
 
 void bind_import(Node statement, Bound& out) {
   for (const Node& one : statement.children()) {
-    if (one.is("dotted_name")) {
-      const std::string dotted(one.text());
-      const std::string first = dotted.substr(0, dotted.find('.'));
-      out.emplace_back(first, Binding{Binding::Kind::module, {}, first, {}});
-    } else if (one.is("aliased_import")) {
-      out.emplace_back(std::string(one.field("alias").text()),
-                       Binding{Binding::Kind::module, {}, std::string(one.field("name").text()), {}});
-    }
+    const std::string dotted(one.is("aliased_import") ? one.field("name").text() : one.text());
+    const std::string first = dotted.substr(0, dotted.find('.'));
+    if (one.is("dotted_name")) out.emplace_back(first, Binding{Kind::module, {}, first, {}});
+    if (one.is("aliased_import")) out.emplace_back(one.field("alias").text(), Binding{Kind::module, {}, dotted, {}});
   }
 }
 
 void bind_from(Node statement, Bound& out) {
   const Node from = statement.field("module_name");
-  if (!from) return;
   const std::string module(from.text());
   for (const Node& one : statement.children()) {
-    if (ts_node_eq(one.node, from.node)) continue;
-    if (one.is("wildcard_import")) {
-      out.emplace_back("*", Binding{Binding::Kind::star, {}, module, {}});
-    } else if (one.is("dotted_name")) {
-      out.emplace_back(std::string(one.text()), Binding{Binding::Kind::member, {}, module, std::string(one.text())});
-    } else if (one.is("aliased_import")) {
-      out.emplace_back(std::string(one.field("alias").text()),
-                       Binding{Binding::Kind::member, {}, module, std::string(one.field("name").text())});
-    }
+    if (!from || one.id() == from.id()) continue;
+    const bool aliased = one.is("aliased_import");
+    const Node name = aliased ? one.field("name") : one, here = aliased ? one.field("alias") : one;
+    if (one.is("wildcard_import")) out.emplace_back("*", Binding{Kind::star, {}, module, {}});
+    if (name.is("dotted_name")) out.emplace_back(here.text(), Binding{Kind::member, {}, module, std::string(name.text())});
   }
 }
 
-void bind_statement(Node statement, Bound& out);
-
-// `a, b = x, y`; what is taken apart at run time only is not known.
-void bind_parts(Node left, Node right, Bound& out) {
-  const std::vector<Node> names = left.children(), values = right.children();
-  const bool listed = (right.is("expression_list") || right.is("tuple")) && names.size() == values.size();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i].is("identifier"))
-      out.emplace_back(std::string(names[i].text()), Binding{Binding::Kind::value, listed ? values[i] : Node{}, {}, {}});
-  }
-}
-
+// `a = x`, `a, b = x, y`; what is taken apart at run time only is not known.
 void bind_assignment(Node assignment, Bound& out) {
   const Node left = assignment.field("left"), right = assignment.field("right");
-  if (!left || !right) return;
-  if (left.is("identifier")) out.emplace_back(std::string(left.text()), Binding{Binding::Kind::value, right, {}, {}});
-  if (left.is("pattern_list") || left.is("tuple_pattern")) bind_parts(left, right, out);
+  if (!right) return;
+  const bool several = left.is("pattern_list") || left.is("tuple_pattern");
+  const std::vector<Node> names = several ? left.children() : std::vector{left}, values = right.children();
+  const bool listed = (right.is("expression_list") || right.is("tuple")) && names.size() == values.size();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Node value = !several ? right : listed ? values[i] : Node{};
+    if (names[i].is("identifier")) out.emplace_back(names[i].text(), Binding{Kind::value, value, {}, {}});
+  }
   if (right.is("assignment")) bind_assignment(right, out);
 }
 
 void bind_statement(Node statement, Bound& out) {
   const std::string_view kind = statement.kind();
   if (kind == "class_definition" || kind == "function_definition") {
-    const auto what = kind == "class_definition" ? Binding::Kind::type : Binding::Kind::function;
-    if (const Node name = statement.field("name")) out.emplace_back(std::string(name.text()), Binding{what, statement, {}, {}});
+    const Kind what = kind == "class_definition" ? Kind::type : Kind::function;
+    if (const Node name = statement.field("name")) out.emplace_back(name.text(), Binding{what, statement, {}, {}});
   } else if (kind == "decorated_definition") {
-    if (const Node inner = statement.field("definition")) bind_statement(inner, out);
+    bind_statement(statement.field("definition"), out);
   } else if (kind == "import_statement") {
     bind_import(statement, out);
   } else if (kind == "import_from_statement") {
     bind_from(statement, out);
   } else if (kind == "expression_statement") {
-    for (const Node& one : statement.children()) {
-      if (one.is("assignment")) bind_assignment(one, out);
-    }
+    for (const Node& one : statement.children("assignment")) bind_assignment(one, out);
   } else if (is_block_holder(kind)) {
     for (const Node& one : statement.children()) bind_statement(one, out);
   }
 }
 
-void collect_functions(Node node, std::unordered_map<std::uint32_t, Node>& out) {
-  if (node.is("function_definition")) {
-    out.try_emplace(node.range().begin.line, node);
-    const Node above = node.parent();
-    if (above && above.is("decorated_definition")) out.try_emplace(above.range().begin.line, node);
-  }
-  for (const Node& child : node.children()) {
-    const std::string_view kind = child.kind();
-    const bool statement = kind.ends_with("_definition") || is_block_holder(kind);
-    if (statement) collect_functions(child, out);
-  }
+std::unordered_map<std::uint32_t, Node> functions_below(Node root) {
+  std::unordered_map<std::uint32_t, Node> found;
+  walk(root, [&](Node node) {
+    if (node.is("function_definition")) {
+      found.try_emplace(node.range().begin.line, node);
+      if (node.parent().is("decorated_definition")) found.try_emplace(node.parent().range().begin.line, node);
+    }
+    return node.is("module") || node.kind().ends_with("_definition") || is_block_holder(node.kind());
+  });
+  return found;
 }
 
 }  // namespace
 
 std::string_view Node::text() const {
+  if (!*this) return {};
   const std::uint32_t begin = ts_node_start_byte(node), end = ts_node_end_byte(node);
   return std::string_view(code->text()).substr(begin, end - begin);
 }
 
 Node Node::field(std::string_view name) const {
+  if (!*this) return {};
   return {code, ts_node_child_by_field_name(node, name.data(), static_cast<std::uint32_t>(name.size()))};
 }
 
 std::vector<Node> Node::children() const {
+  if (!*this) return {};
   std::vector<Node> out;
-  const std::uint32_t count = ts_node_named_child_count(node);
-  out.reserve(count);
+  out.reserve(ts_node_named_child_count(node));
   TSTreeCursor cursor = ts_tree_cursor_new(node);
   if (ts_tree_cursor_goto_first_child(&cursor)) {
     do {
@@ -119,6 +104,17 @@ std::vector<Node> Node::children() const {
   }
   ts_tree_cursor_delete(&cursor);
   return out;
+}
+
+std::vector<Node> Node::children(std::string_view kind) const {
+  std::vector<Node> found = children();
+  std::erase_if(found, [&](const Node& one) { return !one.is(kind); });
+  return found;
+}
+
+Node Node::child() const {
+  const std::vector<Node> all = children();
+  return all.empty() ? Node{} : all.front();
 }
 
 source::Range Node::range() const {
@@ -132,14 +128,8 @@ const Code::Parsed& Code::parsed() const {
   if (parsed_) return *parsed_;
   parsed_ = std::make_unique<Parsed>();
   parsed_->syntax = tree_.data().syntax();
-  for (auto& [name, binding] : bindings_of(root())) {
-    if (binding.kind == Binding::Kind::star) {
-      parsed_->stars.push_back(binding);
-    } else {
-      parsed_->names[name].push_back(binding);
-    }
-  }
-  collect_functions(root(), parsed_->functions);
+  for (auto& [name, binding] : bindings_of(root())) (binding.kind == Kind::star ? parsed_->stars : parsed_->names[name]).push_back(binding);
+  parsed_->functions = functions_below(root());
   return *parsed_;
 }
 
@@ -159,9 +149,8 @@ Node Code::function_at(std::uint32_t line) const {
 std::vector<Node> Code::functions_named(std::string_view name) const {
   std::vector<Node> out;
   for (const auto& [line, node] : parsed().functions) {
-    const Node own = node.field("name");
     const bool known = std::ranges::any_of(out, [&](const Node& other) { return other.id() == node.id(); });
-    if (own && own.text() == name && !known) out.push_back(node);
+    if (node.field("name").text() == name && !known) out.push_back(node);
   }
   return out;
 }
@@ -172,11 +161,21 @@ std::vector<std::pair<std::string, Binding>> bindings_of(Node block) {
   return out;
 }
 
-Node enclosing(Node node, std::string_view kind) {
-  for (Node up = node.parent(); up; up = up.parent()) {
-    if (up.is(kind)) return up;
+void walk(Node root, const std::function<bool(Node)>& enter) {
+  std::vector<Node> open{root};
+  while (!open.empty()) {
+    const Node node = open.back();
+    open.pop_back();
+    if (!enter(node)) continue;
+    const std::vector<Node> below = node.children();
+    open.insert(open.end(), below.rbegin(), below.rend());
   }
-  return {};
+}
+
+Node enclosing(Node node, std::string_view kind) {
+  Node up = node.parent();
+  while (up && !up.is(kind)) up = up.parent();
+  return up;
 }
 
 std::string qualified_name(Node inside) {

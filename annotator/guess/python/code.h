@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,18 +23,20 @@ namespace hotlens::guess {
 
 class Code;
 
-// A syntax node together with the file it stands in; null for an absent child.
+// A syntax node together with the file it stands in; null for an absent child. A null node has no kind, text, fields or children.
 struct Node {
   const Code* code = nullptr;
   TSNode node{};
 
   explicit operator bool() const { return code != nullptr && !ts_node_is_null(node); }
-  std::string_view kind() const { return ts_node_type(node); }
+  std::string_view kind() const { return *this ? ts_node_type(node) : std::string_view{}; }
   bool is(std::string_view type) const { return kind() == type; }
   std::string_view text() const;
   Node field(std::string_view name) const;
-  Node parent() const { return {code, ts_node_parent(node)}; }
-  std::vector<Node> children() const;  // named ones, comments left out
+  Node parent() const { return *this ? Node{code, ts_node_parent(node)} : Node{}; }
+  std::vector<Node> children() const;                       // named ones, comments left out
+  std::vector<Node> children(std::string_view kind) const;  // of that kind
+  Node child() const;                                       // the first; null where there is none
   source::Range range() const;
   const void* id() const { return node.id; }
 };
@@ -85,6 +88,9 @@ class Code {
 
 // The names a block binds, in the order of the text: classes, functions, assignments, imports; conditional branches all count.
 std::vector<std::pair<std::string, Binding>> bindings_of(Node block);
+
+// The node and everything below it, in the order of the text; `enter` says whether to go on below one.
+void walk(Node root, const std::function<bool(Node)>& enter);
 
 // The nearest definition around a node; null at the top level. `kind`: "function_definition" or "class_definition".
 Node enclosing(Node node, std::string_view kind);

@@ -61,16 +61,13 @@ bool Evaluator::is_same_made(ValueId a, ValueId b) const {
 ValueId Evaluator::any(const std::vector<ValueId>& options) {
   std::vector<ValueId> flat;
   for (const ValueId option : options) {
-    const std::vector<ValueId> inner = at(option).kind == Kind::any ? at(option).options : std::vector{option};
-    for (const ValueId one : inner) {
-      if (flat.size() < kMostAlternatives && std::ranges::find(flat, one) == flat.end()) flat.push_back(one);
+    for (const ValueId one : at(option).kind == Kind::any ? at(option).options : std::vector{option}) {
+      if (flat.size() < kMostAlternatives) add_once(flat, one);
     }
   }
   if (flat.empty()) return kUnknown;
   if (flat.size() == 1) return flat.front();
-  Value value{.kind = Kind::any};
-  value.options = std::move(flat);
-  return add(std::move(value));
+  return add({.kind = Kind::any, .options = std::move(flat)});
 }
 
 ValueId Evaluator::external(const std::string& dotted) {
@@ -86,12 +83,7 @@ ValueId Evaluator::some(ClassId type) {
 ValueId Evaluator::made_as(ValueId value, ClassId type) {
   if (at(value).kind != Kind::instance || at(value).type == type) return value;
   const auto [known, fresh] = made_as_.try_emplace({value, type}, kUnknown);
-  if (fresh) {
-    Value made{.kind = Kind::instance, .type = type};
-    made.arguments = at(value).arguments;
-    made.trail = at(value).trail;
-    known->second = add(std::move(made));
-  }
+  if (fresh) known->second = add({.kind = Kind::instance, .type = type, .arguments = at(value).arguments, .trail = at(value).trail});
   return known->second;
 }
 
@@ -157,26 +149,8 @@ void Evaluator::leave_way(std::size_t mark) {
   }
 }
 
-std::vector<LoopUse> Evaluator::loops_since(Depth outer) const {
-  std::vector<LoopUse> uses;
-  for (std::size_t i = outer.loops; i < loops_.size(); ++i) uses.push_back({loops_[i].id, loops_[i].passes});
-  return uses;
-}
-
-Evaluator::KeptPasses::KeptPasses(Evaluator& evaluator) : evaluator_(evaluator) {
-  for (const Loop& loop : evaluator.loops_) kept_.push_back(loop.passes);
-}
-
-Evaluator::KeptPasses::~KeptPasses() {
-  for (std::size_t i = 0; i < std::min(kept_.size(), evaluator_.loops_.size()); ++i) evaluator_.loops_[i].passes = kept_[i];
-}
-
-ValueId Evaluator::parametrization(ValueId object_value) {
-  const Value& value = at(object_value);
-  if (value.kind != Kind::instance || !value.spot.known()) return kUnknown;
-  const auto [known, fresh] = parametrizations_.try_emplace(object_value, kUnknown);
-  if (fresh) known->second = add({.kind = Kind::place, .of = object_value, .spot = Spot(value.spot)});
-  return known->second;
+std::vector<std::uint32_t> Evaluator::loops_since(Depth outer) const {
+  return {loops_.begin() + std::min<std::ptrdiff_t>(outer.loops, std::ssize(loops_)), loops_.end()};
 }
 
 const std::vector<Slot>& Evaluator::entries(ValueId object_value) {
@@ -198,77 +172,53 @@ void Evaluator::construct(ValueId instance) {
   if (value.kind != Kind::instance || value.ready) return;
   value.ready = true;
   if (value.type == kNoClass || is_torch(value.type)) return;
-  ValueId constructor = method(value.type, "__init__", instance);
-  if (at(constructor).kind != Kind::function) {
-    const std::vector<Argument> given = value.arguments;
-    const std::vector<Slot> kept = fields(value.type, value.trail != kNoTrail ? &given : nullptr);
-    if (!kept.empty()) constructor = method(value.type, "__post_init__", instance);
-    values_[instance].slots.insert(values_[instance].slots.end(), kept.begin(), kept.end());
-  }
-  const Value& function = at(constructor);
-  if (function.kind != Kind::function || !function.node) return;
-  // Its constructor ran under the conditions under which it was made, not those under which somebody asks.
-  const Depth made = value.depth;
-  const std::uint32_t branches = std::exchange(branch_depth_, made.branches), undecided = std::exchange(undecided_, made.undecided);
-  value.depth = depth();
-  const Allowance allowance(*this, kBodyBudget);
-  const KeptPasses kept(*this);
   // Nothing is known of the arguments of an object that nobody was seen to make.
-  const bool known = value.trail != kNoTrail;
   const std::vector<Argument> arguments = value.arguments;
-  auto scope = std::make_shared<Scope>();
-  Interpreter run(*this, {.code = function.node.code,
-                          .scope = scope,
-                          .self = instance,
-                          .owner = function.type,
-                          .trail = value.trail,
-                          .activation = next_activation_++});
-  bind_parameters(run, function.node, instance, known ? &arguments : nullptr, *scope);
+  const std::vector<Argument>* given = value.trail != kNoTrail ? &arguments : nullptr;
+  const Value& function = at(method(value.type, "__init__", instance));
+  if (function.kind != Kind::function) return;
+  // Its constructor ran under the conditions under which it was made, not those under which somebody asks.
+  const Temporarily branches(branch_depth_, value.depth.branches);
+  const Temporarily made(value.depth, depth());
+  const Temporarily budget(floor_, floor_for(kBodyBudget));
   ran_.insert(function.node.id());
-  if (const Node body = function.node.field("body")) run.run(body);
+  Interpreter run(
+      *this,
+      {.code = function.node.code, .self = instance, .owner = function.type, .trail = value.trail, .activation = next_activation_++});
+  run.run_function(function.node, instance, given);
   follow_later(instance);
-  values_[instance].depth = made;
-  branch_depth_ = branches;
-  undecided_ = undecided;
 }
 
-bool Evaluator::hold_modules(const std::vector<Argument>& arguments) const {
-  return std::ranges::any_of(arguments, [&](const Argument& argument) {
-    return std::ranges::any_of(alternatives(argument.value), [&](ValueId one) {
-      const Value& value = at(object(one));
-      if (value.kind == Kind::instance) return value.type == kNoClass ? at(one).kind == Kind::place : is_module(value.type);
-      return (value.kind == Kind::list || value.kind == Kind::mapping) && !value.entries.empty();
-    });
-  });
+bool Evaluator::is_list(const Value& value) const {
+  const Container kind = value.kind == Kind::instance ? container(value.type) : Container::none;
+  return value.kind == Kind::list || kind == Container::list || kind == Container::sequential;
 }
 
-const Pattern& Evaluator::calls_of(Node function, ValueId self, const std::vector<Argument>* arguments) {
-  const auto [known, fresh] = patterns_.try_emplace({function.id(), self, arguments});
+bool Evaluator::is_mapping(const Value& value) const {
+  return value.kind == Kind::mapping || (value.kind == Kind::instance && container(value.type) == Container::mapping);
+}
+
+bool Evaluator::iterates(const Value& value) const {
+  return value.kind == Kind::list || (value.kind == Kind::instance && container(value.type) != Container::none);
+}
+
+bool Evaluator::may_be_module(const Value& value) const {
+  return value.kind == Kind::instance && (value.type == kNoClass || is_module(value.type));
+}
+
+const Pattern& Evaluator::calls_of(Node function, ValueId self) {
+  const auto [known, fresh] = patterns_.try_emplace({function.id(), self});
   Pattern& pattern = known->second;
   if (!fresh) return pattern;
-  const Allowance allowance(*this, kBodyBudget);
-  auto scope = std::make_shared<Scope>();
-  Interpreter::Frame frame{.code = function.code, .scope = scope, .self = self, .activation = next_activation_++};
-  const Node holder = function.parent() && function.parent().is("decorated_definition") ? function.parent().parent() : function.parent();
-  const Node around = holder ? holder.parent() : Node{};
-  if (around && around.is("class_definition")) frame.owner = class_of(around);
-  const Node outer = enclosing(function, "function_definition");
-  const bool nested = outer && !(around && around.is("class_definition"));
-  if (nested) {
-    // The names of the function around it, in which it is a closure.
-    auto names = std::make_shared<Scope>();
-    Interpreter maker(*this, {.code = function.code, .scope = names, .self = self, .activation = next_activation_++});
-    const Node method_of = enclosing(outer, "class_definition");
-    bind_parameters(maker, outer, method_of ? self : kUnknown, nullptr, *names);
-    if (const Node body = outer.field("body")) maker.run(body);
-    scope->outer = std::move(names);
-  }
+  const Temporarily budget(floor_, floor_for(kBodyBudget));
+  Interpreter::Frame frame{.code = function.code, .self = self, .activation = next_activation_++};
+  const Node holder = function.parent().is("decorated_definition") ? function.parent().parent() : function.parent();
+  if (holder.parent().is("class_definition")) frame.owner = class_of(holder.parent());
   Interpreter run(*this, frame, &pattern);
   const ClassId own = at(self).type;
   const bool bound =
       frame.owner != kNoClass && own != kNoClass && std::ranges::find(classes_[own].order, frame.owner) != classes_[own].order.end();
-  bind_parameters(run, function, bound ? self : kUnknown, arguments, *scope);
-  if (const Node body = function.field("body")) run.run(body);
+  run.run_function(function, bound ? self : kUnknown, nullptr);
   run.edge(run.at_, 1);
   return pattern;
 }

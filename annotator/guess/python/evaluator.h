@@ -14,7 +14,8 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "annotator/guess/python/afterwards.h"
@@ -23,6 +24,20 @@
 #include "annotator/guess/python/value.h"
 
 namespace hotlens::guess {
+
+// Gives a variable another value while it lives.
+template <class T>
+class Temporarily {
+ public:
+  Temporarily(T& variable, std::type_identity_t<T> value) : variable_(variable), before_(std::exchange(variable, std::move(value))) {}
+  ~Temporarily() { variable_ = std::move(before_); }
+  Temporarily(const Temporarily&) = delete;
+  Temporarily& operator=(const Temporarily&) = delete;
+
+ private:
+  T& variable_;
+  T before_;
+};
 
 class Evaluator {
  public:
@@ -47,8 +62,11 @@ class Evaluator {
 
   // Everything a value may be: places, instances, functions …, without sets and loops around them.
   std::vector<ValueId> alternatives(ValueId value) const;
+  // The value that is one of several.
+  ValueId any(const std::vector<ValueId>& options);
   // A place's object, else the value itself.
   ValueId object(ValueId value) const;
+  const Value& what(ValueId value) const { return at(object(value)); }
   // Every attribute and entry that an object was given as, in the order in which that happened.
   const std::vector<ValueId>& places_of(ValueId object) const;
   // Two values that are one object which somebody was seen to make.
@@ -57,77 +75,59 @@ class Evaluator {
   std::vector<ValueId> made_by(const Code& script, std::string_view type);
   // The attribute of an object: the places it was attached at. Unknown where there is none.
   ValueId attribute(ValueId object, std::string_view name);
-  // Where a parametrization was given to an object, as a place for the modules that torch makes for it; kUnknown where none was.
-  ValueId parametrization(ValueId object);
   // Entries of a container object, in order, as places.
   const std::vector<Slot>& entries(ValueId object);
   // The calls on the way to where an object was made, innermost first; only those outside torch.
   std::vector<Spot> made_at(ValueId object) const;
 
-  // What the body of `function` calls when it runs as a method of `self` (or inside one, for a nested function); with the arguments of the
-  // call where that is known.
-  const Pattern& calls_of(Node function, ValueId self, const std::vector<Argument>* arguments = nullptr);
-  // Whether any of them is a module, or holds some: only these tell what a body calls.
-  bool hold_modules(const std::vector<Argument>& arguments) const;
+  // What the body of `function` calls when it runs as a method of `self`.
+  const Pattern& calls_of(Node function, ValueId self);
 
  private:
   friend class Interpreter;
+  friend struct KnownCalls;
   // Blocks and expressions inside each other, followed helpers included: what is deeper is no model's source.
   static constexpr int kNesting = 600;
 
   ValueId add(Value value);
-  ValueId any(const std::vector<ValueId>& options);
   ValueId name_in(const Code& code, const std::string& name);
-  // What a name means by the imports and definitions of the functions written around `inside`.
-  ValueId name_around(Node inside, const std::string& name);
   ValueId binding(const Code& code, const Binding& binding);
   ValueId import_module(const std::string& dotted, const Code& from);
   ValueId external(const std::string& dotted);
   ClassId external_class(const std::string& dotted);
   ValueId type_value(ClassId type);
   ValueId method(ClassId type, std::string_view name, ValueId self, std::size_t after = 0);
+  ValueId class_attribute(ClassId type, const std::string& name, ValueId self);
   void construct(ValueId instance);
-  // What each field of a dataclass or named tuple holds, in their order: what its constructor is given, else what stands in the class;
-  // unknown where nobody knows what it is given. Nothing for other classes.
-  std::vector<Slot> fields(ClassId type, const std::vector<Argument>* given);
   void follow_later(ValueId instance);
-  void follow_replacement(ValueId instance, const Afterwards::Given& given);
+  void follow_given(ValueId instance, const Afterwards::Given& given);
   std::vector<ClassId> resolution_order(ClassId type) const;
   // What an attribute holds on the way that is being followed, where a statement on this way gave it; kUnknown where none did.
   ValueId assigned(ValueId holder, std::string_view name) const;
   // Drops what was assigned since; what stood below it says nothing any more.
   void leave_way(std::size_t mark);
-  Depth depth() const { return {static_cast<std::uint32_t>(loops_.size()), branch_depth_, undecided_}; }
+  bool is_list(const Value& value) const;     // or a container that is one
+  bool is_mapping(const Value& value) const;  // or a container that is one
+  bool iterates(const Value& value) const;    // a loop over it sees its entries
+  bool may_be_module(const Value& value) const;
+  Depth depth() const { return {static_cast<std::uint32_t>(loops_.size()), branch_depth_}; }
   // The loops around something that is made now and put into what was made at `outer`.
-  std::vector<LoopUse> loops_since(Depth outer) const;
+  std::vector<std::uint32_t> loops_since(Depth outer) const;
   bool spend() { return budget_ > floor_ && budget_-- > floor_; }
 
-  // Conditions met while it lives say nothing about the loops' passes afterwards.
-  class KeptPasses {
+  // The least budget that may be left, where no more than `most` expressions are to be followed.
+  std::int64_t floor_for(std::int64_t most) const { return std::max(floor_, budget_ - most); }
+
+  // While it lives, what is made is made again and again.
+  class Repeated {
    public:
-    explicit KeptPasses(Evaluator& evaluator);
-    ~KeptPasses();
-    KeptPasses(const KeptPasses&) = delete;
-    KeptPasses& operator=(const KeptPasses&) = delete;
+    explicit Repeated(Evaluator& evaluator) : evaluator_(evaluator) { evaluator_.loops_.push_back(evaluator_.next_loop_++); }
+    ~Repeated() { evaluator_.loops_.pop_back(); }
+    Repeated(const Repeated&) = delete;
+    Repeated& operator=(const Repeated&) = delete;
 
    private:
     Evaluator& evaluator_;
-    std::vector<Passes> kept_;
-  };
-
-  // While it lives, no more than `most` expressions are followed.
-  class Allowance {
-   public:
-    Allowance(Evaluator& evaluator, std::int64_t most) : evaluator_(evaluator), floor_(evaluator.floor_) {
-      evaluator.floor_ = std::max(floor_, evaluator.budget_ - most);
-    }
-    ~Allowance() { evaluator_.floor_ = floor_; }
-    Allowance(const Allowance&) = delete;
-    Allowance& operator=(const Allowance&) = delete;
-
-   private:
-    Evaluator& evaluator_;
-    std::int64_t floor_;
   };
 
   Library& library_;
@@ -138,21 +138,12 @@ class Evaluator {
   std::map<std::string, ClassId, std::less<>> class_by_name_;
   std::map<std::pair<const Code*, std::string>, ValueId> names_;
   std::map<ClassId, ValueId> some_, type_values_;
-  std::map<ValueId, ValueId> parametrizations_;
-  std::map<ValueId, std::vector<ValueId>> places_;   // by object
-  std::map<const void*, Code::Names> names_around_;  // by function
+  std::map<ValueId, std::vector<ValueId>> places_;  // by object
   std::map<std::pair<ValueId, ClassId>, ValueId> made_as_;
-  std::map<std::tuple<const void*, ValueId, const std::vector<Argument>*>, Pattern> patterns_;
-  std::uint32_t next_activation_ = 1, next_loop_ = 1, branch_depth_ = 0, undecided_ = 0;
+  std::map<std::pair<const void*, ValueId>, Pattern> patterns_;
+  std::uint32_t next_activation_ = 1, next_loop_ = 1, branch_depth_ = 0;
   Afterwards later_;
   std::set<const void*> ran_;  // functions that were followed
-  // A loop that is being followed. Its index and what its bounds are called tell which passes a condition means.
-  struct Loop {
-    std::uint32_t id = 0;
-    ValueId index = kUnknown;    // of the variable that counts the passes
-    std::string first, count;    // its first value, and the one it never reaches; as written
-    Passes passes = kEveryPass;  // in which the statements that are being followed run
-  };
   // Objects that are noted when they are made.
   struct Watched {
     std::string type;  // the class's name
@@ -164,10 +155,10 @@ class Evaluator {
     ValueId value = kUnknown;
   };
   Watched watched_;
-  std::vector<Assigned> assigned_;   // under the conditions being followed, latest last
-  std::vector<Loop> loops_;          // being followed, outermost first
-  int depth_ = 0, nesting_ = 0;      // of followed calls; of blocks and expressions
-  std::int64_t budget_, floor_ = 0;  // expressions left, and how many must be left over
+  std::vector<Assigned> assigned_;    // under the conditions being followed, latest last
+  std::vector<std::uint32_t> loops_;  // being followed, outermost first
+  int depth_ = 0, nesting_ = 0;       // of followed calls; of blocks and expressions
+  std::int64_t budget_, floor_ = 0;   // expressions left, and how many must be left over
 };
 
 }  // namespace hotlens::guess

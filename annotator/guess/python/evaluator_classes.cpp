@@ -1,6 +1,7 @@
 // Classes: their bases, what they inherit, and which of torch they come from.
 #include <algorithm>
 #include <ranges>
+#include <unordered_map>
 
 #include "annotator/guess/python/dotted_name.h"
 #include "annotator/guess/python/interpreter.h"
@@ -10,92 +11,30 @@ namespace {
 
 using Kind = Value::Kind;
 
-std::vector<Node> decorators(Node definition) {
-  const Node above = definition.parent();
-  if (!above || !above.is("decorated_definition")) return {};
-  std::vector<Node> found = above.children();
-  std::erase_if(found, [](const Node& child) { return !child.is("decorator"); });
-  return found;
-}
-
 bool is_property(Node function) {
-  return std::ranges::any_of(decorators(function), [](const Node& one) { return one.text().find("property") != std::string_view::npos; });
-}
-
-// Whether a class gets its constructor from its fields.
-bool has_fields(Node type) {
-  const auto is_dataclass = [](const Node& one) { return last_part(one.text().substr(0, one.text().find('('))).ends_with("dataclass"); };
-  if (std::ranges::any_of(decorators(type), is_dataclass)) return true;
-  const Node bases = type.field("superclasses");
-  return bases && std::ranges::any_of(bases.children(), [](const Node& base) { return last_part(base.text()) == "NamedTuple"; });
-}
-
-// The annotated names of a class's body: (name, value; null where none).
-std::vector<std::pair<std::string, Node>> annotated(Node type) {
-  std::vector<std::pair<std::string, Node>> found;
-  const Node body = type.field("body");
-  for (const Node& statement : body ? body.children() : std::vector<Node>{}) {
-    for (const Node& one : statement.children()) {
-      const Node name = one.is("assignment") && one.field("type") ? one.field("left") : Node{};
-      if (name && name.is("identifier")) found.emplace_back(name.text(), one.field("right"));
-    }
-  }
-  return found;
+  return std::ranges::any_of(function.parent().children("decorator"),
+                             [](const Node& one) { return one.text().find("property") != std::string_view::npos; });
 }
 
 }  // namespace
-
-std::vector<Slot> Evaluator::fields(ClassId type, const std::vector<Argument>* given) {
-  std::vector<Slot> slots;
-  for (const ClassId one : std::views::reverse(std::vector(classes_[type].order))) {
-    const Node node = classes_[one].node;
-    if (!node || !has_fields(node)) continue;
-    for (const auto& [name, value] : annotated(node)) {
-      const bool made = value && value.is("call");  // field(default_factory=…)
-      const bool known = given != nullptr && value && !made;
-      const ValueId otherwise =
-          known ? Interpreter(*this, {.code = node.code, .scope = std::make_shared<Scope>()}).evaluate(value) : kUnknown;
-      const auto inherited = std::ranges::find(slots, name, &Slot::name);
-      if (inherited != slots.end()) {
-        inherited->value = otherwise;
-      } else {
-        slots.push_back({.name = name, .value = otherwise});
-      }
-    }
-  }
-  std::size_t next = 0;
-  for (const Argument& one : given != nullptr ? *given : std::vector<Argument>{}) {
-    if (one.splat) {
-      for (Slot& slot : slots) slot.value = kUnknown;
-      break;
-    }
-    const auto named = one.name.empty() ? slots.begin() + static_cast<std::ptrdiff_t>(std::min(next++, slots.size()))
-                                        : std::ranges::find(slots, one.name, &Slot::name);
-    if (named != slots.end()) named->value = one.value;
-  }
-  return slots;
-}
 
 ClassId Evaluator::class_of(Node definition) {
   const auto [known, fresh] = class_by_node_.try_emplace(definition.id(), static_cast<ClassId>(classes_.size()));
   if (!fresh) return known->second;
   const ClassId id = known->second;
   classes_.emplace_back();
-  const Node name = definition.field("name"), body = definition.field("body"), supers = definition.field("superclasses");
-  classes_[id].name = name ? std::string(name.text()) : std::string();
-  classes_[id].node = definition;
-  classes_[id].order = {id};
-  if (body) {
-    for (auto& [bound, binding] : bindings_of(body)) classes_[id].names[bound].push_back(binding);
-  }
+  Class& made = classes_[id];
+  made.name = definition.field("name").text();
+  made.node = definition;
+  made.order = {id};
+  for (auto& [bound, binding] : bindings_of(definition.field("body"))) made.names[bound].push_back(binding);
   std::vector<ClassId> bases;
   bool open = false;
-  Interpreter top(*this, {.code = definition.code, .scope = std::make_shared<Scope>()});
-  for (const Node& base : supers ? supers.children() : std::vector<Node>{}) {
+  Interpreter top(*this, {.code = definition.code});
+  for (const Node& base : definition.field("superclasses").children()) {
     if (base.is("keyword_argument")) continue;
     const Node plain = base.is("subscript") ? base.field("value") : base;  // Generic[T]
-    const std::vector<ValueId> values = alternatives(top.evaluate(plain));
-    const Value& value = at(values.empty() ? kUnknown : values.front());
+    const Value& value = at(alternatives(top.evaluate(plain)).front());
     if (value.kind == Kind::type) {
       bases.push_back(value.type);
     } else if (value.kind == Kind::external) {
@@ -104,9 +43,9 @@ ClassId Evaluator::class_of(Node definition) {
       open = true;
     }
   }
-  classes_[id].bases = std::move(bases);
-  classes_[id].open = open || std::ranges::any_of(classes_[id].bases, [&](ClassId base) { return classes_[base].open; });
-  classes_[id].order = resolution_order(id);
+  made.bases = std::move(bases);
+  made.open = open || std::ranges::any_of(made.bases, [&](ClassId base) { return classes_[base].open; });
+  made.order = resolution_order(id);
   return id;
 }
 
@@ -117,7 +56,7 @@ std::vector<ClassId> Evaluator::resolution_order(ClassId type) const {
   }
   std::vector<ClassId> order;
   for (const ClassId one : std::views::reverse(all)) {
-    if (std::ranges::find(order, one) == order.end()) order.push_back(one);
+    add_once(order, one);
   }
   std::ranges::reverse(order);
   return order;
@@ -148,13 +87,11 @@ ValueId Evaluator::type_value(ClassId type) {
 }
 
 Container Evaluator::container(ClassId type) const {
-  if (type == kNoClass) return Container::none;
-  for (const ClassId one : classes_[type].order) {
-    const Class& base = classes_[one];
-    if (!is_torch_name(base.external)) continue;
-    if (base.name == "Sequential") return Container::sequential;
-    if (base.name == "ModuleList") return Container::list;
-    if (base.name == "ModuleDict") return Container::mapping;
+  static const std::unordered_map<std::string_view, Container> kContainers{
+      {"Sequential", Container::sequential}, {"ModuleList", Container::list}, {"ModuleDict", Container::mapping}};
+  for (const ClassId one : type != kNoClass ? classes_[type].order : std::vector<ClassId>{}) {
+    const auto found = kContainers.find(classes_[one].name);
+    if (found != kContainers.end() && is_torch_name(classes_[one].external)) return found->second;
   }
   return Container::none;
 }
@@ -178,37 +115,31 @@ ValueId Evaluator::method(ClassId type, std::string_view name, ValueId self, std
   const std::vector<ClassId> order = classes_[type].order;
   for (std::size_t i = after; i < order.size(); ++i) {
     const Class& holder = classes_[order[i]];
-    if (!holder.node) {
-      if ((name == "__init__" || name == "__getitem__") && holder.name != "object")
-        return add({.kind = Kind::method, .name = std::string(name), .type = order[i], .of = self});
-      continue;
-    }
+    const bool known_by_name = !holder.node && holder.name != "object" && (name == "__init__" || name == "__getitem__");
+    if (known_by_name) return add({.kind = Kind::method, .name = std::string(name), .type = order[i], .of = self});
     const auto found = holder.names.find(std::string(name));
     if (found == holder.names.end()) continue;
-    const Binding& last = found->second.back();
-    const Code& code = *holder.node.code;
-    if (last.kind != Binding::Kind::function) {
-      std::vector<ValueId> values;
-      for (const Binding& one : std::vector(found->second)) {
-        const ValueId value = binding(code, one);
-        // A module that a class holds is one object for all: its line is the class body's.
-        if (at(value).kind == Kind::instance && one.node) {
-          values.push_back(add({.kind = Kind::place,
-                                .name = std::string(name),
-                                .of = self,
-                                .inner = value,
-                                .spot = {&code, statement_of(one.node).range(), qualified_name(holder.node)}}));
-        } else {
-          values.push_back(value);
-        }
-      }
-      return any(values);
-    }
-    const ValueId function = add({.kind = Kind::function, .name = std::string(name), .node = last.node, .type = order[i], .self = self});
-    if (self == kUnknown || !is_property(last.node)) return function;
-    return Interpreter(*this, {.code = &code, .scope = std::make_shared<Scope>()}).call(function, {}, last.node);
+    const Node node = found->second.back().node;
+    if (found->second.back().kind != Binding::Kind::function) return class_attribute(order[i], found->first, self);
+    const ValueId function = add({.kind = Kind::function, .name = std::string(name), .node = node, .type = order[i], .self = self});
+    if (self == kUnknown || !is_property(node)) return function;
+    return Interpreter(*this, {.code = node.code}).call(function, {}, node);
   }
   return kUnknown;
+}
+
+// A module that a class holds is one object for all: its line is the class body's.
+ValueId Evaluator::class_attribute(ClassId type, const std::string& name, ValueId self) {
+  const Node holder = classes_[type].node;
+  std::vector<ValueId> values;
+  for (const Binding& one : std::vector(classes_[type].names.at(name))) {
+    if (one.node.parent().field("type")) values.push_back(kUnknown);  // `act: type = nn.ReLU`: each object may be given another
+    values.push_back(binding(*holder.code, one));
+    if (at(values.back()).kind != Kind::instance || !one.node) continue;
+    const Spot spot{holder.code, statement_of(one.node).range(), qualified_name(holder)};
+    values.back() = add({.kind = Kind::place, .name = name, .of = self, .inner = values.back(), .spot = spot});
+  }
+  return any(values);
 }
 
 }  // namespace hotlens::guess

@@ -36,7 +36,7 @@ ValueId Evaluator::binding(const Code& code, const Binding& bound) {
     case Binding::Kind::function:
       return add({.kind = Kind::function, .name = std::string(bound.node.field("name").text()), .node = bound.node});
     case Binding::Kind::value:
-      return Interpreter(*this, {.code = &code, .scope = std::make_shared<Scope>()}).evaluate(bound.node);
+      return Interpreter(*this, {.code = &code}).evaluate(bound.node);
     case Binding::Kind::module:
       return import_module(bound.module, code);
     case Binding::Kind::member: {
@@ -52,21 +52,6 @@ ValueId Evaluator::binding(const Code& code, const Binding& bound) {
     }
     case Binding::Kind::star:
       break;
-  }
-  return kUnknown;
-}
-
-ValueId Evaluator::name_around(Node inside, const std::string& name) {
-  for (Node function = enclosing(inside, "function_definition"); function; function = enclosing(function, "function_definition")) {
-    const auto [known, fresh] = names_around_.try_emplace(function.id());
-    if (const Node body = function.field("body"); fresh && body) {
-      for (auto& [bound, binding] : bindings_of(body)) known->second[bound].push_back(binding);
-    }
-    const auto found = known->second.find(name);
-    if (found == known->second.end()) continue;
-    if (found->second.size() > 1 || found->second.front().kind == Binding::Kind::value) return kUnknown;
-    const Binding bound = found->second.front();
-    return binding(*inside.code, bound);
   }
   return kUnknown;
 }

@@ -4,131 +4,144 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "annotator/guess/python/evaluator.h"
 
 namespace hotlens::guess {
 
+// One way through an `if`, `try` or `match`.
+struct Way {
+  Node block, condition;  // null where none decides
+};
+
 class Interpreter {
  public:
   struct Frame {
     const Code* code = nullptr;
-    std::shared_ptr<Scope> scope;
+    std::shared_ptr<Scope> scope;  // null: no names yet
     ValueId self = kUnknown;
     ClassId owner = kNoClass;      // the class whose body holds the function, for super()
     TrailId trail = kNoTrail;      // the call that runs it
     std::uint32_t activation = 0;  // 0: a top level
     Depth depth;                   // where it began
   };
-  Interpreter(Evaluator& evaluator, Frame frame, Pattern* pattern = nullptr) : e_(evaluator), frame_(std::move(frame)), pattern_(pattern) {}
+  Interpreter(Evaluator& evaluator, Frame frame, Pattern* pattern = nullptr) : e_(evaluator), frame_(std::move(frame)), pattern_(pattern) {
+    if (!frame_.scope) frame_.scope = std::make_shared<Scope>();
+  }
 
-  ValueId evaluate(Node expression);
+  // Runs a function's body as a method of `bound`, with the arguments of a call, unknown ones where there is no call to look at. Gives what
+  // it returns; of a generator the list of what it yields.
+  ValueId run_function(Node function, ValueId bound, const std::vector<Argument>* arguments);
   void run(Node block);
-  ValueId returned();  // any of the values returned; of a generator the list of what it yields
-  const std::shared_ptr<Scope>& scope() const { return frame_.scope; }
-
+  ValueId evaluate(Node expression);
   ValueId call(ValueId callee, const std::vector<Argument>& arguments, Node site);
-  ValueId evaluate_outside(Node expression);
-  std::vector<Argument> splat_names(const std::vector<Argument>* arguments) const;
-  // What `*rest` holds in a call.
-  ValueId rest_of(const std::vector<Argument>& positional, std::size_t from, const std::vector<Argument>& arguments);
+  void attach(ValueId object, const std::string& name, ValueId value, Node whole);
+  void replace_entry(ValueId list, ValueId value, Node site);
 
  private:
+  friend class Evaluator;
+  friend struct KnownCalls;
+
   // Statements.
   void statement(Node node);
   void branches(Node node);
-  // The passes of a loop in which a condition may hold, and those in which it may not.
-  struct Outcomes {
-    Passes yes = kEveryPass, no = kEveryPass;
-    bool decided() const { return (yes & no) == 0; }
-  };
-  Outcomes outcomes(Node condition, const Evaluator::Loop& loop);
-  Outcomes outcomes_inside(Node condition, const Evaluator::Loop& loop);
-  Outcomes compared(Node comparison, const Evaluator::Loop& loop);
+  bool keep_possible(std::vector<Way>& ways);
+  void follow(const std::vector<Way>& ways, bool exhaustive);
+  void loop(Node node);
+  void begin_loop();
+  void end_loop();
+  void with(Node node);
+  void define(Node node);
+  void import_names(Node node);
+  void leave_function(Node node);
+  void leave_pass(Node node);
+  void stop(Node node);
+
+  // Assignments.
+  void assign(Node target, ValueId value, Node whole);
+  void assign_entry(Node target, ValueId value, Node whole);
+  void assign_parts(Node target, ValueId value, Node whole);
+  void attach_to(ValueId holder, const std::string& name, ValueId value, Node whole, bool alone);
+  void add_as_entries(Value& container, std::vector<Slot> attributes, bool sure);
+
+  // Conditions.
   // Whether a condition holds, where what its names stand for tells.
   std::optional<bool> truth(Node condition);
-  std::optional<bool> truth_inside(Node condition);
-  std::optional<bool> truth_of_call(Node call);
-  std::optional<bool> truth_of_comparison(Node comparison);
+  std::optional<bool> is_true(Node name);
+  std::optional<bool> compares(Node comparison);
   // The one value of a name that no loop around this place changes; null where that is not known.
   const Value* settled(Node name);
-  void count_passes(Node target, Node iterable, Evaluator::Loop& loop);
-  // The ways of an `if`, one after the other: in which passes of the loops around it each runs, and what follows it.
-  class Decisions {
-   public:
-    Decisions(Interpreter& at, bool conditions);
-    void enter(Node condition);  // null: that of an `else`
-    void leave(bool stopped);
-    void finish(bool exhaustive);
-
-   private:
-    Interpreter& at_;
-    std::vector<Passes> open_, after_;  // per loop: left for the ways to come; of the ways that reach the end
-    bool decided_;
-  };
-  void loop(Node node);
-  void assign(Node target, ValueId value, Node whole);
-  void augmented(Node node);
-  void attach(ValueId object, const std::string& name, ValueId value, Node whole);
-  void attach_to(ValueId holder, const std::string& name, ValueId value, Node whole, bool alone);
-  void define(Node node);
 
   // Expressions.
-  ValueId expression(Node node);
-  ValueId identifier(Node node);
-  ValueId member(ValueId object, const std::string& name);
-  ValueId held_by_self(const std::string& name);
-  ValueId subscript(Node node);
-  ValueId call_expression(Node node);
-  ValueId comprehension(Node node);
+  ValueId evaluate_parts(Node node);
+  ValueId first_part(Node node);
+  ValueId constant(Node node);
+  ValueId computed(Node node);
+  ValueId literal_string(Node node);
   ValueId literal_list(Node node);
   ValueId dictionary(Node node);
-  ValueId conditional(Node node);
-  ValueId operation(Node node);
+  ValueId comprehension(Node node);
+  ValueId lambda(Node node);
+  ValueId identifier(Node node);
+  ValueId assignment(Node node);
+  ValueId augmented(Node node);
+  ValueId attribute(Node node);
+  ValueId member(ValueId object, const std::string& name);
+  ValueId member_of(ValueId id, const std::string& name);
+  ValueId held_by_self(const std::string& name);
+  ValueId choice(Node node);
+  ValueId either(Node node);
   ValueId yielded(Node node);
-  std::string text_value(Node node);
-  std::vector<Argument> arguments(Node list);
-  ValueId element_of(ValueId iterable);
-  bool counts_from_first(ValueId index) const;
+  ValueId operation(Node node);
+  ValueId subscript(Node node);
+  std::string text_of(ValueId value) const;  // '*' where it is no text
+
+  // Lists, mappings and containers.
+  ValueId new_list(Value::Kind kind = Value::Kind::list);
+  ValueId number();
+  std::vector<Slot>& entries(ValueId list);
   void fill(ValueId list, ValueId value, const std::string& name, Node site);
   void fill_all(ValueId list, ValueId iterable, Node site);
   void fill_pairs(ValueId list, ValueId pairs, Node site);
+  void add_pair(ValueId map, Node pair);
+  void add_child(ValueId to, ValueId name, ValueId child, Node site);
+  void count_like(ValueId list, const Slot& other);
+  ValueId slice(ValueId of, Node key, Node site);
+  ValueId entry_at(ValueId list, ValueId index);
+  ValueId element_of(ValueId iterable);
+  std::optional<std::string> entry_name(ValueId name, ValueId value) const;
+  Spot entry_spot(ValueId value) const;
 
   // Lists changed in place.
-  std::optional<std::int64_t> place_in_list(Node index) const;
-  std::vector<std::size_t> entries_at(ValueId list, std::optional<std::int64_t> place) const;
-  bool happens_once(ValueId list) const;
-  void replace_entry(ValueId list, Node index, ValueId value, Node site);
-  void insert_entry(ValueId list, Node index, ValueId value, Node site);
-  void take_out(ValueId list, std::optional<std::int64_t> place);
   void forget_order(ValueId list);
-  void turn_round(ValueId list);
-  void shuffle(ValueId list);
+  void forget_order_of_all(ValueId lists);
   bool change_list(ValueId list, const std::string& name, const std::vector<Argument>& arguments, Node site);
   void remove(Node target);
+  void remove_attribute(Node target);
+  void remove_entry(Node target);
 
   // Calls.
-  ValueId call_one(ValueId callee, const std::vector<Argument>& arguments, Node site);
+  void bind(Node function, ValueId self, const std::vector<Argument>* given);
+  std::vector<Argument> arguments(Node list);
+  std::vector<Argument> named_arguments(const std::vector<Argument>& arguments) const;
+  ValueId rest_of(const std::vector<Argument>& positional, std::size_t from, const std::vector<Argument>& arguments);
+  Interpreter outside(const Code* code) const;
+  ValueId call_expression(Node node);
+  ValueId call_one(const Value& callee, const std::vector<Argument>& arguments, Node site);
   ValueId call_function(const Value& function, const std::vector<Argument>& arguments, Node site);
   ValueId call_external(const std::string& name, const std::vector<Argument>& arguments, Node site);
   ValueId call_method(const Value& method, const std::vector<Argument>& arguments, Node site);
-  ValueId mapped(const std::vector<Argument>& arguments, Node site);
-  ValueId parametrized(ValueId module, Node site);
-  ValueId any_key(ValueId mapping);
   ValueId instantiate(ClassId type, const std::vector<Argument>& arguments, Node site);
-  std::optional<std::string> entry_name(ValueId name, ValueId value) const;
   void note_call(ValueId callee, const std::vector<Argument>& arguments, Node site);
   TrailId trail_to(Node site);
   Spot spot(Node node) const;
-  Spot entry_spot(ValueId value) const;
 
   // The pattern under construction; all without effect when there is none.
   std::uint32_t state();
   void edge(std::uint32_t from, std::uint32_t to, std::int32_t call = -1);
-  void dead() { at_ = state(); }
 
-  friend class Evaluator;
   Evaluator& e_;
   Frame frame_;
   Pattern* pattern_;
@@ -139,9 +152,7 @@ class Interpreter {
   bool stopped_ = false;       // behind an unconditional return or raise
 };
 
-// A format string with '*' for what is put in; `percent`: "%d", else "{}".
-std::string with_holes(const std::string& text, bool percent);
-
-void bind_parameters(Interpreter& at, Node function, ValueId self, const std::vector<Argument>* arguments, Scope& scope);
+// What a format string begins with, as "layer*" of "layer%d".
+std::string before_hole(const std::string& text, char hole);
 
 }  // namespace hotlens::guess

@@ -1,7 +1,6 @@
 // Lists, mappings and module containers: how they are written down, filled, and read again.
 #include <algorithm>
 #include <cctype>
-#include <ranges>
 
 #include "annotator/guess/python/interpreter.h"
 
@@ -10,15 +9,20 @@ namespace {
 
 using Kind = Value::Kind;
 
+constexpr std::size_t kMostEntries = 4096;
+
 }  // namespace
 
-ValueId Interpreter::rest_of(const std::vector<Argument>& positional, std::size_t from, const std::vector<Argument>& arguments) {
-  const ValueId list = e_.add({.kind = Kind::list, .depth = e_.depth()});
-  for (std::size_t i = from; i < positional.size(); ++i) fill(list, positional[i].value, "", {});
-  for (const Argument& one : arguments) {
-    if (one.splat && one.name.empty()) fill_all(list, one.value, {});
-  }
-  return list;
+ValueId Interpreter::new_list(Kind kind) {
+  return e_.add({.kind = kind, .depth = e_.depth()});
+}
+
+ValueId Interpreter::number() {
+  return e_.add({.kind = Kind::constant});
+}
+
+std::vector<Slot>& Interpreter::entries(ValueId list) {
+  return e_.values_[list].entries;
 }
 
 // The expression that made an entry, seen from the innermost running function that also fills the container; not known for a value that
@@ -40,27 +44,26 @@ Spot Interpreter::entry_spot(ValueId value) const {
 // Appends to a list or container; a container's entries are places.
 void Interpreter::fill(ValueId list, ValueId value, const std::string& name, Node site) {
   Value& to = e_.values_[list];
-  Slot slot{.name = name, .value = value, .loops = e_.loops_since(to.depth), .optional = e_.undecided_ > to.depth.undecided};
+  Slot slot{.name = name, .value = value, .loops = e_.loops_since(to.depth), .optional = e_.branch_depth_ > to.depth.branches};
   if (to.kind == Kind::instance) {
     const bool named = !name.empty() && name != "*" && std::isdigit(static_cast<unsigned char>(name.front())) == 0;
     const bool undecided = name == "*" && e_.container(to.type) == Container::mapping;  // a word or a number
+    const std::vector<ValueId> values = e_.alternatives(value);
     std::vector<ValueId> places;
-    for (const ValueId one : e_.alternatives(value)) {
-      if (e_.at(e_.object(one)).kind == Kind::constant) continue;
+    for (const ValueId one : values) {
+      if (e_.what(one).kind == Kind::constant) continue;
       const Spot named_at = site ? spot(statement_of(site)) : Spot{}, made_at = entry_spot(one);
       const bool one_line = named_at.code == made_at.code && named_at.range.begin.line == made_at.range.begin.line;
       const Spot where = named ? named_at : undecided && !one_line ? Spot{} : made_at;
-      const bool certain = !slot.optional && e_.alternatives(value).size() == 1;
+      const bool certain = !slot.optional && values.size() == 1;
       places.push_back(e_.add({.kind = Kind::place, .name = name, .of = list, .inner = e_.object(one), .spot = where, .certain = certain}));
     }
-    const bool nothing = places.empty() && e_.at(e_.object(value)).kind == Kind::constant;  // None: an entry that is never called
+    const bool nothing = places.empty() && e_.what(value).kind == Kind::constant;  // None: an entry that is never called
     slot.value = nothing ? value : e_.any(places);
     slot.optional = slot.optional || nothing;
-    if (named && !slot.optional) {
-      std::erase_if(e_.values_[list].entries, [&](const Slot& other) { return other.name == name; });
-    }
+    if (named && !slot.optional) std::erase_if(entries(list), [&](const Slot& other) { return other.name == name; });
   }
-  if (e_.values_[list].entries.size() < 4096) e_.values_[list].entries.push_back(std::move(slot));
+  if (entries(list).size() < kMostEntries) entries(list).push_back(std::move(slot));
 }
 
 // The entries of a list or container into another, with the loops that make them.
@@ -72,18 +75,32 @@ void Interpreter::fill_all(ValueId list, ValueId iterable, Node site) {
     if (e_.at(id).kind == Kind::unknown || e_.at(id).entries.empty()) {
       if (e_.at(id).kind == Kind::list || e_.at(id).kind == Kind::mapping || id == list) continue;
       // Any number of entries that nothing is known of.
-      e_.loops_.push_back({.id = e_.next_loop_++});
+      const Evaluator::Repeated loop(e_);
       fill(list, kUnknown, "*", {});
-      e_.loops_.pop_back();
       continue;
     }
-    const std::vector<Slot> entries = e_.at(id).entries;
-    for (const Slot& entry : entries) {
+    for (const Slot& entry : std::vector(e_.at(id).entries)) {
       fill(list, entry.value, entry.name, site);
-      Slot& made = e_.values_[list].entries.back();
-      made.loops.insert(made.loops.end(), entry.loops.begin(), entry.loops.end());
-      made.optional = made.optional || entry.optional || all.size() > 1;
+      count_like(list, entry);
+      entries(list).back().optional |= all.size() > 1;
     }
+  }
+}
+
+// The last entry of a list is there as often as another.
+void Interpreter::count_like(ValueId list, const Slot& other) {
+  Slot& made = entries(list).back();
+  made.loops.insert(made.loops.end(), other.loops.begin(), other.loops.end());
+  made.optional = made.optional || other.optional;
+}
+
+// `module.add_module(name, child)`
+void Interpreter::add_child(ValueId to, ValueId name, ValueId child, Node site) {
+  const std::optional<std::string> called = entry_name(name, child);
+  if (e_.is_list(e_.at(to)) || e_.is_mapping(e_.at(to))) {
+    fill(to, child, called.value_or("**"), called ? site : Node{});
+  } else {
+    attach(to, called.value_or("*"), child, site);
   }
 }
 
@@ -102,10 +119,7 @@ std::optional<std::string> Interpreter::entry_name(ValueId name, ValueId value) 
     return "**";
   }
   const std::vector<ValueId> values = e_.alternatives(value);
-  const bool made = std::ranges::any_of(values, [&](ValueId one) {
-    const Value& what = e_.at(e_.object(one));
-    return what.kind == Kind::instance && what.trail != kNoTrail;
-  });
+  const bool made = std::ranges::any_of(values, [&](ValueId one) { return e_.is_same_made(one, one); });
   return made && e_.at(name).kind == Kind::unknown ? "**" : "*";
 }
 
@@ -120,11 +134,8 @@ void Interpreter::fill_pairs(ValueId to, ValueId pairs, Node site) {
     for (const Slot& row : std::vector(e_.at(id).entries)) {
       const Value& pair = e_.at(row.value);
       if (pair.kind != Kind::list || pair.entries.size() != 2) continue;
-      const Value& key = e_.at(pair.entries[0].value);
-      fill(to, pair.entries[1].value, key.kind == Kind::text ? key.name : "*", site);
-      Slot& made = e_.values_[to].entries.back();
-      made.loops.insert(made.loops.end(), row.loops.begin(), row.loops.end());
-      made.optional = made.optional || row.optional;
+      fill(to, pair.entries[1].value, text_of(pair.entries[0].value), site);
+      count_like(to, row);
     }
   }
 }
@@ -132,63 +143,56 @@ void Interpreter::fill_pairs(ValueId to, ValueId pairs, Node site) {
 ValueId Interpreter::subscript(Node node) {
   const ValueId holder = evaluate(node.field("value"));
   const Node key = node.field("subscript");
-  const ValueId index = key ? evaluate(key) : kUnknown;
-  const bool slice = key && key.is("slice");
+  const ValueId index = evaluate(key);
   std::vector<ValueId> out;
   for (const ValueId one : e_.alternatives(holder)) {
     const ValueId id = e_.object(one);
     e_.construct(id);
     const Value& value = e_.at(id);
-    if (const ValueId own = value.kind == Kind::instance ? e_.method(value.type, "__getitem__", id) : kUnknown;
-        e_.at(own).kind == Kind::function) {
+    const ValueId own = value.kind == Kind::instance ? e_.method(value.type, "__getitem__", id) : kUnknown;
+    if (e_.at(own).kind == Kind::function) {
       out.push_back(call(own, {{.value = index}}, node));
-      continue;
-    }
-    if (value.entries.empty()) {
+    } else if (value.entries.empty()) {
       out.push_back(value.kind == Kind::external ? one : kUnknown);  // Generic[T]
-      continue;
+    } else {
+      out.push_back(key.is("slice") ? slice(id, key, node) : entry_at(id, index));
     }
-    if (slice) {
-      Value part{
-          .kind = value.kind == Kind::instance ? Kind::instance : Kind::list, .type = value.type, .depth = e_.depth(), .ready = true};
-      if (part.kind == Kind::instance) part.trail = trail_to(node);
-      part.entries = value.entries;
-      const bool turned = key.text() == "::-1";
-      for (Slot& slot : part.entries) slot.optional = slot.optional || !turned;
-      const ValueId list = e_.add(std::move(part));
-      if (turned) {
-        turn_round(list);
-      } else if (std::ranges::count(key.text(), ':') == 2 && key.text().find('-', key.text().rfind(':')) != std::string_view::npos) {
-        forget_order(list);
-      }
-      out.push_back(list);
-      continue;
-    }
-    const Value& at = e_.at(index);
-    std::vector<ValueId> exact;
-    const bool fixed = std::ranges::none_of(value.entries, [](const Slot& slot) { return !slot.loops.empty() || slot.optional; });
-    for (std::size_t i = 0; i < value.entries.size(); ++i) {
-      const bool by_name = at.kind == Kind::text && value.entries[i].name == at.name;
-      const bool by_place = at.kind == Kind::constant && fixed && std::to_string(i) == at.name;
-      if (by_name || by_place) exact.push_back(value.entries[i].value);
-    }
-    out.push_back(exact.empty() ? e_.add({.kind = Kind::element, .of = id, .ordered = counts_from_first(index)}) : e_.any(exact));
   }
   return e_.any(out);
 }
 
-// `items[i]`, where `i` counts the passes of a loop: the entries in their order.
-bool Interpreter::counts_from_first(ValueId index) const {
-  return index != kUnknown &&
-         std::ranges::any_of(e_.loops_, [&](const Evaluator::Loop& loop) { return loop.index == index && loop.first == "0"; });
+// `list[a:b]`: some of its entries, in any order where there is a step.
+ValueId Interpreter::slice(ValueId of, Node key, Node site) {
+  const Value& whole = e_.at(of);
+  const bool container = whole.kind == Kind::instance;
+  const ValueId part = e_.add({.kind = container ? Kind::instance : Kind::list,
+                               .type = whole.type,
+                               .entries = whole.entries,
+                               .trail = container ? trail_to(site) : kNoTrail,
+                               .depth = e_.depth(),
+                               .ready = true});
+  for (Slot& slot : entries(part)) slot.optional = true;
+  if (std::ranges::count(key.text(), ':') == 2) forget_order(part);
+  return part;
+}
+
+ValueId Interpreter::entry_at(ValueId list, ValueId index) {
+  const Value &value = e_.at(list), &key = e_.at(index);
+  const bool fixed = std::ranges::none_of(value.entries, [](const Slot& slot) { return !slot.loops.empty() || slot.optional; });
+  std::vector<ValueId> exact;
+  for (std::size_t i = 0; i < value.entries.size(); ++i) {
+    const bool by_name = key.kind == Kind::text && value.entries[i].name == key.name;
+    const bool by_place = key.kind == Kind::constant && fixed && std::to_string(i) == key.name;
+    if (by_name || by_place) exact.push_back(value.entries[i].value);
+  }
+  return exact.empty() ? e_.add({.kind = Kind::element, .of = list}) : e_.any(exact);
 }
 
 ValueId Interpreter::literal_list(Node node) {
-  const ValueId list = e_.add({.kind = Kind::list, .depth = e_.depth()});
+  const ValueId list = new_list();
   for (const Node& one : node.children()) {
     if (one.is("list_splat")) {
-      const std::vector<Node> inner = one.children();
-      if (!inner.empty()) fill_all(list, evaluate(inner.front()), inner.front());
+      fill_all(list, evaluate(one.child()), one.child());
     } else {
       fill(list, evaluate(one), "", one);
     }
@@ -197,75 +201,53 @@ ValueId Interpreter::literal_list(Node node) {
 }
 
 ValueId Interpreter::dictionary(Node node) {
-  const ValueId map = e_.add({.kind = Kind::mapping, .depth = e_.depth()});
-  for (const Node& pair : node.children()) {
-    const Node key = pair.field("key"), value = pair.field("value");
-    if (key && value) {
-      const ValueId named = evaluate(key), made = evaluate(value);
-      fill(map, made, entry_name(named, made).value_or("*"), value);
-    }
-    if (pair.is("dictionary_splat")) {
-      for (const Node& inner : pair.children()) fill_all(map, evaluate(inner), inner);
-    }
+  const ValueId map = new_list(Kind::mapping);
+  for (const Node& one : node.children()) {
+    if (one.is("pair")) add_pair(map, one);
+    if (one.is("dictionary_splat")) fill_all(map, evaluate(one.child()), one.child());
   }
   return map;
 }
 
+// `key: value`
+void Interpreter::add_pair(ValueId map, Node pair) {
+  const ValueId named = evaluate(pair.field("key")), made = evaluate(pair.field("value"));
+  fill(map, made, entry_name(named, made).value_or("*"), pair.field("value"));
+}
+
 ValueId Interpreter::comprehension(Node node) {
   const Node body = node.field("body");
-  const bool pairs = body && body.is("pair");
-  const ValueId list = e_.add({.kind = pairs ? Kind::mapping : Kind::list, .depth = e_.depth()});
-  auto inner = std::make_shared<Scope>();
-  inner->outer = frame_.scope;
-  std::swap(inner, frame_.scope);  // `inner` now holds the names outside
-  bool optional = false;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
+  const ValueId list = new_list(body.is("pair") ? Kind::mapping : Kind::list);
+  const Temporarily scope(frame_.scope, std::make_shared<Scope>(Scope{.names = {}, .outer = frame_.scope}));
+  const std::size_t around = loops_.size();
+  std::uint32_t conditions = 0;
   for (const Node& clause : node.children()) {
     if (clause.is("for_in_clause")) {
       const ValueId over = evaluate(clause.field("right"));
-      const std::uint32_t head = state(), end = state();
-      edge(at_, head);
-      edge(head, end);
-      at_ = head;
-      ends.emplace_back(head, end);
-      e_.loops_.push_back({.id = e_.next_loop_++});
+      begin_loop();
       assign(clause.field("left"), element_of(over), clause);
-      count_passes(clause.field("left"), clause.field("right"), e_.loops_.back());
     } else if (clause.is("if_clause")) {
-      optional = true;
-      for (const Node& condition : clause.children()) evaluate(condition);
-      if (!ends.empty()) edge(at_, ends.back().first);
+      conditions = 1;
+      evaluate_parts(clause);
+      if (loops_.size() > around) edge(at_, loops_.back().first);
     }
   }
-  e_.branch_depth_ += optional ? 1 : 0;
-  e_.undecided_ += optional ? 1 : 0;
-  if (pairs) {
-    const ValueId named = evaluate(body.field("key")), made = evaluate(body.field("value"));
-    fill(list, made, entry_name(named, made).value_or("*"), body.field("value"));
-  } else if (body) {
+  const Temporarily branches(e_.branch_depth_, e_.branch_depth_ + conditions);
+  if (body.is("pair")) {
+    add_pair(list, body);
+  } else {
     fill(list, evaluate(body), "", body);
   }
-  e_.branch_depth_ -= optional ? 1 : 0;
-  e_.undecided_ -= optional ? 1 : 0;
-  e_.loops_.resize(e_.loops_.size() - ends.size());
-  std::uint32_t after = at_;
-  for (const auto& [begin, end] : std::views::reverse(ends)) {
-    edge(after, begin);
-    after = end;
-  }
-  at_ = after;
-  std::swap(inner, frame_.scope);
+  while (loops_.size() > around) end_loop();
   return list;
 }
 
 ValueId Interpreter::element_of(ValueId iterable) {
   std::vector<ValueId> out;
   for (const ValueId one : e_.alternatives(iterable)) {
-    const ValueId id = e_.object(one);
-    const Value& value = e_.at(id);
-    const bool list = value.kind == Kind::list || (value.kind == Kind::instance && e_.container(value.type) != Container::none);
-    if (list) e_.construct(id);
-    out.push_back(list ? e_.add({.kind = Kind::element, .of = id}) : kUnknown);
+    const bool list = e_.iterates(e_.what(one));
+    if (list) e_.construct(e_.object(one));
+    out.push_back(list ? e_.add({.kind = Kind::element, .of = e_.object(one)}) : kUnknown);
   }
   return e_.any(out);
 }

@@ -1,6 +1,6 @@
-// Calls of what no source tells: builtins, torch, and the methods of lists, mappings, texts and modules.
+// Calls of what no source tells: builtins, torch, and the methods of lists, mappings, texts and modules. One function for each, by name.
 #include <algorithm>
-#include <cctype>
+#include <unordered_map>
 
 #include "annotator/guess/python/dotted_name.h"
 #include "annotator/guess/python/interpreter.h"
@@ -10,212 +10,260 @@ namespace {
 
 using Kind = Value::Kind;
 
-bool ends_with_any(std::string_view name, std::initializer_list<std::string_view> ends) {
-  const std::string_view last = name.substr(name.rfind('.') + 1);
-  return std::ranges::any_of(ends, [&](std::string_view end) { return last == end; });
+// `of`: the object whose method is called.
+struct KnownCall {
+  const std::vector<Argument>& arguments;
+  Node site;
+  ValueId of = kUnknown;
+
+  ValueId argument(std::size_t i) const { return i < arguments.size() && !arguments[i].splat ? arguments[i].value : kUnknown; }
+};
+
+using Handler = ValueId (*)(Interpreter&, const KnownCall&);
+using Handlers = std::unordered_map<std::string_view, Handler>;
+
+}  // namespace
+
+struct KnownCalls {
+  static ValueId not_known(Interpreter&, const KnownCall&) { return kUnknown; }
+
+  static ValueId the_object(Interpreter&, const KnownCall& call) { return call.of; }
+
+  static ValueId get_attribute(Interpreter& at, const KnownCall& call) {
+    std::vector<ValueId> found;
+    for (const ValueId name : at.e_.alternatives(call.argument(1))) {
+      found.push_back(at.e_.at(name).kind == Kind::text ? at.member(call.argument(0), std::string(at.e_.at(name).name)) : kUnknown);
+    }
+    return at.e_.any(found);
+  }
+
+  static ValueId set_attribute(Interpreter& at, const KnownCall& call) {
+    if (call.arguments.size() == 3) at.attach(call.argument(0), at.text_of(call.argument(1)), call.argument(2), call.site);
+    return kUnknown;
+  }
+
+  static ValueId copy(Interpreter& at, const KnownCall& call) {
+    std::vector<ValueId> copies;
+    for (const ValueId one : at.e_.alternatives(call.argument(0))) {
+      Value made = at.e_.what(one);
+      if (made.kind == Kind::instance) made.trail = at.trail_to(call.site);
+      copies.push_back(at.e_.add(std::move(made)));
+    }
+    return at.e_.any(copies);
+  }
+
+  static ValueId partial(Interpreter& at, const KnownCall& call) {
+    if (call.arguments.empty()) return kUnknown;
+    return at.e_.add({.kind = Kind::partial, .inner = call.argument(0), .arguments = {call.arguments.begin() + 1, call.arguments.end()}});
+  }
+
+  static ValueId mapping(Interpreter& at, const KnownCall& call) {
+    const ValueId map = at.new_list(Kind::mapping);
+    for (const Argument& one : call.arguments) {
+      if (!one.name.empty() && !one.splat) at.fill(map, one.value, one.name, call.site);
+    }
+    const ValueId first = call.argument(0);
+    if (first != kUnknown && call.arguments.front().name.empty()) at.fill_pairs(map, first, call.site);
+    return map;
+  }
+
+  static ValueId list(Interpreter& at, const KnownCall& call) {
+    const ValueId made = at.new_list();
+    if (call.argument(0) != kUnknown) at.fill_all(made, call.argument(0), call.site);
+    return made;
+  }
+
+  // A list of one row that every pass of a loop over it sees.
+  static ValueId rows_of(Interpreter& at, const std::vector<ValueId>& columns, Node site) {
+    const ValueId row = at.new_list(), rows = at.new_list();
+    for (const ValueId column : columns) at.fill(row, column, "", site);
+    at.fill(rows, row, "", site);
+    return rows;
+  }
+
+  static ValueId enumerate(Interpreter& at, const KnownCall& call) {
+    return rows_of(at, {at.number(), at.element_of(call.argument(0))}, call.site);
+  }
+
+  static ValueId zip(Interpreter& at, const KnownCall& call) {
+    std::vector<ValueId> columns;
+    for (const Argument& one : call.arguments) columns.push_back(at.element_of(one.value));
+    return std::ranges::any_of(call.arguments, &Argument::splat) ? kUnknown : rows_of(at, columns, call.site);
+  }
+
+  // Some entries of what it is given, in its order.
+  static ValueId some_of(Interpreter& at, ValueId given, Node site) {
+    const ValueId made = at.new_list();
+    at.fill_all(made, given, site);
+    for (Slot& slot : at.entries(made)) slot.optional = true;
+    return made;
+  }
+
+  static ValueId filter(Interpreter& at, const KnownCall& call) { return some_of(at, call.argument(1), call.site); }
+
+  static ValueId reversed(Interpreter& at, const KnownCall& call) {
+    const ValueId made = some_of(at, call.argument(0), call.site);
+    std::ranges::reverse(at.entries(made));
+    return made;
+  }
+
+  static ValueId sorted(Interpreter& at, const KnownCall& call) {
+    const ValueId made = reversed(at, call);
+    at.forget_order(made);
+    return made;
+  }
+
+  static ValueId text(Interpreter& at, const KnownCall& call) {
+    return at.e_.add({.kind = Kind::text, .name = at.text_of(call.argument(0))});
+  }
+
+  static ValueId next(Interpreter& at, const KnownCall& call) { return at.element_of(call.argument(0)); }
+
+  static ValueId format(Interpreter& at, const KnownCall& call) {
+    return at.e_.add({.kind = Kind::text, .name = before_hole(at.e_.at(call.of).name, '{')});
+  }
+
+  static ValueId any_entry(Interpreter& at, const KnownCall& call) {
+    return at.e_.at(call.of).entries.empty() ? kUnknown : at.e_.add({.kind = Kind::element, .of = call.of});
+  }
+
+  static ValueId extend(Interpreter& at, const KnownCall& call) {
+    at.fill_all(call.of, call.argument(0), call.site);
+    return call.of;
+  }
+
+  static ValueId get(Interpreter& at, const KnownCall& call) {
+    const Value& key = at.e_.at(call.argument(0));
+    for (const Slot& slot : at.e_.at(call.of).entries) {
+      if (key.kind == Kind::text && slot.name == key.name) return slot.value;
+    }
+    return any_entry(at, call);
+  }
+
+  // Any key of a mapping; '*' where one of them is not known.
+  static ValueId any_key(Interpreter& at, ValueId mapping) {
+    const std::vector<Slot> slots = at.e_.at(mapping).entries;
+    std::vector<ValueId> keys;
+    for (const Slot& slot : slots) keys.push_back(at.e_.add({.kind = Kind::text, .name = slot.name}));
+    const bool known = std::ranges::all_of(slots, [](const Slot& slot) { return slot.name.find('*') == std::string::npos; });
+    return known && !keys.empty() ? at.e_.any(keys) : at.e_.add({.kind = Kind::text, .name = "*"});
+  }
+
+  static ValueId items(Interpreter& at, const KnownCall& call) {
+    return rows_of(at, {any_key(at, call.of), at.e_.add({.kind = Kind::element, .of = call.of})}, {});
+  }
+
+  static ValueId pop(Interpreter& at, const KnownCall& call) {
+    const ValueId before = at.e_.add({.kind = Kind::list, .entries = at.e_.at(call.of).entries});
+    at.change_list(call.of, "pop", call.arguments, call.site);
+    return at.e_.add({.kind = Kind::element, .of = before});
+  }
+
+  // `module.add_module(name, child)`, `module.add_module(*pair)`.
+  static ValueId add_module(Interpreter& at, const KnownCall& call) {
+    if (call.arguments.size() == 2) at.add_child(call.of, call.argument(0), call.argument(1), call.site);
+    if (call.arguments.size() != 1) return kUnknown;
+    for (const ValueId pair : at.e_.alternatives(call.arguments.front().value)) {
+      const std::vector<Slot>& row = at.e_.what(pair).entries;
+      const bool fixed = row.size() == 2;
+      at.add_child(call.of, fixed ? row[0].value : kUnknown, fixed ? row[1].value : kUnknown, call.site);
+    }
+    return kUnknown;
+  }
+
+  // What a container's constructor is given are its entries.
+  static ValueId fill_container(Interpreter& at, const KnownCall& call) {
+    const Container kind = at.e_.container(at.e_.at(call.of).type);
+    for (const Argument& one : call.arguments) {
+      if (one.splat || at.e_.what(one.value).kind == Kind::mapping || kind == Container::list) {
+        at.fill_all(call.of, one.value, call.site);
+      } else if (kind == Container::sequential) {
+        at.fill(call.of, one.value, "", one.node ? one.node : call.site);
+      } else if (kind == Container::mapping) {
+        at.fill_pairs(call.of, one.value, call.site);
+      }
+    }
+    return kUnknown;
+  }
+
+  // By the last part of their name.
+  static inline const Handlers kFunctions{
+      {"getattr", get_attribute},
+      {"setattr", set_attribute},
+      {"copy", copy},
+      {"deepcopy", copy},
+      {"partial", partial},
+      {"OrderedDict", mapping},
+      {"dict", mapping},
+      {"list", list},
+      {"tuple", list},
+      {"iter", list},
+      {"set", list},
+      {"enumerate", enumerate},
+      {"zip", zip},
+      {"filter", filter},
+      {"reversed", reversed},
+      {"sorted", sorted},
+      {"str", text},
+      {"next", next},
+      {"__import__", not_known},
+      {"eval", not_known},
+      {"globals", not_known},
+      {"locals", not_known},
+      {"vars", not_known},
+      {"type", not_known},
+  };
+
+  static inline const Handlers kTextMethods{{"format", format}};
+  static inline const Handlers kListMethods{{"extend", extend}, {"pop", pop}};
+  static inline const Handlers kMappingMethods{{"update", extend}, {"get", get}, {"values", the_object}, {"items", items}};
+  static inline const Handlers kModuleMethods{
+      {"add_module", add_module}, {"register_module", add_module}, {"__init__", fill_container},
+      {"__getitem__", any_entry}, {"children", the_object},        {"to", the_object},
+      {"eval", the_object},       {"train", the_object},           {"cuda", the_object},
+      {"cpu", the_object},        {"requires_grad_", the_object},  {"apply", the_object},
+      {"half", the_object},       {"float", the_object},
+  };
+};
+
+namespace {
+
+Handler handler(const Handlers& handlers, std::string_view name) {
+  const auto found = handlers.find(name);
+  return found != handlers.end() ? found->second : nullptr;
 }
 
 }  // namespace
 
 ValueId Interpreter::call_external(const std::string& name, const std::vector<Argument>& arguments, Node site) {
-  const ValueId first = arguments.empty() || arguments.front().splat ? kUnknown : arguments.front().value;
-  const auto new_list = [&](Kind kind) { return e_.add({.kind = kind, .depth = e_.depth()}); };
-  if (name == "getattr" && arguments.size() >= 2) {
-    std::vector<ValueId> found;
-    for (const ValueId one : e_.alternatives(arguments[1].value)) {
-      found.push_back(e_.at(one).kind == Kind::text ? member(first, std::string(e_.at(one).name)) : kUnknown);
-    }
-    return e_.any(found);
-  }
-  if (name == "setattr" && arguments.size() == 3) {
-    const Value& attribute = e_.at(arguments[1].value);
-    attach(first, attribute.kind == Kind::text ? attribute.name : "*", arguments[2].value, site);
-    return kUnknown;
-  }
-  if (ends_with_any(name, {"deepcopy", "copy"}) && arguments.size() == 1) {
-    std::vector<ValueId> copies;
-    for (const ValueId one : e_.alternatives(first)) {
-      Value copy = e_.at(e_.object(one));
-      if (copy.kind == Kind::instance) copy.trail = trail_to(site);
-      copies.push_back(e_.add(std::move(copy)));
-    }
-    return e_.any(copies);
-  }
-  if (ends_with_any(name, {"partial"}) && !arguments.empty()) {
-    Value partial{.kind = Kind::partial, .inner = first};
-    partial.arguments.assign(arguments.begin() + 1, arguments.end());
-    return e_.add(std::move(partial));
-  }
-  if (ends_with_any(name, {"OrderedDict", "dict"})) {
-    const ValueId map = new_list(Kind::mapping);
-    for (const Argument& one : arguments) {
-      if (!one.name.empty() && !one.splat) fill(map, one.value, one.name, site);
-    }
-    if (first != kUnknown && arguments.front().name.empty()) fill_pairs(map, first, site);
-    return map;
-  }
-  if (name == "list" || name == "tuple" || name == "iter" || name == "set") {
-    const ValueId list = new_list(Kind::list);
-    if (first != kUnknown) fill_all(list, first, site);
-    return list;
-  }
-  if (name == "enumerate" || name == "zip") {
-    const ValueId row = new_list(Kind::list), rows = new_list(Kind::list);
-    if (name == "enumerate") fill(row, e_.add({.kind = Kind::constant}), "", site);
-    for (const Argument& one : arguments) {
-      if (name == "enumerate" && &one != &arguments.front()) break;
-      fill(row, one.splat ? kUnknown : element_of(one.value), "", site);
-    }
-    if (std::ranges::any_of(arguments, &Argument::splat)) return kUnknown;
-    fill(rows, row, "", site);
-    return rows;
-  }
-  if (name == "reversed" || name == "sorted") {
-    const ValueId list = new_list(Kind::list);
-    fill_all(list, first, site);
-    for (Slot& slot : e_.values_[list].entries) slot.optional = true;
-    std::ranges::reverse(e_.values_[list].entries);
-    if (name == "sorted") forget_order(list);
-    return list;
-  }
-  if (name == "str") return e_.add({.kind = Kind::text, .name = e_.at(first).kind == Kind::text ? e_.at(first).name : "*"});
-  if (name == "next") return element_of(first);
-  if (name == "type" && arguments.size() == 1) return kUnknown;
-  if (name == "importlib.import_module" && e_.at(first).kind == Kind::text && e_.at(first).name.find('*') == std::string::npos)
-    return e_.import_module(e_.at(first).name, *frame_.code);
-  if (name == "__import__" || name == "eval" || name == "globals" || name == "locals" || name == "vars") return kUnknown;
-  if (name == "map" && pattern_ == nullptr && arguments.size() >= 2) return mapped(arguments, site);
-  if (name == "filter" && arguments.size() == 2) {
-    const ValueId list = new_list(Kind::list);
-    fill_all(list, arguments[1].value, site);
-    for (Slot& slot : e_.values_[list].entries) slot.optional = true;
-    return list;
-  }
-  if (name.starts_with("torch.nn.utils.parametriz")) return parametrized(first, site);
-  if (name.starts_with("torch.nn.utils")) return first;  // weight_norm and its like give back what they are given
-  if (name.starts_with("torch.nn.") && names_class(name) && name.find("functional") == std::string::npos &&
-      name.find(".init.") == std::string::npos) {
-    return instantiate(e_.external_class(name), arguments, site);
-  }
-  if (name.find('.') != std::string::npos && !name.starts_with("torch.") && names_class(name)) {
-    return instantiate(e_.external_class(name), arguments, site);
-  }
-  const bool builtin = name.find('.') == std::string::npos && !names_class(name);  // a class from where nobody could look
-  return builtin || name.starts_with("torch.") ? e_.add({.kind = Kind::constant}) : kUnknown;
-}
-
-// `map(make, items)`: what each call gives.
-ValueId Interpreter::mapped(const std::vector<Argument>& arguments, Node site) {
-  const ValueId list = e_.add({.kind = Kind::list, .depth = e_.depth()});
-  std::vector<Argument> given;
-  for (auto one = arguments.begin() + 1; one != arguments.end(); ++one) given.push_back({.value = element_of(one->value)});
-  e_.loops_.push_back({.id = e_.next_loop_++});
-  fill(list, call(arguments.front().value, given, site), "", site);
-  e_.loops_.pop_back();
-  return list;
-}
-
-// Any key of a mapping; '*' where one of them is not known.
-ValueId Interpreter::any_key(ValueId mapping) {
-  const std::vector<Slot> entries = e_.at(mapping).entries;
-  const bool known = std::ranges::all_of(entries, [](const Slot& slot) { return slot.name.find('*') == std::string::npos; });
-  if (entries.empty() || !known) return e_.add({.kind = Kind::text, .name = "*"});
-  std::vector<ValueId> keys;
-  for (const Slot& slot : entries) keys.push_back(e_.add({.kind = Kind::text, .name = slot.name}));
-  return e_.any(keys);
-}
-
-// The module itself, which is of a class of its own from then on: torch puts the parametrization in.
-ValueId Interpreter::parametrized(ValueId module, Node site) {
-  std::vector<ValueId> values;
-  for (const ValueId one : e_.alternatives(module)) {
-    Value value = e_.at(e_.object(one));
-    if (value.kind == Kind::instance) value.spot = spot(site);
-    values.push_back(value.kind == Kind::instance ? e_.add(std::move(value)) : one);
-  }
-  return e_.any(values);
+  const KnownCall call{.arguments = arguments, .site = site};
+  if (const Handler known = handler(KnownCalls::kFunctions, last_part(name))) return known(*this, call);
+  if (name.starts_with("torch.nn.utils")) return call.argument(0);  // weight_norm and its like give back what they are given
+  const bool dotted = name.find('.') != std::string::npos;
+  const bool function = name.find("functional") != std::string::npos || name.find(".init.") != std::string::npos;
+  const bool layer = name.starts_with("torch.nn.") && !function;
+  if (names_class(name) && dotted && (layer || !is_torch_name(name))) return instantiate(e_.external_class(name), arguments, site);
+  const bool builtin = !dotted && !names_class(name);  // a class from where nobody could look
+  return builtin || is_torch_name(name) ? number() : kUnknown;
 }
 
 ValueId Interpreter::call_method(const Value& method, const std::vector<Argument>& arguments, Node site) {
   if (method.of == kUnknown && method.name == "__init__" && !arguments.empty()) {  // nn.Module.__init__(self, …)
-    std::vector<Argument> rest(arguments.begin() + 1, arguments.end());
+    const std::vector<Argument> rest(arguments.begin() + 1, arguments.end());
     return call_method({.kind = Kind::method, .name = "__init__", .of = e_.object(arguments.front().value)}, rest, site);
   }
-  const ValueId of = method.of;
-  const Value& holder = e_.at(of);
-  const Container kind = holder.kind == Kind::instance ? e_.container(holder.type) : Container::none;
-  const bool list = holder.kind == Kind::list || kind == Container::list || kind == Container::sequential;
-  const bool mapping = holder.kind == Kind::mapping || kind == Container::mapping;
-  const ValueId first = arguments.empty() ? kUnknown : arguments.front().value;
-  const std::string& name = method.name;
+  const Value& holder = e_.at(method.of);
+  const KnownCall call{.arguments = arguments, .site = site, .of = method.of};
   if (holder.kind == Kind::text) {
-    if (name == "format") return e_.add({.kind = Kind::text, .name = with_holes(holder.name, false)});
-    if (name == "join") return e_.add({.kind = Kind::text, .name = "*"});
-    return e_.add({.kind = Kind::constant});
+    const Handler known = handler(KnownCalls::kTextMethods, method.name);
+    return known != nullptr ? known(*this, call) : number();
   }
-  if ((name == "add_module" || name == "register_module") && arguments.size() == 1 && arguments.front().splat) {
-    for (const ValueId pair : e_.alternatives(first)) {
-      const Value& row = e_.at(e_.object(pair));
-      const bool fixed = row.kind == Kind::list && row.entries.size() == 2;
-      const ValueId text = fixed ? row.entries[0].value : kUnknown;
-      attach(of, e_.at(text).kind == Kind::text ? e_.at(text).name : "*", fixed ? row.entries[1].value : kUnknown, site);
-    }
-    return kUnknown;
-  }
-  if ((name == "add_module" || name == "register_module") && arguments.size() == 2) {
-    const std::optional<std::string> called = entry_name(first, arguments[1].value);
-    if (list || mapping) {
-      fill(of, arguments[1].value, called.value_or("**"), called ? site : Node{});
-    } else {
-      attach(of, called.value_or("*"), arguments[1].value, site);
-    }
-    return kUnknown;
-  }
-  if (name == "__getitem__") return holder.entries.empty() ? kUnknown : e_.add({.kind = Kind::element, .of = of, .ordered = false});
-  if (name == "__init__") {
-    for (const Argument& one : arguments) {
-      const Value& given = e_.at(e_.object(one.value));
-      if (one.splat || given.kind == Kind::mapping || kind == Container::list) {
-        fill_all(of, one.value, site);
-      } else if (kind == Container::sequential) {
-        fill(of, one.value, "", one.node ? one.node : site);
-      } else if (kind == Container::mapping) {
-        fill_pairs(of, one.value, site);
-      }
-    }
-    return kUnknown;
-  }
-  if (list && name != "pop" && change_list(of, name, arguments, site)) return of;
-  if ((list && name == "extend") || (mapping && name == "update")) {
-    fill_all(of, first, site);
-    return of;
-  }
-  if (mapping && name == "get" && !arguments.empty()) {
-    const Value& key = e_.at(first);
-    for (const Slot& slot : holder.entries) {
-      if (key.kind == Kind::text && slot.name == key.name) return slot.value;
-    }
-    return e_.add({.kind = Kind::element, .of = of, .ordered = false});
-  }
-  if (name == "children" || (mapping && name == "values")) return of;
-  if (name == "pop" && list) {
-    Value before = e_.at(of);
-    const ValueId out = e_.add({.kind = Kind::list});
-    e_.values_[out].entries = before.entries;
-    change_list(of, name, arguments, site);
-    return e_.add({.kind = Kind::element, .of = out, .ordered = false});
-  }
-  if (mapping && name == "items") {
-    const ValueId row = e_.add({.kind = Kind::list}), rows = e_.add({.kind = Kind::list});
-    fill(row, any_key(of), "", site);
-    fill(row, e_.add({.kind = Kind::element, .of = of}), "", site);
-    fill(rows, row, "", site);
-    return rows;
-  }
-  const bool chained = name == "to" || name == "eval" || name == "train" || name == "requires_grad_" || name == "cuda" || name == "cpu" ||
-                       name == "apply" || name == "half" || name == "float";
-  if (chained && holder.kind == Kind::instance) return of;
-  return kUnknown;
+  const bool is_list = e_.is_list(holder), is_mapping = e_.is_mapping(holder);
+  if (const Handler known = is_list ? handler(KnownCalls::kListMethods, method.name) : nullptr) return known(*this, call);
+  if (is_list && change_list(method.of, method.name, arguments, site)) return method.of;
+  if (const Handler known = is_mapping ? handler(KnownCalls::kMappingMethods, method.name) : nullptr) return known(*this, call);
+  const Handler known = handler(KnownCalls::kModuleMethods, method.name);
+  return known != nullptr ? known(*this, call) : kUnknown;
 }
 
 }  // namespace hotlens::guess

@@ -4,8 +4,8 @@
 // may grow while their constructor is followed; everything else never changes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -21,6 +21,11 @@ using ClassId = std::uint32_t;
 constexpr ClassId kNoClass = 0xffffffff;
 using TrailId = std::uint32_t;
 constexpr TrailId kNoTrail = 0xffffffff;
+
+template <class T>
+void add_once(std::vector<T>& all, const T& one) {
+  if (std::ranges::find(all, one) == all.end()) all.push_back(one);
+}
 
 // An expression or statement in a file, as a place to show.
 struct Spot {
@@ -52,27 +57,17 @@ struct Argument {
   Node node;           // as written; null where it was not
 };
 
-// Which passes of a loop, as a set: conditions on the loop's index leave only some.
-using Passes = std::uint8_t;
-constexpr Passes kOnlyPass = 1, kFirstPass = 2, kMiddlePass = 4, kLastPass = 8, kEveryPass = 15;  // kFirstPass: of several
-
-struct LoopUse {
-  std::uint32_t loop = 0;
-  Passes passes = kEveryPass;
-};
-
 // Where something is made: how many loops and conditions stand around it.
 struct Depth {
   std::uint32_t loops = 0, branches = 0;
-  std::uint32_t undecided = 0;  // of the branches: those that the passes of a loop do not decide
 };
 
 // Something that has a name or a position in an object: an attribute, an entry of a list or container.
 struct Slot {
   std::string name;  // attribute, key or fixed position; '*' stands for any part that is not known
   ValueId value = kUnknown;
-  std::vector<LoopUse> loops;  // that add it again and again, outermost first
-  bool optional = false;       // added under a condition
+  std::vector<std::uint32_t> loops;  // that add it again and again, outermost first
+  bool optional = false;             // added under a condition
 };
 
 struct Value {
@@ -88,7 +83,7 @@ struct Value {
     instance,  // of `type`, or of a class that is not known
     list,      // list, tuple, iterator
     mapping,   // dict
-    element,   // one entry of `of`, in the order of a loop over it
+    element,   // one entry of `of`
     place,     // `inner` as the attribute or entry `name` of `of`, attached at `spot`
     super,     // super() of `self`, after `type`
     partial,   // functools.partial
@@ -105,11 +100,10 @@ struct Value {
   std::vector<ValueId> options;
   std::shared_ptr<Scope> scope;  // function: the names around it
   TrailId trail = kNoTrail;      // instance: where it was made
-  Spot spot;                     // place: where it was attached; instance: the call that parametrized it
+  Spot spot;                     // place: where it was attached
   Depth depth;                   // list, instance: where it was made; place of an attribute: where it was attached
   bool ready = false;            // instance: its constructor was followed
   bool certain = false;          // place: attached in every case, and the only one under its name then
-  bool ordered = true;           // element: the loop runs over all entries in their order
 };
 
 struct Class {
