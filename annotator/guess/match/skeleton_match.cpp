@@ -135,7 +135,7 @@ class Matcher {
     for (ValueId& object : objects) {
       const ClassId known = evaluator_.at(object).type;
       const bool open = known == kNoClass || (evaluator_.type(known).open && !is_named(known));
-      if (type != kNoClass && open) object = evaluator_.some(type);
+      if (type != kNoClass && open) object = evaluator_.made_as(object, type);
     }
     // What is known to be of another class is not what ran; a class of torch that was replaced by its subclass, for one.
     std::erase_if(objects, [&](ValueId object) {

@@ -80,6 +80,13 @@ ValueId Evaluator::some(ClassId type) {
   return known->second;
 }
 
+ValueId Evaluator::made_as(ValueId value, ClassId type) {
+  if (at(value).kind != Kind::instance || at(value).type == type) return value;
+  const auto [known, fresh] = made_as_.try_emplace({value, type}, kUnknown);
+  if (fresh) known->second = add({.kind = Kind::instance, .type = type, .arguments = at(value).arguments, .trail = at(value).trail});
+  return known->second;
+}
+
 std::vector<ValueId> Evaluator::alternatives(ValueId value) const {
   std::vector<ValueId> out, open{value};
   std::set<ValueId> seen;

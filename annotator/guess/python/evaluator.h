@@ -53,6 +53,8 @@ class Evaluator {
   ClassId class_named(const Code& code, std::string_view name);
   // An object of a class of which nothing else is known; the same one each time.
   ValueId some(ClassId type);
+  // An object made like `value`, whose class was not known, now that it is.
+  ValueId made_as(ValueId value, ClassId type);
   Container container(ClassId type) const;
   bool derives(ClassId type, std::string_view name) const;  // from a class of that name, or is it
   bool is_module(ClassId type) const;                       // certainly an nn.Module
@@ -137,6 +139,7 @@ class Evaluator {
   std::map<std::pair<const Code*, std::string>, ValueId> names_;
   std::map<ClassId, ValueId> some_, type_values_;
   std::map<ValueId, std::vector<ValueId>> places_;  // by object
+  std::map<std::pair<ValueId, ClassId>, ValueId> made_as_;
   std::map<std::pair<const void*, ValueId>, Pattern> patterns_;
   std::uint32_t next_activation_ = 1, next_loop_ = 1, branch_depth_ = 0;
   Afterwards later_;
