@@ -125,7 +125,6 @@ class Interpreter {
   // Calls.
   void bind(Node function, ValueId self, const std::vector<Argument>* given);
   std::vector<Argument> arguments(Node list);
-  std::vector<Argument> named_arguments(const std::vector<Argument>& arguments) const;
   ValueId rest_of(const std::vector<Argument>& positional, std::size_t from, const std::vector<Argument>& arguments);
   Interpreter outside(const Code* code) const;
   ValueId call_expression(Node node);

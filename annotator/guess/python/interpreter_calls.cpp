@@ -32,7 +32,7 @@ ValueId Interpreter::run_function(Node function, ValueId bound, const std::vecto
 
 // Gives the parameters of a function their values: those of a call, or unknown ones where there is no call to look at.
 void Interpreter::bind(Node function, ValueId self, const std::vector<Argument>* given) {
-  const std::vector<Argument> arguments = given != nullptr ? *given : std::vector<Argument>{}, named = named_arguments(arguments);
+  const std::vector<Argument> arguments = given != nullptr ? *given : std::vector<Argument>{};
   std::vector<Argument> positional;
   if (self != kUnknown) positional.push_back({.value = self});
   const auto splat = std::ranges::find_if(arguments, &Argument::splat);
@@ -50,7 +50,7 @@ void Interpreter::bind(Node function, ValueId self, const std::vector<Argument>*
     const Node name = parameter.field("name") ? parameter.field("name") : inner;
     if (!name.is("identifier")) continue;
     ValueId& value = frame_.scope->names[std::string(name.text())];
-    if (const auto one = std::ranges::find(named, name.text(), &Argument::name); one != named.end()) {
+    if (const auto one = std::ranges::find(arguments, name.text(), &Argument::name); one != arguments.end()) {
       value = one->value;
     } else if (next < positional.size()) {
       value = positional[next++].value;
@@ -58,20 +58,6 @@ void Interpreter::bind(Node function, ValueId self, const std::vector<Argument>*
       value = loose ? kUnknown : outside(parameter.code).evaluate(parameter.field("value"));
     }
   }
-}
-
-// The arguments that have a name, those of a `**mapping` among them.
-std::vector<Argument> Interpreter::named_arguments(const std::vector<Argument>& arguments) const {
-  std::vector<Argument> named;
-  for (const Argument& one : arguments) {
-    if (!one.name.empty() && !one.splat) named.push_back(one);
-    if (one.name != "**" || e_.what(one.value).kind != Kind::mapping) continue;
-    for (const Slot& slot : e_.what(one.value).entries) {
-      const bool sure = !slot.optional && slot.name.find('*') == std::string::npos;
-      if (sure) named.push_back({.name = slot.name, .value = slot.value});
-    }
-  }
-  return named;
 }
 
 // What `*rest` holds in a call.
