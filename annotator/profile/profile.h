@@ -142,6 +142,7 @@ struct Line {
   std::int64_t calls = 0;  // executions of the line in one step
   PerStep forward, backward;
   std::vector<Slice> slices;
+  double worker_part = 0;  // of what the step waits for workers of its loader, where the line runs in one
 };
 
 // A call of modules from one expression: those called directly from it, and those that torch's containers and composites call for it.

@@ -276,6 +276,7 @@ std::vector<Words> all_words(const LineSummary& summary, const Profile& profile,
   add(call_note(summary, profile), Weight::calls);
   add(guess_note(summary, profile), Weight::kept);
   add(estimate_note(summary, profile), Weight::kept);
+  if (summary.worker_part > 0) add("runs in worker processes of the loader; the step waits this long for it", Weight::kept);
   const std::string_view stale = state_note(summary.state);
   add(std::string(stale), Weight::kept, true);
   if (!stale.empty()) return all;

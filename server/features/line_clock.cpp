@@ -1,6 +1,7 @@
 #include "server/features/line_clock.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <ranges>
 
@@ -32,6 +33,29 @@ std::optional<LineClock> clock_of(const profile::Loop& loop, const std::vector<s
                    .kind = longest->kind,
                    .startup = startup,
                    .rare = is_rare(loop, *longest)};
+}
+
+std::optional<LineClock> clock_of_fetch(const profile::Profile& profile, double part) {
+  const auto at = [&](const profile::StageSite& fetch) {
+    return std::ranges::find_if(profile.loop->statements, [&](const profile::LoopStatement& statement) {
+      return statement.kind == "for" && statement.site.file == fetch.site.file && statement.site.line == fetch.site.line;
+    });
+  };
+  const profile::LoopStatement* asked = nullptr;
+  for (const profile::StageSite& fetch : profile.stage_sites) {
+    if (fetch.stage != profile::Stage::data || at(fetch) == profile.loop->statements.end()) continue;
+    if (asked == nullptr || at(fetch)->total > asked->total) asked = &*at(fetch);
+  }
+  if (asked == nullptr) return std::nullopt;
+  const auto scaled = [&](Ns time) { return Ns{std::llround(part * static_cast<double>(time.count()))}; };
+  return LineClock{.per_update = scaled(per_update(*profile.loop, asked->total)),
+                   .share = part * profile::share(*profile.loop, asked->total),
+                   .each = scaled(time_when_it_comes(*asked).value_or(Ns{})),
+                   .in_updates = asked->in_updates,
+                   .every = rhythm(*asked),
+                   .kind = "statement",
+                   .startup = {},
+                   .rare = is_rare(*profile.loop, *asked)};
 }
 
 bool counts_requests(const LineClock& clock) {

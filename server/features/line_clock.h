@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "annotator/profile/loop.h"
+#include "annotator/profile/profile.h"
 
 namespace hotlens::features {
 
@@ -23,6 +24,9 @@ struct LineClock {
 
 // Of statements of one line, by their rows in Loop::statements; nothing of none.
 std::optional<LineClock> clock_of(const profile::Loop& loop, const std::vector<std::uint32_t>& rows);
+
+// Of the `for` that asks the step's loader for batches a part: lines that its workers run. Nothing where no such statement was timed.
+std::optional<LineClock> clock_of_fetch(const profile::Profile& profile, double part);
 
 // How often the next item was asked for is no number of executions: it is one more than what the loop's lines say.
 bool counts_requests(const LineClock& clock);

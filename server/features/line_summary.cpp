@@ -184,6 +184,16 @@ void add_clock(LineSummary& summary, const Profile& profile, const std::vector<s
   summary.value = summary.clock->per_update;
 }
 
+// What the loop's own clock says of the wait for workers divides as they were seen: steps that are profiled wait less than others, since
+// the workers go on meanwhile.
+void add_worker_clock(LineSummary& summary, const Profile& profile) {
+  if (summary.worker_part <= 0 || !profile.loop) return;
+  summary.clock = clock_of_fetch(profile, summary.worker_part);
+  if (!summary.clock) return;
+  summary.timed = true;
+  summary.value = summary.clock->per_update;
+}
+
 using Placement = source::Anchors::Placement;
 
 bool contains(const source::Range& range, source::Position at) {
@@ -264,6 +274,7 @@ LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_
       add(summary.forward, row.forward);
       add(summary.backward, row.backward);
       summary.slices.insert(summary.slices.end(), row.slices.begin(), row.slices.end());
+      summary.worker_part += row.worker_part;
       has_line_row = true;
     }
   }
@@ -285,6 +296,7 @@ LineSummary summarize_facts(const FileView& view, const std::vector<std::uint32_
   summary.times = std::max<std::int64_t>(summary.subject == Subject::execution ? calls : instances(profile, summary.modules), 1);
   headline_from_times(summary, profile);
   add_clock(summary, profile, statement_rows);
+  add_worker_clock(summary, profile);
   return summary;
 }
 

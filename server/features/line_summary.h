@@ -42,8 +42,9 @@ struct LineSummary {
   std::vector<StagePart> stages;           // for a stage
   std::vector<std::uint32_t> call_sites;   // for a call whose own time is known: into Profile::call_sites
   std::optional<LineClock> clock;
-  bool timed = false;  // `value` is the clock's, per update
-  bool part = false;   // of one expression of the line, not of all of it
+  bool timed = false;      // `value` is the clock's, per update
+  double worker_part = 0;  // of what the step waits for workers of its loader, where the line runs in one
+  bool part = false;       // of one expression of the line, not of all of it
   std::vector<profile::Slice> slices;
   std::vector<std::uint32_t> facts;  // what it was made from: indices into view.placements
 };

@@ -297,3 +297,30 @@ def test_the_model_is_what_is_trained_not_a_larger_teacher(tmp_path: Path) -> No
     step = STEP.replace("criterion(model(x), y)", "nn.functional.mse_loss(model(x), teacher(x))")
     bundle = record_text(tmp_path, loop(step=step).replace("for x", TEACHER + "for x")).bundle
     assert bundle.module("")["class"] == "Net" and bundle.module("Sequential.2")["class"] == "Linear"
+
+
+PUT_TOGETHER = """
+import torch
+from torch import nn
+from torch.nn.utils.parametrizations import weight_norm
+
+
+class Scaled(nn.Linear):
+    def forward(self, x):
+        return 2 * super().forward(x)
+
+
+model = nn.Sequential(weight_norm(Scaled(8, 8)), nn.ReLU(), Scaled(8, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(20):
+    optimizer.zero_grad()
+    model(torch.randn(4, 8)).mean().backward()
+    optimizer.step()
+"""
+
+
+def test_a_class_that_is_put_together_at_run_time_has_the_header_of_its_base(tmp_path: Path) -> None:
+    bundle = record_text(tmp_path, PUT_TOGETHER).bundle
+    scaled = [module for module in bundle.model["modules"] if "Scaled" in module["class"]]
+    assert [module["class"] for module in scaled] == ["ParametrizedScaled", "Scaled"]
+    assert all(bundle.text(module["class_site"]).startswith("class Scaled(") for module in scaled)

@@ -118,7 +118,7 @@ class Cutter {
       if (piece.owner.stage != Stage::other) piece.bucket = bucket_of(piece.owner);
     } else {
       if (forest_.kind[level.node] != Kind::launch) piece.owner = inner(parent, a, b);
-      if (forest_.is_stage(level.node, Stage::data)) divide_fetch(piece.owner, next);
+      if (forest_.is_stage(level.node, Stage::data)) divide_fetch(piece.owner, parent, next);
       piece.bucket = bucket_of(piece.owner);
     }
     level.reached = until;
@@ -136,10 +136,10 @@ class Cutter {
     }
   }
 
-  // Between the lines that a map step shows before `next`.
-  void divide_fetch(Owner& owner, std::uint32_t next) const {
+  // Between the lines that a map step shows before `next`, or those that workers ran.
+  void divide_fetch(Owner& owner, const Owner& fetch, std::uint32_t next) const {
     const auto pause = owners_.pauses.find(next);
-    if (pause != owners_.pauses.end()) owner.split = pause->second.split;
+    owner.split = pause != owners_.pauses.end() ? pause->second.split : fetch.split;
   }
 
   // A launch that waits first and works then makes two pieces.

@@ -8,17 +8,21 @@
 #include "annotator/attribution/map_step/pauses.h"
 #include "annotator/attribution/map_step/replaceable.h"
 #include "annotator/attribution/map_step/twins.h"
+#include "annotator/attribution/map_step/worker_fetches.h"
 #include "annotator/attribution/owners/copies.h"
 
 namespace hotlens::attribution {
 namespace {
 
+std::string_view name_of(const Recorded& recorded, std::uint32_t node) {
+  return recorded.trace.names[recorded.trace.events.name[recorded.forest.event[node]]];
+}
+
 // Operators and torch's own stage ranges are in both traces; launches and markers are not compared.
 bool is_aligned(const Recorded& recorded, std::uint32_t node) {
   if (recorded.forest.kind[node] == Kind::op) return true;
   if (recorded.forest.kind[node] != Kind::stage) return false;
-  const std::string_view name = recorded.trace.names[recorded.trace.events.name[recorded.forest.event[node]]];
-  return !name.starts_with("hotlens.");
+  return !name_of(recorded, node).starts_with("hotlens.");
 }
 
 // `vocabulary`: names of both traces under common numbers.
@@ -37,7 +41,7 @@ Program program_of(const Recorded& recorded, const Forest::Thread& thread, const
     close_until(recorded.forest.start[node]);
     open.push_back(static_cast<std::uint32_t>(program.nodes.size()));
     program.nodes.push_back(node);
-    program.words.push_back(vocabulary.intern(recorded.trace.names[recorded.trace.events.name[recorded.forest.event[node]]]).index);
+    program.words.push_back(vocabulary.intern(name_of(recorded, node)).index);
     program.after.push_back(0);
   }
   close_until(Ns::max());
@@ -112,6 +116,7 @@ class Transferrer {
     settle_replaceable();
     count();
     for (const std::uint32_t role : clean_roles) inherit(clean_.forest.threads[role]);
+    divide_worker_fetches();
     result_.owners.calls = std::move(from_.calls);
     result_.owners.lines = std::move(from_.lines);
     result_.owners.sites = std::move(from_.sites);
@@ -203,6 +208,13 @@ class Transferrer {
       from_.splits.push_back(std::move(shares));
     } else if (!fetch && clean.length() >= kShortestPause) {
       if (const auto owner = owner_of_pause(map_.forest, from_, thread, slow, clean)) result_.owners.pauses.emplace(next, *owner);
+    }
+  }
+
+  void divide_worker_fetches() {
+    WorkerFetches fetches(modules_, from_);
+    for (std::uint32_t node = 0; node < clean_.forest.size(); ++node) {
+      if (clean_.forest.is_stage(node, Stage::data)) fetches.divide(name_of(clean_, node), result_.owners.of[node]);
     }
   }
 

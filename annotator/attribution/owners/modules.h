@@ -31,6 +31,12 @@ struct PartShare {
   double weight = 1;                 // of the kernel's time; those of one kernel add up to 1
 };
 
+// Of what the workers of a loader run to make a batch: source lines, the outermost first, and their part of the time.
+struct FetchLines {
+  std::vector<std::uint32_t> lines;
+  double weight = 0;  // those of all stacks add up to 1 at most: the rest is none of the workspace's lines
+};
+
 // What the recorder knows about the ids in its markers.
 struct ModuleMap {
   std::vector<std::uint32_t> module_of_call, module_of_param;
@@ -42,6 +48,7 @@ struct ModuleMap {
   std::size_t lines = 0;
   std::vector<std::string> path;              // by module; empty where no code was compiled
   std::vector<std::vector<PartShare>> parts;  // by kernel of compiled code; none where it is not known what it works for
+  std::vector<FetchLines> fetches;            // of the loader that feeds the updates; none where no worker makes its batches
 };
 
 // A module found in the trace itself, as one of those that call it does: the instance in its frames ("Linear_3"), or the name of its range.

@@ -84,6 +84,15 @@ void sort_stages(const Annotated& annotated, Profile& profile) {
                            [&](const StageTimes& stage) { return std::ranges::find(order, stage.stage) - order.begin(); });
 }
 
+// Of what a worker runs: this line, with all that it calls.
+double worker_part(const Model& model, std::size_t line) {
+  double part = 0;
+  for (const attribution::FetchLines& stack : model.map.fetches) {
+    if (std::ranges::find(stack.lines, static_cast<std::uint32_t>(line)) != stack.lines.end()) part += stack.weight;
+  }
+  return part;
+}
+
 void fill_lines(const Model& model, std::vector<Tally>& tallies, Profile& profile) {
   for (std::size_t line = 0; line < model.lines.size(); ++line) {
     const bool entered = tallies[line].calls > 0;  // else it is around all steps, as `main()`
@@ -94,7 +103,8 @@ void fill_lines(const Model& model, std::vector<Tally>& tallies, Profile& profil
                              .calls = tallies[line].calls,
                              .forward = std::move(tallies[line].forward),
                              .backward = std::move(tallies[line].backward),
-                             .slices = std::move(tallies[line].slices)});
+                             .slices = std::move(tallies[line].slices),
+                             .worker_part = worker_part(model, line)});
   }
 }
 

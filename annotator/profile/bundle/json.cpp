@@ -95,6 +95,12 @@ std::optional<std::int64_t> whole(const Json& object, std::string_view key) {
   return at && at->get(found) == simdjson::SUCCESS ? std::optional(found) : std::nullopt;
 }
 
+std::optional<double> number(const Json& object, std::string_view key) {
+  double found = 0;
+  const auto at = member(object, key);
+  return at && at->get(found) == simdjson::SUCCESS ? std::optional(found) : std::nullopt;
+}
+
 std::vector<Json> elements(const Json& object, std::string_view key) {
   simdjson::dom::array found;
   const std::optional<Json> at = member(object, key);

@@ -38,6 +38,7 @@ std::optional<Json> member(const Json& object, std::string_view key);
 std::string text(const Json& object, std::string_view key);
 bool flag(const Json& object, std::string_view key);
 std::optional<std::int64_t> whole(const Json& object, std::string_view key);
+std::optional<double> number(const Json& object, std::string_view key);
 std::optional<Bytes> size(const Json& object, std::string_view key);
 std::optional<std::uint32_t> small(const Json& object, std::string_view key);  // an id
 // The elements of an array; none of anything else.

@@ -14,6 +14,7 @@ using namespace json;
 using attribution::kNothing;
 
 constexpr int kSchema = 1;
+constexpr double kRounding = 1e-3;  // of parts that the recorder has rounded
 
 void add(std::optional<Bytes>& sum, const std::optional<Bytes>& more) {
   if (more) sum = sum.value_or(Bytes{}) + *more;
@@ -154,9 +155,8 @@ attribution::PartShare share_of(const Json& entry, std::size_t modules) {
     if (line >= 0 && std::cmp_less(line, kNothing)) share.lines.push_back(static_cast<std::uint32_t>(line));
     if (share.lines.size() == attribution::kDeepest) break;
   }
-  double weight = 0;
-  const auto at = member(entry, "weight");
-  share.weight = at && at->get(weight) == simdjson::SUCCESS && weight > 0 && weight <= 1 ? weight : 0;
+  const double weight = number(entry, "weight").value_or(0);
+  share.weight = weight > 0 && weight <= 1 ? weight : 0;
   return share;
 }
 
@@ -170,6 +170,23 @@ void read_parts(const Json& json, Model& model) {
   }
   if (model.map.parts.empty()) return;
   for (const ModelModule& module : model.modules) model.map.path.push_back(module.path);
+}
+
+// All or none: parts of a whole.
+void read_fetches(const Json& json, Model& model) {
+  std::vector<attribution::FetchLines> stacks;
+  double whole = 0;
+  for (const Json& entry : objects(json, "fetches")) {
+    attribution::FetchLines stack{.lines = {}, .weight = number(entry, "weight").value_or(-1)};
+    for (const std::int64_t line : whole_numbers(entry, "lines")) {
+      if (line < 0 || std::cmp_greater_equal(line, model.lines.size()) || stack.lines.size() == attribution::kDeepest) return;
+      stack.lines.push_back(static_cast<std::uint32_t>(line));
+    }
+    whole += stack.weight;
+    if (stack.lines.empty() || stack.weight <= 0 || whole > 1 + kRounding) return;
+    stacks.push_back(std::move(stack));
+  }
+  model.map.fetches = std::move(stacks);
 }
 
 void read_parameters(const Json& json, Model& model) {
@@ -211,6 +228,7 @@ Result<Model> read_model(const std::filesystem::path& folder) {
   read_calls(json, model);
   read_lines(json, model);
   read_parts(json, model);
+  read_fetches(json, model);
   read_parameters(json, model);
   read_stages(json, model);
   return model;

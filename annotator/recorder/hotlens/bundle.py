@@ -33,6 +33,7 @@ from .statements import Statements
 from .steps import Boundary
 from .store import EXPORTED, PRIVATE_FILE, Draft, replace, write_new
 from .tree import ParameterRow, Tree, build, parameter_bytes, parameter_facts
+from .worker_lines import Path
 
 BUNDLE_SCHEMA = "hotlens.bundle/1"
 PROGRAM_FAILED = "the operators of a step could not be recorded ({}); nothing can be predicted from this profile. Please report this"
@@ -90,6 +91,7 @@ class Recording:
     memory: Memory | None = None  # with a program that is not refused
     batch_size: int | None = None
     plain_faults: list[int | None] = field(default_factory=list)  # minor page faults of each plain step
+    worker_lines: dict[Path, int] = field(default_factory=dict)  # of the loader that feeds the updates (worker_lines.py)
 
 
 def write(recording: Recording, capture: Capture, files: Files, draft: Draft) -> str:
@@ -111,7 +113,7 @@ def write(recording: Recording, capture: Capture, files: Files, draft: Draft) ->
         _write_program(recording, recording.program, tree, draft)
     if recording.mapped is not None:
         _write_json(draft.path(SAVED_FILE), saved_json(recording.mapped, tree))
-    _write_json(draft.path("model.json"), model_json(tree, recording.mapped, recording.held, sites, draft.partial, parts))
+    _write_json(draft.path("model.json"), model_json(tree, recording, sites, draft.partial, parts))
     for name in os.listdir(draft.partial):
         if name.endswith(EXPORTED):
             os.remove(draft.path(name))
@@ -160,7 +162,8 @@ def _json(value: Any) -> bytes:
     return (json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
 
-def model_json(tree: Tree, mapped: MapStep | None, held: Held, sites: Sites, partial: str, parts: Parts) -> dict[str, Any]:
+def model_json(tree: Tree, recording: Recording, sites: Sites, partial: str, parts: Parts) -> dict[str, Any]:
+    mapped, held = recording.mapped, recording.held
     modules = [
         {
             "id": i,
@@ -180,12 +183,14 @@ def model_json(tree: Tree, mapped: MapStep | None, held: Held, sites: Sites, par
     calls: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
     stages: list[dict[str, Any]] = []
+    fetches: list[dict[str, Any]] = []
     if mapped is not None:
         for i, call in enumerate(mapped.calls.rows):
             site = sites.expression(call.site).as_json() if call.site else None
             calls.append({"id": i, "module": tree.number[id(call.module)], "parent": call.parent, "site": site})
         for (filename, line, function), i in mapped.lines.items():
             lines.append({"id": i, "file": sites.file(filename), "line": line - 1, "function": function})
+        fetches = _fetches(recording.worker_lines, mapped, sites, lines)
         stages = _stages(tree, mapped, sites)
     return {
         "schema": MODEL_SCHEMA,
@@ -197,7 +202,28 @@ def model_json(tree: Tree, mapped: MapStep | None, held: Held, sites: Sites, par
         "lines": lines,
         "stages": stages,
         **({"parts": parts.rows} if parts.rows else {}),
+        **({"fetches": fetches} if fetches else {}),
     }
+
+
+def _fetches(seen: dict[Path, int], mapped: MapStep, sites: Sites, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What workers run to make a batch, each stack of lines with its part of the time. Lines that the map step has not seen are added."""
+    numbers = dict(mapped.lines)
+
+    def number(filename: str, line: int, function: str) -> int:
+        key = (filename, mapped.statements.first_line(filename, line), function)
+        if key not in numbers:
+            numbers[key] = len(lines)
+            lines.append({"id": len(lines), "file": sites.file(filename), "line": key[1] - 1, "function": function})
+        return numbers[key]
+
+    weights: dict[tuple[int, ...], int] = {}
+    for path, count in seen.items():
+        if path:
+            stack = tuple(number(*place) for place in path)
+            weights[stack] = weights.get(stack, 0) + count
+    whole = sum(seen.values())
+    return [{"lines": list(stack), "weight": round(count / whole, 6)} for stack, count in weights.items()]
 
 
 def _parameter(row: ParameterRow, held: Held) -> dict[str, Any]:

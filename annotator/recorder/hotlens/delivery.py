@@ -16,6 +16,7 @@ from .options import Options
 from .program import Program
 from .ranks import Part
 from .report import Reporter, Warnings
+from .worker_lines import Path
 
 
 class Delivery:
@@ -36,6 +37,7 @@ class Delivery:
         self.loop = loop
         self.program: Program | None = None  # refused before a step was recorded
         self.batch_size: int | None = None  # of the loader that feeds the updates
+        self.worker_lines: dict[Path, int] = {}  # of the same, where workers make its batches
 
     def _name(self, folder: str) -> str:
         given = os.environ.get(store.NAME_VARIABLE) if self.leads else None
@@ -100,6 +102,7 @@ class Delivery:
         recording.graphs = graphs
         recording.program = recording.program or self.program
         recording.batch_size = self.batch_size
+        recording.worker_lines = self.worker_lines
         recording.loop = self.loop if self.loop.updates else None
         self.bundle = bundle.write(recording, self.capture, self.files, self.draft)
         if self.ranks is not None:

@@ -88,6 +88,10 @@ class Loaders:
         use = self._last
         return use is not None and not use.feeds and number in (use.claims, use.rivals) and use.batches <= TRIES
 
+    def samplers_of(self, number: int) -> set[int]:
+        """Identities of the samplers of all loaders with this number."""
+        return {sampler for (sampler, _), use in self._uses.items() if use.number == number}
+
     # -- uses
 
     def _start(self, iterator: Any, frame: FrameType | None) -> _Use:

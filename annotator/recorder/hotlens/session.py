@@ -34,6 +34,7 @@ from .program_step import ProgramStep
 from .report import RecorderError, Reporter, Warnings
 from .steps import Boundary, StepFinder
 from .tree import model_files
+from .worker_lines import WorkerLines
 
 # A script that swallows the early stop is asked this often again before the process ends.
 STOP_TRIES = 3
@@ -85,6 +86,7 @@ class Session:
         self.first = FirstStep(self.delivery.draft, options.warmup == 0 and self.delivery.ranks is None)
         self.yields = False  # a profiler of the script's is at work
         self.profiles_itself = False
+        self.worker_lines = WorkerLines(files)
         self.stop_tries = 0
         self.stopping = False  # the SystemExit on its way is ours
 
@@ -99,7 +101,7 @@ class Session:
         self.hooks.gradients_are_fresh = self._gradients_are_fresh  # type: ignore[method-assign]
         self._listen()
         self.reporter.progress("warmup", step=0, of=self.options.warmup)
-        os.register_at_fork(after_in_child=self._in_worker)
+        os.register_at_fork(before=self._fork_begins, after_in_child=self._in_worker)
 
     def _listen(self) -> None:
         import torch
@@ -108,11 +110,20 @@ class Session:
         self.capture.install(torch.nn.Module)
         self.hooks.watch()
 
+    def _fork_begins(self) -> None:
+        if not self.over:
+            with contextlib.suppress(Exception):
+                self.worker_lines.fork_begins()
+
     def _in_worker(self) -> None:
-        """A forked process neither records nor writes."""
+        """A forked process neither records nor writes; of a loader's first one it is known at which lines it is."""
+        recording = not self.over
         self.leave()
         if self.course is not None:
             self.course.forked()
+        if recording:
+            with contextlib.suppress(Exception):
+                self.worker_lines.forked()
 
     def leave(self) -> None:
         """Takes everything of ours out of the process."""
@@ -397,6 +408,9 @@ class Session:
         missing = result.without_optimizer(self.course.boundary, self.finder, self.course.past)
         if missing is not None:
             self.warnings.add("no_optimizer", missing)
+        batches = self.finder.batches_per_step(self.course.boundary)
+        if batches is not None:
+            self.delivery.worker_lines = self.worker_lines.of(self.hooks.loaders.samplers_of(batches[0]))
         graphs = self.hooks.graphs if self.hooks.compiles else None
         self.delivery.write(self.course, self.samples, self.held, graphs, end)
 

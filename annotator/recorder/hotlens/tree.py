@@ -227,6 +227,11 @@ def _first(chain: list[Step]) -> Step | None:
 
 
 def _class_site(cls: type, sites: Sites, files: Files) -> Site | None:
+    """The header of the class; of one that was put together while the script ran (FSDP's, of a parametrization) that of its base."""
+    return next((site for each in cls.__mro__ if (site := _header(each, sites, files)) is not None), None)
+
+
+def _header(cls: type, sites: Sites, files: Files) -> Site | None:
     filename = class_file(cls)
     if filename is None or files.is_library(filename):
         return None

@@ -293,6 +293,30 @@ TEST_CASE("a fetch divides between the lines that ran in it, each as long as in 
   CHECK(lines[6] == us(225));
 }
 
+TEST_CASE("a fetch that workers make divides between the lines that they ran, each inside the one that called it") {
+  const std::string loader = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+  const auto step = [&](const std::string& name) {
+    return Script().range("ProfilerStep#0", 0, 4000).range("hotlens.line#4", 0, 3000).range(name, 0, 1000).op("aten::linear", 1200, 50);
+  };
+  ModuleMap map = small_map();
+  map.lines = 7;
+  map.fetches = {{.lines = {5, 6}, .weight = 0.5}, {.lines = {5}, .weight = 0.25}};
+  const auto times = [&](const std::string& name) {
+    const Transferred transferred(step(name), step(name), map);
+    const Owners& owners = transferred.result.owners;
+    const Account result = account(transferred.clean.trace, transferred.clean.forest, transferred.clean.steps, owners);
+    std::map<std::uint32_t, Ns> lines;  // with all that is inside them
+    for (const Piece& piece : result.steps.at(0).wall) {
+      for (std::uint32_t link = piece.owner.line; piece.end <= us(1000) && link != kNothing; link = owners.lines.parent[link]) {
+        lines[owners.lines.value[link]] += piece.end - piece.start;
+      }
+    }
+    return lines;
+  };
+  CHECK(times(loader) == std::map<std::uint32_t, Ns>{{4, us(1000)}, {5, us(750)}, {6, us(500)}});
+  CHECK(times("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__") == std::map<std::uint32_t, Ns>{{4, us(1000)}});
+}
+
 TEST_CASE("a pause of which much may have run elsewhere, or that took much shorter in the map step, tells nothing") {
   const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::randn", 10, 5).op("aten::linear", 3020, 8);
   const Script watched = slow_map(90000, 1000), hurried = slow_map(900);
