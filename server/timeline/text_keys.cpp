@@ -157,7 +157,7 @@ struct Viewer::Keys {
   static void previous_match(Viewer& on) { follow(on, -1); }
 };
 
-std::optional<protocol::RpcError> Viewer::act(const Action& action) {
+std::optional<protocol::RpcError> Viewer::act(const protocol::Reader& action) {
   static const std::map<std::string_view, void (*)(Viewer&), std::less<>> kActions{
       {"open", Keys::open},
       {"up", Keys::up},
@@ -183,27 +183,36 @@ std::optional<protocol::RpcError> Viewer::act(const Action& action) {
       {"next_match", Keys::next_match},
       {"previous_match", Keys::previous_match},
   };
+  const std::string does = action["does"].string();
+  const std::string query = does == "search" ? action["query"].string() : "";
+  if (auto error = action.error()) return error;
   note_.clear();
   place_.reset();
-  if (action.does == "select") return select(action);
-  if (action.does == "latest") view_ = {.recording = view_.recording, .unfold = view_.unfold};
-  if (auto error = action.does == "latest" ? open() : ready()) return error;
-  if (action.does == "search") {
-    view_.search = {.query = action.query, .step = step(), .match = 0};
-    Keys::follow(*this, 0);
-  } else if (const auto known = kActions.find(action.does); known != kActions.end()) {
-    known->second(*this);
-  } else if (action.does != "latest") {
-    return protocol::RpcError{protocol::Code::invalid_params, "no such action: " + action.does};
+  if (does == "select") return select(action);
+  if (does == "latest") {
+    view_ = {.recording = view_.recording, .unfold = view_.unfold};
+    return open();
   }
-  return std::nullopt;
+  if (auto error = ready()) return error;
+  if (does == "search") {
+    view_.search = {.query = query, .step = step(), .match = 0};
+    Keys::follow(*this, 0);
+  } else if (const auto known = kActions.find(does); known != kActions.end()) {
+    known->second(*this);
+  } else {
+    action["does"].fail("an action of the protocol");
+  }
+  return action.error();
 }
 
-std::optional<protocol::RpcError> Viewer::select(const Action& action) {
-  if (action.step) show_step(*action.step);
+std::optional<protocol::RpcError> Viewer::select(const protocol::Reader& action) {
+  const auto profile = action.maybe("profile"), step = action.maybe("step");
+  std::vector<std::string> path = strings_in(action["path"]);
+  if (step) show_step(step->unsigned32());
+  if (profile) view_.profile = profile->string();
+  if (auto error = action.error()) return error;
   view_.recording = false;
-  show_block(action.path);
-  if (action.profile) view_.profile = *action.profile;
+  show_block(std::move(path));
   return open();
 }
 

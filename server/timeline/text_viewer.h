@@ -18,20 +18,11 @@ namespace hotlens::timeline_requests {
 
 class Viewer {
  public:
-  struct Action {
-    std::string does;   // TIMELINE.md names them
-    std::string query;  // of "search"
-    // Of "select": the block; absent: as they are.
-    std::optional<std::string> profile;
-    std::optional<std::size_t> step;
-    std::vector<std::string> path;
-  };
-
   Viewer(Library& library, TextView view, std::size_t columns, text::Near near)
       : library_(library), view_(std::move(view)), columns_(columns), near_(std::move(near)) {}
 
-  // The error says that the profile cannot be read, or that there is no such action.
-  std::optional<protocol::RpcError> act(const Action& action);
+  // `action` as TIMELINE.md has it. The error says what is wrong with it, or that the profile cannot be read.
+  std::optional<protocol::RpcError> act(const protocol::Reader& action);
   protocol::Answer answer();
 
  private:
@@ -39,7 +30,7 @@ class Viewer {
 
   std::optional<protocol::RpcError> open();
   std::optional<protocol::RpcError> ready() { return opened_ ? std::nullopt : open(); }
-  std::optional<protocol::RpcError> select(const Action& action);
+  std::optional<protocol::RpcError> select(const protocol::Reader& action);
 
   const profile::Profile& profile() const { return opened_->profile(); }
   std::size_t step() const { return *view_.step; }

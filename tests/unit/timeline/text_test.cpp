@@ -1,5 +1,7 @@
 // `hotlens/timeline/text` on traces that are written here, as a client asks for it.
 #include <algorithm>
+#include <array>
+#include <random>
 
 #include "annotator/common/format.h"
 #include "server/timeline/answers.h"
@@ -13,21 +15,28 @@ using protocol::Json;
 namespace {
 
 // Times in microseconds. Each step is 1000 long: Net holds `layer` for 800 (the second step: 600), which holds two operators; the second
-// step has an operator that the others lack.
-std::string trace_of(const std::string& layer, int steps = 3) {
+// step has an operator that the others lack. With a `device` each operator launches a kernel that runs 100 later.
+std::string trace_of(const std::string& layer, int steps = 3, bool device = false) {
   profile::TraceWriter trace;
   const auto module = [&](const std::string& name, double start, double duration, int id, int parent) {
     Json args{{"Python id", id}, {"Python parent id", nullptr}};
     if (parent > 0) args["Python parent id"] = parent;
     trace.add("python_function", "nn.Module: " + name, start, duration, args);
   };
+  int launches = 0;
+  const auto op = [&](const std::string& name, double start, double duration) {
+    trace.op(name, start, duration);
+    if (!device) return;
+    trace.add("cuda_runtime", "cudaLaunchKernel", start + 1, 3, {{"correlation", ++launches}});
+    trace.add("kernel", "kernel of " + name, start + 100, duration / 2, {{"correlation", launches}, {"device", 0}, {"stream", 7}});
+  };
   for (int step = 0; step < steps; ++step) {
     const double at = 1000.0 + 1000 * step, inner = step == 1 ? 600 : 800;
     trace.range("ProfilerStep#" + std::to_string(step + 5), at, 1000);
     module("Net_0", at + 10, inner + 40, (2 * step) + 1, 0);
     module(layer, at + 20, inner, (2 * step) + 2, (2 * step) + 1);
-    trace.op("aten::linear", at + 21, inner / 2);
-    trace.op(step == 1 ? "aten::rare" : "aten::relu", at + 21 + inner / 2, inner / 4);
+    op("aten::linear", at + 21, inner / 2);
+    op(step == 1 ? "aten::rare" : "aten::relu", at + 21 + inner / 2, inner / 4);
   }
   return trace.text();
 }
@@ -242,8 +251,48 @@ TEST_CASE("what cannot be read is refused with a sentence") {
   CHECK(reader.refused({{"columns", "wide"}}) == "expected an integer from 0 to 2147483647 at /columns");
   CHECK(reader.refused({{"columns", 80}, {"view", {{"path", 3}}}}).find("/view/path") != std::string::npos);
   CHECK(reader.refused({{"columns", 80}, {"view", {{"profile", "gone"}}}}).find("gone") != std::string::npos);
-  CHECK(reader.refused({{"columns", 80}, {"actions", {{{"does", "dance"}}}}}) == "no such action: dance");
+  CHECK(reader.refused({{"columns", 80}, {"actions", {{{"does", "dance"}}}}}) == "expected an action of the protocol at /actions/0/does");
   Json many = Json::array();
   for (int at = 0; at < 201; ++at) many.push_back({{"does", "left"}});
   CHECK(reader.refused({{"columns", 80}, {"actions", many}}).find("at most 200 actions") != std::string::npos);
+}
+
+TEST_CASE("random keys: one block is chosen, marks stay within their lines, and the view is enough to go on from") {
+  constexpr std::array kKeys{"open",          "up",      "left",      "right", "above",         "below",    "first",
+                             "last",          "zoom_in", "zoom_out",  "fit",   "zoom_to_block", "pan_left", "pan_right",
+                             "next_step",     "unfold",  "recording", "sum",   "compare",       "line",     "next_match",
+                             "previous_step", "open",    "below",     "open"};
+  std::mt19937 random(GENERATE(range(1U, 12U)));
+  const auto any = [&](std::size_t count) { return std::uniform_int_distribution<std::size_t>(0, count - 1)(random); };
+  Reader reader(trace_of("Linear_0", 3, true), 40 + any(120));
+  reader.ask({{{"does", "search"}, {"query", "l"}}});
+  for (int round = 0; round < 60; ++round) {
+    const char* key = kKeys[any(kKeys.size())];
+    CAPTURE(round, key, reader.view.dump());
+    reader.press({key});
+    std::size_t selected = 0;
+    for (const Json& mark : reader.shown["marks"]) {
+      CHECK(mark[1] < mark[2]);
+      CHECK(mark[2] <= reader.line(mark[0].get<std::size_t>()).size());
+      selected += mark[3] == "selected" ? 1 : 0;
+    }
+    CHECK(selected == 1);
+    CHECK(reader.line("▸").size() > 3);
+    const Json before = reader.shown["lines"];
+    reader.press({});
+    if (!reader.says("recording") && before.size() == reader.shown["lines"].size()) CHECK(reader.shown["lines"] == before);
+  }
+}
+
+TEST_CASE("work of a device is below the host's, and leads back to the launch's block") {
+  Reader reader(trace_of("Linear_0", 3, true));
+  reader.press({"below"});
+  CHECK(reader.line("▸").starts_with("▸ forward · stage · 100 µs of 300 µs"));
+  CHECK(reader.line("▸").ends_with("GPU 1 stream 1"));
+  CHECK(reader.says("device 300 µs"));
+  CHECK(reader.says("  200 µs  kernel ×1"));
+  reader.press({"open", "below", "open", "below"});
+  CHECK(reader.line("▸").ends_with("GPU 1 stream 1"));
+  reader.press({"sum"});
+  CHECK(reader.says("the device busy for 300 µs"));
 }
