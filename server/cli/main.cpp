@@ -43,6 +43,7 @@ struct Arguments {
   cli::TimelineOptions timeline;
   cli::BenchDeviceOptions bench_device;
   cli::WhatIfOptions whatif;
+  cli::PullOptions pull;
   cli::DoctorOptions doctor;
 };
 
@@ -177,6 +178,19 @@ void add_timeline(CLI::App& app, Arguments& to) {
   verb->add_option("--width", to.timeline.width, "columns; those of the terminal where it is not given")->check(CLI::Range(40, 500));
 }
 
+void add_pull(CLI::App& app, Arguments& to) {
+  CLI::App* verb = app.add_subcommand("pull", "the newest profile of a workspace elsewhere: on another machine, or on shared storage");
+  verb->footer(
+      "Example: hotlens pull cluster:project\n         hotlens pull /mnt/shared/project --all\n         hotlens pull cluster:project "
+      "--watch\n\nssh and scp do it, as they are set up. An editor that is open here shows what came.");
+  verb->add_option("source", to.pull.source, "HOST:FOLDER as scp takes it, or a folder: a workspace in which scripts were profiled")
+      ->required();
+  verb->add_option("--into", to.pull.into, "the workspace that it comes into; the current folder where it is not given");
+  verb->add_flag("--all", to.pull.all, "all profiles that are not here yet");
+  CLI::Option* watch = verb->add_flag("--watch", to.pull.watch, "again and again, until it is stopped");
+  verb->add_option("--every", to.pull.every, "with --watch: seconds between two looks")->needs(watch)->check(CLI::Range(0.1, 86400.0));
+}
+
 CLI::Option* add_bytes(CLI::App& verb, const char* name, std::uint64_t& to, const char* what) {
   return verb.add_option(name, to, what)->transform(CLI::AsSizeValue(true))->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62));
 }
@@ -303,6 +317,7 @@ Result<int> dispatch(const std::string& verb, const Arguments& arguments) {
   if (verb == "bench-device") return cli::bench_device(arguments.bench_device);
   if (verb == "timeline") return cli::timeline(arguments.timeline);
   if (verb == "whatif") return cli::whatif(arguments.whatif);
+  if (verb == "pull") return cli::pull(arguments.pull);
   return cli::doctor(arguments.doctor);
 }
 
@@ -327,6 +342,7 @@ int main(int argc, char** argv) {
   add_timeline(app, arguments);
   add_bench_device(app, arguments);
   add_whatif(app, arguments);
+  add_pull(app, arguments);
   add_doctor(app, arguments);
   try {
     std::vector<std::string> words = cut_script_command({argv + 1, argv + argc}, arguments.run);

@@ -121,6 +121,15 @@ struct BenchDeviceOptions {
 };
 int bench_device(const BenchDeviceOptions& options);
 
+struct PullOptions {
+  std::string source;                // HOST:FOLDER as scp takes it, or a folder of this machine: a workspace with profiles
+  std::filesystem::path into = ".";  // the workspace that they come into
+  bool all = false;                  // not the newest alone
+  bool watch = false;                // again and again, until somebody stops it
+  double every = 10;                 // seconds
+};
+int pull(const PullOptions& options);
+
 struct DoctorOptions {
   std::string python;
   OutputFormat format = OutputFormat::text;

@@ -25,6 +25,7 @@ struct Baseline;
 struct Options {
   double min_share = 0.01;                    // of the step; lines below it get no hint
   HintUnit unit = HintUnit::time;             // of hints
+  std::size_t long_line = 0;                  // a line of more characters has its hint before its text; 0: none has
   bool markdown = true;                       // hover and tooltip format; false: plain text
   bool images = true;                         // the client renders data-URI images in Markdown
   bool trusted = true;                        // profiling may be offered
@@ -83,12 +84,13 @@ struct LabelPart {
 };
 
 struct Hint {
-  source::Position at;  // end of the line
+  source::Position at;  // end of the line, or of its indentation (Options::long_line)
   std::string label;    // at most 20 characters
   std::string tooltip;  // Markdown or plain text, see Options
   // Of a line with several calls: the label in pieces, left to right like the calls; else empty.
   std::vector<LabelPart> parts = {};
-  double share = 0;  // of an update; 0 where the line has no time of its own
+  double share = 0;     // of an update; 0 where the line has no time of its own
+  bool before = false;  // the line's text
 };
 
 struct Hover {

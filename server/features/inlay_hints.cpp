@@ -141,25 +141,33 @@ LineWords words_of(const FileView& view, const LineFacts& line, const Options& o
   return words;
 }
 
-Hint hint_of(const FileView& view, source::Position at, LineWords words) {
-  Hint hint{.at = at, .label = std::move(words.label), .tooltip = std::move(words.tooltip), .parts = {}, .share = words.share};
+Hint hint_of(const FileView& view, std::uint32_t line, std::string_view text, std::size_t long_line, LineWords words) {
+  const bool before = long_line > 0 && text.size() > long_line && format::width(text) > long_line;
+  const std::size_t column = before ? std::min(text.find_first_not_of(" \t\f"), text.size()) : text.size();
+  Hint hint{.at = {line, static_cast<std::uint32_t>(column)},
+            .label = std::move(words.label),
+            .tooltip = std::move(words.tooltip),
+            .parts = {},
+            .share = words.share,
+            .before = before};
   for (PieceWords& piece : words.pieces) {
     hint.parts.push_back({std::move(piece.text), std::move(piece.tooltip), definition_of(view, piece.modules)});
   }
   return hint;
 }
 
-// The byte length of every line up to `last`, line ends left out: one pass, lines end at '\n' as in the syntax tree.
-std::vector<std::uint32_t> line_lengths(std::string_view text, std::uint32_t last) {
-  std::vector<std::uint32_t> lengths;
-  while (lengths.size() <= last) {
+// Every line up to `last`, line ends left out: one pass, lines end at '\n' as in the syntax tree.
+std::vector<std::string_view> lines_of(std::string_view text, std::uint32_t last) {
+  std::vector<std::string_view> lines;
+  while (lines.size() <= last) {
     const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    lengths.push_back(static_cast<std::uint32_t>(line.ends_with('\r') ? line.size() - 1 : line.size()));
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.push_back(line);
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }
-  return lengths;
+  return lines;
 }
 
 // "12.4 ms ▲1.1": what changed is more telling than the share. An edited line was never measured as it is.
@@ -187,12 +195,12 @@ std::vector<Hint> inlay_hints(const FileView& view, LineRange lines, const Optio
   memory.use_for(view.facts, alone);
   const std::vector<LineFacts> placed = facts_by_line(view, lines);
   if (placed.empty()) return {};
-  const std::vector<std::uint32_t> lengths = line_lengths(view.tree.text(), placed.back().line);
+  const std::vector<std::string_view> texts = lines_of(view.tree.text(), placed.back().line);
   std::vector<Hint> hints;
   for (const LineFacts& line : placed) {
-    if (line.line >= lengths.size()) break;
+    if (line.line >= texts.size()) break;
     LineWords words = words_of(view, line, alone, memory);
-    if (!words.label.empty()) hints.push_back(hint_of(view, {line.line, lengths[line.line]}, std::move(words)));
+    if (!words.label.empty()) hints.push_back(hint_of(view, line.line, texts[line.line], options.long_line, std::move(words)));
   }
   add_deltas(hints, view, lines, options);
   return hints;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "server/features/file_facts.h"
+#include "server/features/line_clock.h"
 
 namespace hotlens::features {
 
@@ -25,18 +26,6 @@ struct StagePart {
 
 // In the order in which they win on one line: `trainer.fit(Net(), loader)` shows its stages.
 enum class Subject : std::uint8_t { class_line, stage, definition, execution, constructor, statement };
-
-// What the clocks of the loop saw of the line's statements (annotator/profile/loop.h).
-struct LineClock {
-  Ns per_update{};              // mean over all updates watched
-  double share = 0;             // of their time
-  Ns each{};                    // in an update in which it runs
-  std::int64_t in_updates = 0;  // of the statement that took longest, as `every`
-  std::optional<double> every;  // updates from one execution to the next
-  std::string kind;             // of that statement: "for"
-  Ns startup{};                 // until the first update was complete
-  bool rare = false;            // in less than every second update
-};
 
 struct LineSummary {
   std::uint32_t line = 0;  // in the text as it is now

@@ -45,13 +45,17 @@ Result<void> let_git_see(const fs::path& ignored) {
 
 }  // namespace
 
-Result<void> write_kept_file(const fs::path& folder, std::string_view name, std::string_view text) {
-  const fs::path file = folder / ".hotlens" / name;
+Result<void> make_kept_folder(const fs::path& folder) {
+  const fs::path kept = folder / ".hotlens";
   std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  if (error) return std::unexpected(cannot_write(file, error.message()));
-  if (auto seen = let_git_see(file.parent_path() / ".gitignore"); !seen) return seen;
-  return write_file(file, text);
+  fs::create_directories(kept, error);
+  if (error) return std::unexpected(cannot_write(kept, error.message()));
+  return let_git_see(kept / ".gitignore");
+}
+
+Result<void> write_kept_file(const fs::path& folder, std::string_view name, std::string_view text) {
+  if (auto made = make_kept_folder(folder); !made) return made;
+  return write_file(folder / ".hotlens" / name, text);
 }
 
 }  // namespace hotlens::runs

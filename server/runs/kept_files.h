@@ -12,7 +12,9 @@ namespace hotlens::runs {
 // People write some of them.
 constexpr std::size_t kMostKeptBytes = std::size_t{1} << 20;
 
-// Makes the folder where there is none, such that git ignores all of it but the run configurations.
+// Makes `.hotlens` of the workspace where there is none, such that git ignores all of it but the run configurations.
+Result<void> make_kept_folder(const std::filesystem::path& folder);
+// Makes that folder, too.
 Result<void> write_kept_file(const std::filesystem::path& folder, std::string_view name, std::string_view text);
 
 }  // namespace hotlens::runs

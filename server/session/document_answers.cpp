@@ -27,6 +27,7 @@ features::Options options(const Known& known, const Document& document) {
   const auto shown = document.profile();
   return {.min_share = known.workspace.settings.hints_min_percent / 100,
           .unit = known.workspace.settings.hints_unit,
+          .long_line = static_cast<std::size_t>(known.workspace.settings.hints_long_line),
           .markdown = known.can.hover_markdown,
           .images = known.can.images,
           .trusted = known.workspace.trusted,

@@ -19,7 +19,7 @@ std::string markup_text(std::string_view text, bool markdown) {
 
 void HintWriter::begin(const features::Hint& hint, protocol::Position at, bool parts) {
   if (list_.size() > 1) list_ += "},";
-  list_ += R"({"position":)" + position_text(at) + R"(,"paddingLeft":true,"label":)";
+  list_ += R"({"position":)" + position_text(at) + (hint.before ? R"(,"paddingRight":true)" : R"(,"paddingLeft":true)") + R"(,"label":)";
   if (parts && !hint.parts.empty()) {
     label(hint);
   } else {

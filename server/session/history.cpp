@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "annotator/common/format.h"
 #include "annotator/profile/build/load.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/bundle/resolve.h"
@@ -83,7 +84,10 @@ Json entry_json(const Entry& entry, const Entry* before) {
             {"created", entry.manifest.created},
             {"source", features::plain(runs::quoted(entry.manifest.argv))},
             {"changed", before != nullptr ? changes(entry.manifest, before->manifest) : Json::array()}};
-  if (entry.step) json["stepNs"] = entry.step->count();
+  if (entry.step) {
+    json["stepNs"] = entry.step->count();
+    json["step"] = format::readable(*entry.step);
+  }
   if (!entry.manifest.commit.empty()) json["commit"] = short_commit(entry.manifest);
   return json;
 }

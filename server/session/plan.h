@@ -25,6 +25,7 @@ struct ProfileArguments {
   std::string uri;
   std::string batch_sizes;                   // "6,8": recorded too; empty: none
   std::optional<std::string> configuration;  // label of one that fits the script
+  bool saved = false;                        // nobody asked but the setting: after a save
 };
 
 struct PlanInput {

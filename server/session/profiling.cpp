@@ -39,6 +39,7 @@ ProfileArguments read_profile_arguments(const Reader& reader) {
   if (const auto uri = reader.maybe("uri")) asked.uri = uri->string();
   if (const auto sizes = reader.maybe("batchSizes")) asked.batch_sizes = sizes->string();
   if (const auto name = reader.maybe("configuration")) asked.configuration = name->string();
+  if (const auto saved = reader.maybe("saved")) asked.saved = saved->boolean();
   if (const auto args = reader.maybe("args")) {
     asked.args.emplace();
     for (const Reader& arg : args->items()) asked.args->push_back(arg.string());
@@ -134,7 +135,7 @@ Json Profiling::start(Active& run, const Plan& plan) {
   run.script = plan.script;
   run.arguments_line = plan.arguments_line;
   client_.log("Profiling in " + plan.request.cwd.string() + ": " + runs::quoted(plan.request.argv));
-  if (!plan.unsaved.empty()) client_.show(MessageType::info, unsaved_words(plan.unsaved));
+  if (!plan.unsaved.empty() && !run.asked.saved) client_.show(MessageType::info, unsaved_words(plan.unsaved));
   run.progress =
       std::make_unique<ProgressReport>(client_, loop_, "hotlens-run-" + std::to_string(run.id), "Profiling " + shortened(command_line));
   const auto on_strand = [this, id = run.id](auto handler) {
@@ -209,8 +210,9 @@ void Profiling::bundle_read() {
   if (!run_ || !run_->reading) return;
   if (!run_->unread.empty()) return finish(run_->unread);
   const std::string name = run_->name, uri = run_->asked.uri;
+  const bool asked = !run_->asked.saved;
   finish("The hints are new.");
-  events_.finished(name, uri);
+  if (asked) events_.finished(name, uri);
 }
 
 void Profiling::finish(const std::string& said) {

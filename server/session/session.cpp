@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "annotator/common/format.h"
 #include "annotator/profile/loop.h"
 #include "protocol/messages.h"
 #include "protocol/uri.h"
@@ -60,6 +61,9 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                },
            .undecided = [this](const ProfileArguments& asked, const Target& target) { choice_.decide(asked, target); },
            .finished = [this](const std::string& name, const std::string& uri) { hot_lines_.announce(name, uri); }}),
+      on_save_(workspace_,
+               {.running = [this] { return profiling_.running().has_value(); },
+                .profile = [this](const ProfileArguments& asked, Reply reply) { profiling_.profile(asked, std::move(reply)); }}),
       predicting_(loop, client_, workspace_,
                   {.shown = [this](const std::string& uri) -> Predicting::Shared {
                      const Document* document = workspace_.documents.find(uri);
@@ -326,6 +330,7 @@ void Session::run_changed() {
   if (profiling_.running()) edited_.stop();
   client_.refresh_lenses();
   tell_state();
+  if (!profiling_.running()) on_save_.run_ended();
 }
 
 // <root>/.hotlens/profiles/<id>: the place is the folder that the run started in.
@@ -343,8 +348,14 @@ Json Session::state_of(const fs::path& file) const {
   const auto candidates = profiles_.candidates(file);
   if (!candidates.empty()) {
     const profile::Profile& shown = *candidates.front();
-    state["profile"] = {{"id", shown.id},       {"source", shown.source},          {"created", shown.created},
-                        {"torch", shown.torch}, {"folder", shown.folder.string()}, {"stepNs", step_time(mean_update(shown)).count()}};
+    const Ns step = step_time(mean_update(shown));
+    state["profile"] = {{"id", shown.id},
+                        {"source", shown.source},
+                        {"created", shown.created},
+                        {"torch", shown.torch},
+                        {"folder", shown.folder.string()},
+                        {"stepNs", step.count()},
+                        {"step", format::readable(step)}};
   }
   if (run) state["runId"] = *run;
   if (!profiling_.message().empty()) state["message"] = profiling_.message();

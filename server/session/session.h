@@ -2,6 +2,7 @@
 //
 //   Conversation    which message is handled when (conversation.h)
 //   Profiling       runs of the user's script (profiling.h)
+//   ProfileOnSave   another run after a save, where a setting asks for it (profile_on_save.h)
 //   Advising        what would help, at the lines where it is changed (advising.h)
 //   Verifying       a change that would help, verified by running the script (verifying.h)
 //   Silencing       advice that somebody does not want at a place (silencing.h)
@@ -32,6 +33,7 @@
 #include "server/session/history.h"
 #include "server/session/hot_lines.h"
 #include "server/session/predicting.h"
+#include "server/session/profile_on_save.h"
 #include "server/session/profiling.h"
 #include "server/session/run_arguments.h"
 #include "server/session/run_choice.h"
@@ -93,6 +95,7 @@ class Session {
   void execute_command(const Json& params, protocol::Reply reply);
   void code_actions(const Json& params, protocol::Reply reply);
   std::vector<std::filesystem::path> shown_bundles() const;
+  void profile(const Json& argument, protocol::Reply reply);
   void predict(const Json& argument, protocol::Reply reply);
   protocol::Answer cancel(const Json& argument);
   protocol::Answer change_unit(const Json& argument);
@@ -122,6 +125,7 @@ class Session {
   ShownProfiles profiles_;
   StoredRuns stored_;
   Profiling profiling_;
+  ProfileOnSave on_save_;
   Predicting predicting_;
   EditedLayers edited_;
   RunChoice choice_;

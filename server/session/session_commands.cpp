@@ -27,7 +27,7 @@ void Session::execute_command(const Json& params, Reply reply) {
   if (!argument.is_null() && !argument.is_object()) {
     return reply(std::unexpected(RpcError{Code::invalid_params, "expected an object at /arguments/0"}));
   }
-  if (command == command::kProfile) return profiling_.profile(argument, std::move(reply));
+  if (command == command::kProfile) return profile(argument, std::move(reply));
   if (command == command::kPredict) return predict(argument, std::move(reply));
   if (command == command::kSetArguments) return arguments_.set(argument, std::move(reply));
   if (command == command::kChooseRun) return choice_.choose(argument, std::move(reply));
@@ -59,7 +59,16 @@ std::string Session::busy() const {
   return predicting_.running() ? "A prediction is in progress." : "";
 }
 
+void Session::profile(const Json& argument, Reply reply) {
+  const Reader reader(argument);
+  ProfileArguments asked = read_profile_arguments(reader);
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  if (asked.saved) return on_save_.saved(std::move(asked), std::move(reply));
+  profiling_.profile(std::move(asked), std::move(reply));
+}
+
 Answer Session::cancel(const Json& argument) {
+  on_save_.forget();
   if (!profiling_.running() && verifying_.cancel()) return Json{{"cancelled", true}};
   return profiling_.cancel(argument);
 }

@@ -117,7 +117,8 @@ void Session::apply_settings(const Json& value) {
   profiles_.follow_settings(before);
   const bool shown_changed = read.settings.hints_enabled != before.hints_enabled ||
                              read.settings.hints_min_percent != before.hints_min_percent || read.settings.hints_unit != before.hints_unit ||
-                             read.settings.heat != before.heat || read.settings.symbols != before.symbols;
+                             read.settings.hints_long_line != before.hints_long_line || read.settings.heat != before.heat ||
+                             read.settings.symbols != before.symbols;
   if (shown_changed) client_.refresh_hints();
 }
 

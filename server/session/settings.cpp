@@ -42,6 +42,11 @@ class SettingsReader {
     };
     take(key, "a whole number of at least " + std::to_string(least), fits, [&](const Json& value) { to = value.get<int>(); });
   }
+  void count(const std::string& key, int least, int& to) {
+    std::optional<int> read = to;
+    count(key, least, read);
+    to = *read;
+  }
   void unit(const std::string& key, features::HintUnit& to) {
     const auto named = [](const Json& value) {
       return value.is_string() ? features::unit_named(value.get_ref<const std::string&>()) : std::optional<features::HintUnit>();
@@ -81,6 +86,7 @@ SettingsRead read_settings(const Json& value, const Settings& base) {
   reader.text("python", to.python);
   reader.boolean("hints.enabled", to.hints_enabled);
   reader.percent("hints.minPercent", to.hints_min_percent);
+  reader.count("hints.longLine", 0, to.hints_long_line);
   reader.unit("hints.unit", to.hints_unit);
   reader.boolean("heat", to.heat);
   reader.boolean("symbols", to.symbols);

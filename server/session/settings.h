@@ -14,6 +14,7 @@ struct Settings {
   std::string python;
   bool hints_enabled = true;
   double hints_min_percent = 1.0;  // of the step
+  int hints_long_line = 120;       // characters; a longer line has its hint before its text; 0: none has
   features::HintUnit hints_unit = features::HintUnit::time;
   bool heat = true;           // marks beside the lines, of clients that draw them
   bool symbols = true;        // the outline with times

@@ -120,4 +120,19 @@ std::vector<Json> objects(const Json& object, std::string_view key) {
   return list;
 }
 
+std::vector<std::int64_t> whole_numbers(const Json& object, std::string_view key) {
+  std::vector<std::int64_t> list;
+  for (const Json& element : elements(object, key)) {
+    if (std::int64_t value = 0; element.get(value) == simdjson::SUCCESS) list.push_back(value);
+  }
+  return list;
+}
+
+std::optional<std::filesystem::path> contained(const std::filesystem::path& folder, const std::string& name) {
+  const std::filesystem::path relative = std::filesystem::path(name).lexically_normal();
+  const bool names_a_file = relative.has_filename() && relative != "." && *relative.begin() != "..";
+  if (!names_a_file || relative.is_absolute() || name.contains('\0')) return std::nullopt;
+  return folder / relative;
+}
+
 }  // namespace hotlens::profile::json

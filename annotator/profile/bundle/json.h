@@ -44,5 +44,9 @@ std::optional<std::uint32_t> small(const Json& object, std::string_view key);  /
 std::vector<Json> elements(const Json& object, std::string_view key);
 // Those that are objects.
 std::vector<Json> objects(const Json& object, std::string_view key);
+// Those that are whole numbers.
+std::vector<std::int64_t> whole_numbers(const Json& object, std::string_view key);
+// A file's name inside the bundle; a manifest may not point out of its folder. Links are looked at when the file is read.
+std::optional<std::filesystem::path> contained(const std::filesystem::path& folder, const std::string& name);
 
 }  // namespace hotlens::profile::json

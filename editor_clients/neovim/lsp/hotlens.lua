@@ -29,7 +29,7 @@ return {
     ['hotlens/timeline/highlight'] = function(_, params) require('hotlens.timeline_highlight').show(params.lines) end,
     ['hotlens/timeline/changed'] = function() require('hotlens.timeline').on_changed() end,
     ['hotlens/heatChanged'] = function(_, _, ctx) require('hotlens.heat').on_changed(ctx) end,
-    ['hotlens/profileChanged'] = function() end, -- hints and lenses are refreshed by their own requests
+    ['hotlens/profileChanged'] = function(_, state) require('hotlens.status').changed(state) end,
     ['window/showMessage'] = function(_, message) require('hotlens.messages').show(message) end,
     ['window/showMessageRequest'] = function(_, question) return require('hotlens.messages').ask(question) end,
     ['hotlens/prompt'] = function(_, question) return require('hotlens.messages').prompt(question) end,

@@ -8,7 +8,7 @@ if vim.fn.has('nvim-0.11') == 0 then
 end
 
 vim.api.nvim_create_user_command('Hotlens', function(args) require('hotlens.command').run(args.fargs) end, {
-  nargs = '+',
+  nargs = '*',
   desc = 'Profile a training script and show its times',
   complete = function(lead, line) return require('hotlens.command').complete(lead, line) end,
 })

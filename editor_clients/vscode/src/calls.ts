@@ -21,5 +21,5 @@ export async function copyDescribed(answer: unknown): Promise<void> {
   const { markdown, message } = readDescribed(answer);
   if (markdown === undefined) return void vscode.window.showInformationMessage(`Hotlens: ${message ?? 'nothing was measured here.'}`);
   await vscode.env.clipboard.writeText(markdown);
-  vscode.window.setStatusBarMessage('Hotlens: copied as Markdown', SHOWN_MS);
+  vscode.window.setStatusBarMessage(vscode.l10n.t('Hotlens: copied as Markdown'), SHOWN_MS);
 }

@@ -1,7 +1,6 @@
 // The one language client of the window: started on the program that was found, started again on request.
 //
-// What leaves for the server as a profile request passes through here, from whichever place it came (command, lens, light bulb): only in a
-// trusted workspace, with changed files saved, because the script runs from disk, and with the Python that the user chose here.
+// What leaves for the server passes through here, from whichever place it came (command, lens, light bulb).
 import * as vscode from 'vscode';
 import {
   LanguageClient,
@@ -10,42 +9,26 @@ import {
   type ServerOptions,
   type StaticFeature,
 } from 'vscode-languageclient/node';
+import { placeAsked, selectionOf } from './asked';
 import { copyDescribed, peekPlaces } from './calls';
-import { isExecutable, pythonSources, serverPathSetting, workspaceFolders } from './config';
+import { isExecutable, profilesOnSave, pythonSources, serverPathSetting, workspaceFolders } from './config';
+import { askForChoice, askForLine } from './dialogs';
 import { Heat } from './heat';
+import { HotTree } from './hot_tree';
 import { readHighlighted } from './lines';
-import { addressed } from './link';
 import type { Surroundings } from './mcp';
-import { isNotebookPlace, lookedAt, saveNotebooks, SELECTOR, showPlace } from './places';
+import type { Shown } from './outputs';
+import { isNotebookPlace, isOurs, lookedAtParams, SELECTOR, showPlace } from './places';
+import { ProfileRequests, RUNNING } from './profile_request';
 import { RunProgress } from './progress';
 import { findPython, type Found } from './python';
 import { findServer, isServer, probeByVersion, type NoServer, type Server } from './server';
+import { SERVER_CALLS, SERVER_DESCRIBE, SERVER_PROFILE, SERVER_TIMELINE } from './server_commands';
 import { StatusItem, type ProfileState } from './status';
 import { NOTIFICATIONS, Timeline, type TimelineServer } from './timeline';
 
-export const SERVER_PROFILE = 'hotlens.server.profile';
-export const SERVER_ARGUMENTS = 'hotlens.server.setArguments';
-export const SERVER_CHOOSE_RUN = 'hotlens.server.chooseRun';
-export const SERVER_VERIFY = 'hotlens.server.verify';
-export const SERVER_TELL_AGAIN = 'hotlens.server.tellAgain';
-export const SERVER_HINT_UNIT = 'hotlens.server.hintUnit';
-export const SERVER_CANCEL = 'hotlens.server.cancel';
-export const SERVER_HOT_LINE = 'hotlens.server.hotLine';
-export const SERVER_SHOW_PROFILE = 'hotlens.server.showProfile';
-export const SERVER_BASELINE = 'hotlens.server.setBaseline';
-export const SERVER_CALLS = 'hotlens.server.calls';
-export const SERVER_DESCRIBE = 'hotlens.server.describe';
-export const SERVER_TIMELINE = 'hotlens.server.openTimeline';
-
-// The commands that run the script; the argument of each is a ProfileRequest.
-const RUNNING: readonly string[] = [SERVER_PROFILE, SERVER_ARGUMENTS, SERVER_CHOOSE_RUN, SERVER_VERIFY];
-
-export interface ProfileRequest {
-  readonly uri?: string;
-  readonly script?: string;
-  readonly args?: readonly string[];
-  readonly python?: string;
-}
+const SHOW_LOG = (): string => vscode.l10n.t('Show Log');
+const OPEN_SETTINGS = (): string => vscode.l10n.t('Open Settings');
 
 interface Position {
   readonly line: number;
@@ -76,8 +59,12 @@ const OWN_MESSAGES: StaticFeature = {
 export class Client implements vscode.Disposable, TimelineServer {
   readonly timeline: Timeline;
   private running: LanguageClient | undefined;
+  private program = ''; // of the running one
   private readonly heat = new Heat(async (uri) => this.running?.sendRequest('hotlens/heat', { textDocument: { uri } }));
   private readonly status = new StatusItem();
+  private readonly requests = new ProfileRequests();
+  private state: ProfileState | undefined;
+  readonly hotTree = new HotTree(() => this.hotLines());
   private work: Promise<unknown> = Promise.resolve(); // starts and stops follow one another
 
   // `page`: the folder of the timeline's page; `carried`: the program that came with the extension, if one did.
@@ -107,6 +94,7 @@ export class Client implements vscode.Disposable, TimelineServer {
   dispose(): void {
     this.status.dispose();
     this.heat.dispose();
+    this.hotTree.dispose();
     this.timeline.highlight.dispose();
     void this.stop();
   }
@@ -120,12 +108,35 @@ export class Client implements vscode.Disposable, TimelineServer {
 
   async request(method: string, params: object): Promise<unknown> {
     await this.start();
-    if (this.running === undefined) throw new Error('The hotlens program is not running. The log says why: Hotlens: Show Log.');
+    if (this.running === undefined)
+      throw new Error(vscode.l10n.t('The hotlens program is not running. The log says why: Hotlens: Show Log.'));
     return this.running.sendRequest(method, params);
   }
 
   notify(method: string, params: object): void {
     void this.running?.sendNotification(method, params);
+  }
+
+  // A document was saved: it is profiled again where the setting asks for it.
+  saved(document: vscode.TextDocument): void {
+    const wanted = isOurs(document) && vscode.workspace.isTrusted && profilesOnSave(document.uri) && !this.requests.isSaving();
+    if (wanted && this.running !== undefined)
+      void vscode.commands.executeCommand(SERVER_PROFILE, { uri: document.uri.toString(), saved: true });
+  }
+
+  // The answer to hotlens/hotLines for what somebody looks at.
+  hotLines(): Promise<unknown> {
+    return this.request('hotlens/hotLines', lookedAtParams());
+  }
+
+  // What a report or an export is made of; undefined where there is no profile, and that was said.
+  async shown(): Promise<Shown | undefined> {
+    const state = (await this.request('hotlens/profileState', lookedAtParams())) as ProfileState;
+    const { folder, source } = state.profile ?? {};
+    const profile = folder === undefined || folder === '' ? source : folder; // of a trace there is no folder
+    if (profile !== undefined) return { program: this.program, profile };
+    void vscode.window.showInformationMessage(vscode.l10n.t('Hotlens: no profile yet. Profile the script first.'));
+    return undefined;
   }
 
   // What `hotlens mcp` is started with.
@@ -166,7 +177,7 @@ export class Client implements vscode.Disposable, TimelineServer {
     this.log.info(`server: ${server.path} (${server.origin}), version ${server.version}`);
     const client = new LanguageClient('hotlens', 'Hotlens', serverOptions(server.path), this.clientOptions());
     client.registerFeature(OWN_MESSAGES);
-    client.onNotification('hotlens/profileChanged', (state: ProfileState) => this.status.show(state));
+    client.onNotification('hotlens/profileChanged', (state: ProfileState) => this.profileIs(state));
     client.onNotification('hotlens/heatChanged', () => this.heat.refresh());
     client.onRequest('hotlens/prompt', askForLine);
     client.onRequest('hotlens/choose', askForChoice);
@@ -176,20 +187,29 @@ export class Client implements vscode.Disposable, TimelineServer {
       await client.start();
     } catch (error) {
       this.log.error(`the server did not start: ${String(error)}`);
-      void this.offer(`Hotlens: ${server.path} did not start. The log says why.`, 'Show Log');
+      void this.offer(vscode.l10n.t('Hotlens: {0} did not start. The log says why.', server.path), SHOW_LOG());
       return false;
     }
     client.onNotification('hotlens/timeline/highlight', (params) => this.timeline.highlight.show(readHighlighted(params)));
     for (const method of NOTIFICATIONS) client.onNotification(method, (params) => this.timeline.forward(method, params));
     this.running = client;
+    this.program = server.path;
     this.heat.refresh();
     this.timeline.serverIs('open');
     return true;
   }
 
+  private profileIs(state: ProfileState | undefined): void {
+    const before = this.state?.profile?.id;
+    this.state = state;
+    if (state !== undefined) this.status.show(state);
+    if (state === undefined || state.profile?.id !== before || !state.loading) this.hotTree.refresh(state?.profile !== undefined);
+  }
+
   private async stopNow(): Promise<void> {
     const client = this.running;
     this.running = undefined;
+    this.profileIs(undefined);
     this.timeline.highlight.show([]);
     this.heat.clear();
     this.timeline.serverIs('lost');
@@ -199,13 +219,13 @@ export class Client implements vscode.Disposable, TimelineServer {
   private explain(missing: NoServer): void {
     this.log.error(missing.message);
     for (const place of missing.tried) this.log.error(`  tried ${place}`);
-    void this.offer(missing.message, 'Open Settings', 'Show Log');
+    void this.offer(missing.message, OPEN_SETTINGS(), SHOW_LOG());
   }
 
   private async offer(message: string, ...choices: string[]): Promise<void> {
     const choice = await vscode.window.showErrorMessage(message, ...choices);
-    if (choice === 'Show Log') this.log.show();
-    if (choice === 'Open Settings') await vscode.commands.executeCommand('workbench.action.openSettings', 'hotlens.server.path');
+    if (choice === SHOW_LOG()) this.log.show();
+    if (choice === OPEN_SETTINGS()) await vscode.commands.executeCommand('workbench.action.openSettings', 'hotlens.server.path');
   }
 
   private clientOptions(): LanguageClientOptions {
@@ -222,7 +242,7 @@ export class Client implements vscode.Disposable, TimelineServer {
           if (command === SERVER_CALLS) return peekPlaces(await next(command, args), placeAsked(args[0]));
           if (command === SERVER_DESCRIBE) return copyDescribed(await next(command, args));
           if (!RUNNING.includes(command)) return next(command, args);
-          const request = await prepareProfile(args[0]);
+          const request = await this.requests.prepare(args[0]);
           return request === undefined ? undefined : next(command, [request]);
         },
         // Asked for by a person only: an action that is there for every line would light the bulb on every line.
@@ -256,45 +276,6 @@ function serverOptions(program: string): ServerOptions {
   return { command: program, args: ['lsp'], transport: TransportKind.stdio, options: folder === undefined ? {} : { cwd: folder } };
 }
 
-// hotlens/prompt: one line of the person, null where they closed it.
-async function askForLine(asked: {
-  readonly title: string;
-  readonly value: string;
-  readonly message?: string;
-}): Promise<{ value: string } | null> {
-  const { title, value: before, message } = asked;
-  const prompt = message === undefined ? 'One line, as in a terminal. It is kept in .hotlens/runs.json.' : `Not kept: ${message}.`;
-  const value = await vscode.window.showInputBox({
-    title,
-    prompt,
-    value: before,
-    placeHolder: '--data data --epochs 1',
-    ignoreFocusOut: true,
-  });
-  return value === undefined ? null : { value };
-}
-
-// hotlens/choose: the place in the list of what the person took, null where they closed it.
-async function askForChoice(asked: {
-  readonly title: string;
-  readonly message?: string;
-  readonly choices: readonly { readonly label: string; readonly detail: string; readonly file: string; readonly chosen: boolean }[];
-}): Promise<{ index: number } | null> {
-  const rows = asked.choices.map(({ label, detail, file, chosen }, index) => ({
-    label,
-    detail,
-    description: [file, chosen ? 'chosen' : ''].filter((part) => part !== '').join(' · '),
-    index,
-  }));
-  const taken = await vscode.window.showQuickPick(rows, {
-    title: asked.title,
-    placeHolder: asked.message ?? '',
-    matchOnDetail: true,
-    ignoreFocusOut: true,
-  });
-  return taken === undefined ? null : { index: taken.index };
-}
-
 // Beside the timeline where a column is given: it keeps the focus.
 async function show(
   uri: string,
@@ -319,65 +300,4 @@ async function blockToShow(ask: () => unknown): Promise<unknown> {
   } catch {
     return undefined;
   }
-}
-
-// The address as the server knows it. A link is followed in the document that is looked at.
-function spelled(uri: string): string {
-  const seen = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors].flatMap((editor) =>
-    editor === undefined ? [] : [editor.document],
-  );
-  return (
-    addressed(
-      uri,
-      [...seen, ...vscode.workspace.textDocuments].map((document) => document.uri.toString()),
-    ) ?? vscode.Uri.parse(uri).toString()
-  );
-}
-
-// What a link says about the place whose block shall be shown.
-export function placeOf(asked: unknown): object | undefined {
-  if (typeof asked !== 'object' || asked === null || !('uri' in asked) || !('position' in asked)) return undefined;
-  const { uri, position } = asked;
-  if (typeof uri !== 'string' || typeof position !== 'object' || position === null) return undefined;
-  const { line, character } = position as { line?: unknown; character?: unknown };
-  return typeof line === 'number' && typeof character === 'number' ? { uri: spelled(uri), position: { line, character } } : undefined;
-}
-
-function placeAsked(argument: unknown): { uri: string; position: vscode.Position } | undefined {
-  const place = placeOf(argument) as { uri: string; position: Position } | undefined;
-  return place && { uri: place.uri, position: new vscode.Position(place.position.line, place.position.character) };
-}
-
-// What the server answers, or a link says, about the block to show, if it names one.
-export function selectionOf(asked: unknown): object | undefined {
-  if (typeof asked !== 'object' || asked === null || !('path' in asked) || !Array.isArray(asked.path)) return undefined;
-  const { profile, step } = asked as { profile?: unknown; step?: unknown };
-  return { path: asked.path, ...(typeof profile === 'string' ? { profile } : {}), ...(typeof step === 'number' ? { step } : {}) };
-}
-
-// The request with what this editor knows, or undefined when nothing may run.
-async function prepareProfile(asked: unknown): Promise<ProfileRequest | undefined> {
-  if (!vscode.workspace.isTrusted) {
-    await explainTrust();
-    return undefined;
-  }
-  const request: ProfileRequest = typeof asked === 'object' && asked !== null ? asked : {};
-  const uri = request.uri ?? lookedAt()?.toString();
-  await saveScripts();
-  await saveNotebooks();
-  const resource = uri === undefined ? undefined : vscode.Uri.parse(uri);
-  const python = findPython(await pythonSources(resource), isExecutable);
-  return { ...request, ...(uri === undefined ? {} : { uri }), ...(python === undefined ? {} : { python: python.path }) };
-}
-
-async function saveScripts(): Promise<void> {
-  const changed = vscode.workspace.textDocuments.filter((doc) => doc.isDirty && doc.languageId === 'python' && doc.uri.scheme === 'file');
-  await Promise.all(changed.map((doc) => doc.save()));
-}
-
-async function explainTrust(): Promise<void> {
-  const manage = 'Manage Trust';
-  const message = "Hotlens: this runs the workspace's code. Trust the workspace first.";
-  const choice = await vscode.window.showWarningMessage(message, manage);
-  if (choice === manage) await vscode.commands.executeCommand('workbench.trust.manage');
 }

@@ -1,8 +1,13 @@
 // The commands a person can run. Each is one sentence to the client.
 import * as vscode from 'vscode';
+import { placeOf, selectionOf } from './asked';
+import type { Client } from './client';
+import { pastRows, readHistory } from './history';
+import { readHotLines, rows, type Row } from './hot_lines';
+import { showHotLine } from './hot_tree';
+import { exportProfile, type Reports, type Shown } from './outputs';
+import { isOurs, lookedAt, lookedAtParams, notebookOf } from './places';
 import {
-  placeOf,
-  selectionOf,
   SERVER_ARGUMENTS,
   SERVER_BASELINE,
   SERVER_CALLS,
@@ -15,13 +20,9 @@ import {
   SERVER_SHOW_PROFILE,
   SERVER_TELL_AGAIN,
   SERVER_TIMELINE,
-  type Client,
-} from './client';
-import { pastRows, readHistory } from './history';
-import { readHotLines, rows, type Row } from './hot_lines';
-import { isOurs, lookedAt, notebookOf, showPlace } from './places';
+} from './server_commands';
 
-export function registerCommands(client: Client, log: vscode.LogOutputChannel): vscode.Disposable[] {
+export function registerCommands(client: Client, reports: Reports, log: vscode.LogOutputChannel): vscode.Disposable[] {
   return [
     // The file's menu passes its uri. Whatever else calls this (a link, a key binding) profiles the file in the editor.
     vscode.commands.registerCommand('hotlens.profile', (target: unknown) => client.execute(SERVER_PROFILE, scriptAt(target))),
@@ -37,6 +38,7 @@ export function registerCommands(client: Client, log: vscode.LogOutputChannel): 
       client.execute(SERVER_DESCRIBE, placeOf(asked) ?? cursorPlace()),
     ),
     vscode.commands.registerCommand('hotlens.hotLines', () => chooseHotLine(client)),
+    vscode.commands.registerCommand('hotlens.showHotLine', (row: Row) => showHotLine(row, false)),
     vscode.commands.registerCommand('hotlens.nextHotLine', () => client.execute(SERVER_HOT_LINE, { ...cursorPlace(), back: false })),
     vscode.commands.registerCommand('hotlens.previousHotLine', () => client.execute(SERVER_HOT_LINE, { ...cursorPlace(), back: true })),
     vscode.commands.registerCommand('hotlens.history', () => chooseProfile(client)),
@@ -44,47 +46,42 @@ export function registerCommands(client: Client, log: vscode.LogOutputChannel): 
     vscode.commands.registerCommand('hotlens.clearBaseline', () => client.execute(SERVER_BASELINE, { clear: true })),
     vscode.commands.registerCommand('hotlens.hintUnit', () => nextUnit(client)),
     vscode.commands.registerCommand('hotlens.silenced', () => client.execute(SERVER_TELL_AGAIN)),
+    vscode.commands.registerCommand('hotlens.report', () => withProfile(client, (shown) => reports.show(shown))),
+    vscode.commands.registerCommand('hotlens.export', () => withProfile(client, exportProfile)),
     vscode.commands.registerCommand('hotlens.restart', () => client.restart()),
     vscode.commands.registerCommand('hotlens.showLog', () => log.show()),
   ];
 }
 
+async function withProfile(client: Client, act: (shown: Shown) => Promise<void>): Promise<void> {
+  const shown = await client.shown();
+  if (shown !== undefined) await act(shown);
+}
+
 // The list to choose from; the line under the selection shows behind it.
 async function chooseHotLine(client: Client): Promise<void> {
-  const uri = lookedAt();
-  const choices = rows(
-    readHotLines(await client.request('hotlens/hotLines', uri?.scheme === 'file' ? { textDocument: { uri: uri.toString() } } : {})),
-  );
-  if (choices.length === 0) return void vscode.window.showInformationMessage('Hotlens: no hot lines yet. Profile the script first.');
-  const show = async (row: Row, preserveFocus: boolean): Promise<void> => {
-    const at = new vscode.Position(row.line.position.line, row.line.position.character);
-    await showPlace(vscode.Uri.parse(row.line.uri), {
-      selection: new vscode.Range(at, at),
-      preserveFocus,
-      preview: preserveFocus,
-    });
-  };
+  const choices = rows(readHotLines(await client.hotLines()));
+  if (choices.length === 0)
+    return void vscode.window.showInformationMessage(vscode.l10n.t('Hotlens: no hot lines yet. Profile the script first.'));
   const chosen = await vscode.window.showQuickPick(choices, {
-    title: 'Hot lines',
-    placeHolder: 'The lines that cost most in a training step',
+    title: vscode.l10n.t('Hot lines'),
+    placeHolder: vscode.l10n.t('The lines that cost most in a training step'),
     matchOnDescription: true,
     matchOnDetail: true,
-    onDidSelectItem: (row: Row) => void show(row, true),
+    onDidSelectItem: (row: Row) => void showHotLine(row, true),
   });
-  if (chosen !== undefined) await show(chosen, false);
+  if (chosen !== undefined) await showHotLine(chosen, false);
 }
 
 // Enter shows the profile everywhere; the button of a row makes it the baseline.
 async function chooseProfile(client: Client): Promise<void> {
-  const uri = lookedAt();
-  const choices = pastRows(
-    readHistory(await client.request('hotlens/history', uri?.scheme === 'file' ? { textDocument: { uri: uri.toString() } } : {})),
-  );
-  if (choices.length === 0) return void vscode.window.showInformationMessage('Hotlens: no profile yet. Profile the script first.');
+  const choices = pastRows(readHistory(await client.request('hotlens/history', lookedAtParams())));
+  if (choices.length === 0)
+    return void vscode.window.showInformationMessage(vscode.l10n.t('Hotlens: no profile yet. Profile the script first.'));
   const picker = vscode.window.createQuickPick<(typeof choices)[number] & vscode.QuickPickItem>();
-  const buttons = [{ iconPath: new vscode.ThemeIcon('pin'), tooltip: 'Set as Baseline' }];
-  picker.title = 'Profiles';
-  picker.placeholder = 'The profile to show in hints, status and timeline';
+  const buttons = [{ iconPath: new vscode.ThemeIcon('pin'), tooltip: vscode.l10n.t('Set as Baseline') }];
+  picker.title = vscode.l10n.t('Profiles');
+  picker.placeholder = vscode.l10n.t('The profile to show in hints, status and timeline');
   picker.matchOnDescription = picker.matchOnDetail = true;
   picker.items = choices.map((row) => ({ ...row, buttons }));
   picker.onDidTriggerItemButton(({ item }) => {
@@ -105,7 +102,7 @@ const UNIT_SHOWN_MS = 4000;
 async function nextUnit(client: Client): Promise<void> {
   const answer = await client.request('workspace/executeCommand', { command: SERVER_HINT_UNIT });
   if (typeof answer !== 'object' || answer === null || !('unit' in answer) || typeof answer.unit !== 'string') return;
-  vscode.window.setStatusBarMessage(`Hotlens: hints show ${answer.unit}`, UNIT_SHOWN_MS);
+  vscode.window.setStatusBarMessage(vscode.l10n.t('Hotlens: hints show {0}', answer.unit), UNIT_SHOWN_MS);
 }
 
 function scriptAt(target: unknown): object {

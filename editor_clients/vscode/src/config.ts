@@ -10,6 +10,10 @@ export function serverPathSetting(): string {
   return vscode.workspace.getConfiguration('hotlens').get<string>('server.path', '').trim();
 }
 
+export function profilesOnSave(resource: vscode.Uri): boolean {
+  return vscode.workspace.getConfiguration('hotlens', resource).get<boolean>('profile.onSave', false);
+}
+
 export async function pythonSources(resource: vscode.Uri | undefined): Promise<PythonSources> {
   return {
     setting: vscode.workspace.getConfiguration('hotlens', resource).get<string>('python', '').trim(),

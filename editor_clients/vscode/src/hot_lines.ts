@@ -8,7 +8,7 @@ export interface HotLine {
   readonly share: number; // of the step, 0 to 1
 }
 
-const BAR_CELLS = 10;
+const BAR_CELLS = 10; // of a list in the middle of the window
 
 function isHotLine(value: unknown): value is HotLine {
   if (typeof value !== 'object' || value === null) return false;
@@ -26,9 +26,9 @@ export function readHotLines(answer: unknown): HotLine[] {
 }
 
 // Full for the costliest, at least one cell.
-export function bar(share: number, most: number): string {
-  const cells = most > 0 ? Math.max(1, Math.round((BAR_CELLS * share) / most)) : 0;
-  return '\u2587'.repeat(cells) + '\u2581'.repeat(BAR_CELLS - cells);
+export function bar(share: number, most: number, length = BAR_CELLS): string {
+  const cells = most > 0 ? Math.max(1, Math.round((length * share) / most)) : 0;
+  return '\u2587'.repeat(cells) + '\u2581'.repeat(length - cells);
 }
 
 export interface Row {
@@ -38,11 +38,11 @@ export interface Row {
   readonly line: HotLine;
 }
 
-export function rows(lines: readonly HotLine[]): Row[] {
+export function rows(lines: readonly HotLine[], barLength = BAR_CELLS): Row[] {
   const most = lines[0]?.share ?? 0;
   return lines.map((line) => {
     const file = decodeURIComponent(line.uri.replace(/#.*/, '').split('/').at(-1) ?? '');
     const place = file.endsWith('.ipynb') ? file : `${file}:${line.position.line + 1}`; // a line of a cell does not say which cell
-    return { label: `${bar(line.share, most)} ${line.label}`, description: place, detail: line.text, line };
+    return { label: `${bar(line.share, most, barLength)} ${line.label}`, description: place, detail: line.text, line };
   });
 }

@@ -31,6 +31,12 @@ export function lookedAt(): vscode.Uri | undefined {
   return notebook?.notebookType === NOTEBOOK ? notebook.uri : vscode.window.activeTextEditor?.document.uri;
 }
 
+// As the server's requests about a profile take it.
+export function lookedAtParams(): object {
+  const uri = lookedAt();
+  return uri?.scheme === 'file' ? { textDocument: { uri: uri.toString() } } : {};
+}
+
 // Notebooks that differ from the disk; one that has no file yet stays as it is.
 export async function saveNotebooks(): Promise<void> {
   const changed = vscode.workspace.notebookDocuments.filter((each) => each.isDirty && !each.isUntitled && each.notebookType === NOTEBOOK);

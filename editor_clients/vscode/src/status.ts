@@ -1,10 +1,16 @@
 // The step time in the status bar, from the server's hotlens/profileChanged.
 import * as vscode from 'vscode';
-import { stepTime } from './format';
 
 // hotlens/profileChanged and the result of hotlens/profileState, see protocol/MESSAGES.md.
 export interface ProfileState {
-  readonly profile?: { readonly id: string; readonly torch?: string; readonly created?: string; readonly stepNs?: number };
+  readonly profile?: {
+    readonly id: string;
+    readonly source?: string;
+    readonly folder?: string; // of the bundle; empty of a trace
+    readonly torch?: string;
+    readonly created?: string;
+    readonly step?: string; // its time
+  };
   readonly loading: boolean;
   readonly running: boolean;
   readonly message?: string;
@@ -21,17 +27,17 @@ export class StatusItem implements vscode.Disposable {
   }
 
   show(state: ProfileState): void {
-    const time = stepTime(state.profile?.stepNs);
+    const time = state.profile?.step;
     if (time === undefined && !state.running) return this.item.hide();
     this.item.text = state.running
-      ? '$(sync~spin) Profiling'
-      : `$(flame) ${time}/step${state.chosen === undefined ? '' : ' (older profile)'}`;
+      ? `$(sync~spin) ${vscode.l10n.t('Profiling')}`
+      : `$(flame) ${vscode.l10n.t('{0}/step', time ?? '')}${state.chosen === undefined ? '' : ` ${vscode.l10n.t('(older profile)')}`}`;
     this.item.tooltip = [
       state.message,
       state.profile?.id,
       state.profile?.torch && `torch ${state.profile.torch}`,
-      state.baseline && `against ${state.baseline}`,
-      'Click for the log',
+      state.baseline && vscode.l10n.t('against {0}', state.baseline),
+      vscode.l10n.t('Click for the log'),
     ]
       .filter((line) => line !== undefined && line !== '')
       .join('\n');

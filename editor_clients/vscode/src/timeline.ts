@@ -38,7 +38,7 @@ export class Timeline implements vscode.WebviewPanelSerializer {
       this.adopt(
         vscode.window.createWebviewPanel(
           VIEW_TYPE,
-          'Hotlens timeline',
+          vscode.l10n.t('Hotlens timeline'),
           { viewColumn: vscode.ViewColumn.Beside, preserveFocus: false },
           options,
         ),

@@ -164,7 +164,7 @@ def test_a_client_that_draws_hints_itself_is_not_offered_inlay_hints(start: Star
     uri = client.open(example / "model.py")
     state = client.wait(lambda: [s for s in client.messages("hotlens/profileChanged") if "profile" in s])[0]
     assert set(state) == {"profile", "loading", "running"}
-    assert set(state["profile"]) == {"id", "source", "created", "torch", "folder", "stepNs"}
+    assert set(state["profile"]) == {"id", "source", "created", "torch", "folder", "stepNs", "step"}
     client.wait(lambda: client.messages("workspace/inlayHint/refresh"))
     answer = client.request("hotlens/hints", {"textDocument": {"uri": uri}})
     assert answer["version"] == 1

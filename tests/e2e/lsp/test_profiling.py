@@ -120,6 +120,34 @@ def test_profiling_ends_with_new_hints(start: Start, unprofiled: Path) -> None:
     assert len({p["token"] for p in client.messages("$/progress")}) == 2
 
 
+def test_a_saved_file_is_profiled_again_quietly_where_a_profile_knows_it(start: Start, unprofiled: Path) -> None:
+    client = start()
+    client.initialize([unprofiled], options=QUICK)
+    model = client.open(unprofiled / "model.py")
+    saved = {"uri": model, "saved": True}
+    unknown = client.command(PROFILE, saved)
+    assert unknown["started"] is False and "No profile" in unknown["message"]
+    assert client.command(PROFILE, {"uri": client.open(unprofiled / "train.py")})["started"] is True
+    client.wait(lambda: finished(client), RUN_LIMIT)
+    client.wait(lambda: client.hints(model))
+
+    assert client.command(PROFILE, saved)["started"] is True
+    during = client.command(PROFILE, saved)
+    assert during["started"] is False and "another one follows" in during["message"]
+    client.wait(lambda: [v["kind"] for v in progress(client)].count("end") == 3, 2 * RUN_LIMIT)
+    assert len(list((unprofiled / ".hotlens" / "profiles").iterdir())) == 3
+    assert client.messages("window/showMessage") == []  # the first run said its hottest line with buttons, the others nothing
+
+    # Who cancels wants no other run after it, and a workspace that is not trusted runs nothing.
+    assert client.command(PROFILE, saved)["started"] is True and client.command(PROFILE, saved)["started"] is False
+    assert client.command(CANCEL)["cancelled"] is True
+    client.wait(lambda: [v["kind"] for v in progress(client)].count("end") == 4, RUN_LIMIT)
+    client.notify("hotlens/trust", {"trusted": False})
+    assert client.command(PROFILE, saved)["started"] is False
+    assert client.messages("window/showMessage") == []
+    assert gone(unprofiled)
+
+
 @pytest.mark.parametrize("way", ["command", "progress"])
 def test_cancel_ends_the_script_within_a_second(start: Start, tmp_path: Path, way: str) -> None:
     client = hanging(start, tmp_path)

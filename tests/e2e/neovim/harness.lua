@@ -276,6 +276,22 @@ function steps.run_command(name)
   eventually('no server is ready', function() return #vim.lsp.get_clients({ name = 'hotlens' }) > 0 end)
 end
 
+function steps.report(texts)
+  vim.cmd.Hotlens('report')
+  eventually('the report has not all texts', function()
+    local shown = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')
+    local has = function(text) return shown:find(text, 1, true) ~= nil end
+    return vim.bo.filetype == 'hotlens-report' and vim.iter(texts):all(has), shown
+  end)
+  vim.api.nvim_feedkeys('q', 'xt', false)
+end
+
+function steps.export(format)
+  local file = vim.fs.joinpath(workspace, 'hotlens.' .. format)
+  vim.cmd.Hotlens({ args = { 'export', format, file } })
+  eventually('nothing is written', function() return vim.uv.fs_stat(file) ~= nil end)
+end
+
 function steps.set_arguments(line)
   local before = vim.tbl_count(runs)
   local ask = vim.ui.input

@@ -1,5 +1,7 @@
 // What a person does and sees in VS Code: the steps of scenarios.json. Text is read from the page as it is drawn.
 import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
 import { sleep } from './code_server.mjs';
 
 const WAIT_MS = 20000;
@@ -31,6 +33,10 @@ const COMMANDS = {
   calls: 'Hotlens: Show Calls of This Layer',
   copy: 'Hotlens: Copy Line as Markdown',
   outline: 'Explorer: Focus on Outline View',
+  walkthrough: 'Welcome: Open Walkthrough...',
+  report: 'Hotlens: Show Report',
+  export: 'Hotlens: Export Profile…',
+  view: 'Explorer: Focus on Hot Lines View',
 };
 
 export function makeSteps({ page, url, workspace, workspacePids }) {
@@ -435,6 +441,50 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       for (let down = 1; down < rank; down++) await page.keyboard.press('ArrowDown');
       await page.keyboard.press('Enter');
       await hotPlace(rank, from);
+    },
+    async hot_view(rank) {
+      await runCommand('view');
+      const rows = page.locator('.pane-body [role="treeitem"]', { hasText: '\u2587' });
+      await rows.nth(rank - 1).waitFor({ timeout: WAIT_MS });
+      const shown = (await rows.nth(rank - 1).innerText()).replace(/[\u00a0\u2009]/g, ' ');
+      await rows.nth(rank - 1).click();
+      await eventually(`the cursor is not at ${shown}`, async () => {
+        const { at, text } = await place();
+        const [file, line] = (/([a-z_]+\.py):(\d+)/.exec(shown) ?? []).slice(1);
+        return [file !== undefined && at.startsWith(file) && at.endsWith(`Ln ${line}`) && LABEL.test(text), `${at} ${text}`];
+      });
+    },
+    async walkthrough(name, texts) {
+      await runCommand('walkthrough');
+      const row = page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first();
+      await row.waitFor({ timeout: WAIT_MS });
+      await row.click();
+      const shown = page.locator('.gettingStartedContainer').first();
+      await eventually('the walkthrough has not all texts', async () => {
+        const text = await shown.innerText();
+        return [texts.every((each) => text.includes(each)), text];
+      });
+    },
+    async report(texts) {
+      await runCommand('report');
+      await eventually('the report has not all texts', async () => {
+        const shown = (await lines()).map(({ text }) => text).join('\n');
+        return [texts.every((text) => shown.includes(text)), shown];
+      });
+    },
+    async export(format) {
+      await runCommand('export');
+      await page.locator('.quick-input-widget input').first().fill(format);
+      await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: format }).first().waitFor({ timeout: WAIT_MS });
+      await page.keyboard.press('Enter');
+      const file = path.join(workspace, `hotlens.${format}`);
+      const input = page.locator('.quick-input-widget input').first();
+      await eventually('no file is asked for', async () => [
+        (await input.inputValue()).endsWith(`hotlens.${format}`),
+        await input.inputValue(),
+      ]);
+      await page.keyboard.press('Enter');
+      await eventually('nothing is written', () => [fs.existsSync(file), fs.readdirSync(workspace)]);
     },
     async set_arguments(line) {
       const button = page.locator('.notification-list-item .monaco-button', { hasText: 'Set arguments' }).first();

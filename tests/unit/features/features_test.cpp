@@ -69,6 +69,23 @@ TEST_CASE("a call line shows what ran on it, forward and backward, with its exec
   CHECK(label_at(hints, 11) == "2.10 ms 19%");
 }
 
+TEST_CASE("a line too long for a window has its hint before its text, by its characters") {
+  const Opened opened;
+  const FileView view = test::open(opened.profile);
+  const auto at = [&](std::size_t long_line) {
+    const auto hints = inlay_hints(view, {}, {.long_line = long_line});
+    return *std::ranges::find(hints, 10U, [](const Hint& hint) { return hint.at.line; });
+  };
+  std::string_view text = view.tree.text();
+  for (int line = 0; line < 10; ++line) text.remove_prefix(text.find('\n') + 1);
+  text = text.substr(0, text.find('\n'));
+  const auto indent = static_cast<std::uint32_t>(text.find_first_not_of(' '));
+  CHECK((!at(0).before && at(0).at.column == text.size()));
+  CHECK((!at(text.size()).before && at(text.size()).at.column == text.size()));
+  CHECK((at(text.size() - 1).before && at(text.size() - 1).at.column == indent));
+  CHECK(at(text.size() - 1).label == at(0).label);
+}
+
 TEST_CASE("a class line shows all instances, a stage line its wall time") {
   const Opened opened;
   const auto hints = inlay_hints(test::open(opened.profile), {}, {});

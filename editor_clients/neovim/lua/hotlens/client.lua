@@ -51,8 +51,26 @@ function M.attach(client, bufnr)
     buffer = bufnr,
     callback = function() require('hotlens.heat').on_buffer(bufnr) end,
   })
+  vim.api.nvim_create_autocmd('BufWritePost', { group = group, buffer = bufnr, callback = function() M.saved(bufnr) end })
   require('hotlens.heat').refresh(client, bufnr)
   keep_lenses(client, bufnr)
+end
+
+local writing = false -- by ourselves: nobody saved
+
+local function write_all()
+  writing = true
+  vim.cmd('silent! wall')
+  writing = false
+end
+
+-- Profiles again where the setting asks for it.
+function M.saved(bufnr)
+  if writing or not (require('hotlens.config').read().profile or {}).onSave then return end
+  for _, client in ipairs(vim.lsp.get_clients({ name = 'hotlens', bufnr = bufnr })) do
+    local arguments = { { uri = vim.uri_from_bufnr(bufnr), saved = true } }
+    M.profile({ command = 'hotlens.server.profile', arguments = arguments }, { client_id = client.id, bufnr = bufnr })
+  end
 end
 
 function M.on_lens_refresh(ctx)
@@ -66,10 +84,11 @@ end
 ---@param ctx { client_id: integer, bufnr: integer }
 function M.profile(command, ctx)
   local client = assert(vim.lsp.get_client_by_id(ctx.client_id))
-  if vim.o.autowrite or vim.o.autowriteall then vim.cmd('silent! wall') end
+  local asked = command.arguments and command.arguments[1] or {}
+  if not asked.saved and (vim.o.autowrite or vim.o.autowriteall) then write_all() end
   local python = require('hotlens.python').find(client.root_dir)
   local here = vim.bo[ctx.bufnr].filetype == 'python' and vim.uri_from_bufnr(ctx.bufnr) or nil
-  local request = vim.tbl_extend('keep', command.arguments and command.arguments[1] or {}, { uri = here, python = python and python.path })
+  local request = vim.tbl_extend('keep', asked, { uri = here, python = python and python.path })
   client:request('workspace/executeCommand', { command = command.command, arguments = { request } }, function(err)
     if err then messages.show({ type = vim.lsp.protocol.MessageType.Error, message = err.message }) end
     refresh_lenses(client) -- Neovim 0.11 removes a lens while it runs

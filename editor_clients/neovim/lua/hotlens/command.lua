@@ -1,5 +1,5 @@
 -- :Hotlens profile | arguments | configuration | cancel | hot | next | previous | history | baseline [clear] | silenced [clear]
---   | calls | copy | unit [time | share | memory | throughput] | timeline [browser | text] | restart | log
+--   | calls | copy | unit [time | share | memory | throughput] | timeline [browser | text] | report | export FORMAT FILE | restart | log
 local M = {}
 
 local RESTART_TIMEOUT_MS = 3000
@@ -89,14 +89,19 @@ local SUBCOMMANDS = {
   timeline = function(how)
     with_client(function(client) require('hotlens.timeline').open(client, how) end)
   end,
+  report = function() with_client(require('hotlens.outputs').report) end,
+  export = function(format, file)
+    with_client(function(client) require('hotlens.outputs').export(client, format, file) end)
+  end,
   restart = restart,
   log = function() require('hotlens.messages').open_log() end,
 }
 
 ---@param args string[]
 function M.run(args)
+  if #args == 0 then return vim.notify('Hotlens: ' .. table.concat(M.names(), ', ') .. '. :help hotlens says what each does.') end
   local subcommand = SUBCOMMANDS[args[1]]
-  if subcommand then return subcommand(args[2]) end
+  if subcommand then return subcommand(unpack(args, 2)) end
   vim.notify(('Hotlens: there is no :Hotlens %s. Use %s.'):format(args[1], table.concat(M.names(), ', ')), vim.log.levels.ERROR)
 end
 
@@ -108,8 +113,13 @@ function M.names()
 end
 
 function M.complete(lead, line)
-  local ways =
-    { timeline = { 'browser', 'text' }, baseline = { 'clear' }, silenced = { 'clear' }, unit = { 'time', 'share', 'memory', 'throughput' } }
+  local ways = {
+    timeline = { 'browser', 'text' },
+    baseline = { 'clear' },
+    silenced = { 'clear' },
+    unit = { 'time', 'share', 'memory', 'throughput' },
+    export = require('hotlens.outputs').FORMATS,
+  }
   local named = line:match('^%S+%s+(%S+)%s+%S*$')
   if ways[named] then
     return vim.tbl_filter(function(name) return vim.startswith(name, lead) end, ways[named])

@@ -4,21 +4,21 @@ local M = {}
 ---@class hotlens.Config
 ---@field server? string  the hotlens program
 ---@field python? string  the Python that runs the training script
----@field hints? { enabled?: boolean, minPercent?: number, unit?: string }
+---@field hints? { enabled?: boolean, minPercent?: number, unit?: string, longLine?: integer }
 ---@field heat? boolean  marks by share beside the lines
 ---@field symbols? boolean  document symbols with times
 ---@field predict? { edits?: boolean }
----@field profile? { script?: string, args?: string[], rank?: integer, warmup?: integer, steps?: integer }
+---@field profile? { script?: string, args?: string[], rank?: integer, warmup?: integer, steps?: integer, onSave?: boolean }
 
 -- What each key must be. Nested tables are checked key by key.
 local SHAPE = {
   server = 'string',
   python = 'string',
-  hints = { enabled = 'boolean', minPercent = 'number', unit = 'string' },
+  hints = { enabled = 'boolean', minPercent = 'number', unit = 'string', longLine = 'number' },
   heat = 'boolean',
   symbols = 'boolean',
   predict = { edits = 'boolean' },
-  profile = { script = 'string', args = 'table', rank = 'number', warmup = 'number', steps = 'number' },
+  profile = { script = 'string', args = 'table', rank = 'number', warmup = 'number', steps = 'number', onSave = 'boolean' },
 }
 
 local function check(value, shape, name, problems)

@@ -1,11 +1,9 @@
 -- The profiles of the workspace: a list to choose the shown one from, and the baseline that hints are compared with.
 local M = {}
 
-local NS_PER_MS = 1e6
-
 local function line_of(profile)
   local marks = (profile.shown and '●' or ' ') .. (profile.baseline and 'B' or ' ')
-  local step = profile.stepNs and ('%.3g ms/step'):format(profile.stepNs / NS_PER_MS) or '?'
+  local step = profile.step and profile.step .. '/step' or '?'
   local changed = #profile.changed > 0 and ('changed: ' .. table.concat(profile.changed, ', ')) or ''
   local parts = { profile.created:sub(1, 16):gsub('T', ' ') .. ' UTC', step, profile.source, profile.commit or '', changed }
   return marks .. ' ' .. vim.iter(parts):filter(function(part) return part ~= '' end):join('  ')

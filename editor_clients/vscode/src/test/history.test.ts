@@ -6,7 +6,7 @@ const PAST = {
   id: '20261123T204415Z-8dc3b3',
   created: '2026-11-23T20:44:15Z',
   source: 'train.py --lr 1',
-  stepNs: 32_000_000,
+  step: '32.0 ms',
   commit: 'a1b2c3d+',
   changed: ['arguments'],
   shown: true,
@@ -22,7 +22,7 @@ test('a profile says when, how long, what ran and what changed', () => {
 });
 
 test('what is not known is left out, and what cannot be read is no profile', () => {
-  const { stepNs: _step, commit: _commit, ...bare } = PAST;
+  const { step: _step, commit: _commit, ...bare } = PAST;
   const [row] = pastRows(readHistory({ profiles: [{ ...bare, changed: [], baseline: true }] }));
   assert.deepEqual([row?.label, row?.description, row?.detail], ['2026-11-23 20:44 UTC', 'shown, baseline', 'train.py --lr 1']);
   for (const answer of [

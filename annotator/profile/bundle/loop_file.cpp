@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "annotator/profile/bundle/bundle.h"
+#include "annotator/profile/bundle/json.h"
+#include "annotator/profile/loop.h"
+#include "annotator/profile/statistics.h"
+
+namespace hotlens::profile {
+namespace {
+
+using namespace json;
+
+constexpr int kSchema = 1;
+
+// A part of `most`; nothing of what is not.
+std::optional<Ns> part_of(const Json& object, std::string_view key, Ns most) {
+  const std::int64_t value = whole(object, key).value_or(-1);
+  return value >= 0 && value <= most.count() ? std::optional(Ns{value}) : std::nullopt;
+}
+
+std::string statement_kind(const Json& object) {
+  constexpr std::array<std::string_view, 5> kKinds = {"for", "while", "if", "with", "loop"};
+  const std::string kind = text(object, "kind");
+  return std::ranges::find(kKinds, kind) != kKinds.end() ? kind : "statement";
+}
+
+std::optional<LoopStatement> loop_statement(const Json& entry, const Loop& loop, std::size_t files) {
+  const auto file = small(entry, "file"), line = small(entry, "line");
+  const auto total = part_of(entry, "total_ns", loop.watched), startup = part_of(entry, "startup_ns", loop.startup);
+  if (!file || *file >= files || !line || !total || !startup) return std::nullopt;
+  const auto count = [&](std::string_view key) { return std::int64_t{small(entry, key).value_or(0)}; };
+  const auto update = [&](std::string_view key) { return std::int64_t{small(entry, key).value_or(0)}; };  // of all, watched or not
+  LoopStatement statement;
+  statement.site.file = FileId{*file};
+  statement.site.line = *line;
+  statement.site.end_line = std::max(*line, small(entry, "end_line").value_or(*line));
+  statement.site.column = small(entry, "column");
+  statement.site.function = text(entry, "function");
+  statement.kind = statement_kind(entry);
+  statement.calls = count("calls");
+  statement.total = *total;
+  // Bundles of earlier versions counted only what was watched.
+  statement.timed = part_of(entry, "timed_ns", Ns::max()).value_or(*total);
+  statement.in_updates = std::min(count("in_updates"), loop.made);
+  statement.in_watched = std::min(count("in_watched"), loop.updates);
+  statement.first_update = update("first_update");
+  statement.last_update = update("last_update");
+  statement.startup_calls = count("startup_calls");
+  statement.startup = *startup;
+  return statement;
+}
+
+std::optional<Processors> processors_of(const Json& loop) {
+  const auto found = member(loop, "processors");
+  if (!found) return std::nullopt;
+  const auto time = [&](const char* name) { return Ns{std::max<std::int64_t>(whole(*found, name).value_or(0), 0)}; };
+  const Processors read{
+      .count = whole(*found, "count").value_or(0), .wall = time("wall_ns"), .ours = time("ours_ns"), .others = time("others_ns")};
+  return read.count > 0 && read.wall > Ns{} ? std::optional(read) : std::nullopt;
+}
+
+}  // namespace
+
+Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& name, std::size_t files) {
+  const Result<Document> read = read_json(folder, name);
+  if (!read) return std::unexpected(read.error());
+  const std::filesystem::path file = folder / name;
+  if (const auto schema = check_schema(read->json, "loop", kSchema, file); !schema) return std::unexpected(schema.error());
+  Loop loop{.updates = small(read->json, "updates").value_or(0),
+            .made = 0,
+            .watched = Ns{whole(read->json, "watched_ns").value_or(0)},
+            .startup = Ns{std::max<std::int64_t>(whole(read->json, "startup_ns").value_or(0), 0)},
+            .statements = {}};
+  if (loop.updates < 1 || loop.watched <= Ns{}) return std::unexpected(broken(file, "the loop was watched for no update"));
+  loop.made = std::max<std::int64_t>(small(read->json, "made").value_or(0), loop.updates);
+  for (const Json& entry : objects(read->json, "statements")) {
+    if (auto statement = loop_statement(entry, loop, files)) loop.statements.push_back(std::move(*statement));
+  }
+  loop.rare = rare_time(loop);
+  loop.processors = processors_of(read->json);
+  return loop;
+}
+
+std::optional<Ns> plain_step(const Manifest& manifest, const Loop* loop) {
+  if (loop != nullptr) return per_update(*loop, loop->watched);
+  return manifest.plain_steps.empty() ? std::nullopt : std::optional(median(manifest.plain_steps));
+}
+
+std::optional<Ns> shown_step(const std::filesystem::path& bundle, const Manifest& manifest) {
+  constexpr std::size_t kAnyFile = std::numeric_limits<std::size_t>::max();  // which file a statement is in does not matter here
+  const auto loop = manifest.loop.empty() ? std::nullopt : std::optional(read_loop(bundle, manifest.loop, kAnyFile));
+  return loop && *loop ? step_time(mean_update(**loop)) : plain_step(manifest, nullptr);
+}
+
+}  // namespace hotlens::profile

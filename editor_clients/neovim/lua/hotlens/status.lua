@@ -1,0 +1,21 @@
+-- A component for the status line: the step's time of the shown profile, or that a run is in progress.
+local M = {}
+
+local state ---@type { running: boolean, chosen?: string, profile?: { step: string } }?
+
+--- hotlens/profileChanged.
+function M.changed(fresh)
+  state = fresh
+  vim.cmd.redrawstatus({ bang = true })
+end
+
+--- `51.4 ms/step`, `profiling`; empty where nothing is known. A per cent sign would mean something to the status line: there is none.
+---@return string
+function M.line()
+  if not state then return '' end
+  if state.running then return 'profiling' end
+  if not state.profile then return '' end
+  return state.profile.step .. '/step' .. (state.chosen and ' (older profile)' or '')
+end
+
+return M

@@ -1,0 +1,30 @@
+// What a line of the training loop costs per update, as the clocks of its statements saw it without a profiler.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/profile/loop.h"
+
+namespace hotlens::features {
+
+struct LineClock {
+  Ns per_update{};              // mean over all updates watched
+  double share = 0;             // of their time
+  Ns each{};                    // in an update in which it runs
+  std::int64_t in_updates = 0;  // of the statement that took longest, as `every`
+  std::optional<double> every;  // updates from one execution to the next
+  std::string kind;             // of that statement: "for"
+  Ns startup{};                 // until the first update was complete
+  bool rare = false;            // in less than every second update
+};
+
+// Of statements of one line, by their rows in Loop::statements; nothing of none.
+std::optional<LineClock> clock_of(const profile::Loop& loop, const std::vector<std::uint32_t>& rows);
+
+// How often the next item was asked for is no number of executions: it is one more than what the loop's lines say.
+bool counts_requests(const LineClock& clock);
+
+}  // namespace hotlens::features
