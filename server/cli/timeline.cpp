@@ -12,7 +12,7 @@
 #include "annotator/profile/build/load.h"
 #include "annotator/profile/bundle/resolve.h"
 #include "server/cli/verbs.h"
-#include "server/features/timeline_text.h"
+#include "server/text/terminal.h"
 
 namespace hotlens::cli {
 namespace {
@@ -46,7 +46,7 @@ int timeline(const TimelineOptions& options) {
   const auto blocks = blocks::blocks_of(shared, profile->representative);
   const bool color = use_colour(STDOUT_FILENO);
   std::cout << harmless(profile->source) << "  " << harmless(verdict(*profile)) << "\n\n"
-            << features::timeline_text(*blocks, {.columns = options.width > 0 ? options.width : columns_of_output(), .color = color});
+            << text::timeline(*blocks, {.columns = options.width > 0 ? options.width : columns_of_output(), .color = color});
   for (const Issue& issue : profile->warnings) std::cerr << "hotlens: " << harmless(issue.message) << '\n';
   return kDone;
 }

@@ -1,7 +1,10 @@
 #include "server/features/timeline_facts.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
+
+#include "annotator/causes/verdict.h"
 
 namespace hotlens::features {
 namespace {
@@ -109,6 +112,12 @@ BlockTimes times_of(const Blocks& blocks, std::uint32_t block) {
     }
   }
   return times;
+}
+
+std::optional<profile::Verdict> verdict_of(const Blocks& blocks, const Profile& profile, std::uint32_t block) {
+  if (const profile::ModuleId id = module_of(blocks, profile, block); id.valid()) return causes::judge(profile, std::span(&id, 1));
+  if (block == blocks::kStepBlock && blocks.step == profile.representative) return profile.verdict;
+  return std::nullopt;
 }
 
 std::int64_t calls_of(const Blocks& blocks, std::uint32_t block) {

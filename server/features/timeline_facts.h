@@ -45,6 +45,9 @@ struct Place {
 std::vector<Place> places_of(const blocks::Blocks& blocks, const profile::Profile& profile, std::uint32_t block);
 std::string_view name(Place::What what);
 
+// What limits a module, or the representative step; absent for every other block.
+std::optional<profile::Verdict> verdict_of(const blocks::Blocks& blocks, const profile::Profile& profile, std::uint32_t block);
+
 // How often the step runs what has this block's name.
 std::int64_t calls_of(const blocks::Blocks& blocks, std::uint32_t block);
 

@@ -2,36 +2,48 @@
 
 namespace hotlens::timeline_requests {
 
+using features::ShownBlock;
 using protocol::Json;
 
-std::size_t Texts::at(std::string_view text) {
-  const auto [entry, fresh] = positions_.try_emplace(std::string(text), list_.size());
-  if (fresh) list_.push_back(text);
-  return entry->second;
+namespace {
+
+template <class Value>
+Json column(const features::ShownTrack& track, Value value) {
+  Json list = Json::array();
+  for (const ShownBlock& block : track.blocks) list.push_back(value(block));
+  return list;
 }
 
-void Columns::add(Cell cell) {
-  start_.push_back(cell.start.count());
-  duration_.push_back(cell.duration.count());
-  label_.push_back(cell.label);
-  kind_.push_back(kinds_.at(cell.kind));
-  stage_.push_back(stages_.at(cell.stage));
-  direction_.push_back(cell.direction);
-  count_.push_back(cell.count);
-  busy_.push_back(cell.busy.count());
-  whole_.push_back(cell.whole.count());
-  waiting_.push_back(cell.waiting.count());
-  spans_.push_back(cell.spans);
-  segment_.push_back(std::move(cell.segment));
-  open_.push_back(cell.open ? 1 : 0);
+Json times(const features::ShownTrack& track, Ns ShownBlock::* time) {
+  return column(track, [time](const ShownBlock& block) { return (block.*time).count(); });
 }
 
-Json Columns::take(Json labels) {
-  return {
-      {"start", std::move(start_)}, {"duration", std::move(duration_)},   {"label", std::move(label_)}, {"kind", std::move(kind_)},
-      {"stage", std::move(stage_)}, {"direction", std::move(direction_)}, {"count", std::move(count_)}, {"busy", std::move(busy_)},
-      {"whole", std::move(whole_)}, {"waiting", std::move(waiting_)},     {"spans", std::move(spans_)}, {"segment", std::move(segment_)},
-      {"open", std::move(open_)},   {"labels", std::move(labels)},        {"kinds", kinds_.take()},     {"stages", stages_.take()}};
+}  // namespace
+
+Json columns(const features::ShownTrack& track) {
+  features::Texts kinds, stages;
+  Json kind = column(track, [&](const ShownBlock& block) { return kinds.at(block.kind); });
+  Json stage = column(track, [&](const ShownBlock& block) { return stages.at(block.stage); });
+  return {{"start", times(track, &ShownBlock::start)},
+          {"duration", times(track, &ShownBlock::duration)},
+          {"label", column(track, [](const ShownBlock& block) { return block.label; })},
+          {"kind", std::move(kind)},
+          {"stage", std::move(stage)},
+          {"direction", column(track, [](const ShownBlock& block) { return block.direction; })},
+          {"count", column(track, [](const ShownBlock& block) { return block.count; })},
+          {"busy", times(track, &ShownBlock::busy)},
+          {"whole", times(track, &ShownBlock::whole)},
+          {"waiting", times(track, &ShownBlock::waiting)},
+          {"spans", column(track, [](const ShownBlock& block) { return block.spans; })},
+          {"segment", column(track, [](const ShownBlock& block) { return block.segment; })},
+          {"open", column(track, [](const ShownBlock& block) { return block.open ? 1 : 0; })},
+          {"labels", track.labels},
+          {"kinds", kinds.take()},
+          {"stages", stages.take()}};
+}
+
+Json track_json(const features::ShownTrack& track) {
+  return {{"id", track.id}, {"kind", track.kind}, {"name", track.name}, {"busy", track.busy.count()}, {"blocks", columns(track)}};
 }
 
 }  // namespace hotlens::timeline_requests

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <span>
 
-#include "annotator/causes/verdict.h"
 #include "annotator/profile/source_text.h"
 #include "annotator/profile/statistics.h"
 #include "server/features/timeline_facts.h"
@@ -133,7 +132,6 @@ void put_module(Json& details, const Subject& subject, profile::ModuleId id) {
     details["spread"] = spread_json(profile.has_device() ? "device busy" : "CPU total", profile::headlines(module, profile.has_device()));
   }
   put_memory(details, module.memory, profile::held_at_peak(profile, id));
-  details["verdict"] = verdict_json(causes::judge(profile, std::span(&id, 1)), profile, subject.blocks.get());
 }
 
 void put_stage(Json& details, const Subject& subject, profile::Stage stage) {
@@ -141,12 +139,6 @@ void put_stage(Json& details, const Subject& subject, profile::Stage stage) {
   const auto times = std::ranges::find(profile.stages, stage, &profile::StageTimes::stage);
   if (times == profile.stages.end()) return;
   details["spread"] = profile.has_device() ? spread_json("device busy", times->device) : spread_json("wall", times->wall);
-}
-
-void put_step(Json& details, const Subject& subject) {
-  const Profile& profile = subject.opened->profile();
-  details["spread"] = spread_json("wall", profile::walls(profile.steps));
-  if (subject.step == profile.representative) details["verdict"] = verdict_json(profile.verdict, profile, subject.blocks.get());
 }
 
 }  // namespace
@@ -168,7 +160,9 @@ Answer details(const Subject& subject, const protocol::Reader&) {
   put_collectives(answer, blocks, subject.block);
   if (const profile::ModuleId id = features::module_of(blocks, profile, subject.block); id.valid()) put_module(answer, subject, id);
   if (block.kind == Kind::stage) put_stage(answer, subject, block.stage);
-  if (block.kind == Kind::step) put_step(answer, subject);
+  if (block.kind == Kind::step) answer["spread"] = spread_json("wall", profile::walls(profile.steps));
+  if (const auto verdict = features::verdict_of(blocks, profile, subject.block))
+    answer["verdict"] = verdict_json(*verdict, profile, &blocks);
   if (const std::string_view shapes = features::shapes_of(blocks, subject.block); !shapes.empty()) answer["shapes"] = cut(shapes, kMaxName);
   answer["places"] = Json::array();
   for (const Place& place : features::places_of(blocks, profile, subject.block)) {

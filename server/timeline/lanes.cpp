@@ -120,7 +120,7 @@ class FlameWriter {
   }
 
   const profile::Annotated& annotated_;
-  Texts labels_, kinds_, stages_;
+  features::Texts labels_, kinds_, stages_;
   std::map<std::pair<std::uint32_t, Category>, Told> told_;
   Places places_;
 };

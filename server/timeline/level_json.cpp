@@ -1,10 +1,7 @@
 // `hotlens/timeline/level`: columns of rectangles, texts told once.
 #include <algorithm>
-#include <unordered_map>
 
 #include "annotator/profile/statistics.h"
-#include "server/features/timeline_level.h"
-#include "server/features/timeline_overlap.h"
 #include "server/timeline/columns.h"
 #include "server/timeline/requests.h"
 
@@ -13,96 +10,18 @@ namespace {
 
 using blocks::Block;
 using blocks::Blocks;
-using blocks::kNoBlock;
 using blocks::kStepBlock;
 using features::LevelTrack;
 using features::Rectangle;
 using protocol::Answer;
 using protocol::Json;
 
-// Labels of one level: thousands of blocks share a name, and a kernel's takes work to shorten.
-class Labels {
- public:
-  explicit Labels(const Blocks& blocks) : blocks_(blocks) {}
-
-  std::size_t at(std::uint32_t block) {
-    if (block == kNoBlock) return texts_.at("device idle");
-    const Block& of = blocks_.blocks[block];
-    if (of.kind == Block::Kind::module || of.kind == Block::Kind::fold) return texts_.at(blocks::label_of(blocks_, block));
-    const auto [entry, fresh] = known_.try_emplace(of.label, 0);
-    if (fresh) entry->second = texts_.at(blocks::label_of(blocks_, block));
-    return entry->second;
-  }
-  Json take() { return texts_.take(); }
-
- private:
-  const Blocks& blocks_;
-  Texts texts_;
-  std::unordered_map<std::uint32_t, std::size_t> known_;  // by Block::label
-};
-
-// All time of the block on tracks of this kind, as its details say it.
-Ns whole_time(const Blocks& blocks, const LevelTrack& track, std::uint32_t block) {
-  const bool host = blocks.tracks[track.track].kind == blocks::BlockTrack::Kind::host;
-  return host ? blocks.blocks[block].host : blocks.index.device[block];
-}
-
-Json columns(const Blocks& blocks, const LevelTrack& track) {
-  Labels labels(blocks);
-  Columns columns;
-  for (const Rectangle& rectangle : track.rectangles) {
-    const bool idle = rectangle.block == kNoBlock;
-    const bool merged = rectangle.count > 1;
-    static const Block kIdle{.kind = Block::Kind::idle};
-    const Block& block = idle ? kIdle : blocks.blocks[rectangle.block];
-    const bool selectable = !merged && block.kind != Block::Kind::idle;
-    columns.add({.start = rectangle.start,
-                 .duration = rectangle.duration,
-                 .label = labels.at(rectangle.block),
-                 .kind = merged ? "merged" : blocks::name(block.kind),
-                 .stage = blocks::colour_of(block),
-                 .direction = static_cast<int>(block.direction),
-                 .count = merged ? rectangle.count : block.members,
-                 .busy = rectangle.busy,
-                 .whole = selectable ? whole_time(blocks, track, rectangle.block) : rectangle.busy,
-                 .waiting = rectangle.waiting,
-                 .spans = rectangle.spans,
-                 .segment = selectable ? blocks::segment_of(blocks, rectangle.block) : std::string(),
-                 .open = selectable && blocks.opens(rectangle.block)});
-  }
-  return columns.take(labels.take());
-}
-
 // A track of what is exposed and what is hidden.
 Json overlap_track(const features::Overlap& overlap) {
-  Texts labels;
-  Columns columns;
-  for (const Rectangle& rectangle : overlap.rectangles) {
-    const bool exposed = rectangle.block == static_cast<std::uint32_t>(features::Overlap::Kind::exposed);
-    columns.add({.start = rectangle.start,
-                 .duration = rectangle.duration,
-                 .label = labels.at(exposed ? "exposed" : "hidden"),
-                 .kind = rectangle.count > 1 ? "merged"
-                         : exposed           ? "exposed"
-                                             : "hidden",
-                 .stage = exposed ? "communication" : "hidden_communication",
-                 .count = rectangle.count,
-                 .busy = rectangle.busy,
-                 .whole = rectangle.count > 1 ? rectangle.busy
-                          : exposed           ? overlap.exposed
-                                              : overlap.hidden,
-                 .waiting = {},
-                 .spans = rectangle.spans,
-                 .segment = {},
-                 .open = false});
-  }
-  return {{"id", "overlap " + overlap.device},
-          {"kind", "overlap"},
-          {"name", "GPU " + overlap.device.substr(0, 20) + " overlap"},
-          {"busy", overlap.busy.count()},
-          {"exposed", overlap.exposed.count()},
-          {"hidden", overlap.hidden.count()},
-          {"blocks", columns.take(labels.take())}};
+  Json shown = track_json(features::shown(overlap));
+  shown["exposed"] = overlap.exposed.count();
+  shown["hidden"] = overlap.hidden.count();
+  return shown;
 }
 
 // Starts and lengths.
@@ -115,25 +34,11 @@ Json waits(const LevelTrack& track) {
   return {{"start", std::move(start)}, {"duration", std::move(duration)}};
 }
 
-std::string_view kind_of(blocks::BlockTrack::Kind kind) {
-  switch (kind) {
-    case blocks::BlockTrack::Kind::host:
-      return "host";
-    case blocks::BlockTrack::Kind::device:
-      return "device";
-    case blocks::BlockTrack::Kind::communication:
-      return "communication";
-  }
-  return "";
-}
-
 Json crumbs(const Blocks& blocks, std::uint32_t block) {
   Json list = Json::array(), path = Json::array();
   for (const std::uint32_t at : blocks::way_to(blocks, block)) {
     if (at != kStepBlock) path.push_back(blocks::segment_of(blocks, at));
-    const auto lifted = blocks.lifted.find(at);
-    const std::string model = lifted == blocks.lifted.end() ? "" : " › " + blocks::label_of(blocks, lifted->second);
-    list.push_back({{"label", blocks::label_of(blocks, at) + model}, {"path", path}});
+    list.push_back({{"label", features::crumb_of(blocks, at)}, {"path", path}});
   }
   return list;
 }
@@ -172,9 +77,7 @@ Answer level(const Subject& subject, const protocol::Reader& params) {
   const features::Level level = features::level(blocks, subject.block, window);
   Json tracks = Json::array();
   for (const LevelTrack& track : level.tracks) {
-    const blocks::BlockTrack& of = blocks.tracks[track.track];
-    Json shown{
-        {"id", of.id}, {"kind", kind_of(of.kind)}, {"name", of.name}, {"busy", track.busy.count()}, {"blocks", columns(blocks, track)}};
+    Json shown = track_json(features::shown(blocks, track));
     if (!track.waits.empty()) shown["waits"] = waits(track);
     tracks.push_back(std::move(shown));
   }

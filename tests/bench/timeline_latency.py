@@ -87,6 +87,9 @@ def descend(random_: random.Random, level: Json) -> str | None:
 
 
 WORDS = ("linear", "a", "gemm", "nothing that is there")
+# Of the timeline as text; the ways down are pressed more often than those up.
+KEYS = (*("open", "below", "right") * 3, *("left", "above", "first", "last", "up", "zoom_in", "zoom_out", "zoom_to_block", "fit"))
+KEYS += ("next_step", "previous_step", "recording", "unfold", "sum", "compare", "next_match", "line")
 
 
 def measure(page: Page, process: int, asked: int, width: int, random_: random.Random) -> dict[str, list[tuple[float, float, int]]]:
@@ -101,6 +104,7 @@ def measure(page: Page, process: int, asked: int, width: int, random_: random.Ra
         return result
 
     path: list[str] = []
+    view: Json = {}
     threads = [each["id"] for each in page.ask("lanes", width=width)["threads"]]
     begin = time.perf_counter()
     page.ask("lanes", width=width, open=threads)
@@ -109,6 +113,7 @@ def measure(page: Page, process: int, asked: int, width: int, random_: random.Ra
     begin = time.perf_counter()
     recorded = page.ask("recording", width=width)["extent"]
     print(f"the whole recording {1000 * (time.perf_counter() - begin):.1f} ms, asked for the first time")
+    view = page.ask("text", columns=width // 8, actions=[{"does": "search", "query": WORDS[0]}])["view"]
     for _ in range(asked):
         begin, end = random_window(random_, extent)
         window = {"from": begin, "to": end}
@@ -120,6 +125,7 @@ def measure(page: Page, process: int, asked: int, width: int, random_: random.Ra
         begin, end = random_window(random_, recorded)
         ask("recording", width=width, **{"from": begin, "to": end})
         ask("range", recording=True, **{"from": begin, "to": end})
+        view = ask("text", view=view, actions=[{"does": random_.choice(KEYS)}], columns=width // 8)["view"]
         if random_.random() < 0.2:
             ask("search", query=random_.choice(WORDS), limit=50)
             ask("breakdown", metric=random_.choice(("time", "memory")))

@@ -12,5 +12,5 @@ packages() { [ -d "$1/node_modules" ] || (cd "$1" && npm ci --ignore-scripts --s
 packages "$root/editor_clients/timeline"
 packages "$here/../vscode"
 (cd "$root/editor_clients/timeline" && npm run --silent check && npm test --silent)
-"$nvim" --headless -n -i NONE -u NONE -l "$here/text_view.lua" "$root/editor_clients/neovim"
+"$nvim" --headless -n -i NONE -u NONE -l "$here/text_view.lua" "$root/editor_clients/neovim" "$hotlens"
 node "$here/run.mjs" "$hotlens" "$@"

@@ -1,7 +1,7 @@
--- The colours of the text view, as highlight groups by stage.
+-- The colours of the text view: a highlight group for each class of marks (protocol/TIMELINE.md, "text").
 local M = {}
 
-M.GROUPS = {
+local GROUPS = {
   data = 'HotlensData',
   copy = 'HotlensCopy',
   zero_grad = 'HotlensZeroGrad',
@@ -14,7 +14,9 @@ M.GROUPS = {
   waiting = 'HotlensWaiting',
   earlier_step = 'HotlensWaiting',
   idle = 'HotlensIdle',
-  other = 'HotlensOther',
+  selected = 'HotlensSelected',
+  title = 'HotlensTitle',
+  dim = 'HotlensDim',
 }
 
 -- The colours of the page, with text that reads on them.
@@ -31,6 +33,9 @@ local COLOURS = {
 }
 local LINKS =
   { HotlensWaiting = 'Comment', HotlensIdle = 'NonText', HotlensSelected = 'Visual', HotlensTitle = 'Title', HotlensDim = 'Comment' }
+
+---@param class string
+function M.group(class) return GROUPS[class] or 'HotlensOther' end
 
 function M.define_groups()
   for name, colour in pairs(COLOURS) do

@@ -1,8 +1,7 @@
--- The buffer and the window of the text view, what is painted in them, and its keys.
+-- The buffer and the window of the text view, its keys, and what is painted in them: lines that the server drew.
 local M = {}
 
-local axis = require('hotlens.timeline_axis')
-local text = require('hotlens.timeline_text')
+local colours = require('hotlens.timeline_colours')
 local namespace = vim.api.nvim_create_namespace('hotlens.timeline')
 
 local NAME = 'hotlens://timeline'
@@ -36,6 +35,11 @@ local KEYS = {
   close = { 'q' },
 }
 
+local HELP = {
+  'Enter open · Backspace up · h l block · j k track · 0 $ ends · + - z f zoom · a d pan · [ ] step · o recording',
+  'r add up what is seen · p save it for Perfetto · c compare steps · u unfold · / n N search · gd line · q close',
+}
+
 ---@param run fun(action: string)  what a key does
 ---@param on { closed: fun(), resized: fun() }
 ---@return integer buffer
@@ -60,30 +64,23 @@ function M.show(buffer)
   vim.wo[win].wrap, vim.wo[win].number, vim.wo[win].relativenumber, vim.wo[win].signcolumn = false, false, false, 'no'
 end
 
----@param picture hotlens.Picture
-function M.paint(buffer, picture)
+--- The columns that are drawn in: one less than there are, so that nothing is cut.
+---@param win integer  -1: not on the screen
+function M.columns(win) return (win == -1 and vim.o.columns or vim.api.nvim_win_get_width(win)) - 1 end
+
+--- Lines and the keys below them.
+---@param lines string[]
+---@param marks { [1]: integer, [2]: integer, [3]: integer, [4]: string }[]  0-based line, bytes, class
+function M.paint(buffer, lines, marks)
   vim.bo[buffer].modifiable = true
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, picture.lines)
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.list_extend(vim.list_slice(lines), HELP))
   vim.bo[buffer].modifiable = false
   vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
-  for _, mark in ipairs(picture.marks) do
-    vim.api.nvim_buf_set_extmark(buffer, namespace, mark[1], mark[3], { end_col = mark[4], hl_group = mark[2] })
+  for _, mark in ipairs(marks) do
+    vim.api.nvim_buf_set_extmark(buffer, namespace, mark[1], mark[2], { end_col = mark[3], hl_group = colours.group(mark[4]) })
   end
-end
-
---- The terminal's cursor stands on the chosen block.
----@param picture hotlens.Picture
----@param cursor hotlens.Cursor
-function M.place_cursor(win, picture, levels, cursor)
-  for line, row in pairs(picture.rows) do
-    if row.depth == cursor.depth and row.track == cursor.track then
-      local level = levels[cursor.depth + 1]
-      local block = text.block(level.tracks[cursor.track].blocks, cursor.index)
-      local width = text.width(vim.api.nvim_win_get_width(win))
-      local first = block and text.span(block, axis.window(level, width), width) or 1
-      local column = vim.fn.virtcol2col(win, line, text.NAME_WIDTH + first)
-      vim.api.nvim_win_set_cursor(win, { line, math.max(0, column - 1) })
-    end
+  for line = #lines, #lines + #HELP - 1 do
+    vim.api.nvim_buf_set_extmark(buffer, namespace, line, 0, { line_hl_group = colours.group('dim') })
   end
 end
 
