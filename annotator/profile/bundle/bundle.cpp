@@ -330,7 +330,10 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
   manifest.plain_faults = numbers<std::int64_t>(json, "plain_step_faults");
   manifest.profiled_steps = times(json, "profiled_step_ns");
   manifest.samples_per_step = whole(json, "samples_per_step");
-  for (const Json& optimizer : objects(json, "optimizers")) add(manifest.optimizer_elsewhere, size(optimizer, "elsewhere_bytes"));
+  for (const Json& optimizer : objects(json, "optimizers")) {
+    manifest.optimizers.push_back(text(optimizer, "class"));
+    add(manifest.optimizer_elsewhere, size(optimizer, "elsewhere_bytes"));
+  }
   for (const Json& warning : objects(json, "warnings")) {
     manifest.warnings.push_back({text(warning, "code"), text(warning, "message"), whole(warning, "count").value_or(1)});
   }
