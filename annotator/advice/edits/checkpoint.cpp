@@ -34,12 +34,14 @@ Made checkpoint(const Script& script, std::span<const std::string> paths) {
     const std::size_t file = script.sources().file_of(*call->site);
     if (file == script.texts().size()) return no(fmt::format("`{}` is called in a library", path));
     const PythonText& text = script.texts()[file];
-    if (!text.imports("torch")) return no("the file does not import torch under this name");
+    if (!text.imports("torch")) return no(script.without_torch(file));
     const profile::Site& site = *call->site;
     const auto span = text.span_of(site.line, site.end_line, site.column, site.end_column);
     const auto found = std::ranges::find_if(text.calls(), [&](const Call& one) { return span && one.whole == *span; });
-    if (found == text.calls().end()) return no(fmt::format("no expression of its own calls `{}`", path));
-    if (found->given.empty() || found->lone_generator) return no(fmt::format("`{}` is called with no plain arguments", path));
+    if (found == text.calls().end())
+      return no(fmt::format("the expression that calls `{}` is not certain, at {}:{}", path, script.name(file), site.line + 1));
+    if (found->given.empty() || found->lone_generator)
+      return no(fmt::format("`{}` is called without arguments, or with a generator, at {}:{}", path, script.name(file), site.line + 1));
     const std::string given(text.at(Span{found->given.front().whole.begin, found->given.back().whole.end}));
     edits[file].insert_or_assign(found->whole.begin,
                                  Replacement{found->whole, fmt::format("torch.utils.checkpoint.checkpoint({}, {}, use_reentrant=False)",

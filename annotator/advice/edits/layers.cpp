@@ -2,21 +2,31 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "annotator/advice/edits/changes.h"
 
 namespace hotlens::advice {
 namespace {
 
-std::expected<Replacement, std::string> without_dropout(const PythonText& text, const Call& call) {
+// Nullopt: it is so already.
+using One = std::expected<std::optional<Replacement>, std::string>;
+
+bool is_zero(std::string_view number) {
+  return number.find_first_not_of("0.") == std::string_view::npos;
+}
+
+One without_dropout(const PythonText& text, const Call& call) {
   const Argument* given = call.named("p");
   if (given == nullptr && !call.given.empty() && call.given[0].name.empty()) given = call.given.data();
   if (given == nullptr) return appended(call, "p=0.0");
-  if (given->kind == "float" || given->kind == "integer") return Replacement{given->value, "0.0"};
-  return std::unexpected(fmt::format("its probability is an expression, `{}`", text.at(given->value)));
+  const bool is_number = given->kind == "float" || given->kind == "integer";
+  if (is_number && is_zero(text.at(given->value))) return std::nullopt;
+  if (is_number) return Replacement{given->value, "0.0"};
+  return std::unexpected(fmt::format("its probability is an expression: `{}`", text.at(given->value)));
 }
 
-std::expected<Replacement, std::string> relu(const PythonText& text, const Call& call) {
+One relu(const PythonText& text, const Call& call) {
   const std::string_view callee = text.at(call.callee);
   if (!callee.ends_with(".GELU")) return std::unexpected("GELU has a name of its own here, so ReLU needs an import");
   const auto begin = static_cast<std::uint32_t>(call.callee.end - std::string_view("GELU").size());
@@ -24,8 +34,9 @@ std::expected<Replacement, std::string> relu(const PythonText& text, const Call&
 }
 
 Made modules(const Script& script, std::span<const std::string> paths, std::span<const std::string_view> classes,
-             std::expected<Replacement, std::string> (*edit)(const PythonText&, const Call&)) {
+             One (*edit)(const PythonText&, const Call&)) {
   ByPlace edits;  // layers of a loop have one
+  std::string already;
   for (const std::string& path : paths) {
     const auto module = std::ranges::find(script.sources().model.modules, path, &profile::ModelModule::path);
     if (module == script.sources().model.modules.end()) return no(fmt::format("the layer `{}` is not known", path));
@@ -42,12 +53,14 @@ Made modules(const Script& script, std::span<const std::string> paths, std::span
       if (span && span->holds(call.whole) && call.what == "torch.nn." + module->class_name) made.push_back(&call);
     }
     const std::string where = fmt::format("{}:{}", script.name(file), site->line + 1);
-    if (made.size() != 1) return no(fmt::format("`{}` is made in {} by no single call of its class", path, where));
+    if (made.size() != 1) return no(fmt::format("the call that makes `{}` is not certain, at {}", path, where));
     if (made[0]->spreads()) return no(fmt::format("arguments of `{}` come from elsewhere, at {}", path, where));
     auto one = edit(text, *made[0]);
-    if (!one) return no(fmt::format("{}: {}", where, one.error()));
-    edits[file].emplace(one->span.begin, std::move(*one));
+    if (!one) return no(fmt::format("`{}` at {}: {}", path, where, one.error()));
+    if (*one) edits[file].emplace((*one)->span.begin, std::move(**one));
+    if (!*one) already = fmt::format("`{}` is so already, at {}", path, where);
   }
+  if (edits.empty()) return no(std::move(already));
   return listed(std::move(edits));
 }
 

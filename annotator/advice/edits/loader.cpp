@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "annotator/advice/edits/changes.h"
 
@@ -26,7 +25,8 @@ std::string_view target_of(const PythonText& text, const Call& call) {
   if (block.empty() || block[0].span.end != call.whole.end) return {};
   std::string_view before = text.at(Span{block[0].span.begin, call.whole.begin});
   before = before.substr(0, before.find_first_of(" =:"));
-  return std::ranges::all_of(before, is_name) ? before : std::string_view();
+  const bool plain = std::ranges::all_of(before, [](char letter) { return is_name(letter) || letter == '.'; });  // "self.loader"
+  return plain ? before : std::string_view();
 }
 
 // The loader that the training loop takes its batches from.
@@ -45,32 +45,43 @@ std::expected<Found, NoEdit> loader_call(const Script& script) {
   return used.front();
 }
 
+// Of a DataLoader, counted from 0.
+struct Option {
+  std::string_view name, off;
+  std::size_t position;
+};
+
+const Argument* given(const Call& call, const Option& option) {
+  if (const Argument* named = call.named(option.name)) return named;
+  const bool by_position = option.position < call.given.size() && call.given[option.position].name.empty();
+  return by_position ? &call.given[option.position] : nullptr;
+}
+
 // An option that is off, by its default or as a literal, is given this value.
-Made option(const Script& script, std::string_view name, const std::string& value, std::span<const std::string_view> off) {
+Made set(const Script& script, const Option& option, const std::string& value) {
   const auto found = loader_call(script);
   if (!found) return std::unexpected(found.error());
   const Call& call = *found->call;
   const PythonText& text = script.texts()[found->file];
   const std::string where = script.place(found->file, call.whole.begin);
   if (call.spreads()) return no("options of the DataLoader come from elsewhere, at " + where);
-  if (const Argument* given = call.named(name)) {
-    if (std::ranges::find(off, text.at(given->value)) == off.end())
-      return no(fmt::format("`{}` is set at {}: `{}`", name, where, text.at(given->value)));
-    return Edits{{found->file, {{given->value, value}}}};
-  }
-  return Edits{{found->file, with_keyword(call, std::string(name) + "=" + value)}};
+  const Argument* was = given(call, option);
+  if (was == nullptr) return Edits{{found->file, with_keyword(call, fmt::format("{}={}", option.name, value))}};
+  const std::string_view now = text.at(was->value);
+  if (now == option.off) return Edits{{found->file, {{was->value, value}}}};
+  if (was->kind == "integer" || was->kind == "true")
+    return no(fmt::format("the DataLoader at {} has {}={} already", where, option.name, now));
+  return no(fmt::format("`{}` of the DataLoader at {} is an expression: `{}`", option.name, where, now));
 }
 
 }  // namespace
 
 Made loader_workers(const Script& script) {
-  constexpr std::array<std::string_view, 1> kOff{"0"};
-  return option(script, "num_workers", std::to_string(script.sources().loader_workers), kOff);
+  return set(script, {.name = "num_workers", .off = "0", .position = 5}, std::to_string(script.sources().loader_workers));
 }
 
 Made pin_memory(const Script& script) {
-  constexpr std::array<std::string_view, 1> kOff{"False"};
-  return option(script, "pin_memory", "True", kOff);
+  return set(script, {.name = "pin_memory", .off = "False", .position = 7}, "True");
 }
 
 }  // namespace hotlens::advice

@@ -1,8 +1,35 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "annotator/advice/edits/changes.h"
 
 namespace hotlens::advice {
+namespace {
+
+const Argument* set_to_none(const Call& call) {
+  if (const Argument* named = call.named("set_to_none")) return named;
+  return call.given.size() == 1 && call.given[0].name.empty() ? call.given.data() : nullptr;
+}
+
+std::vector<Found> zero_grads(const Script& script) {
+  return script.calls([](const PythonText& text, const Call& call) { return text.at(call.callee).ends_with(".zero_grad"); });
+}
+
+// Of calls none of which says set_to_none=False.
+std::string why_no_zeros(const Script& script, const std::vector<Found>& all) {
+  if (all.empty()) return "none of the files that ran calls zero_grad";
+  for (const Found& one : all) {
+    const Argument* given = set_to_none(*one.call);
+    if (given == nullptr || given->kind == "true") continue;
+    const std::string_view value = script.texts()[one.file].at(given->value);
+    return fmt::format("`set_to_none` of the zero_grad at {} is an expression: `{}`", script.places({one}), value);
+  }
+  return "zero_grad sets gradients to None already, at " + script.places(all);
+}
+
+}  // namespace
 
 Made optimizer(const Script& script, std::string_view option) {
   const auto found = script.optimizer_call();
@@ -31,17 +58,15 @@ Made optimizer(const Script& script, std::string_view option) {
 }
 
 Made zero_grad(const Script& script) {
-  const auto value = [](const Call& call) -> const Argument* {
-    if (const Argument* named = call.named("set_to_none")) return named;
-    return call.given.size() == 1 && call.given[0].name.empty() ? call.given.data() : nullptr;
-  };
-  const std::vector<Found> found = script.calls([&](const PythonText& text, const Call& call) {
-    const Argument* argument = value(call);
-    return text.at(call.callee).ends_with(".zero_grad") && argument != nullptr && argument->kind == "false";
+  const std::vector<Found> all = zero_grads(script);
+  std::vector<Found> found;
+  std::ranges::copy_if(all, std::back_inserter(found), [](const Found& one) {
+    const Argument* given = set_to_none(*one.call);
+    return given != nullptr && given->kind == "false";
   });
-  if (found.empty()) return no("no call of zero_grad has set_to_none=False in the files that ran");
+  if (found.empty()) return no(why_no_zeros(script, all));
   if (found.size() > 1) return no("several calls have set_to_none=False: " + script.places(found));
-  return Edits{{found[0].file, {{value(*found[0].call)->value, "True"}}}};
+  return Edits{{found[0].file, {{set_to_none(*found[0].call)->value, "True"}}}};
 }
 
 }  // namespace hotlens::advice

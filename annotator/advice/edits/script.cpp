@@ -8,10 +8,21 @@
 namespace hotlens::advice {
 namespace {
 
+constexpr std::array<std::string_view, 3> kEdited{"Adam", "AdamW", "SGD"};
+
+std::string_view class_of(const Call& call) {
+  return std::string_view(call.what).substr(call.what.rfind('.') + 1);
+}
+
+bool is_edited(const Call& call) {
+  return std::ranges::find(kEdited, class_of(call)) != kEdited.end();
+}
+
+// "torch.optim.RMSprop", "torch.optim.adam.Adam"; no schedulers.
 bool is_optimizer(const Call& call) {
-  constexpr std::array<std::string_view, 3> kNames{".Adam", ".AdamW", ".SGD"};
-  return call.what.starts_with("torch.optim.") &&
-         std::ranges::any_of(kNames, [&](std::string_view name) { return call.what.ends_with(name); });
+  const std::string_view name = class_of(call);
+  return call.what.starts_with("torch.optim.") && !call.what.starts_with("torch.optim.lr_scheduler.") && !name.empty() && name[0] >= 'A' &&
+         name[0] <= 'Z';
 }
 
 }  // namespace
@@ -58,10 +69,26 @@ std::string Script::places(const std::vector<Found>& found) const {
   return all;
 }
 
+std::string Script::without_torch(std::size_t file) const {
+  return name(file) + " has no `import torch`, which the edit needs";
+}
+
 std::expected<Found, NoEdit> Script::optimizer_call() const {
-  const std::vector<Found> found = calls([](const PythonText&, const Call& call) { return is_optimizer(call); });
-  if (found.empty()) return no("none of the files that ran calls torch.optim.Adam, AdamW or SGD: a library makes the optimizer");
+  std::vector<Found> found = calls([](const PythonText&, const Call& call) { return is_optimizer(call); });
+  if (found.empty()) return no("none of the files that ran calls an optimizer of torch.optim: a library makes it");
+  // Of branches that make one or another, the one that ran.
+  const auto stepped = [&](const Found& one) {
+    return std::ranges::find(sources_.optimizers, class_of(*one.call)) != sources_.optimizers.end();
+  };
+  if (!sources_.optimizers.empty()) {
+    std::erase_if(found, [&](const Found& one) { return !stepped(one); });
+    if (found.empty())
+      return no(fmt::format("none of the files that ran makes the optimizer that steps, {}, from torch.optim", sources_.optimizers[0]));
+  }
   if (found.size() > 1) return no("several places make an optimizer: " + places(found));
+  if (!is_edited(*found[0].call)) {
+    return no(fmt::format("{} is not edited, only Adam, AdamW and SGD are, at {}", class_of(*found[0].call), places(found)));
+  }
   return found.front();
 }
 

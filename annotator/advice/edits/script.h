@@ -32,6 +32,7 @@ class Script {
   std::string name(std::size_t file) const;                       // "train.py"
   std::string place(std::size_t file, std::uint32_t byte) const;  // "train.py:12"
   std::string places(const std::vector<Found>& found) const;
+  std::string without_torch(std::size_t file) const;  // why an edit that names torch cannot be made there
 
   template <class Fits>
   std::vector<Found> calls(const Fits& fits) const {

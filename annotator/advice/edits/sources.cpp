@@ -27,6 +27,7 @@ Result<Sources> read_executed(const fs::path& bundle) {
   if (const auto manifest = profile::read_manifest(bundle)) {
     const bool cuda = std::ranges::any_of(manifest->devices, [](const profile::Device& device) { return device.kind == "cuda"; });
     if (cuda) sources.device = "cuda";
+    sources.optimizers = manifest->optimizers;
   }
   for (const profile::SourceFile& file : sources.model.files) {
     if (!file.workspace || file.copy.empty()) continue;

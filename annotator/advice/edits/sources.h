@@ -21,8 +21,9 @@ struct SourceText {
 
 struct Sources {
   profile::Model model;
-  std::string device = "cpu";  // where the step ran: "cpu", "cuda"
-  int loader_workers = 1;      // processes that may load batches here: a processor is left for the loop
+  std::string device = "cpu";                // where the step ran: "cpu", "cuda"
+  std::vector<std::string> optimizers = {};  // classes of those of torch's that stepped; empty where that is not known
+  int loader_workers = 1;                    // processes that may load batches here: a processor is left for the loop
   std::vector<SourceText> files;
   std::size_t file_of(const profile::Site& site) const;  // files.size(): it is none of them
 };

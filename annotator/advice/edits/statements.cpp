@@ -15,6 +15,26 @@ std::string_view line_end(std::string_view text) {
   return text.contains("\r\n") ? "\r\n" : "\n";
 }
 
+// Where a model is put into channels_last, by a call on it or where it is made.
+std::optional<std::uint32_t> converted(const PythonText& text, std::string_view model) {
+  for (const Call& call : text.calls()) {
+    const Argument* format = call.named("memory_format");
+    if (format == nullptr || text.at(format->value) != "torch.channels_last") continue;
+    const std::vector<Statement> block = text.block_from(call.whole);
+    const std::string_view statement = block.empty() ? std::string_view() : text.at(block[0].span);
+    const bool on_it = statement.starts_with(model) && statement.substr(model.size()).find_first_of(".= :") == 0;
+    if (on_it) return call.whole.begin;
+  }
+  return std::nullopt;
+}
+
+// A statement behind these bytes on their line.
+bool shares_end(std::string_view text, std::uint32_t end) {
+  const std::string_view rest = text.substr(end, text.find('\n', end) - end);
+  const std::size_t first = rest.find_first_not_of(" \t\r");
+  return first != std::string_view::npos && rest[first] != '#';
+}
+
 }  // namespace
 
 Made channels_last(const Script& script) {
@@ -23,7 +43,7 @@ Made channels_last(const Script& script) {
   const auto forward = script.stage(attribution::Stage::forward);
   if (!forward || forward->first != made->file) return no("the model is called in another file than its optimizer is made in");
   const PythonText& text = script.texts()[made->file];
-  if (!text.imports("torch")) return no("the file does not import torch under this name");
+  if (!text.imports("torch")) return no(script.without_torch(made->file));
   const std::string_view parameters = made->call->given.empty() ? "" : text.at(made->call->given[0].value);
   constexpr std::string_view kEnd = ".parameters()";
   const std::string model(parameters.substr(0, parameters.ends_with(kEnd) ? parameters.size() - kEnd.size() : 0));
@@ -31,10 +51,14 @@ Made channels_last(const Script& script) {
   const auto call =
       std::ranges::find_if(text.calls(), [&](const Call& one) { return forward->second.holds(one.whole) && text.at(one.callee) == model; });
   if (call == text.calls().end()) return no("the model is called by another name in the loop than where its optimizer is made");
+  if (const auto there = converted(text, model)) {
+    return no(fmt::format("`{}` is in channels_last already, at {}", model, script.place(made->file, *there)));
+  }
   const bool plain = call->given.size() == 1 && call->given[0].kind == "identifier";
   if (!plain || !call->given[0].name.empty()) return no("the model is not called with one variable, the images");
   const std::vector<Statement> block = text.block_from(made->call->whole);
-  if (block.empty() || !ends_line(script.indentation(made->file, block[0].span.begin))) return no("the optimizer shares its line");
+  if (block.empty() || !ends_line(script.indentation(made->file, block[0].span.begin)))
+    return no("another statement stands on the line of the optimizer");
   const std::string before = fmt::format("{}.to(memory_format=torch.channels_last){}{}", model, line_end(text.text()),
                                          script.indentation(made->file, block[0].span.begin));
   const std::uint32_t begin = block[0].span.begin, end = call->given[0].value.end;
@@ -47,7 +71,9 @@ Made autocast(const Script& script, std::string_view device) {
   if (!forward) return no("it is not known where the loop calls the model");
   const std::size_t file = forward->first;
   const PythonText& text = script.texts()[file];
-  if (!text.imports("torch")) return no("the file does not import torch under this name");
+  if (!text.imports("torch")) return no(script.without_torch(file));
+  const std::string at_call = script.place(file, forward->second.begin);
+  if (text.is_under(forward->second, "autocast")) return no(fmt::format("the model's call at {} is under autocast already", at_call));
   std::vector<Statement> inside;
   bool backward = false;
   for (const Statement& statement : text.block_from(forward->second)) {
@@ -61,7 +87,8 @@ Made autocast(const Script& script, std::string_view device) {
   const auto last = std::ranges::find_if(inside, holds);
   if (last != inside.end()) inside.erase(last + 1, inside.end());
   const std::string indentation_was = script.indentation(file, inside[0].span.begin);
-  if (!ends_line(indentation_was)) return no("the model's call shares its line");
+  if (!ends_line(indentation_was)) return no("another statement stands on the line of the model's call");
+  if (shares_end(text.text(), inside.back().span.end)) return no("another statement stands on the line of the loss");
   const std::string deeper = indentation_was.contains('\t') ? "\t" : "    ";
   const std::uint32_t begin = inside[0].span.begin;
   FileEdit edit{.file = file, .replacements = {}};

@@ -168,6 +168,21 @@ Span PythonText::scope_of(const Span& around) const {
   return span(node);
 }
 
+bool PythonText::is_under(const Span& around, std::string_view name) const {
+  TSNode node = innermost(ts_tree_root_node(tree_.get()), around);
+  for (bool left = false; !ts_node_is_null(node); node = ts_node_parent(node)) {
+    const bool decorated = type(node) == "decorated_definition";
+    if (left && !decorated) return false;
+    if (decorated || type(node) == "with_statement") {
+      const TSNode inner = field(node, decorated ? "definition" : "body");
+      if (at(Span{ts_node_start_byte(node), ts_node_start_byte(inner)}).contains(name)) return true;
+    }
+    if (left) return false;
+    left = type(node) == "function_definition";
+  }
+  return false;
+}
+
 bool PythonText::in_string(std::uint32_t byte) const {
   TSNode node = innermost(ts_tree_root_node(tree_.get()), {byte, byte});
   for (; !ts_node_is_null(node); node = ts_node_parent(node)) {

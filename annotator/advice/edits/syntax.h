@@ -62,6 +62,8 @@ class PythonText {
   std::vector<Statement> block_from(const Span& span) const;
   // The function around a span, or the whole text.
   Span scope_of(const Span& span) const;
+  // Whether a `with` around a span, or a decorator of its function, names this.
+  bool is_under(const Span& span, std::string_view name) const;
   // Whether a byte is inside of a string.
   bool in_string(std::uint32_t byte) const;
   bool imports(const std::string& name) const { return names_.contains(name) && names_.at(name) == name; }

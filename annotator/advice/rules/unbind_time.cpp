@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <vector>
 
 #include "annotator/advice/rules/marks.h"
 
@@ -11,35 +12,99 @@ using attribution::kNoNode;
 using attribution::kNothing;
 
 constexpr std::int64_t kManySteps = 16;  // fewer are as quick either way
+constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
+
+// Selections that may be of one sequence: of one line, and of equal shapes, as far as these are known.
+using Key = std::array<std::uint32_t, 2>;
+
+std::optional<Key> key_of(const Recording& recording, std::uint32_t node) {
+  Key key{kNothing, kNothing};
+  const trace::Inputs& inputs = recording.trace.inputs;
+  const auto row = trace::row_of(inputs.event, recording.forest.event[node]);
+  if (row && inputs.shapes[*row].valid()) key[0] = inputs.shapes[*row].index;
+  const attribution::Owner& owner = recording.owners.of[node];
+  if (owner.made_line != kNothing) key[1] = recording.owners.lines.value[owner.made_line];
+  return key == Key{kNothing, kNothing} ? std::nullopt : std::optional(key);
+}
+
+// What a selection may be of: `x.transpose(0, 1)[t]`, `x[:, t]` of an older torch.
+bool is_view(std::string_view node) {
+  constexpr auto kViews =
+      std::to_array<std::string_view>({"AliasBackward0", "ExpandBackward0", "PermuteBackward0", "SliceBackward0", "SqueezeBackward1",
+                                       "TransposeBackward0", "UnsqueezeBackward0", "ViewBackward0"});
+  return std::ranges::find(kViews, node) != kViews.end();
+}
+
+struct Steps {
+  std::int64_t all = 0;               // in the step
+  std::int64_t run = 0, longest = 0;  // of one sequence
+  std::vector<std::uint32_t> nodes;   // that write and add; of all steps
+};
+
+// Counts in the order of the backward pass. Autograd adds a step's gradient to what the steps after it gave the sequence, while it
+// evaluates the selection, or the view that was selected from. A selection with nothing to add to is the first of its sequence.
+class Sequences {
+ public:
+  explicit Sequences(const Recording& recording) : recording_(recording) {
+    for (std::uint32_t node = 0; node < recording.forest.size(); ++node) read(node, recording.name(node));
+    close(false);
+  }
+
+  const std::map<Key, Steps>& all() const { return all_; }
+
+ private:
+  void read(std::uint32_t node, std::string_view name) {
+    if (name.starts_with(kEvaluate)) {
+      if (!is_view(name.substr(kEvaluate.size()))) close(false);
+      return;
+    }
+    if (name == "aten::select_backward") return select(node);
+    const std::uint32_t parent = recording_.forest.parent[node];
+    const bool adds = (name == "aten::add_" || name == "aten::add") && parent != kNoNode && recording_.name(parent).starts_with(kEvaluate);
+    if (!adds || open_ == nullptr) return;
+    open_->nodes.push_back(node);
+    close(true);
+  }
+
+  void select(std::uint32_t node) {
+    const auto key = key_of(recording_, node);
+    if (!key) return;
+    open_ = &all_[*key];
+    open_->nodes.push_back(node);
+    counts_ = recording_.in_step(node);
+    if (counts_) ++open_->all;
+  }
+
+  void close(bool added) {
+    if (open_ != nullptr) {
+      open_->run = added ? open_->run + 1 : 1;
+      if (counts_) open_->longest = std::max(open_->longest, open_->run);
+    }
+    open_ = nullptr;
+  }
+
+  const Recording& recording_;
+  std::map<Key, Steps> all_;
+  Steps* open_ = nullptr;  // of a selection that nothing was added to yet
+  bool counts_ = false;    // it is of the step that is shown
+};
 
 }  // namespace
 
-// Certain: many backward passes of `x[t]`, each of which fills a tensor as large as the whole sequence: of equal shapes, or where those
-// were not recorded of one line of one module call.
+// Certain: many backward passes of `x[t]`, each of which fills a tensor as large as the whole sequence and is added to what the others
+// filled: of one line, or where lines are not known of equal shapes.
 std::optional<Found> unbind_time(const Recording& recording) {
   if (!knows(recording, "aten::select_backward")) return std::nullopt;
-  const trace::Inputs& inputs = recording.trace.inputs;
-  using Key = std::array<std::uint32_t, 3>;  // shapes, or line and module call
-  const auto key_of = [&](std::uint32_t node) -> std::optional<Key> {
-    if (recording.name(node) != "aten::select_backward") return std::nullopt;
-    const auto row = trace::row_of(inputs.event, recording.forest.event[node]);
-    if (row && inputs.shapes[*row].valid()) return Key{inputs.shapes[*row].index, kNothing, kNothing};
-    const attribution::Owner& owner = recording.owners.of[node];
-    if (owner.made_line == kNothing) return std::nullopt;
-    return Key{kNothing, recording.owners.lines.value[owner.made_line], owner.call};
-  };
-  std::map<Key, std::int64_t> times;  // in the step
-  for (std::uint32_t node = 0; node < recording.forest.size(); ++node) {
-    if (const auto key = key_of(node); key && recording.in_step(node)) ++times[*key];
-  }
+  const Sequences sequences(recording);
+  std::vector<bool> wanted(recording.forest.size());
   std::int64_t most = 0;
-  for (const auto& [key, count] : times) most = std::max(most, count);
-  if (most <= kManySteps) return std::nullopt;
-  const Marks filling = marked(recording, [&](std::uint32_t node) {
-    const auto key = key_of(node);
-    const auto known = key ? times.find(*key) : times.end();
-    return known != times.end() && known->second > kManySteps;
-  });
+  for (const auto& [key, steps] : sequences.all()) {
+    if (steps.longest <= kManySteps) continue;
+    most = std::max(most, steps.all);
+    for (const std::uint32_t node : steps.nodes) wanted[node] = true;
+  }
+  if (most == 0) return std::nullopt;
+  const Marks filling = marked(recording, [&](std::uint32_t node) { return wanted[node]; });
   const std::uint32_t one = first(recording, filling);
   const std::uint32_t evaluated = one == kNoNode ? kNoNode : recording.forest.parent[one];
   const std::uint32_t creator = evaluated == kNoNode ? kNoNode : recording.forest.creator[evaluated];

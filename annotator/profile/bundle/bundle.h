@@ -40,6 +40,7 @@ struct Manifest {
   std::vector<Ns> plain_steps, profiled_steps;
   std::vector<std::int64_t> plain_faults;  // minor page faults of plain steps, where the system told
   std::optional<std::int64_t> samples_per_step;
+  std::vector<std::string> optimizers;       // classes of those of torch's that stepped
   std::optional<Bytes> optimizer_elsewhere;  // state of optimizers that is of no single parameter
   std::vector<Issue> warnings;
   std::vector<RankTrace> traces;  // of every rank, first the one that wrote the bundle

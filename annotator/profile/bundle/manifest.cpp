@@ -107,6 +107,7 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
   manifest.profiled_steps = times(json, "profiled_step_ns");
   manifest.samples_per_step = whole(json, "samples_per_step");
   for (const Json& optimizer : objects(json, "optimizers")) {
+    manifest.optimizers.push_back(text(optimizer, "class"));
     if (const auto elsewhere = size(optimizer, "elsewhere_bytes")) {
       manifest.optimizer_elsewhere = manifest.optimizer_elsewhere.value_or(Bytes{}) + *elsewhere;
     }

@@ -62,7 +62,7 @@ TEST_CASE("an optimizer is known by what its name was imported as") {
     INFO(import);
     CHECK(optimizer(name + "(ps)", "fused_optimizer", import) == made(name + "(ps, fused=True)", import));
   }
-  CHECK(optimizer("Adam(ps)", "fused_optimizer", "from mine import Adam").contains("a library makes the optimizer"));
+  CHECK(optimizer("Adam(ps)", "fused_optimizer", "from mine import Adam").contains("a library makes it"));
   CHECK(optimizer("Adam(ps)", "fused_optimizer", "from mine import Adam\nfrom torch.optim import Adam").contains("a library makes"));
 }
 
@@ -74,6 +74,19 @@ TEST_CASE("what sets the same thing elsewhere, or by an expression, is left alon
   CHECK(optimizer("torch.optim.Adam(ps, fused=True)") == "refused: the optimizer has fused=True already");
   CHECK(optimizer("torch.optim.Adam([{'params': ps, 'fused': False}])").contains("also set or read by name"));
   CHECK(optimizer("torch.optim.Adam(ps)\nb = torch.optim.SGD(qs)") == "refused: several places make an optimizer: train.py:2, train.py:3");
+}
+
+TEST_CASE("of several optimizers the one that stepped is edited") {
+  Sources from = sources("import torch\nif sgd:\n    opt = torch.optim.SGD(ps)\nelse:\n    opt = torch.optim.AdamW(ps)\n");
+  CHECK(edited(from, "fused_optimizer") == "refused: several places make an optimizer: train.py:3, train.py:5");
+  from.optimizers = {"AdamW"};
+  CHECK(edited(from, "fused_optimizer").contains("SGD(ps)\nelse:\n    opt = torch.optim.AdamW(ps, fused=True)\n"));
+  from.optimizers = {"Adam"};
+  CHECK(edited(from, "fused_optimizer") == "refused: none of the files that ran makes the optimizer that steps, Adam, from torch.optim");
+  from.optimizers = {"SGD", "AdamW"};
+  CHECK(edited(from, "fused_optimizer").starts_with("refused: several places"));
+  CHECK(optimizer("torch.optim.RMSprop(ps)") == "refused: RMSprop is not edited, only Adam, AdamW and SGD are, at train.py:2");
+  CHECK(optimizer("torch.optim.lr_scheduler.StepLR(o, 1)").contains("a library makes it"));
 }
 
 TEST_CASE("a file that is another one, read-only or no Python is not edited") {
@@ -91,7 +104,11 @@ TEST_CASE("a file that is another one, read-only or no Python is not edited") {
 TEST_CASE("gradients become None where they were set to zeros") {
   CHECK(edited(sources("opt.zero_grad(set_to_none=False)\n"), "zero_grad_none") == "opt.zero_grad(set_to_none=True)\n");
   CHECK(edited(sources("opt.zero_grad(False)\n"), "zero_grad_none") == "opt.zero_grad(True)\n");
-  CHECK(edited(sources("opt.zero_grad()\n"), "zero_grad_none").starts_with("refused: no call"));
+  CHECK(edited(sources("opt.zero_grad()\n"), "zero_grad_none").contains("gradients to None already, at train.py:1"));
+  CHECK(edited(sources("opt.zero_grad(set_to_none=True)\n"), "zero_grad_none").contains("gradients to None already, at train.py:1"));
+  CHECK(edited(sources("opt.zero_grad(set_to_none=args.none)\n"), "zero_grad_none") ==
+        "refused: `set_to_none` of the zero_grad at train.py:1 is an expression: `args.none`");
+  CHECK(edited(sources("pass\n"), "zero_grad_none") == "refused: none of the files that ran calls zero_grad");
   CHECK(edited(sources("a.zero_grad(False)\nb.zero_grad(False)\n"), "zero_grad_none").contains("train.py:1, train.py:2"));
 }
 
@@ -113,7 +130,15 @@ TEST_CASE("the loader that the loop takes its batches from gets workers and pinn
   CHECK(loaders("test = DataLoader(other)\nloader = DataLoader(data)\n" + loop, "pin_memory", 3) ==
         import + "test = DataLoader(other)\nloader = DataLoader(data, pin_memory=True)\n" + loop);
   CHECK(loaders("loader = DataLoader(data, num_workers=args.w)\n" + loop, "loader_workers", 2)
-            .contains("`num_workers` is set at train.py:2"));
+            .contains("`num_workers` of the DataLoader at train.py:2 is an expression: `args.w`"));
+  CHECK(loaders("loader = DataLoader(data, 8, True, None, None, 0)\n" + loop, "loader_workers", 2) ==
+        import + "loader = DataLoader(data, 8, True, None, None, 3)\n" + loop);
+  CHECK(loaders("loader = DataLoader(data, 8, True, None, None, 2)\n" + loop, "loader_workers", 2) ==
+        "refused: the DataLoader at train.py:2 has num_workers=2 already");
+  CHECK(loaders("loader = DataLoader(data, pin_memory=True)\n" + loop, "pin_memory", 2) ==
+        "refused: the DataLoader at train.py:2 has pin_memory=True already");
+  CHECK(loaders("self.a = DataLoader(other)\nself.b = DataLoader(data)\nfor x in self.b:\n    pass\n", "pin_memory", 3) ==
+        import + "self.a = DataLoader(other)\nself.b = DataLoader(data, pin_memory=True)\nfor x in self.b:\n    pass\n");
   CHECK(loaders("loader = DataLoader(data, **options)\n" + loop, "loader_workers", 2).contains("come from elsewhere"));
   CHECK(loaders("a = [DataLoader(d) for d in all]\nloader = DataLoader(data)\nfor x in chain(loader, a):\n    pass\n", "pin_memory", 3) ==
         import + "a = [DataLoader(d) for d in all]\nloader = DataLoader(data, pin_memory=True)\nfor x in chain(loader, a):\n    pass\n");
@@ -136,7 +161,11 @@ TEST_CASE("layers are edited where they are made") {
   CHECK(edited(from, "no_dropout", {"a"}).contains("a = nn.Dropout(0.0)\n"));
   CHECK(edited(from, "no_dropout", {"a", "d"}).contains("nn.Dropout(p=0.0)\n"));
   CHECK(edited(from, "gelu_to_relu", {"b"}).contains("b = nn.ReLU()\n"));
-  CHECK(edited(from, "no_dropout", {"c"}) == "refused: train.py:4: its probability is an expression, `p`");
+  from.files[0].text = std::string(text).replace(text.find("0.2"), 3, "0.0");
+  CHECK(edited(from, "no_dropout", {"a"}) == "refused: `a` is so already, at train.py:2");
+  CHECK(edited(from, "no_dropout", {"a", "d"}).contains("nn.Dropout(p=0.0)\n"));
+  from.files[0].text = text;
+  CHECK(edited(from, "no_dropout", {"c"}) == "refused: `c` at train.py:4: its probability is an expression: `p`");
   CHECK(edited(from, "no_dropout", {"e"}) == "refused: `e` (Attention) does it in its own code");
 }
 
@@ -153,12 +182,32 @@ TEST_CASE("autocast goes around the model's call and the loss, the backward pass
   CHECK(edited(from, "autocast_bf16").starts_with("refused: no backward()"));
 }
 
+TEST_CASE("autocast that is there already stays alone, and so does a line of two statements") {
+  const auto around = [](const std::string& text, std::uint32_t line) {
+    Sources from = sources(text);
+    from.model.stages = {{.site = site(line), .stage = attribution::Stage::forward}};
+    return edited(from, "autocast_bf16");
+  };
+  CHECK(around("import torch\nwith torch.autocast('cpu'):\n    loss = model(x)\n    loss.backward()\n", 2) ==
+        "refused: the model's call at train.py:3 is under autocast already");
+  CHECK(around("import torch\n@torch.autocast('cpu')\ndef step(x):\n    loss = model(x)\n    loss.backward()\n", 3).contains("already"));
+  CHECK(around("import torch\nwith torch.autocast('cpu'):\n    def step(x):\n        loss = model(x)\n        loss.backward()\n", 3)
+            .contains("torch.bfloat16"));
+  CHECK(around("import torch\nout = model(x)\nloss = f(out); loss.backward()\n", 1) ==
+        "refused: another statement stands on the line of the loss");
+  CHECK(
+      around("import torch\nout = model(x)\nloss = f(out)  # the loss; of all\nloss.backward()\n", 1).contains("    loss = f(out)  # the"));
+}
+
 TEST_CASE("channels_last is set before the optimizer and on what the model is called with") {
   Sources from = sources("import torch\nopt = torch.optim.SGD(net.parameters())\nfor x, y in data:\n    out = net(x)\n");
   from.model.stages = {{.site = site(3), .stage = attribution::Stage::forward}};
   CHECK(edited(from, "channels_last") ==
         "import torch\nnet.to(memory_format=torch.channels_last)\nopt = torch.optim.SGD(net.parameters())\nfor x, y in data:\n    out = "
         "net(x.to(memory_format=torch.channels_last))\n");
+  from.files[0].text = edited(from, "channels_last");
+  from.model.stages = {{.site = site(4), .stage = attribution::Stage::forward}};
+  CHECK(edited(from, "channels_last") == "refused: `net` is in channels_last already, at train.py:2");
 }
 
 TEST_CASE("a call of blocks is checkpointed where it calls these and no others") {
@@ -190,10 +239,10 @@ TEST_CASE("a call of blocks is checkpointed where it calls these and no others")
   CHECK(edited(from, "checkpoint", {"layers.0", "layers.1"}) == wanted);
   CHECK(edited(from, "checkpoint", {"layers.0"}) == "refused: the expression that calls `layers.0` also calls `layers.1`");
   CHECK(edited(from, "checkpoint", {"stack.0"}) == "refused: `stack.0` is called by the nn.Sequential that holds it");
-  CHECK(edited(from, "checkpoint", {"bare"}) == "refused: no expression of its own calls `bare`");
+  CHECK(edited(from, "checkpoint", {"bare"}) == "refused: the expression that calls `bare` is not certain, at train.py:4");
   CHECK(edited(from, "checkpoint", {"unknown"}) == "refused: it is not known where `unknown` is called");
   from.files[0].text = "import torch as t" + text.substr(text.find('\n'));
-  CHECK(edited(from, "checkpoint", {"layers.0", "layers.1"}).contains("does not import torch under this name"));
+  CHECK(edited(from, "checkpoint", {"layers.0", "layers.1"}).contains("train.py has no `import torch`, which the edit needs"));
 }
 
 TEST_CASE("changes at once have one list of edits, unless they edit the same place") {

@@ -197,23 +197,38 @@ TEST_CASE("gradients that are zeroed and then added to ask for none; accumulatio
 }
 
 TEST_CASE("time steps that are taken one by one ask for unbind") {
-  const auto with_steps = [](int steps) {
+  // The first step of a sequence has nothing to be added to. `between`: evaluated after the selection, as the view that it is of.
+  const auto with_steps = [](int steps, int sequences = 1, const std::string& between = "") {
     Script script;
-    script.range("ProfilerStep#0", 0, 2000);
-    for (int i = 0; i < steps; ++i) {
-      script.backward("SelectBackward0", i * 50, 45).op("aten::select_backward", i * 50 + 5, 35);
+    script.range("ProfilerStep#0", 0, 5000);
+    for (int i = 0; i < steps * sequences; ++i) {
+      const int at = i * 50;
+      script.backward("SelectBackward0", at, 30).op("aten::select_backward", at + 5, 20);
       shaped(script, "[[32, 64], [], [], []]");
+      if (!between.empty()) script.backward(between, at + 30, 15);
+      if (i % steps > 0) script.op("aten::add_", at + (between.empty() ? 26 : 32), 3);
     }
     return Asked(script);
   };
   REQUIRE(with_steps(24).of("unbind_time"));
   CHECK(with_steps(24).of("unbind_time")->evidence.front().what == "x[t] is differentiated 24 times, each time into the whole sequence");
+  CHECK(with_steps(24).of("unbind_time")->evidence.front().time == us(24 * 20 + 23 * 3));
+  CHECK(with_steps(17).of("unbind_time"));
   CHECK_FALSE(with_steps(16).of("unbind_time"));
+  CHECK(with_steps(24, 1, "TransposeBackward0").of("unbind_time"));
+  CHECK_FALSE(with_steps(24, 1, "MulBackward0").of("unbind_time"));  // it is another tensor that was added to
+
+  // Sequences that are short, and single selections of many tensors, as of a first token in each layer.
+  CHECK(with_steps(24, 2).of("unbind_time"));
+  CHECK_FALSE(with_steps(12, 4).of("unbind_time"));
+  CHECK_FALSE(with_steps(1, 48).of("unbind_time"));
 
   // Without shapes nothing tells that they are of one sequence, unless they are of one line.
   Script bare;
   bare.range("ProfilerStep#0", 0, 2000);
-  for (int i = 0; i < 24; ++i) bare.backward("SelectBackward0", i * 50, 45).op("aten::select_backward", i * 50 + 5, 35);
+  for (int i = 0; i < 24; ++i) {
+    bare.backward("SelectBackward0", i * 50, 45).op("aten::select_backward", i * 50 + 5, 35).op("aten::add_", i * 50 + 41, 3);
+  }
   CHECK_FALSE(Asked(bare).of("unbind_time"));
 }
 
