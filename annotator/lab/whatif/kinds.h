@@ -54,5 +54,8 @@ Edited gelu_to_relu(Program program);
 Edited batch_norm_eval(Program program);
 Edited zero_grad_none(Program program);
 Edited checkpoint_blocks(Program program);
+Edited fused_attention(Program program);
+Edited unbind_time(Program program);
+Edited gelu_tanh(Program program);
 
 }  // namespace hotlens::lab
