@@ -20,6 +20,8 @@ Made made(const Script& script, std::string_view kind, const std::vector<std::st
   if (kind == "loader_workers") return loader_workers(script);
   if (kind == "pin_memory") return pin_memory(script);
   if (kind == "checkpoint") return checkpoint(script, modules);
+  if (kind == "unbind_time") return unbind_time(script, modules);
+  if (kind == "gelu_tanh") return gelu_tanh(script, modules);
   return no("no edit of a single expression does it");
 }
 

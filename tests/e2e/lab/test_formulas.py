@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from pathlib import Path
 
 import pytest
-from test_whatif import Change, answer, changed, record, row
+from conftest import PYTHON
+from test_whatif import Change, answer, ask, changed, record, row
 from training import LOOP
 
 # Three ways to write attention: a mask that is filled in, one that is added, dropout.
@@ -132,3 +135,36 @@ def test_the_peak_is_that_of_the_script_that_calls_the_operator(tmp_path: Path, 
     assert item["modules"] == modules
     assert evidence in item["evidence"][0]["what"]
     assert row(answer(tmp_path / "after", kind)["refused"], kind)["reason"]
+
+
+# What the edited text has, and what it had.
+EDITED: dict[str, list[Change]] = {
+    "unbind_time": [
+        ("        for t in range(x.size(1)):", "        x_steps = x.unbind(1)\n        for t in range(x.size(1)):"),
+        ("self.cell(x[:, t], h)", "self.cell(x_steps[t], h)"),
+        ("        for t in range(len(y)):", "        y_steps = y.unbind(0)\n        for t in range(len(y)):"),
+        ("state + y[t]", "state + y_steps[t]"),
+    ],
+    "gelu_tanh": [(was, 'F.gelu(x, approximate="tanh")') for was, _ in CALLED],
+}
+
+
+def results(text: str) -> list[float]:
+    """The loss of a step, and all gradients."""
+    short = "import torch\ntorch.manual_seed(0)\n" + text.replace("tensors(160)", "tensors(8)")
+    tell = "\nimport json\nprint(json.dumps([loss.item(), *(g for p in model.parameters() for g in p.grad.flatten().tolist())]))"
+    done = subprocess.run([PYTHON, "-c", short + tell], capture_output=True, text=True, check=True)
+    found: list[float] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("kind", EDITED)
+def test_the_edited_script_computes_the_same(tmp_path: Path, kind: str) -> None:
+    script = CASES[kind][0]
+    folder = tmp_path / "work"
+    record(folder, script)
+    done = ask(folder, kind, "--apply")
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (folder / "train.py").read_text()
+    assert text == changed(script, EDITED[kind])
+    assert results(text) == pytest.approx(results(script), rel=1e-6, abs=1e-6)
