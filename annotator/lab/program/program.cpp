@@ -231,8 +231,7 @@ class Decoder {
   // Nested as results are: a list of numbers, or of nothing, is a shape.
   static void add_shapes(const json& shapes, std::vector<std::vector<Whole>>& to, int depth) {
     if (depth > kDeepest) broken("lists are nested too deeply");
-    const bool several =
-        shapes.is_array() && std::ranges::any_of(shapes, [](const json& one) { return one.is_array() || one.is_null(); });
+    const bool several = shapes.is_array() && std::ranges::any_of(shapes, [](const json& one) { return one.is_array() || one.is_null(); });
     if (several) {
       for (const json& one : shapes) add_shapes(one, to, depth + 1);
     } else {

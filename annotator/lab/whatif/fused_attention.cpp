@@ -94,7 +94,8 @@ class Reader {
       const Operator& reader = op(*next);
       if (readers.size() > 1) {
         const auto other = std::ranges::find_if(readers, [&](std::size_t one) { return one != *next; });
-        wrong(op(*other), "the weights of the attention are read by something else too (nn.MultiheadAttention does so without need_weights=False)");
+        wrong(op(*other),
+              "the weights of the attention are read by something else too (nn.MultiheadAttention does so without need_weights=False)");
       }
       if (weighs(reader, id)) {
         if (!wrong_) last_ = *next;
@@ -167,9 +168,12 @@ class Reader {
   void mask(std::size_t at, const Value* of, const Value* fill, bool keeps) {
     const auto number = flow_.constant(fill, at);
     const TensorId which = tensor_of(of);
-    if (!number || *number > kMasks || which == kNoTensor) return wrong(op(at), "the scores are filled with something else than a mask does");
+    if (!number || *number > kMasks || which == kNoTensor)
+      return wrong(op(at), "the scores are filled with something else than a mask does");
     if (kept_ != kNoTensor) return wrong(op(at), "two masks are filled in");
-    const TensorId turned = keeps && additive_ == kNoTensor ? which : keeps ? made(one_of("aten::logical_not", "", {{TensorRef{which}}})) : which;
+    const TensorId turned = keeps && additive_ == kNoTensor ? which
+                            : keeps                         ? made(one_of("aten::logical_not", "", {{TensorRef{which}}}))
+                                                            : which;
     if (additive_ != kNoTensor) {
       additive_ = made(one_of("aten::masked_fill", "Scalar", {{TensorRef{additive_}}, {TensorRef{turned}}, {-kInfinite}}));
     } else {
@@ -299,7 +303,8 @@ Edited fused_attention(Program program) {
     drop += (*attention)->drops ? 1 : 0;
     all.push_back(std::move(**attention));
   }
-  if (all.empty()) return std::unexpected(first.value_or(NotHere{.reason = "no product, softmax and product of an attention follow each other"}));
+  if (all.empty())
+    return std::unexpected(first.value_or(NotHere{.reason = "no product, softmax and product of an attention follow each other"}));
   std::string evidence = counted(all.size(), "attention", "attentions") + " as product, softmax, product";
   if (drop > 0) evidence += ", " + std::to_string(drop) + " with dropout, which torch does not fuse on a CPU";
   if (left > 0) evidence += "; " + std::to_string(left) + " more stay: " + first->reason;

@@ -178,8 +178,7 @@ Edited gelu_tanh(Program program) {
     ++formulas;
     operators += gelu->used.size();
   }
-  if (formulas == 0)
-    return std::unexpected(first.value_or(NotHere{.reason = "no operators compute GELU's tanh formula"}));
+  if (formulas == 0) return std::unexpected(first.value_or(NotHere{.reason = "no operators compute GELU's tanh formula"}));
   std::ranges::sort(replacements, {}, &Replacement::begin);
   replace_operators(program, std::move(replacements));
   release_after_last_use(program);

@@ -1,5 +1,5 @@
-// `x.unbind(dim)` before a loop that takes `x[t]` in each of its steps: the backward pass of each `x[t]` fills a tensor as large as the whole
-// sequence, that of `unbind` writes it once (BPPSA, MLSys 2020, on what makes loops over time quadratic).
+// `x.unbind(dim)` before a loop that takes `x[t]` in each of its steps: the backward pass of each `x[t]` fills a tensor as large as the
+// whole sequence, that of `unbind` writes it once (BPPSA, MLSys 2020, on what makes loops over time quadratic).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -127,7 +127,9 @@ Edited unbind_time(Program program) {
   std::size_t apart = 0, steps = 0;
   for (const Sequence& sequence : sequences(program, flow)) {
     if (const auto at = writer(program, flow, sequence)) {
-      if (!first) first = not_here_at(program, program.operators[*at], "a step of the sequence is changed in place, which what unbind gives cannot be");
+      if (!first)
+        first =
+            not_here_at(program, program.operators[*at], "a step of the sequence is changed in place, which what unbind gives cannot be");
       continue;
     }
     ++apart;

@@ -216,6 +216,7 @@ def test_a_list_needs_no_torch_and_replays_nothing(pictures: Path, tmp_path: Pat
         "fused_attention",
         "unbind_time",
         "gelu_tanh",
+        "accumulate",
     }
     assert "self_check" not in document
     for item in items:

@@ -30,8 +30,8 @@ json attention_tensors() {
 
 // Product, `between`, softmax, `behind`, product. What is between reads 6 and leaves 20, what is behind reads 21 and leaves 30.
 Program attention(const std::vector<json>& between, const std::vector<json>& behind = {}, const std::vector<json>& after = {}) {
-  json all = json::array({made("aten::transpose", {t(1), -2, -1}, 5, "int", {2, 4, 16, 8}), made("aten::matmul", {t(0), t(5)}, 6),
-                          freed({5})});
+  json all =
+      json::array({made("aten::transpose", {t(1), -2, -1}, 5, "int", {2, 4, 16, 8}), made("aten::matmul", {t(0), t(5)}, 6), freed({5})});
   for (const json& one : between) all.push_back(one);
   all.push_back(made("aten::softmax", {t(between.empty() ? 6 : 20), -1}, 21, "int"));
   for (const json& one : behind) all.push_back(one);
@@ -51,7 +51,8 @@ TensorId mask_of(const Program& of) {
 }  // namespace
 
 TEST_CASE("a scaled attention is one operator, on the keys as they were") {
-  const Edit edit = done(fused_attention(attention({made("aten::mul", {t(6), 0.25}, 20, "Tensor"), freed({6})}, {}, {freed({21, 20, 40})})));
+  const Edit edit =
+      done(fused_attention(attention({made("aten::mul", {t(6), 0.25}, 20, "Tensor"), freed({6})}, {}, {freed({21, 20, 40})})));
   CHECK(names(edit.program) == std::vector<std::string>{"aten::scaled_dot_product_attention", "hotlens::free"});
   const Operator& fused = edit.program.operators[0];
   CHECK(fused.args == Values{{TensorRef{0}}, {TensorRef{1}}, {TensorRef{2}}});
@@ -67,9 +68,9 @@ TEST_CASE("a scaled attention is one operator, on the keys as they were") {
 
 TEST_CASE("numbers on the way become the scale, also one in a tensor") {
   json eight = made("aten::full", {json::array(), 8}, 22, "", json::array());
-  const Edit edit = done(fused_attention(
-      attention({made("aten::mul", {t(6), 2}, 19, "Tensor"), eight, made("aten::div_", {t(19), t(22)}, 19, "Tensor"),
-                 made("aten::to", {t(19), {{"dtype", "float32"}}}, 20, "dtype")})));
+  const Edit edit =
+      done(fused_attention(attention({made("aten::mul", {t(6), 2}, 19, "Tensor"), eight, made("aten::div_", {t(19), t(22)}, 19, "Tensor"),
+                                      made("aten::to", {t(19), {{"dtype", "float32"}}}, 20, "dtype")})));
   CHECK(number(given(edit.program, "scale")) == 0.25);
 }
 
@@ -140,8 +141,8 @@ TEST_CASE("what the fused operator cannot do is refused") {
   CHECK(between({made("aten::masked_fill", {t(6), t(3), -5}, 20, "Scalar")}).contains("something else than a mask"));
   CHECK(between({made("aten::dropout", {t(6), 0.1, true}, 20)}).contains("before the softmax"));
   CHECK(between({made("aten::tanh", {t(6)}, 20)}).contains("no product, softmax and product"));
-  json columns = json::array({made("aten::matmul", {t(0), t(1)}, 6), made("aten::softmax", {t(6), 1}, 21, "int"),
-                              made("aten::matmul", {t(21), t(2)}, 40)});
+  json columns = json::array(
+      {made("aten::matmul", {t(0), t(1)}, 6), made("aten::softmax", {t(6), 1}, 21, "int"), made("aten::matmul", {t(21), t(2)}, 40)});
   CHECK(reason(fused_attention(program(attention_tensors(), columns))).contains("not over the last dimension"));
   const json alone = json::array({made("aten::matmul", {t(0), t(1)}, 6), made("aten::softmax", {t(6), -1}, 21, "int")});
   CHECK(reason(fused_attention(program(attention_tensors(), alone))).contains("no product, softmax and product"));
@@ -177,11 +178,11 @@ TEST_CASE("GELU's formula is one operator, whose input stays until then") {
 }
 
 TEST_CASE("GELU is told by its values, whatever its spelling") {
-  const json other = json::array(
-      {made("aten::mul", {t(1), 0.044715}, 4, "Tensor"), made("aten::mul", {t(4), t(1)}, 5, "Tensor"),
-       made("aten::add_", {t(5), 1}, 5, "Tensor"), made("aten::mul", {t(1), 0.79788456}, 6, "Tensor"),
-       made("aten::mul_", {t(6), t(5)}, 6, "Tensor"), made("aten::tanh_", {t(6)}, 6), made("aten::add", {t(6), 1}, 7, "Tensor"),
-       made("aten::div", {t(7), 2}, 8, "Tensor"), made("aten::mul", {t(1), t(8)}, 9, "Tensor")});
+  const json other =
+      json::array({made("aten::mul", {t(1), 0.044715}, 4, "Tensor"), made("aten::mul", {t(4), t(1)}, 5, "Tensor"),
+                   made("aten::add_", {t(5), 1}, 5, "Tensor"), made("aten::mul", {t(1), 0.79788456}, 6, "Tensor"),
+                   made("aten::mul_", {t(6), t(5)}, 6, "Tensor"), made("aten::tanh_", {t(6)}, 6), made("aten::add", {t(6), 1}, 7, "Tensor"),
+                   made("aten::div", {t(7), 2}, 8, "Tensor"), made("aten::mul", {t(1), t(8)}, 9, "Tensor")});
   const Edit edit = done(gelu_tanh(program(gelu_tensors(), other)));
   CHECK(names(edit.program) == std::vector<std::string>{"aten::gelu"});
   CHECK(edit.program.operators[0].args == Values{{TensorRef{1}}});
@@ -223,8 +224,8 @@ TEST_CASE("steps of a loop become one unbind, equal ones the same tensor") {
   const Operator& unbind = edit.program.operators[1];
   CHECK(unbind.out == std::vector<TensorId>{2, 4, kNoTensor, 8, kNoTensor, 10});
   CHECK(unbind.args == Values{{TensorRef{1}}, {Whole{0}}});
-  CHECK(tensor_of(&edit.program.operators[4].args[0]) == 4);         // the second x[1]
-  CHECK(edit.program.operators.back().args.size() == 4);             // the list goes at the end
+  CHECK(tensor_of(&edit.program.operators[4].args[0]) == 4);  // the second x[1]
+  CHECK(edit.program.operators.back().args.size() == 4);      // the list goes at the end
   CHECK(edit.evidence.starts_with("x[t] is taken 5 times from 1 sequence"));
   CHECK(reason(unbind_time(edit.program)).contains("no sequence"));
 }
@@ -235,8 +236,8 @@ TEST_CASE("a few parts of a tensor are no loop, and one without gradients gains 
 }
 
 TEST_CASE("a step that is written to is refused at the operator that does") {
-  const auto refused = unbind_time(loop({0, 1, 2, 3}, true, {made("aten::select", {t(1), 0, 4}, 20, "int", json::array({3})),
-                                                             made("aten::zero_", {t(20)}, 20)}));
+  const auto refused = unbind_time(
+      loop({0, 1, 2, 3}, true, {made("aten::select", {t(1), 0, 4}, 20, "int", json::array({3})), made("aten::zero_", {t(20)}, 20)}));
   CHECK(reason(refused).contains("changed in place"));
   CHECK(refused.error().op == "aten::zero_");
 }
