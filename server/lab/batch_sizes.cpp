@@ -7,10 +7,9 @@
 
 #include "annotator/common/memory.h"
 #include "annotator/lab/predict/recorded.h"
-#include "annotator/lab/program/join.h"
-#include "annotator/profile/bundle/resolve.h"
 #include "server/lab/page_faults.h"
 #include "server/lab/replayable.h"
+#include "server/lab/second_size.h"
 #include "server/lab/worker.h"
 
 namespace hotlens::lab {
@@ -20,47 +19,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMostOthers = 20;  // bundles that are looked at for a second batch size, newest first
 constexpr int kMostRounds = 15, kLeastRounds = 3;
 constexpr milliseconds kForRounds{4'000};  // of one batch size
-
-struct Joined {
-  Recorded measured, other;
-  json document;
-};
-
-Error no_second_size(const Recorded& measured, const std::optional<Error>& difference) {
-  if (difference) return *difference;
-  return {
-      ErrorCode::unsupported,
-      fmt::format("this profile knows the step at batch size {} alone; two sizes show what follows the batch: hotlens run --batch-sizes "
-                  "{},{} train.py",
-                  measured.batch, measured.batch, second_size(measured.batch)),
-      {}};
-}
-
-// The same step at another size: recorded into this profile, else the newest other profile beside it.
-Result<Joined> with_second_size(const fs::path& bundle) {
-  auto measured = read_recorded(bundle);
-  if (!measured) return std::unexpected(measured.error());
-  std::optional<Error> difference;
-  for (Recorded& second : read_sized(bundle)) {
-    if (second.batch == measured->batch) continue;
-    auto document = join({measured->document, measured->batch}, {second.document, second.batch});
-    if (document) return Joined{std::move(*measured), std::move(second), std::move(*document)};
-    if (!difference) difference = document.error();
-  }
-  std::size_t looked_at = 0;
-  for (const fs::path& other : profile::bundles(bundle.parent_path())) {
-    if (other.filename() == bundle.filename() || ++looked_at > kMostOthers) continue;
-    auto second = read_recorded(other);
-    if (!second || second->batch == measured->batch || second->torch != measured->torch) continue;
-    auto document = join({measured->document, measured->batch}, {second->document, second->batch});
-    if (document) return Joined{std::move(*measured), std::move(*second), std::move(*document)};
-    if (!difference) difference = document.error();
-  }
-  return std::unexpected(no_second_size(*measured, difference));
-}
 
 class Prediction {
  public:

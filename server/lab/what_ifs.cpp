@@ -12,6 +12,7 @@
 #include "server/lab/checkpoint.h"
 #include "server/lab/page_faults.h"
 #include "server/lab/replayable.h"
+#include "server/lab/second_size.h"
 #include "server/lab/worker.h"
 
 namespace hotlens::lab {
@@ -81,9 +82,38 @@ std::string joined(const Together& kinds, std::string_view Kind::* text, std::st
   return all;
 }
 
-Tried edited(const Program& recorded, const Together& kinds, const Lines& lines) {
+// The recorded step as a function of its batch size, joined when it is first asked for.
+class Sized {
+ public:
+  explicit Sized(fs::path bundle) : bundle_(std::move(bundle)) {}
+
+  const std::expected<Program, NotHere>& program() {
+    if (!program_) program_ = read();
+    return *program_;
+  }
+
+ private:
+  std::expected<Program, NotHere> read() const {
+    const auto joined = with_second_size(bundle_);
+    if (!joined) return std::unexpected(NotHere{.reason = joined.error().message});
+    if (joined->measured.batch % 2 != 0)
+      return std::unexpected(NotHere{.reason = fmt::format("a batch of {} samples has no halves", joined->measured.batch)});
+    auto program = decode(joined->document);
+    if (!program) return std::unexpected(NotHere{.reason = program.error().message});
+    return std::move(*program);
+  }
+
+  fs::path bundle_;
+  std::optional<std::expected<Program, NotHere>> program_;
+};
+
+Tried edited(const Program& recorded, Sized& sized, const Together& kinds, const Lines& lines) {
   Candidate made{.item = {.kind = joined(kinds, &Kind::name, "+"), .title = joined(kinds, &Kind::title, " and "), .where = {}, .time = {}},
                  .program = recorded};
+  if (std::ranges::any_of(kinds, &Kind::of_sizes)) {
+    if (!sized.program()) return std::unexpected(NotThis{made.item.kind, sized.program().error()});
+    made.program = *sized.program();
+  }
   for (const Kind* kind : kinds) {
     Edited edit = kind->edit(std::move(made.program));
     if (!edit) return std::unexpected(NotThis{made.item.kind, std::move(edit.error())});
@@ -172,10 +202,11 @@ Result<WhatIfs> ask_what_ifs(const WhatIfAsk& ask) {
   const auto program = decode(recorded->document);
   if (!program) return std::unexpected(program.error());
   const Lines lines(ask.bundle);
+  Sized sized(ask.bundle);
   WhatIfs all{.profile = recorded->id, .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
   std::vector<Candidate> candidates;
   for (const Together& kinds : ask.wanted) {
-    Tried made = edited(*program, kinds, lines);
+    Tried made = edited(*program, sized, kinds, lines);
     if (made) candidates.push_back(std::move(*made));
     if (!made) all.refused.push_back(std::move(made.error()));
   }

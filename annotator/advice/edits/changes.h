@@ -22,5 +22,9 @@ Made pin_memory(const Script& script);
 Made no_dropout(const Script& script, std::span<const std::string> paths);
 Made gelu_to_relu(const Script& script, std::span<const std::string> paths);
 Made checkpoint(const Script& script, std::span<const std::string> paths);
+// Of loops over time in the code of these modules' classes, or else in functions of no class.
+Made unbind_time(const Script& script, std::span<const std::string> paths);
+// Of expressions in the code of these modules' classes, and in functions of no class.
+Made gelu_tanh(const Script& script, std::span<const std::string> paths);
 
 }  // namespace hotlens::advice

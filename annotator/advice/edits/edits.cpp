@@ -20,6 +20,8 @@ Made made(const Script& script, std::string_view kind, const std::vector<std::st
   if (kind == "loader_workers") return loader_workers(script);
   if (kind == "pin_memory") return pin_memory(script);
   if (kind == "checkpoint") return checkpoint(script, modules);
+  if (kind == "unbind_time") return unbind_time(script, modules);
+  if (kind == "gelu_tanh") return gelu_tanh(script, modules);
   return no("no edit of a single expression does it");
 }
 
@@ -46,6 +48,8 @@ std::string_view by_hand(std::string_view kind) {
       {"fused_attention", "call F.scaled_dot_product_attention in place of product, softmax and product"},
       {"fewer_launches", "try a larger batch, or torch.compile"},
       {"unbind_time", "take x.unbind(dim) before the loop over time, and index the list"},
+      {"accumulate",
+       "for each of x.chunk(2) and y.chunk(2) call (loss / 2).backward(), then optimizer.step() once; zero_grad() stays before both"},
       {"gelu_tanh", "call F.gelu(x, approximate=\"tanh\")"},
   });
   const auto* found = std::ranges::find(kWays, kind, &std::pair<std::string_view, std::string_view>::first);

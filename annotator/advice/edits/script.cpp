@@ -111,4 +111,12 @@ std::string Script::indentation(std::size_t file, std::uint32_t byte) const {
   return text.substr(line, byte - line);
 }
 
+std::set<std::string> Script::classes_of(std::span<const std::string> paths) const {
+  std::set<std::string> found;
+  for (const profile::ModelModule& module : sources_.model.modules) {
+    if (std::ranges::find(paths, module.path) != paths.end()) found.insert(module.class_name);
+  }
+  return found;
+}
+
 }  // namespace hotlens::advice

@@ -5,6 +5,8 @@
 #include <expected>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,7 +51,8 @@ class Script {
   std::expected<Found, NoEdit> optimizer_call() const;
   // The statement of a stage's line, in the file and bytes of it.
   std::optional<std::pair<std::size_t, Span>> stage(attribution::Stage stage) const;
-  std::string indentation(std::size_t file, std::uint32_t byte) const;  // of its line; not blank where something stands before it
+  std::string indentation(std::size_t file, std::uint32_t byte) const;         // of its line; not blank where something stands before it
+  std::set<std::string> classes_of(std::span<const std::string> paths) const;  // of modules
 
  private:
   const Sources& sources_;

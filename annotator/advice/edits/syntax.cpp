@@ -5,23 +5,6 @@
 namespace hotlens::advice {
 namespace {
 
-std::string_view type(TSNode node) {
-  return ts_node_type(node);
-}
-
-Span span(TSNode node) {
-  return {ts_node_start_byte(node), ts_node_end_byte(node)};
-}
-
-TSNode field(TSNode node, std::string_view name) {
-  return ts_node_child_by_field_name(node, name.data(), static_cast<std::uint32_t>(name.size()));
-}
-
-template <class Each>
-void each_child(TSNode node, const Each& each) {
-  for (std::uint32_t at = 0; at < ts_node_named_child_count(node); ++at) each(ts_node_named_child(node, at));
-}
-
 bool is_compound(std::string_view kind) {
   return kind == "function_definition" || kind == "class_definition" || kind == "decorated_definition" || kind == "if_statement" ||
          kind == "for_statement" || kind == "while_statement" || kind == "with_statement" || kind == "try_statement" ||
@@ -40,6 +23,25 @@ bool any_string(TSNode node, const auto& fits) {
 }
 
 }  // namespace
+
+std::string_view type(TSNode node) {
+  return ts_node_type(node);
+}
+
+Span span(TSNode node) {
+  return {ts_node_start_byte(node), ts_node_end_byte(node)};
+}
+
+TSNode field(TSNode node, std::string_view name) {
+  return ts_node_child_by_field_name(node, name.data(), static_cast<std::uint32_t>(name.size()));
+}
+
+TSNode around(TSNode node, std::string_view kind) {
+  do {
+    node = ts_node_parent(node);
+  } while (!ts_node_is_null(node) && type(node) != kind);
+  return node;
+}
 
 const Argument* Call::named(std::string_view name) const {
   const auto found = std::ranges::find(given, name, [](const Argument& one) -> std::string_view { return one.name; });
@@ -111,6 +113,11 @@ std::string PythonText::resolved(std::string_view dotted) const {
   const auto known = names_.find(std::string(dotted.substr(0, dot)));
   if (known == names_.end() || known->second.empty()) return {};
   return known->second + std::string(dotted.substr(dot));
+}
+
+std::string PythonText::name_of(std::string_view what) const {
+  const auto found = std::ranges::find(names_, what, [](const auto& one) -> std::string_view { return one.second; });
+  return found == names_.end() ? std::string() : found->first;
 }
 
 Call PythonText::call(TSNode node) const {

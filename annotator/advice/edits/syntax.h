@@ -69,12 +69,16 @@ class PythonText {
   bool imports(const std::string& name) const { return names_.contains(name) && names_.at(name) == name; }
   bool has_string(std::string_view content) const;  // a literal that says exactly this
 
+  // The tree itself; its nodes live as long as the text.
+  TSNode root() const { return ts_tree_root_node(tree_.get()); }
+  std::string_view at(TSNode node) const;
+  std::string resolved(std::string_view dotted) const;  // "math.pi", whatever it is imported as; empty where no import tells
+  std::string name_of(std::string_view what) const;     // what a module is called here: "F" for torch.nn.functional; empty: nothing
+
  private:
   void read_imports(TSNode node);
   void read_calls(TSNode node);
   Call call(TSNode node) const;
-  std::string resolved(std::string_view dotted) const;
-  std::string_view at(TSNode node) const;
 
   std::string text_;
   source::SyntaxTree tree_;
@@ -82,6 +86,23 @@ class PythonText {
   std::map<std::string, std::string> names_;  // what an imported name stands for; empty: several things
   std::vector<Call> calls_;
 };
+
+// Nodes: their kind in the grammar, their bytes, a named part, and each named child in order.
+std::string_view type(TSNode node);
+Span span(TSNode node);
+TSNode field(TSNode node, std::string_view name);
+template <class Each>
+void each_child(TSNode node, const Each& each) {
+  for (std::uint32_t at = 0; at < ts_node_named_child_count(node); ++at) each(ts_node_named_child(node, at));
+}
+// A node and all below it, from the first to the last.
+template <class Each>
+void each_node(TSNode node, const Each& each) {
+  each(node);
+  each_child(node, [&](TSNode child) { each_node(child, each); });
+}
+// The nearest node around it of this kind; null where there is none.
+TSNode around(TSNode node, std::string_view kind);
 
 struct Replacement {
   Span span;

@@ -184,6 +184,8 @@ class Decoder {
       for (const auto& [name, argument] : op.at("kwargs").items()) read.kwargs.emplace_back(name, value(argument, 0));
     }
     if (op.contains("out")) add_results(op.at("out"), read.out, 0);
+    if (has(op, "shapes")) add_shapes(op.at("shapes"), read.shapes, 0);
+    if (read.shapes.size() != read.out.size()) read.shapes.clear();
     program_.operators.push_back(std::move(read));
   }
 
@@ -223,6 +225,17 @@ class Decoder {
       if (static_cast<std::size_t>(id) >= made_.size()) made_.resize(static_cast<std::size_t>(id) + 1, false);
       made_[static_cast<std::size_t>(id)] = true;
       to.push_back(id);
+    }
+  }
+
+  // Nested as results are: a list of numbers, or of nothing, is a shape.
+  static void add_shapes(const json& shapes, std::vector<std::vector<Whole>>& to, int depth) {
+    if (depth > kDeepest) broken("lists are nested too deeply");
+    const bool several = shapes.is_array() && std::ranges::any_of(shapes, [](const json& one) { return one.is_array() || one.is_null(); });
+    if (several) {
+      for (const json& one : shapes) add_shapes(one, to, depth + 1);
+    } else {
+      to.push_back(shapes.is_array() ? wholes(shapes) : std::vector<Whole>());
     }
   }
 

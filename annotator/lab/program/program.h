@@ -97,6 +97,7 @@ struct Operator {
   bool grad = true;
   std::string autocast = {};  // dtype; empty: off
   Stage stage = Stage::other;
+  std::vector<std::vector<Whole>> shapes = {};  // of `out`, as recorded; what-ifs read them, encode() leaves them out; empty: not known
 };
 
 struct Program {

@@ -97,7 +97,10 @@ void replace_operators(Program& program, std::vector<Replacement> replacements) 
     if (next != replacements.end() && at == next->end) ++next;
     Operator& op = program.operators[at];
     const bool inside = next != replacements.end() && at >= next->begin;
-    if (inside && at == next->begin) std::ranges::move(next->operators, std::back_inserter(kept));
+    if (inside && at == next->begin) {
+      for (const Operator& made : next->operators) known.insert(made.out.begin(), made.out.end());
+      std::ranges::move(next->operators, std::back_inserter(kept));
+    }
     for (const TensorId id : op.out) {
       if (inside && !known.contains(id)) gone.insert(id);
       if (!inside) known.insert(id);

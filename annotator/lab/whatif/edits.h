@@ -32,8 +32,8 @@ void add_module(std::vector<std::string>& modules, const Program& program, const
 
 using format::counted;
 
-// Operators [begin, end) give way to others. What the range made and nobody else made before is gone, and its releases with it; other
-// releases within the range stay.
+// Operators [begin, end) give way to others. What the range made, and neither the others nor anybody before, is gone, and its releases with
+// it; other releases within the range stay.
 struct Replacement {
   std::size_t begin = 0, end = 0;
   std::vector<Operator> operators;

@@ -7,7 +7,7 @@ namespace hotlens::lab {
 namespace {
 
 // `error`: about the 90 % quantile that prototypes on eight models had for the kind; tests/bench/whatif.py measures it.
-constexpr std::array<Kind, 9> kKinds{{
+constexpr std::array<Kind, 13> kKinds{{
     {.name = "foreach_optimizer",
      .title = "Optimizer with foreach=True",
      .assumes = "what Python takes between operators shrinks as the operators do",
@@ -68,6 +68,36 @@ constexpr std::array<Kind, 9> kKinds{{
      .error = 0.08,
      .edit = checkpoint_blocks,
      .losses = 0.001},
+    {.name = "fused_attention",
+     .title = "F.scaled_dot_product_attention for product, softmax, product",
+     .assumes =
+         "masks are passed as they are and no row is masked as a whole; a causal mask as is_causal=True takes less than is said here",
+     .where = Where::modules,
+     .error = 0.06,
+     .edit = fused_attention},
+    {.name = "unbind_time",
+     .title = "Take time steps apart once (x.unbind) before the loop",
+     .assumes = "the loop only reads its steps, and takes them from the list",
+     .where = Where::modules,
+     .error = 0.06,
+     .edit = unbind_time,
+     .losses = 0.001},
+    {.name = "gelu_tanh",
+     .title = "F.gelu(x, approximate=\"tanh\") for its formula",
+     .assumes = "the constants of the formula are those of GELU, but for rounding",
+     .where = Where::modules,
+     .error = 0.06,
+     .edit = gelu_tanh,
+     .losses = 0.001},
+    {.name = "accumulate",
+     .title = "The same update from two halves of the batch (gradient accumulation)",
+     .assumes = "both halves add up their gradients, each with half of its mean loss, before one update: as many samples an update as now; "
+                "batch norms see a half at a time",
+     .where = Where::model,
+     .error = 0.06,
+     .edit = accumulate,
+     .losses = 0.01,
+     .of_sizes = true},
 }};
 
 }  // namespace

@@ -39,6 +39,7 @@ struct Kind {
   double error = 0;  // of the ratio of step times, as a fraction: what is added to the noise of the replays
   Edited (*edit)(Program) = nullptr;
   std::optional<double> losses = std::nullopt;  // how far they may lie apart, as a fraction; absent: the change may alter them
+  bool of_sizes = false;                        // the program has to follow the batch size (program/join.h)
 };
 
 // In the order in which they are offered.
@@ -54,5 +55,9 @@ Edited gelu_to_relu(Program program);
 Edited batch_norm_eval(Program program);
 Edited zero_grad_none(Program program);
 Edited checkpoint_blocks(Program program);
+Edited fused_attention(Program program);
+Edited unbind_time(Program program);
+Edited gelu_tanh(Program program);
+Edited accumulate(Program program);
 
 }  // namespace hotlens::lab

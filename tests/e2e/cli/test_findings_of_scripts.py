@@ -83,8 +83,10 @@ def test_findings_stand_at_the_lines_that_would_change(hotlens: Run, tmp_path: P
         assert lines[edit["line"]] == LINES["loader_workers"] and edit["text"].startswith(", num_workers=")
         assert "ratio" not in item, "a bound is no prediction"
         assert (tmp_path / "train.py").read_text() == SCRIPT
-    refused = hotlens("whatif", "unbind_time", "--apply")
-    assert refused.returncode == 3 and "by hand: take x.unbind(dim)" in refused.stdout
+    apart = hotlens("whatif", "unbind_time", "--apply", "--dry-run")
+    assert apart.returncode == 0 and "`x_steps = x.unbind(1)` added" in apart.stdout
+    refused = hotlens("whatif", "fused_attention", "--apply")
+    assert refused.returncode == 3 and "by hand: call F.scaled_dot_product_attention" in refused.stdout
     never = hotlens("whatif", "pin_memory", "--apply")
     assert never.returncode == 3 and "no evidence that it would help" in never.stdout
 

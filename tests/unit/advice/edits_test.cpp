@@ -5,31 +5,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/unit/advice/script_text.h"
 #include "tests/unit/catch.h"
 
 using namespace hotlens;
 using namespace hotlens::advice;
 
 namespace {
-
-Sources sources(const std::string& text) {
-  Sources made;
-  made.files.push_back({.path = "/w/train.py", .text = text});
-  made.model.files.push_back({.path = "/w/train.py", .copy = "x", .sha256 = {}, .text = {}, .workspace = true});
-  return made;
-}
-
-profile::Site site(std::uint32_t line) {
-  return {.file = profile::FileId{0}, .line = line, .end_line = line, .column = {}, .end_column = {}, .function = "<module>"};
-}
-
-// The edited text, or the reason.
-std::string edited(const Sources& from, const std::string& kind, std::vector<std::string> modules = {}) {
-  const auto edits = edits_of({{kind, std::move(modules)}}, from);
-  if (!edits) return "refused: " + edits.error().reason;
-  REQUIRE(edits->size() == 1);
-  return replaced(from.files[edits->front().file].text, edits->front().replacements);
-}
 
 std::string optimizer(const std::string& call, const std::string& kind = "fused_optimizer", const std::string& import = "import torch") {
   return edited(sources(import + "\nopt = " + call + "  # é\n"), kind);

@@ -8,6 +8,7 @@
 #include "annotator/lab/whatif/update.h"
 #include "server/lab/page_faults.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/lab/programs.h"
 
 using namespace hotlens;
 using namespace hotlens::lab;
@@ -15,34 +16,6 @@ using namespace std::chrono_literals;
 using nlohmann::json;
 
 namespace {
-
-json tensor(const char* kind, const char* name, std::vector<int> shape = {4}, const char* dtype = "float32") {
-  json stride = json::array();
-  int size = 1;
-  for (std::size_t at = shape.size(); at-- > 0; size *= shape[at]) stride.insert(stride.begin(), size);
-  return {{"kind", kind},   {"name", name},    {"shape", shape}, {"stride", stride},
-          {"dtype", dtype}, {"device", "cpu"}, {"storage", 0},   {"storage_bytes", size * 4}};
-}
-
-json op(const char* name, json args, json out = nullptr, const char* stage = "forward") {
-  return {{"op", name}, {"overload", ""}, {"args", std::move(args)}, {"out", std::move(out)}, {"stage", stage}, {"module", 0}};
-}
-
-json t(int id) {
-  return {{"t", id}};
-}
-
-Program program(json tensors, json operators) {
-  for (std::size_t at = 0; at < tensors.size(); ++at) tensors[at]["storage"] = at;
-  auto read = decode({{"format", 1},
-                      {"device", "cpu"},
-                      {"threads", 1},
-                      {"modules", {{{"path", "layer"}}}},
-                      {"tensors", std::move(tensors)},
-                      {"operators", std::move(operators)}});
-  REQUIRE(read);
-  return *std::move(read);
-}
 
 // One parameter with the state of Adam.
 json adam_tensors() {
@@ -59,29 +32,6 @@ json adam_loop() {
                       op("aten::div", {t(4), 0.5}, 5, "optimizer"), op("hotlens::free", {4}, nullptr, "optimizer"),
                       op("aten::add_", {t(5), 1e-8}, 5, "optimizer"), op("aten::addcdiv_", {t(0), t(1), t(5), -0.01}, 0, "optimizer"),
                       op("hotlens::free", {5}, nullptr, "loss")});
-}
-
-std::vector<std::string> names(const Program& of) {
-  std::vector<std::string> found;
-  for (const Operator& one : of.operators) found.push_back(one.name);
-  return found;
-}
-
-const Operator& named(const Program& of, std::string_view name) {
-  const auto found = std::ranges::find(of.operators, name, &Operator::name);
-  REQUIRE(found != of.operators.end());
-  return *found;
-}
-
-Edit done(Edited edited) {
-  if (!edited) FAIL(edited.error().reason);
-  CHECK(decode(encode(edited->program)));  // the worker takes it
-  return *std::move(edited);
-}
-
-std::string reason(const Edited& edited) {
-  REQUIRE(!edited);
-  return edited.error().reason;
 }
 
 Replays walls(std::vector<Ns> wall) {

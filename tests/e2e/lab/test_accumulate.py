@@ -1,0 +1,64 @@
+"""`hotlens whatif accumulate`: the batch in two halves, against the script that really does it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import HOTLENS, PYTHON
+from test_whatif import PICTURES, WORDS, answer, changed, program, record, row
+
+HALVES = [
+    (
+        "    loss = F.cross_entropy(model(x), y)\n    loss.backward()",
+        "    for x_half, y_half in zip(x.chunk(2), y.chunk(2)):\n"
+        "        loss = F.cross_entropy(model(x_half), y_half)\n        (loss / 2).backward()",
+    )
+]
+# Its outputs live until the next half binds their name anew, and literal sizes follow the batch.
+HELD = [
+    ("    loss = F.cross_entropy(model(x), y)\n", "    out = model(x).view(len(x), 10)\n    loss = F.cross_entropy(out, y)\n"),
+]
+HELD_HALVES = [
+    (
+        "    out = model(x).view(len(x), 10)\n    loss = F.cross_entropy(out, y)\n    loss.backward()",
+        "    for x_half, y_half in zip(x.chunk(2), y.chunk(2)):\n        out = model(x_half).view(len(x_half), 10)\n"
+        "        loss = F.cross_entropy(out, y_half)\n        (loss / 2).backward()",
+    )
+]
+
+CASES = {
+    "pictures": (PICTURES, HALVES),
+    "words": (WORDS, HALVES),
+    "outputs held": (changed(PICTURES, HELD), HELD_HALVES),
+}
+
+
+def record_two_sizes(folder: Path, script: str) -> int:
+    folder.mkdir()
+    (folder / "train.py").write_text(script)
+    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "--batch-sizes", "6", "train.py"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    peak: int = json.loads(gzip.decompress(program(folder).read_bytes()))["allocator"]["peak_bytes"]
+    return peak
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_peak_is_that_of_the_script_with_two_halves(tmp_path: Path, name: str) -> None:
+    script, changes = CASES[name]
+    was = record_two_sizes(tmp_path / "before", script)
+    is_now = record(tmp_path / "after", changed(script, changes))
+    item = row(answer(tmp_path / "before", "accumulate")["items"], "accumulate")
+    assert item["peak_was_bytes"] == was
+    assert item["peak_bytes"] == is_now
+    assert name == "words" or is_now < was
+    assert 0 < item["low"] <= item["ratio"] <= item["high"]
+
+
+def test_without_a_second_size_it_says_how_to_record_one(tmp_path: Path) -> None:
+    record(tmp_path / "before", PICTURES)
+    refused = row(answer(tmp_path / "before", "list")["refused"], "accumulate")
+    assert "hotlens run --batch-sizes 8,6 train.py" in refused["reason"]
