@@ -117,6 +117,11 @@ TEST_CASE("communication has one colour, the chosen block another, and the curso
   CHECK(chosen.chosen->byte == selected->from);
 }
 
+TEST_CASE("work of earlier steps is hatched like waiting: it has no colour of its own") {
+  const Picture earlier = drawn(track_of("gpu", {{0, 50, "earlier step", "stage", "earlier_step"}, {50, 50, "b"}}), Ns(100), 40);
+  CHECK(earlier.lines[kFirstTrack].find("▒earlier step 50 ns▒▏b") != std::string::npos);
+}
+
 TEST_CASE("what shares a cell with a block gives it its colour, idle time does not") {
   const Picture work = drawn(track_of("cpu", {{0, 10, "a"}, {10, 10, "b", "module", "loss"}, {20, 9980, "c"}}), Ns(10'000), 40);
   CHECK(work.lines[kFirstTrack].find("▏c") != std::string::npos);
