@@ -99,13 +99,19 @@ bool gives_way(Row& row, Cells at, std::string_view what) {
   return true;
 }
 
+// What a host does without operators is told where it fits; a device says the same at every gap.
+void name_idle(Row& row, Cells at, const ShownTrack& track, const ShownBlock& block) {
+  const std::string label = name_of(track, block) + " " + readable(block.busy);
+  if (track.kind == "host" && format::width(label) + 2 <= at.count()) put(row, at.first + 1, cells_of(label, at.count() - 2), "idle");
+}
+
 void draw_block(Row& row, Cells at, const ShownTrack& track, const ShownBlock& block) {
   const std::string_view what = colour_of(track, block);
   if (gives_way(row, at, what)) return;
-  const bool waits = what == "waiting", idle = block.kind == "idle";
-  fill_busy(row, at, block, {idle ? "·" : waits ? "▒" : " ", what});
-  if (idle) return;
-  row[at.first] = {waits ? "▒" : "▏", what};
+  const bool hatched = what == "waiting" || what == "earlier_step", idle = block.kind == "idle";
+  fill_busy(row, at, block, {idle ? "·" : hatched ? "▒" : " ", what});
+  if (idle) return name_idle(row, at, track, block);
+  row[at.first] = {hatched ? "▒" : "▏", what};
   if (at.count() < kLeastLabel) return;
   put(row, at.first + 1, cells_of(label_of(track, block, at.count() - 1), at.count() - 1), what);
 }

@@ -30,7 +30,6 @@ std::string spaced(std::string_view identifier) {
 }
 
 std::string name_of(const features::ShownTrack& track, const features::ShownBlock& block) {
-  if (block.kind == "idle") return "idle";
   const std::string& label = track.labels[block.label];
   return block.kind == "merged" ? fmt::format("{} blocks, the largest {}", block.count, label) : label;
 }

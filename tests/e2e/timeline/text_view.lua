@@ -45,8 +45,11 @@ local told = {} ---@type string[]
 vim.notify = function(message) table.insert(told, message) end
 vim.cmd.edit('train.py')
 local settings = { hotlens = { profile = { trace = 'x.pt.trace.json' } } }
-local client_id = assert(vim.lsp.start(vim.tbl_extend('force', vim.lsp.config['hotlens'], { root_dir = folder, settings = settings })))
-local client = assert(vim.lsp.get_client_by_id(client_id))
+local function start()
+  local id = assert(vim.lsp.start(vim.tbl_extend('force', vim.lsp.config['hotlens'], { root_dir = folder, settings = settings })))
+  return assert(vim.lsp.get_client_by_id(id))
+end
+local client = start()
 local asked, request = {}, client.request
 client.request = function(self, method, params, ...)
   table.insert(asked, { method:match('[^/]+$'), params })
@@ -97,8 +100,8 @@ end)
 
 test('keys that are pressed while an answer is awaited take effect in their order, with one more request', function()
   local before = #asked
-  for _, key in ipairs({ '<CR>', '<CR>', 'l' }) do
-    press(key)
+  for _, key in ipairs({ '<CR>', '<CR>', 'l' }) do -- in one go: no answer comes in between
+    vim.fn.maparg(key, 'n', false, true).callback()
   end
   shows('▸ aten::relu')
   same(2, #asked - before)
@@ -179,6 +182,26 @@ test('an answer to a view that was closed changes nothing; it opens again', func
   view.reload()
   shows('step 0 ')
   press('q')
+end)
+
+test('where the server has stopped that is said, and the next one is asked', function()
+  view.open(client)
+  shows('▸ forward')
+  press('<CR>')
+  shows('▸ Linear_0')
+  press('<CR>')
+  shows('▸ aten::linear')
+  press('l') -- is never answered
+  client:stop(true)
+  press('l')
+  same(true, told[#told]:find('the server has stopped', 1, true) ~= nil)
+  client = start()
+  view.open(client)
+  local answered = vim.wait(10000, function() -- it does not know of the trace at once
+    press('o')
+    return vim.startswith(lines()[1], 'recording')
+  end, 50)
+  same(true, answered)
 end)
 
 client:stop()

@@ -34,8 +34,8 @@ std::string line_of(const Picture& picture, const Mark& mark) {
 }  // namespace
 
 TEST_CASE("a small level as a picture") {
-  const Picture picture =
-      drawn(track_of("CPU main", {{0, 500, "conv1"}, {500, 250, "wait", "wait", "waiting"}, {750, 250, "", "idle"}}), Ns(1000), 40);
+  const Picture picture = drawn(
+      track_of("CPU main", {{0, 500, "conv1"}, {500, 250, "wait", "wait", "waiting"}, {750, 250, "no operator", "idle"}}), Ns(1000), 40);
   CHECK(picture.lines == std::vector<std::string>{
                              "title",
                              "                  ╷0                  ╷500 ns             ",
@@ -115,6 +115,18 @@ TEST_CASE("communication has one colour, the chosen block another, and the curso
   REQUIRE(chosen.chosen);
   CHECK(chosen.chosen->line == kFirstTrack);
   CHECK(chosen.chosen->byte == selected->from);
+}
+
+TEST_CASE("idle time of a host is named where its name fits, that of a device is dots") {
+  const std::vector<Piece> pieces{{0, 50, "a"}, {50, 50, "no operator", "idle"}};
+  CHECK(drawn(track_of("cpu", pieces), Ns(100), 40).lines[kFirstTrack].ends_with("·no operator 50 ns" + repeated("·", 2)));
+  CHECK(drawn(track_of("cpu", pieces), Ns(100), 36).lines[kFirstTrack].ends_with(repeated("·", 18)));
+  CHECK(drawn(track_of("gpu", pieces, "device"), Ns(100), 40).lines[kFirstTrack].ends_with(repeated("·", 20)));
+}
+
+TEST_CASE("work of earlier steps is hatched like waiting: it has no colour of its own") {
+  const Picture earlier = drawn(track_of("gpu", {{0, 50, "earlier step", "stage", "earlier_step"}, {50, 50, "b"}}), Ns(100), 40);
+  CHECK(earlier.lines[kFirstTrack].find("▒earlier step 50 ns▒▏b") != std::string::npos);
 }
 
 TEST_CASE("what shares a cell with a block gives it its colour, idle time does not") {

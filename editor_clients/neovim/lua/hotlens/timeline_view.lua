@@ -23,6 +23,7 @@ local function say(note) vim.notify('Hotlens: ' .. note, vim.log.levels.WARN) en
 
 local function request(method, params, done)
   local mine = assert(state)
+  if mine.client:is_stopped() then return done('the server has stopped. :Hotlens timeline text asks the next one.') end
   mine.client:request('hotlens/timeline/' .. method, params, function(err, answer)
     if state == mine then done(err and err.message, answer) end
   end, mine.buffer)
@@ -59,7 +60,7 @@ local function act(does, more)
   if not state then return end
   if does then table.insert(state.pressed, vim.tbl_extend('force', { does = does }, more or {})) end
   state.stale = true
-  if not state.asking then ask() end
+  if not state.asking or state.client:is_stopped() then ask() end
 end
 
 -- What is done here and not by the server.
