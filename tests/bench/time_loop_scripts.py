@@ -75,7 +75,7 @@ LOOPS = {
     ),
     "half of the steps are taught": cell("for t in range(T):\n    h = self.cell(x[:, t] if random.random() < 0.6 else h, h)"),
     "checkpointed cell": cell("for t in range(T):\n    h = torch.utils.checkpoint.checkpoint(self.cell, x[:, t], h, use_reentrant=False)"),
-    "state detached now and then": cell("for t in range(T):\n    h = self.cell(x[:, t], h if t % 20 else h.detach())"),
+    "state detached now and then": cell("for t in range(T):\n    h = self.cell(x[:, t], h.detach() if t == T // 4 else h)"),
     "a leaky integrator": cell(
         "for t in range(T):\n    h = torch.sigmoid(self.decay) * h + x[:, t]",
         **{"nn.GRUCell(W, W)": "None"},

@@ -42,7 +42,8 @@ struct Steps {
 };
 
 // Counts in the order of the backward pass. Autograd adds a step's gradient to what the steps after it gave the sequence, while it
-// evaluates the selection, or the view that was selected from. A selection with nothing to add to is the first of its sequence.
+// evaluates the selection, or the view that was selected from. A selection with nothing to add to is the first of its sequence. One of
+// which nothing is known, in steps that differ from one to the next, is of the sequence of the one before it if it is added.
 class Sequences {
  public:
   explicit Sequences(const Recording& recording) : recording_(recording) {
@@ -68,17 +69,19 @@ class Sequences {
 
   void select(std::uint32_t node) {
     const auto key = key_of(recording_, node);
-    if (!key) return;
-    open_ = &all_[*key];
-    open_->nodes.push_back(node);
-    counts_ = recording_.in_step(node);
-    if (counts_) ++open_->all;
+    if (key) last_ = &all_[*key];
+    open_ = last_;
+    known_ = key.has_value();
+    node_ = node;
   }
 
   void close(bool added) {
-    if (open_ != nullptr) {
+    if (open_ != nullptr && (known_ || added)) {
+      const bool counts = recording_.in_step(node_);
       open_->run = added ? open_->run + 1 : 1;
-      if (counts_) open_->longest = std::max(open_->longest, open_->run);
+      if (counts) open_->longest = std::max(open_->longest, open_->run);
+      if (counts) ++open_->all;
+      open_->nodes.push_back(node_);
     }
     open_ = nullptr;
   }
@@ -86,7 +89,9 @@ class Sequences {
   const Recording& recording_;
   std::map<Key, Steps> all_;
   Steps* open_ = nullptr;  // of a selection that nothing was added to yet
-  bool counts_ = false;    // it is of the step that is shown
+  Steps* last_ = nullptr;  // of the last selection that anything is known of
+  bool known_ = false;
+  std::uint32_t node_ = kNoNode;
 };
 
 }  // namespace

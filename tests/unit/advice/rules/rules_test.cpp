@@ -223,6 +223,16 @@ TEST_CASE("time steps that are taken one by one ask for unbind") {
   CHECK_FALSE(with_steps(12, 4).of("unbind_time"));
   CHECK_FALSE(with_steps(1, 48).of("unbind_time"));
 
+  // Steps differ: of every second selection nothing is known.
+  Script half;
+  half.range("ProfilerStep#0", 0, 2000);
+  for (int i = 0; i < 24; ++i) {
+    half.backward("SelectBackward0", i * 50, 45).op("aten::select_backward", i * 50 + 5, 35);
+    if (i % 2 == 0) shaped(half, "[[32, 64], [], [], []]");
+    if (i > 0) half.op("aten::add_", i * 50 + 41, 3);
+  }
+  CHECK(Asked(half).of("unbind_time"));
+
   // Without shapes nothing tells that they are of one sequence, unless they are of one line.
   Script bare;
   bare.range("ProfilerStep#0", 0, 2000);
