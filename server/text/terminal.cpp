@@ -39,24 +39,20 @@ std::string_view colour(std::string_view what) {
   return found == kColours.end() ? "\x1b[48;5;245;38;5;233m" : found->second;
 }
 
-std::string plain(const Picture& picture) {
-  std::string text;
-  for (const std::string& line : picture.lines) text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
-  return text;
-}
-
-std::string coloured(const Picture& picture) {
+// Without colours a line ends with its last character.
+std::string written(const Picture& picture, bool color) {
   std::string text;
   auto mark = picture.marks.begin();
   for (std::size_t line = 0; line < picture.lines.size(); ++line) {
     const std::string_view of = picture.lines[line];
     std::size_t at = 0;
     for (; mark != picture.marks.end() && mark->line == line; ++mark) {
+      if (!color) continue;
       text.append(of.substr(at, mark->from - at)).append(colour(mark->what));
       text.append(of.substr(mark->from, mark->to - mark->from)).append(format::style(true).off);
       at = mark->to;
     }
-    text.append(of.substr(at)).append("\n");
+    text.append(color ? of.substr(at) : of.substr(0, of.find_last_not_of(' ') + 1)).append("\n");
   }
   return text;
 }
@@ -96,7 +92,7 @@ std::string timeline(const Blocks& blocks, const Terminal& terminal) {
     draw(picture, level_of(blocks, block, nullptr, {.width = width_of(terminal.columns)}), std::nullopt);
     block = heaviest(blocks, block);
   }
-  return terminal.color ? coloured(picture) : plain(picture);
+  return written(picture, terminal.color);
 }
 
 }  // namespace hotlens::text

@@ -6,6 +6,7 @@
 #include "annotator/profile/statistics.h"
 #include "server/features/timeline_facts.h"
 #include "server/timeline/requests.h"
+#include "server/timeline/rows.h"
 
 namespace hotlens::timeline_requests {
 namespace {
@@ -24,12 +25,6 @@ constexpr std::size_t kMaxPlaces = 12;
 constexpr std::size_t kMaxKernels = 40;
 constexpr std::size_t kMaxLine = 300;   // bytes of one line of code
 constexpr std::size_t kMaxName = 1000;  // bytes of a kernel's name; templates grow to tens of kilobytes
-
-std::string cut(std::string_view text, std::size_t limit) {
-  if (text.size() <= limit) return std::string(text);
-  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0) == 0x80) --limit;
-  return std::string(text.substr(0, limit)) + "…";
-}
 
 Json times_json(const Times& times) {
   return {{"cpuTotal", times.cpu_total.count()},

@@ -14,17 +14,10 @@ using protocol::Json;
 using protocol::Reader;
 using protocol::RpcError;
 
-namespace {
-
-constexpr std::size_t kMaxText = 300;  // bytes
-
-}  // namespace
-
-std::string cut(std::string text) {
-  if (text.size() <= kMaxText) return text;
-  std::size_t limit = kMaxText;
-  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0) == 0x80) --limit;
-  return text.substr(0, limit) + "…";
+std::string cut(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return std::string(text);
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
+  return std::string(text.substr(0, bytes)) + "…";
 }
 
 void put_place(Json& row, const Profile& profile, const std::optional<profile::Site>& site) {

@@ -16,7 +16,8 @@ namespace hotlens::timeline_requests {
 
 constexpr std::size_t kMostRows = 1000;  // of one answer
 
-std::string cut(std::string text);
+// At a character's end, with "…" behind it.
+std::string cut(std::string_view text, std::size_t bytes = 300);
 
 // Adds `file` and `line` where the site is known.
 void put_place(protocol::Json& row, const profile::Profile& profile, const std::optional<profile::Site>& site);

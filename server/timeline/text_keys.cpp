@@ -71,8 +71,6 @@ struct Viewer::Keys {
     const text::Moments around = here(on) != nullptr ? text::filled(*here(on)) : level.seen();
     on.see(text::zoomed(level, around.from + around.length() / 2, factor));
   }
-  static void zoom_in(Viewer& on) { zoom(on, 0.5); }
-  static void zoom_out(Viewer& on) { zoom(on, 2); }
   static void zoom_to_block(Viewer& on) {
     if (const features::ShownBlock* block = here(on)) on.see(text::filled(*block));
   }
@@ -82,8 +80,6 @@ struct Viewer::Keys {
     if (!on.view_.zoom) return on.say("All of this level is seen: zoom in first.");
     on.see(text::panned(on.levels().back(), by));
   }
-  static void pan_left(Viewer& on) { pan(on, -kPan); }
-  static void pan_right(Viewer& on) { pan(on, kPan); }
 
   static void next_step(Viewer& on) { walk_to(on, on.view_.recording ? 0 : on.step() + 1); }
   static void previous_step(Viewer& on) {
@@ -153,8 +149,6 @@ struct Viewer::Keys {
         there, [&](const Match& each) { return each.kind == match.kind && each.label == match.label && each.block != blocks::kNoBlock; });
     return same == there.end() ? blocks::kNoBlock : same->block;
   }
-  static void next_match(Viewer& on) { follow(on, 1); }
-  static void previous_match(Viewer& on) { follow(on, -1); }
 };
 
 std::optional<protocol::RpcError> Viewer::act(const protocol::Reader& action) {
@@ -167,12 +161,12 @@ std::optional<protocol::RpcError> Viewer::act(const protocol::Reader& action) {
       {"below", Keys::go<text::updown, Way::on>},
       {"first", Keys::go<text::end_of, Way::back>},
       {"last", Keys::go<text::end_of, Way::on>},
-      {"zoom_in", Keys::zoom_in},
-      {"zoom_out", Keys::zoom_out},
+      {"zoom_in", [](Viewer& on) { Keys::zoom(on, 0.5); }},
+      {"zoom_out", [](Viewer& on) { Keys::zoom(on, 2); }},
       {"zoom_to_block", Keys::zoom_to_block},
       {"fit", Keys::fit},
-      {"pan_left", Keys::pan_left},
-      {"pan_right", Keys::pan_right},
+      {"pan_left", [](Viewer& on) { Keys::pan(on, -kPan); }},
+      {"pan_right", [](Viewer& on) { Keys::pan(on, kPan); }},
       {"next_step", Keys::next_step},
       {"previous_step", Keys::previous_step},
       {"recording", Keys::recording},
@@ -180,8 +174,8 @@ std::optional<protocol::RpcError> Viewer::act(const protocol::Reader& action) {
       {"sum", Keys::sum},
       {"compare", Keys::compare},
       {"line", Keys::line},
-      {"next_match", Keys::next_match},
-      {"previous_match", Keys::previous_match},
+      {"next_match", [](Viewer& on) { Keys::follow(on, 1); }},
+      {"previous_match", [](Viewer& on) { Keys::follow(on, -1); }},
   };
   const std::string does = action["does"].string();
   const std::string query = does == "search" ? action["query"].string() : "";
