@@ -4,8 +4,9 @@
 
 Files are all of the FOLDERs (without any: the packages of build/python and build/models) that train something: they make an
 optimizer, a DataLoader, a dropout or a GELU, zero gradients, or go backward. Each is edited as it is, and once more as one of: with
-CRLF, with a byte order mark, without its last newline, with tabs. The program that edits is told what a recording would tell (the line
-that calls the model, the layer that was made there); where a file makes several of what a script has one of, the others are hidden.
+CRLF, with a byte order mark, without its last newline, with tabs, with gradients set to zeros. The program that edits is told what a
+recording would tell (the line that calls the model, the layer that was made there); where a file makes several of what a script has one
+of, the others are hidden.
 
 Checked of every edit: the file is what it was but for the ranges that the edit names, and taking them back gives its bytes; it
 compiles; its syntax tree is the one before, once the change is taken out of the tree; the same change again is refused as made already.
@@ -205,6 +206,8 @@ VARIANTS: dict[str, Callable[[bytes], bytes]] = {
     "byte order mark": lambda text: b"\xef\xbb\xbf" + text,
     "no last newline": lambda text: text.rstrip(b"\r\n"),
     "tabs": with_tabs,
+    # Hardly a file asks for zeros any more.
+    "zeros": lambda text: text.replace(b".zero_grad()", b".zero_grad(set_to_none=False)"),
 }
 
 

@@ -52,7 +52,7 @@ MODELS: dict[str, Callable[[], Made]] = {
     # Their slow forms go over time step by step.
     "mamba": lambda: words("Mamba", hidden_size=32, num_hidden_layers=2),
     "falcon_mamba": lambda: words("FalconMamba", hidden_size=32, num_hidden_layers=2),
-    "rwkv": lambda: words("Rwkv", hidden_size=32, num_hidden_layers=2, attention_hidden_size=32),
+    "rwkv": lambda: words("Rwkv", hidden_size=256, num_hidden_layers=2, attention_hidden_size=256),
 }
 LOOPS = ["mamba", "falcon_mamba", "rwkv"]
 

@@ -108,6 +108,7 @@ def main() -> None:
             said = told(case)
         except RuntimeError as error:
             print(f"NOT RUN  {error}", flush=True)
+            count[case.wanted] += 1
             continue
         count[case.wanted] += 1
         right[case.wanted] += (said is not None) == case.wanted

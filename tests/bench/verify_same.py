@@ -7,8 +7,8 @@
 `record` runs short scripts, a model each, as `--verify` runs them: fresh processes in pairs, as they are and with a comment more,
 every second pair the other way round; the models take turns, pair by pair. POOL (a file, one pair a line) grows with each call. `judge`
 gives pairs of the pool to the rule of `--verify` (judge_pairs): as they ran, from every pair on, in both directions; and 50 seeded draws
-a model of any two runs as pairs. `whole` is the command itself on a script where the change does nothing: its zero_grad finds no
-gradients, whatever it would set them to. Needs HOTLENS_BIN and HOTLENS_TEST_PYTHON.
+a model of any two runs as pairs. `whole` is the command itself on a script where the change does next to nothing: a fused
+update of eight times 256 weights. Needs HOTLENS_BIN and HOTLENS_TEST_PYTHON.
 """
 
 from __future__ import annotations
@@ -48,21 +48,19 @@ for *inputs, target in loader(make, 8, 220):
     optimizer.step()
 """
 
-# Every gradient is None already where zero_grad is called.
-NOTHING_TO_ZERO = """\
+# The update is next to nothing of the step, fused or not.
+NEXT_TO_NOTHING = """\
 import torch
 from torch import nn
 torch.manual_seed(0)
-model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 64), nn.ReLU(), nn.Linear(64, 8))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1, fused=True)
-x, y = torch.randn(512, 64), torch.randint(8, (512,))
+model = nn.Linear(256, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=False)
+x, y = torch.randn(4096, 256), torch.randint(8, (4096,))
 for step in range(400):
-    loss = nn.functional.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(model(torch.tanh(x).sin().cos()), y)
     loss.backward()
     optimizer.step()
-    for parameter in model.parameters():
-        parameter.grad = None
-    optimizer.zero_grad(set_to_none=False)
 """
 
 
@@ -138,9 +136,9 @@ def judge(pool: Path) -> None:
 def whole(times: int) -> None:
     found: collections.Counter[str] = collections.Counter()
     with tempfile.TemporaryDirectory() as name:
-        (Path(name) / "train.py").write_text(NOTHING_TO_ZERO)
+        (Path(name) / "train.py").write_text(NEXT_TO_NOTHING)
         subprocess.run([HOTLENS, "run", "--python", PYTHON, "train.py"], cwd=name, check=True, capture_output=True)
-        command = [HOTLENS, "whatif", "zero_grad_none", "--verify", "--python", PYTHON, "--format", "json"]
+        command = [HOTLENS, "whatif", "fused_optimizer", "--verify", "--python", PYTHON, "--format", "json"]
         for _ in range(times):
             done = subprocess.run(command, cwd=name, capture_output=True, text=True)
             document = json.loads(done.stdout)

@@ -75,7 +75,7 @@ std::string Script::without_torch(std::size_t file) const {
 
 std::expected<Found, NoEdit> Script::optimizer_call() const {
   std::vector<Found> found = calls([](const PythonText&, const Call& call) { return is_optimizer(call); });
-  if (found.empty()) return no("none of the files that ran calls an optimizer of torch.optim: a library makes it");
+  if (found.empty()) return no("none of the files that ran calls an optimizer of torch.optim: a library makes the optimizer");
   // Of branches that make one or another, the one that ran.
   const auto stepped = [&](const Found& one) {
     return std::ranges::find(sources_.optimizers, class_of(*one.call)) != sources_.optimizers.end();

@@ -44,7 +44,7 @@ TEST_CASE("an optimizer is known by what its name was imported as") {
     INFO(import);
     CHECK(optimizer(name + "(ps)", "fused_optimizer", import) == made(name + "(ps, fused=True)", import));
   }
-  CHECK(optimizer("Adam(ps)", "fused_optimizer", "from mine import Adam").contains("a library makes it"));
+  CHECK(optimizer("Adam(ps)", "fused_optimizer", "from mine import Adam").contains("a library makes the optimizer"));
   CHECK(optimizer("Adam(ps)", "fused_optimizer", "from mine import Adam\nfrom torch.optim import Adam").contains("a library makes"));
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("of several optimizers the one that stepped is edited") {
   from.optimizers = {"SGD", "AdamW"};
   CHECK(edited(from, "fused_optimizer").starts_with("refused: several places"));
   CHECK(optimizer("torch.optim.RMSprop(ps)") == "refused: RMSprop is not edited, only Adam, AdamW and SGD are, at train.py:2");
-  CHECK(optimizer("torch.optim.lr_scheduler.StepLR(o, 1)").contains("a library makes it"));
+  CHECK(optimizer("torch.optim.lr_scheduler.StepLR(o, 1)").contains("a library makes the optimizer"));
 }
 
 TEST_CASE("a file that is another one, read-only or no Python is not edited") {
