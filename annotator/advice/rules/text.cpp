@@ -24,10 +24,15 @@ std::string change_text(double ratio) {
   return percent == 0 ? "0 %" : (percent < 0 ? "−" : "+") + std::to_string(std::abs(percent)) + " %";
 }
 
+std::string about(const profile::Foretold& step) {
+  return "≈ " + change_text(step.ratio) + " (" + change_text(step.low) + " to " + change_text(step.high) + ")";
+}
+
 std::string finding_text(const profile::Finding& finding, Ns step, const format::Style& style) {
   std::string text = std::string(style.bold) + left(finding.kind, kKindColumns) + std::string(style.off) + finding.title + place(finding) +
                      "\n  at most " + std::string(style.faster) + change_text(finding.least_ratio) + std::string(style.off) + ": " +
                      readable(step) + " → " + readable(step - finding.at_most) + "\n";
+  if (finding.foretold) text += "  foretold: " + about(*finding.foretold) + "\n";
   for (const profile::Verdict::Evidence& evidence : finding.evidence) {
     text += "  now: " + harmless(evidence.what) + ", " + readable(evidence.time) + "\n";
   }
@@ -55,13 +60,16 @@ void write_finding(JsonText& json, const profile::Finding& finding, Ns step) {
   if (!finding.file.empty()) json.member("file", finding.file);
   if (finding.line) json.member("line", *finding.line);
   json.member("method", std::string_view("profile"));
-  json.member("bound", true);
-  json.member("ratio", finding.least_ratio);
-  json.member("low", finding.least_ratio);
-  json.member("high", 1.0);
+  const profile::Foretold told = finding.foretold.value_or(profile::Foretold{finding.least_ratio, finding.least_ratio, 1});
+  const std::int64_t saved =
+      finding.foretold ? std::llround(static_cast<double>(step.count()) * (1 - told.ratio)) : finding.at_most.count();
+  json.member("bound", !finding.foretold);
+  json.member("ratio", told.ratio);
+  json.member("low", told.low);
+  json.member("high", told.high);
   json.member("step_was_ns", step.count());
-  json.member("step_ns", (step - finding.at_most).count());
-  json.member("saved_ns", finding.at_most.count());
+  json.member("step_ns", step.count() - saved);
+  json.member("saved_ns", saved);
   json.array("evidence", [&] {
     for (const profile::Verdict::Evidence& evidence : finding.evidence) {
       json.object([&] {
