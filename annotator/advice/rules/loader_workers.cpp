@@ -42,7 +42,8 @@ std::optional<Loading> with_workers(const profile::Loop& loop, const profile::Lo
   if (workers < 1) return std::nullopt;
   const Seconds step = std::max(rest + static_cast<double>(fetch.calls) * kHandOver, data / static_cast<double>(workers));
   const double ratio = step / whole;
-  return Loading{.step = {.ratio = ratio, .low = ratio / (1 + kError), .high = ratio * (1 + kError)}, .workers = workers};
+  const double least = rest / whole;  // fetching for nothing
+  return Loading{.step = {.ratio = ratio, .low = std::max(ratio / (1 + kError), least), .high = ratio * (1 + kError)}, .workers = workers};
 }
 
 // Certain: batches are made by the process that trains, and the step passes its time with it.
