@@ -217,15 +217,21 @@ struct Verdict {
   std::vector<Evidence> evidence;
 };
 
+// What a change would make of the step's time, as ratios: the interval holds what such predictions are off by.
+struct Foretold {
+  double ratio = 1, low = 1, high = 1;
+};
+
 // A change that the recording gives evidence for (annotator/advice/rules).
 struct Finding {
   std::string kind, title;  // "pin_memory"; the title says what to do
   std::vector<Verdict::Evidence> evidence;
   std::vector<std::string> assumes;
-  std::string file;                  // where it belongs; empty where that is not known
-  std::optional<std::int64_t> line;  // from 0
-  double least_ratio = 1;            // of step times, changed to recorded: what the change gives at best
-  Ns at_most{};                      // the same of the step that is shown
+  std::string file;                       // where it belongs; empty where that is not known
+  std::optional<std::int64_t> line;       // from 0
+  double least_ratio = 1;                 // of step times, changed to recorded: what the change gives at best
+  Ns at_most{};                           // the same of the step that is shown
+  std::optional<Foretold> foretold = {};  // where the recording tells more than that bound
 };
 
 // How much of the step would be left, as a fraction, if one side took half its time (annotator/causes/simulate.h).

@@ -230,7 +230,7 @@ void add_whatif(CLI::App& app, Arguments& to) {
   verb->footer(
       "Example: hotlens whatif list\n         hotlens whatif fused_optimizer,channels_last+autocast_bf16\n         hotlens whatif "
       "checkpoint --budget 60MB\n         hotlens whatif sweep --try --models 4,8\n         hotlens whatif x.pt.trace.json.gz\n\n`+` makes "
-      "changes at once.");
+      "changes at once. `accumulate` needs a profile of two batch sizes: hotlens run --batch-sizes 8,6 train.py");
   verb->add_option(
       "what", to.whatif.words,
       "a profile (bundle id, folder, trace file; latest where none is named), and list: which changes apply, without a replay; "

@@ -2,10 +2,12 @@
 
     HOTLENS_BIN=... HOTLENS_TEST_PYTHON=... python tests/bench/whatif.py [--models resnet,gpt] [--kinds fused_optimizer,autocast_bf16]
 
-Each model of predict_models.py is recorded as it is and asked about every kind that applies. The truth of time are real steps of the model
-as it is, of the changed one, and of the one as it is once more, in turn in one process; the third is the control, real against real. The
-truth of memory is the allocator's peak in a recording of the changed script. Every error is printed; where a control is off by more than
-3 %, the machine was not quiet enough and the row is marked.
+Each model of whatif_models.py is recorded as it is, at two batch sizes, and asked about every kind that applies; some also about two kinds
+at once (COMBINED), about `zero_grad_none` after a recording with gradients of zeros (ZEROS), and about twice the batch (`batch_x2`, from
+`hotlens predict`). Of `checkpoint` the recommended blocks are really checkpointed; its memory is that of recompute.py. The truth of time is
+real steps of the model as it is, of the changed one, and of the one as it is once more, in turn in one process (of `loader`, processes in
+turn); the third is the control, real against real. The truth of memory is the allocator's peak in a recording of the changed script. Every
+error is printed; where a control is off by more than 3 %, the machine was not quiet enough and the row is marked.
 """
 
 from __future__ import annotations
@@ -26,7 +28,11 @@ HERE = Path(__file__).resolve().parent
 HOTLENS = os.environ.get("HOTLENS_BIN", str(HERE.parents[1] / "build/release/bin/hotlens"))
 PYTHON = os.environ.get("HOTLENS_TEST_PYTHON", sys.executable)
 SCRIPT = HERE / "whatif_models.py"
-NAMES = ["resnet", "mobilenet", "unet", "gpt", "bert", "vit", "lstm", "dlrm"]
+NAMES = ["resnet", "mobilenet", "unet", "gpt", "bert", "vit", "lstm", "dlrm", "eager_gpt", "eager_bert", "recurrence", "loader"]
+COMBINED = {"resnet": "fused_optimizer+channels_last", "gpt": "fused_optimizer+autocast_bf16"}
+ZEROS = ("resnet", "gpt", "lstm")
+BATCH, OTHER = 8, 6  # recorded sizes
+PROCESSES = 3  # of each, where steps cannot take turns in one
 QUIET = 0.03
 LARGE = 0.05  # change of the step above which the sign has to be right
 
@@ -67,10 +73,10 @@ def run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
-def record(folder: Path, model: str, kind: str, steps: int) -> int:
+def record(folder: Path, model: str, kind: str, steps: int, *options: str) -> int:
     """The allocator's peak of the recorded step, bytes."""
     folder.mkdir(exist_ok=True)
-    run(folder, HOTLENS, "run", "--python", PYTHON, "--warmup", "3", "--steps", str(steps), str(SCRIPT), model, kind)
+    run(folder, HOTLENS, "run", "--python", PYTHON, "--warmup", "3", "--steps", str(steps), *options, str(SCRIPT), model, kind)
     newest = max(folder.glob(".hotlens/profiles/*/program.json.gz"))
     document: dict[str, Any] = json.loads(gzip.decompress(newest.read_bytes()))
     if document["refused"]:
@@ -78,35 +84,85 @@ def record(folder: Path, model: str, kind: str, steps: int) -> int:
     return int(document["allocator"]["peak_bytes"])
 
 
+def steps_of(folder: Path, model: str, kind: str) -> dict[str, list[float]]:
+    steps: dict[str, list[float]] = json.loads(run(folder, PYTHON, str(SCRIPT), model, kind, "--times"))
+    return steps
+
+
 def real_ratios(folder: Path, model: str, kind: str) -> tuple[float, float]:
     """Of the changed model, and of the unchanged one again."""
-    steps: dict[str, list[float]] = json.loads(run(folder, PYTHON, str(SCRIPT), model, kind, "--times"))
-    plain = steps["plain"]
-    changed, again = (statistics.median(b / a for a, b in zip(plain, steps[name])) for name in ("changed", "again"))
+    if model == "loader":
+        return ratios_of_processes(folder, model, kind)
+    steps = steps_of(folder, model, kind)
+    changed, again = (statistics.median(b / a for a, b in zip(steps["plain"], steps[name])) for name in ("changed", "again"))
     return changed, again
 
 
-def one(model: str, kinds: str, place: Path) -> tuple[list[Row], list[float]]:
-    """Rows of time, and errors of memory."""
-    folder = place / model
-    record(folder, model, "none", 15)
-    wanted = [kinds] if kinds else []
-    document = json.loads(run(folder, HOTLENS, "whatif", *wanted, "--python", PYTHON, "--format", "json"))
+def ratios_of_processes(folder: Path, model: str, kind: str) -> tuple[float, float]:
+    """The same of mean steps, each process between two of the unchanged model."""
+
+    def mean(what: str) -> float:
+        return statistics.mean(steps_of(folder, model, what)["changed"])
+
+    plain, changed = [mean("none")], []
+    for _ in range(PROCESSES):
+        changed.append(mean(kind))
+        plain.append(mean("none"))
+    ratios = [2 * between / (before + after) for before, between, after in zip(plain, changed, plain[1:])]
+    return statistics.median(ratios), statistics.median(after / before for before, after in zip(plain, plain[1:]))
+
+
+def asked(folder: Path, model: str, kinds: list[str]) -> list[dict[str, Any]]:
+    document = json.loads(run(folder, HOTLENS, "whatif", *([",".join(kinds)] if kinds else []), "--python", PYTHON, "--format", "json"))
     for refused in document["refused"]:
         print(f"{model:10} {refused['kind']:18} refused: {refused['reason']} {refused.get('operator', '')}", flush=True)
+    items: list[dict[str, Any]] = document["items"]
+    return [item for item in items if item["method"] == "replay" or not item["bound"]]
+
+
+def twice_the_batch(folder: Path) -> dict[str, Any]:
+    """What `predict` says, as an item of `whatif`."""
+    answer = json.loads(run(folder, HOTLENS, "predict", "--batch-size", str(2 * BATCH), "--python", PYTHON, "--format", "json"))
+    points = {point["batch_size"]: point for point in answer["points"]}
+    was, point = points[BATCH]["step_ns"], points[2 * BATCH]
+    ratios = {name: point[f"{key}_ns"] / was for name, key in (("ratio", "step"), ("low", "low"), ("high", "high"))}
+    return {"kind": "batch_x2", "peak_bytes": point["peak_bytes"], **ratios}
+
+
+def items_of(model: str, kinds: list[str], place: Path) -> list[dict[str, Any]]:
+    folder = place / model
+    of_recording = [kind for kind in kinds if kind not in ("batch_x2", "zero_grad_none")]
+    found = []
+    if not kinds or of_recording or "batch_x2" in kinds:
+        record(folder, model, "none", 15, *(["--batch-sizes", str(OTHER)] if model != "loader" else []))
+    if not kinds or of_recording:
+        found += asked(folder, model, of_recording)
+    if not kinds and model in COMBINED:
+        found += asked(folder, model, [COMBINED[model]])
+    if model in ZEROS and (not kinds or "zero_grad_none" in kinds):
+        record(place / f"{model}-zeros", model, "zeros", 15)
+        found += asked(place / f"{model}-zeros", model, ["zero_grad_none"])
+    if model != "loader" and (not kinds or "batch_x2" in kinds):
+        found.append(twice_the_batch(folder))
+    return found
+
+
+def one(model: str, kinds: list[str], place: Path) -> tuple[list[Row], list[float]]:
+    """Rows of time, and errors of memory."""
     rows, memory = [], []
-    for item in document["items"]:
-        kind = item["kind"]
-        if item["method"] != "replay" or kind == "checkpoint":  # that one is recompute.py's
-            continue
-        peak = record(place / f"{model}-{kind}", model, kind, 1)
-        memory.append(item["peak_bytes"] / peak - 1)
-        changed, control = real_ratios(folder, model, kind)
+    for item in items_of(model, kinds, place):
+        kind, peak = item["kind"], 0
+        really = f"checkpoint={','.join(item['curve']['points'][item['curve']['chosen']]['blocks'])}" if kind == "checkpoint" else kind
+        if kind != "checkpoint" and "peak_bytes" in item:
+            peak = record(place / f"{model}-{kind}", model, "none" if kind == "zero_grad_none" else really, 1)
+            memory.append(item["peak_bytes"] / peak - 1)
+        changed, control = real_ratios(place, model, really)
         row = Row(model, kind, item["ratio"], item["low"], item["high"], changed, control)
         rows.append(row)
+        peaks = f"memory {peak:11}, error {memory[-1]:+.4%}" if peak else "no memory"
         print(
             f"{model:10} {kind:18} time {row.predicted - 1:+6.1%} ({row.low - 1:+.1%} to {row.high - 1:+.1%}), real {row.real - 1:+6.1%}, "
-            f"error {row.error:+6.1%}, control {row.control - 1:+.1%}; memory {peak:11}, error {memory[-1]:+.4%}"
+            f"error {row.error:+6.1%}, control {row.control - 1:+.1%}; {peaks}"
             f"{'' if row.inside else '  outside'}{'' if row.quiet else '  not quiet'}",
             flush=True,
         )
@@ -121,6 +177,7 @@ def summary(name: str, errors: list[float]) -> None:
 
 
 def report(rows: list[Row], memory: list[float]) -> None:
+    print(f"{len(rows)} pairs, {len({row.kind for row in rows})} kinds, {len({row.model for row in rows})} models")
     print(f"memory to the byte: {sum(error == 0 for error in memory)} of {len(memory)}")
     summary("memory", memory)
     for name, some in (("all", rows), ("control within 3 %", [row for row in rows if row.quiet])):
@@ -137,14 +194,14 @@ def report(rows: list[Row], memory: list[float]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default=",".join(NAMES))
-    parser.add_argument("--kinds", default="", help="as `hotlens whatif` takes them; all where none is named")
+    parser.add_argument("--kinds", default="", help="as `hotlens whatif` takes them, and batch_x2; all where none is named")
     options = parser.parse_args()
     rows: list[Row] = []
     memory: list[float] = []
     with tempfile.TemporaryDirectory() as place:
         for model in options.models.split(","):
             try:
-                found = one(model, options.kinds, Path(place))
+                found = one(model, options.kinds.split(",") if options.kinds else [], Path(place))
             except RuntimeError as reason:
                 print(f"{model}: refused, {reason}", flush=True)
                 continue

@@ -3,22 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <numbers>
 
 #include "annotator/advice/edits/changes.h"
+#include "annotator/lab/whatif/gelu.h"
 
 namespace hotlens::advice {
 namespace {
-
-constexpr std::array<double, 6> kSamples{-3, -1.3, -0.4, 0.2, 0.9, 2.1};
-constexpr double kClose = 1e-4;  // people round √(2/π)
-
-double gelu(double x) {
-  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-}
 
 std::optional<double> literal(std::string_view digits) {
   double value = 0;
@@ -101,11 +94,7 @@ std::string_view gelu_of(const PythonText& text, TSNode node) {
     name = text.at(part);
   });
   if (!one || name.empty()) return {};
-  const bool same = std::ranges::all_of(kSamples, [&](double x) {
-    const auto value = Expression(text, name, x).of(node);
-    return value && std::abs(*value - gelu(x)) <= kClose;
-  });
-  return same ? name : std::string_view();
+  return lab::computes_gelu([&](double x) { return Expression(text, name, x).of(node); }) ? name : std::string_view();
 }
 
 // The outermost expressions that are one, in order.

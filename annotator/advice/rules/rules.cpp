@@ -35,7 +35,8 @@ profile::Finding finding(const Recording& recording, const Rule& rule, Found fou
           .file = place ? place->file : std::string(),
           .line = place ? std::optional(place->line) : std::nullopt,
           .least_ratio = ratio,
-          .at_most = Ns{std::llround(static_cast<double>(step.count()) * (1 - ratio))}};
+          .at_most = Ns{std::llround(static_cast<double>(step.count()) * (1 - ratio))},
+          .foretold = found.foretold};
 }
 
 }  // namespace

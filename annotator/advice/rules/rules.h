@@ -45,6 +45,7 @@ struct Found {
   std::vector<std::string> assumes;
   std::uint32_t node = attribution::kNoNode;  // where it belongs in the code: of the host; kNoNode: nowhere
   causes::Change change;                      // what it takes away, at best
+  std::optional<profile::Foretold> foretold = {};
 };
 
 struct Rule {

@@ -17,6 +17,12 @@ std::string place(const profile::Finding& finding) {
   return "  " + harmless(finding.file) + (finding.line ? ":" + std::to_string(*finding.line + 1) : std::string());
 }
 
+// As foretold, else at most.
+Ns saved_by(const profile::Finding& finding, Ns step) {
+  if (!finding.foretold) return finding.at_most;
+  return Ns{std::llround(static_cast<double>(step.count()) * (1 - finding.foretold->ratio))};
+}
+
 }  // namespace
 
 std::string change_text(double ratio) {
@@ -24,10 +30,16 @@ std::string change_text(double ratio) {
   return percent == 0 ? "0 %" : (percent < 0 ? "−" : "+") + std::to_string(std::abs(percent)) + " %";
 }
 
+std::string about(const profile::Foretold& step) {
+  return "≈ " + change_text(step.ratio) + " (" + change_text(step.low) + " to " + change_text(step.high) + ")";
+}
+
 std::string finding_text(const profile::Finding& finding, Ns step, const format::Style& style) {
+  const std::string gain = finding.foretold ? about(*finding.foretold) : change_text(finding.least_ratio);
+  const Ns saved = saved_by(finding, step);
   std::string text = std::string(style.bold) + left(finding.kind, kKindColumns) + std::string(style.off) + finding.title + place(finding) +
-                     "\n  at most " + std::string(style.faster) + change_text(finding.least_ratio) + std::string(style.off) + ": " +
-                     readable(step) + " → " + readable(step - finding.at_most) + "\n";
+                     "\n  " + (finding.foretold ? "" : "at most ") + std::string(style.faster) + gain + std::string(style.off) + ": " +
+                     readable(step) + " → " + readable(step - saved) + "\n";
   for (const profile::Verdict::Evidence& evidence : finding.evidence) {
     text += "  now: " + harmless(evidence.what) + ", " + readable(evidence.time) + "\n";
   }
@@ -55,13 +67,15 @@ void write_finding(JsonText& json, const profile::Finding& finding, Ns step) {
   if (!finding.file.empty()) json.member("file", finding.file);
   if (finding.line) json.member("line", *finding.line);
   json.member("method", std::string_view("profile"));
-  json.member("bound", true);
-  json.member("ratio", finding.least_ratio);
-  json.member("low", finding.least_ratio);
-  json.member("high", 1.0);
+  const profile::Foretold told = finding.foretold.value_or(profile::Foretold{finding.least_ratio, finding.least_ratio, 1});
+  const std::int64_t saved = saved_by(finding, step).count();
+  json.member("bound", !finding.foretold);
+  json.member("ratio", told.ratio);
+  json.member("low", told.low);
+  json.member("high", told.high);
   json.member("step_was_ns", step.count());
-  json.member("step_ns", (step - finding.at_most).count());
-  json.member("saved_ns", finding.at_most.count());
+  json.member("step_ns", step.count() - saved);
+  json.member("saved_ns", saved);
   json.array("evidence", [&] {
     for (const profile::Verdict::Evidence& evidence : finding.evidence) {
       json.object([&] {

@@ -18,6 +18,9 @@ std::string finding_text(const profile::Finding& finding, Ns step, const format:
 // Members of an object: those of an item of hotlens.whatif/1.
 void write_finding(JsonText& json, const profile::Finding& finding, Ns step);
 
+// "≈ −34 % (−43 % to −24 %)"
+std::string about(const profile::Foretold& step);
+
 // "−12 %", "0 %"
 std::string change_text(double ratio);
 

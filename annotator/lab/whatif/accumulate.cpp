@@ -13,16 +13,6 @@ bool follows_batch(const Whole& number) {
   return number.numerator != 0;
 }
 
-// The number at half the batch size.
-Whole halved(const Whole& number) {
-  return follows_batch(number) ? Whole{2 * number.offset, number.numerator, 2 * number.denominator} : number;
-}
-
-void halve(Value& value) {
-  if (auto* whole = std::get_if<Whole>(&value.is)) *whole = halved(*whole);
-  if (auto* values = std::get_if<Values>(&value.is)) std::ranges::for_each(*values, halve);
-}
-
 bool follows_batch(const Value& value) {
   if (const auto* whole = std::get_if<Whole>(&value.is)) return follows_batch(*whole);
   const auto* values = std::get_if<Values>(&value.is);
@@ -60,6 +50,7 @@ class Halves {
     std::ranges::move(program_.operators.begin() + static_cast<std::ptrdiff_t>(end_), program_.operators.end(),
                       std::back_inserter(operators_));
     program_.operators = std::move(operators_);
+    if (huge_) return std::unexpected(NotHere{.reason = "a number of the recorded step is out of all bounds"});
     std::string evidence = counted(calls_, "operator runs", "operators run") + " forward and backward once, with the whole batch";
     return Edit{.program = std::move(program_), .evidence = std::move(evidence), .modules = {}};
   }
@@ -68,6 +59,11 @@ class Halves {
   using Wrong = std::optional<NotHere>;
 
   bool is_listed(TensorId id) const { return id >= 0 && static_cast<std::size_t>(id) < program_.tensors.size(); }
+
+  // An operator that has nothing to do gives back its argument.
+  bool is_given(TensorId id) const {
+    return is_listed(id) || std::ranges::any_of(inputs_, [&](const Input& input) { return id == input.first || id == input.second; });
+  }
 
   // The backward pass, and what is let go right after it.
   Wrong find_pass() {
@@ -126,11 +122,26 @@ class Halves {
     });
   }
 
-  static void shrink(Tensor& tensor) {
-    std::ranges::transform(tensor.shape, tensor.shape.begin(), halved);
-    std::ranges::transform(tensor.stride, tensor.stride.begin(), halved);
-    tensor.offset = halved(tensor.offset);
-    tensor.storage_bytes = halved(tensor.storage_bytes);
+  // The number at half the batch size.
+  void halve(Whole& number) {
+    if (!follows_batch(number)) return;
+    const bool offset = __builtin_mul_overflow(number.offset, std::int64_t{2}, &number.offset);
+    const bool denominator = __builtin_mul_overflow(number.denominator, std::int64_t{2}, &number.denominator);
+    huge_ = huge_ || offset || denominator;
+  }
+
+  void halve(Value& value) {
+    if (auto* whole = std::get_if<Whole>(&value.is)) halve(*whole);
+    if (auto* values = std::get_if<Values>(&value.is)) {
+      for (Value& one : *values) halve(one);
+    }
+  }
+
+  void shrink(Tensor& tensor) {
+    for (Whole& size : tensor.shape) halve(size);
+    for (Whole& stride : tensor.stride) halve(stride);
+    halve(tensor.offset);
+    halve(tensor.storage_bytes);
   }
 
   // What follows the pass happens once, so the whole batch must not be needed for it.
@@ -194,7 +205,7 @@ class Halves {
     for (const Input& input : inputs_) replace_tensor(op, input.id, second ? input.second : input.first);
     std::vector<TensorId> known;  // this half's own, and what the first one left under their names
     for (const TensorId id : op.out) {
-      if (id == kNoTensor || is_listed(id)) continue;
+      if (id == kNoTensor || is_given(id)) continue;
       if (second && left_.erase(id) > 0) known.push_back(own_.at(id));
       if (second || !own_.try_emplace(id, static_cast<TensorId>(program_.ids)).second) continue;
       ++program_.ids;
@@ -256,6 +267,7 @@ class Halves {
   std::map<TensorId, TensorId> own_;  // of the first half: as recorded, and its own
   std::set<TensorId> left_;           // as recorded, what the first half still holds
   TensorId share_ = kNoTensor;
+  bool huge_ = false;
   Operator late_{.kind = OperatorKind::free, .name = "hotlens::free", .overload = {}, .args = {}, .kwargs = {}, .out = {}};
   std::vector<Operator> operators_;
 };

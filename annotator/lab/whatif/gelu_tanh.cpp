@@ -3,23 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numbers>
 #include <set>
 
 #include "annotator/lab/whatif/dataflow.h"
 #include "annotator/lab/whatif/edits.h"
+#include "annotator/lab/whatif/gelu.h"
 
 namespace hotlens::lab {
 namespace {
 
-constexpr std::array<double, 6> kSamples{-3, -1.3, -0.4, 0.2, 0.9, 2.1};
-constexpr double kClose = 1e-4;         // people round √(2/π)
 constexpr std::size_t kDeepest = 10;    // operators from x to tanh, one after the other
 constexpr std::size_t kMostBehind = 4;  // operators from tanh to the result
-
-double gelu(double x) {
-  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-}
+constexpr std::size_t kMostInputs = 32;
+constexpr std::size_t kMostWork = 64;  // operators computed for one number; the longest spelling has about 20
 
 // A tensor as one operator left it.
 struct Version {
@@ -40,7 +36,7 @@ class Formula {
   // What `x` may be, going back from the operator, the nearest first.
   std::vector<Version> inputs_of(std::size_t at) const {
     std::vector<Version> found, wave = read_by(at);
-    for (std::size_t depth = 0; depth < kDeepest && !wave.empty(); ++depth) {
+    for (std::size_t depth = 0; depth < kDeepest && found.size() < kMostInputs; ++depth) {
       std::vector<Version> next;
       for (const Version& one : wave) {
         if (std::ranges::find(found, one) != found.end()) continue;
@@ -54,11 +50,10 @@ class Formula {
 
   // Whether the operator's result is GELU of x; `used`: the operators that compute it.
   bool is_gelu(std::size_t result, const Version& x, std::set<std::size_t>& used) const {
-    for (const double sample : kSamples) {
-      const auto value = computed({program_.operators[result].out[0], result}, x, sample, used, 0);
-      if (!value || std::abs(*value - gelu(sample)) > kClose) return false;
-    }
-    return true;
+    return computes_gelu([&](double sample) {
+      Trial trial{.x = x, .sample = sample, .used = used};
+      return computed({program_.operators[result].out[0], result}, trial);
+    });
   }
 
   bool is_arithmetic_at(std::size_t at) const {
@@ -75,35 +70,43 @@ class Formula {
     return found;
   }
 
-  std::optional<double> operand(const Operator& op, std::size_t at, std::size_t place, std::string_view name, const Version& x,
-                                double sample, std::set<std::size_t>& used, std::size_t depth) const {
-    const Value* value = argument(op, place, name);
+  // The formula for one number in the place of x.
+  struct Trial {
+    Version x;
+    double sample = 0;
+    std::set<std::size_t>& used;
+    std::size_t left = kMostWork;
+  };
+
+  std::optional<double> operand(std::size_t at, std::size_t place, std::string_view name, Trial& trial) const {
+    const Value* value = argument(program_.operators[at], place, name);
     if (const auto constant = flow_.constant(value, at)) return constant;
     const TensorId id = tensor_of(value);
-    if (id == kNoTensor) return std::nullopt;
-    return computed({id, flow_.maker(id, at)}, x, sample, used, depth + 1);
+    return id == kNoTensor ? std::nullopt : computed({id, flow_.maker(id, at)}, trial);
   }
 
-  std::optional<double> computed(const Version& what, const Version& x, double sample, std::set<std::size_t>& used,
-                                 std::size_t depth) const {
-    if (what == x) return sample;
-    if (depth > kDeepest + kMostBehind || !computes(what)) return std::nullopt;
+  std::optional<double> computed(const Version& what, Trial& trial) const {
+    if (what == trial.x) return trial.sample;
+    if (!computes(what) || trial.left-- == 0) return std::nullopt;
     const Operator& op = program_.operators[what.maker];
     const std::string_view name = base_name(op);
-    used.insert(what.maker);
-    const auto first = operand(op, what.maker, 0, "self", x, sample, used, depth);
+    trial.used.insert(what.maker);
+    const auto first = operand(what.maker, 0, "self", trial);
     if (!first) return std::nullopt;
     if (name == "tanh") return std::tanh(*first);
     if (name == "neg") return -*first;
     if (name == "square") return *first * *first;
-    const auto second = operand(op, what.maker, 1, name == "pow" ? "exponent" : "other", x, sample, used, depth);
-    if (!second) return std::nullopt;
-    if (name == "mul") return *first * *second;
-    if (name == "div") return argument(op, 2, "rounding_mode") == nullptr ? std::optional(*first / *second) : std::nullopt;
-    if (name == "pow") return std::pow(*first, *second);
+    const auto second = operand(what.maker, 1, name == "pow" ? "exponent" : "other", trial);
+    return second ? of_two(op, name, *first, *second) : std::nullopt;
+  }
+
+  static std::optional<double> of_two(const Operator& op, std::string_view name, double first, double second) {
+    if (name == "mul") return first * second;
+    if (name == "div") return argument(op, 2, "rounding_mode") == nullptr ? std::optional(first / second) : std::nullopt;
+    if (name == "pow") return std::pow(first, second);
     const Value* alpha = argument(op, 2, "alpha");
     const double factor = alpha == nullptr ? 1 : number(alpha).value_or(0);
-    return *first + (name == "add" ? factor : -factor) * *second;
+    return first + (name == "add" ? factor : -factor) * second;
   }
 
   const Program& program_;

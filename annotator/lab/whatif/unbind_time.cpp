@@ -43,7 +43,7 @@ std::optional<Sequence> step_of(const Program& program, const Dataflow& flow, st
   if (place < 0 || static_cast<std::size_t>(place) >= shape->size()) return std::nullopt;
   const Whole& size = (*shape)[static_cast<std::size_t>(place)];
   const auto length = size.numerator == 0 ? size.at(0) : std::nullopt;
-  if (!length || *index >= *length || *index < -*length) return std::nullopt;
+  if (!length || *length < 1 || *index >= *length || *index < -*length) return std::nullopt;
   return Sequence{.id = id,
                   .maker = flow.maker(id, at),
                   .dim = static_cast<std::size_t>(place),
@@ -110,7 +110,7 @@ void take_apart(Program& program, const Sequence& sequence, std::vector<Replacem
   Operator& release = program.operators[last];
   if (release.kind == OperatorKind::free) {
     for (const TensorId id : unbind.out) {
-      if (id != kNoTensor) release.args.push_back({TensorRef{id}});
+      if (id != kNoTensor) release.args.emplace_back().is = TensorRef{id};
     }
   }
   for (const Step& step : sequence.steps) replacements.push_back({.begin = step.at, .end = step.at + 1, .operators = {}});

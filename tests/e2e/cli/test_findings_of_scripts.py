@@ -71,6 +71,10 @@ def test_findings_stand_at_the_lines_that_would_change(hotlens: Run, tmp_path: P
     assert told == {kind: LINES[kind] for kind in told}
     assert "unbind_time" in told
     assert all(item["file"] == str(tmp_path / "train.py") for item in items)
+    for item in items:  # a bound, or of the loader more where a processor was free
+        assert item["low"] <= item["ratio"] <= item["high"]
+        assert item["bound"] or item["kind"] == "loader_workers"
+        assert not item["bound"] or item["high"] == 1
     # The hover of the line says the largest.
     file = json.loads(hotlens("check", "train.py", "--format", "json").stdout)["files"][0]
     hover = "\n".join(hover["markdown"] for hover in file["hovers"] if lines[hover["line"]] == LINES["unbind_time"])

@@ -80,6 +80,16 @@ TEST_CASE("what the script still holds of the first half goes when the second ha
   CHECK(tensor_of(&all[16].args[0]) == all[5].out[0]);
 }
 
+TEST_CASE("an operator that gives back its input gives back the half") {
+  json same = step();
+  same.insert(same.begin() + 1, op("aten::flatten", json::array({t(1)}), 1));
+  const Edit edit = done(accumulate(of(same)));
+  const auto& all = edit.program.operators;
+  REQUIRE(all[2].name == "aten::flatten");
+  CHECK(all[2].out == std::vector<TensorId>{all[0].out[0]});
+  CHECK(tensor_of(&all[3].args[0]) == all[0].out[0]);
+}
+
 TEST_CASE("what the step before left is of a half, too, but for its batch") {
   json logits = following("other");
   logits["shape"] = json::array({kBatch, 10});
