@@ -202,7 +202,7 @@ def test_a_file_that_changed_elsewhere_keeps_its_hint_and_refuses_the_edit(start
 
 
 def test_a_change_without_a_safe_edit_says_what_to_do_by_hand(start: Start, work: Path, tmp_path: Path) -> None:
-    script = SCRIPT.replace("parameters(), foreach=False)", "parameters())\nother = torch.optim.SGD(model.parameters(), lr=0)")
+    script = SCRIPT.replace("parameters(), foreach=False)", "parameters())\nother = torch.optim.Adam(model.parameters(), lr=0)")
     folder = tmp_path / "two"
     folder.mkdir()
     (folder / "train.py").write_text(script)
