@@ -131,6 +131,7 @@ def twice_the_batch(folder: Path) -> dict[str, Any]:
 
 def items_of(model: str, kinds: list[str], place: Path) -> list[dict[str, Any]]:
     folder = place / model
+    kinds = ["loader_workers"] if model == "loader" else kinds  # a replay has no fetch, so other kinds are of another step
     of_recording = [kind for kind in kinds if kind not in ("batch_x2", "zero_grad_none")]
     found = []
     if not kinds or of_recording or "batch_x2" in kinds:
