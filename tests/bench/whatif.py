@@ -117,6 +117,9 @@ def asked(folder: Path, model: str, kinds: list[str]) -> list[dict[str, Any]]:
     for refused in document["refused"]:
         print(f"{model:10} {refused['kind']:18} refused: {refused['reason']} {refused.get('operator', '')}", flush=True)
     items: list[dict[str, Any]] = document["items"]
+    for item in items:
+        if item["method"] == "profile" and item["bound"] and item["kind"] in kinds:
+            print(f"{model:10} {item['kind']:18} is a bound alone: {'; '.join(item['assumes'])}", flush=True)
     return [item for item in items if item["method"] == "replay" or not item["bound"]]
 
 
@@ -131,6 +134,7 @@ def twice_the_batch(folder: Path) -> dict[str, Any]:
 
 def items_of(model: str, kinds: list[str], place: Path) -> list[dict[str, Any]]:
     folder = place / model
+    kinds = ["loader_workers"] if model == "loader" else kinds  # a replay has no fetch, so other kinds are of another step
     of_recording = [kind for kind in kinds if kind not in ("batch_x2", "zero_grad_none")]
     found = []
     if not kinds or of_recording or "batch_x2" in kinds:
@@ -154,7 +158,7 @@ def one(model: str, kinds: list[str], place: Path) -> tuple[list[Row], list[floa
         kind, peak = item["kind"], 0
         really = f"checkpoint={','.join(item['curve']['points'][item['curve']['chosen']]['blocks'])}" if kind == "checkpoint" else kind
         if kind != "checkpoint" and "peak_bytes" in item:
-            peak = record(place / f"{model}-{kind}", model, "none" if kind == "zero_grad_none" else really, 1)
+            peak = record(place / f"{model}-{kind}", model, really, 1)
             memory.append(item["peak_bytes"] / peak - 1)
         changed, control = real_ratios(place, model, really)
         row = Row(model, kind, item["ratio"], item["low"], item["high"], changed, control)

@@ -190,7 +190,9 @@ class Training:
         del batch
         if "channels_last" in self.kinds:
             inputs = [x.to(memory_format=CHANNELS_LAST) if x.dim() == 4 else x for x in inputs]
-        self.optimizer.zero_grad(set_to_none="zeros" not in self.kinds)
+        at_end = bool(self.kinds & {"zeros", "zero_grad_none"})  # what comes before the model's first call is in no recorded program
+        if not at_end:
+            self.optimizer.zero_grad()
         if "accumulate" in self.kinds:
             for *some, wanted in zip(*(x.chunk(2) for x in (*inputs, target))):
                 loss = self.loss(some, wanted)
@@ -199,6 +201,8 @@ class Training:
             loss = self.loss(inputs, target)
             loss.backward()
         self.optimizer.step()
+        if at_end:
+            self.optimizer.zero_grad(set_to_none="zeros" not in self.kinds)
 
 
 def times(trainings: dict[str, Training]) -> dict[str, list[float]]:
