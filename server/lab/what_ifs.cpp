@@ -10,6 +10,7 @@
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/spread.h"
 #include "server/lab/checkpoint.h"
+#include "server/lab/fetching.h"
 #include "server/lab/page_faults.h"
 #include "server/lab/replayable.h"
 #include "server/lab/second_size.h"
@@ -132,7 +133,12 @@ Tried edited(const Program& recorded, Sized& sized, const Together& kinds, const
 class Trial {
  public:
   Trial(const WhatIfAsk& ask, const Recorded& recorded, fs::path worker, const std::optional<PageFaults>& faults)
-      : ask_(ask), recorded_(recorded), worker_(std::move(worker)), room_(room_for(recorded)), faults_(faults) {}
+      : ask_(ask),
+        recorded_(recorded),
+        worker_(std::move(worker)),
+        room_(room_for(recorded)),
+        faults_(faults),
+        fetched_(fetch_share(ask.bundle)) {}
 
   // The unchanged step, before anything is said of a changed one.
   Result<SelfCheck> check() {
@@ -155,10 +161,10 @@ class Trial {
     const auto replays = worker.step({.batches = {batch()}, .rounds = rounds(), .budget = kLongest, .edited = true});
     if (!replays) return std::unexpected(NotThis{item.kind, {replays.error().reason, replays.error().op, replays.error().module}});
     const Replays &recorded = replays->front(), &changed = replays->back();
-    item.time = ratio_of(recorded, changed, candidate.error);
-    if (item.time && faults_) item.time = unsure(*item.time, *faults_);
     item.step_was = profile::sample(recorded_.steps).median;
-    if (item.time) item.step = Ns{std::llround(static_cast<double>(item.step_was.count()) * item.time->ratio)};
+    item.time = ratio_of(recorded, changed, candidate.error);
+    item.step = of_whole_step(item.time, item.step_was);
+    if (item.time && faults_) item.time = unsure(*item.time, *faults_);
     item.peak_was = recorded.peak;
     item.peak = changed.peak;
     return std::move(item);
@@ -169,8 +175,21 @@ class Trial {
     const CheckpointAsk ask{
         .recorded = recorded_, .worker = worker_, .memory = room_.bytes, .budget = ask_.budget, .error = candidate.error, .say = ask_.say};
     auto planned = plan_checkpoints(ask, std::move(candidate.item), candidate.program);
-    if (planned && planned->time && faults_) planned->time = unsure(*planned->time, *faults_);
+    if (!planned) return planned;
+    if (planned->time) planned->step = of_whole_step(planned->time, planned->step_was);
+    for (std::size_t at = 0; planned->curve && at < planned->curve->points.size(); ++at) {
+      CurvePoint& point = planned->curve->points[at];
+      if (point.time) point.step = of_whole_step(point.time, planned->step_was);
+    }
+    if (planned->time && faults_) planned->time = unsure(*planned->time, *faults_);
     return planned;
+  }
+
+  // The ratio becomes that of the step with the fetch of its batch; the step's time.
+  Ns of_whole_step(std::optional<Ratio>& time, Ns step_was) const {
+    if (!time) return {};
+    time = with_rest(*time, fetched_);
+    return Ns{std::llround(static_cast<double>(step_was.count()) * time->ratio)};
   }
 
   std::int64_t batch() const { return std::max<std::int64_t>(recorded_.batch, 1); }
@@ -191,6 +210,7 @@ class Trial {
   fs::path worker_;
   Room room_;
   std::optional<PageFaults> faults_;
+  double fetched_ = 0;  // of the step
   Replays base_;
 };
 

@@ -15,11 +15,11 @@ constexpr Seconds kHandOver = std::chrono::milliseconds(3);  // of a batch, as p
 constexpr double kError = 0.15;                              // of the ratio; the mean error of prototypes was 6.5 %
 constexpr std::int64_t kMostWorkers = 4;                     // as the edit sets at most
 
-// The statement of the loop that fetches batches, where it does nothing else.
-const profile::LoopStatement* fetching(const Recording& recording) {
-  if (!recording.profile.loop) return nullptr;
-  for (const profile::LoopStatement& statement : recording.profile.loop->statements) {
-    const bool data = std::ranges::any_of(recording.profile.stage_sites, [&](const profile::StageSite& site) {
+}  // namespace
+
+const profile::LoopStatement* fetching(const profile::Loop& loop, const std::vector<profile::StageSite>& sites) {
+  for (const profile::LoopStatement& statement : loop.statements) {
+    const bool data = std::ranges::any_of(sites, [&](const profile::StageSite& site) {
       const bool there = site.site.file.index == statement.site.file.index && site.site.line == statement.site.line;
       return site.stage == attribution::Stage::data && there;
     });
@@ -27,8 +27,6 @@ const profile::LoopStatement* fetching(const Recording& recording) {
   }
   return nullptr;
 }
-
-}  // namespace
 
 std::optional<Loading> with_workers(const profile::Loop& loop, const profile::LoopStatement& fetch) {
   if (!loop.processors || loop.updates <= 0 || loop.watched <= Ns{} || fetch.total <= Ns{} || fetch.total >= loop.watched)
@@ -57,8 +55,9 @@ std::optional<Found> loader_workers(const Recording& recording) {
               .assumes = {"processors are free for the workers, and they are as fast as this process"},
               .node = first(recording, loading),
               .change = without(loading)};
-  const profile::LoopStatement* fetch = fetching(recording);
-  if (const auto told = fetch == nullptr ? std::nullopt : with_workers(*recording.profile.loop, *fetch)) {
+  const profile::Loop* loop = recording.profile.loop.get();
+  const profile::LoopStatement* fetch = loop == nullptr ? nullptr : fetching(*loop, recording.profile.stage_sites);
+  if (const auto told = fetch == nullptr ? std::nullopt : with_workers(*loop, *fetch)) {
     found.foretold = told->step;
     found.assumes = {counted(told->workers, "worker makes", "workers make") +
                      " batches, as many as processors were free while it ran, and " + "as fast as this process"};

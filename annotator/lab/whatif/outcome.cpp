@@ -31,6 +31,11 @@ std::optional<Ratio> ratio_of(const Replays& recorded, const Replays& changed, d
   return Ratio{.ratio = median, .low = median / factor, .high = median * factor};
 }
 
+Ratio with_rest(const Ratio& replayed, double share) {
+  const auto whole = [&](double ratio) { return share + (1 - share) * ratio; };
+  return {.ratio = whole(replayed.ratio), .low = whole(replayed.low), .high = whole(replayed.high)};
+}
+
 Ratio unsure(const Ratio& replayed, const PageFaults& faults) {
   const double rest = 1 - static_cast<double>(faults.time.count()) / static_cast<double>(faults.step.count());
   return {.ratio = replayed.ratio, .low = std::min(replayed.low, 1.0) * rest, .high = std::max(replayed.high, 1.0)};

@@ -25,6 +25,9 @@ struct Ratio {
 // `error`: see Kind. Nullopt where one of them has no times.
 std::optional<Ratio> ratio_of(const Replays& recorded, const Replays& changed, double error);
 
+// Of the whole step, where this share of it (0 to 1) is in no replay and stays as it is: the fetch of a batch.
+Ratio with_rest(const Ratio& replayed, double share);
+
 // Minor page faults of a plain step, where they take much of it.
 struct PageFaults {
   std::int64_t count = 0;

@@ -266,6 +266,14 @@ TEST_CASE("a ratio is of neighbouring turns, and its interval holds what the kin
   CHECK(!ratio_of(walls({}), walls({1ms}), 0.04));
 }
 
+TEST_CASE("what no replay has stays as it is") {
+  const Ratio whole = with_rest({.ratio = 0.5, .low = 0.4, .high = 1.2}, 0.5);
+  CHECK(whole.ratio == Approx(0.75));
+  CHECK(whole.low == Approx(0.7));
+  CHECK(whole.high == Approx(1.1));
+  CHECK(with_rest({.ratio = 0.5, .low = 0.4, .high = 1.2}, 0).ratio == Approx(0.5));
+}
+
 TEST_CASE("each kind has a name of its own, a file's function and an assumption") {
   for (const Kind& kind : kinds()) {
     CHECK(kind_named(kind.name) == &kind);
