@@ -55,6 +55,7 @@ inline constexpr std::string_view kTimelineExport = "hotlens/timeline/export";
 inline constexpr std::string_view kTimelineIdle = "hotlens/timeline/idle";
 inline constexpr std::string_view kTimelineLanes = "hotlens/timeline/lanes";
 inline constexpr std::string_view kTimelineRecording = "hotlens/timeline/recording";
+inline constexpr std::string_view kTimelineText = "hotlens/timeline/text";
 inline constexpr std::string_view kTimelineReveal = "hotlens/timeline/reveal";
 inline constexpr std::string_view kTimelinePoint = "hotlens/timeline/point";
 inline constexpr std::string_view kTimelineHighlight = "hotlens/timeline/highlight";
@@ -100,7 +101,7 @@ inline constexpr std::array<MessageSpec, 12> kMessages{{
 }};
 
 // Those of TIMELINE.md, where a result that is long is told in words.
-inline constexpr std::array<MessageSpec, 20> kTimelineMessages{{
+inline constexpr std::array<MessageSpec, 21> kTimelineMessages{{
     {message::kTimelineProfiles, Sender::client, Kind::request, "", "profiles current?"},
     {message::kTimelineOverview, Sender::client, Kind::request, "profile?", "profile steps representative …"},
     {message::kTimelineLevel, Sender::client, Kind::request, "profile? step? path? from? to? width unfold?", "block crumbs tracks …"},
@@ -115,6 +116,7 @@ inline constexpr std::array<MessageSpec, 20> kTimelineMessages{{
     {message::kTimelineIdle, Sender::client, Kind::request, "profile? step? track at", "parts doing …"},
     {message::kTimelineLanes, Sender::client, Kind::request, "profile? step? path? from? to? width open?", "threads counters …"},
     {message::kTimelineRecording, Sender::client, Kind::request, "profile? from? to? width", "extent window tracks"},
+    {message::kTimelineText, Sender::client, Kind::request, "view? actions? columns folder? home?", "view lines marks …"},
     {message::kTimelineReveal, Sender::client, Kind::request, "file line column?", "shown"},
     {message::kTimelinePoint, Sender::client, Kind::request, "lines", "shown"},
     {message::kTimelineHighlight, Sender::server, Kind::notification, "lines", ""},
@@ -124,7 +126,7 @@ inline constexpr std::array<MessageSpec, 20> kTimelineMessages{{
 }};
 
 inline constexpr std::array<CommandSpec, 16> kCommands{{
-    {command::kProfile, "script? args? python? uri? batchSizes? configuration?", "started asked? runId? script? command? message?"},
+    {command::kProfile, "script? args? python? uri? batchSizes? configuration? saved?", "started asked? runId? script? command? message?"},
     {command::kSetArguments, "script? python? uri? arguments?", "started asked? file? runId? script? command? message?"},
     {command::kChooseRun, "script? python? uri? configuration?", "started asked? runId? script? command? message?"},
     {command::kCancel, "runId?", "cancelled"},
