@@ -302,7 +302,8 @@ TEST_CASE("a fetch that workers make divides between the lines that they ran, ea
   map.lines = 7;
   map.fetches = {{.lines = {5, 6}, .weight = 0.5}, {.lines = {5}, .weight = 0.25}};
   const auto times = [&](const std::string& name) {
-    const Transferred transferred(step(name), step(name), map);
+    const Script script = step(name);
+    const Transferred transferred(script, script, map);
     const Owners& owners = transferred.result.owners;
     const Account result = account(transferred.clean.trace, transferred.clean.forest, transferred.clean.steps, owners);
     std::map<std::uint32_t, Ns> lines;  // with all that is inside them
