@@ -113,7 +113,7 @@ def test_ticks_come_on_the_main_thread_between_start_and_stop() -> None:
     ticks = Ticks(0.001, lambda frame: seen.append(frame.f_code.co_name))
 
     def busy() -> None:
-        end = time.perf_counter() + 0.1
+        end = time.perf_counter() + 0.5
         while time.perf_counter() < end:
             pass
 
