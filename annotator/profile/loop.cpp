@@ -8,6 +8,18 @@
 
 namespace hotlens::profile {
 
+const LoopStatement* fetching(const Loop& loop, const std::vector<StageSite>& sites) {
+  const LoopStatement* longest = nullptr;
+  for (const LoopStatement& statement : loop.statements) {
+    const bool data = std::ranges::any_of(sites, [&](const StageSite& site) {
+      return site.stage == Stage::data && site.site.file == statement.site.file && site.site.line == statement.site.line;
+    });
+    const bool more = longest == nullptr || statement.total > longest->total;
+    if (data && statement.kind == "for" && more) longest = &statement;
+  }
+  return longest;
+}
+
 Ns per_update(const Loop& loop, Ns total) {
   return total / loop.updates;
 }

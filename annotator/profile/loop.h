@@ -42,6 +42,9 @@ struct Loop {
   std::optional<Processors> processors;
 };
 
+// The header of the loop over batches, which fetches one and does nothing else; the longest of several. nullptr where that is not certain.
+const LoopStatement* fetching(const Loop& loop, const std::vector<StageSite>& sites);
+
 // Mean over the updates watched, in whole nanoseconds.
 Ns per_update(const Loop& loop, Ns total);
 // Of the time of all updates watched: 0 to 1.

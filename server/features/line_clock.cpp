@@ -36,16 +36,7 @@ std::optional<LineClock> clock_of(const profile::Loop& loop, const std::vector<s
 }
 
 std::optional<LineClock> clock_of_fetch(const profile::Profile& profile, double part) {
-  const auto at = [&](const profile::StageSite& fetch) {
-    return std::ranges::find_if(profile.loop->statements, [&](const profile::LoopStatement& statement) {
-      return statement.kind == "for" && statement.site.file == fetch.site.file && statement.site.line == fetch.site.line;
-    });
-  };
-  const profile::LoopStatement* asked = nullptr;
-  for (const profile::StageSite& fetch : profile.stage_sites) {
-    if (fetch.stage != profile::Stage::data || at(fetch) == profile.loop->statements.end()) continue;
-    if (asked == nullptr || at(fetch)->total > asked->total) asked = &*at(fetch);
-  }
+  const profile::LoopStatement* asked = profile::fetching(*profile.loop, profile.stage_sites);
   if (asked == nullptr) return std::nullopt;
   const auto scaled = [&](Ns time) { return Ns{std::llround(part * static_cast<double>(time.count()))}; };
   return LineClock{.per_update = scaled(per_update(*profile.loop, asked->total)),

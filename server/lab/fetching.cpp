@@ -1,6 +1,5 @@
 #include "server/lab/fetching.h"
 
-#include "annotator/advice/rules/loader_workers.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/loop.h"
 
@@ -12,7 +11,7 @@ double fetch_share(const std::filesystem::path& bundle) {
   if (!manifest || !model || manifest->loop.empty()) return 0;
   const auto loop = profile::read_loop(bundle, manifest->loop, model->files.size());
   if (!loop) return 0;
-  const profile::LoopStatement* fetch = rules::fetching(*loop, model->stages);
+  const profile::LoopStatement* fetch = profile::fetching(*loop, model->stages);
   return fetch == nullptr ? 0 : profile::share(*loop, fetch->total);
 }
 

@@ -17,17 +17,6 @@ constexpr std::int64_t kMostWorkers = 4;                     // as the edit sets
 
 }  // namespace
 
-const profile::LoopStatement* fetching(const profile::Loop& loop, const std::vector<profile::StageSite>& sites) {
-  for (const profile::LoopStatement& statement : loop.statements) {
-    const bool data = std::ranges::any_of(sites, [&](const profile::StageSite& site) {
-      const bool there = site.site.file.index == statement.site.file.index && site.site.line == statement.site.line;
-      return site.stage == attribution::Stage::data && there;
-    });
-    if (data && statement.kind == "for") return &statement;
-  }
-  return nullptr;
-}
-
 std::optional<Loading> with_workers(const profile::Loop& loop, const profile::LoopStatement& fetch) {
   if (!loop.processors || loop.updates <= 0 || loop.watched <= Ns{} || fetch.total <= Ns{} || fetch.total >= loop.watched)
     return std::nullopt;
@@ -56,7 +45,7 @@ std::optional<Found> loader_workers(const Recording& recording) {
               .node = first(recording, loading),
               .change = without(loading)};
   const profile::Loop* loop = recording.profile.loop.get();
-  const profile::LoopStatement* fetch = loop == nullptr ? nullptr : fetching(*loop, recording.profile.stage_sites);
+  const profile::LoopStatement* fetch = loop == nullptr ? nullptr : profile::fetching(*loop, recording.profile.stage_sites);
   if (const auto told = fetch == nullptr ? std::nullopt : with_workers(*loop, *fetch)) {
     found.foretold = told->step;
     found.assumes = {counted(told->workers, "worker makes", "workers make") +

@@ -17,9 +17,6 @@ struct Loading {
   std::int64_t workers = 0;
 };
 
-// The header of the loop over batches, which fetches one and does nothing else; nullptr where that is not certain.
-const profile::LoopStatement* fetching(const profile::Loop& loop, const std::vector<profile::StageSite>& sites);
-
 // `fetch`: the header of the loop over batches. Nullopt where no processor is free, or it is not known whether one is.
 std::optional<Loading> with_workers(const profile::Loop& loop, const profile::LoopStatement& fetch);
 
