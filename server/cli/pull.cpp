@@ -1,8 +1,7 @@
 // Profiles that were recorded elsewhere: copied from a workspace on another machine (ssh) or on shared storage, whole or not at all.
 #include <algorithm>
+#include <cctype>
 #include <chrono>
-#include <csignal>
-#include <cstdlib>
 #include <iostream>
 #include <thread>
 
@@ -16,6 +15,7 @@
 #include "server/runs/discovery.h"
 #include "server/runs/kept_files.h"
 #include "server/runs/run.h"
+#include "server/runs/words.h"
 
 namespace hotlens::cli {
 namespace {
@@ -48,12 +48,6 @@ bool is_name(const std::string& text) {
   return !text.empty() && text.front() != '.' && text.front() != '-' && !text.ends_with(".partial") && std::ranges::all_of(text, plain);
 }
 
-std::string quoted_for_shell(const std::string& text) {
-  std::string out = "'";
-  for (const char each : text) out += each == '\'' ? std::string(R"('\'')") : std::string(1, each);
-  return out + "'";
-}
-
 Error cannot(const Source& source, const std::string& why) {
   return {ErrorCode::unreadable, "profiles of " + source.spelled + " cannot be read: " + why, source.spelled};
 }
@@ -82,7 +76,7 @@ Result<std::vector<std::string>> names_at(const Source& source) {
     if (!fs::is_directory(source.folder, error)) return std::unexpected(cannot(source, "there is no such folder"));
     for (const fs::path& bundle : profile::bundles_in(source.folder)) names.push_back(bundle.filename().string());
   } else {
-    auto listed = said(source, "ssh", {"--", source.host, "ls -1 " + quoted_for_shell(source.folder + "/" + std::string(kStore))});
+    auto listed = said(source, "ssh", {"--", source.host, runs::quoted({"ls", "-1", "--", source.folder + "/" + std::string(kStore)})});
     if (!listed) return std::unexpected(listed.error());
     names = std::move(*listed);
   }

@@ -16,7 +16,7 @@ namespace hotlens::runs {
 // `home`: empty leaves `~` alone. The error is half a sentence without an end: "the quote ' of character 7 is not closed".
 Result<std::vector<std::string>> split_words(std::string_view line, std::string_view home = "");
 
-// One line for people that split_words() reads back: words quoted as a shell would need them. Never run through a shell.
+// One line for people that split_words() reads back: words quoted as a shell would need them. Never run through a shell of this machine.
 std::string quoted(const std::vector<std::string>& argv);
 
 }  // namespace hotlens::runs
