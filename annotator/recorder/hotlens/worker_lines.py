@@ -44,9 +44,10 @@ class WorkerLines:
         """In the process that trains, on the thread that forks."""
         self._next = None
         iterator = _starts_first_worker(sys._getframe(1))
-        sampler = id(getattr(iterator, "_index_sampler", None)) if iterator is not None else None
-        if sampler is None:
+        batches = getattr(iterator, "_index_sampler", None)
+        if batches is None:
             return
+        sampler = id(batches)
         if sampler not in self._samplers and len(self._samplers) < SLOTS:
             self._samplers.append(sampler)
         if sampler in self._samplers:

@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import { addressed } from './link';
 
-interface Position {
+export interface Position {
   readonly line: number;
   readonly character: number;
 }

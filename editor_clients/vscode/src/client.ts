@@ -9,7 +9,7 @@ import {
   type ServerOptions,
   type StaticFeature,
 } from 'vscode-languageclient/node';
-import { placeAsked, selectionOf } from './asked';
+import { placeAsked, selectionOf, type Position } from './asked';
 import { copyDescribed, peekPlaces } from './calls';
 import { isExecutable, profilesOnSave, pythonSources, serverPathSetting, workspaceFolders } from './config';
 import { askForChoice, askForLine } from './dialogs';
@@ -29,11 +29,6 @@ import { NOTIFICATIONS, Timeline, type TimelineServer } from './timeline';
 
 const SHOW_LOG = (): string => vscode.l10n.t('Show Log');
 const OPEN_SETTINGS = (): string => vscode.l10n.t('Open Settings');
-
-interface Position {
-  readonly line: number;
-  readonly character: number;
-}
 
 // What this client understands beside LSP, see protocol/MESSAGES.md.
 const OWN_MESSAGES: StaticFeature = {
