@@ -99,8 +99,17 @@ def check_site(site: dict[str, Any], files: int) -> None:
     assert 0 <= site["line"] <= site["end_line"]
 
 
+def check_fetches(model: dict[str, Any]) -> None:
+    """Stacks that workers ran for a batch, absent where no worker was looked at; shares of the whole fetch."""
+    for row in model.get("fetches", []):
+        assert set(row) == {"lines", "weight"} and row["lines"] and 0 < row["weight"] <= 1
+        assert all(0 <= line < len(model["lines"]) for line in row["lines"])
+    assert sum(row["weight"] for row in model.get("fetches", [])) <= 1 + 1e-6
+
+
 def check_rows(model: dict[str, Any]) -> None:
-    assert set(model) == {"schema", *ROWS}
+    assert set(model) - {"fetches"} == {"schema", *ROWS}
+    check_fetches(model)
     for table, columns in ROWS.items():
         for row in model[table]:
             assert set(row) - {"cells"} == set(columns), table  # of a notebook: test_notebook.py
