@@ -1,6 +1,7 @@
 """How far what-ifs are off: step time and peak memory of changes, against the same script really changed.
 
     HOTLENS_BIN=... HOTLENS_TEST_PYTHON=... python tests/bench/whatif.py [--models resnet,gpt] [--kinds fused_optimizer,autocast_bf16]
+        [--device cuda]
 
 Each model of whatif_models.py is recorded as it is, at two batch sizes, and asked about every kind that applies; some also about two kinds
 at once (COMBINED), about `zero_grad_none` after a recording with gradients of zeros (ZEROS), and about twice the batch (`batch_x2`, from
@@ -199,7 +200,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default=",".join(NAMES))
     parser.add_argument("--kinds", default="", help="as `hotlens whatif` takes them, and batch_x2; all where none is named")
+    parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
+    os.environ["HOTLENS_BENCH_DEVICE"] = options.device
     rows: list[Row] = []
     memory: list[float] = []
     with tempfile.TemporaryDirectory() as place:

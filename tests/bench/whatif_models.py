@@ -3,6 +3,7 @@
 Also `checkpoint=layers.0,layers.2` (these blocks), `batch_x2`, and what a model is recorded with to be changed: `zeros` (gradients are
 filled with zeros). With `--times` real steps instead: of the model as it is, of the changed one, and of the one as it is again, in turn, as
 JSON in seconds. Of `loader`, whose workers go on while another one trains, `--times` are the steps of the changed one alone.
+HOTLENS_BENCH_DEVICE names a device other than the CPU.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +27,7 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 BATCH, FIRST, ROUNDS = 8, 4, 40
 WORKERS = 1
 CHANNELS_LAST = torch.channels_last
+DEVICE = os.environ.get("HOTLENS_BENCH_DEVICE", "cpu")
 
 
 class Eager(nn.Module):
@@ -153,7 +156,7 @@ class Training:
         assert kinds <= KINDS, f"not known here: {kinds - KINDS}"
         build, self.make = MODELS[name]
         torch.manual_seed(0)
-        self.name, self.kinds, self.model = name, kinds, build()
+        self.name, self.kinds, self.model = name, kinds, build().to(DEVICE)
         self.batch = 2 * BATCH if "batch_x2" in kinds else BATCH
         self.change_layers()
         how = {key: True for key in ("foreach", "fused") if f"{key}_optimizer" in kinds}
@@ -182,11 +185,11 @@ class Training:
         return iter(DataLoader(TensorDataset(*self.make(self.batch * steps)), batch_size=self.batch))
 
     def loss(self, inputs: list[Tensor], target: Tensor) -> Tensor:
-        with torch.autocast("cpu", torch.bfloat16) if "autocast_bf16" in self.kinds else contextlib.nullcontext():
+        with torch.autocast(DEVICE, torch.bfloat16) if "autocast_bf16" in self.kinds else contextlib.nullcontext():
             return F.cross_entropy(self.model(*inputs), target.flatten())
 
     def step(self, batch: Batch) -> None:
-        *inputs, target = batch
+        *inputs, target = (each.to(DEVICE) for each in batch)
         del batch
         if "channels_last" in self.kinds:
             inputs = [x.to(memory_format=CHANNELS_LAST) if x.dim() == 4 else x for x in inputs]
@@ -213,6 +216,8 @@ def times(trainings: dict[str, Training]) -> dict[str, list[float]]:
         for role, training in trainings.items():
             begin = time.perf_counter()
             training.step(next(loaders[role]))
+            if DEVICE != "cpu":
+                torch.cuda.synchronize()
             if number >= FIRST:
                 found[role].append(time.perf_counter() - begin)
     return found

@@ -1,9 +1,10 @@
 """Does Hotlens tell the truth on this machine's device? One command, for a bare machine with torch on it; nothing is fetched.
 
-    python tests/device/run.py --wheel hotlens-*.whl [--python PYTHON] [--device cuda|cpu] [--json FILE]
+    python tests/device/run.py --wheel hotlens-*.whl [--python PYTHON] [--device cuda|cpu] [--json FILE] [--keep FOLDER]
 
 Unpacks the portable wheel, trains a small ResNet and a small GPT with and without it (pinned loader with workers, autocast,
-`torch.compile`, CUDA graphs) and compares what Hotlens says with what is known otherwise:
+`torch.compile`, CUDA graphs; where they are installed also with transformers' Trainer and Lightning) and compares what Hotlens says with
+what is known otherwise:
 
     losses      of the profiled script with those of a plain run
     exit        of the profiled script
@@ -12,7 +13,7 @@ Unpacks the portable wheel, trains a small ResNet and a small GPT with and witho
     owners      operators' time, and on a GPU kernels' time, on the module whose range was around it (CUPTI's own ranges there)
     linked      kernels' time that has a launch, hence a stage
     memory      the peak with the allocator's own counter (GPU)
-    cause       a loader that sleeps is data-bound; a small model on a GPU is launch-bound
+    cause       a loader that sleeps is data-bound; on a GPU a small model is launch-bound and a large one compute-bound
     prediction  the peak at twice the batch size with that of a real run
 
 Prints a table, a line a check. Exit code 1 where one is wrong; what the machine lacks (a GPU, a compiler) is said and is not wrong.
@@ -25,8 +26,10 @@ import bisect
 import collections
 import gzip
 import json
+import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -88,6 +91,16 @@ class Machine:
     def report(self, folder: Path) -> dict[str, Any]:
         document: dict[str, Any] = json.loads(self.say(folder, "report", "latest", "--format", "json").stdout)
         return document
+
+
+def keep(place: Path, name: str, machine: Machine, to: Path | None) -> None:
+    """The profiles of a folder and their reports as one archive, to look at elsewhere."""
+    if to is None or not (place / ".hotlens/profiles").is_dir():
+        return
+    (place / "report.txt").write_text(machine.say(place, "report", "latest").stdout, encoding="utf-8")
+    with tarfile.open(to / f"{name}.tar.gz", "w:gz") as archive:
+        for what in (".hotlens/profiles", "report.txt"):
+            archive.add(place / what, arcname=f"{name}/{what}")
 
 
 def told_by(output: str) -> dict[str, Any]:
@@ -161,7 +174,7 @@ def judged(case: Case, machine: Machine, folder: Path) -> Iterator[Check]:
     parts = sum(stage["wall_ns"] for stage in report["stages"])
     yield check("stages", f"{parts - report['totals']['wall_ns']} ns beside the step", parts == report["totals"]["wall_ns"])
     step = report["profile"]["plain_step_ns"] / 1e6
-    yield check("step", f"{step:.2f} ms, own clock {known['step_ms']:.2f} ms", None)
+    yield check("step", f"{step:.2f} ms; own clock {known['step_ms']:.2f} ms, in the profiled run {told['step_ms']:.2f} ms", None)
     if "--truth" in case.arguments:
         share, ms = share_on_right_module(folder, machine, "cpu_op", "user_annotation")
         yield check("owners of operators", f"{share:.2%} of {ms:.1f} ms", share >= MODULE_GOAL)
@@ -178,10 +191,15 @@ def judged_device(case: Case, machine: Machine, folder: Path, report: dict[str, 
         share, ms = share_on_right_module(folder, machine, "kernel", "gpu_user_annotation")
         yield Check(case.name, "owners of kernels", f"{share:.2%} of {ms:.1f} ms", share >= MODULE_GOAL)
     totals = report["totals"]
-    linked = totals["device_attributed_ns"] / totals["device_ns"] if totals["device_ns"] else 0.0
-    yield Check(case.name, "linked", f"{linked:.2%} of {totals['device_ns'] / 1e6:.2f} ms", linked >= LINKED_GOAL)
+    yield linked(case.name, report)
     ours, real = totals.get("memory_at_peak", {}).get("total_bytes", 0), known["peak_bytes"]
     yield Check(case.name, "memory", f"{ours} of {real} bytes", abs(ours - real) <= MEMORY_GOAL * real)
+
+
+def linked(name: str, report: dict[str, Any]) -> Check:
+    told, all_of_it = sum(stage["device_ns"] for stage in report["stages"]), report["totals"]["device_ns"]
+    share = told / all_of_it if all_of_it else 0.0
+    return Check(name, "linked", f"{share:.2%} of {all_of_it / 1e6:.2f} ms", share >= LINKED_GOAL)
 
 
 def causes(machine: Machine, folder: Path) -> Iterator[Check]:
@@ -189,12 +207,35 @@ def causes(machine: Machine, folder: Path) -> Iterator[Check]:
     wanted: list[tuple[str, str, tuple[str, ...]]] = [("a loader that sleeps", "data", ("resnet", "--slow", "0.02"))]
     if machine.device != "cpu":
         wanted.append(("a small model", "launch", ("gpt", "--width", "32", "--batch-size", "1")))
+        wanted.append(("a large model", "compute", ("gpt", "--width", "1024", "--batch-size", "64")))
     for name, cause, arguments in wanted:
         place = folder / cause
         place.mkdir()
         done = machine.train(place, arguments, ("--steps", "3"))
         found = machine.report(place)["verdict"]["kind"] if done.returncode == 0 else last_line(done.stderr)
         yield Check(name, "cause", f"{found}, wanted {cause}", found == cause)
+
+
+def frameworks(machine: Machine, folder: Path) -> Iterator[Check]:
+    """Trainers that hide the loop."""
+    for name in ("transformers", "lightning"):
+        if subprocess.run([machine.python, "-c", f"import {name}"], capture_output=True, check=False).returncode:
+            yield Check(name, "training", "not installed here", None)
+            continue
+        place = folder / name
+        place.mkdir()
+        command = [str(machine.program), "run", "--python", machine.python, str(HERE / "trainers.py"), name, "--device", machine.device]
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=LONGEST)
+        yield Check(name, "exit", str(done.returncode), done.returncode == 0)
+        if done.returncode:
+            yield Check(name, "words", last_line(done.stderr), False)
+            continue
+        report = machine.report(place)
+        parts = sum(stage["wall_ns"] for stage in report["stages"])
+        yield Check(name, "stages", f"{parts - report['totals']['wall_ns']} ns beside the step", parts == report["totals"]["wall_ns"])
+        yield Check(name, "verdict", report["verdict"]["kind"], None)
+        if machine.device != "cpu":
+            yield linked(name, report)
 
 
 def prediction(machine: Machine, folder: Path) -> Iterator[Check]:
@@ -239,16 +280,19 @@ def has_gpu(python: str) -> bool:
     return asked.returncode == 0
 
 
-def checks(machine: Machine, folder: Path) -> Iterator[Check]:
+def checks(machine: Machine, folder: Path, to: Path | None) -> Iterator[Check]:
     for number, case in enumerate(CASES):
         if case.only_on in ("", machine.device):
             place = folder / f"case{number}"
             place.mkdir()
             yield from judged(case, machine, place)
-    for number, more in enumerate((causes, prediction)):
-        place = folder / f"more{number}"
+            keep(place, place.name, machine, to)
+    for more in (frameworks, causes, prediction):
+        place = folder / more.__name__
         place.mkdir()
         yield from more(machine, place)
+        for inner in [place, *sorted(each for each in place.iterdir() if each.is_dir())]:
+            keep(inner, more.__name__ if inner == place else f"{more.__name__}-{inner.name}", machine, to)
 
 
 def main() -> int:
@@ -260,15 +304,17 @@ def main() -> int:
     parser.add_argument("--python", default=sys.executable, help="the interpreter that has torch")
     parser.add_argument("--device", choices=["cuda", "cpu"], help="default: the GPU where there is one")
     parser.add_argument("--json", type=Path, help="the table once more")
+    parser.add_argument("--keep", type=Path, help="a folder for the profiles")
     options = parser.parse_args()
     done: list[Check] = []
     with tempfile.TemporaryDirectory(prefix="hotlens-device-") as name:
         folder = Path(name)
         program = unpacked(options.wheel, folder / "wheel") if options.wheel else options.program.resolve()
         device = options.device or ("cuda" if has_gpu(options.python) else "cpu")
-        machine = Machine(program, options.python, device)
+        python = Path(shutil.which(options.python) or options.python).absolute()
+        machine = Machine(program, str(python), device)
         print(f"device: {device}")
-        for check in checks(machine, folder):
+        for check in checks(machine, folder, options.keep):
             done.append(check)
             mark = {True: "ok", False: "WRONG", None: ""}[check.right]
             print(f"{mark:6}{check.case:34}{check.what:22}{check.figure}", flush=True)

@@ -1,7 +1,7 @@
 """What the device check profiles: an ordinary training loop that keeps its own clock.
 
 The last line on stdout is a JSON object: losses, milliseconds of one step (median over the second half, the device waited for at every
-step's end only where `--clock` asks for it), and the most bytes that a step had allocated on the device.
+step's end only where `--clock` asks for it), and the most bytes that a step of the second half had allocated on the device.
 """
 
 from __future__ import annotations
@@ -91,9 +91,10 @@ def main() -> None:
     if options.graphs:
         forward = torch.cuda.make_graphed_callables(model, (next(iter(loader))[0].to(options.device),))
     scaler = torch.amp.GradScaler(options.device, enabled=options.amp and cuda)
-    losses, times, peak = [], [], 0
+    losses = torch.zeros(options.steps, device=options.device)
+    times, peak = [], 0
     begin = time.perf_counter()
-    for x, y in loader:
+    for step, (x, y) in enumerate(loader):
         if cuda:
             torch.cuda.reset_peak_memory_stats()
         x, y = x.to(options.device, non_blocking=True), y.to(options.device, non_blocking=True)
@@ -103,14 +104,15 @@ def main() -> None:
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
-        losses.append(loss.detach())
+        losses[step] = loss.detach()
         if cuda:
-            peak = max(peak, torch.cuda.max_memory_allocated())
+            if step >= options.steps // 2:
+                peak = max(peak, torch.cuda.max_memory_allocated())
             if options.clock:
                 torch.cuda.synchronize()
         times.append(time.perf_counter() - begin)
         begin = time.perf_counter()
-    told = {"losses": [loss.item() for loss in losses], "step_ms": statistics.median(times[len(times) // 2 :]) * 1e3, "peak_bytes": peak}
+    told = {"losses": losses.tolist(), "step_ms": statistics.median(times[len(times) // 2 :]) * 1e3, "peak_bytes": peak}
     print(json.dumps(told))
 
 
