@@ -39,7 +39,7 @@ class Prediction {
     auto base = worker_.step({.batches = {recorded_.batch, other_.batch}, .rounds = 1, .budget = kLongest, .events = true});
     if (!base) return std::unexpected(unreplayable(base.error()));
     base_ = std::move(*base);
-    predicted_.checks = {{recorded_.batch, recorded_.peak, base_[0].peak}, {other_.batch, other_.peak, base_[1].peak}};
+    predicted_.checks = {self_check(recorded_, base_[0].peak), self_check(other_, base_[1].peak)};
     for (const SelfCheck& check : predicted_.checks) {
       if (!check.ok()) return std::unexpected(fails_self_check(check));
     }

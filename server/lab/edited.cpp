@@ -105,7 +105,7 @@ class Trial {
     ask_.say("replaying the step as it was recorded");
     const auto base = worker.step({.batches = {batch()}, .rounds = 1, .budget = longest()});
     if (!base) return std::unexpected(unreplayable(base.error()));
-    const SelfCheck check{recorded_.batch, recorded_.peak, base->front().peak};
+    const SelfCheck check = self_check(recorded_, base->front().peak);
     if (!check.ok()) return std::unexpected(fails_self_check(check));
     step.check = check;
     if (ask_.quick && base->front().wall.front() > kLongestQuick) {

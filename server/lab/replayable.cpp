@@ -33,17 +33,17 @@ Error unreplayable(const Refusal& refusal) {
 
 Error fails_self_check(const SelfCheck& check) {
   const std::string size = check.batch > 0 ? fmt::format("at batch size {} ", check.batch) : "";
-  return {
-      ErrorCode::unsupported,
-      fmt::format("nothing is predicted: {}the replay takes {} at most where the script took {}, so something of the step is not in the "
-                  "recording (checkpointing, a compiled region, code outside torch)",
-                  size, format::readable(check.replayed), format::readable(check.real)),
-      {}};
+  return {ErrorCode::unsupported,
+          fmt::format(
+              "nothing is predicted: {}the replay takes {} bytes at most where the script took {}, so something of the step is not in the "
+              "recording (checkpointing, a compiled region, code outside torch)",
+              size, count(check.replayed), count(check.real)),
+          {}};
 }
 
 Room room_for(const Recorded& recorded) {
   const std::size_t left = memory_left();
-  if (recorded.document.value("device", "cpu").starts_with("cuda")) return {.bytes = left, .on_cpu = false};
+  if (!recorded.on_cpu) return {.bytes = left, .on_cpu = false};
   return {.bytes = static_cast<std::size_t>(static_cast<double>(left) * kShareOfMemory), .on_cpu = true};
 }
 

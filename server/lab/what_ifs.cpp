@@ -147,7 +147,7 @@ class Trial {
     const auto replays = worker.step({.batches = {batch()}, .rounds = 1, .budget = kLongest});
     if (!replays) return std::unexpected(unreplayable(replays.error()));
     base_ = replays->front();
-    const SelfCheck check{recorded_.batch, recorded_.peak, base_.peak};
+    const SelfCheck check = self_check(recorded_, base_.peak);
     if (!check.ok()) return std::unexpected(fails_self_check(check));
     return check;
   }

@@ -65,6 +65,8 @@ Result<Recorded> read_program(const profile::Manifest& manifest, const fs::path&
   if (peak <= 0) return std::unexpected(unusable("the recorded program has no peak to check a replay with; record it again", bundle));
   recorded.batch = std::max<std::int64_t>(batch, 0);
   recorded.peak = Bytes{peak};
+  const auto device = document.find("device");
+  recorded.on_cpu = device == document.end() || !device->is_string() || *device == "cpu";
   return recorded;
 }
 

@@ -17,6 +17,7 @@ struct Recorded {
   Bytes peak{};             // of the allocator, in the recorded step
   std::vector<Ns> steps;    // without any profiler
   std::int64_t faults = 0;  // minor page faults of such a step
+  bool on_cpu = true;
   nlohmann::json document;  // program.json
 };
 

@@ -117,6 +117,9 @@ TEST_CASE("a replay that takes other memory than the script predicts nothing") {
   CHECK(!SelfCheck{8, Bytes{1'000'000}, Bytes{1'000'300}}.ok());
   CHECK(!SelfCheck{8, Bytes{1'000'000}, Bytes{999'000}}.ok());
   CHECK(!SelfCheck{8, Bytes{0}, Bytes{1}}.ok());
+  const Recorded on_gpu{.id = {}, .torch = {}, .batch = 8, .peak = Bytes{1'000'000}, .steps = {}, .on_cpu = false, .document = {}};
+  CHECK(self_check(on_gpu, Bytes{996'000}).ok());  // blocks of a caching allocator
+  CHECK(!self_check(on_gpu, Bytes{970'000}).ok());
 }
 
 TEST_CASE("answers of the worker are values, broken ones refusals") {
