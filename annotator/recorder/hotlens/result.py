@@ -12,6 +12,7 @@ from .allocator import Memory
 from .allocator import memory as measured_memory
 from .bundle import PROGRAM_FAILED, Recording
 from .first import FIRST
+from .measure import median
 from .options import Options
 from .phases import Mapped, Measured, Phase, Plain, Recorded
 from .program import Program
@@ -27,6 +28,7 @@ TAKEN_AS_STEP = {
     "forward": "A step is taken to begin with a call of the model",
     "backward": "A step is taken to end with the backward pass",
 }
+SLOWED = 0.1  # of a step: less may be noise
 LONGER = "Train longer, or measure from the first step: --warmup 0"
 
 
@@ -48,8 +50,32 @@ class Ranks:
     others: list[Part] = field(default_factory=list)
 
 
+def plain_phases(past: Sequence[Phase]) -> list[Plain]:
+    """Those whose steps run as without us. On a GPU not the ones after a profiler, where there are others: what it needs to see launches
+    (CUPTI) stays attached to the process, and each launch takes longer from then on."""
+    plain = [p for p in past if isinstance(p, Plain) and p.done]
+    before = [p for p in plain if p in past[: _first_measured(past)]]
+    return before if before and any(_on_gpu(p) for p in plain) else plain
+
+
+def _first_measured(past: Sequence[Phase]) -> int:
+    return next((number for number, p in enumerate(past) if isinstance(p, Measured)), len(past))
+
+
+def _on_gpu(phase: Phase) -> bool:
+    return phase.clock is not None and phase.clock.device is not None
+
+
 def plain_steps(past: Sequence[Phase]) -> list[int]:
-    return [n for p in past if isinstance(p, Plain) for n in p.durations]
+    return [n for p in plain_phases(past) for n in p.durations]
+
+
+def slowed(past: Sequence[Phase]) -> float:
+    """How much longer plain steps took after a profiler than before it, at least; 0 where nothing is left out of the plain steps."""
+    counted = plain_phases(past)
+    later = [n for p in past if isinstance(p, Plain) and p.done and p not in counted for n in p.durations]
+    before = median([n for p in counted for n in p.durations])
+    return min(later) / before - 1 if later and before else 0.0
 
 
 def part(rank: int, past: Sequence[Phase], path: str) -> Part:
@@ -122,6 +148,9 @@ def recording(
         warnings.add("first_step", "the only measured step is the script's first, which takes longer than those after it")
     if not plain:
         warnings.add("no_plain_steps", f"{ended} before steps were timed without the profiler")
+    more = slowed(past)
+    if more > SLOWED:
+        warnings.add("slowed", f"steps take {more:.0%} longer once the profiler has been on; times of the loop's lines are of such steps")
     if mapped is None and fault is None:
         warnings.add("no_map_step", f"{ended} before the map step; times cannot be given to modules exactly")
     for function in sorted(mapped.map.capped) if mapped is not None and mapped.map is not None else ():
@@ -152,7 +181,7 @@ def recording(
         stopped_by=end.stopped_by,
         program=program,
         memory=memory,
-        plain_faults=[n for p in past if isinstance(p, Plain) for n in p.faults],
+        plain_faults=[n for p in plain_phases(past) for n in p.faults],
     )
 
 
