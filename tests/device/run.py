@@ -14,7 +14,7 @@ what is known otherwise:
     linked      kernels' time that has a launch, hence a stage
     memory      the peak with the allocator's own counter (GPU)
     cause       a loader that sleeps is data-bound; on a GPU a small model is launch-bound and a large one compute-bound
-    prediction  the peak at twice the batch size with that of a real run
+    prediction  the peak at twice the batch size with that of a real run (within 1 % on a GPU)
 
 Prints a table, a line a check. Exit code 1 where one is wrong; what the machine lacks (a GPU, a compiler) is said and is not wrong.
 """
@@ -39,6 +39,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 MODULE_GOAL, LINKED_GOAL, MEMORY_GOAL = 0.99, 0.999, 0.001
+BLOCKS_GOAL = 0.01  # of a predicted peak on a GPU: its allocator's blocks are larger than what was asked for
 LONGEST = 280  # seconds that one training may take
 
 
@@ -255,9 +256,8 @@ def prediction(machine: Machine, folder: Path) -> Iterator[Check]:
     machine.train(truth, ("gpt", "--batch-size", "16"), ("--steps", "3"))
     (program,) = truth.glob(".hotlens/profiles/*/program.json.gz")
     real = json.loads(gzip.decompress(program.read_bytes()))["allocator"]["peak_bytes"]
-    yield Check(
-        name, "prediction", f"{points[16]['peak_bytes']} of {real} bytes", abs(points[16]["peak_bytes"] - real) <= MEMORY_GOAL * real
-    )
+    predicted, goal = points[16]["peak_bytes"], MEMORY_GOAL if machine.device == "cpu" else BLOCKS_GOAL
+    yield Check(name, "prediction", f"{predicted} of {real} bytes", abs(predicted - real) <= goal * real)
 
 
 def unpacked(wheel: Path, folder: Path) -> Path:
