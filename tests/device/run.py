@@ -80,8 +80,10 @@ class Machine:
     python: str
     device: str
 
-    def train(self, folder: Path, arguments: tuple[str, ...], hotlens: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-        script = [str(HERE / "train.py"), *arguments, "--device", self.device]
+    def train(
+        self, folder: Path, arguments: tuple[str, ...], hotlens: tuple[str, ...] = (), script_name: str = "train.py"
+    ) -> subprocess.CompletedProcess[str]:
+        script = [str(HERE / script_name), *arguments, "--device", self.device]
         command = [str(self.program), "run", "--python", self.python, *hotlens, *script] if hotlens else [self.python, *script]
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LONGEST)
 
@@ -172,8 +174,7 @@ def judged(case: Case, machine: Machine, folder: Path) -> Iterator[Check]:
     limit = 0.0 if machine.device == "cpu" else 1e-2  # a GPU's sums come in another order
     yield check("losses", f"{apart:.2g} apart", len(told.get("losses", [])) == len(known["losses"]) and apart <= limit)
     report = machine.report(folder)
-    parts = sum(stage["wall_ns"] for stage in report["stages"])
-    yield check("stages", f"{parts - report['totals']['wall_ns']} ns beside the step", parts == report["totals"]["wall_ns"])
+    yield stages(case.name, report)
     step = report["profile"]["plain_step_ns"] / 1e6
     yield check("step", f"{step:.2f} ms; own clock {known['step_ms']:.2f} ms, in the profiled run {told['step_ms']:.2f} ms", None)
     if "--truth" in case.arguments:
@@ -195,6 +196,11 @@ def judged_device(case: Case, machine: Machine, folder: Path, report: dict[str, 
     yield linked(case.name, report)
     ours, real = totals.get("memory_at_peak", {}).get("total_bytes", 0), known["peak_bytes"]
     yield Check(case.name, "memory", f"{ours} of {real} bytes", abs(ours - real) <= MEMORY_GOAL * real)
+
+
+def stages(name: str, report: dict[str, Any]) -> Check:
+    parts, step = sum(stage["wall_ns"] for stage in report["stages"]), report["totals"]["wall_ns"]
+    return Check(name, "stages", f"{parts - step} ns beside the step", parts == step)
 
 
 def linked(name: str, report: dict[str, Any]) -> Check:
@@ -225,15 +231,13 @@ def frameworks(machine: Machine, folder: Path) -> Iterator[Check]:
             continue
         place = folder / name
         place.mkdir()
-        command = [str(machine.program), "run", "--python", machine.python, str(HERE / "trainers.py"), name, "--device", machine.device]
-        done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=LONGEST)
+        done = machine.train(place, (name,), ("--steps", "5"), "trainers.py")
         yield Check(name, "exit", str(done.returncode), done.returncode == 0)
         if done.returncode:
             yield Check(name, "words", last_line(done.stderr), False)
             continue
         report = machine.report(place)
-        parts = sum(stage["wall_ns"] for stage in report["stages"])
-        yield Check(name, "stages", f"{parts - report['totals']['wall_ns']} ns beside the step", parts == report["totals"]["wall_ns"])
+        yield stages(name, report)
         yield Check(name, "verdict", report["verdict"]["kind"], None)
         if machine.device != "cpu":
             yield linked(name, report)

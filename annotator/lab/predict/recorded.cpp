@@ -66,7 +66,7 @@ Result<Recorded> read_program(const profile::Manifest& manifest, const fs::path&
   recorded.batch = std::max<std::int64_t>(batch, 0);
   recorded.peak = Bytes{peak};
   const auto device = document.find("device");
-  recorded.on_cpu = device == document.end() || !device->is_string() || *device == "cpu";
+  recorded.on_cpu = device == document.end() || !device->is_string() || !device->get_ref<const std::string&>().starts_with("cuda");
   return recorded;
 }
 

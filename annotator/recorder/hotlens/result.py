@@ -6,6 +6,7 @@ import multiprocessing
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from .allocator import Memory
@@ -54,12 +55,8 @@ def plain_phases(past: Sequence[Phase]) -> list[Plain]:
     """Those whose steps run as without us. On a GPU not the ones after a profiler, where there are others: what it needs to see launches
     (CUPTI) stays attached to the process, and each launch takes longer from then on."""
     plain = [p for p in past if isinstance(p, Plain) and p.done]
-    before = [p for p in plain if p in past[: _first_measured(past)]]
+    before = [p for p in takewhile(lambda p: not isinstance(p, Measured), past) if isinstance(p, Plain) and p.done]
     return before if before and any(_on_gpu(p) for p in plain) else plain
-
-
-def _first_measured(past: Sequence[Phase]) -> int:
-    return next((number for number, p in enumerate(past) if isinstance(p, Measured)), len(past))
 
 
 def _on_gpu(phase: Phase) -> bool:
