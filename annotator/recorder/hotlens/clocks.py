@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import time
 from _thread import get_ident
-from dataclasses import dataclass, field
+from statistics import median
 from typing import Any, Callable
 
 from .clock import Clock
 from .kinds import Kinds
 from .loop_plan import Plan
 from .machine import Processors, between, read_processors
+from .watched import Watched
 
 MOST_UPDATES_LISTED = 10_000
 # Of a loop that is a package's own no statement is known: that many updates show what comes now and then.
@@ -23,32 +24,8 @@ FEW_UPDATES = 20
 LONG_NS = 1_000_000_000
 # Short updates are watched for so long whatever their number: one pause of the machine would weigh more than all of them.
 SHORT_NS = 400_000_000
-
-
-@dataclass
-class Seen:
-    """In which updates something was at work, watched or not."""
-
-    updates: int = 0
-    first: int = -1
-    last: int = -1
-
-    def note(self, update: int) -> None:
-        self.updates += 1
-        self.first = update if self.first < 0 else self.first
-        self.last = update
-
-
-@dataclass
-class _Watched:
-    """A clock, and what is known of it from the updates so far."""
-
-    clock: Clock
-    statements: list[Seen]
-    in_watched: list[int]  # in how many watched updates each statement was at work
-    loops: list[int]  # watched updates that ended while the loop ran
-    watch_before: list[int] = field(default_factory=list)
-    junk_before: list[int] = field(default_factory=list)
+# So many updates from before a profiler are enough to leave usual ones after it out.
+ENOUGH_BEFORE = 8
 
 
 class LoopClocks:
@@ -65,19 +42,19 @@ class LoopClocks:
         self._carried_ns = 0  # of what was begun and is no update
         self.startup_ns = 0
         self._began = time.perf_counter_ns()
-        self._clocks: list[_Watched] = []
+        self._clocks: list[Watched] = []
         self._watching_since: int | None = None
         self._paused_at: int | None = None
         self._no_update = False
         self._processors: Processors | None = None  # as the first watched update began
+        self._disturbed = False
+        self._longer_ns: list[int] = []  # disturbed updates without rare work
 
     def new(self, filename: str, plan: Plan) -> Clock:
         clock = Clock(filename, plan, self.owner)
         if self.startup_ns:
             clock.switch(clock.junk if self._watching_since is None else clock.watch, time.perf_counter_ns())
-        size = len(plan.statements)
-        seen = [Seen() for _ in plan.statements]
-        self._clocks.append(_Watched(clock, seen, [0] * size, [0] * len(plan.loops), [0] * size, [0] * size))
+        self._clocks.append(Watched(clock))
         return clock
 
     def first_update(self) -> None:
@@ -102,6 +79,11 @@ class LoopClocks:
         self._no_update = False
         for watched in self._clocks:
             watched.clock.switch(watched.clock.watch, now)
+
+    def disturbed(self) -> None:
+        """From here on updates take longer than they would without us. Where enough were watched before, of later ones only those count that
+        have work which has not come yet; of a package's own loop, no statement of which is known, each does."""
+        self._disturbed = self.updates >= ENOUGH_BEFORE or self.watched_ns >= LONG_NS
 
     def no_update(self) -> None:
         """What was begun is no step: the end of an epoch. Its time counts, but the next boundary ends no update."""
@@ -138,34 +120,72 @@ class LoopClocks:
     def _begin(self) -> None:
         self._begun = True
         for each in self._clocks:
-            _worked(each, False)
+            each.settle(False)
 
     def _note_update(self, running: list[int], watched: bool) -> None:
         """`running`: the statement of each clock that was at work when the update was made."""
         self.made += 1
-        worked: dict[tuple[int, int], int] = {}
-        for index, (each, number) in enumerate(zip(self._clocks, running)):
-            for statement, ns in _worked(each, watched).items():
-                each.statements[statement].note(self.made - 1)
-                each.in_watched[statement] += watched
-                worked[index, statement] = ns
-            if watched:
-                _note_loops(each, number)
-        self._kinds.add(worked, self._carried_ns if watched else None)
-        if watched:
+        worked = [each.worked(watched) for each in self._clocks]
+        usual = all(each.has_worked_twice(ns) for each, ns in zip(self._clocks, worked))
+        counts = watched and not (self._disturbed and usual and self._leading())
+        if watched and self._disturbed:
+            if usual:
+                self._longer_ns.append(self._carried_ns)
+            if counts:
+                worked = self._as_undisturbed()
+            else:
+                self._take_back()
+        for each, ns, number in zip(self._clocks, worked, running):
+            each.note(self.made - 1, ns, counts)
+            each.settle(watched)
+            if counts:
+                each.note_loops(number)
+        by_statement = {(index, statement): ns for index, each in enumerate(worked) for statement, ns in each.items()}
+        self._kinds.add(by_statement, self._carried_ns if counts else None)
+        if counts:
             self.updates += 1
             if len(self.update_ns) < MOST_UPDATES_LISTED:
                 self.update_ns.append(self._carried_ns)
+        if watched:
             self._carried_ns = 0
+
+    def _leading(self) -> list[Watched]:
+        """The clocks of loops that make updates; none where the loop is a package's own."""
+        return [each for each in self._clocks if any(each.loops)]
+
+    def _take_back(self) -> None:
+        """As if the update that ends had not been watched."""
+        self.watched_ns -= self._carried_ns
+        for each in self._clocks:
+            each.take_back()
+
+    def _as_undisturbed(self) -> list[dict[int, int]]:
+        """What was at work in the update that ends, with times in proportion to what usual updates took before a profiler and after it."""
+        ratio = min(median(self.update_ns) / median(self._longer_ns), 1.0) if self._longer_ns else 1.0
+        carried = round(self._carried_ns * ratio)
+        self.watched_ns += carried - self._carried_ns
+        self._carried_ns = carried
+        for each in self._clocks:
+            each.shorten(ratio)
+        return [each.worked(True) for each in self._clocks]
+
+    @property
+    def undisturbed(self) -> bool:
+        """What counts is from before a profiler, or in proportion to it."""
+        return self._disturbed
+
+    def settled(self) -> bool:
+        """What was watched is enough for a mean of usual updates."""
+        return self.watched_ns >= (LONG_NS if self.updates < FEW_UPDATES else SHORT_NS)
 
     def unseen(self) -> bool:
         """A statement of a loop that makes updates has not run in two of the updates watched, or these are too few to be a mean of."""
-        leading = [w for w in self._clocks if any(w.loops)]
+        leading = self._leading()
         if not leading and self.updates < ENOUGH_OF_A_PACKAGE:
             return True
-        if self.watched_ns < (LONG_NS if self.updates < FEW_UPDATES else SHORT_NS):
+        if not self._disturbed and not self.settled():
             return True
-        return any(s.loop >= 0 and s.expected and w.loops[s.loop] and w.in_watched[n] < 2 for w in leading for n, s in _statements(w))
+        return any(s.loop >= 0 and s.expected and w.loops[s.loop] and w.in_watched[n] < 2 for w in leading for n, s in w.statements())
 
     def as_json(self, file_number: Callable[[str], int]) -> dict[str, Any]:
         """`loop.json` of FORMAT.md; of clocks that have counted something."""
@@ -175,7 +195,7 @@ class LoopClocks:
         for index, watched in enumerate(self._clocks):
             if any(watched.clock.watch.calls) or any(watched.clock.startup.calls):
                 more = {number: ns for (clock, number), ns in fair.statements.items() if clock == index}
-                _add_rows(watched, file_number(watched.clock.filename), loops, statements, self.updates, more)
+                watched.add_rows(file_number(watched.clock.filename), loops, statements, self.updates, more)
         document: dict[str, Any] = {
             "schema": "hotlens.loop/1",
             "updates": self.updates,
@@ -190,77 +210,3 @@ class LoopClocks:
         if self._processors is not None and processors is not None:
             document["processors"] = between(self._processors, processors)
         return document
-
-
-def _statements(watched: _Watched) -> list[tuple[int, Any]]:
-    return [(n, s) for n, s in enumerate(watched.clock.plan.statements) if s is not None]
-
-
-def _worked(each: _Watched, watched: bool) -> dict[int, int]:
-    """The statements that were at work since the last update that was watched, or was not, with their time."""
-    clock = each.clock
-    total, before = (clock.watch.total_ns, each.watch_before) if watched else (clock.junk.total_ns, each.junk_before)
-    found: dict[int, int] = {}
-    if total != before:
-        for number, (now, then) in enumerate(zip(total, before)):
-            if now != then:
-                statement = clock.plan.same.get(number, number)
-                found[statement] = found.get(statement, 0) + now - then
-        before[:] = total
-    return found
-
-
-def _note_loops(each: _Watched, running: int) -> None:
-    plan = each.clock.plan
-    statement = plan.statements[plan.same.get(running, running)]
-    loop = statement.loop if statement is not None else -1
-    while loop >= 0:
-        each.loops[loop] += 1
-        loop = plan.loops[loop].parent
-
-
-def _add_rows(
-    watched: _Watched, file: int, loops: list[dict[str, Any]], statements: list[dict[str, Any]], updates: int, more: dict[int, int]
-) -> None:
-    plan, first = watched.clock.plan, len(loops)
-    startup, watch = watched.clock.startup, watched.clock.watch
-    for loop, made in zip(plan.loops, watched.loops):
-        loops.append(
-            {
-                "id": len(loops),
-                "parent": loop.parent + first if loop.parent >= 0 else -1,
-                "file": file,
-                "line": loop.line - 1,
-                "end_line": loop.end_line - 1,
-                "kind": loop.kind,
-                "function": plan.function,
-                "updates": made,
-            }
-        )
-    rest = {number: part for part, number in plan.same.items()}
-    for number, statement in _statements(watched):
-        parts = [number] if number not in rest else [number, rest[number]]
-        timed = sum(watch.total_ns[n] for n in parts)
-        total = max(timed + more.get(number, 0), 0)
-        seen = watched.statements[number]
-        statements.append(
-            {
-                "loop": statement.loop + first if statement.loop >= 0 else -1,
-                "function": plan.function,
-                "file": file,
-                "line": statement.line - 1,
-                "end_line": statement.end_line - 1,
-                "column": statement.column,
-                "kind": statement.kind,
-                "calls": watch.calls[number],
-                "timed_ns": timed,
-                "total_ns": total,
-                "per_update_ns": total // updates if updates else 0,
-                "in_updates": seen.updates,
-                "in_watched": watched.in_watched[number],
-                "first_update": seen.first,
-                "last_update": seen.last,
-                "startup_calls": startup.calls[number],
-                "startup_ns": sum(startup.total_ns[n] for n in parts),
-            }
-        )

@@ -2,6 +2,9 @@
 
 Where the number of steps left is not known, one measured step and the map step come first, so that a short script still leaves a bundle; a
 later, longer window replaces that one step.
+
+What CUPTI needs to see launches stays attached to the process once a profiler has been on, and each launch takes longer from then on. So on a
+GPU the loop is watched before that; later, only for work that has not come yet.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from typing import Callable
 
 from .interrupts import held_back
 from .mapping import MapStep
-from .phases import Farewell, Mapped, Measured, Phase, Plain, Recorded, Watch
+from .phases import Farewell, Mapped, Measured, Phase, Plain, Recorded, Untouched, Watch
 from .program_step import ProgramStep
 from .report import Reporter, Warnings
 from .steps import Boundary
@@ -22,6 +25,8 @@ from .store import Draft
 UNUSUAL_IN_A_ROW = 12
 # Where layers are dropped at random, so many more map steps are tried for one that runs at least half of them.
 MAP_TRIES = 4
+# Where nobody knows how many steps there are, so many times the measured steps are watched before them at most.
+UNTOUCHED = 2
 LEFT_OUT = "steps with an evaluation or the end of an epoch in them are not steps of training; left out"
 
 
@@ -33,9 +38,11 @@ def plan(
     farewell: bool,
     unseen: Callable[[], bool] = lambda: False,
     program: Callable[[], ProgramStep] | None = None,
+    settled: Callable[[], bool] | None = None,
 ) -> list[Phase]:
     """The phases for `steps` measured steps. `left`: steps the script is known to have; without `map_step` a plain step stands for it, and
-    nothing is watched further; `unseen`: whether work of the loop has not come yet; `program`: where one is to be recorded, last."""
+    nothing is watched further; `unseen`: whether work of the loop has not come yet; `program`: where one is to be recorded, last.
+    `settled`: whether the loop has been watched long enough, where that has to come before the first profiler."""
     mapped: Phase = Mapped(map_step, boundary.by, MAP_TRIES) if map_step is not None else Plain(1)
     # A range of the script's that was opened under one profiler must not be closed under the next one (torch writes to freed memory
     # then): a step without a profiler lies between two.
@@ -46,6 +53,9 @@ def plan(
         order = [Measured(1), Plain(1), mapped, Plain(max(1, steps - 1 - later)), Measured(steps)]
     if program is not None:
         order += [Plain(1), Recorded(program)]
+    if settled is not None:
+        spare = UNTOUCHED * steps if left is None else left - sum(phase.steps for phase in order)
+        order = [Untouched(max(spare, 0), settled), *order]
     watch: list[Phase] = [Watch(unseen)] if map_step is not None else []
     return [phase for phase in order if phase.steps] + watch + ([Farewell(1)] if farewell else [])
 
@@ -86,7 +96,7 @@ class Course:
     def delicate(self) -> bool:
         """The next boundary ends a phase or begins one, or works on a profiler."""
         ahead = self.phases[:1]
-        return any(phase.done + phase.open >= phase.steps or phase.clock is None or isinstance(phase, Measured) for phase in ahead)
+        return any(phase.done + phase.open >= phase.steps or phase.clock is None or isinstance(phase, (Measured, Untouched)) for phase in ahead)
 
     def side_event(self, kind: str, key: int) -> None:
         """Within a step: an epoch that ends, an evaluation, another loader. Where steps of this loop have none, this is not one."""
@@ -134,7 +144,8 @@ class Course:
         elif self._is_step() or isinstance(phase, Farewell):
             self._left_out = 0
             phase.end_step()
-            self.reporter.step(phase.name, phase.done, phase.steps)
+            if not isinstance(phase, Untouched):  # nobody knows how many these will be
+                self.reporter.step(phase.name, phase.done, phase.steps)
         else:
             self._left_out += 1
             self.warnings.add("steps_left_out", LEFT_OUT)

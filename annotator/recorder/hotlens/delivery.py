@@ -96,6 +96,8 @@ class Delivery:
         self.reporter.progress("write")
         wait = ranks.WAIT_SECONDS if end.stopped_by is None else ranks.SHORT_WAIT_SECONDS
         found = result.Ranks(self.ranks.rank, self.ranks.collect(wait)) if self.ranks is not None else result.Ranks()
+        if not self.loop.undisturbed:
+            result.warn_of_slowed(course.past, self.warnings)
         recording = result.recording(self.options, self.cwd, course.boundary, samples, course.past, self.warnings, end, found)
         recording.held = held
         recording.compiled = compilation.look() if graphs is not None else None

@@ -70,6 +70,18 @@ class Plain(Phase):
         self.faults.append(now - self._faults_before if now is not None and self._faults_before is not None else None)
 
 
+class Untouched(Plain):
+    """Plain steps from before anything of a profiler is in the process: as many as show what a step of the loop takes, `most` at most."""
+
+    def __init__(self, most: int, shows_enough: Callable[[], bool]) -> None:
+        super().__init__(most)
+        self._shows_enough = shows_enough
+
+    @property
+    def over(self) -> bool:
+        return super().over or (self.done > 0 and self._shows_enough())
+
+
 class Farewell(Plain):
     """One more plain step, in which the other ranks learn that the leader stops after it."""
 

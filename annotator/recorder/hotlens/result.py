@@ -75,6 +75,13 @@ def slowed(past: Sequence[Phase]) -> float:
     return min(later) / before - 1 if later and before else 0.0
 
 
+def warn_of_slowed(past: Sequence[Phase], warnings: Warnings) -> None:
+    """Where the loop's lines rest on steps after a profiler."""
+    more = slowed(past)
+    if more > SLOWED:
+        warnings.add("slowed", f"steps take {more:.0%} longer once the profiler has been on; times of the loop's lines are of such steps")
+
+
 def part(rank: int, past: Sequence[Phase], path: str) -> Part:
     """What a follower delivers; its trace is written to `path`."""
     measured = longest(past)
@@ -145,9 +152,6 @@ def recording(
         warnings.add("first_step", "the only measured step is the script's first, which takes longer than those after it")
     if not plain:
         warnings.add("no_plain_steps", f"{ended} before steps were timed without the profiler")
-    more = slowed(past)
-    if more > SLOWED:
-        warnings.add("slowed", f"steps take {more:.0%} longer once the profiler has been on; times of the loop's lines are of such steps")
     if mapped is None and fault is None:
         warnings.add("no_map_step", f"{ended} before the map step; times cannot be given to modules exactly")
     for function in sorted(mapped.map.capped) if mapped is not None and mapped.map is not None else ():

@@ -26,9 +26,9 @@ from .interception import missing
 from .interrupts import held_back
 from .loader_steps import LoaderSteps
 from .mapping import MapStep
-from .measure import OWN_PROFILER
+from .measure import OWN_PROFILER, device_module
 from .options import Options
-from .phases import Farewell, Phase
+from .phases import Farewell, Measured, Phase
 from .program import COMPILED, SEVERAL, Program
 from .program_step import ProgramStep
 from .report import RecorderError, Reporter, Warnings
@@ -252,7 +252,9 @@ class Session:
         self._refuse_program()
         program = self._program_step if self.delivery.program is None else None
         map_step = self._map_step if self.delivery.leads else None
-        phases = plan(self.options.steps, left, boundary, map_step, farewell, clocks.unseen, program)
+        alone_on_gpu = self.delivery.ranks is None and device_module() is not None and not past
+        settled = clocks.settled if alone_on_gpu else None
+        phases = plan(self.options.steps, left, boundary, map_step, farewell, clocks.unseen, program, settled)
         self.course = Course(boundary, phases[len(past) :], self.delivery.draft, self.reporter, self.warnings, past)
         self.samples = self._samples_per_step(boundary)
         self.delivery.batch_size = self._batch_size(boundary)
@@ -316,6 +318,8 @@ class Session:
 
     def _phase_starts(self, phase: Phase) -> None:
         self._look_at_optimizers()
+        if isinstance(phase, Measured) and device_module() is not None:
+            self.clocking.clocks.disturbed()
         if isinstance(phase, Farewell):
             assert self.course is not None
             self.delivery.announce_stop(self.course.boundaries + 1)

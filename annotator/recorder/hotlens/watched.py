@@ -1,0 +1,135 @@
+"""One clock of a run with what is known of it: which statements were at work in which updates, and what was counted until the last one.
+
+An update that is watched can be taken back, as if it had not been.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .clock import Clock
+from .loop_plan import Statement
+
+
+@dataclass
+class Seen:
+    """In which updates something was at work, watched or not."""
+
+    updates: int = 0
+    first: int = -1
+    last: int = -1
+
+    def note(self, update: int) -> None:
+        self.updates += 1
+        self.first = update if self.first < 0 else self.first
+        self.last = update
+
+
+class Watched:
+    def __init__(self, clock: Clock) -> None:
+        size = len(clock.plan.statements)
+        self.clock = clock
+        self.seen = [Seen() for _ in range(size)]
+        self.in_watched = [0] * size  # in how many watched updates each statement was at work
+        self.loops = [0] * len(clock.plan.loops)  # watched updates that ended while the loop ran
+        self._watch_before, self._calls_before, self._junk_before = [0] * size, [0] * size, [0] * size  # as the last update ended
+
+    def statements(self) -> list[tuple[int, Statement]]:
+        """By number; a part of one has none."""
+        return [(n, s) for n, s in enumerate(self.clock.plan.statements) if s is not None]
+
+    def worked(self, watched: bool) -> dict[int, int]:
+        """The statements that were at work since the last update that was watched, or was not, with their time, ns."""
+        clock = self.clock
+        total, before = (clock.watch.total_ns, self._watch_before) if watched else (clock.junk.total_ns, self._junk_before)
+        found: dict[int, int] = {}
+        if total != before:
+            for number, (now, then) in enumerate(zip(total, before)):
+                if now != then:
+                    statement = clock.plan.same.get(number, number)
+                    found[statement] = found.get(statement, 0) + now - then
+        return found
+
+    def has_worked_twice(self, worked: dict[int, int]) -> bool:
+        """Each of these statements of a loop has been at work in two watched updates."""
+        statements = self.clock.plan.statements
+        return all(self.in_watched[n] >= 2 for n in worked if (s := statements[n]) is not None and s.loop >= 0)
+
+    def note(self, update: int, worked: dict[int, int], counts: bool) -> None:
+        """An update is made; `counts`: as a watched one."""
+        for statement in worked:
+            self.seen[statement].note(update)
+            self.in_watched[statement] += counts
+
+    def note_loops(self, running: int) -> None:
+        """A watched update was made while this statement was at work."""
+        plan = self.clock.plan
+        statement = plan.statements[plan.same.get(running, running)]
+        loop = statement.loop if statement is not None else -1
+        while loop >= 0:
+            self.loops[loop] += 1
+            loop = plan.loops[loop].parent
+
+    def settle(self, watched: bool) -> None:
+        """What was counted so far belongs to updates that are noted."""
+        if watched:
+            self._watch_before[:], self._calls_before[:] = self.clock.watch.total_ns, self.clock.watch.calls
+        else:
+            self._junk_before[:] = self.clock.junk.total_ns
+
+    def take_back(self) -> None:
+        """What was counted in the watched update that ends."""
+        self.clock.watch.total_ns[:], self.clock.watch.calls[:] = self._watch_before, self._calls_before
+
+    def shorten(self, ratio: float) -> None:
+        """Times in the watched update that ends."""
+        total = self.clock.watch.total_ns
+        total[:] = [then + int((now - then) * ratio) for now, then in zip(total, self._watch_before)]
+
+    def add_rows(
+        self, file: int, loops: list[dict[str, Any]], statements: list[dict[str, Any]], updates: int, more: dict[int, int]
+    ) -> None:
+        """To the lists of `loop.json`; `more`: what to add to a statement's time, ns."""
+        plan, first = self.clock.plan, len(loops)
+        startup, watch = self.clock.startup, self.clock.watch
+        for loop, made in zip(plan.loops, self.loops):
+            loops.append(
+                {
+                    "id": len(loops),
+                    "parent": loop.parent + first if loop.parent >= 0 else -1,
+                    "file": file,
+                    "line": loop.line - 1,
+                    "end_line": loop.end_line - 1,
+                    "kind": loop.kind,
+                    "function": plan.function,
+                    "updates": made,
+                }
+            )
+        rest = {number: part for part, number in plan.same.items()}
+        for number, statement in self.statements():
+            parts = [number] if number not in rest else [number, rest[number]]
+            timed = sum(watch.total_ns[n] for n in parts)
+            total = max(timed + more.get(number, 0), 0)
+            seen = self.seen[number]
+            statements.append(
+                {
+                    "loop": statement.loop + first if statement.loop >= 0 else -1,
+                    "function": plan.function,
+                    "file": file,
+                    "line": statement.line - 1,
+                    "end_line": statement.end_line - 1,
+                    "column": statement.column,
+                    "kind": statement.kind,
+                    "calls": watch.calls[number],
+                    "timed_ns": timed,
+                    "total_ns": total,
+                    "per_update_ns": total // updates if updates else 0,
+                    "in_updates": seen.updates,
+                    "in_watched": self.in_watched[number],
+                    "first_update": seen.first,
+                    "last_update": seen.last,
+                    "startup_calls": startup.calls[number],
+                    "startup_ns": sum(startup.total_ns[n] for n in parts),
+                }
+            )
