@@ -10,6 +10,7 @@
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/spread.h"
 #include "server/lab/build.h"
+#include "server/lab/fetching.h"
 #include "server/lab/page_faults.h"
 #include "server/lab/replayable.h"
 #include "server/lab/worker.h"
@@ -155,6 +156,7 @@ class Trial {
     step.peak = edited.peak;
     auto ratio = ratio_of(recorded, edited, kError);
     if (!ratio || recorded_.steps.empty()) return;
+    ratio = with_rest(*ratio, fetch_share(ask_.bundle));
     if (step.faults) ratio = unsure(*ratio, *step.faults);
     step.step_was = profile::sample(recorded_.steps).median;
     const auto scaled = [&](double by) { return Ns{std::llround(static_cast<double>(step.step_was.count()) * by)}; };

@@ -1,14 +1,15 @@
 """How far what-ifs are off: step time and peak memory of changes, against the same script really changed.
 
     HOTLENS_BIN=... HOTLENS_TEST_PYTHON=... python tests/bench/whatif.py [--models resnet,gpt] [--kinds fused_optimizer,autocast_bf16]
-        [--device cuda]
+        [--device cuda] [--keep-freed]
 
 Each model of whatif_models.py is recorded as it is, at two batch sizes, and asked about every kind that applies; some also about two kinds
 at once (COMBINED), about `zero_grad_none` after a recording with gradients of zeros (ZEROS), and about twice the batch (`batch_x2`, from
 `hotlens predict`). Of `checkpoint` the recommended blocks are really checkpointed; its memory is that of recompute.py. The truth of time is
 real steps of the model as it is, of the changed one, and of the one as it is once more, in turn in one process (of `loader`, processes in
 turn); the third is the control, real against real. The truth of memory is the allocator's peak in a recording of the changed script. Every
-error is printed; where a control is off by more than 3 %, the machine was not quiet enough and the row is marked.
+error is printed; where a control is off by more than 3 %, the machine was not quiet enough and the row is marked. With --keep-freed all
+processes keep the memory that they free: else a step may have thousands of page faults, or none, as what else is on the heap decides.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from predict import KEEPS_FREED
 
 HERE = Path(__file__).resolve().parent
 HOTLENS = os.environ.get("HOTLENS_BIN", str(HERE.parents[1] / "build/release/bin/hotlens"))
@@ -201,8 +204,10 @@ def main() -> None:
     parser.add_argument("--models", default=",".join(NAMES))
     parser.add_argument("--kinds", default="", help="as `hotlens whatif` takes them, and batch_x2; all where none is named")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--keep-freed", action="store_true")
     options = parser.parse_args()
     os.environ["HOTLENS_BENCH_DEVICE"] = options.device
+    os.environ.update(KEEPS_FREED if options.keep_freed else {})
     rows: list[Row] = []
     memory: list[float] = []
     with tempfile.TemporaryDirectory() as place:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
 import pytest
 from conftest import record_text
 from hotlens.frames import Files
+from hotlens.spawned import begins
 from hotlens.ticks import Ticks
-from hotlens.worker_lines import WorkerLines
+from hotlens.worker_lines import WorkerLines, look_from_outside
 
 SCRIPT = """\
 import signal, time
@@ -22,6 +24,7 @@ def label(index):
     return sum(number * number for number in range(3000)) % 4
 
 
+BEGIN
 class Mapped(Dataset):
     def __len__(self):
         return 400
@@ -77,6 +80,11 @@ def main():
 if __name__ == "__main__":
     main()
 """
+BEGIN = """\
+def begin(worker):
+    assert torch.utils.data.get_worker_info().id == worker
+"""
+SCRIPT = SCRIPT.replace("BEGIN", BEGIN)
 LINES = SCRIPT.splitlines()
 
 
@@ -90,7 +98,9 @@ def fetches(folder: Path, dataset: str, options: str = "") -> list[tuple[list[st
 
 @pytest.mark.parametrize(
     ("dataset", "options"),
-    [("Mapped()", ""), ("Mapped()", "persistent_workers=True"), ("Iterated()", ""), ("Impatient()", "")],
+    [("Mapped()", ""), ("Mapped()", "persistent_workers=True"), ("Iterated()", ""), ("Impatient()", "")]
+    + [("Mapped()", f"multiprocessing_context='{how}', worker_init_fn=begin") for how in ("spawn", "forkserver")]
+    + [("Iterated()", "multiprocessing_context='spawn'")],
 )
 def test_a_worker_is_seen_at_its_lines(tmp_path: Path, dataset: str, options: str) -> None:
     found = fetches(tmp_path, dataset, options)
@@ -103,9 +113,30 @@ def test_a_worker_is_seen_at_its_lines(tmp_path: Path, dataset: str, options: st
     assert not any("for x, y in loader" in text or text == "main()" for stack, _ in found for text in stack), "of another process"
 
 
-@pytest.mark.parametrize("options", ["multiprocessing_context='spawn'", "multiprocessing_context='forkserver'"])
-def test_workers_that_are_not_forked_tell_nothing_and_run(tmp_path: Path, options: str) -> None:
-    assert fetches(tmp_path, "Mapped()", options) == []
+FAILING = """\
+def begin(worker):
+    if worker == 1:
+        raise RuntimeError("no such camera")
+"""
+
+
+def test_the_scripts_own_function_begins_a_worker_and_may_fail(tmp_path: Path) -> None:
+    text = SCRIPT.replace("DATASET", "Mapped()").replace("OPTIONS", "multiprocessing_context='spawn', worker_init_fn=begin")
+    run = record_text(tmp_path, text.replace(BEGIN, FAILING))
+    assert run.code != 0 and "no such camera" in run.err
+
+
+def test_a_worker_whose_memory_is_gone_begins_as_ever(tmp_path: Path) -> None:
+    begun: list[int] = []
+    other = os.open(tmp_path, os.O_RDONLY)
+    try:
+        for memory in (f"/proc/self/fd/{other}", "/proc/self/fd/99999", str(tmp_path / "none")):
+            with pytest.raises(OSError):
+                look_from_outside((), memory, 0)
+            begins(begun.append, (), memory, 0)(0)
+    finally:
+        os.close(other)
+    assert begun == [0, 0, 0]
 
 
 def test_ticks_come_on_the_main_thread_between_start_and_stop() -> None:
@@ -134,9 +165,9 @@ def test_what_is_written_by_halves_is_nothing(tmp_path: Path) -> None:
     lines = WorkerLines(Files([str(tmp_path)]))
     path = (("a.py", 3, "get"), ("b.py", 7, "blur"))
     lines._samplers.append(5)
-    lines._write(0, {path: 4, (): 1})
+    lines._slots.write(0, {path: 4, (): 1})
     assert lines.of({5}) == {path: 4, (): 1} and lines.of({6}) == {}
-    lines._shared[10] = 0
+    lines._slots._shared[10] = 0
     assert lines.of({5}) == {}
-    lines._write(0, {((("x" * 70_000), 1, "long"),): 1})  # more than there is room for: what was there stays
+    lines._slots.write(0, {((("x" * 70_000), 1, "long"),): 1})  # more than there is room for: what was there stays
     assert lines.of({5}) == {}

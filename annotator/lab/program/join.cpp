@@ -1,6 +1,7 @@
 #include "annotator/lab/program/join.h"
 
 #include "annotator/lab/program/pairing.h"
+#include "annotator/lab/program/positions.h"
 
 #include <algorithm>
 #include <array>
@@ -84,6 +85,7 @@ class Joiner {
 
   json operators(const json& a, const json& b) const {
     json joined = json::array();
+    Shapes shapes(measured_.document), shapes_of_other(other_.document);
     std::size_t other = 0;
     for (const json& op : a) {
       if (is_free(op)) {
@@ -92,7 +94,11 @@ class Joiner {
       }
       while (other < b.size() && is_free(b[other])) ++other;
       if (other == b.size()) throw Differs{"the step ends before operator " + place(op, joined.size())};
-      joined.push_back(joined_operator(op, b[other++], joined.size()));
+      const json& twin = b[other++];
+      const auto moved = at_one_place(op, shapes, twin, shapes_of_other);
+      joined.push_back(joined_operator(moved ? moved->first : op, moved ? moved->second : twin, joined.size()));
+      shapes.add(op);
+      shapes_of_other.add(twin);
     }
     const bool longer = std::any_of(b.begin() + static_cast<std::ptrdiff_t>(other), b.end(), [](const json& op) { return !is_free(op); });
     if (longer) throw Differs{"the step at batch size " + std::to_string(other_.batch) + " goes on with more operators"};

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from .graphs import Graphs
@@ -31,6 +32,7 @@ class Listener(Protocol):
     def on_forward(self, root: int, gradients: bool) -> None: ...
     def on_evaluation(self) -> None: ...
     def on_profiler(self, at_work: bool) -> None: ...
+    def starting_workers(self, loader: Any) -> AbstractContextManager[None]: ...
 
 
 def steps_left(iterator: Any) -> int | None:
@@ -69,6 +71,7 @@ class Hooks:
     def watch(self) -> None:
         self.loaders = Loaders()
         self._patch_fetch()
+        self._patch_workers()
         self._patch_evaluation()
         self._patch_profilers()
         self.optimizers.watch_steps(None)
@@ -80,6 +83,7 @@ class Hooks:
     def keep_only(self, boundary: Boundary) -> None:
         self.remove()
         self._patch_fetch()
+        self._patch_workers()
         self._patch_evaluation()
         self._patch_profilers()
         if boundary.by == "optimizer":
@@ -120,6 +124,18 @@ class Hooks:
             return __next__
 
         self._patches.put(dataloader._BaseDataLoaderIter, "__next__", make)
+
+    def _patch_workers(self) -> None:
+        from torch.utils.data import dataloader
+
+        def make(init: Method) -> Method:
+            def __init__(iterator: Any, loader: Any) -> None:
+                with self.listener.starting_workers(loader):
+                    init(iterator, loader)
+
+            return __init__
+
+        self._patches.put(dataloader._MultiProcessingDataLoaderIter, "__init__", make)
 
     def _patch_evaluation(self) -> None:
         """`model.eval()` and `model.train(False)`; the first goes through the second."""

@@ -146,6 +146,9 @@ class Session:
         elif self.loader_steps.fetched(loader):
             self._next_step()
 
+    def starting_workers(self, loader: Any) -> contextlib.AbstractContextManager[None]:
+        return self.worker_lines.starting(loader) if not self.over else contextlib.nullcontext()
+
     @_harmless
     def on_exhausted(self, iterator: Any) -> None:
         assert self.hooks is not None

@@ -1,18 +1,22 @@
 """Lines of a dataset that run in the worker processes of a DataLoader, where no step is traced: which of them a batch waits for.
 
 The first worker of each loader looks, every millisecond while it makes batches, at which lines of the workspace it is. What it has seen
-lies in memory that is shared with the process that trains; there the bundle is written. Workers that are not forked (`spawn`,
-`forkserver`) know nothing of this.
+lies in memory that is shared with the process that trains; there the bundle is written. A worker that is forked has all of it. One that is
+not (`spawn`, `forkserver`) is told with the function that begins it (spawned.py); that takes a system with memfd_create(2).
 """
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import json
 import mmap
+import operator
 import os
+import runpy
 import sys
+from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any, Callable
 
@@ -25,54 +29,21 @@ ENOUGH = 1000  # looks at a loader: a line's part is known within 3 points then
 DEEPEST = 32  # lines inside one another
 LENGTH_BYTES = 4
 WORKER = "_worker_loop"  # torch's function that a worker runs
+MEMORY = "hotlens-worker-lines"
+SPAWNED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "spawned.py")
 
 # From the outermost line in: (file, line, function).
 Place = tuple[str, int, str]
 Path = tuple[Place, ...]
 
 
-class WorkerLines:
-    """One for a run. `fork_begins` and `forked` are told of every fork; what is found is by the identity of the loader's sampler."""
+class _Slots:
+    """What was seen for each loader, in shared memory."""
 
-    def __init__(self, files: Files) -> None:
-        self.files = files
-        self._shared = mmap.mmap(-1, SLOTS * SLOT_BYTES)
-        self._samplers: list[int] = []  # by slot
-        self._next: int | None = None  # slot of the worker that is forked now
+    def __init__(self, file: int) -> None:
+        self._shared = mmap.mmap(file, SLOTS * SLOT_BYTES)
 
-    def fork_begins(self) -> None:
-        """In the process that trains, on the thread that forks."""
-        self._next = None
-        iterator = _starts_first_worker(sys._getframe(1))
-        batches = getattr(iterator, "_index_sampler", None)
-        if batches is None:
-            return
-        sampler = id(batches)
-        if sampler not in self._samplers and len(self._samplers) < SLOTS:
-            self._samplers.append(sampler)
-        if sampler in self._samplers:
-            slot = self._samplers.index(sampler)
-            self._next = slot if sum(self._read(slot).values()) < ENOUGH else None
-
-    def forked(self) -> None:
-        """In the new process."""
-        if self._next is None:
-            return
-        from torch.utils.data._utils import fetch
-
-        looking = _Looking(self.files, self._read(self._next), functools.partial(self._write, self._next))
-        for kind in (fetch._MapDatasetFetcher, fetch._IterableDatasetFetcher):
-            kind.fetch = looking.around(kind.fetch)  # type: ignore[method-assign]
-
-    def of(self, samplers: set[int]) -> dict[Path, int]:
-        """How often each line was at work for the loaders with these samplers; the empty path where none of the workspace was."""
-        found: collections.Counter[Path] = collections.Counter()
-        for slot, sampler in enumerate(self._samplers):
-            if sampler in samplers:
-                found.update(self._read(slot))
-        return dict(found)
-
-    def _read(self, slot: int) -> dict[Path, int]:
+    def read(self, slot: int) -> dict[Path, int]:
         begin = slot * SLOT_BYTES
         length = int.from_bytes(self._shared[begin : begin + LENGTH_BYTES], "little")
         if length == 0:
@@ -83,13 +54,125 @@ class WorkerLines:
             return {}
         return {tuple((file, line, function) for file, line, function in path): count for path, count in rows}
 
-    def _write(self, slot: int, seen: dict[Path, int]) -> None:
+    def write(self, slot: int, seen: dict[Path, int]) -> None:
         text = json.dumps(list(seen.items()), separators=(",", ":")).encode()
         begin = slot * SLOT_BYTES
         if len(text) <= SLOT_BYTES - LENGTH_BYTES:
             self._shared[begin : begin + LENGTH_BYTES] = bytes(LENGTH_BYTES)
             self._shared[begin + LENGTH_BYTES : begin + LENGTH_BYTES + len(text)] = text
             self._shared[begin : begin + LENGTH_BYTES] = len(text).to_bytes(LENGTH_BYTES, "little")
+
+
+class WorkerLines:
+    """One for a run. `fork_begins` and `forked` are told of every fork, `starting` of every loader that starts workers; what is found is by
+    the identity of the loader's sampler."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self._file = os.memfd_create(MEMORY) if hasattr(os, "memfd_create") else -1
+        if self._file >= 0:
+            os.ftruncate(self._file, SLOTS * SLOT_BYTES)
+        self._slots = _Slots(self._file)
+        self._samplers: list[int] = []  # by slot
+        self._next: int | None = None  # slot of the worker that is forked now
+
+    def fork_begins(self) -> None:
+        """In the process that trains, on the thread that forks."""
+        iterator = _starts_first_worker(sys._getframe(1))
+        self._next = self._slot_of(getattr(iterator, "_index_sampler", None))
+
+    def forked(self) -> None:
+        """In the new process."""
+        if self._next is not None:
+            _look(self.files, self._slots, self._next)
+
+    @contextlib.contextmanager
+    def starting(self, loader: Any) -> Iterator[None]:
+        """While a loader starts its workers, in the process that trains."""
+        begins = None
+        with contextlib.suppress(Exception):  # a loader, or a context, of another kind
+            begins = self._begins_spawned(loader)
+        if begins is None:
+            yield
+            return
+        own, loader.worker_init_fn = loader.worker_init_fn, begins
+        try:
+            yield
+        finally:
+            loader.worker_init_fn = own
+
+    def of(self, samplers: set[int]) -> dict[Path, int]:
+        """How often each line was at work for the loaders with these samplers; the empty path where none of the workspace was."""
+        found: collections.Counter[Path] = collections.Counter()
+        for slot, sampler in enumerate(self._samplers):
+            if sampler in samplers:
+                found.update(self._slots.read(slot))
+        return dict(found)
+
+    def _slot_of(self, batches: Any) -> int | None:
+        """Where the first worker of the loader with this sampler writes; None where it need not look."""
+        if batches is None:
+            return None
+        sampler = id(batches)
+        if sampler not in self._samplers and len(self._samplers) < SLOTS:
+            self._samplers.append(sampler)
+        if sampler not in self._samplers:
+            return None
+        slot = self._samplers.index(sampler)
+        return slot if sum(self._slots.read(slot).values()) < ENOUGH else None
+
+    def _begins_spawned(self, loader: Any) -> _Begins | None:
+        import torch
+
+        context = loader.multiprocessing_context or torch.multiprocessing
+        if self._file < 0 or context.get_start_method() == "fork":
+            return None
+        slot = self._slot_of(loader._index_sampler)
+        memory = f"/proc/{os.getpid()}/fd/{self._file}"
+        return None if slot is None else _Begins(loader.worker_init_fn, self.files.workspace, memory, slot)
+
+
+class _Begins:
+    """The function that begins a worker. Where it arrives, this package is not known: it is found by its path."""
+
+    def __init__(self, own: Callable[[int], Any] | None, workspace: tuple[str, ...], memory: str, slot: int) -> None:
+        self._own = own
+        self._task = (workspace, memory, slot)
+
+    def __call__(self, worker: int) -> Any:
+        return self._own(worker) if self._own is not None else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Arrived(operator.getitem, _Arrived(runpy.run_path, SPAWNED), "begins"), (self._own, *self._task)
+
+
+class _Arrived:
+    """What a call gives, made where this is unpickled."""
+
+    def __init__(self, *call: Any) -> None:
+        self._call = call
+
+    def __call__(self) -> None:
+        """pickle(3) asks for a callable."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._call[0], self._call[1:]
+
+
+def look_from_outside(workspace: tuple[str, ...], memory: str, slot: int) -> None:
+    """In a worker that was not forked. `memory`: a descriptor of the process that trains; OSError where it is not there any more."""
+    if not os.readlink(memory).startswith(f"/memfd:{MEMORY}"):
+        raise FileNotFoundError(memory)  # the script closed it, and another file has its number
+    with open(memory, "r+b") as file:
+        _look(Files(list(workspace)), _Slots(file.fileno()), slot)
+
+
+def _look(files: Files, slots: _Slots, slot: int) -> None:
+    from torch.utils.data._utils import fetch
+
+    looking = _Looking(files, slots.read(slot), functools.partial(slots.write, slot))
+    for kind in (fetch._MapDatasetFetcher, fetch._IterableDatasetFetcher):
+        kind.fetch = looking.around(kind.fetch)  # type: ignore[method-assign]
 
 
 def _starts_first_worker(frame: FrameType | None) -> Any:

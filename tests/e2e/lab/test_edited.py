@@ -82,7 +82,18 @@ tensors = lambda n: (torch.randint(500, (n, 16)), torch.randint(500, (n,)))
 """
 )
 
-SCRIPTS = {"pictures": PICTURES, "words": WORDS, "memory": MEMORY}
+# Nearly all of its step is the fetch.
+WAITING = MEMORY.replace(
+    "model = Tagger()",
+    """class Slow(TensorDataset):
+    def __getitem__(self, at):
+        time.sleep(0.01)
+        return super().__getitem__(at)
+model = Tagger()""",
+)
+WAITING = "import time\n" + WAITING.replace("TensorDataset(*tensors", "Slow(*tensors")
+
+SCRIPTS = {"pictures": PICTURES, "words": WORDS, "memory": MEMORY, "waiting": WAITING}
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +128,16 @@ def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_pat
     for row in document["edits"]:
         assert row["peak_bytes"] == real
         assert row["low_ns"] <= row["step_ns"] <= row["high_ns"]
+
+
+def test_the_fetch_of_a_batch_stays_as_it_is(recorded: Path) -> None:
+    alike = {}
+    for name in ("memory", "waiting"):
+        edited(recorded / name, "hidden=64", "hidden=192")
+        (row,) = predicted(recorded / name)["edits"][:1]
+        alike[name] = row["step_ns"] / row["step_was_ns"]
+    assert alike["memory"] > 1.5
+    assert alike["waiting"] < 1.2
 
 
 def test_an_edit_names_its_line_its_modules_and_both_numbers(recorded: Path) -> None:

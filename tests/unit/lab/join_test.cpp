@@ -110,6 +110,46 @@ TEST_CASE("the largest value grows only where it can be an index into the batch"
   }
 }
 
+TEST_CASE("where in a tensor is read does not follow the batch, how much does") {
+  struct Case {
+    const char *op, *at_six, *at_eight;
+    std::vector<std::int64_t> at_sixteen;  // of the arguments behind the dimension
+  };
+  for (const Case& one : {
+           Case{"aten::select", "[0, 19]", "[0, 12]", {19}},
+           Case{"aten::select", "[-1, 7]", "[-1, 7]", {7}},
+           Case{"aten::slice", "[0, 40, 44]", "[0, 10, 14]", {40, 44}},
+           Case{"aten::slice", "[0, 94]", "[0, 92]", {0, 16}},
+           Case{"aten::slice", "[0, 60, 66]", "[0, 80, 88]", {0, 16}},
+           Case{"aten::slice", "[0, 0, 6]", "[0, 0, 8]", {0, 16}},
+           Case{"aten::slice", "[0, -6, null]", "[0, -8, null]", {0, 16}},
+           Case{"aten::slice", "[0, 1, 100, 9]", "[0, 3, 100, 9]", {11, 100, 9}},
+           Case{"aten::narrow", "[0, 60, 6]", "[0, 80, 8]", {0, 16}},
+           Case{"aten::narrow", "[0, 60, 5]", "[0, 10, 5]", {60, 5}},
+       }) {
+    json six = recorded(6), eight = recorded(8);
+    for (auto [document, given] : {std::pair(&six, one.at_six), std::pair(&eight, one.at_eight)}) {
+      (*document)["tensors"].push_back({{"kind", "other"}, {"shape", {100}}, {"stride", {1}}, {"dtype", "float32"}, {"storage", 3}, {"storage_bytes", 400}});
+      json args = {{{"t", 3}}};
+      for (const json& number : json::parse(given)) args.push_back(number);
+      (*document)["operators"].push_back({{"op", one.op}, {"args", args}, {"out", 15}});
+    }
+    const Program program = at_all_sizes(joined(six, eight));
+    const auto& args = program.operators.back().args;
+    for (std::size_t at = 0; at < one.at_sixteen.size(); ++at) {
+      INFO(one.op << one.at_six << at);
+      CHECK(std::get<Whole>(args.at(2 + at).is).at(16) == one.at_sixteen[at]);
+    }
+  }
+}
+
+TEST_CASE("an index into what follows the batch follows it") {
+  json six = recorded(6), eight = recorded(8);
+  for (auto [document, last] : {std::pair(&six, 5), std::pair(&eight, 7)})
+    (*document)["operators"].push_back({{"op", "aten::select"}, {"args", {{{"t", 1}}, 0, last}}, {"out", 15}});
+  CHECK(std::get<Whole>(at_all_sizes(joined(six, eight)).operators.back().args[2].is).at(16) == 15);
+}
+
 TEST_CASE("when tensors are let go is Python's own time and follows the measured size") {
   json eight = recorded(8);
   eight["operators"].erase(2);
