@@ -143,6 +143,27 @@ FORMS = {
         """,
         {"work(7)": (1, 7), "work(2)": (5, 10), "advance()": (5, 10)},
     ),
+    "prefill and tokens, in a function that is called without gradients": (
+        """
+        net = work
+        def total(n):
+            return sum(number for number in range(n))
+        def slow(n):
+            for i in range(n):
+                total(i)
+        def decode():
+            net(7)
+            for token in range(3):
+                net(2)
+                advance()
+
+        with no_grad():
+            for batch in range(2):
+                decode()
+                slow(3)
+        """,
+        {"net(7)": (1, 7), "net(2)": (5, 10), "advance()": (5, 10), "slow(3)": (2, 0)},
+    ),
     "what a package's loop calls": (
         """
         class OwnTrainer(Trainer):

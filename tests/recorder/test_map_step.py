@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import Bundle, Run, record, record_text
+from scripts import MODEL, STEP, indent
 
 Event = dict[str, Any]
 MARKER = re.compile(r"hotlens\.(call|line|rest|param|stage)#(\w+)$")
@@ -258,3 +259,34 @@ def test_a_map_step_that_dropped_most_layers_is_taken_again(tmp_path: Path, full
     assert {f"layers.{i}" for i in range(6)} <= called  # in two steps of three it is a single one
     assert "spare.0" in called and "spare.1" not in called  # a list that is never used whole does not keep the recorder waiting
     assert len([e for e in run.bundle.trace("trace-map.json.gz") if e["name"].startswith("ProfilerStep#")]) == 1
+
+
+BUSY = """\
+def busy(x):
+    total = 0
+    for row in range(40):
+        for i in range(2000):
+            total += i
+        x = x + 1
+    x = x * 2
+    return x
+"""
+
+
+def test_a_loop_whose_lines_run_too_often_is_marked_as_a_whole(tmp_path: Path) -> None:
+    body = "x, y = torch.randn(8, 8), torch.randint(0, 3, (8,))\nfor k in range(2000):\n    k += 1\nx = busy(x)\n" + STEP
+    run = record_text(tmp_path, MODEL + BUSY + "for i in range(40):\n" + indent(body))
+    assert run.code == 0, run.err
+    assert {w["code"] for w in run.bundle.manifest["warnings"]} >= {"lines_capped"}
+    texts = (run.bundle.path / run.bundle.model["files"][0]["copy"]).read_text().splitlines()
+    rows = {row["id"]: texts[row["line"]].strip() for row in run.bundle.model["lines"]}
+    times: Counter[str] = Counter()
+    check_nesting(markers(run.bundle))
+    for mark in markers(run.bundle):
+        kind, number = MARKER.match(mark["name"]).groups()  # type: ignore[union-attr]
+        if kind == "line":
+            times[rows[int(number)]] += 1
+    assert times["for i in range(2000):"] > 20, "the inner loop, once for each row"
+    assert times["total += i"] < 10_000 and times["x = x + 1"] == 40
+    assert times["x = x * 2"] == times["return x"] == 1 and times["loss.backward()"] == 1
+    assert times["x = busy(x)"] == 1

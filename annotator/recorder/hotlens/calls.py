@@ -5,6 +5,7 @@ A module call has a number, which its mark carries; `model.json` has the row. A 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
@@ -13,6 +14,7 @@ from .classify import Classifier
 from .frames import INLINE_CODE, Files, Point, first_argument, point
 from .marks import Mark, Marks
 
+MOST_DECORATORS = 10  # of one method
 # Frames of the user's project that led to a call, innermost first, and whether each runs a method of a module.
 Around = tuple[tuple[Point, bool], ...]
 
@@ -189,7 +191,22 @@ def _open_stage(thread: Marks, frame: FrameType, stage: str) -> None:
 
 def _is_wrapper(frame: FrameType, module: Any) -> bool:
     """The module's own __call__ or forward, or a function put in the place of one; not a function that is handed the module."""
-    return frame.f_code.co_name.endswith(("__call__", "forward")) and first_argument(frame) is module
+    if first_argument(frame) is not module:
+        return False
+    return frame.f_code.co_name.endswith(("__call__", "forward")) or any(
+        code is frame.f_code for name in ("__call__", "forward") for code in _codes(getattr(type(module), name, None))
+    )
+
+
+def _codes(function: Any) -> Iterator[CodeType]:
+    """Of a method and of what its decorators wrap, as functools.wraps tells."""
+    for _ in range(MOST_DECORATORS):
+        code = getattr(function, "__code__", None)
+        if isinstance(code, CodeType):
+            yield code
+        function = getattr(function, "__wrapped__", None)
+        if function is None:
+            return
 
 
 def _scalar_with_gradient(value: Any) -> bool:

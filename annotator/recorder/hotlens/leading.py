@@ -7,6 +7,7 @@ Names are followed within the file; a function of another file is known by a nam
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator
 from typing import Union
@@ -42,6 +43,7 @@ class Leading:
         self._called_by_loops = _called_by_loops(tree, classes)
         self._models = {id(f) for c in classes for f in _methods_of_model(c)}
         self._without_gradients = {id(loop) for node in ast.walk(tree) for loop in _loops_without_gradients(node)}
+        self._without_gradients |= {id(loop) for f in self._run_without_gradients(tree) for loop in _outermost_loops_of(f)}
         self._made = [n for n in ast.walk(tree) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)]
         self._spread()
 
@@ -53,7 +55,23 @@ class Leading:
         """A loop or a function: something in it may lead to an update, or it runs models without gradients."""
         if isinstance(node, FUNCTIONS) and _decorated_without_gradients(node):
             return any(isinstance(n, LOOPS) for n in _own_nodes(node))
+        if isinstance(node, FUNCTIONS) and any(id(loop) in self._without_gradients for loop in _outermost_loops_of(node)):
+            return True
         return id(node) in self._without_gradients or self._updates(node) or _enters_without_gradients(node)
+
+    def _run_without_gradients(self, tree: ast.Module) -> list[Function]:
+        """Functions that such loops call by name, or each other, with a loop of their own that calls a model: `decode(prompt)`."""
+        known = {n.name for n in ast.walk(tree) if isinstance(n, (*FUNCTIONS, ast.ClassDef))} | set(dir(builtins))
+        known |= {(a.asname or a.name).partition(".")[0] for n in ast.walk(tree) if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
+        models = {f.name: f for f in self._functions if any(_calls_a_variable(loop, known) for loop in _outermost_loops_of(f))}
+        found: dict[str, Function] = {}
+        callers = [loop for loop in ast.walk(tree) if id(loop) in self._without_gradients]
+        while callers:
+            called = {n.func.id for loop in callers for n in _own_nodes(loop) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+            new = {name: models[name] for name in called & models.keys() - found.keys()}
+            found.update(new)
+            callers = list(new.values())  # type: ignore[arg-type]  # list of nodes
+        return list(found.values())
 
     def _spread(self) -> None:
         """Whoever calls a leading function of this file by name leads, too."""
@@ -133,6 +151,21 @@ def _decorated_without_gradients(function: Function) -> bool:
 
 def _enters_without_gradients(node: ast.AST) -> bool:
     return any(isinstance(n, ast.Call) and _last_name(n) in WITHOUT_GRADIENTS for n in _own_nodes(node))
+
+
+def _outermost_loops_of(function: Function) -> Iterator[ast.AST]:
+    return (loop for statement in function.body for loop in _outermost_loops(statement))
+
+
+def _calls_a_variable(loop: ast.AST, known: set[str]) -> bool:
+    """`net(x)`, `self.model(x)`: neither a function or class of the file, nor what it imports, nor Python's own."""
+    for node in _own_nodes(loop):
+        function = node.func if isinstance(node, ast.Call) else None
+        if isinstance(function, ast.Name) and function.id not in known:
+            return True
+        if isinstance(function, ast.Attribute) and _last_name(function.value) == "self" and function.attr not in known:
+            return True
+    return False
 
 
 def _outermost_loops(node: ast.AST) -> Iterator[ast.AST]:

@@ -20,9 +20,10 @@ from .patches import not_compiled
 from .saved import SavedTensors
 from .statements import Statements
 
-# A function whose lines run more often than this in one step is data handling, not a model; its lines are no longer marked.
-LINES_PER_FUNCTION = 10_000
+# What runs more lines than this in one step is data handling, not a model: a loop is marked as a whole from then on, a function not at all.
+MOST_LINES = 10_000
 Trace = Callable[[FrameType, str, Any], Any]
+Loop = tuple[int, int]  # its first and last line
 
 
 class MapStep:
@@ -39,7 +40,10 @@ class MapStep:
         self.lines: dict[tuple[str, int, str], int] = {}
         self.parameters: dict[int, int] = {}  # identity of a parameter -> number
         self.capped: set[str] = set()
-        self._line_counts: dict[CodeType, int] = {}
+        self._lines_run: dict[tuple[CodeType, Loop | None], int] = {}  # in a loop of a function, or in none
+        self._around: dict[tuple[CodeType, int], list[Loop]] = {}  # loops around a line, the innermost first
+        self._adopted: dict[FrameType, int] = {}  # the line at which a frame stood as the step began
+        self._within: dict[FrameType, Loop] = {}  # frames in a loop that is marked as a whole
         self._threads: dict[int, Marks] = {}
         self._active = False
         self._deferred: tuple[FrameType, int] | None = None
@@ -82,6 +86,8 @@ class MapStep:
         if self._other_threads is not None:
             self._other_threads.remove()
         self._threads.clear()
+        self._adopted.clear()
+        self._within.clear()
         self.calls.forget()
         self._deferred = self._on_entry = self._on_event = None
 
@@ -128,6 +134,7 @@ class MapStep:
             self.calls.note_loop(f.f_code)
             thread.local_before.append((f, f.f_trace))
             f.f_trace = self._on_event
+            self._adopted[f] = f.f_lineno
             whole = f is innermost and (boundary == "loader" or package_between)
             self._open_line(thread, f, f.f_lineno, "line" if whole else "rest")
         if innermost is not None and boundary == "loader":
@@ -153,6 +160,11 @@ class MapStep:
     def _local(self, frame: FrameType, event: str, arg: Any) -> Any:
         if not self._active:
             return None
+        if event == "line" and frame in self._within:
+            first, last = self._within[frame]
+            if first <= frame.f_lineno <= last:
+                return self._on_event
+            del self._within[frame]
         try:
             if event == "line" and self.kinds.of(frame.f_code) & KERNELS:
                 self.kernels.next_line(self._thread(), frame)
@@ -213,10 +225,22 @@ class MapStep:
     # -- lines
 
     def _below_cap(self, code: CodeType) -> bool:
-        if self._line_counts.get(code, 0) <= LINES_PER_FUNCTION:
+        if self._lines_run.get((code, None), 0) <= MOST_LINES:
             return True
         self.capped.add(code.co_name)
         return False
+
+    def _loop_as_a_whole(self, frame: FrameType, line: int) -> Loop | None:
+        """The outermost loop around a line that has run too many lines. The line counts for the innermost one, a whole loop for the next."""
+        code, step = frame.f_code, self._adopted.get(frame, 0)
+        if (code, line) not in self._around:
+            self._around[code, line] = self.statements.source(code.co_filename).loops_around(line)
+        loops = [loop for loop in self._around[code, line] if not loop[0] <= step <= loop[1]]  # the steps run in the others
+        too_many = [number for number, loop in enumerate(loops) if self._lines_run.get((code, loop), 0) > MOST_LINES]
+        counts = too_many[-1] + 1 if too_many else 0
+        within = loops[counts] if counts < len(loops) else None
+        self._lines_run[code, within] = self._lines_run.get((code, within), 0) + 1
+        return loops[too_many[-1]] if too_many else None
 
     def _statement(self, frame: FrameType, line: int) -> int:
         return self.statements.first_line(frame.f_code.co_filename, line)
@@ -236,7 +260,8 @@ class MapStep:
                 return
             if line != statement:
                 self._open_line(thread, frame, statement)
-        self._open_line(thread, frame, line)
+        if frame not in self._within:
+            self._open_line(thread, frame, line)
 
     def _end_line(self, thread: Marks, frame: FrameType) -> None:
         own = thread.line_of(frame)
@@ -246,9 +271,11 @@ class MapStep:
 
     def _open_line(self, thread: Marks, frame: FrameType, line: int, kind: str = "line") -> None:
         code = frame.f_code
-        self._line_counts[code] = self._line_counts.get(code, 0) + 1
-        if not self._below_cap(code):
-            return
+        whole = self._loop_as_a_whole(frame, line)
+        if whole is not None:
+            self.capped.add(code.co_name)
+            self._within[frame] = whole
+            line = whole[0]
         key = (code.co_filename, line, qualified_name(frame))
         number = self.lines.setdefault(key, len(self.lines))
         mark = Mark(frame, "line", line=line, line_number=number, statement=self._statement(frame, line))
@@ -256,6 +283,7 @@ class MapStep:
 
     def _leave(self, thread: Marks, frame: FrameType, result: Any) -> None:
         """Closes what the frame opened, and anything left open above it."""
+        self._within.pop(frame, None)
         lowest = thread.lowest_of(frame)
         if lowest is None:
             return

@@ -83,6 +83,7 @@ class Source:
         self._statements: list[tuple[Span, ast.stmt]] = []
         self._first: dict[int, int] = {}
         self._classes: dict[str, list[ast.ClassDef]] = {}
+        self._loops: list[tuple[int, int]] = []  # first line, last line; outer ones before inner ones
         self._functions: list[tuple[int, int, str]] = []  # first line, last line, qualified name; outer ones before inner ones
         self.tree: ast.Module | None = None
         try:
@@ -97,6 +98,8 @@ class Source:
             inner = prefix
             if isinstance(child, ast.stmt):
                 self._add_statement(child)
+            if isinstance(child, (ast.For, ast.AsyncFor, ast.While)):
+                self._loops.append((child.lineno, child.end_lineno or child.lineno))
             if isinstance(child, ast.ClassDef):
                 self._classes.setdefault(prefix + child.name, []).append(child)
                 inner = f"{prefix}{child.name}."
@@ -130,6 +133,11 @@ class Source:
     def function_at(self, line: int) -> str | None:
         """The qualified name of the innermost function around a line."""
         return next((name for first, last, name in reversed(self._functions) if first <= line <= last), None)
+
+    def loops_around(self, line: int) -> list[tuple[int, int]]:
+        """First and last lines of the loops around a line that belong to its function, the innermost first."""
+        function = max((first for first, last, _ in self._functions if first <= line <= last), default=0)
+        return [loop for loop in reversed(self._loops) if function <= loop[0] <= line <= loop[1]]
 
     def header_of(self, span: Span) -> Span:
         """Python gives a loop the place of the whole statement: its header is what is meant."""

@@ -40,6 +40,20 @@ class Own(nn.Module):
         return self.inner(x)  # call: own.inner
 
 
+class DecoratedCall(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(W, W)
+
+    @loud
+    @loud
+    def __call__(self, *args):
+        return super().__call__(*args)
+
+    def forward(self, x):
+        return self.inner(x)  # call: decorated_call.inner
+
+
 class Processor:
     """Not a module: it calls the layers of one."""
 
@@ -78,6 +92,7 @@ class Net(nn.Module):
         self.stack = nn.Sequential(nn.Linear(W, W), nn.Linear(W, W))
         self.decorated = Decorated()
         self.own = Own()
+        self.decorated_call = DecoratedCall()
         self.processor = Processor()
         self.attention = nn.MultiheadAttention(W, 2, batch_first=True)
         self.encoder = nn.TransformerEncoderLayer(W, 2, W, batch_first=True)
@@ -99,6 +114,7 @@ class Net(nn.Module):
         x = torch.func.functional_call(self.functional, weights, (x,))  # call: functional
         x = self.decorated(x)  # call: decorated
         x = self.own(x)  # call: own
+        x = self.decorated_call(x)  # call: decorated_call
         x = self.multi(  # call: multi
             x * 2,
         )
