@@ -145,6 +145,7 @@ FORMS = {
     ),
     "prefill and tokens, in a function that is called without gradients": (
         """
+        from contextlib import nullcontext as no_grad
         net = work
         def total(n):
             return sum(number for number in range(n))
