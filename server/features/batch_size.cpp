@@ -56,6 +56,12 @@ bool in(const LineRange& lines, std::uint32_t line) {
 
 }  // namespace
 
+std::optional<TextEdit> batch_size_edit(const source::Tree& tree, std::int64_t was, std::int64_t size) {
+  const auto at = source::batch_size_number(tree, was);
+  if (!at) return std::nullopt;
+  return TextEdit{.range = *at, .text = std::to_string(size)};
+}
+
 std::vector<Lens> batch_size_lenses(const FileView& view, const Options& options) {
   const auto at = number(view);
   if (!at) return {};
@@ -85,7 +91,7 @@ std::vector<Action> batch_size_actions(const FileView& view, LineRange lines, co
                        .kind = "refactor.rewrite",
                        .command = {},
                        .disabled = std::nullopt,
-                       .edit = TextEdit{.range = *at, .text = std::to_string(point.batch)}});
+                       .edit = batch_size_edit(view.tree, base->batch, point.batch)});
   }
   return actions;
 }

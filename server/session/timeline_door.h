@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "annotator/lab/predict/batch_sizes.h"
 #include "protocol/reader.h"
 #include "server/session/client.h"
 #include "server/session/loop.h"
@@ -22,12 +23,22 @@
 
 namespace hotlens::session {
 
+// Of other batch sizes, what a profile's page is told beside what is kept in its bundle.
+struct Predictions {
+  std::shared_ptr<const lab::BatchSizes> known;  // null: nothing is known in this session
+  bool running = false;
+  std::string refused;  // why none can be started now; empty: one can
+  std::string failed;   // what the last one of this profile failed with
+};
+
 class TimelineDoor {
  public:
   using Json = protocol::Json;
   struct Knowledge {
     std::function<TimelineSources::Known()> sources;  // which profiles may be shown
     std::function<std::string()> current;             // the id of the one shown first; empty: none
+    std::function<Predictions(const std::string& profile)> predictions;
+    std::function<void(const std::string& profile, protocol::Reply reply)> predict;
   };
 
   TimelineDoor(Loop& loop, Client& client, Workspace& workspace, Knowledge knowledge);
@@ -39,7 +50,8 @@ class TimelineDoor {
   std::optional<protocol::RpcError> cursor(const Json& params);
   void open(const Json& argument, protocol::Reply reply);  // of the command
 
-  void profiles_changed();  // one came or went
+  void profiles_changed();     // one came or went
+  void batch_sizes_changed();  // a prediction of them, or whether one may be started
   void shut_down() { open_ = false; }
 
   // The last line of a hover; "" where nothing is offered.
@@ -57,7 +69,10 @@ class TimelineDoor {
   void answered(Result<protocol::Answer> answer);
   void reveal(const Json& params, protocol::Reply reply);
   void point(const Json& params, protocol::Reply reply);
+  void predict(const Json& params, protocol::Reply reply);
+  protocol::Reply with_predictions(protocol::Reply reply, bool in_editor);
   void light(Json lines);  // in the editor, in place of those before
+  void ask(std::string_view method, const Json& params, protocol::Reply reply);
   void from_page(protocol::Request request, protocol::Reply reply);
   Result<void> start_web();
   void opened(Json place, bool in_browser, protocol::Reply& reply);

@@ -26,7 +26,9 @@ struct Door {
                            ++asked_for_sources;
                            return TimelineSources::Known{};
                          },
-                     .current = []() -> std::string { return "now"; }}};
+                     .current = []() -> std::string { return "now"; },
+                     .predictions = [](const std::string&) { return Predictions{}; },
+                     .predict = [](const std::string& profile, protocol::Reply reply) { reply(Json{{"started", profile == "now"}}); }}};
 
   Json ask(const std::string& method, const Json& params) {
     const test::Asked asked;
