@@ -43,8 +43,12 @@ std::optional<Json> place_in(const Profile& profile, profile::FileId file, std::
   const source::Tree tree = source::Tree::parse(std::move(*text));
   const auto at = source::batch_size_number(tree, batch);
   if (!at) return std::nullopt;
-  const std::uint32_t line = at->begin.line;
-  return Json{{"file", profile.files[file.index].path.string()}, {"line", line}, {"text", line_at(tree.text(), line)}};
+  const std::string_view line = line_at(tree.text(), at->begin.line);
+  if (at->end.line != at->begin.line || at->end.column > line.size()) return std::nullopt;
+  return Json{{"file", profile.files[file.index].path.string()},
+              {"line", at->begin.line},
+              {"before", line.substr(0, at->begin.column)},
+              {"after", line.substr(at->end.column)}};
 }
 
 Json places_of(const Profile& profile, std::int64_t batch) {

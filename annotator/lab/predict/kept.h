@@ -1,4 +1,4 @@
-// Predictions for other batch sizes, kept in the bundle that they are made from (`batch_sizes.json`, annotator/lab/FORMAT.md), so that who
+// Predictions for other batch sizes, kept in the bundle that they are made from (`batch_sizes.json`, annotator/report/FORMATS.md), so that who
 // shows the profile later has them too.
 #pragma once
 

@@ -1,0 +1,70 @@
+// What the page says of a batch size. A number that was not measured has "≈" before it. Pure.
+import { costAt, fits, type BatchModel, type Cost, type Spread } from './batch_model';
+import type { BatchPlace, BatchSizes } from './batch_messages';
+import { bytes, fileName } from './format';
+
+const rounded = (ratio: number): number => Math.round((ratio - 1) * 100);
+const signed = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value)}`;
+const about = (text: string, { measured }: Cost): string => (measured ? text : `≈ ${text}`);
+
+export function rateText(rate: number): string {
+  if (rate >= 100) return `${Math.round(rate)} samples/s`;
+  return `${rate.toPrecision(3)} samples/s`;
+}
+
+export const rateWords = (cost: Cost): string => (cost.rate === undefined ? 'not known' : about(rateText(cost.rate.value), cost));
+
+export const intervalWords = ({ low, high }: Spread): string => `${rateText(low).replace(' samples/s', '')} to ${rateText(high)}`;
+
+export function memoryWords(cost: Cost, { memory }: BatchModel): string {
+  const peak = about(bytes(cost.peak), cost);
+  return memory === undefined ? peak : `${peak} of ${bytes(memory.bytes)}`;
+}
+
+// "≈ +9 % samples/s (+5…+12)"; no sign of change where the interval holds none.
+export function gainWords(cost: Cost, base: Cost): string {
+  if (cost.rate === undefined || base.rate === undefined) return 'samples/s not known';
+  const [low, ratio, high] = [cost.rate.low, cost.rate.value, cost.rate.high].map((rate) => rate / base.rate!.value);
+  if (low! <= 1 && high! >= 1) return 'about as many samples/s';
+  return `≈ ${signed(rounded(ratio!))} % samples/s (${signed(rounded(low!))}…${signed(rounded(high!))})`;
+}
+
+const whose = ({ memory }: BatchModel): string => (memory === undefined || memory.of === '' ? '' : ` of ${memory.of}`);
+
+export const tooLargeWords = (model: BatchModel): string =>
+  model.memory!.largest > 0
+    ? `does not fit: up to ${model.memory!.largest} fit into ${bytes(model.memory!.bytes)}${whose(model)}`
+    : `does not fit: not even batch size 1 fits into ${bytes(model.memory!.bytes)}${whose(model)}`;
+
+// "32 → 48: ≈ +9 % samples/s (+5…+12), ≈ 7.10 GB of 16.0 GB"
+export function sizeWords(model: BatchModel, size: number): string {
+  const [cost, base] = [costAt(model, size), costAt(model, model.base.batchSize)];
+  if (cost.measured) return `${size}, measured: ${rateWords(cost)}, ${memoryWords(cost, model)}`;
+  const end = fits(model, cost.batchSize) ? '' : `, ${tooLargeWords(model)}`;
+  return `${base.batchSize} → ${cost.batchSize}: ${gainWords(cost, base)}, ${memoryWords(cost, model)}${end}`;
+}
+
+// "Measured: 32. Predicted: 16, 64 and 128; between them on straight lines, beyond 128 nothing is known. Up to 1432 fit into 16.0 GB."
+export function knownWords(model: BatchModel, { refused }: BatchSizes): string {
+  const predicted = model.points.filter(({ measured }) => !measured).map(({ batchSize }) => batchSize);
+  const listed = predicted.length < 2 ? predicted.join('') : `${predicted.slice(0, -1).join(', ')} and ${predicted.at(-1)}`;
+  const ends = `beyond ${model.most} nothing is known`;
+  const timed = model.points.filter(({ step }) => step !== undefined).at(-1)?.batchSize ?? model.most;
+  const memory = model.memory;
+  const fit =
+    memory === undefined
+      ? []
+      : [
+          memory.largest > 0
+            ? `up to ${memory.largest} fit into ${bytes(memory.bytes)}${whose(model)}`
+            : `not even 1 fits into ${bytes(memory.bytes)}${whose(model)}`,
+        ];
+  const untimed = timed < model.most ? [`no speed is known beyond ${timed}`] : [];
+  const failed = refused.map(({ batchSize, reason }) => `${batchSize} is not predicted: ${reason}`);
+  return [`measured: ${model.base.batchSize}`, `predicted: ${listed}`, ends, ...untimed, ...fit, ...failed].join(' · ');
+}
+
+// "train.py:5"
+export const placeWords = ({ file, line }: BatchPlace): string => `${fileName(file)}:${line + 1}`;
+
+export const lineWith = ({ before, after }: BatchPlace, size: number): string => `${before}${size}${after}`.trim();
