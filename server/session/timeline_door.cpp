@@ -10,7 +10,6 @@
 #include "server/features/format.h"
 #include "server/runs/progress.h"
 #include "server/session/convert.h"
-#include "server/session/set_batch_size.h"
 #include "server/session/timeline_places.h"
 #include "server/timeline/answers.h"
 #include "server/web/pages.h"
@@ -95,7 +94,8 @@ void TimelineDoor::tell(std::string_view method, const Json& params) {
 // Over the editor's own connection.
 void TimelineDoor::request(std::string_view method, const Json& params, protocol::Reply reply) {
   if (method == message::kTimelinePredict) return predict(params, std::move(reply));
-  if (method == message::kTimelineBatchSizes) return ask(method, params, with_predictions(std::move(reply), true));
+  if (method == message::kTimelineBatchSizes)
+    return ask(method, params, with_predictions(std::move(reply), client_, knowledge_.predictions, true));
   ask(method, params, std::move(reply));
 }
 
@@ -130,23 +130,6 @@ void TimelineDoor::predict(const Json& params, protocol::Reply reply) {
   const std::string profile = named ? named->string() : knowledge_.current();
   if (auto error = reader.error()) return reply(std::unexpected(*error));
   knowledge_.predict(profile, std::move(reply));
-}
-
-// What this session knows of predictions, beside what is kept. Runs are started in the editor: a page in a browser is told how.
-protocol::Reply TimelineDoor::with_predictions(protocol::Reply reply, bool in_editor) {
-  return protocol::Reply([this, in_editor, reply = std::move(reply)](protocol::Outcome outcome) mutable {
-    auto* answer = std::get_if<protocol::Answer>(&outcome);
-    if (answer != nullptr && *answer && (*answer)->contains("batchSize")) {
-      Json& sizes = **answer;
-      const Predictions now = knowledge_.predictions(sizes["profile"].get<std::string>());
-      if (now.known) timeline_requests::put_batch_sizes(sizes, *now.known);
-      const bool can = in_editor && now.refused.empty();
-      sizes["predict"] = now.running ? "running" : can ? "offered" : "none";
-      if (const std::string& why = !now.failed.empty() || !in_editor ? now.failed : now.refused; !why.empty()) sizes["why"] = why;
-      sizes["edits"] = client_.can.apply_edit;
-    }
-    std::visit(reply, std::move(outcome));
-  });
 }
 
 void TimelineDoor::reveal(const Json& params, protocol::Reply reply) {
@@ -231,8 +214,8 @@ std::string TimelineDoor::offer(const Document& document, protocol::Position at)
 void TimelineDoor::from_page(protocol::Request asked, protocol::Reply reply) {
   if (!open_) return;  // the reply says so itself
   const std::vector<std::string> known = methods();
-  if (asked.method == message::kTimelinePredict) return reply(Json{{"started", false}, {"message", "Start the prediction in the editor."}});
-  if (asked.method == message::kTimelineBatchSizes) reply = with_predictions(std::move(reply), false);
+  if (asked.method == message::kTimelinePredict) return reply(Json{{"started", false}, {"message", kPredictInEditor}});
+  if (asked.method == message::kTimelineBatchSizes) reply = with_predictions(std::move(reply), client_, knowledge_.predictions, false);
   if (std::ranges::find(known, asked.method) != known.end()) return ask(asked.method, asked.params, std::move(reply));
   reply(refusal(Code::method_not_found, "no such method: " + asked.method));
 }

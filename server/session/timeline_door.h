@@ -12,10 +12,10 @@
 #include <string>
 #include <string_view>
 
-#include "annotator/lab/predict/batch_sizes.h"
 #include "protocol/reader.h"
 #include "server/session/client.h"
 #include "server/session/loop.h"
+#include "server/session/timeline_batch_sizes.h"
 #include "server/session/timeline_sources.h"
 #include "server/session/workspace.h"
 #include "server/timeline/library.h"
@@ -23,21 +23,13 @@
 
 namespace hotlens::session {
 
-// Of other batch sizes, what a profile's page is told beside what is kept in its bundle.
-struct Predictions {
-  std::shared_ptr<const lab::BatchSizes> known;  // null: nothing is known in this session
-  bool running = false;
-  std::string refused;  // why none can be started now; empty: one can
-  std::string failed;   // what the last one of this profile failed with
-};
-
 class TimelineDoor {
  public:
   using Json = protocol::Json;
   struct Knowledge {
     std::function<TimelineSources::Known()> sources;  // which profiles may be shown
     std::function<std::string()> current;             // the id of the one shown first; empty: none
-    std::function<Predictions(const std::string& profile)> predictions;
+    PredictionsOf predictions;                        // of other batch sizes
     std::function<void(const std::string& profile, protocol::Reply reply)> predict;
   };
 
@@ -70,7 +62,6 @@ class TimelineDoor {
   void reveal(const Json& params, protocol::Reply reply);
   void point(const Json& params, protocol::Reply reply);
   void predict(const Json& params, protocol::Reply reply);
-  protocol::Reply with_predictions(protocol::Reply reply, bool in_editor);
   void light(Json lines);  // in the editor, in place of those before
   void ask(std::string_view method, const Json& params, protocol::Reply reply);
   void from_page(protocol::Request request, protocol::Reply reply);

@@ -24,15 +24,15 @@ const copied = (text: string, { copy }: BatchCommands): HTMLElement =>
 // Before anything is predicted: how it is.
 function invitation(sizes: BatchSizes, said: string | undefined, commands: BatchCommands): HTMLElement[] {
   const why = said ?? sizes.why;
-  const told = why === undefined ? [] : [element('span', { class: 'dim said', text: why })];
+  const told = why === undefined ? [] : [element('span', { class: 'dim', text: why })];
   if (sizes.predict === 'running') return [element('span', { class: 'dim', text: 'predicting other batch sizes …' })];
   if (sizes.predict === 'offered') {
     const title = 'replays the recorded step at other sizes; a script that was recorded at one size alone runs once more first';
     return [button('Predict other batch sizes', title, commands.predict, 'action'), ...told];
   }
-  const typed = sizes.commands.length === 0 || sizes.edits ? [] : [element('span', { class: 'dim', text: 'to see them here:' })];
-  const lines = sizes.edits ? [] : sizes.commands.map((text) => copied(text, commands));
-  return [...told, ...typed, ...lines];
+  if (sizes.why !== undefined) return told;
+  const lines = sizes.commands.map((text) => copied(text, commands));
+  return [element('span', { class: 'dim', text: 'other sizes are predicted in a terminal:' }), ...lines, ...told];
 }
 
 const setButton = (place: BatchPlace, was: number, size: number, commands: BatchCommands): HTMLElement =>
@@ -115,7 +115,7 @@ export function createBatchBars(commands: BatchCommands): BatchBars {
     if (drag.drag === undefined) drag = { size };
     for (const gauge of GAUGES) gauges[gauge].drawModel(now);
     draw();
-    const words = said === undefined ? [] : [element('span', { class: 'said', text: said, attributes: { role: 'status' } })];
+    const words = said === undefined ? [] : [element('span', { class: 'outcome', text: said, attributes: { role: 'status' } })];
     refill(actions, ...(chosen === undefined ? [] : offer(sizes, now, size, commands)), ...words);
     known.textContent = knownWords(now, sizes);
     known.title = known.textContent;

@@ -31,35 +31,28 @@ export function gainWords(cost: Cost, base: Cost): string {
 
 const whose = ({ memory }: BatchModel): string => (memory === undefined || memory.of === '' ? '' : ` of ${memory.of}`);
 
-export const tooLargeWords = (model: BatchModel): string =>
-  model.memory!.largest > 0
-    ? `does not fit: up to ${model.memory!.largest} fit into ${bytes(model.memory!.bytes)}${whose(model)}`
-    : `does not fit: not even batch size 1 fits into ${bytes(model.memory!.bytes)}${whose(model)}`;
+// "up to 120 fit into 16.0 GB of the device"
+const fitWords = (model: BatchModel): string => {
+  const { largest, bytes: room } = model.memory!;
+  return `${largest > 0 ? `up to ${largest} fit` : 'not even 1 fits'} into ${bytes(room)}${whose(model)}`;
+};
 
 // "32 → 48: ≈ +9 % samples/s (+5…+12), ≈ 7.10 GB of 16.0 GB"
 export function sizeWords(model: BatchModel, size: number): string {
   const [cost, base] = [costAt(model, size), costAt(model, model.base.batchSize)];
   if (cost.measured) return `${size}, measured: ${rateWords(cost)}, ${memoryWords(cost, model)}`;
-  const end = fits(model, cost.batchSize) ? '' : `, ${tooLargeWords(model)}`;
+  const end = fits(model, cost.batchSize) ? '' : `, does not fit: ${fitWords(model)}`;
   return `${base.batchSize} → ${cost.batchSize}: ${gainWords(cost, base)}, ${memoryWords(cost, model)}${end}`;
 }
 
-// "Measured: 32. Predicted: 16, 64 and 128; between them on straight lines, beyond 128 nothing is known. Up to 1432 fit into 16.0 GB."
+// "measured: 32 · predicted: 16, 64 and 128 · beyond 128 nothing is known · up to 1432 fit into 16.0 GB of the device"
 export function knownWords(model: BatchModel, { refused }: BatchSizes): string {
   const predicted = model.points.filter(({ measured }) => !measured).map(({ batchSize }) => batchSize);
   const listed = predicted.length < 2 ? predicted.join('') : `${predicted.slice(0, -1).join(', ')} and ${predicted.at(-1)}`;
   const ends = `beyond ${model.most} nothing is known`;
   const timed = model.points.filter(({ step }) => step !== undefined).at(-1)?.batchSize ?? model.most;
-  const memory = model.memory;
-  const fit =
-    memory === undefined
-      ? []
-      : [
-          memory.largest > 0
-            ? `up to ${memory.largest} fit into ${bytes(memory.bytes)}${whose(model)}`
-            : `not even 1 fits into ${bytes(memory.bytes)}${whose(model)}`,
-        ];
   const untimed = timed < model.most ? [`no speed is known beyond ${timed}`] : [];
+  const fit = model.memory === undefined ? [] : [fitWords(model)];
   const failed = refused.map(({ batchSize, reason }) => `${batchSize} is not predicted: ${reason}`);
   return [`measured: ${model.base.batchSize}`, `predicted: ${listed}`, ends, ...untimed, ...fit, ...failed].join(' · ');
 }

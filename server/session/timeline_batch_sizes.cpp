@@ -1,4 +1,4 @@
-#include "server/session/set_batch_size.h"
+#include "server/session/timeline_batch_sizes.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "server/features/batch_size.h"
 #include "server/features/format.h"
 #include "server/session/convert.h"
+#include "server/timeline/answers.h"
 
 namespace hotlens::session {
 namespace {
@@ -63,7 +64,25 @@ Result<std::optional<Json>> edit_on_disk(const Wish& wish, const ClientCapabilit
   return edit_of(wish, tree, Places(*text, lines, can.encoding), protocol::uri_of_path(wish.file), std::nullopt, can.document_changes);
 }
 
+void add(Json& sizes, const Predictions& now, bool in_editor) {
+  if (now.known) timeline_requests::put_batch_sizes(sizes, *now.known);
+  const bool can = in_editor && now.refused.empty();
+  sizes["predict"] = now.running ? "running" : can ? "offered" : "none";
+  const std::string refused = in_editor ? now.refused : std::string(kPredictInEditor);
+  if (const std::string& why = now.failed.empty() ? refused : now.failed; !why.empty()) sizes["why"] = why;
+}
+
 }  // namespace
+
+protocol::Reply with_predictions(protocol::Reply reply, const Client& client, PredictionsOf predictions, bool in_editor) {
+  return protocol::Reply([&client, in_editor, of = std::move(predictions), reply = std::move(reply)](protocol::Outcome outcome) mutable {
+    if (auto* answer = std::get_if<protocol::Answer>(&outcome); answer != nullptr && *answer && (*answer)->contains("batchSize")) {
+      add(**answer, of((*answer)->at("profile").get<std::string>()), in_editor);
+      (**answer)["edits"] = client.can.apply_edit;
+    }
+    std::visit(reply, std::move(outcome));
+  });
+}
 
 void set_batch_size(Loop& loop, Client& client, Workspace& workspace, const Json& params, protocol::Reply reply) {
   const Reader reader(params);
