@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "annotator/lab/predict/kept.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "protocol/reader.h"
 #include "server/session/profiling.h"
@@ -57,6 +58,16 @@ void Predicting::predict(const Json& argument, protocol::Reply reply) {
                }
                awaited_ = batch;
                events_.record(uri, two_sizes(batch), std::move(*held));
+             });
+}
+
+void Predicting::take_up(const Shared& shown) {
+  if (!shown || shown->folder.empty() || !looked_.insert(shown->id).second) return;
+  loop_.work([bundle = shown->folder, id = shown->id] { return lab::read_kept_batch_sizes(bundle, id); },
+             [this, id = shown->id](Result<std::optional<lab::BatchSizes>> kept) {
+               if (!kept || !*kept || predicted_.contains(id)) return;
+               predicted_[id] = std::make_shared<const lab::BatchSizes>(std::move(**kept));
+               events_.changed();
              });
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -45,6 +46,9 @@ class Predicting {
   void recorded(const std::optional<std::filesystem::path>& bundle);
   void end();  // kills the child and waits for its end
 
+  // What is kept in the bundle of a profile that is shown counts as predicted here. Looks once.
+  void take_up(const Shared& shown);
+
   bool running() const { return active_.has_value(); }
   Prediction of(const std::string& profile) const;  // by the profile's id; may be null
   // Why the last prediction came to nothing; empty where it was of another profile, or came to something.
@@ -75,6 +79,7 @@ class Predicting {
   std::int64_t last_ = 0;
   std::optional<std::int64_t> awaited_;  // the batch size of a run that this object asked for
   std::map<std::string, Prediction> predicted_;
+  std::set<std::string> looked_;                          // profiles that take_up() has seen
   std::pair<std::filesystem::path, std::string> failed_;  // the last one: of which bundle, and why
 };
 

@@ -37,6 +37,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                  .bound =
                      [this] {
                        client_.refresh_hints();
+                       take_up_predictions();
                        history_.mark();
                        advising_.mark();
                        if (!profiling_.reading()) client_.refresh_lenses();  // the end of the run asks for them
@@ -316,8 +317,14 @@ std::vector<fs::path> Session::shown_bundles() const {
   return bundles;
 }
 
+void Session::take_up_predictions() {
+  predicting_.take_up(current_profile());
+  for (const auto& [uri, document] : workspace_.documents) predicting_.take_up(document.profile());
+}
+
 void Session::profiles_changed() {
   tell_state();
+  take_up_predictions();
   advising_.look();
   timeline_.profiles_changed();
 }

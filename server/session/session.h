@@ -96,6 +96,7 @@ class Session {
   void code_actions(const Json& params, protocol::Reply reply);
   std::vector<std::filesystem::path> shown_bundles() const;
   ProfileStore::Shared current_profile() const;
+  void take_up_predictions();
   void profile(const Json& argument, protocol::Reply reply);
   void predict(const Json& argument, protocol::Reply reply);
   struct Shown {

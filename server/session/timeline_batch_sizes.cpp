@@ -65,7 +65,7 @@ Result<std::optional<Json>> edit_on_disk(const Wish& wish, const ClientCapabilit
 }
 
 void add(Json& sizes, const Predictions& now, bool in_editor) {
-  if (now.known) timeline_requests::put_batch_sizes(sizes, *now.known);
+  if (now.known && sizes["points"].empty()) timeline_requests::put_batch_sizes(sizes, *now.known);  // the bundle could not be written to
   const bool can = in_editor && now.refused.empty();
   sizes["predict"] = now.running ? "running" : can ? "offered" : "none";
   const std::string refused = in_editor ? now.refused : std::string(kPredictInEditor);

@@ -19,7 +19,12 @@ const MOST_PLACES = 3; // told; more would fill the page
 
 const code = (text: string): HTMLElement => element('code', { text });
 const copied = (text: string, { copy }: BatchCommands): HTMLElement =>
-  element('span', { class: 'copied' }, code(text), button('copy', `copy "${text}"`, () => copy(text), 'tool'));
+  element(
+    'span',
+    { class: 'copied' },
+    code(text),
+    button('copy', `copy "${text}"`, () => copy(text), 'tool'),
+  );
 
 // Before anything is predicted: how it is.
 function invitation(sizes: BatchSizes, said: string | undefined, commands: BatchCommands): HTMLElement[] {
@@ -44,7 +49,8 @@ function offer(sizes: BatchSizes, model: BatchModel, size: number, commands: Bat
   const back = button(`back to ${was}`, 'the measured batch size (Escape)', () => commands.choose(undefined));
   if (!fits(model, size)) return [back];
   const places = sizes.places.slice(0, MOST_PLACES);
-  if (places.length === 0) return [element('span', { class: 'dim', text: `no file sets ${was} with one number: set ${size} where it comes from` }), back];
+  if (places.length === 0)
+    return [element('span', { class: 'dim', text: `no file sets ${was} with one number: set ${size} where it comes from` }), back];
   if (sizes.edits) return [...places.map((place) => setButton(place, was, size, commands)), back];
   const lines = places.flatMap((place) => [
     element('span', { class: 'dim', text: `in ${placeWords(place)}:`, title: place.file }),
@@ -61,7 +67,14 @@ export function createBatchBars(commands: BatchCommands): BatchBars {
   const known = element('div', { class: 'dim known' });
   const heading = element('h2', {}, 'Batch size', told, hint);
   const bars = element('div', { class: 'gauges' }, gauges.throughput.root, gauges.memory.root);
-  const root = element('section', { class: 'batch', attributes: { 'aria-label': 'batch size', hidden: '' } }, heading, bars, actions, known);
+  const root = element(
+    'section',
+    { class: 'batch', attributes: { 'aria-label': 'batch size', hidden: '' } },
+    heading,
+    bars,
+    actions,
+    known,
+  );
   let model: BatchModel | undefined;
   let drag: DragState = { size: 0 };
 

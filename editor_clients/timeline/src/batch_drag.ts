@@ -1,6 +1,6 @@
 // What the pointer and the keys do on the two handles, as a state machine: (state, event) → (state, effects). The widget carries the effects out.
 // Pure.
-import { clampedSize, costAt, sizeAt, topOf, valueOf, type BatchModel, type Gauge } from './batch_model';
+import { clampedSize, costAt, sizeAt, topOf, shownBy, type BatchModel, type Gauge } from './batch_model';
 
 export interface DragState {
   readonly size: number; // the one that is shown
@@ -30,10 +30,10 @@ export type DragStep = readonly [state: DragState, effects: readonly DragEffect[
 
 // Where the handle stands, as a share of the gauge; a size whose speed is not known leaves it at the end of what is.
 export function handleAt(model: BatchModel, gauge: Gauge, size: number): number {
-  const value = valueOf(gauge, costAt(model, size));
+  const value = shownBy(gauge, costAt(model, size));
   if (value !== undefined) return value / topOf(model, gauge);
   const timed = model.points.filter(({ step }) => step !== undefined).at(-1);
-  return timed === undefined ? 0 : valueOf(gauge, costAt(model, timed.batchSize))! / topOf(model, gauge);
+  return timed === undefined ? 0 : shownBy(gauge, costAt(model, timed.batchSize))! / topOf(model, gauge);
 }
 
 const shown = (state: DragState, size: number): DragStep => [{ ...state, size }, size === state.size ? [] : [{ type: 'show' }]];

@@ -1,5 +1,5 @@
 // One bar: how much of a value a batch size takes, with the sizes that are known, the end of memory, and a handle to drag.
-import { costAt, endOn, topOf, valueOf, type BatchModel, type Gauge } from './batch_model';
+import { costAt, endOn, topOf, shownBy, type BatchModel, type Gauge } from './batch_model';
 import { handleAt } from './batch_drag';
 import { intervalWords, memoryWords, rateWords, sizeWords } from './batch_words';
 import { element } from './dom';
@@ -17,7 +17,7 @@ const place = (share: number): string => `${(Math.min(1, Math.max(0, share)) * 1
 function marks(model: BatchModel, gauge: Gauge): HTMLElement[] {
   const top = topOf(model, gauge);
   const ticks = model.points.flatMap(({ batchSize, measured }) => {
-    const value = valueOf(gauge, costAt(model, batchSize));
+    const value = shownBy(gauge, costAt(model, batchSize));
     return value === undefined ? [] : [element('i', { class: measured ? 'tick measured' : 'tick', style: { left: place(value / top) } })];
   });
   const end = endOn(model, gauge);
@@ -55,7 +55,7 @@ export function createGauge(gauge: Gauge): GaugeBar {
     fill.style.width = at;
     handle.style.left = at;
     root.classList.toggle('predicted', !cost.measured);
-    root.classList.toggle('unknown', valueOf(gauge, cost) === undefined);
+    root.classList.toggle('unknown', shownBy(gauge, cost) === undefined);
     const { rate } = cost;
     const spread = gauge === 'throughput' && rate !== undefined && !cost.measured ? rate : undefined;
     interval.hidden = spread === undefined;

@@ -74,7 +74,7 @@ export function costAt(model: BatchModel, size: number): Cost {
   return { batchSize, measured, peak, ...(times === undefined ? {} : { rate: rateOf(batchSize, times) }) };
 }
 
-export const valueOf = (gauge: Gauge, cost: Cost): number | undefined => (gauge === 'memory' ? cost.peak : cost.rate?.value);
+export const shownBy = (gauge: Gauge, cost: Cost): number | undefined => (gauge === 'memory' ? cost.peak : cost.rate?.value);
 
 // The value at the right end of a gauge: what memory there is, where the predicted sizes come near it.
 export function topOf(model: BatchModel, gauge: Gauge): number {
@@ -93,7 +93,7 @@ export function endOn(model: BatchModel, gauge: Gauge): number | undefined {
   const top = topOf(model, gauge);
   if (gauge === 'memory') return memory.bytes <= top ? memory.bytes / top : undefined;
   if (memory.largest < least || memory.largest > most) return undefined;
-  const value = valueOf(gauge, costAt(model, memory.largest));
+  const value = shownBy(gauge, costAt(model, memory.largest));
   return value === undefined ? undefined : value / top;
 }
 
@@ -117,7 +117,7 @@ function stretches(model: BatchModel, gauge: Gauge): BatchPoint[][] {
   let way = 0;
   let before: number | undefined;
   for (const point of model.points) {
-    const value = valueOf(gauge, costAt(model, point.batchSize));
+    const value = shownBy(gauge, costAt(model, point.batchSize));
     if (value === undefined) continue;
     const next = before === undefined ? 0 : Math.sign(value - before);
     const open = all.at(-1);
@@ -132,7 +132,7 @@ function stretches(model: BatchModel, gauge: Gauge): BatchPoint[][] {
 
 // The size at which the gauge shows what is closest to `value`. Where several do as well, the one nearest to `near`: a drag goes on where it is.
 export function sizeAt(model: BatchModel, gauge: Gauge, value: number, near: number): number {
-  const off = (size: number): number => Math.abs(valueOf(gauge, costAt(model, size))! - value);
+  const off = (size: number): number => Math.abs(shownBy(gauge, costAt(model, size))! - value);
   const nearer = (a: number, b: number): number => (Math.abs(b - near) < Math.abs(a - near) ? b : a);
   const closest = stretches(model, gauge).map((points) => {
     const inside = points.slice(1).flatMap((other, at) => {

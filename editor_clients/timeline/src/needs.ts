@@ -163,9 +163,9 @@ function pinNeeds({ view: { profile, pins = [] }, pinned }: State): Need[] {
   });
 }
 
-// Again whenever they changed while the answer was on its way.
-function batchNeeds({ view: { profile }, batch: { asked, known } }: State): Need[] {
-  if (profile === undefined || known === asked) return [];
+// After the first picture, and again whenever they changed while the answer was on its way.
+function batchNeeds({ view: { profile }, levels, batch: { asked, known } }: State): Need[] {
+  if (profile === undefined || levels.length === 0 || known === asked) return [];
   const done = (sizes: BatchSizes): Action => ({ type: 'batch sizes', sizes, asked });
   return [need({ slot: 'batch sizes', method: 'hotlens/timeline/batchSizes', params: { profile }, done })];
 }

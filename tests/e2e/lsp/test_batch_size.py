@@ -101,7 +101,7 @@ def changed(client: Client) -> int:
     return len(client.messages("hotlens/timeline/batchSizesChanged"))
 
 
-def test_the_timeline_predicts_and_sets_the_size_that_was_chosen_there(client: Client, tmp_path: Path) -> None:
+def test_the_timeline_predicts_and_sets_the_size_that_was_chosen_there(start: Start, client: Client, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     uri = client.open(script)
     assert client.command("hotlens.server.profile", {"uri": uri})["started"]
@@ -162,6 +162,16 @@ def test_the_timeline_predicts_and_sets_the_size_that_was_chosen_there(client: C
     assert page.ask("predict")["started"] is False
     page.close()
 
+    # Another session takes it up.
+    later = start(env={**os.environ, "XDG_CACHE_HOME": str(ROOT / "build" / "cache")})
+    later.initialize([tmp_path])
+    later.open(script)
+    later.hints_when_known(uri)
+    seen = 0
+    while not (again := lens(later, uri, 4)) or not again["title"].startswith("batch size 8 → 16: "):
+        later.next_message("workspace/codeLens/refresh", after=seen)
+        seen += 1
+
     client.notify("hotlens/trust", {"trusted": False})
     assert "not trusted" in client.request("hotlens/timeline/predict", {})["message"]
     untrusted = sizes_of(client)
@@ -172,7 +182,11 @@ def test_the_timeline_predicts_and_sets_the_size_that_was_chosen_there(client: C
 def test_a_size_is_set_in_files_of_the_workspace_alone(client: Client, tmp_path: Path) -> None:
     outside = tmp_path.parent / f"{tmp_path.name}-outside.py"
     outside.write_text(SCRIPT)
-    for file, why in ((outside, "no folder of the workspace"), (tmp_path / "run.ipynb", "Open run.ipynb"), (tmp_path / "gone.py", "gone.py")):
+    for file, why in (
+        (outside, "no folder of the workspace"),
+        (tmp_path / "run.ipynb", "Open run.ipynb"),
+        (tmp_path / "gone.py", "gone.py"),
+    ):
         told = set_size(client, file, 16)
         assert told["applied"] is False and why in told["message"], told
     assert set_size(client, tmp_path / "train.py", 8) == {"applied": False, "message": "This is the measured batch size."}

@@ -83,7 +83,9 @@ def test_points_that_cannot_be_are_left_out(tmp_path: Path) -> None:
     assert [one["batchSize"] for one in sizes["points"]] == [8, 16]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "null", "9" * 300_000, '{"schema": "hotlens.predict/1", "profile": "another", "points": []}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", "null", "9" * 300_000, '{"schema": "hotlens.predict/1", "profile": "another", "points": []}']
+)
 def test_a_file_that_is_none_is_none(tmp_path: Path, text: str) -> None:
     (bundle_at(tmp_path) / "batch_sizes.json").write_text(text)
     assert asked(tmp_path)["points"] == []

@@ -82,7 +82,9 @@ export async function batchServed(world) {
   const folder = await record(world);
   const { timeline, page } = await openServed(world, folder);
   const section = page.locator('.batch');
-  await eventually('nothing says how sizes are predicted', async () => /hotlens predict \S+ --batch-size 4,16,32/.test(await section.innerText()));
+  await eventually('nothing says how sizes are predicted', async () =>
+    /hotlens predict \S+ --batch-size 4,16,32/.test(await section.innerText()),
+  );
   assert.equal(await section.locator('.gauge').first().isVisible(), false);
   assert.equal(await section.getByRole('button', { name: 'Predict' }).count(), 0, 'a page without an editor offers to run something');
   await world.shoot(page, 'before');
@@ -129,7 +131,9 @@ export async function batchServed(world) {
       await timeline.settled();
       await section.scrollIntoViewIfNeeded();
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width}: the bars make the page wide`);
-      const [track, number] = await Promise.all(['.track', '.number'].map((name) => section.locator(`.gauge ${name}`).first().boundingBox()));
+      const [track, number] = await Promise.all(
+        ['.track', '.number'].map((name) => section.locator(`.gauge ${name}`).first().boundingBox()),
+      );
       assert.ok(track.width >= 80 && track.x + track.width <= number.x, `${width}: the bar lies over its number`);
       await world.shoot(page, `${width}-${colorScheme}`);
     }

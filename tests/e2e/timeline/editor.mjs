@@ -78,6 +78,8 @@ export async function openInEditor(world, folder, name) {
   const textDocument = { uri, languageId: 'python', version: 1, text: fs.readFileSync(file, 'utf8') };
   editor.send({ method: 'textDocument/didOpen', params: { textDocument } });
   const open = { command: 'hotlens.server.openTimeline', arguments: [{ browser: true }] };
-  const shown = await eventually('there is no profile to show', () => editor.request('workspace/executeCommand', open).catch(() => undefined));
+  const shown = await eventually('there is no profile to show', () =>
+    editor.request('workspace/executeCommand', open).catch(() => undefined),
+  );
   return { editor, uri, address: shown.url };
 }

@@ -9,7 +9,7 @@ import { needs } from '../needs';
 import { reduce } from '../reduce';
 import { initialState } from '../state';
 import { START } from '../address';
-import { overviewOf, random } from './fixtures';
+import { levelOf, overviewOf, random, trackOf } from './fixtures';
 
 const MS = 1e6;
 const GB = 1e9;
@@ -175,14 +175,19 @@ test('Escape ends a drag where it began, and without one goes back to the measur
 
 test('keys go by one, by predicted sizes, and to the ends, and no further', () => {
   const after = (key: string, size = 32): number => play([{ type: 'key', key }], size).state.size;
-  assert.deepEqual(['ArrowRight', 'ArrowUp', 'ArrowLeft', 'ArrowDown', 'PageUp', 'PageDown', 'Home', 'End'].map((key) => after(key)), [
-    33, 33, 31, 31, 64, 16, 16, 128,
-  ]);
+  assert.deepEqual(
+    ['ArrowRight', 'ArrowUp', 'ArrowLeft', 'ArrowDown', 'PageUp', 'PageDown', 'Home', 'End'].map((key) => after(key)),
+    [33, 33, 31, 31, 64, 16, 16, 128],
+  );
   assert.equal(after('ArrowRight', 128), 128);
   assert.equal(after('PageUp', 128), 128);
   assert.deepEqual(chosen(play([{ type: 'key', key: 'ArrowRight' }]).effects), [33]);
   assert.deepEqual(play([{ type: 'key', key: 'Tab' }]).effects, [], 'other keys are not its own');
-  assert.deepEqual(play([down(at(32)), { type: 'key', key: 'ArrowRight' }]).state.size, 32, 'while it is dragged it follows the pointer alone');
+  assert.deepEqual(
+    play([down(at(32)), { type: 'key', key: 'ArrowRight' }]).state.size,
+    32,
+    'while it is dragged it follows the pointer alone',
+  );
 });
 
 test('the measured size is no choice, and what was said goes with the next one', () => {
@@ -198,7 +203,9 @@ test('the measured size is no choice, and what was said goes with the next one',
 });
 
 test('predictions are asked for once, again after each change, and those of another profile count for nothing', () => {
-  const first = reduce(initialState({ ...START, profile: 'p' }), { type: 'overview', overview: overviewOf('p', [[0, 10]]) });
+  const bare = reduce(initialState({ ...START, profile: 'p' }), { type: 'overview', overview: overviewOf('p', [[0, 10]]) });
+  const level = levelOf([trackOf('cpu', [{ start: 0, duration: 9, label: 'forward' }])], [0, 10]);
+  const first = reduce(bare, { type: 'level', depth: 0, whole: true, loaded: { level, width: 1000, unfold: false } });
   const asks = (state: typeof first): boolean => needs(state, 1000).some(({ slot }) => slot === 'batch sizes');
   assert.ok(asks(first));
   const sizes = sizesOf(POINTS);
