@@ -182,11 +182,8 @@ def test_the_timeline_predicts_and_sets_the_size_that_was_chosen_there(start: St
 def test_a_size_is_set_in_files_of_the_workspace_alone(client: Client, tmp_path: Path) -> None:
     outside = tmp_path.parent / f"{tmp_path.name}-outside.py"
     outside.write_text(SCRIPT)
-    for file, why in (
-        (outside, "no folder of the workspace"),
-        (tmp_path / "run.ipynb", "Open run.ipynb"),
-        (tmp_path / "gone.py", "gone.py"),
-    ):
+    reasons = {outside: "no folder of the workspace", tmp_path / "run.ipynb": "Open run.ipynb", tmp_path / "gone.py": "gone.py"}
+    for file, why in reasons.items():
         told = set_size(client, file, 16)
         assert told["applied"] is False and why in told["message"], told
     assert set_size(client, tmp_path / "train.py", 8) == {"applied": False, "message": "This is the measured batch size."}
