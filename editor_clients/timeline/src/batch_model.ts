@@ -30,6 +30,7 @@ export interface Cost {
 const NEAR = 0.004; // of a gauge: sizes whose values are so close are the same to the pointer
 const SECOND = 1e9; // ns
 const HEADROOM = 1.04; // of a gauge: what is most does not touch its end
+const WIDE = 1.25; // times the largest throughput: of an interval beyond it the end is not seen
 const FAR = 2; // times the largest predicted peak: memory that ends beyond is told in words
 
 // Nothing where no other size than the measured one is known.
@@ -74,12 +75,20 @@ export function costAt(model: BatchModel, size: number): Cost {
   return { batchSize, measured, peak, ...(times === undefined ? {} : { rate: rateOf(batchSize, times) }) };
 }
 
+// Steps that differ so much say nothing of how fast it may be at best.
+const OPEN = 10; // times the throughput
+export const isOpen = ({ value, high }: Spread): boolean => high > OPEN * value;
+
 export const shownBy = (gauge: Gauge, cost: Cost): number | undefined => (gauge === 'memory' ? cost.peak : cost.rate?.value);
 
 // The value at the right end of a gauge: what memory there is, where the predicted sizes come near it.
 export function topOf(model: BatchModel, gauge: Gauge): number {
   const costs = model.points.map(({ batchSize }) => costAt(model, batchSize));
-  if (gauge === 'throughput') return HEADROOM * Math.max(1e-9, ...costs.map(({ rate }) => rate?.high ?? 0));
+  if (gauge === 'throughput') {
+    const most = Math.max(1e-9, ...costs.map(({ rate }) => rate?.value ?? 0));
+    const high = Math.max(...costs.map(({ rate }) => rate?.high ?? 0));
+    return HEADROOM * Math.min(WIDE * most, Math.max(most, high));
+  }
   const most = Math.max(1, ...costs.map(({ peak }) => peak));
   return HEADROOM * (isEndInSight(model, most) ? Math.max(most, model.memory!.bytes) : most);
 }

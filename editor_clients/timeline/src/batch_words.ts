@@ -1,5 +1,5 @@
 // What the page says of a batch size. A number that was not measured has "≈" before it. Pure.
-import { costAt, fits, type BatchModel, type Cost, type Spread } from './batch_model';
+import { costAt, fits, isOpen, type BatchModel, type Cost, type Spread } from './batch_model';
 import type { BatchPlace, BatchSizes } from './batch_messages';
 import { bytes, fileName } from './format';
 
@@ -14,7 +14,8 @@ export function rateText(rate: number): string {
 
 export const rateWords = (cost: Cost): string => (cost.rate === undefined ? 'not known' : about(rateText(cost.rate.value), cost));
 
-export const intervalWords = ({ low, high }: Spread): string => `${rateText(low).replace(' samples/s', '')} to ${rateText(high)}`;
+export const intervalWords = (rate: Spread): string =>
+  isOpen(rate) ? `${rateText(rate.low)} or more` : `${rateText(rate.low).replace(' samples/s', '')} to ${rateText(rate.high)}`;
 
 export function memoryWords(cost: Cost, { memory }: BatchModel): string {
   const peak = about(bytes(cost.peak), cost);
@@ -26,7 +27,8 @@ export function gainWords(cost: Cost, base: Cost): string {
   if (cost.rate === undefined || base.rate === undefined) return 'samples/s not known';
   const [low, ratio, high] = [cost.rate.low, cost.rate.value, cost.rate.high].map((rate) => rate / base.rate!.value);
   if (low! <= 1 && high! >= 1) return 'about as many samples/s';
-  return `≈ ${signed(rounded(ratio!))} % samples/s (${signed(rounded(low!))}…${signed(rounded(high!))})`;
+  const interval = isOpen(cost.rate) ? `${signed(rounded(low!))} or more` : `${signed(rounded(low!))}…${signed(rounded(high!))}`;
+  return `≈ ${signed(rounded(ratio!))} % samples/s (${interval})`;
 }
 
 const whose = ({ memory }: BatchModel): string => (memory === undefined || memory.of === '' ? '' : ` of ${memory.of}`);

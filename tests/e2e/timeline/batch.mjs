@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 batch_size = 8
-model = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 4))
+model = nn.Sequential(nn.Linear(256, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 4))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 data = TensorDataset(torch.randn(8 * 60, 256), torch.randint(0, 4, (8 * 60,)))
 for x, y in DataLoader(data, batch_size):
@@ -20,19 +20,10 @@ for x, y in DataLoader(data, batch_size):
     optimizer.step()
 `;
 
-let recorded; // once, for all scenarios; each has a copy
-
 async function record(world) {
-  recorded ??= (async () => {
-    const kept = { ...world, closing: () => undefined };
-    const folder = ownFolder(kept, 'batch');
-    process.once('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
-    fs.writeFileSync(path.join(folder, 'train.py'), SCRIPT);
-    await run(world, folder, ['run', '--warmup', '1', '--steps', '2', '--batch-sizes', '6,8'], ['train.py']);
-    return folder;
-  })();
   const folder = ownFolder(world, 'batch');
-  fs.cpSync(await recorded, folder, { recursive: true });
+  fs.writeFileSync(path.join(folder, 'train.py'), SCRIPT);
+  await run(world, folder, ['run', '--warmup', '1', '--steps', '2', '--batch-sizes', '6,8'], ['train.py']);
   return folder;
 }
 

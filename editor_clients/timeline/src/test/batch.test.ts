@@ -115,6 +115,12 @@ test('memory ends where it does, on both bars', () => {
   assert.match(knownWords(roomy, sizesOf([])), /up to 3000 fit into 400 GB$/);
 });
 
+test('an interval without an end to speak of spoils neither the words nor the bar', () => {
+  const model = modelOf(sizesOf([POINTS[1]!, { ...point(64, 40, 9), low: 1 }]))!;
+  assert.equal(gainWords(costAt(model, 64), costAt(model, 32)), '≈ +50 % samples/s (+47 or more)');
+  assert.ok(handleAt(model, 'throughput', 64) > 0.7);
+});
+
 test('what is predicted is told so, with its interval', () => {
   assert.equal(sizeWords(MODEL, 48), '32 → 48: ≈ +13 % samples/s (+10…+15), ≈ 7.00 GB of 16.0 GB');
   assert.equal(sizeWords(MODEL, 32), '32, measured: 1067 samples/s, 5.00 GB of 16.0 GB');
