@@ -55,6 +55,10 @@ inline constexpr std::string_view kTimelineExport = "hotlens/timeline/export";
 inline constexpr std::string_view kTimelineIdle = "hotlens/timeline/idle";
 inline constexpr std::string_view kTimelineLanes = "hotlens/timeline/lanes";
 inline constexpr std::string_view kTimelineRecording = "hotlens/timeline/recording";
+inline constexpr std::string_view kTimelineBatchSizes = "hotlens/timeline/batchSizes";
+inline constexpr std::string_view kTimelinePredict = "hotlens/timeline/predict";
+inline constexpr std::string_view kTimelineSetBatchSize = "hotlens/timeline/setBatchSize";
+inline constexpr std::string_view kTimelineBatchSizesChanged = "hotlens/timeline/batchSizesChanged";
 inline constexpr std::string_view kTimelineText = "hotlens/timeline/text";
 inline constexpr std::string_view kTimelineReveal = "hotlens/timeline/reveal";
 inline constexpr std::string_view kTimelinePoint = "hotlens/timeline/point";
@@ -101,7 +105,7 @@ inline constexpr std::array<MessageSpec, 12> kMessages{{
 }};
 
 // Those of TIMELINE.md, where a result that is long is told in words.
-inline constexpr std::array<MessageSpec, 21> kTimelineMessages{{
+inline constexpr std::array<MessageSpec, 25> kTimelineMessages{{
     {message::kTimelineProfiles, Sender::client, Kind::request, "", "profiles current?"},
     {message::kTimelineOverview, Sender::client, Kind::request, "profile?", "profile steps representative …"},
     {message::kTimelineLevel, Sender::client, Kind::request, "profile? step? path? from? to? width unfold?", "block crumbs tracks …"},
@@ -116,11 +120,15 @@ inline constexpr std::array<MessageSpec, 21> kTimelineMessages{{
     {message::kTimelineIdle, Sender::client, Kind::request, "profile? step? track at", "parts doing …"},
     {message::kTimelineLanes, Sender::client, Kind::request, "profile? step? path? from? to? width open?", "threads counters …"},
     {message::kTimelineRecording, Sender::client, Kind::request, "profile? from? to? width", "extent window tracks"},
+    {message::kTimelineBatchSizes, Sender::client, Kind::request, "profile?", "points places predict …"},
+    {message::kTimelinePredict, Sender::client, Kind::request, "profile?", "started message?"},
+    {message::kTimelineSetBatchSize, Sender::client, Kind::request, "file was batchSize", "applied message?"},
     {message::kTimelineText, Sender::client, Kind::request, "view? actions? columns folder? home?", "view lines marks …"},
     {message::kTimelineReveal, Sender::client, Kind::request, "file line column?", "shown"},
     {message::kTimelinePoint, Sender::client, Kind::request, "lines", "shown"},
     {message::kTimelineHighlight, Sender::server, Kind::notification, "lines", ""},
     {message::kTimelineChanged, Sender::server, Kind::notification, "current?", ""},
+    {message::kTimelineBatchSizesChanged, Sender::server, Kind::notification, "", ""},
     {message::kTimelineSelect, Sender::server, Kind::notification, "profile step path", ""},
     {message::kTimelineCursor, Sender::client, Kind::notification, "textDocument position", ""},
 }};

@@ -3,15 +3,18 @@
 
 #include <charconv>
 #include <iostream>
+#include <tuple>
 
 #include "annotator/advice/devices/bracket.h"
 #include "annotator/common/harmless.h"
+#include "annotator/lab/predict/kept.h"
 #include "annotator/profile/bundle/resolve.h"
 #include "server/cli/device_rows.h"
 #include "server/cli/verbs.h"
 #include "server/lab/batch_sizes.h"
 #include "server/lab/edited.h"
 #include "server/runs/discovery.h"
+#include "server/runs/kept_files.h"
 
 namespace hotlens::cli {
 namespace {
@@ -58,6 +61,13 @@ Result<devices::Bracket> on_device(const PredictOptions& options, const std::fil
   return devices::bracket(*annotated, *profile, *here, *there);
 }
 
+// Beside what is known of other sizes already. A bundle that cannot be written to is as it was, and the answer is printed all the same.
+void keep(const lab::BatchSizes& predicted, const std::filesystem::path& bundle) {
+  const auto before = lab::read_kept_batch_sizes(bundle, predicted.profile);
+  const lab::BatchSizes all = before ? lab::joined(predicted, *before) : predicted;
+  std::ignore = runs::write_whole(lab::kept_batch_sizes(bundle), lab::as_json(all) + '\n');
+}
+
 int show_device(const PredictOptions& options, const std::filesystem::path& path) {
   const auto found = on_device(options, path);
   if (!found) return fail(found.error());
@@ -83,7 +93,9 @@ int predict(const PredictOptions& options) {
   if (!options.edited) {
     lab::Ask ask{.bundle = *bundle, .batches = *batches, .memory = std::nullopt, .python = python->path, .say = say};
     if (options.memory > 0) ask.memory = Bytes{static_cast<std::int64_t>(options.memory)};
-    return show(lab::predict_batch_sizes(ask), options);
+    const auto predicted = lab::predict_batch_sizes(ask);
+    if (predicted) keep(*predicted, *bundle);
+    return show(predicted, options);
   }
   lab::EditedAsk ask{.bundle = *bundle, .files = {}, .drafts = {}, .quick = options.quick, .python = python->path, .say = say};
   for (const std::string& pair : options.drafts) {

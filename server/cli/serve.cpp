@@ -12,6 +12,7 @@
 
 #include "annotator/common/attempt.h"
 #include "annotator/guess/match/guess_lines.h"
+#include "annotator/lab/predict/kept.h"
 #include "annotator/profile/bundle/resolve.h"
 #include "protocol/messages.h"
 #include "server/cli/browser.h"
@@ -33,6 +34,8 @@ using timeline_requests::Library;
 constexpr std::size_t kWorkers = 2;
 // A new profile in the folder is seen after this long at most.
 constexpr std::chrono::seconds kLookEvery{1};
+// Nothing of the user's runs here, and no file is written.
+constexpr const char* kNoEditor = "There is no editor behind this page: do it in the editor or in a terminal.";
 
 // What was named, then every bundle found from `here`.
 std::vector<fs::path> profiles_from(const std::vector<fs::path>& named, const fs::path& here) {
@@ -76,13 +79,28 @@ void prepare(Library& library) {
   if (opened && !(*opened)->profile().steps.empty()) static_cast<void>((*opened)->blocks((*opened)->profile().representative));
 }
 
-using Seen = std::vector<std::pair<std::string, fs::file_time_type>>;
+// What is there, and when each, and what was predicted from it, was written.
+struct Seen {
+  std::vector<std::pair<std::string, fs::file_time_type>> profiles, predictions;
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
 
-// What is there, and when each was written.
 Seen seen(Library& library) {
   Seen list;
-  for (const timeline_requests::Entry& entry : library.profiles()) list.emplace_back(entry.id, entry.written);
+  for (const timeline_requests::Entry& entry : library.profiles()) {
+    list.profiles.emplace_back(entry.id, entry.written);
+    std::error_code absent;
+    const fs::file_time_type predicted = fs::last_write_time(lab::kept_batch_sizes(entry.path), absent);
+    if (!absent) list.predictions.emplace_back(entry.id, predicted);
+  }
   return list;
+}
+
+void tell_changes(Library& library, web::Server& server, const Seen& before, const Seen& now) {
+  if (now.predictions != before.predictions) server.notify(protocol::message::kTimelineBatchSizesChanged, Json::object());
+  if (now.profiles == before.profiles) return;
+  const std::string current = attempt([&] { return library.current(); }).value_or(std::string());
+  server.notify(protocol::message::kTimelineChanged, current.empty() ? Json::object() : Json{{"current", current}});
 }
 
 // Until SIGINT or SIGTERM, which every thread blocks; looks for new profiles, and for new ones under an old name, meanwhile.
@@ -92,9 +110,8 @@ void wait_for_end(const sigset_t& signals, Library& library, web::Server& server
   while (::sigtimedwait(&signals, nullptr, &patience) < 0) {
     Result<Seen> now = attempt([&] { return seen(library); });
     if (!now || (known && *now == *known)) continue;
+    tell_changes(library, server, known.value_or(Seen{}), *now);
     known = std::move(now);
-    const std::string current = attempt([&] { return library.current(); }).value_or(std::string());
-    server.notify("hotlens/timeline/changed", current.empty() ? Json::object() : Json{{"current", current}});
   }
 }
 
@@ -116,6 +133,8 @@ int serve(const ServeOptions& options) {
   const auto handle = [&](protocol::Request request, protocol::Reply reply) {
     if (request.method == protocol::message::kTimelineReveal || request.method == protocol::message::kTimelinePoint)
       return reply(Json{{"shown", false}});
+    if (request.method == protocol::message::kTimelinePredict) return reply(Json{{"started", false}, {"message", kNoEditor}});
+    if (request.method == protocol::message::kTimelineSetBatchSize) return reply(Json{{"applied", false}, {"message", kNoEditor}});
     boost::asio::post(workers, [&library, request = std::move(request), reply = std::move(reply)]() mutable {
       reply(timeline_requests::answer(library, request.method, request.params));
     });

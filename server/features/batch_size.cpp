@@ -15,6 +15,9 @@ namespace {
 
 using lab::Point;
 
+// Times the predicted throughput: steps that differ so much say nothing of how fast it may be at best.
+constexpr double kOpen = 10;
+
 // The number in the text as it is now; nothing where the profile does not know its batch size.
 std::optional<source::Range> number(const FileView& view) {
   if (!view.profile || !view.facts || !view.profile->samples_per_step) return std::nullopt;
@@ -35,8 +38,8 @@ std::string speed(const Point& base, const Point& point) {
   const auto rate = lab::rate(base, point);
   if (!rate) return point.note.empty() ? "speed not known" : point.note;
   if (rate->low <= 1 && rate->high >= 1) return "about as many samples/s";
-  return fmt::format("≈ {:+} % samples/s ({:+}…{:+})", rounded_percent(rate->ratio), rounded_percent(rate->low),
-                     rounded_percent(rate->high));
+  const std::string high = rate->high > kOpen * rate->ratio ? " or more" : fmt::format("…{:+}", rounded_percent(rate->high));
+  return fmt::format("≈ {:+} % samples/s ({:+}{})", rounded_percent(rate->ratio), rounded_percent(rate->low), high);
 }
 
 std::string change(const Point& base, const Point& point) {
@@ -55,6 +58,12 @@ bool in(const LineRange& lines, std::uint32_t line) {
 }
 
 }  // namespace
+
+std::optional<TextEdit> batch_size_edit(const source::Tree& tree, std::int64_t was, std::int64_t size) {
+  const auto at = source::batch_size_number(tree, was);
+  if (!at) return std::nullopt;
+  return TextEdit{.range = *at, .text = std::to_string(size)};
+}
 
 std::vector<Lens> batch_size_lenses(const FileView& view, const Options& options) {
   const auto at = number(view);
@@ -85,7 +94,7 @@ std::vector<Action> batch_size_actions(const FileView& view, LineRange lines, co
                        .kind = "refactor.rewrite",
                        .command = {},
                        .disabled = std::nullopt,
-                       .edit = TextEdit{.range = *at, .text = std::to_string(point.batch)}});
+                       .edit = batch_size_edit(view.tree, base->batch, point.batch)});
   }
   return actions;
 }

@@ -22,7 +22,16 @@ Error cannot_write(const fs::path& path, const std::string& why) {
   return {ErrorCode::failed, path.string() + " cannot be written: " + why + ".", path.string()};
 }
 
-Result<void> write_file(const fs::path& path, std::string_view text) {
+// What somebody has written there himself stays.
+Result<void> let_git_see(const fs::path& ignored) {
+  const auto text = read_file(ignored, kMostKeptBytes);
+  if (text ? *text != kIgnoredBefore : text.error().code != ErrorCode::not_found) return {};
+  return write_whole(ignored, kIgnored);
+}
+
+}  // namespace
+
+Result<void> write_whole(const fs::path& path, std::string_view text) {
   const fs::path draft = path.string() + "." + std::to_string(::getpid());
   std::error_code error;
   fs::remove(draft, error);
@@ -36,15 +45,6 @@ Result<void> write_file(const fs::path& path, std::string_view text) {
   return std::unexpected(cannot_write(path, why));
 }
 
-// What somebody has written there himself stays.
-Result<void> let_git_see(const fs::path& ignored) {
-  const auto text = read_file(ignored, kMostKeptBytes);
-  if (text ? *text != kIgnoredBefore : text.error().code != ErrorCode::not_found) return {};
-  return write_file(ignored, kIgnored);
-}
-
-}  // namespace
-
 Result<void> make_kept_folder(const fs::path& folder) {
   const fs::path kept = folder / ".hotlens";
   std::error_code error;
@@ -55,7 +55,7 @@ Result<void> make_kept_folder(const fs::path& folder) {
 
 Result<void> write_kept_file(const fs::path& folder, std::string_view name, std::string_view text) {
   if (auto made = make_kept_folder(folder); !made) return made;
-  return write_file(folder / ".hotlens" / name, text);
+  return write_whole(folder / ".hotlens" / name, text);
 }
 
 }  // namespace hotlens::runs

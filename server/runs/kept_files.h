@@ -14,6 +14,8 @@ constexpr std::size_t kMostKeptBytes = std::size_t{1} << 20;
 
 // Makes `.hotlens` of the workspace where there is none, such that git ignores all of it but the run configurations.
 Result<void> make_kept_folder(const std::filesystem::path& folder);
+// In a folder that is there.
+Result<void> write_whole(const std::filesystem::path& path, std::string_view text);
 // Makes that folder, too.
 Result<void> write_kept_file(const std::filesystem::path& folder, std::string_view name, std::string_view text);
 

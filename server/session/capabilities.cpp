@@ -64,6 +64,7 @@ ClientCapabilities read_capabilities(const Json& all) {
           .action_literals = at(all, "textDocument/codeAction/codeActionLiteralSupport").is_object(),
           .action_disabled = yes(all, "textDocument/codeAction/disabledSupport"),
           .document_changes = yes(all, "workspace/workspaceEdit/documentChanges"),
+          .apply_edit = yes(all, "workspace/applyEdit"),
           .progress = yes(all, "window/workDoneProgress"),
           .configuration = yes(all, "workspace/configuration"),
           .register_configuration = yes(all, "workspace/didChangeConfiguration/dynamicRegistration"),

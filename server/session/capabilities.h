@@ -20,6 +20,7 @@ struct ClientCapabilities {
   bool action_literals = false;
   bool action_disabled = false;
   bool document_changes = false;  // edits name the version they are for
+  bool apply_edit = false;        // it applies edits that the server sends
   bool progress = false;
   bool configuration = false;
   bool register_configuration = false;

@@ -89,6 +89,12 @@ Json to_json(const protocol::Range& range) {
   return {{"start", to_json(range.start)}, {"end", to_json(range.end)}};
 }
 
+Json workspace_edit(const std::string& uri, std::optional<std::int64_t> version, const Json& edits, bool document_changes) {
+  if (!document_changes) return {{"changes", {{uri, edits}}}};
+  const Json place{{"uri", uri}, {"version", version ? Json(*version) : Json()}};
+  return {{"documentChanges", {{{"textDocument", place}, {"edits", edits}}}}};
+}
+
 Json markup(std::string_view text, bool markdown) {
   return {{"kind", markdown ? "markdown" : "plaintext"}, {"value", text}};
 }

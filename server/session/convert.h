@@ -37,6 +37,9 @@ protocol::Position read_position(const protocol::Reader& reader);
 protocol::Range read_range(const protocol::Reader& reader);
 protocol::Json to_json(protocol::Position position);
 protocol::Json to_json(const protocol::Range& range);
+// LSP's WorkspaceEdit: edits of one document, in the form that the client takes. No version: the client does not have it open.
+protocol::Json workspace_edit(const std::string& uri, std::optional<std::int64_t> version, const protocol::Json& edits,
+                              bool document_changes);
 protocol::Json markup(std::string_view text, bool markdown);
 
 }  // namespace hotlens::session

@@ -67,12 +67,9 @@ Json command_json(const std::string& title, const std::string& command, const st
   return {{"title", title}, {"command", command}, {"arguments", {{{"uri", uri}}}}};
 }
 
-// In the form that the client takes.
 Json edit_json(const Known& known, const Document& document, const features::TextEdit& edit) {
   const Json edits = {{{"range", to_json(places_in(known, document).to_client(edit.range))}, {"newText", edit.text}}};
-  if (!known.can.document_changes) return {{"changes", {{document.uri(), edits}}}};
-  const Json place{{"uri", document.uri()}, {"version", document.version()}};
-  return {{"documentChanges", {{{"textDocument", place}, {"edits", edits}}}}};
+  return workspace_edit(document.uri(), document.version(), edits, known.can.document_changes);
 }
 
 Json action_json(const Known& known, const features::Action& action, const Document& document, protocol::Position at) {

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "annotator/lab/predict/kept.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "protocol/reader.h"
 #include "server/session/profiling.h"
@@ -14,12 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 using protocol::Json;
 using protocol::Reader;
-
-// Half, twice and four times.
-std::string sizes_around(std::int64_t batch) {
-  std::string sizes = batch > 1 ? std::to_string(batch / 2) + "," : "";
-  return sizes + std::to_string(2 * batch) + "," + std::to_string(4 * batch);
-}
 
 std::string two_sizes(std::int64_t batch) {
   const std::int64_t second = lab::second_size(batch);
@@ -66,6 +61,16 @@ void Predicting::predict(const Json& argument, protocol::Reply reply) {
              });
 }
 
+void Predicting::take_up(const Shared& shown) {
+  if (!shown || shown->folder.empty() || !looked_.insert(shown->id).second) return;
+  loop_.work([bundle = shown->folder, id = shown->id] { return lab::read_kept_batch_sizes(bundle, id); },
+             [this, id = shown->id](Result<std::optional<lab::BatchSizes>> kept) {
+               if (!kept || !*kept || predicted_.contains(id)) return;
+               predicted_[id] = std::make_shared<const lab::BatchSizes>(std::move(**kept));
+               events_.changed();
+             });
+}
+
 void Predicting::recorded(const std::optional<fs::path>& bundle) {
   const auto batch = std::exchange(awaited_, std::nullopt);
   if (batch && bundle && !active_) start(*bundle, *batch);
@@ -77,12 +82,14 @@ void Predicting::start(const fs::path& bundle, std::int64_t batch) {
                                 "predict",
                                 bundle.string(),
                                 "--batch-size",
-                                sizes_around(batch),
+                                lab::sizes_around(batch),
                                 "--format",
                                 "json"};
   if (!workspace_.settings.python.empty()) argv.insert(argv.end(), {"--python", workspace_.settings.python});
+  failed_ = {};
   active_.emplace();
   active_->id = ++last_;
+  active_->bundle = bundle;
   active_->progress = std::make_unique<ProgressReport>(client_, loop_, "hotlens-predict-" + std::to_string(last_), "Other batch sizes");
   const auto on_strand = [this, id = last_](auto handler) {
     return [this, id, handler](const auto& value) {
@@ -109,19 +116,28 @@ void Predicting::on_output(Active& active, const runs::OutputLine& line) {
 
 void Predicting::on_end(Active& active, const runs::RunEnd& end) {
   const bool done = end.exit_code == 0;
-  if (done) keep(active.answer);
+  if (done) keep(active.bundle, active.answer);
   if (!done && !active.cancelled) {
     const std::string why = end.error ? end.error->message : active.said;
-    client_.show(MessageType::warning, "No prediction: " + (why.empty() ? "hotlens predict ended without a reason." : why));
+    fail(active.bundle, why.empty() ? "hotlens predict ended without a reason." : why);
   }
   active.progress->end(done ? "Done." : active.cancelled ? "Cancelled." : "Failed.");
   active_.reset();
   events_.changed();
 }
 
-void Predicting::keep(const std::string& answer) {
+void Predicting::fail(const fs::path& bundle, const std::string& why) {
+  failed_ = {bundle, why};
+  client_.show(MessageType::warning, "No prediction: " + why);
+}
+
+std::string Predicting::failure_of(const fs::path& bundle) const {
+  return failed_.first == bundle ? failed_.second : std::string();
+}
+
+void Predicting::keep(const fs::path& bundle, const std::string& answer) {
   auto read = lab::read_batch_sizes(answer);
-  if (!read) return client_.show(MessageType::warning, "No prediction: " + read.error().message);
+  if (!read) return fail(bundle, read.error().message);
   for (const lab::Refusal& refusal : read->refused) {
     client_.show(MessageType::info, "Batch size " + std::to_string(refusal.batch) + " is not predicted: " + refusal.reason);
   }

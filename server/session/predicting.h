@@ -8,7 +8,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "annotator/lab/predict/batch_sizes.h"
 #include "protocol/rpc.h"
@@ -26,7 +28,8 @@ class Predicting {
   using Shared = std::shared_ptr<const profile::Profile>;
   using Prediction = std::shared_ptr<const lab::BatchSizes>;
   struct Events {
-    std::function<Shared(const std::string& uri)> shown;  // the profile of an open document; may be null
+    // The profile of an open document; of no document (empty) what the workspace shows. May be null.
+    std::function<Shared(const std::string& uri)> shown;
     // A run of the script that records `batch_sizes` too; the reply says whether it started.
     std::function<void(const std::string& uri, const std::string& batch_sizes, protocol::Reply reply)> record;
     std::function<void()> changed;  // a prediction began or ended
@@ -43,12 +46,18 @@ class Predicting {
   void recorded(const std::optional<std::filesystem::path>& bundle);
   void end();  // kills the child and waits for its end
 
+  // What is kept in the bundle of a profile that is shown counts as predicted here. Looks once.
+  void take_up(const Shared& shown);
+
   bool running() const { return active_.has_value(); }
   Prediction of(const std::string& profile) const;  // by the profile's id; may be null
+  // Why the last prediction came to nothing; empty where it was of another profile, or came to something.
+  std::string failure_of(const std::filesystem::path& bundle) const;
 
  private:
   struct Active {
     std::int64_t id = 0;
+    std::filesystem::path bundle;
     std::unique_ptr<ProgressReport> progress;
     std::string answer, said;  // the child's standard output, and its last word on standard error
     std::optional<runs::Run> run;
@@ -59,7 +68,8 @@ class Predicting {
   void start(const std::filesystem::path& bundle, std::int64_t batch);
   void on_output(Active& active, const runs::OutputLine& line);
   void on_end(Active& active, const runs::RunEnd& end);
-  void keep(const std::string& answer);
+  void keep(const std::filesystem::path& bundle, const std::string& answer);
+  void fail(const std::filesystem::path& bundle, const std::string& why);
 
   Loop& loop_;
   Client& client_;
@@ -69,6 +79,8 @@ class Predicting {
   std::int64_t last_ = 0;
   std::optional<std::int64_t> awaited_;  // the batch size of a run that this object asked for
   std::map<std::string, Prediction> predicted_;
+  std::set<std::string> looked_;                          // profiles that take_up() has seen
+  std::pair<std::filesystem::path, std::string> failed_;  // the last one: of which bundle, and why
 };
 
 }  // namespace hotlens::session

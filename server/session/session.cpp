@@ -37,6 +37,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                  .bound =
                      [this] {
                        client_.refresh_hints();
+                       take_up_predictions();
                        history_.mark();
                        advising_.mark();
                        if (!profiling_.reading()) client_.refresh_lenses();  // the end of the run asks for them
@@ -66,12 +67,17 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                 .profile = [this](const ProfileArguments& asked, Reply reply) { profiling_.profile(asked, std::move(reply)); }}),
       predicting_(loop, client_, workspace_,
                   {.shown = [this](const std::string& uri) -> Predicting::Shared {
+                     if (uri.empty()) return current_profile();
                      const Document* document = workspace_.documents.find(uri);
                      return document != nullptr ? document->profile() : nullptr;
                    },
                    .record = [this](const std::string& uri, const std::string& sizes,
                                     Reply reply) { profiling_.profile(Json{{"uri", uri}, {"batchSizes", sizes}}, std::move(reply)); },
-                   .changed = [this] { client_.refresh_lenses(); }}),
+                   .changed =
+                       [this] {
+                         client_.refresh_lenses();
+                         timeline_.batch_sizes_changed();
+                       }}),
       edited_(loop, client_, workspace_,
               {.disturbs = [this] { return profiling_.running().has_value() || verifying_.running(); },
                .changed = [this] { client_.refresh_hints(); }}),
@@ -109,9 +115,11 @@ Session::Session(Loop& loop, Client::Send send, Log log)
       timeline_(loop, client_, workspace_,
                 {.sources = [this] { return timeline_sources(); },
                  .current = [this]() -> std::string {
-                   const auto shown = profiles_.candidates({});
-                   return shown.empty() ? "" : shown.front()->id;
-                 }}),
+                   const ProfileStore::Shared shown = current_profile();
+                   return shown ? shown->id : "";
+                 },
+                 .predictions = [this](const std::string& profile) { return predictions_for(profile); },
+                 .predict = [this](const std::string& profile, Reply reply) { predict_for(profile, std::move(reply)); }}),
       waiting_(loop) {
   register_requests();
   register_notifications();
@@ -290,6 +298,12 @@ void Session::when_hints_known(const std::string& uri, std::function<std::string
   waiting_.wait(conversation_.current(), uri, std::move(answer), std::move(reply));
 }
 
+// What the workspace shows; may be null.
+ProfileStore::Shared Session::current_profile() const {
+  const auto shown = profiles_.candidates({});
+  return shown.empty() ? nullptr : shown.front();
+}
+
 // Best first: of each place alone what its files show.
 std::vector<fs::path> Session::shown_bundles() const {
   std::vector<fs::path> bundles;
@@ -303,8 +317,14 @@ std::vector<fs::path> Session::shown_bundles() const {
   return bundles;
 }
 
+void Session::take_up_predictions() {
+  predicting_.take_up(current_profile());
+  for (const auto& [uri, document] : workspace_.documents) predicting_.take_up(document.profile());
+}
+
 void Session::profiles_changed() {
   tell_state();
+  take_up_predictions();
   advising_.look();
   timeline_.profiles_changed();
 }
@@ -329,6 +349,7 @@ void Session::run_changed() {
   if (!profiling_.running()) predicting_.recorded(std::nullopt);
   if (profiling_.running()) edited_.stop();
   client_.refresh_lenses();
+  timeline_.batch_sizes_changed();
   tell_state();
   if (!profiling_.running()) on_save_.run_ended();
 }

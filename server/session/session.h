@@ -95,8 +95,18 @@ class Session {
   void execute_command(const Json& params, protocol::Reply reply);
   void code_actions(const Json& params, protocol::Reply reply);
   std::vector<std::filesystem::path> shown_bundles() const;
+  ProfileStore::Shared current_profile() const;
+  void take_up_predictions();
   void profile(const Json& argument, protocol::Reply reply);
   void predict(const Json& argument, protocol::Reply reply);
+  struct Shown {
+    std::string uri;  // of a document; empty: of none
+    ProfileStore::Shared profile;
+  };
+  Shown shown_with(const std::string& profile) const;
+  std::string no_prediction(const Shown& shown) const;
+  Predictions predictions_for(const std::string& profile) const;
+  void predict_for(const std::string& profile, protocol::Reply reply);
   protocol::Answer cancel(const Json& argument);
   protocol::Answer change_unit(const Json& argument);
   std::string busy() const;

@@ -89,6 +89,7 @@ Answer Session::change_unit(const Json& argument) {
 
 void Session::verification_changed() {
   if (verifying_.running()) edited_.stop();
+  timeline_.batch_sizes_changed();
   advising_.look();
 }
 
@@ -103,6 +104,37 @@ void Session::predict(const Json& argument, Reply reply) {
   if (profiling_.running()) return reply(not_started("A profiling run is in progress."));
   if (verifying_.running()) return reply(not_started("A change is being verified."));
   predicting_.predict(argument, std::move(reply));
+}
+
+// As a document shows it, else as the workspace does.
+Session::Shown Session::shown_with(const std::string& profile) const {
+  for (const auto& [uri, document] : workspace_.documents) {
+    if (document.profile() && document.profile()->id == profile) return {.uri = uri, .profile = document.profile()};
+  }
+  const ProfileStore::Shared current = current_profile();
+  return current && current->id == profile ? Shown{.uri = "", .profile = current} : Shown{};
+}
+
+// Why none can be started now; empty: it can.
+std::string Session::no_prediction(const Shown& shown) const {
+  if (!workspace_.trusted) return "The workspace is not trusted: a prediction runs what its profile names.";
+  if (verifying_.running()) return "A change is being verified.";
+  if (const std::string why = busy(); !why.empty()) return why;
+  return shown.profile ? "" : "The editor shows another profile. Show this one there first.";
+}
+
+Predictions Session::predictions_for(const std::string& profile) const {
+  const Shown shown = shown_with(profile);
+  return {.known = predicting_.of(profile),
+          .running = predicting_.running(),
+          .refused = no_prediction(shown),
+          .failed = shown.profile ? predicting_.failure_of(shown.profile->folder) : ""};
+}
+
+void Session::predict_for(const std::string& profile, Reply reply) {
+  const Shown shown = shown_with(profile);
+  if (const std::string why = no_prediction(shown); !why.empty()) return reply(not_started(why));
+  predicting_.predict(shown.uri.empty() ? Json::object() : Json{{"uri", shown.uri}}, std::move(reply));
 }
 
 }  // namespace hotlens::session

@@ -131,6 +131,7 @@ Session::Wrong Session::set_trust(const Json& params) {
   if (!trusted) edited_.stop();
   profiles_.bind_all();  // which files a profile may name depends on it
   client_.refresh_lenses();
+  timeline_.batch_sizes_changed();
   return std::nullopt;
 }
 

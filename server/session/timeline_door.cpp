@@ -66,6 +66,8 @@ std::vector<std::string> TimelineDoor::methods() {
   std::vector<std::string> list = timeline_requests::methods();
   list.emplace_back(message::kTimelineReveal);
   list.emplace_back(message::kTimelinePoint);
+  list.emplace_back(message::kTimelinePredict);
+  list.emplace_back(message::kTimelineSetBatchSize);
   return list;
 }
 
@@ -80,14 +82,27 @@ void TimelineDoor::profiles_changed() {
   tell(message::kTimelineChanged, current.empty() ? Json::object() : Json{{"current", current}});
 }
 
+void TimelineDoor::batch_sizes_changed() {
+  if (used_) tell(message::kTimelineBatchSizesChanged, Json::object());
+}
+
 void TimelineDoor::tell(std::string_view method, const Json& params) {
   if (client_.can.own_messages) client_.notify(method, params);
   if (web_) web_->notify(method, params);
 }
 
+// Over the editor's own connection.
 void TimelineDoor::request(std::string_view method, const Json& params, protocol::Reply reply) {
+  if (method == message::kTimelinePredict) return predict(params, std::move(reply));
+  if (method == message::kTimelineBatchSizes)
+    return ask(method, params, with_predictions(std::move(reply), client_, knowledge_.predictions, true));
+  ask(method, params, std::move(reply));
+}
+
+void TimelineDoor::ask(std::string_view method, const Json& params, protocol::Reply reply) {
   use();
   forget_ = loop_.after(kForgetAfter, [library = library_] { library->drop_all(); });
+  if (method == message::kTimelineSetBatchSize) return set_batch_size(loop_, client_, workspace_, params, std::move(reply));
   if (method == message::kTimelineReveal) return reveal(params, std::move(reply));
   if (method == message::kTimelinePoint) return point(params, std::move(reply));
   asked_.push_back({std::string(method), params, std::move(reply)});
@@ -107,6 +122,14 @@ void TimelineDoor::answered(Result<protocol::Answer> answer) {
   asked_.pop_front();
   reply(answer ? std::move(*answer) : refusal(Code::internal_error, answer.error().message));
   if (!asked_.empty()) answer_next();
+}
+
+void TimelineDoor::predict(const Json& params, protocol::Reply reply) {
+  const Reader reader(params);
+  const auto named = reader.maybe("profile");
+  const std::string profile = named ? named->string() : knowledge_.current();
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  knowledge_.predict(profile, std::move(reply));
 }
 
 void TimelineDoor::reveal(const Json& params, protocol::Reply reply) {
@@ -191,7 +214,9 @@ std::string TimelineDoor::offer(const Document& document, protocol::Position at)
 void TimelineDoor::from_page(protocol::Request asked, protocol::Reply reply) {
   if (!open_) return;  // the reply says so itself
   const std::vector<std::string> known = methods();
-  if (std::ranges::find(known, asked.method) != known.end()) return request(asked.method, asked.params, std::move(reply));
+  if (asked.method == message::kTimelinePredict) return reply(Json{{"started", false}, {"message", kPredictInEditor}});
+  if (asked.method == message::kTimelineBatchSizes) reply = with_predictions(std::move(reply), client_, knowledge_.predictions, false);
+  if (std::ranges::find(known, asked.method) != known.end()) return ask(asked.method, asked.params, std::move(reply));
   reply(refusal(Code::method_not_found, "no such method: " + asked.method));
 }
 

@@ -15,6 +15,7 @@
 #include "protocol/reader.h"
 #include "server/session/client.h"
 #include "server/session/loop.h"
+#include "server/session/timeline_batch_sizes.h"
 #include "server/session/timeline_sources.h"
 #include "server/session/workspace.h"
 #include "server/timeline/library.h"
@@ -28,6 +29,8 @@ class TimelineDoor {
   struct Knowledge {
     std::function<TimelineSources::Known()> sources;  // which profiles may be shown
     std::function<std::string()> current;             // the id of the one shown first; empty: none
+    PredictionsOf predictions;                        // of other batch sizes
+    std::function<void(const std::string& profile, protocol::Reply reply)> predict;
   };
 
   TimelineDoor(Loop& loop, Client& client, Workspace& workspace, Knowledge knowledge);
@@ -39,7 +42,8 @@ class TimelineDoor {
   std::optional<protocol::RpcError> cursor(const Json& params);
   void open(const Json& argument, protocol::Reply reply);  // of the command
 
-  void profiles_changed();  // one came or went
+  void profiles_changed();     // one came or went
+  void batch_sizes_changed();  // a prediction of them, or whether one may be started
   void shut_down() { open_ = false; }
 
   // The last line of a hover; "" where nothing is offered.
@@ -57,7 +61,9 @@ class TimelineDoor {
   void answered(Result<protocol::Answer> answer);
   void reveal(const Json& params, protocol::Reply reply);
   void point(const Json& params, protocol::Reply reply);
+  void predict(const Json& params, protocol::Reply reply);
   void light(Json lines);  // in the editor, in place of those before
+  void ask(std::string_view method, const Json& params, protocol::Reply reply);
   void from_page(protocol::Request request, protocol::Reply reply);
   Result<void> start_web();
   void opened(Json place, bool in_browser, protocol::Reply& reply);

@@ -83,6 +83,12 @@ Answer summary(Library& library, const Reader& params) {
   return overview(library, **opened);
 }
 
+Answer sizes(Library& library, const Reader& params) {
+  const auto opened = opened_for(library, params);
+  if (!opened) return std::unexpected(opened.error());
+  return batch_sizes(**opened);
+}
+
 Answer whole(Library& library, const Reader& params) {
   const auto opened = opened_for(library, params);
   if (!opened) return std::unexpected(opened.error());
@@ -91,21 +97,14 @@ Answer whole(Library& library, const Reader& params) {
 
 const std::map<std::string, Handler, std::less<>>& handlers() {
   static const std::map<std::string, Handler, std::less<>> kTable{
-      {"hotlens/timeline/profiles", list},
-      {"hotlens/timeline/overview", summary},
-      {"hotlens/timeline/level", about<level>},
-      {"hotlens/timeline/details", about<details>},
-      {"hotlens/timeline/arrows", about<arrows>},
-      {"hotlens/timeline/range", either<range, range_of_recording>},
-      {"hotlens/timeline/search", about<search>},
-      {"hotlens/timeline/breakdown", about<breakdown>},
-      {"hotlens/timeline/compare", compare},
-      {"hotlens/timeline/export", either<export_window, export_of_recording>},
-      {"hotlens/timeline/recording", whole},
-      {"hotlens/timeline/lanes", about<lanes>},
-      {"hotlens/timeline/idle", about<idle>},
-      {"hotlens/timeline/counterpart", beside},
-      {"hotlens/timeline/text", text},
+      {"hotlens/timeline/profiles", list},        {"hotlens/timeline/overview", summary},
+      {"hotlens/timeline/level", about<level>},   {"hotlens/timeline/details", about<details>},
+      {"hotlens/timeline/arrows", about<arrows>}, {"hotlens/timeline/range", either<range, range_of_recording>},
+      {"hotlens/timeline/search", about<search>}, {"hotlens/timeline/breakdown", about<breakdown>},
+      {"hotlens/timeline/compare", compare},      {"hotlens/timeline/export", either<export_window, export_of_recording>},
+      {"hotlens/timeline/recording", whole},      {"hotlens/timeline/batchSizes", sizes},
+      {"hotlens/timeline/lanes", about<lanes>},   {"hotlens/timeline/idle", about<idle>},
+      {"hotlens/timeline/counterpart", beside},   {"hotlens/timeline/text", text},
   };
   return kTable;
 }

@@ -69,7 +69,10 @@ std::optional<MemoryEnd> end_of(const json& document) {
 
 std::optional<StepTime> time_of(const json& point) {
   if (!point.contains("step_ns")) return std::nullopt;
-  return StepTime{.step = Ns{point.at("step_ns")}, .low = Ns{point.at("low_ns")}, .high = Ns{point.at("high_ns")}};
+  return StepTime{.step = Ns{point.at("step_ns")},
+                  .low = Ns{point.at("low_ns")},
+                  .high = Ns{point.at("high_ns")},
+                  .faults = Ns{point.value("page_faults_ns", std::int64_t{0})}};
 }
 
 }  // namespace
@@ -90,6 +93,11 @@ std::expected<std::vector<Replays>, Refusal> read_replays(const json& answer) {
 
 std::int64_t second_size(std::int64_t batch) {
   return batch > 2 ? batch * 3 / 4 : batch + 1;
+}
+
+std::string sizes_around(std::int64_t batch) {
+  const std::string half = batch > 1 ? std::to_string(batch / 2) + "," : "";
+  return half + std::to_string(2 * batch) + "," + std::to_string(4 * batch);
 }
 
 double SelfCheck::ratio() const {

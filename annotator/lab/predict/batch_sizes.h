@@ -55,6 +55,9 @@ struct Refusal {
 // The second size to record, which shows what follows the batch: smaller, so that it fits where the first one did.
 std::int64_t second_size(std::int64_t batch);
 
+// What is predicted where nobody names sizes: half, twice and four times, as `--batch-size` takes them.
+std::string sizes_around(std::int64_t batch);
+
 // The replays of an answer, or the worker's own words.
 std::expected<std::vector<Replays>, Refusal> read_replays(const nlohmann::json& answer);
 

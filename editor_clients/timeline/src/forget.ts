@@ -1,5 +1,6 @@
 // What the state forgets when another step or another profile is shown. Pure.
 import type { View } from './address';
+import { NO_BATCH } from './batch_state';
 import { NOTHING_BESIDE, type Beside } from './beside';
 import type { State } from './state';
 
@@ -20,6 +21,7 @@ export const forgetProfile = (state: State): State => {
     drill: [],
     comparisons: {},
     beside: NOTHING_BESIDE,
+    batch: { ...NO_BATCH, asked: state.batch.asked + 1 },
     pinned: {},
     expanded: [],
     search: { open: false, query: '', at: -1 },
@@ -29,6 +31,11 @@ export const forgetProfile = (state: State): State => {
 // The cursor where it stands in the shown timeline: the other one is not drawn any more.
 export const ownCursor = ({ cursor }: View): Pick<View, 'cursor'> =>
   cursor === undefined || cursor.before !== undefined ? {} : { cursor };
+
+export function withoutFailure(state: State, slot: string): State {
+  const { [slot]: failure, ...failures } = state.failures;
+  return failure === undefined ? state : { ...state, failures };
+}
 
 export function withoutRange(state: State): State {
   const { range: _range, ...rest } = state;

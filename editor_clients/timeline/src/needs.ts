@@ -1,5 +1,6 @@
 // What the page has to ask for, as a function of its state: a request per slot, gone from the list once its answer is in the state.
 import { isRecording, RECORDING, type View } from './address';
+import type { BatchSizes } from './batch_messages';
 import { isBeside, isComparing, shiftAt, sideOf } from './beside';
 import type { Breakdown, Details, Level, Metric, Path, Recording, Span } from './messages';
 import { COARSER, covers, isAbout, missing, MOST_WIDTH, need, windowFor, type LevelWindow, type Need } from './need';
@@ -162,6 +163,13 @@ function pinNeeds({ view: { profile, pins = [] }, pinned }: State): Need[] {
   });
 }
 
+// After the first picture, and again whenever they changed while the answer was on its way.
+function batchNeeds({ view: { profile }, levels, batch: { asked, known } }: State): Need[] {
+  if (profile === undefined || levels.length === 0 || known === asked) return [];
+  const done = (sizes: BatchSizes): Action => ({ type: 'batch sizes', sizes, asked });
+  return [need({ slot: 'batch sizes', method: 'hotlens/timeline/batchSizes', params: { profile }, done })];
+}
+
 function rangeNeeds({ range, view }: State): Need[] {
   const { profile, step, path } = view;
   if (range === undefined || range.sums !== undefined || profile === undefined || step === undefined) return [];
@@ -250,6 +258,7 @@ export function needs(state: State, width: number): readonly Need[] {
       ...comparisonNeeds(state),
       ...besideNeeds(state, width),
       ...pinNeeds(state),
+      ...batchNeeds(state),
     );
   return all.filter((each) => state.failures[each.slot] === undefined);
 }

@@ -1,6 +1,7 @@
 // The one function that changes the page's state. Pure.
 import { isRecording, RECORDING, START, type Cursor, type View } from './address';
-import { forgetProfile, forgetStep, ownCursor, withoutRange } from './forget';
+import { batchAfter } from './batch_state';
+import { forgetProfile, forgetStep, ownCursor, withoutFailure, withoutRange } from './forget';
 import type { Overview, Path, Profiles } from './messages';
 import { withoutPin, withPin, type Pin } from './pins';
 import { olderBefore, withAlone, withBeside, withBesideLevel, withComparison } from './reduce_beside';
@@ -292,5 +293,12 @@ function changed(state: State, action: Action): State {
     }
     case 'help':
       return { ...state, help: action.open };
+    case 'batch sizes':
+      return action.sizes.profile === state.view.profile ? { ...state, batch: batchAfter(state.batch, action) } : state;
+    case 'batch sizes changed':
+      return { ...withoutFailure(state, 'batch sizes'), batch: batchAfter(state.batch, action) };
+    case 'choose batch size':
+    case 'batch size said':
+      return { ...state, batch: batchAfter(state.batch, action) };
   }
 }

@@ -1,4 +1,5 @@
 // What the page may ask and may be told, by the names of protocol/TIMELINE.md.
+import type { BatchSizes } from './batch_messages';
 import type { Lanes } from './lane_messages';
 import type {
   Arrows,
@@ -81,6 +82,15 @@ export interface Requests {
     params: (Where | Whole) & { readonly from?: number; readonly to?: number };
     result: { readonly name: string; readonly text: string };
   };
+  'hotlens/timeline/batchSizes': { params: { readonly profile?: string }; result: BatchSizes };
+  'hotlens/timeline/predict': {
+    params: { readonly profile?: string };
+    result: { readonly started: boolean; readonly message?: string };
+  };
+  'hotlens/timeline/setBatchSize': {
+    params: { readonly file: string; readonly was: number; readonly batchSize: number };
+    result: { readonly applied: boolean; readonly message?: string };
+  };
   'hotlens/timeline/reveal': {
     params: { readonly profile?: string; readonly file: string; readonly line: number; readonly column?: number };
     result: { readonly shown: boolean };
@@ -94,6 +104,7 @@ export type Result<M extends Method> = Requests[M]['result'];
 
 export type Notification =
   | { readonly method: 'hotlens/timeline/changed'; readonly params: { readonly current?: string } }
+  | { readonly method: 'hotlens/timeline/batchSizesChanged'; readonly params: Record<string, never> }
   | {
       readonly method: 'hotlens/timeline/select';
       readonly params: { readonly profile: string; readonly step: number; readonly path: Path };

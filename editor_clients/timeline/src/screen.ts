@@ -1,5 +1,7 @@
 // The parts of the screen, and which of them a change of the state concerns.
 import { isRecording } from './address';
+import { createBatchBars } from './batch_bars';
+import { createBatchCommands } from './batch_commands';
 import { isBeside, isComparing } from './beside';
 import { renderBreakdown } from './breakdown';
 import { shortName } from './columns';
@@ -97,8 +99,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   const details = element('div');
   const pins = createPinList(store, () => levels.pane.focus());
   const breakdown = element('section', { class: 'breakdown', attributes: { 'aria-label': 'breakdown' } });
-  // The bars of throughput and memory by batch size stand here once there is a model of them.
-  const bars = element('section', { class: 'batch', attributes: { hidden: '' } });
+  const batch = createBatchBars(createBatchCommands(store, transport));
   const help = element('div', { class: 'help', attributes: { role: 'dialog', 'aria-label': 'keys' } });
   let commands: Commands;
   const search = createSearch(
@@ -129,7 +130,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     element('main', {}, story, element('div', { class: 'bar' }, crumbs, said, tools), levels.pane),
     element('aside', { attributes: { 'aria-label': 'selected block' } }, pins.root, details),
     breakdown,
-    bars,
+    batch.root,
     help,
     spokenLine,
   );
@@ -192,6 +193,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
       );
     }
     if (changed('pinned', 'overview') || viewChanged('pins') || viewChanged('cursor') || viewChanged('step')) pins.render(state);
+    if (changed('batch', 'failures')) batch.render(state.batch, state.failures['batch sizes']);
     if (changed('search')) search.render(state);
     if (changed('help') && state.help && help.childElementCount === 0) help.append(element('h2', { text: 'Keys' }), helpTable());
     if (changed('help')) help.classList.toggle('open', state.help);

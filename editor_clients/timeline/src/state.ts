@@ -1,5 +1,6 @@
 // The one state of the page and the actions that change it (reduce.ts). What has to be asked from the server follows from it (needs.ts).
 import { isRecording, type Chosen, type Cursor, type View } from './address';
+import { NO_BATCH, type Batch, type BatchAction } from './batch_state';
 import { NOTHING_BESIDE, type Beside } from './beside';
 import type { Lanes } from './lane_messages';
 import type {
@@ -90,6 +91,7 @@ export interface State {
   readonly breakdowns: Readonly<Record<string, Breakdown>>; // by breakdownKey
   readonly comparisons: Readonly<Record<string, Comparison>>; // by moduleKey
   readonly beside: Beside;
+  readonly batch: Batch;
   readonly pinned: Readonly<Record<string, PinnedBlock>>; // by pinKey, of the shown profile
   readonly expanded: readonly string[]; // modules of the comparison that show their parts
   readonly failures: Readonly<Record<string, string>>; // by slot of the request: the sentence to show
@@ -113,6 +115,7 @@ export function initialState(view: View, range?: Chosen, leading = false): State
     breakdowns: {},
     comparisons: {},
     beside: NOTHING_BESIDE,
+    batch: NO_BATCH,
     pinned: {},
     expanded: [],
     failures: {},
@@ -164,7 +167,8 @@ export type Action =
   | { readonly type: 'drill'; readonly drill: readonly Drill[] }
   | { readonly type: 'compare'; readonly before?: string; readonly step?: number } // with a profile, a step of this one, or nothing
   | { readonly type: 'expand'; readonly module: string }
-  | { readonly type: 'help'; readonly open: boolean };
+  | { readonly type: 'help'; readonly open: boolean }
+  | BatchAction;
 
 // The step that everything but the levels is about: beside the whole recording the usual one.
 export const stepOf = ({ view, overview }: Pick<State, 'view' | 'overview'>): number | undefined =>

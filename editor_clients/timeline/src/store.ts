@@ -70,12 +70,15 @@ export function createStore(initial: State, transport: Transport): Store {
 
   transport.onNotification = (notification) => {
     if (notification.method === 'hotlens/timeline/changed') dispatch({ type: 'changed' });
+    else if (notification.method === 'hotlens/timeline/batchSizesChanged') dispatch({ type: 'batch sizes changed' });
     else dispatch({ type: 'go', ...notification.params });
   };
   // What changed while nobody listened was not told: the list is asked for again, and what is shown stays until it is known to be old.
   transport.onConnection = (connection) => {
     dispatch({ type: 'connection', connection });
-    if (connection === 'open' && state.profiles !== undefined) dispatch({ type: 'changed' });
+    if (connection !== 'open' || state.profiles === undefined) return;
+    dispatch({ type: 'changed' });
+    dispatch({ type: 'batch sizes changed' });
   };
 
   return {

@@ -68,6 +68,27 @@ def test_points_are_in_order_and_times_grow_with_the_batch(shared: Path) -> None
         assert point["samples_per_s"] == pytest.approx(point["batch_size"] / point["step_ns"] * 1e9)
 
 
+def test_predictions_are_kept_in_the_bundle_beside_earlier_ones(copied: Copied) -> None:
+    folder = copied("vision")
+    for left in folder.glob(".hotlens/profiles/*/batch_sizes.json"):
+        left.unlink()
+    first, second = predicted(folder, "16"), predicted(folder, "32")
+    assert [point["batch_size"] for point in second["points"]] == [8, 32]
+    (kept,) = folder.glob(".hotlens/profiles/*/batch_sizes.json")
+    document = json.loads(kept.read_text())
+    assert [point["batch_size"] for point in document["points"]] == [8, 16, 32]
+    assert document["profile"] == kept.parent.name
+    assert document["points"][1] == first["points"][1]
+
+
+def test_a_bundle_that_cannot_be_written_to_is_predicted_all_the_same(copied: Copied) -> None:
+    folder = copied("vision")
+    for bundle in folder.glob(".hotlens/profiles/*"):
+        (bundle / "batch_sizes.json").unlink(missing_ok=True)
+        (bundle / "batch_sizes.json").mkdir()
+    assert len(predicted(folder, "16")["points"]) == 2
+
+
 def test_a_table_for_people(shared: Path) -> None:
     done = ask(shared / "vision", "--batch-size", "16")
     assert done.returncode == 0

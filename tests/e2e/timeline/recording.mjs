@@ -1,4 +1,4 @@
-// Bundles that a scenario records itself, from the examples as they are.
+// Bundles that a scenario records itself, from the examples as they are or from a script of its own.
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -7,16 +7,31 @@ import { fileURLToPath } from 'node:url';
 
 const EXAMPLES = fileURLToPath(new URL('../../../examples', import.meta.url));
 
-// A copy of the example with a bundle of two steps in it; returns the folder, which is gone when the scenario ends.
-export async function recordExample(world, name, words) {
+// A compiled worker is kept between runs of the tests.
+const CACHE = fileURLToPath(new URL('../../../build/cache', import.meta.url));
+
+// The program in a folder, with the python of the tests: `verb` comes before it, `words` after.
+export function run(world, folder, verb, words) {
+  const python = process.env.HOTLENS_TEST_PYTHON;
+  const all = [...verb, ...(python === undefined ? [] : ['--python', path.resolve(python)]), ...words];
+  const options = { cwd: folder, env: { ...process.env, XDG_CACHE_HOME: CACHE } };
+  return new Promise((resolve, reject) => {
+    execFile(world.hotlens, all, options, (error, _out, complaint) => (error === null ? resolve() : reject(new Error(complaint))));
+  });
+}
+
+// Gone when the scenario ends.
+export function ownFolder(world, name) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), `hotlens-${name}-`));
   world.closing(async () => fs.rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+// A copy of the example with a bundle of two steps in it; returns the folder.
+export async function recordExample(world, name, words) {
+  const folder = ownFolder(world, name);
   fs.cpSync(path.join(EXAMPLES, name), folder, { recursive: true });
-  const python = process.env.HOTLENS_TEST_PYTHON;
-  const all = ['run', '--steps', '2', ...(python === undefined ? [] : ['--python', path.resolve(python)]), 'train.py', ...words];
-  await new Promise((resolve, reject) => {
-    execFile(world.hotlens, all, { cwd: folder }, (error, _out, complaint) => (error === null ? resolve() : reject(new Error(complaint))));
-  });
+  await run(world, folder, ['run', '--steps', '2'], ['train.py', ...words]);
   return folder;
 }
 

@@ -4,6 +4,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import * as acting from './acting.mjs';
+import * as batch from './batch.mjs';
 import * as beside from './beside.mjs';
 import * as helps from './helps.mjs';
 import * as inputs from './inputs.mjs';
@@ -51,6 +52,7 @@ async function once(name, play) {
 
 for (const [name, play] of Object.entries({
   ...acting,
+  ...batch,
   ...beside,
   ...pins,
   ...surroundings,

@@ -33,6 +33,9 @@ TEST_CASE("the line of the batch size offers a prediction, then shows it, with a
       {.batch = 16, .method = Method::replay, .time = lab::StepTime{ms(16), ms(15), ms(18)}, .peak = Bytes{180'000'000}, .note = {}}};
   const Options known{.batch_sizes = predicted};
   CHECK(title(known) == "batch size 8 → 16: ≈ +25 % samples/s (+11…+33), memory 100 MB → 180 MB");
+  const auto uneven = std::make_shared<lab::BatchSizes>(*predicted);
+  uneven->points.back().time->low = Ns{1};
+  CHECK(title({.batch_sizes = uneven}) == "batch size 8 → 16: ≈ +25 % samples/s (+11 or more), memory 100 MB → 180 MB");
   const auto ending = std::make_shared<lab::BatchSizes>(*predicted);
   ending->end = {.memory = Bytes{16'000'000'000}, .whose = "this machine", .largest_batch = 1432};
   CHECK(title({.batch_sizes = ending}) == title(known) + " · up to 1432 fit into 16.0 GB");

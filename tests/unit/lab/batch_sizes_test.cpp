@@ -2,7 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "annotator/lab/predict/kept.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/folder.h"
 
 using namespace hotlens;
 using namespace hotlens::lab;
@@ -199,4 +201,35 @@ TEST_CASE("a prediction is read as it was written") {
   CHECK(faster->ratio == Approx(2 * 10.0 / 15));
   CHECK(faster->low == Approx(2 * 10.0 / 16));
   CHECK(!rate(written.points[0], written.points[2]));
+}
+
+TEST_CASE("what was predicted before stays beside what is predicted now, and is found in its bundle") {
+  const auto point = [](std::int64_t batch, Ns step) {
+    return Point{.batch = batch, .time = StepTime{.step = step, .low = step, .high = step, .faults = 1ms}, .peak = Bytes{batch}, .note = {}};
+  };
+  const BatchSizes before{.profile = "one",
+                          .checks = {},
+                          .points = {point(4, 5ms), point(16, 20ms)},
+                          .refused = {{.batch = 3, .reason = "no", .op = {}, .module = {}}},
+                          .end = MemoryEnd{.memory = Bytes{1000}, .whose = "the device", .largest_batch = 40}};
+  const BatchSizes all = joined({.profile = "one", .checks = {}, .points = {point(8, 9ms), point(16, 15ms)}, .refused = {}}, before);
+  REQUIRE(all.points.size() == 3);
+  CHECK(all.points[0].batch == 4);
+  CHECK(all.points[2].time->step == 15ms);
+  CHECK(all.end->largest_batch == 40);
+  CHECK(all.refused.empty());
+
+  const test::Folder bundle;
+  CHECK(!read_kept_batch_sizes(bundle.root, "one"));
+  bundle.write("batch_sizes.json", as_json(all));
+  const auto kept = read_kept_batch_sizes(bundle.root, "one");
+  REQUIRE(kept);
+  CHECK(kept->points.size() == 3);
+  CHECK(kept->points[1].time->faults == 1ms);
+  CHECK(!read_kept_batch_sizes(bundle.root, "another"));
+}
+
+TEST_CASE("half, twice and four times the batch size is what is predicted where nobody names sizes") {
+  CHECK(sizes_around(32) == "16,64,128");
+  CHECK(sizes_around(1) == "2,4");
 }

@@ -26,7 +26,9 @@ struct Door {
                            ++asked_for_sources;
                            return TimelineSources::Known{};
                          },
-                     .current = []() -> std::string { return "now"; }}};
+                     .current = []() -> std::string { return "now"; },
+                     .predictions = [](const std::string&) { return Predictions{}; },
+                     .predict = [](const std::string& profile, protocol::Reply reply) { reply(Json{{"started", profile == "now"}}); }}};
 
   Json ask(const std::string& method, const Json& params) {
     const test::Asked asked;
@@ -114,4 +116,46 @@ TEST_CASE("without a profile there is nothing to open, and a page that asks afte
   REQUIRE(test::run_until(one.loop, [&] { return !asked.outcome->is_null(); }));
   CHECK(asked.error() == -32803);
   CHECK(one.door.offer(one.workspace.documents.open(Document("file:///w/a.py", "/w/a.py", 1, "x = 1\n")), {0, 0}).empty());
+}
+
+TEST_CASE("the batch size that was chosen is one edit of the number, in the version that is open") {
+  Door one;
+  const std::string file = "/w/\xc3\xa9/train.py";
+  const Document& open = one.workspace.documents.open(Document("file:///w/%C3%A9/train.py", file, 5, "s = '\xc3\xa9'; batch_size = 32\n"));
+  const Json wish{{"file", file}, {"was", 32}, {"batchSize", 48}};
+  const auto refused = [&](const Json& params) {
+    const Json result = one.ask("hotlens/timeline/setBatchSize", params)["result"];
+    return result.value("applied", true) ? std::string("applied") : result["message"].get<std::string>();
+  };
+  CHECK_THAT(refused(wish), Catch::Contains("takes no edits"));
+  one.heard.client.can.apply_edit = true;
+  CHECK_THAT(refused({{"file", file}, {"was", 16}, {"batchSize", 48}}), Catch::Contains("does not set a batch size of 16"));
+  CHECK(one.ask("hotlens/timeline/setBatchSize", {{"file", file}, {"was", 0}, {"batchSize", 48}})["error"]["code"] == -32602);
+  CHECK(one.heard.of("workspace/applyEdit").empty());
+
+  one.heard.client.can.document_changes = true;
+  const test::Asked asked;
+  one.door.request("hotlens/timeline/setBatchSize", wish, asked.reply());
+  REQUIRE(one.heard.of("workspace/applyEdit").size() == 1);
+  const Json change = one.heard.of("workspace/applyEdit").front()["edit"]["documentChanges"][0];
+  CHECK(change["textDocument"] == Json{{"uri", open.uri()}, {"version", 5}});
+  REQUIRE(change["edits"].size() == 1);
+  CHECK(change["edits"][0]["newText"] == "48");
+  CHECK(change["edits"][0]["range"]["start"]["character"] == 22);
+  CHECK(change["edits"][0]["range"]["end"]["character"] == 24);
+  one.heard.client.on_response({one.heard.messages.back()["id"], Json{{"applied", true}}});
+  CHECK(asked.result()["applied"] == true);
+}
+
+TEST_CASE("a prediction is started for the profile that the page shows") {
+  Door one;
+  CHECK(one.ask("hotlens/timeline/predict", Json::object())["result"]["started"] == true);
+  CHECK(one.ask("hotlens/timeline/predict", {{"profile", "older"}})["result"]["started"] == false);
+  CHECK(one.ask("hotlens/timeline/predict", {{"profile", 5}})["error"]["code"] == -32602);
+  one.heard.client.can.own_messages = true;
+  one.door.batch_sizes_changed();
+  CHECK(one.heard.of("hotlens/timeline/batchSizesChanged").empty());  // no page has asked for anything yet
+  one.ask("hotlens/timeline/profiles", nullptr);
+  one.door.batch_sizes_changed();
+  CHECK(one.heard.of("hotlens/timeline/batchSizesChanged").size() == 1);
 }

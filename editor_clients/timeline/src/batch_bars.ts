@@ -1,0 +1,149 @@
+// Throughput and peak memory by batch size, as two bars: dragging the handle of one moves the other. Who lets go at another size is offered the
+// edit of the number in the script, or is told where to set it.
+import type { BatchCommands } from './batch_commands';
+import { dragStep, type DragInput, type DragState } from './batch_drag';
+import { createGauge } from './batch_gauge';
+import type { BatchPlace, BatchSizes } from './batch_messages';
+import { clampedSize, fits, modelOf, type BatchModel, type Gauge } from './batch_model';
+import type { Batch } from './batch_state';
+import { knownWords, lineWith, placeWords, sizeWords } from './batch_words';
+import { button, element, refill } from './dom';
+
+export interface BatchBars {
+  readonly root: HTMLElement;
+  readonly render: (batch: Batch, failure: string | undefined) => void;
+}
+
+const GAUGES: readonly Gauge[] = ['throughput', 'memory'];
+const MOST_PLACES = 3; // told; more would fill the page
+
+const code = (text: string): HTMLElement => element('code', { text });
+const copied = (text: string, { copy }: BatchCommands): HTMLElement =>
+  element(
+    'span',
+    { class: 'copied' },
+    code(text),
+    button('copy', `copy "${text}"`, () => copy(text), 'tool'),
+  );
+
+// Before anything is predicted: how it is.
+function invitation(sizes: BatchSizes, said: string | undefined, commands: BatchCommands): HTMLElement[] {
+  const why = said ?? sizes.why;
+  const told = why === undefined ? [] : [element('span', { class: 'dim', text: why })];
+  if (sizes.predict === 'running') return [element('span', { class: 'dim', text: 'predicting other batch sizes …' })];
+  if (sizes.predict === 'offered') {
+    const title = 'replays the recorded step at other sizes; a script that was recorded at one size alone runs once more first';
+    return [button('Predict other batch sizes', title, commands.predict, 'action'), ...told];
+  }
+  if (sizes.why !== undefined) return told;
+  const lines = sizes.commands.map((text) => copied(text, commands));
+  return [element('span', { class: 'dim', text: 'other sizes are predicted in a terminal:' }), ...lines, ...told];
+}
+
+const setButton = (place: BatchPlace, was: number, size: number, commands: BatchCommands): HTMLElement =>
+  button(`Set ${size} in ${placeWords(place)}`, `${place.file}\n${lineWith(place, size)}`, () => commands.set(place, was, size), 'action');
+
+// What can be done about a size that somebody chose.
+function offer(sizes: BatchSizes, model: BatchModel, size: number, commands: BatchCommands): HTMLElement[] {
+  const was = model.base.batchSize;
+  const back = button(`back to ${was}`, 'the measured batch size (Escape)', () => commands.choose(undefined));
+  if (!fits(model, size)) return [back];
+  const places = sizes.places.slice(0, MOST_PLACES);
+  if (places.length === 0)
+    return [element('span', { class: 'dim', text: `no file sets ${was} with one number: set ${size} where it comes from` }), back];
+  if (sizes.edits) return [...places.map((place) => setButton(place, was, size, commands)), back];
+  const lines = places.flatMap((place) => [
+    element('span', { class: 'dim', text: `in ${placeWords(place)}:`, title: place.file }),
+    copied(lineWith(place, size), commands),
+  ]);
+  return [...lines, back];
+}
+
+export function createBatchBars(commands: BatchCommands): BatchBars {
+  const gauges = { throughput: createGauge('throughput'), memory: createGauge('memory') };
+  const told = element('span', { class: 'told', attributes: { 'aria-live': 'polite' } });
+  const hint = element('span', { class: 'dim hint', text: 'drag a handle to another batch size' });
+  const actions = element('div', { class: 'actions' });
+  const known = element('div', { class: 'dim known' });
+  const heading = element('h2', {}, 'Batch size', told, hint);
+  const bars = element('div', { class: 'gauges' }, gauges.throughput.root, gauges.memory.root);
+  const root = element(
+    'section',
+    { class: 'batch', attributes: { 'aria-label': 'batch size', hidden: '' } },
+    heading,
+    bars,
+    actions,
+    known,
+  );
+  let model: BatchModel | undefined;
+  let drag: DragState = { size: 0 };
+
+  function draw(): void {
+    if (model === undefined) return;
+    for (const gauge of GAUGES) gauges[gauge].drawSize(model, drag.size);
+    told.textContent = sizeWords(model, drag.size);
+    told.classList.toggle('error', !fits(model, drag.size));
+  }
+
+  // Whether the event was taken.
+  function handle(event: DragInput): boolean {
+    if (model === undefined) return false;
+    const [next, effects] = dragStep(drag, event, model);
+    drag = next;
+    for (const effect of effects) {
+      if (effect.type === 'show') draw();
+      if (effect.type === 'choose') commands.choose(effect.size);
+      if (effect.type === 'grab' || effect.type === 'release') root.classList.toggle('dragging', effect.type === 'grab');
+    }
+    return effects.some(({ type }) => type === 'consume');
+  }
+
+  for (const gauge of GAUGES) {
+    const { track, handle: grip } = gauges[gauge];
+    const shareAt = ({ clientX }: PointerEvent): number => {
+      const { left, width } = track.getBoundingClientRect();
+      return (clientX - left) / Math.max(1, width);
+    };
+    track.addEventListener('pointerdown', (event) => {
+      if (event.button !== 0) return;
+      event.preventDefault();
+      track.setPointerCapture(event.pointerId);
+      grip.focus({ preventScroll: true });
+      handle({ type: 'down', gauge, at: shareAt(event), onHandle: event.target === grip });
+    });
+    track.addEventListener('pointermove', (event) => void handle({ type: 'move', at: shareAt(event) }));
+    track.addEventListener('pointerup', () => void handle({ type: 'up' }));
+    track.addEventListener('pointercancel', () => void handle({ type: 'cancel' }));
+    grip.addEventListener('keydown', (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (!handle({ type: 'key', key: event.key })) return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+
+  function renderBars(sizes: BatchSizes, now: BatchModel, { chosen, said }: Batch): void {
+    model = now;
+    const size = clampedSize(now, chosen ?? now.base.batchSize);
+    if (drag.drag === undefined) drag = { size };
+    for (const gauge of GAUGES) gauges[gauge].drawModel(now);
+    draw();
+    const words = said === undefined ? [] : [element('span', { class: 'outcome', text: said, attributes: { role: 'status' } })];
+    refill(actions, ...(chosen === undefined ? [] : offer(sizes, now, size, commands)), ...words);
+    known.textContent = knownWords(now, sizes);
+    known.title = known.textContent;
+  }
+
+  function render(batch: Batch, failure: string | undefined): void {
+    const { sizes, said } = batch;
+    const now = sizes === undefined ? undefined : modelOf(sizes);
+    root.hidden = failure === undefined && now === undefined && sizes?.batchSize === undefined;
+    for (const part of [told, hint, bars, known]) part.hidden = now === undefined;
+    if (sizes !== undefined && now !== undefined) return renderBars(sizes, now, batch);
+    model = undefined;
+    if (failure !== undefined) refill(actions, element('span', { class: 'dim', text: failure }));
+    else if (sizes !== undefined) refill(actions, ...invitation(sizes, said, commands));
+  }
+
+  return { root, render };
+}

@@ -1,0 +1,46 @@
+// What the bars of the batch size ask for: a prediction, an edit, a text on the clipboard. Each says what came of it.
+import type { BatchPlace } from './batch_messages';
+import { placeWords } from './batch_words';
+import type { Store } from './store';
+import type { Transport } from './transport';
+
+export interface BatchCommands {
+  readonly choose: (size: number | undefined) => void; // nothing: the measured one
+  readonly predict: () => void;
+  readonly set: (place: BatchPlace, was: number, size: number) => void;
+  readonly copy: (text: string) => void;
+}
+
+export function createBatchCommands(store: Store, transport: Transport): BatchCommands {
+  const say = (text: string, done = false): void => store.dispatch({ type: 'batch size said', text, ...(done ? { done } : {}) });
+  const failed = (error: unknown): void => say(error instanceof Error ? error.message : String(error));
+
+  function predict(): void {
+    const { profile } = store.get().view;
+    say('starting …');
+    transport
+      .request('hotlens/timeline/predict', profile === undefined ? {} : { profile })
+      .then(({ started, message }) => started || say(message ?? 'Nothing was started.'))
+      .catch(failed);
+  }
+
+  function set(place: BatchPlace, was: number, size: number): void {
+    transport
+      .request('hotlens/timeline/setBatchSize', { file: place.file, was, batchSize: size })
+      .then(({ applied, message }) =>
+        applied
+          ? say(`${placeWords(place)} sets ${size} now; undo in the editor takes it back. Profile again to measure it.`, true)
+          : say(message ?? 'Nothing was changed.'),
+      )
+      .catch(failed);
+  }
+
+  function copy(text: string): void {
+    navigator.clipboard
+      .writeText(text)
+      .then(() => say('copied'))
+      .catch(() => say('The browser does not let the page copy: select the text.'));
+  }
+
+  return { choose: (size) => store.dispatch({ type: 'choose batch size', ...(size === undefined ? {} : { size }) }), predict, set, copy };
+}
