@@ -56,13 +56,6 @@ features::LineRange lines_of(const Places& places, const protocol::Range& range)
   return {places.to_source(range.start).line, places.to_source(range.end).line + 1};
 }
 
-// "hotlens.profile" is asked for by itself and by every prefix of it that ends at a dot.
-bool wanted(const std::string& kind, const std::vector<std::string>& only) {
-  return only.empty() || std::ranges::any_of(only, [&](const std::string& prefix) {
-           return prefix.empty() || kind == prefix || kind.starts_with(prefix + ".");
-         });
-}
-
 Json command_json(const std::string& title, const std::string& command, const std::string& uri) {
   return {{"title", title}, {"command", command}, {"arguments", {{{"uri", uri}}}}};
 }
@@ -191,12 +184,14 @@ Answer hover(const Known& known, const Json& params) {
   const auto note = std::ranges::find(notes, at.line, &EditNote::line);
   auto advice = known.advice(*document, at);
   const std::string offer = offered(known, *document, at, position);
-  const std::size_t taken = (note != notes.end() ? 1 : 0) + (advice ? features::lines_seen(advice->contents) : 0) + (offer.empty() ? 0 : 1);
+  const std::string evidence = known.evidence(*document, at.line);
+  const std::size_t taken = (evidence.empty() ? 0 : 1) + (note != notes.end() ? 1 : 0) + (advice ? features::lines_seen(advice->contents) : 0) + (offer.empty() ? 0 : 1);
   auto found = features::hover(document->view(), at, how, taken);
   if (note != notes.end()) {
     if (!found) found = features::Hover{.range = {{note->line, 0}, {note->line, at.column}}, .contents = ""};
     found->contents = noted(*note, how.markdown) + (found->contents.empty() ? "" : "\n\n" + found->contents);
   }
+  if (found && !evidence.empty() && !found->contents.contains(evidence)) found->contents += (how.markdown ? "\n\n" : "\n") + evidence;
   if (advice) {
     if (found) found->contents += "\n\n" + advice->contents;
     if (!found) found = std::move(advice);
@@ -252,10 +247,7 @@ Answer code_actions(const Known& known, const Json& params) {
   const Reader reader(params);
   const Document* document = readable(known, reader);
   const protocol::Range range = read_range(reader["range"]);
-  std::vector<std::string> only;
-  if (const auto kinds = reader["context"].maybe("only")) {
-    for (const Reader& kind : kinds->items()) only.push_back(kind.string());
-  }
+  std::ignore = wants_kind(reader, "");
   if (auto error = reader.error()) return std::unexpected(*error);
   if (document == nullptr) return Json();
   const Places places = places_in(known, *document);
@@ -263,7 +255,7 @@ Answer code_actions(const Known& known, const Json& params) {
   features::Options how = options(known, *document);
   add_kept(how, known.configured(document->path()));
   for (const features::Action& action : features::code_actions(document->view(), lines_of(places, range), how)) {
-    if (!wanted(action.kind, only) || (action.disabled && !known.can.action_disabled)) continue;
+    if (!wants_kind(reader, action.kind) || (action.disabled && !known.can.action_disabled)) continue;
     if (action.edit && !known.can.action_literals) continue;
     list.push_back(action_json(known, action, *document, range.start));
   }
