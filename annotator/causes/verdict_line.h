@@ -3,8 +3,8 @@
 // - `data`: the line of the loop that gets the batch, where it has most of that stage's time.
 // - `sync`: the innermost line during which the host waits for most of what it waits for the device.
 // - `launch`, `copy`, `communication`: the innermost line that most of the time with this cause lies in.
-// Nothing for what a line can hardly change (`compute`, `memory`), for guessed lines, where no line of the workspace has most of it, and where
-// most of an update is rare work: then the step is the lesser part.
+// Nothing for what a line can hardly change (`compute`, `memory`), for guessed lines, where no line of the workspace has most of it, and
+// where most of an update is rare work: then the step is the lesser part.
 #pragma once
 
 #include <cstdint>

@@ -28,8 +28,8 @@ struct FileFacts {
   source::Anchors anchors;
   std::vector<Meaning> meanings;  // indexed by Fact::key
   // Per module of the profile:
-  std::vector<std::uint32_t> call_places;  // how many expressions call it, in all files
-  std::vector<std::uint32_t> definitions;  // the fact of its definition in this file, or kNoFact
+  std::vector<std::uint32_t> call_places;   // how many expressions call it, in all files
+  std::vector<std::uint32_t> definitions;   // the fact of its definition in this file, or kNoFact
   std::optional<VerdictMark> verdict = {};  // what holds the step up, if in this file
 };
 

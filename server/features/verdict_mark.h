@@ -1,5 +1,5 @@
-// What holds the step up, in a sentence for the line where it happens (annotator/causes/verdict_line.h). The numbers are those of the line's
-// hint and hover, and of the verdict's evidence.
+// What holds the step up, in a sentence for the line where it happens (annotator/causes/verdict_line.h). The numbers are those of the
+// line's hint and hover, and of the verdict's evidence.
 #pragma once
 
 #include <optional>

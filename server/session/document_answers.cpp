@@ -33,6 +33,7 @@ features::Options options(const Known& known, const Document& document) {
           .trusted = known.workspace.trusted,
           .running = known.running,
           .timeline = known.can.shows_timeline,
+          .compares = known.can.compares,
           .predicting = known.predicting,
           .calls = known.can.calls,
           .clipboard = known.can.clipboard,
@@ -73,6 +74,7 @@ Json action_json(const Known& known, const features::Action& action, const Docum
   const std::string& uri = document.uri();
   Json command = command_json(action.title, action.command, uri);
   if (action.at_place) command["arguments"].front()["position"] = to_json(at);
+  if (action.compare) command["arguments"].front()["compare"] = true;
   if (!known.can.action_literals) return command;
   Json one{{"title", action.title}, {"kind", action.kind}};
   if (action.disabled) {
@@ -167,7 +169,10 @@ std::string offered(const Known& known, const Document& document, source::Positi
     line += fmt::format("{}[{}](command:{}?{})", line.empty() ? "  \n" : " · ", title, command, argument);
   };
   if (known.can.calls && !features::layers_at(document.view(), at).empty()) add("Show calls", "hotlens.showCalls");
-  if (known.can.clipboard && features::summary_at(document.view(), at)) add("Copy as Markdown", "hotlens.copyLine");
+  const auto summary = features::summary_at(document.view(), at);
+  if (known.can.clipboard && summary) add("Copy as Markdown", "hotlens.copyLine");
+  if (known.can.compares && document.baseline() && summary && features::has_block(*summary))
+    add("Compare with baseline", "hotlens.compareWithBaseline");
   return line;
 }
 
@@ -185,7 +190,8 @@ Answer hover(const Known& known, const Json& params) {
   auto advice = known.advice(*document, at);
   const std::string offer = offered(known, *document, at, position);
   const std::string evidence = known.evidence(*document, at.line);
-  const std::size_t taken = (evidence.empty() ? 0 : 1) + (note != notes.end() ? 1 : 0) + (advice ? features::lines_seen(advice->contents) : 0) + (offer.empty() ? 0 : 1);
+  const std::size_t taken = (evidence.empty() ? 0 : 1) + (note != notes.end() ? 1 : 0) +
+                            (advice ? features::lines_seen(advice->contents) : 0) + (offer.empty() ? 0 : 1);
   auto found = features::hover(document->view(), at, how, taken);
   if (note != notes.end()) {
     if (!found) found = features::Hover{.range = {{note->line, 0}, {note->line, at.column}}, .contents = ""};

@@ -118,7 +118,8 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                  .current = [this]() -> std::string {
                    const auto shown = profiles_.candidates({});
                    return shown.empty() ? "" : shown.front()->id;
-                 }}),
+                 },
+                 .baseline = [this] { return history_.baseline(); }}),
       waiting_(loop) {
   register_requests();
   register_notifications();

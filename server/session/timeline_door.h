@@ -28,6 +28,7 @@ class TimelineDoor {
   struct Knowledge {
     std::function<TimelineSources::Known()> sources;  // which profiles may be shown
     std::function<std::string()> current;             // the id of the one shown first; empty: none
+    std::function<std::string()> baseline;            // of the one that hints are compared with; empty: none
   };
 
   TimelineDoor(Loop& loop, Client& client, Workspace& workspace, Knowledge knowledge);

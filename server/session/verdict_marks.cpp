@@ -84,7 +84,8 @@ std::optional<VerdictMarks::Here> VerdictMarks::here(const Document& document) c
   const auto range = advice::range_now(mark.at, document.text());
   const fs::path list = advice::silenced_of(facts->profile->folder);
   const auto silenced = silenced_.find(list);
-  advice::Silenced place{.kind = mark.code, .file = facts->profile->files.at(facts->file.index).path, .text = mark.at.text, .nth = mark.at.nth};
+  advice::Silenced place{
+      .kind = mark.code, .file = facts->profile->files.at(facts->file.index).path, .text = mark.at.text, .nth = mark.at.nth};
   if (!range || silenced == silenced_.end() || advice::silences(silenced->second.places, place)) return std::nullopt;
   return Here{.mark = mark, .range = *range, .bundle = facts->profile->folder, .place = {list, std::move(place)}};
 }

@@ -298,7 +298,8 @@ TEST_CASE("the line of the loop names the largest layers and what limits the ste
   const auto loop = hover(test::open(profile), {14, 14}, {.markdown = false});
   REQUIRE(loop);
   CHECK_THAT(loop->contents, Catch::Contains("largest layers: layers.0 3.00 ms · layers.1 3.00 ms · norm 2.00 ms"));
-  CHECK_THAT(loop->contents, Catch::Contains("the step is compute-bound: products 6.00 ms (model.py:6) · host loads data 400 µs · copies 300 µs"));
+  CHECK_THAT(loop->contents,
+             Catch::Contains("the step is compute-bound: products 6.00 ms (model.py:6) · host loads data 400 µs · copies 300 µs"));
   CHECK_THAT(loop->contents, !Catch::Contains("others"));
   CHECK_THAT(hover(test::open(profile), {16, 10}, {.markdown = false})->contents, !Catch::Contains("largest layers"));
 }

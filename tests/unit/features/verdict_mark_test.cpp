@@ -50,8 +50,7 @@ TEST_CASE("overhead is marked at the line that it happens in, beside what the wh
   REQUIRE(mark);
   CHECK(mark->code == "launch-bound");
   CHECK(mark->at.text == "x = layer(x)");
-  CHECK(mark->message ==
-        "Launch-bound: overhead of Python and operators: 5.50 ms (50%) of the step, 3.30 ms of it in what runs here.");
+  CHECK(mark->message == "Launch-bound: overhead of Python and operators: 5.50 ms (50%) of the step, 3.30 ms of it in what runs here.");
 }
 
 TEST_CASE("what a line can hardly change is not marked, nor is a verdict without a line") {
