@@ -206,7 +206,10 @@ def test_overhead_is_marked_at_the_innermost_line_that_most_of_it_happens_in(sta
     assert mark["code"] == "launch-bound"
     line = MANY_SMALL.split("\n")[mark["range"]["start"]["line"]].strip()
     assert line in ("x = wrapped(x, self.weight)", "return x.view(4) + weight.view(4) * len(names)")
-    said = re.fullmatch(r"Launch-bound: overhead of Python and operators: (\S+ \S+) \(\d+%\) of the step, (\S+ \S+) of it in what runs here\.", mark["message"])
+    said = re.fullmatch(
+        r"Launch-bound: overhead of Python and operators: (\S+ \S+) \(\d+%\) of the step, (\S+ \S+) of it in what runs here\.",
+        mark["message"],
+    )
     assert said, mark["message"]
     assert f"the step is launch-bound: overhead of Python and operators {said[1]}" in hover(client, uri, mark["range"]["start"]["line"])
 

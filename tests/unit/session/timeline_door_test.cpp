@@ -18,6 +18,7 @@ struct Door {
   test::Heard heard;
   Workspace workspace;
   int asked_for_sources = 0;
+  std::string baseline;
   TimelineDoor door{loop,
                     heard.client,
                     workspace,
@@ -26,7 +27,8 @@ struct Door {
                            ++asked_for_sources;
                            return TimelineSources::Known{};
                          },
-                     .current = []() -> std::string { return "now"; }}};
+                     .current = []() -> std::string { return "now"; },
+                     .baseline = [this] { return baseline; }}};
 
   Json ask(const std::string& method, const Json& params) {
     const test::Asked asked;
@@ -114,4 +116,18 @@ TEST_CASE("without a profile there is nothing to open, and a page that asks afte
   REQUIRE(test::run_until(one.loop, [&] { return !asked.outcome->is_null(); }));
   CHECK(asked.error() == -32803);
   CHECK(one.door.offer(one.workspace.documents.open(Document("file:///w/a.py", "/w/a.py", 1, "x = 1\n")), {0, 0}).empty());
+}
+
+TEST_CASE("a comparison is with the baseline, and refused where there is none") {
+  Door one;
+  const auto compare = [&](const char* profile) {
+    const test::Asked asked;
+    one.door.open({{"profile", profile}, {"compare", true}}, asked.reply());
+    REQUIRE(test::run_until(one.loop, [&] { return !asked.outcome->is_null(); }));
+    return *asked.outcome;
+  };
+  CHECK(compare("new")["error"]["message"] == "There is no baseline. Set one first: it is what the profile is compared with.");
+  one.baseline = "old";
+  CHECK(compare("new")["result"] == Json({{"profile", "new"}, {"before", "old"}}));
+  CHECK(compare("old")["result"] == Json({{"profile", "old"}}));
 }
