@@ -129,7 +129,7 @@ inline constexpr std::array<MessageSpec, 25> kTimelineMessages{{
     {message::kTimelineHighlight, Sender::server, Kind::notification, "lines", ""},
     {message::kTimelineChanged, Sender::server, Kind::notification, "current?", ""},
     {message::kTimelineBatchSizesChanged, Sender::server, Kind::notification, "", ""},
-    {message::kTimelineSelect, Sender::server, Kind::notification, "profile step path", ""},
+    {message::kTimelineSelect, Sender::server, Kind::notification, "profile step path before?", ""},
     {message::kTimelineCursor, Sender::client, Kind::notification, "textDocument position", ""},
 }};
 
@@ -149,7 +149,7 @@ inline constexpr std::array<CommandSpec, 16> kCommands{{
     {command::kShowProfile, "profile?", "shown profile? message?"},
     {command::kSetBaseline, "profile? uri? clear?", "baseline? message?"},
     {command::kReload, "", "loading"},
-    {command::kOpenTimeline, "profile? path? uri? position? browser?", "profile step? path? url?"},
+    {command::kOpenTimeline, "profile? path? uri? position? browser? compare?", "profile step? path? before? url?"},
 }};
 
 // The table rows of MESSAGES.md and TIMELINE.md.

@@ -16,6 +16,7 @@ namespace hotlens::causes {
 namespace {
 
 using attribution::kNoNode;
+using attribution::kNothing;
 using attribution::Owner;
 using attribution::Piece;
 using attribution::StepAccount;
@@ -31,10 +32,13 @@ class Collector {
       : input_(input),
         step_(input.account.steps[input.representative]),
         stack_(input.owners.calls, input.module_parent.size(), &input.module_parent),
+        lines_(input.owners.lines, input.lines),
         parts_(input.trace.names.size()),
         kernel_of_(input.trace.names.size()) {
     result_.spent_by_module.resize(input.module_parent.size());
     result_.critical_by_module.resize(input.module_parent.size());
+    result_.spent_by_line.resize(input.lines);
+    result_.critical_by_line.resize(input.lines);
     has_device_ = !input.account.work.empty();
     if (!has_device_) find_delegating();
   }
@@ -53,6 +57,7 @@ class Collector {
     } else {
       result_.spent = result_.critical;
       result_.spent_by_module = result_.critical_by_module;
+      result_.spent_by_line = result_.critical_by_line;
     }
     KernelRuns::Sums uses = runs_.sums(stack_, input_.module_parent.size());
     result_.step = std::move(uses.step);
@@ -122,12 +127,21 @@ class Collector {
     return profile::KernelId{static_cast<std::uint32_t>(next)};
   }
 
-  void add(profile::Causes& step, std::vector<profile::Causes>& modules, const Owner& owner, profile::Cause cause, Ns time) {
-    step[static_cast<std::size_t>(cause)] += time;
-    for (const std::uint32_t module : modules_of(owner, stack_)) modules[module][static_cast<std::size_t>(cause)] += time;
+  struct Sums {
+    profile::Causes& step;
+    std::vector<profile::Causes>&modules, &lines;
+  };
+
+  void add(const Sums& sums, const Owner& owner, profile::Cause cause, Ns time) {
+    const auto at = static_cast<std::size_t>(cause);
+    sums.step[at] += time;
+    for (const std::uint32_t module : modules_of(owner, stack_)) sums.modules[module][at] += time;
+    for (const std::uint32_t line : lines_.around(owner.made_line != kNothing ? owner.made_line : owner.line)) sums.lines[line][at] += time;
   }
 
-  void spend(const Owner& owner, profile::Cause cause, Ns time) { add(result_.spent, result_.spent_by_module, owner, cause, time); }
+  void spend(const Owner& owner, profile::Cause cause, Ns time) {
+    add({result_.spent, result_.spent_by_module, result_.spent_by_line}, owner, cause, time);
+  }
 
   void count(const PathPart& part) {
     const bool host = part.on == PathPart::On::host;
@@ -136,7 +150,7 @@ class Collector {
     if (part.on == PathPart::On::latency) cause = profile::Cause::launch;
     if (part.on == PathPart::On::device) cause = cause_of_work(input_.account.work[part.at]);
     const Owner& owner = host ? step_.wall[part.at].owner : input_.account.work[part.at].owner;
-    add(result_.critical, result_.critical_by_module, owner, cause, part.end - part.start);
+    add({result_.critical, result_.critical_by_module, result_.critical_by_line}, owner, cause, part.end - part.start);
   }
 
   void count_busy() {
@@ -202,7 +216,7 @@ class Collector {
   const UsageInput& input_;
   const attribution::StepAccount& step_;
   Usage result_;
-  attribution::Stack stack_;
+  attribution::Stack stack_, lines_;
   std::vector<std::optional<kernels::KernelName>> parts_;  // by name
   std::size_t understood_ = 0;                             // of them
   const kernels::KernelName rest_{.label = "(all others)"};

@@ -17,6 +17,7 @@ struct Usage {
   std::vector<std::vector<profile::KernelUse>> by_module;  // longest first
   profile::Causes spent{}, critical{};
   std::vector<profile::Causes> spent_by_module, critical_by_module;
+  std::vector<profile::Causes> spent_by_line, critical_by_line;  // inclusive; of backward work the line whose forward made it, if known
 };
 
 struct UsageInput {
@@ -26,6 +27,7 @@ struct UsageInput {
   const attribution::Owners& owners;
   const std::vector<std::uint32_t>& module_parent;
   std::size_t representative = 0;
+  std::size_t lines = 0;  // that Owners::lines are of
 };
 
 // On a run without device work operators take the place of kernels: those that do their work

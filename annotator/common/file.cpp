@@ -48,6 +48,13 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
   return !error && std::ranges::mismatch(around, real).in1 == around.end();
 }
 
+std::string stamp_of(const fs::path& file) {
+  std::error_code error;
+  const auto size = fs::file_size(file, error);
+  if (error) return {};
+  return std::to_string(size) + "@" + std::to_string(fs::last_write_time(file, error).time_since_epoch().count());
+}
+
 Result<std::string> read_file(const fs::path& path, std::size_t most) {
   // Without waiting: a pipe that nobody writes would hold us for ever.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));

@@ -36,6 +36,9 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t mos
 // The same for a file that has to lie in `folder`, whatever links lead to it.
 Result<std::string> read_file_inside(const std::filesystem::path& folder, const std::filesystem::path& path, std::size_t most);
 
+// Another one where the file is another, as far as its folder entry tells; empty where there is none.
+std::string stamp_of(const std::filesystem::path& file);
+
 // Larger sources are generated ones, in which nobody looks for a line.
 constexpr std::size_t kMostSource = std::size_t{8} << 20;
 

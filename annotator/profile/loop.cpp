@@ -85,6 +85,11 @@ double usual_share(const Loop& loop) {
   return 1 - share(loop, loop.rare);
 }
 
+bool is_mostly_rare(const Loop& loop) {
+  constexpr double kMost = 0.5;
+  return 1 - usual_share(loop) >= kMost;
+}
+
 Update mean_update(const Loop& loop) {
   const Ns rare = per_update(loop, loop.rare);
   return {.step = per_update(loop, loop.watched) - rare, .rare = rare};

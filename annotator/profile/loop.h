@@ -72,6 +72,9 @@ Ns rare_time(const Loop& loop);
 // The share of an update that a step without rare statements takes: what a share of a profiled step is to be multiplied by.
 double usual_share(const Loop& loop);
 
+// Most of an update's time comes now and then: what limits the step is the lesser part.
+bool is_mostly_rare(const Loop& loop);
+
 // A mean update: one step, and its part of what comes now and then. They add up to it.
 struct Update {
   Ns step{}, rare{};

@@ -143,6 +143,7 @@ struct Line {
   PerStep forward, backward;
   std::vector<Slice> slices;
   double worker_part = 0;  // of what the step waits for workers of its loader, where the line runs in one
+  Causes spent{};          // of the step's what ran here (Profile::spent); backward work counts where its forward ran, if that is known
 };
 
 // A call of modules from one expression: those called directly from it, and those that torch's containers and composites call for it.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "annotator/source/queries.h"
 #include "server/features/batch_size.h"
@@ -21,7 +22,12 @@ void add_place_actions(std::vector<Action>& actions, const FileView& view, std::
         {.title = title, .kind = kKind, .command = command, .disabled = std::nullopt, .edit = std::nullopt, .at_place = true});
   };
   if (options.calls && !layers_at(view, {line, 0}).empty()) add("Show calls of this layer", kCallsCommand);
-  if (options.clipboard && summary_at(view, {line, 0})) add("Copy as Markdown", kDescribeCommand);
+  const std::optional<LineSummary> summary = summary_at(view, {line, 0});
+  if (options.clipboard && summary) add("Copy as Markdown", kDescribeCommand);
+  if (options.compares && options.baseline && summary && has_block(*summary)) {
+    add("Compare with baseline", kTimelineCommand);
+    actions.back().compare = true;
+  }
 }
 
 }  // namespace

@@ -95,18 +95,6 @@ std::string call_note(const LineSummary& summary, const Profile& profile) {
   return fmt::format("{} called from {} places, {} in all", modules, places, format::readable(whole));
 }
 
-// "30.0 ms an update, 63% of the loop"; of what no clock saw "12.4 ms, 46% of the step".
-std::string number(const LineSummary& summary, const Profile& profile) {
-  if (summary.timed) return format::readable(summary.value) + " an update, " + format::share(summary.clock->share) + " of the loop";
-  if (summary.value <= Ns{}) return "nothing in the steps";
-  constexpr double kAlmostAll = 0.98;
-  const double part = share(summary, profile);
-  const double usual = profile.loop ? usual_share(*profile.loop) : 1;
-  const std::string text = format::readable(summary.value) + ", ";
-  if (usual > kAlmostAll) return text + format::share(part) + " of the step";
-  return fmt::format("{}{} of an update ({} of the profiled step)", text, format::share(part), format::share(part / usual));
-}
-
 // How the clocks came to their number: one line.
 std::string clock_note(const LineClock& clock, const profile::Loop& loop) {
   if (clock.per_update <= Ns{}) return "";
@@ -305,6 +293,17 @@ std::string joined(const std::vector<Words>& all, bool markdown) {
 }
 
 }  // namespace
+
+std::string number(const LineSummary& summary, const Profile& profile) {
+  if (summary.timed) return format::readable(summary.value) + " an update, " + format::share(summary.clock->share) + " of the loop";
+  if (summary.value <= Ns{}) return "nothing in the steps";
+  constexpr double kAlmostAll = 0.98;
+  const double part = share(summary, profile);
+  const double usual = profile.loop ? usual_share(*profile.loop) : 1;
+  const std::string text = format::readable(summary.value) + ", ";
+  if (usual > kAlmostAll) return text + format::share(part) + " of the step";
+  return fmt::format("{}{} of an update ({} of the profiled step)", text, format::share(part), format::share(part / usual));
+}
 
 std::size_t lines_seen(std::string_view words) {
   std::size_t lines = 0;

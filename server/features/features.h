@@ -31,6 +31,7 @@ struct Options {
   bool trusted = true;                        // profiling may be offered
   bool running = false;                       // a run is in progress
   bool timeline = false;                      // the client can show the timeline
+  bool compares = false;                      // …two profiles above each other
   bool predicting = false;                    // other batch sizes are
   bool calls = false;                         // the client can list the places of a layer
   bool clipboard = false;                     // …copy a text
@@ -117,6 +118,7 @@ struct Action {
   std::optional<std::string> disabled;  // the reason
   std::optional<TextEdit> edit = std::nullopt;
   bool at_place = false;  // the command is about the place where it was asked for
+  bool compare = false;   // …and about what that is compared with
 };
 
 // Sorted by line, one per line. `memory` (hint_memory.h) is what was said of an earlier text of the same document.

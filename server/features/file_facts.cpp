@@ -95,17 +95,17 @@ std::vector<std::uint32_t> definitions(const Profile& profile, const Collected& 
   return facts;
 }
 
-std::shared_ptr<const FileFacts> facts_of(std::shared_ptr<const Profile> profile, FileId file, const source::Tree& executed,
-                                          Collected collected) {
+std::shared_ptr<FileFacts> facts_of(std::shared_ptr<const Profile> profile, FileId file, const source::Tree& executed,
+                                    Collected collected) {
   source::Anchors anchors = source::Anchors::bind(executed, collected.facts);
   std::vector<std::uint32_t> places = call_places(*profile);
   std::vector<std::uint32_t> defined = definitions(*profile, collected);
-  return std::make_shared<const FileFacts>(FileFacts{.profile = std::move(profile),
-                                                     .file = file,
-                                                     .anchors = std::move(anchors),
-                                                     .meanings = std::move(collected.meanings),
-                                                     .call_places = std::move(places),
-                                                     .definitions = std::move(defined)});
+  return std::make_shared<FileFacts>(FileFacts{.profile = std::move(profile),
+                                               .file = file,
+                                               .anchors = std::move(anchors),
+                                               .meanings = std::move(collected.meanings),
+                                               .call_places = std::move(places),
+                                               .definitions = std::move(defined)});
 }
 
 // Files of the project that had a class of one of these names when they were executed, each once.
@@ -216,7 +216,9 @@ std::shared_ptr<const FileFacts> bind(std::shared_ptr<const Profile> profile, co
   if (!executed) return nullptr;
   const bool unchanged = opened != nullptr && opened->text() == *executed;
   const source::Tree tree = unchanged ? *opened : source::Tree::parse(std::move(*executed));
-  return facts_of(std::move(profile), file, tree, std::move(collected));
+  const std::shared_ptr<FileFacts> facts = facts_of(std::move(profile), file, tree, std::move(collected));
+  facts->verdict = verdict_mark(view(path, tree, facts, facts->profile));
+  return facts;
 }
 
 FileView view(std::filesystem::path path, source::Tree tree, std::shared_ptr<const FileFacts> facts,

@@ -333,6 +333,10 @@ bool is_counted_elsewhere(const LineSummary& summary) {
   return !summary.timed && std::ranges::any_of(summary.stages, [](const StagePart& part) { return !part.counted_at.empty(); });
 }
 
+bool has_block(const LineSummary& summary) {
+  return !summary.modules.empty() || !summary.stages.empty();
+}
+
 double share(const LineSummary& summary, const Profile& profile) {
   if (summary.timed) return summary.clock->share;
   const auto step = static_cast<double>(profile.step_wall().count());

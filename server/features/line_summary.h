@@ -51,6 +51,8 @@ struct LineSummary {
 
 // Whether time of the line is shown on another one.
 bool is_counted_elsewhere(const LineSummary& summary);
+// Whether the timeline has a block for it: of a module, or of a stage.
+bool has_block(const LineSummary& summary);
 // Of an update: of the step's wall time and, where more happens between steps than in each, of that too.
 double share(const LineSummary& summary, const profile::Profile& profile);
 

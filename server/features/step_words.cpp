@@ -31,8 +31,7 @@ bool holds_layers(const Profile& profile, const Module& module) {
 
 // "77% in train.py:33": the statement of the loop that holds most of it, where that is no step of training but what comes between.
 std::string hottest_line(const Profile& profile) {
-  constexpr double kMost = 0.5;
-  if (!profile.loop || 1 - usual_share(*profile.loop) < kMost) return "";
+  if (!profile.loop || !is_mostly_rare(*profile.loop)) return "";
   const std::vector<profile::LoopFunction> all = functions(*profile.loop);
   const profile::LoopStatement& longest = **std::ranges::max_element(all.front().statements, {}, &profile::LoopStatement::total);
   const profile::SourceFile& file = profile.files.at(longest.site.file.index);
@@ -75,9 +74,13 @@ std::string limit_of_step(const Profile& profile, bool markdown) {
   if (verdict.kind == "unclear") return "";
   std::string out = "the step is " + verdict.kind + "-bound";
   if (verdict.evidence.empty()) return out;
-  const profile::Verdict::Evidence& first = verdict.evidence.front();
-  out += ": " + shown(first.what, markdown) + " " + format::readable(first.time);
-  return first.where.empty() ? out : out + " (" + shown(first.where, markdown) + ")";
+  constexpr std::size_t kNamed = 3;
+  for (std::size_t at = 0; at < std::min(kNamed, verdict.evidence.size()); ++at) {
+    const profile::Verdict::Evidence& each = verdict.evidence[at];
+    out += (at == 0 ? ": " : " · ") + shown(each.what, markdown) + " " + format::readable(each.time);
+    if (!each.where.empty()) out += " (" + shown(each.where, markdown) + ")";
+  }
+  return out;
 }
 
 std::string step_headline(const Profile& profile) {

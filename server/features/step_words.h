@@ -16,7 +16,8 @@ bool leads_to_steps(const LineSummary& summary, const profile::Profile& profile)
 // "largest layers: layer1.0.conv2 1.08 ms · layer2.0.conv1 1.04 ms · fc 93.1 µs"; of layers that hold no other one. Empty without any.
 std::string largest_layers(const profile::Profile& profile, bool markdown);
 
-// "the step is compute-bound: compute 12.4 ms (model.py:31)"; empty where no cause leads.
+// "the step is compute-bound: compute 12.4 ms (layer1) · host loads data 2.10 ms (train.py:31)", the leading causes; empty where none
+// leads.
 std::string limit_of_step(const profile::Profile& profile, bool markdown);
 
 // "ResNet 41.6 ms/step · launch-bound"; and beside it "769 samples/s · busy machine (others 40%)", empty where nothing is to be said.

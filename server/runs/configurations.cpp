@@ -183,6 +183,7 @@ bool runs_script(const Configuration& configuration, const fs::path& script) {
 }
 
 Result<void> store_arguments(const fs::path& folder, const Stored& of, const std::string& line) {
+  const KeptFilesLock lock(folder);
   if (const auto read = read_configurations(folder); !read) return std::unexpected(read.error());
   auto document = document_to_change(folder);
   if (!document) return std::unexpected(document.error());

@@ -1,14 +1,16 @@
 #include "server/runs/kept_files.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <string>
 #include <system_error>
-
-#include "annotator/common/file.h"
+#include <thread>
 
 namespace hotlens::runs {
 namespace {
@@ -51,6 +53,16 @@ Result<void> make_kept_folder(const fs::path& folder) {
   fs::create_directories(kept, error);
   if (error) return std::unexpected(cannot_write(kept, error.message()));
   return let_git_see(kept / ".gitignore");
+}
+
+// The folder itself is what is locked: no file more that could be left behind.
+KeptFilesLock::KeptFilesLock(const fs::path& folder) : kept_(::open((folder / ".hotlens").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  constexpr std::chrono::milliseconds kPause{5}, kPatience{1000};
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (kept_.get() >= 0 && ::flock(kept_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (std::chrono::steady_clock::now() > until) return;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 Result<void> write_kept_file(const fs::path& folder, std::string_view name, std::string_view text) {

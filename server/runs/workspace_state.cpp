@@ -35,6 +35,7 @@ WorkspaceState read_workspace_state(const fs::path& folder) {
 }
 
 Result<void> change_workspace_state(const fs::path& folder, const std::function<void(WorkspaceState&)>& change) {
+  const KeptFilesLock lock(folder);
   const WorkspaceState before = read_workspace_state(folder);
   WorkspaceState state = before;
   change(state);

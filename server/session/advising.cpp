@@ -8,6 +8,7 @@
 #include "annotator/advice/edits/edits.h"
 #include "annotator/advice/ledger.h"
 #include "annotator/advice/silenced.h"
+#include "annotator/common/file.h"
 #include "protocol/messages.h"
 #include "protocol/uri.h"
 #include "server/features/file_facts.h"
@@ -30,17 +31,10 @@ constexpr int kHint = 4;
 // A prediction may come from the command line; it costs a look at a folder entry.
 constexpr std::chrono::seconds kPollEvery{2};
 
-std::string stamp_of_file(const fs::path& file) {
-  std::error_code error;
-  const auto size = fs::file_size(file, error);
-  if (error) return {};
-  return std::to_string(size) + "@" + std::to_string(fs::last_write_time(file, error).time_since_epoch().count());
-}
-
 // Another one where the ledger, or what is silenced, is another; empty where there is no ledger.
-std::string stamp_of(const fs::path& bundle) {
-  const std::string ledger = stamp_of_file(advice::ledger_of(bundle));
-  return ledger.empty() ? ledger : ledger + " " + stamp_of_file(advice::silenced_of(bundle));
+std::string stamp_of_advice(const fs::path& bundle) {
+  const std::string ledger = stamp_of(advice::ledger_of(bundle));
+  return ledger.empty() ? ledger : ledger + " " + stamp_of(advice::silenced_of(bundle));
 }
 
 // What a command of ours is told of a hint.
@@ -53,14 +47,6 @@ bool shows(const Document& document, const fs::path& file) {
   if (document.path() == file) return true;
   const features::FileFacts* facts = document.facts();
   return facts != nullptr && facts->profile->files.at(facts->file.index).path == file;
-}
-
-std::vector<std::string> read_only_kinds(const Reader& params) {
-  std::vector<std::string> only;
-  if (const auto kinds = params["context"].maybe("only")) {
-    for (const Reader& kind : kinds->items()) only.push_back(kind.string());
-  }
-  return only;
 }
 
 }  // namespace
@@ -88,7 +74,7 @@ void Advising::look() {
     Read changed;
     for (const fs::path& bundle : bundles) {
       const auto before = stamps.find(bundle);
-      std::string stamp = stamp_of(bundle);
+      std::string stamp = stamp_of_advice(bundle);
       if (before != stamps.end() && before->second == stamp) continue;
       auto found = stamp.empty() ? std::vector<Suggestion>{} : lab::suggestions(bundle).value_or(std::vector<Suggestion>{});
       changed.emplace(bundle, Known{.stamp = std::move(stamp), .suggestions = std::move(found)});
@@ -177,9 +163,8 @@ void Advising::add_actions(const Json& params, Json list, protocol::Reply reply)
   const Reader reader(params);
   const std::string uri = reader["textDocument"]["uri"].string();
   const protocol::Range range = read_range(reader["range"]);
-  const std::vector<std::string> only = read_only_kinds(reader);
+  const bool wanted = wants_kind(reader, kKind);
   const Document* document = workspace_.documents.find(uri);
-  const bool wanted = only.empty() || std::ranges::any_of(only, [](const std::string& kind) { return kind.empty() || kind == kKind; });
   if (reader.error() || document == nullptr || !list.is_array() || !wanted || !client_.can.action_literals) return reply(std::move(list));
   std::vector<Here> there = here(*document);
   std::erase_if(there, [&](const Here& one) { return one.range.start.line < range.start.line || one.range.start.line > range.end.line; });

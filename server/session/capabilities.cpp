@@ -74,6 +74,7 @@ ClientCapabilities read_capabilities(const Json& all) {
           .images = yes(own, "images"),
           .shows_timeline = at(own, "showTimeline").is_object(),
           .command_links = yes(own, "showTimeline/commandLinks"),
+          .compares = yes(own, "showTimeline/compare"),
           .timeline_words = text(own, "showTimeline/words"),
           .show_document = yes(all, "window/showDocument/support"),
           .message_actions = at(all, "window/showMessage/messageActionItem").is_object(),

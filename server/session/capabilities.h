@@ -30,6 +30,7 @@ struct ClientCapabilities {
   bool images = false;
   bool shows_timeline = false;  // experimental.hotlens.showTimeline: "show in timeline" may be offered
   bool command_links = false;   // …commandLinks: Markdown may link to its command hotlens.showTimeline
+  bool compares = false;        // …compare: it shows two profiles above each other, and has the command hotlens.compareWithBaseline
   std::string timeline_words;   // …words: what a person types there to see the timeline, for a client without links
   bool show_document = false;
   bool message_actions = false;   // a message may have buttons

@@ -73,6 +73,15 @@ std::optional<source::Edit> edit_between(std::string_view before, std::string_vi
                       .new_end = position_of(after, new_end)};
 }
 
+bool wants_kind(const protocol::Reader& params, std::string_view kind) {
+  const auto only = params["context"].maybe("only");
+  const std::vector<protocol::Reader> kinds = only ? only->items() : std::vector<protocol::Reader>{};
+  return kinds.empty() || std::ranges::any_of(kinds, [&](const protocol::Reader& each) {
+           const std::string prefix = each.string();
+           return prefix.empty() || kind == prefix || kind.starts_with(prefix + ".");
+         });
+}
+
 protocol::Position read_position(const protocol::Reader& reader) {
   return {reader["line"].unsigned32(), reader["character"].unsigned32()};
 }

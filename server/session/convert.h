@@ -33,6 +33,9 @@ class Places {
 // The edit that turns one text into the other: what lies between their common beginning and their common end. Nullopt for equal texts.
 std::optional<source::Edit> edit_between(std::string_view before, std::string_view after);
 
+// Whether a request for code actions asks for this kind: by itself, by a prefix of it that ends at a dot, or for all.
+bool wants_kind(const protocol::Reader& params, std::string_view kind);
+
 protocol::Position read_position(const protocol::Reader& reader);
 protocol::Range read_range(const protocol::Reader& reader);
 protocol::Json to_json(protocol::Position position);

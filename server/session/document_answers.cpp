@@ -33,6 +33,7 @@ features::Options options(const Known& known, const Document& document) {
           .trusted = known.workspace.trusted,
           .running = known.running,
           .timeline = known.can.shows_timeline,
+          .compares = known.can.compares,
           .predicting = known.predicting,
           .calls = known.can.calls,
           .clipboard = known.can.clipboard,
@@ -56,13 +57,6 @@ features::LineRange lines_of(const Places& places, const protocol::Range& range)
   return {places.to_source(range.start).line, places.to_source(range.end).line + 1};
 }
 
-// "hotlens.profile" is asked for by itself and by every prefix of it that ends at a dot.
-bool wanted(const std::string& kind, const std::vector<std::string>& only) {
-  return only.empty() || std::ranges::any_of(only, [&](const std::string& prefix) {
-           return prefix.empty() || kind == prefix || kind.starts_with(prefix + ".");
-         });
-}
-
 Json command_json(const std::string& title, const std::string& command, const std::string& uri) {
   return {{"title", title}, {"command", command}, {"arguments", {{{"uri", uri}}}}};
 }
@@ -77,6 +71,7 @@ Json action_json(const Known& known, const features::Action& action, const Docum
   const std::string& uri = document.uri();
   Json command = command_json(action.title, action.command, uri);
   if (action.at_place) command["arguments"].front()["position"] = to_json(at);
+  if (action.compare) command["arguments"].front()["compare"] = true;
   if (!known.can.action_literals) return command;
   Json one{{"title", action.title}, {"kind", action.kind}};
   if (action.disabled) {
@@ -171,7 +166,10 @@ std::string offered(const Known& known, const Document& document, source::Positi
     line += fmt::format("{}[{}](command:{}?{})", line.empty() ? "  \n" : " · ", title, command, argument);
   };
   if (known.can.calls && !features::layers_at(document.view(), at).empty()) add("Show calls", "hotlens.showCalls");
-  if (known.can.clipboard && features::summary_at(document.view(), at)) add("Copy as Markdown", "hotlens.copyLine");
+  const auto summary = features::summary_at(document.view(), at);
+  if (known.can.clipboard && summary) add("Copy as Markdown", "hotlens.copyLine");
+  if (known.can.compares && document.baseline() && summary && features::has_block(*summary))
+    add("Compare with baseline", "hotlens.compareWithBaseline");
   return line;
 }
 
@@ -188,12 +186,15 @@ Answer hover(const Known& known, const Json& params) {
   const auto note = std::ranges::find(notes, at.line, &EditNote::line);
   auto advice = known.advice(*document, at);
   const std::string offer = offered(known, *document, at, position);
-  const std::size_t taken = (note != notes.end() ? 1 : 0) + (advice ? features::lines_seen(advice->contents) : 0) + (offer.empty() ? 0 : 1);
+  const std::string evidence = known.evidence(*document, at.line);
+  const std::size_t taken = (evidence.empty() ? 0 : 1) + (note != notes.end() ? 1 : 0) +
+                            (advice ? features::lines_seen(advice->contents) : 0) + (offer.empty() ? 0 : 1);
   auto found = features::hover(document->view(), at, how, taken);
   if (note != notes.end()) {
     if (!found) found = features::Hover{.range = {{note->line, 0}, {note->line, at.column}}, .contents = ""};
     found->contents = noted(*note, how.markdown) + (found->contents.empty() ? "" : "\n\n" + found->contents);
   }
+  if (found && !evidence.empty() && !found->contents.contains(evidence)) found->contents += (how.markdown ? "\n\n" : "\n") + evidence;
   if (advice) {
     if (found) found->contents += "\n\n" + advice->contents;
     if (!found) found = std::move(advice);
@@ -249,10 +250,7 @@ Answer code_actions(const Known& known, const Json& params) {
   const Reader reader(params);
   const Document* document = readable(known, reader);
   const protocol::Range range = read_range(reader["range"]);
-  std::vector<std::string> only;
-  if (const auto kinds = reader["context"].maybe("only")) {
-    for (const Reader& kind : kinds->items()) only.push_back(kind.string());
-  }
+  std::ignore = wants_kind(reader, "");
   if (auto error = reader.error()) return std::unexpected(*error);
   if (document == nullptr) return Json();
   const Places places = places_in(known, *document);
@@ -260,7 +258,7 @@ Answer code_actions(const Known& known, const Json& params) {
   features::Options how = options(known, *document);
   add_kept(how, known.configured(document->path()));
   for (const features::Action& action : features::code_actions(document->view(), lines_of(places, range), how)) {
-    if (!wanted(action.kind, only) || (action.disabled && !known.can.action_disabled)) continue;
+    if (!wants_kind(reader, action.kind) || (action.disabled && !known.can.action_disabled)) continue;
     if (action.edit && !known.can.action_literals) continue;
     list.push_back(action_json(known, action, *document, range.start));
   }

@@ -215,9 +215,20 @@ std::vector<fs::path> History::state_folders() const {
 void History::decide(const ProfileStore::Shared& baseline) {
   decided_ = true;
   compare_with(baseline);
-  auto keep = [folders = state_folders(), bundle = baseline ? baseline->folder : fs::path()] { return keep_baseline(folders, bundle); };
-  loop_.work(std::move(keep), [this](const Result<void>& kept) {
+  keep();
+}
+
+// One after the other, so that what was decided last is what stays.
+void History::keep() {
+  if (std::exchange(keeping_, true)) {
+    keep_again_ = true;
+    return;
+  }
+  auto write = [folders = state_folders(), bundle = baseline_ ? baseline_->folder : fs::path()] { return keep_baseline(folders, bundle); };
+  loop_.work(std::move(write), [this](const Result<void>& kept) {
+    keeping_ = false;
     if (!kept) client_.show(MessageType::warning, kept.error().message + " The baseline lasts until the editor closes.");
+    if (std::exchange(keep_again_, false)) keep();
   });
 }
 

@@ -59,6 +59,7 @@ class History {
 
   void find(const std::string& profile, std::function<void(const std::optional<Place>&)> found);
   void choose(const std::filesystem::path& bundle);
+  void keep();  // the baseline, for the next session
   void compare_with(const ProfileStore::Shared& baseline);
   void decide(const ProfileStore::Shared& baseline);  // somebody did: it is kept
   std::vector<std::filesystem::path> state_folders() const;
@@ -70,7 +71,8 @@ class History {
   Events events_;
   std::filesystem::path chosen_;  // a bundle; empty: the newest
   ProfileStore::Shared baseline_;
-  bool decided_ = false;                      // about the baseline, in this session
+  bool decided_ = false;  // about the baseline, in this session
+  bool keeping_ = false, keep_again_ = false;
   std::set<std::filesystem::path> taken_up_;  // folders
 };
 

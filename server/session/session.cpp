@@ -40,6 +40,8 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                        take_up_predictions();
                        history_.mark();
                        advising_.mark();
+                       verdicts_.look();  // another profile may be of another workspace
+                       verdicts_.mark();
                        if (!profiling_.reading()) client_.refresh_lenses();  // the end of the run asks for them
                      },
                  .settled = [this] { profiles_settled(); },
@@ -108,10 +110,15 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                  {.find = [this](const std::string& profile, const std::string& kind) { return advising_.find(profile, kind); },
                   .busy = [this] { return busy(); },
                   .changed = [this] { verification_changed(); }}),
+      verdicts_(loop, client_, workspace_, [this] { return shown_bundles(); }),
       silencing_(loop, client_,
-                 {.find = [this](const std::string& profile, const std::string& kind) { return advising_.find(profile, kind); },
+                 {.find = [this](const std::string& profile, const std::string& kind) { return place_to_silence(profile, kind); },
                   .lists = [this] { return silenced_lists(); },
-                  .changed = [this] { advising_.look(); }}),
+                  .changed =
+                      [this] {
+                        advising_.look();
+                        verdicts_.look();
+                      }}),
       timeline_(loop, client_, workspace_,
                 {.sources = [this] { return timeline_sources(); },
                  .current = [this]() -> std::string {
@@ -119,7 +126,8 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                    return shown ? shown->id : "";
                  },
                  .predictions = [this](const std::string& profile) { return predictions_for(profile); },
-                 .predict = [this](const std::string& profile, Reply reply) { predict_for(profile, std::move(reply)); }}),
+                 .predict = [this](const std::string& profile, Reply reply) { predict_for(profile, std::move(reply)); },
+                 .baseline = [this] { return history_.baseline(); }}),
       waiting_(loop) {
   register_requests();
   register_notifications();
@@ -217,6 +225,7 @@ Session::Wrong Session::initialized() {
   history_.take_up();
   stored_.start();
   advising_.start();
+  verdicts_.start();
   return std::nullopt;
 }
 
@@ -224,6 +233,7 @@ void Session::shut_down() {
   profiles_.stop();
   stored_.stop();
   advising_.stop();
+  verdicts_.stop();
   timeline_.shut_down();
   waiting_.end();
   profiling_.shut_down();
@@ -247,6 +257,7 @@ Known Session::known() {
           .label = [this](const std::string& profile) { return history_.label(profile); },
           .configured = [this](const fs::path& script) { return stored_.of(script); },
           .advice = [this](const Document& document, source::Position at) { return advising_.at(document, at); },
+          .evidence = [this](const Document& document, std::uint32_t line) { return verdicts_.evidence(document, line); },
           .offer = [this](const Document& document, protocol::Position at) { return timeline_.offer(document, at); }};
 }
 

@@ -5,6 +5,7 @@
 //   ProfileOnSave   another run after a save, where a setting asks for it (profile_on_save.h)
 //   Advising        what would help, at the lines where it is changed (advising.h)
 //   Verifying       a change that would help, verified by running the script (verifying.h)
+//   VerdictMarks    what holds the step up, at its line (verdict_marks.h)
 //   Silencing       advice that somebody does not want at a place (silencing.h)
 //   Predicting      predictions from what was recorded (predicting.h)
 //   EditedLayers    what edits of layers would cost, while somebody types (edited_layers.h)
@@ -41,6 +42,7 @@
 #include "server/session/silencing.h"
 #include "server/session/stored_runs.h"
 #include "server/session/timeline_door.h"
+#include "server/session/verdict_marks.h"
 #include "server/session/verifying.h"
 #include "server/session/waiting_hints.h"
 
@@ -112,6 +114,7 @@ class Session {
   std::string busy() const;
   void verification_changed();
   std::vector<std::filesystem::path> silenced_lists() const;
+  std::optional<Silencing::Entry> place_to_silence(const std::string& profile, const std::string& kind) const;
   protocol::Answer profile_state(const Json& params) const;
   Json state_of(const std::filesystem::path& file) const;
   void tell_state();
@@ -145,6 +148,7 @@ class Session {
   Calls calls_;
   Advising advising_;
   Verifying verifying_;
+  VerdictMarks verdicts_;
   Silencing silencing_;
   TimelineDoor timeline_;
   WaitingHints waiting_;

@@ -50,6 +50,7 @@ void Session::execute_command(const Json& params, Reply reply) {
 void Session::code_actions(const Json& params, Reply reply) {
   Answer list = session::code_actions(known(), params);
   if (!list) return reply(std::move(list));
+  verdicts_.add_actions(params, *list);
   advising_.add_actions(params, std::move(*list), std::move(reply));
 }
 
@@ -98,6 +99,12 @@ std::vector<fs::path> Session::silenced_lists() const {
   for (const fs::path& bundle : shown_bundles()) lists.push_back(advice::silenced_of(bundle));
   for (const fs::path& folder : workspace_.folders) lists.push_back(advice::silenced_in(folder));
   return lists;
+}
+
+std::optional<Silencing::Entry> Session::place_to_silence(const std::string& profile, const std::string& kind) const {
+  const auto advice = advising_.find(profile, kind);
+  if (!advice) return verdicts_.find(profile, kind);
+  return Silencing::Entry{advice::silenced_of(advice->bundle), advice::place_to_silence(*advice)};
 }
 
 void Session::predict(const Json& argument, Reply reply) {

@@ -40,14 +40,12 @@ void Silencing::silence(const Json& argument, Reply reply) {
   if (auto error = reader.error()) return reply(std::unexpected(*error));
   const auto found = events_.find(of, wanted);
   if (!found) {
-    const std::string none = "No such change is recommended now. Take it from the code actions of its hint.";
+    const std::string none = "No such hint is shown now. Take it from its code actions.";
     client_.show(MessageType::warning, none);
     return reply(Json{{"silenced", false}, {"message", none}});
   }
   auto held = std::make_shared<Reply>(std::move(reply));
-  auto keep = [list = advice::silenced_of(found->bundle), place = advice::place_to_silence(*found)] {
-    return advice::silence(list, place);
-  };
+  auto keep = [where = *found] { return advice::silence(where.list, where.place); };
   loop_.work(std::move(keep), [this, held](const Result<void>& kept) {
     if (kept) {
       events_.changed();

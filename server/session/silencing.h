@@ -21,9 +21,13 @@ namespace hotlens::session {
 class Silencing {
  public:
   using Json = protocol::Json;
+  struct Entry {
+    std::filesystem::path list;  // that says what is silenced
+    advice::Silenced place;
+  };
   struct Events {
-    // The hint that is shown of this profile and kind.
-    std::function<std::optional<advice::Suggestion>(const std::string& profile, const std::string& kind)> find;
+    // The place of the hint that is shown of this profile and kind.
+    std::function<std::optional<Entry>(const std::string& profile, const std::string& kind)> find;
     std::function<std::vector<std::filesystem::path>()> lists;  // the files that may say what is silenced
     std::function<void()> changed;
   };
@@ -37,10 +41,6 @@ class Silencing {
   void tell_again(const Json& argument, protocol::Reply reply);
 
  private:
-  struct Entry {
-    std::filesystem::path list;
-    advice::Silenced place;
-  };
   using Entries = std::vector<Entry>;
   using Held = std::shared_ptr<protocol::Reply>;
 

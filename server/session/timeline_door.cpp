@@ -243,8 +243,12 @@ void TimelineDoor::open(const Json& argument, protocol::Reply reply) {
     place["path"] = Json::array();
     for (const Reader& segment : path->items()) place["path"].push_back(segment.string());
   }
-  const auto browser = reader.maybe("browser");
+  const auto browser = reader.maybe("browser"), compared = reader.maybe("compare");
   const bool in_browser = browser && browser->boolean();
+  const std::string before = compared && compared->boolean() ? knowledge_.baseline() : "";
+  if (compared && compared->boolean() && before.empty() && !reader.error()) {
+    return reply(refusal(Code::request_failed, "There is no baseline. Set one first: it is what the profile is compared with."));
+  }
   std::optional<TimelineTarget> target;
   if (const auto uri = reader.maybe("uri")) {
     const Document* document = workspace_.documents.find(uri->string());
@@ -260,11 +264,12 @@ void TimelineDoor::open(const Json& argument, protocol::Reply reply) {
     if (const Result<void> started = start_web(); !started) return reply(refusal(Code::request_failed, started.error().message));
   }
   use();
-  auto find = [library = library_, target, place = std::move(place)]() mutable {
+  auto find = [library = library_, target, before, place = std::move(place)]() mutable {
     if (target && !place.contains("path")) {
       if (Json found = found_place(*library, *target); found.is_object()) place = std::move(found);
     }
     if (!place.contains("profile")) place["profile"] = library->current();
+    if (!before.empty() && place["profile"] != before) place["before"] = before;
     return std::move(place);
   };
   loop_.work(std::move(find), [this, in_browser, reply = std::move(reply)](Result<Json> found) mutable {

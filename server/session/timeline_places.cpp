@@ -16,7 +16,7 @@ bool is_plain(char c) {
 
 std::optional<TimelineTarget> target_at(const features::FileView& view, source::Position at) {
   const std::optional<features::LineSummary> summary = features::summary_at(view, at);
-  if (!summary || (summary->modules.empty() && summary->stages.empty())) return std::nullopt;
+  if (!summary || !features::has_block(*summary)) return std::nullopt;
   TimelineTarget target{.profile = view.profile->id};
   if (!summary->modules.empty()) {
     target.module = view.profile->at(summary->modules.front()).path;
@@ -58,6 +58,7 @@ std::string fragment_of(const Json& place) {
     path += (path.empty() ? "" : "/") + percent_escaped(segment.get<std::string>());
   }
   if (!path.empty()) text += "&path=" + percent_escaped(path);
+  if (place.contains("before")) text += "&before=" + percent_escaped(place["before"].get<std::string>());
   return text;
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "annotator/common/file.h"
+#include "annotator/common/memory.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/statistics.h"
 #include "annotator/trace/source.h"
@@ -15,13 +17,21 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 // The recorder writes at most 5 MB, which is some sixteen times as much text.
-constexpr std::size_t kMostText = std::size_t{256} << 20;
+constexpr std::size_t kMostText = std::size_t{128} << 20;
+constexpr std::size_t kParsedRatio = 24;  // memory for each byte of text: measured with lists of numbers, the worst there is
 
 Error unusable(const std::string& what, const fs::path& where) {
   return {ErrorCode::unsupported, what, where.string()};
 }
 
-Result<std::string> inflated(const fs::path& file) {
+// A pipe that a bundle names would be waited for, a link read for somebody else; what is parsed takes many times the text.
+Result<std::string> inflated(const fs::path& bundle, const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return std::unexpected(unusable("the recorded program is missing; record it again", file));
+  if (!fs::is_regular_file(file, error) || !is_inside(file, bundle)) {
+    return std::unexpected(unusable("the recorded program is no regular file in the bundle and was not read", file));
+  }
+  const std::size_t most = std::min(kMostText, memory_left() / kParsedRatio);
   auto source = trace::Source::open(file);
   if (!source) return std::unexpected(source.error());
   std::string text;
@@ -30,7 +40,7 @@ Result<std::string> inflated(const fs::path& file) {
     const auto got = source->read(piece);
     if (!got) return std::unexpected(got.error());
     text.append(piece.data(), *got);
-    if (text.size() > kMostText) return std::unexpected(unusable("the recorded program is too large to be one", file));
+    if (text.size() > most) return std::unexpected(unusable("the recorded program is too large to be one", file));
     if (*got < piece.size()) return text;
   }
 }
@@ -44,7 +54,7 @@ std::optional<std::int64_t> number(const json& object, const char* key) {
 // `known`: the batch size that the manifest gives this program.
 Result<Recorded> read_program(const profile::Manifest& manifest, const fs::path& file, std::optional<std::int64_t> known,
                               const fs::path& bundle) {
-  const auto text = inflated(file);
+  const auto text = inflated(bundle, file);
   if (!text) return std::unexpected(text.error());
   Recorded recorded{.id = manifest.id,
                     .torch = manifest.torch,

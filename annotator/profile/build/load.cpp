@@ -93,7 +93,7 @@ double worker_part(const Model& model, std::size_t line) {
   return part;
 }
 
-void fill_lines(const Model& model, std::vector<Tally>& tallies, Profile& profile) {
+void fill_lines(const Model& model, std::vector<Tally>& tallies, const std::vector<Causes>& spent, Profile& profile) {
   for (std::size_t line = 0; line < model.lines.size(); ++line) {
     const bool entered = tallies[line].calls > 0;  // else it is around all steps, as `main()`
     if (!model.lines[line].file.valid() || !entered) continue;
@@ -104,7 +104,8 @@ void fill_lines(const Model& model, std::vector<Tally>& tallies, Profile& profil
                              .forward = std::move(tallies[line].forward),
                              .backward = std::move(tallies[line].backward),
                              .slices = std::move(tallies[line].slices),
-                             .worker_part = worker_part(model, line)});
+                             .worker_part = worker_part(model, line),
+                             .spent = spent[line]});
   }
 }
 
@@ -210,20 +211,22 @@ Counting fill_modules(Annotated& annotated, Profile& profile) {
   if (annotated.model) {
     for (const attribution::CalledModule& called : annotated.called) definition.push_back(annotated.model->map.definition[called.module]);
   }
+  const std::size_t lines = annotated.model ? annotated.model->lines.size() : 0;
   const auto use_of_kernels = [&] {
     return causes::usage({.trace = annotated.trace,
                           .forest = annotated.forest,
                           .account = annotated.account,
                           .owners = annotated.owners,
                           .module_parent = parents,
-                          .representative = profile.representative});
+                          .representative = profile.representative,
+                          .lines = lines});
   };
   std::future<causes::Usage> kernel_use = std::async(std::launch::async, use_of_kernels);  // beside the sums: neither needs the other
   Tallies tallies = tally({.account = annotated.account,
                            .owners = annotated.owners,
                            .module_parent = parents,
                            .definition = definition,
-                           .lines = annotated.model ? annotated.model->lines.size() : 0,
+                           .lines = lines,
                            .sites = recorded && annotated.model ? annotated.model->call_sites : 0,
                            .representative = profile.representative,
                            .calls_of_one_step = recorded});
@@ -252,7 +255,7 @@ Counting fill_modules(Annotated& annotated, Profile& profile) {
   profile.device_attributed = profile.shown(tallies.device_attributed);
   if (!annotated.model) return {std::move(costs), position};
   fill_one_of(tallies.one_of, definition, position, profile);
-  fill_lines(*annotated.model, tallies.lines, profile);
+  fill_lines(*annotated.model, tallies.lines, used.spent_by_line, profile);
   fill_call_sites(*annotated.model, position, tallies.sites, profile);
   if (annotated.saved) fill_saved(*annotated.saved, position, profile);
   profile.stage_sites = stage_sites(*annotated.model, annotated.stage_lines, annotated.account.steps);

@@ -18,7 +18,7 @@ return {
         heat = true,
         calls = true,
         clipboard = true,
-        showTimeline = { words = ':Hotlens timeline' },
+        showTimeline = { words = ':Hotlens timeline', compare = true },
       },
     },
   },

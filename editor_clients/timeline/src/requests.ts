@@ -107,8 +107,16 @@ export type Notification =
   | { readonly method: 'hotlens/timeline/batchSizesChanged'; readonly params: Record<string, never> }
   | {
       readonly method: 'hotlens/timeline/select';
-      readonly params: { readonly profile: string; readonly step: number; readonly path: Path };
+      readonly params: Selected;
     };
+
+// A block that somebody chose elsewhere. `before`: the profile to compare it with.
+export interface Selected {
+  readonly profile: string;
+  readonly step: number;
+  readonly path: Path;
+  readonly before?: string;
+}
 
 // What a request may fail with: a sentence for the user. `gone`: the path or the profile does not exist any more.
 export interface Failure {

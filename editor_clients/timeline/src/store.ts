@@ -2,6 +2,7 @@
 import type { Need } from './need';
 import { needs } from './needs';
 import { reduce } from './reduce';
+import type { Selected } from './requests';
 import type { Action, State } from './state';
 import { RequestFailed, type Transport } from './transport';
 
@@ -68,10 +69,16 @@ export function createStore(initial: State, transport: Transport): Store {
     }
   }
 
+  // A comparison that nobody asked to change stays.
+  function select({ before, ...block }: Selected): void {
+    dispatch({ type: 'go', ...block });
+    if (before !== undefined && before !== state.view.before) dispatch({ type: 'compare', before });
+  }
+
   transport.onNotification = (notification) => {
     if (notification.method === 'hotlens/timeline/changed') dispatch({ type: 'changed' });
     else if (notification.method === 'hotlens/timeline/batchSizesChanged') dispatch({ type: 'batch sizes changed' });
-    else dispatch({ type: 'go', ...notification.params });
+    else select(notification.params);
   };
   // What changed while nobody listened was not told: the list is asked for again, and what is shown stays until it is known to be old.
   transport.onConnection = (connection) => {

@@ -62,10 +62,10 @@ function notificationOf(message: Record<string, unknown>): Notification | undefi
     return { method, params: typeof params['current'] === 'string' ? { current: params['current'] } : {} };
   }
   if (method === 'hotlens/timeline/batchSizesChanged') return { method, params: {} };
-  const { profile, step, path } = params;
+  const { profile, step, path, before } = params;
   const isPath = Array.isArray(path) && path.every((segment) => typeof segment === 'string');
   if (method === 'hotlens/timeline/select' && typeof profile === 'string' && typeof step === 'number' && isPath) {
-    return { method, params: { profile, step, path: path as string[] } };
+    return { method, params: { profile, step, path: path as string[], ...(typeof before === 'string' ? { before } : {}) } };
   }
   return undefined;
 }

@@ -37,6 +37,11 @@ export function placeAsked(argument: unknown): { uri: string; position: vscode.P
 // What the server answers, or a link says, about the block to show, if it names one.
 export function selectionOf(asked: unknown): object | undefined {
   if (typeof asked !== 'object' || asked === null || !('path' in asked) || !Array.isArray(asked.path)) return undefined;
-  const { profile, step } = asked as { profile?: unknown; step?: unknown };
-  return { path: asked.path, ...(typeof profile === 'string' ? { profile } : {}), ...(typeof step === 'number' ? { step } : {}) };
+  const { profile, step, before } = asked as { profile?: unknown; step?: unknown; before?: unknown };
+  return {
+    path: asked.path,
+    ...(typeof profile === 'string' ? { profile } : {}),
+    ...(typeof step === 'number' ? { step } : {}),
+    ...(typeof before === 'string' ? { before } : {}),
+  };
 }

@@ -30,6 +30,9 @@ import { NOTIFICATIONS, Timeline, type TimelineServer } from './timeline';
 const SHOW_LOG = (): string => vscode.l10n.t('Show Log');
 const OPEN_SETTINGS = (): string => vscode.l10n.t('Open Settings');
 
+// The commands that links in hovers may start: the first takes nothing from the link, the others only a place or block.
+const LINKED = ['hotlens.profile', 'hotlens.showTimeline', 'hotlens.compareWithBaseline', 'hotlens.showCalls', 'hotlens.copyLine'];
+
 // What this client understands beside LSP, see protocol/MESSAGES.md.
 const OWN_MESSAGES: StaticFeature = {
   fillClientCapabilities(capabilities) {
@@ -42,7 +45,7 @@ const OWN_MESSAGES: StaticFeature = {
         heat: true,
         calls: true,
         clipboard: true,
-        showTimeline: { commandLinks: true },
+        showTimeline: { commandLinks: true, compare: true },
       },
     };
   },
@@ -229,8 +232,7 @@ export class Client implements vscode.Disposable, TimelineServer {
       documentSelector: SELECTOR,
       outputChannel: this.log,
       initializationOptions: () => ({ trusted: vscode.workspace.isTrusted }),
-      // Links in hovers may start these commands: the first takes nothing from the link, the others only a place or block.
-      markdown: { isTrusted: { enabledCommands: ['hotlens.profile', 'hotlens.showTimeline', 'hotlens.showCalls', 'hotlens.copyLine'] } },
+      markdown: { isTrusted: { enabledCommands: LINKED } },
       middleware: {
         executeCommand: async (command: string, args: unknown[], next: (command: string, args: unknown[]) => unknown) => {
           if (command === SERVER_TIMELINE) return this.timeline.show(selectionOf(await blockToShow(() => next(command, args))));

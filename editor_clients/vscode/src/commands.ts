@@ -33,6 +33,9 @@ export function registerCommands(client: Client, reports: Reports, log: vscode.L
     vscode.commands.registerCommand('hotlens.showTimeline', (asked: unknown) =>
       client.execute(SERVER_TIMELINE, selectionOf(asked) ?? placeOf(asked) ?? cursorPlace()),
     ),
+    vscode.commands.registerCommand('hotlens.compareWithBaseline', (asked: unknown) =>
+      client.execute(SERVER_TIMELINE, { ...(placeOf(asked) ?? cursorPlace()), compare: true }),
+    ),
     vscode.commands.registerCommand('hotlens.showCalls', (asked: unknown) => client.execute(SERVER_CALLS, placeOf(asked) ?? cursorPlace())),
     vscode.commands.registerCommand('hotlens.copyLine', (asked: unknown) =>
       client.execute(SERVER_DESCRIBE, placeOf(asked) ?? cursorPlace()),

@@ -34,12 +34,17 @@ def example(recorded: Path, tmp_path: Path) -> Path:
     """A copy of its own, profile included."""
     folder = tmp_path / "work"
     shutil.copytree(recorded, folder)
-    for file in folder.glob(".hotlens/profiles/*/m*.json"):  # the recorded paths name the original
+    name_it(folder, recorded)
+    return folder
+
+
+def name_it(folder: Path, original: Path) -> None:
+    """In the paths of its profiles, which name the original."""
+    for file in folder.glob(".hotlens/profiles/*/m*.json"):
         text = file.read_text()
-        for old, new in ((str(recorded), str(folder)), (json.dumps(str(recorded))[1:-1], json.dumps(str(folder))[1:-1])):
+        for old, new in ((str(original), str(folder)), (json.dumps(str(original))[1:-1], json.dumps(str(folder))[1:-1])):
             text = text.replace(old, new)
         file.write_text(text)
-    return folder
 
 
 def move_outside(file: Path, elsewhere: Path) -> None:

@@ -14,7 +14,7 @@ from conftest import PYTHON
 from lsp_client import RICH, SERVER, Client
 
 Start = Callable[..., Client]
-SHOW, BASELINE = "hotlens.server.showProfile", "hotlens.server.setBaseline"
+SHOW, BASELINE, TIMELINE = (f"hotlens.server.{name}" for name in ("showProfile", "setBaseline", "openTimeline"))
 TALKS = {**RICH, "experimental": {"hotlens": {"protocolVersion": 1}}}
 
 SCRIPT = """
@@ -169,6 +169,43 @@ def test_hints_and_diagnostics_tell_what_became_slower(start: Start, slower: Pat
     client.wait(lambda: "▲" not in labels(client, uri)[wide])
     assert "baseline" not in state(client)
     client.wait(lambda: client.messages("textDocument/publishDiagnostics")[-1]["diagnostics"] == [])
+
+
+def test_a_place_is_compared_with_the_baseline_in_the_timeline(start: Start, slower: Path) -> None:
+    new, old = sorted((path.name for path in slower.glob(".hotlens/profiles/2*")), reverse=True)
+    client = start()
+    shows = {"hotlens": {"protocolVersion": 1, "showTimeline": {"commandLinks": True, "compare": True}}}
+    client.initialize([slower], {**RICH, "experimental": shows})
+    uri = client.open(slower / "train.py")
+    shown(client, new)
+    lines = (slower / "train.py").read_text().splitlines()
+    at = {"line": next(number for number, line in enumerate(lines) if "self.wide =" in line), "character": 8}
+
+    def offered() -> dict[str, Any]:
+        params = {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}, "context": {"diagnostics": [], "only": ["hotlens.show"]}}
+        return {each["title"]: each["command"] for each in client.request("textDocument/codeAction", params)}
+
+    def hover() -> str:
+        return str(client.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": at})["contents"]["value"])
+
+    client.hints_when_known(uri)
+    assert "Compare with baseline" not in offered() and "compareWithBaseline" not in hover()
+    with pytest.raises(Exception, match="There is no baseline"):
+        client.command(TIMELINE, {"uri": uri, "position": at, "compare": True})
+    client.command(BASELINE, {"profile": old})
+    command = client.wait(lambda: offered().get("Compare with baseline"))
+    assert command["command"] == TIMELINE
+    place = client.command(TIMELINE, *command["arguments"])
+    assert (place["profile"], place["before"], place["path"][-1]) == (new, old, "wide")
+    assert client.next_message("hotlens/timeline/select") == place  # pages that are open show it, too
+    assert "[Compare with baseline](command:hotlens.compareWithBaseline?" in hover()
+    page = client.command(TIMELINE, {**command["arguments"][0], "browser": True})
+    assert page["url"].endswith("&before=" + old)
+    # Of the baseline itself there is nothing to compare.
+    client.command(SHOW, {"profile": old})
+    client.wait(lambda: "Compare with baseline" not in offered())
+    assert "before" not in client.command(TIMELINE, {"uri": uri, "position": at, "compare": True})
+    client.command(BASELINE, {"clear": True})
 
 
 def kept(folder: Path) -> Any:

@@ -353,6 +353,11 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
         const shown = (await timeline().locator('aside .title').allInnerTexts()).join('\n');
         return [texts.every((text) => shown.includes(text)) && !(await timeline().locator('aside .skeleton').count()), shown];
       }),
+    timeline_compares: () =>
+      eventually('one timeline is drawn', async () => {
+        const heads = await timeline().locator('aside h2').allTextContents();
+        return [heads.some((each) => each === 'Selected, after'), heads];
+      }),
     async timeline_search(text) {
       await timeline().locator('.search input').fill(text);
       await timeline().locator('.match', { hasText: text }).first().waitFor({ timeout: WAIT_MS });

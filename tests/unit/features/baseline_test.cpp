@@ -99,3 +99,18 @@ TEST_CASE("a line that makes a layer names it") {
   CHECK(made->subject == "norm");
   CHECK(made->line == 6);
 }
+
+TEST_CASE("a line with a block can be compared with the baseline in the timeline, where the client shows two") {
+  const Compared compared(900, 900);
+  const auto offers = [&](std::uint32_t line, Options options) {
+    return std::ranges::any_of(code_actions(test::open(compared.now), {line, line + 1}, options),
+                               [](const Action& each) { return each.title == "Compare with baseline" && each.compare && each.at_place; });
+  };
+  Options options{.compares = true};
+  CHECK_FALSE(offers(6, options));
+  options.baseline = compared.baseline();
+  CHECK(offers(6, options));
+  CHECK_FALSE(offers(4, options));  // nothing was measured there
+  options.compares = false;
+  CHECK_FALSE(offers(6, options));
+}

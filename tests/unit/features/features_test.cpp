@@ -290,11 +290,17 @@ TEST_CASE("the line of the loop names the largest layers and what limits the ste
                                   .wall = profile->stages.back().wall,
                                   .cpu = {Ns{}, Ns{}},
                                   .device = {Ns{}, Ns{}}});
-  profile->verdict = {.kind = "compute", .evidence = {{.what = "products", .time = Ns{6'000'000}, .where = "model.py:6"}}};
+  profile->verdict = {.kind = "compute",
+                      .evidence = {{.what = "products", .time = Ns{6'000'000}, .where = "model.py:6"},
+                                   {.what = "host loads data", .time = Ns{400'000}, .where = ""},
+                                   {.what = "copies", .time = Ns{300'000}, .where = ""},
+                                   {.what = "others", .time = Ns{200'000}, .where = ""}}};
   const auto loop = hover(test::open(profile), {14, 14}, {.markdown = false});
   REQUIRE(loop);
   CHECK_THAT(loop->contents, Catch::Contains("largest layers: layers.0 3.00 ms · layers.1 3.00 ms · norm 2.00 ms"));
-  CHECK_THAT(loop->contents, Catch::Contains("the step is compute-bound: products 6.00 ms (model.py:6)"));
+  CHECK_THAT(loop->contents,
+             Catch::Contains("the step is compute-bound: products 6.00 ms (model.py:6) · host loads data 400 µs · copies 300 µs"));
+  CHECK_THAT(loop->contents, !Catch::Contains("others"));
   CHECK_THAT(hover(test::open(profile), {16, 10}, {.markdown = false})->contents, !Catch::Contains("largest layers"));
 }
 

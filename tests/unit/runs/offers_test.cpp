@@ -3,7 +3,11 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <thread>
+#include <tuple>
 
+#include "server/runs/kept_files.h"
+#include "server/runs/workspace_state.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/folder.h"
 
@@ -78,4 +82,23 @@ TEST_CASE("a choice that cannot be kept says so") {
   const auto kept = remember_choice(folder.root, folder.root / "a.py", {.name = "one"});
   REQUIRE_FALSE(kept);
   CHECK(kept.error().message.contains("cannot be written"));
+}
+
+TEST_CASE("of two that change what is kept at once neither loses anything, and a lock that nobody gives up holds nobody for long") {
+  const Folder folder;
+  folder.write(".hotlens/state.json", "");
+  constexpr int kChanges = 50;
+  const auto change = [&](const std::string& who) {
+    for (int i = 0; i < kChanges; ++i) {
+      std::ignore =
+          change_workspace_state(folder.root, [&](WorkspaceState& state) { state.configurations[who + std::to_string(i)] = "x"; });
+    }
+  };
+  {
+    const std::jthread one(change, "one"), two(change, "two");
+  }
+  CHECK(read_workspace_state(folder.root).configurations.size() == 2 * kChanges);
+  const KeptFilesLock forever(folder.root);
+  CHECK(change_workspace_state(folder.root, [](WorkspaceState& state) { state.baseline = "late"; }));
+  CHECK(read_workspace_state(folder.root).baseline == "late");
 }

@@ -18,6 +18,7 @@ struct Door {
   test::Heard heard;
   Workspace workspace;
   int asked_for_sources = 0;
+  std::string baseline;
   TimelineDoor door{loop,
                     heard.client,
                     workspace,
@@ -28,7 +29,8 @@ struct Door {
                          },
                      .current = []() -> std::string { return "now"; },
                      .predictions = [](const std::string&) { return Predictions{}; },
-                     .predict = [](const std::string& profile, protocol::Reply reply) { reply(Json{{"started", profile == "now"}}); }}};
+                     .predict = [](const std::string& profile, protocol::Reply reply) { reply(Json{{"started", profile == "now"}}); },
+                     .baseline = [this] { return baseline; }}};
 
   Json ask(const std::string& method, const Json& params) {
     const test::Asked asked;
@@ -158,4 +160,18 @@ TEST_CASE("a prediction is started for the profile that the page shows") {
   one.ask("hotlens/timeline/profiles", nullptr);
   one.door.batch_sizes_changed();
   CHECK(one.heard.of("hotlens/timeline/batchSizesChanged").size() == 1);
+}
+
+TEST_CASE("a comparison is with the baseline, and refused where there is none") {
+  Door one;
+  const auto compare = [&](const char* profile) {
+    const test::Asked asked;
+    one.door.open({{"profile", profile}, {"compare", true}}, asked.reply());
+    REQUIRE(test::run_until(one.loop, [&] { return !asked.outcome->is_null(); }));
+    return *asked.outcome;
+  };
+  CHECK(compare("new")["error"]["message"] == "There is no baseline. Set one first: it is what the profile is compared with.");
+  one.baseline = "old";
+  CHECK(compare("new")["result"] == Json({{"profile", "new"}, {"before", "old"}}));
+  CHECK(compare("old")["result"] == Json({{"profile", "old"}}));
 }

@@ -57,6 +57,7 @@ function M.open(client, how, argument)
     if err then return say(err.message, vim.log.levels.ERROR) end
     follow_cursor()
     if not as_text then return in_a_browser(answer or {}) end
+    if asked.compare then say('as text, one profile is shown. Compare in a browser, or with "hotlens diff" in a terminal.') end
     view.open(client, answer and answer.path and answer or nil)
   end)
 end

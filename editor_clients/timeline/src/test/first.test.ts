@@ -85,3 +85,24 @@ test('whenever the connection opens, the profiles are asked for again: what chan
   assert.equal(await lists(), 2);
   assert.equal(store.get().overview, FIRST.overview, 'what is shown stays');
 });
+
+test('a block that is chosen elsewhere is shown, with the profile to compare it with; the cursor of an editor ends no comparison', () => {
+  const transport: Transport = {
+    request: () => new Promise(() => undefined),
+    onNotification: () => undefined,
+    onConnection: () => undefined,
+  };
+  const store = createStore(withFirst(initialState(START), FIRST), transport);
+  const profile = FIRST.overview.profile.id;
+  const select = (path: string[], before?: string): void =>
+    transport.onNotification({
+      method: 'hotlens/timeline/select',
+      params: { profile, step: 0, path, ...(before === undefined ? {} : { before }) },
+    });
+  select(['forward']);
+  assert.equal(store.get().view.before, undefined);
+  select(['forward'], 'old');
+  assert.equal(store.get().view.before, 'old');
+  select(['backward']);
+  assert.deepEqual([store.get().view.before, store.get().view.cursor?.segment], ['old', 'backward']);
+});

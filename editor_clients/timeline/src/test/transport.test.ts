@@ -55,7 +55,12 @@ test('what is no message is left aside', () => {
   }
   assert.deepEqual(seen, []);
   wire.events.message('{"method":"hotlens/timeline/select","params":{"profile":"p","step":0,"path":["a"]}}');
-  assert.equal(seen.length, 1);
+  wire.events.message('{"method":"hotlens/timeline/select","params":{"profile":"p","step":0,"path":["a"],"before":"old"}}');
+  wire.events.message('{"method":"hotlens/timeline/select","params":{"profile":"p","step":0,"path":["a"],"before":1}}');
+  assert.deepEqual(
+    seen.map((each) => (each as { params: { before?: string } }).params.before),
+    [undefined, 'old', undefined],
+  );
 });
 
 test('attempts become rarer and never stop', () => {

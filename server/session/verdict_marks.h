@@ -1,0 +1,69 @@
+// What holds the step up, marked at the line where it happens: a hint among the diagnostics, as advice is (advising.h).
+//
+// Which line and which words is known with the document's facts (features/verdict_mark.h); here it follows the text. A line that was edited
+// has no mark, nor has one where somebody silenced it (silencing.h): that list is looked at again and again on the pool.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/session/client.h"
+#include "server/session/loop.h"
+#include "server/session/silencing.h"
+#include "server/session/workspace.h"
+
+namespace hotlens::session {
+
+class VerdictMarks {
+ public:
+  using Json = protocol::Json;
+  // `shown`: the bundles of the profiles that documents show.
+  VerdictMarks(Loop& loop, Client& client, Workspace& workspace, std::function<std::vector<std::filesystem::path>()> shown)
+      : loop_(loop), client_(client), workspace_(workspace), shown_(std::move(shown)) {}
+  VerdictMarks(const VerdictMarks&) = delete;
+  VerdictMarks& operator=(const VerdictMarks&) = delete;
+
+  void start();  // looks, again and again
+  void stop() { poll_ = {}; }
+  void look();
+  void mark();  // texts, or what they show, changed
+  void closed(const std::string& uri);
+
+  // Where a mark of this profile and kind would be silenced.
+  std::optional<Silencing::Entry> find(const std::string& profile, const std::string& kind) const;
+  // What limits the step, with its evidence, where the mark stands on this line; "" elsewhere.
+  std::string evidence(const Document& document, std::uint32_t line) const;
+  // What can be done about the marks in the range of a request for code actions.
+  void add_actions(const Json& params, Json& list) const;
+
+ private:
+  struct Known {
+    std::string stamp;
+    std::vector<advice::Silenced> places;
+  };
+  using Lists = std::map<std::filesystem::path, Known>;  // by file
+  struct Here {
+    const features::VerdictMark& mark;
+    source::Range range;
+    std::filesystem::path bundle;
+    Silencing::Entry place;
+  };
+
+  void seen(Result<Lists> read);
+  std::optional<Here> here(const Document& document) const;
+  Json diagnostic(const Document& document, const Here& here) const;
+
+  Loop& loop_;
+  Client& client_;
+  Workspace& workspace_;
+  std::function<std::vector<std::filesystem::path>()> shown_;
+  Lists silenced_;
+  Loop::Timer poll_;
+  bool looking_ = false;
+};
+
+}  // namespace hotlens::session

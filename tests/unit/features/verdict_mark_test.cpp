@@ -1,0 +1,64 @@
+#include "server/features/verdict_mark.h"
+
+#include "fixture.h"
+#include "tests/unit/catch.h"
+
+using namespace hotlens;
+using profile::Cause;
+using profile::Profile;
+
+namespace {
+
+struct Opened {
+  test::TemporaryFolder folder;
+  std::shared_ptr<Profile> profile = std::make_shared<Profile>(*test::small_profile(folder.path() / "model.py"));
+  std::optional<features::VerdictMark> mark() const { return test::open(profile).facts->verdict; }
+};
+
+void load_slowly(Profile& profile) {
+  profile.stages.push_back({.stage = profile::Stage::data, .wall = {Ns{4'000'000}, Ns{4'000'000}}});
+  profile.stage_sites.push_back({.site = test::site(14, 13, 19, "train"),
+                                 .stage = profile::Stage::data,
+                                 .wall = profile.stages.back().wall,
+                                 .cpu = {Ns{}, Ns{}},
+                                 .device = {Ns{}, Ns{}}});
+  profile.verdict = {.kind = "data", .evidence = {{"host loads data", Ns{4'000'000}, "model.py:15"}}};
+}
+
+}  // namespace
+
+TEST_CASE("a step that waits for its batches is marked where it gets them, with the number of the line's hint") {
+  Opened opened;
+  load_slowly(*opened.profile);
+  const auto mark = opened.mark();
+  REQUIRE(mark);
+  CHECK(mark->code == "data-bound");
+  CHECK(mark->at.text == "for x in loader:");
+  CHECK(mark->at.first == 14);
+  CHECK(mark->message == "Data-bound: the step gets its batch here, 4.00 ms, 36% of the step.");
+  const auto hints = features::inlay_hints(test::open(opened.profile), {14, 15}, {});
+  REQUIRE(hints.size() == 1);
+  CHECK(hints.front().label == "4.00 ms 36%");
+}
+
+TEST_CASE("overhead is marked at the line that it happens in, beside what the whole step has of it") {
+  Opened opened;
+  opened.profile->verdict = {.kind = "launch", .evidence = {{"overhead of Python and operators", Ns{5'500'000}, "layers"}}};
+  opened.profile->spent[static_cast<std::size_t>(Cause::launch)] = Ns{5'500'000};
+  opened.profile->lines[0].spent[static_cast<std::size_t>(Cause::launch)] = Ns{3'300'000};
+  const auto mark = opened.mark();
+  REQUIRE(mark);
+  CHECK(mark->code == "launch-bound");
+  CHECK(mark->at.text == "x = layer(x)");
+  CHECK(mark->message == "Launch-bound: overhead of Python and operators: 5.50 ms (50%) of the step, 3.30 ms of it in what runs here.");
+}
+
+TEST_CASE("what a line can hardly change is not marked, nor is a verdict without a line") {
+  Opened opened;
+  CHECK(!opened.mark());
+  load_slowly(*opened.profile);
+  opened.profile->verdict.kind = "compute";
+  CHECK(!opened.mark());
+  opened.profile->verdict.kind = "launch";
+  CHECK(!opened.mark());
+}
