@@ -6,6 +6,7 @@
 
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/bundle/json.h"
+#include "annotator/profile/bundle/moved_files.h"
 
 namespace hotlens::profile {
 namespace {
@@ -223,6 +224,7 @@ Result<Model> read_model(const std::filesystem::path& folder) {
   if (const auto schema = check_schema(json, "model", kSchema, file); !schema) return std::unexpected(schema.error());
   Model model;
   read_files(json, folder, model);
+  if (const auto manifest = read_json(folder, "manifest.json")) name_as_they_lie(folder, text(manifest->json, "cwd"), model.files);
   read_modules(json, model);
   read_roles(json, model);
   read_calls(json, model);
