@@ -69,10 +69,12 @@ def dropout_off(call: ast.expr, was: ast.AST, now: ast.AST) -> str | None:
 def relu_made(call: ast.expr, was: ast.AST, now: ast.AST) -> str | None:
     before = masked(was, call)
     assert isinstance(call, ast.Call)
-    relu = copy.deepcopy(call.func)
-    if before is None or not isinstance(relu, ast.Attribute):
+    relu: ast.expr = ast.Name("ReLU", ast.Load())
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "GELU":
+        relu = copy.deepcopy(call.func)
+        relu.attr = "ReLU"
+    if before is None:
         return "the call is another one"
-    relu.attr = "ReLU"
     after = masked(now, ast.copy_location(ast.Call(relu, [], []), call))
     if after is None or after.args or after.keywords:
         return "no ReLU is made there"
@@ -120,6 +122,21 @@ class TakeOut(ast.NodeTransformer):
         return is_to and ast.unparse(node).endswith(f".to(memory_format={CHANNELS_LAST})")
 
 
+NEEDED = ("import torch", "from torch.nn import ReLU")
+
+
+def import_out(was: ast.Module, now: ast.Module) -> str | None:
+    """Takes the import out that an edit needed, with its line."""
+    first = next((at for at, (one, other) in enumerate(zip(was.body, now.body)) if ast.dump(one) != ast.dump(other)), len(was.body))
+    if len(now.body) <= len(was.body) or ast.unparse(now.body[first]) not in NEEDED:
+        return None
+    line = ast.unparse(now.body.pop(first))
+    if line in (ast.unparse(one) for one in was.body[:first]):
+        return f"`{line}` was there"
+    ast.increment_lineno(now, -1)
+    return None
+
+
 OPTIMIZER = {"fused", "foreach"}
 AROUND = {"autocast_bf16": 1, "checkpoint": 1, "channels_last": 2}
 
@@ -128,7 +145,9 @@ def taken_out(kind: str, call: ast.expr, before: bytes, after: bytes) -> str | N
     """What else changed, or what did not; None where the trees are equal once the change is out of them."""
     was: ast.AST = ast.parse(before)
     now: ast.AST = ast.parse(after)
-    why = None
+    assert isinstance(was, ast.Module) and isinstance(now, ast.Module)
+    if why := import_out(was, now):
+        return why
     if kind in ("fused_optimizer", "foreach_optimizer"):
         why = option_set(kind.removesuffix("_optimizer"), True, OPTIMIZER, call, was, now)
     elif kind == "loader_workers":

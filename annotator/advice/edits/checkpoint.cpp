@@ -34,7 +34,6 @@ Made checkpoint(const Script& script, std::span<const std::string> paths) {
     const std::size_t file = script.sources().file_of(*call->site);
     if (file == script.texts().size()) return no(fmt::format("`{}` is called in a library", path));
     const PythonText& text = script.texts()[file];
-    if (!text.imports("torch")) return no(script.without_torch(file));
     const profile::Site& site = *call->site;
     const auto span = text.span_of(site.line, site.end_line, site.column, site.end_column);
     const auto found = std::ranges::find_if(text.calls(), [&](const Call& one) { return span && one.whole == *span; });
@@ -47,7 +46,7 @@ Made checkpoint(const Script& script, std::span<const std::string> paths) {
                                  Replacement{found->whole, fmt::format("torch.utils.checkpoint.checkpoint({}, {}, use_reentrant=False)",
                                                                        text.at(found->callee), given)});
   }
-  return listed(std::move(edits));
+  return listed(std::move(edits), {"torch"});
 }
 
 }  // namespace hotlens::advice

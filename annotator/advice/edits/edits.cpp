@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "annotator/advice/edits/changes.h"
+#include "annotator/advice/edits/imports.h"
 
 namespace hotlens::advice {
 namespace {
@@ -69,11 +70,21 @@ std::optional<NoEdit> merge(Edits& all, Edits more) {
     auto known = std::ranges::find(all, edit.file, &FileEdit::file);
     if (known == all.end()) known = all.insert(all.end(), {.file = edit.file, .replacements = {}});
     std::ranges::move(edit.replacements, std::back_inserter(known->replacements));
+    for (std::string& what : edit.needs) {
+      if (std::ranges::find(known->needs, what) == known->needs.end()) known->needs.push_back(std::move(what));
+    }
     std::ranges::stable_sort(known->replacements, {}, [](const Replacement& one) { return one.span.begin; });
     if (overlap(known->replacements))
       return NoEdit{.reason = "these changes edit the same place; apply one after the other", .by_hand = {}};
   }
   return std::nullopt;
+}
+
+// Behind the others; what is edited at the same byte follows it.
+void add_import(FileEdit& edit, Replacement import) {
+  const auto same = std::ranges::find(edit.replacements, import.span.begin, [](const Replacement& one) { return one.span.begin; });
+  if (same == edit.replacements.end()) return edit.replacements.push_back(std::move(import));
+  same->text.insert(0, import.text);
 }
 
 std::string has_changed(const SourceText& file) {
@@ -110,7 +121,10 @@ std::expected<Edits, NoEdit> edits_of(const std::vector<lab::Part>& parts, const
     if (!edits) return std::unexpected(NoEdit{changed(sources).value_or(edits.error().reason), std::string(by_hand(part.kind))});
     if (auto wrong = merge(all, std::move(*edits))) return std::unexpected(std::move(*wrong));
   }
-  for (const FileEdit& edit : all) {
+  for (FileEdit& edit : all) {
+    auto import = missing_import(script.texts()[edit.file], edit.replacements, edit.needs);
+    if (!import) return std::unexpected(NoEdit{changed(sources).value_or(script.name(edit.file) + ": " + import.error()), {}});
+    if (*import) add_import(edit, std::move(**import));
     if (auto reason = unsafe(edit, script)) return std::unexpected(NoEdit{std::move(*reason), {}});
   }
   return all;

@@ -16,8 +16,9 @@
 namespace hotlens::advice {
 
 struct FileEdit {
-  std::size_t file = 0;  // of Sources::files
-  std::vector<Replacement> replacements;
+  std::size_t file = 0;                   // of Sources::files
+  std::vector<Replacement> replacements;  // an import that they need last
+  std::vector<std::string> needs = {};    // what they name and the file may not import: "torch"
 };
 using Edits = std::vector<FileEdit>;
 

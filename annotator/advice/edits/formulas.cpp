@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "annotator/advice/edits/changes.h"
+#include "annotator/advice/edits/imports.h"
 #include "annotator/lab/whatif/gelu.h"
 
 namespace hotlens::advice {
@@ -103,11 +104,6 @@ void find(const PythonText& text, TSNode node, std::vector<TSNode>& found) {
   each_child(node, [&](TSNode child) { find(text, child, found); });
 }
 
-std::string functional(const PythonText& text) {
-  if (const std::string name = text.name_of("torch.nn.functional"); !name.empty()) return name;
-  return text.imports("torch") ? "torch.nn.functional" : "";
-}
-
 }  // namespace
 
 Made gelu_tanh(const Script& script, std::span<const std::string> paths) {
@@ -122,8 +118,8 @@ Made gelu_tanh(const Script& script, std::span<const std::string> paths) {
       const TSNode owner = around(node, "class_definition");
       const std::string name(ts_node_is_null(owner) ? "" : text.at(field(owner, "name")));
       if (!name.empty() && !classes.contains(name)) continue;
-      const std::string functions = functional(text);
-      if (functions.empty()) return no(script.name(file) + " does not import torch under this name");
+      std::string functions = name_at(text, "torch.nn.functional", span(node));
+      if (functions.empty()) functions = "torch.nn.functional";
       written.insert(name);
       const Replacement call{span(node), fmt::format("{}.gelu({}, approximate=\"tanh\")", functions, gelu_of(text, node))};
       edits[file].emplace(call.span.begin, call);
@@ -133,7 +129,7 @@ Made gelu_tanh(const Script& script, std::span<const std::string> paths) {
   for (const std::string& name : classes) {
     if (!written.contains(name) && !written.contains("")) return no(fmt::format("the formula of `{}` is no single expression", name));
   }
-  return listed(std::move(edits));
+  return listed(std::move(edits), {"torch"});
 }
 
 }  // namespace hotlens::advice

@@ -9,8 +9,12 @@
 namespace hotlens::advice {
 namespace {
 
-// Nullopt: it is so already.
-using One = std::expected<std::optional<Replacement>, std::string>;
+// Nullopt: it is so already. `needs`: a name that the file may not import.
+struct Option {
+  std::optional<Replacement> edit;
+  std::string needs = {};
+};
+using One = std::expected<Option, std::string>;
 
 bool is_zero(std::string_view number) {
   return number.find_first_not_of("0.") == std::string_view::npos;
@@ -19,23 +23,24 @@ bool is_zero(std::string_view number) {
 One without_dropout(const PythonText& text, const Call& call) {
   const Argument* given = call.named("p");
   if (given == nullptr && !call.given.empty() && call.given[0].name.empty()) given = call.given.data();
-  if (given == nullptr) return appended(call, "p=0.0");
+  if (given == nullptr) return Option{appended(call, "p=0.0")};
   const bool is_number = given->kind == "float" || given->kind == "integer";
-  if (is_number && is_zero(text.at(given->value))) return std::nullopt;
-  if (is_number) return Replacement{given->value, "0.0"};
+  if (is_number && is_zero(text.at(given->value))) return Option{};
+  if (is_number) return Option{Replacement{given->value, "0.0"}};
   return std::unexpected(fmt::format("its probability is an expression: `{}`", text.at(given->value)));
 }
 
 One relu(const PythonText& text, const Call& call) {
   const std::string_view callee = text.at(call.callee);
-  if (!callee.ends_with(".GELU")) return std::unexpected("GELU has a name of its own here, so ReLU needs an import");
+  if (!callee.ends_with(".GELU")) return Option{Replacement{call.whole, "ReLU()"}, "torch.nn.ReLU"};
   const auto begin = static_cast<std::uint32_t>(call.callee.end - std::string_view("GELU").size());
-  return Replacement{{begin, call.whole.end}, "ReLU()"};
+  return Option{Replacement{{begin, call.whole.end}, "ReLU()"}};
 }
 
 Made modules(const Script& script, std::span<const std::string> paths, std::span<const std::string_view> classes,
              One (*edit)(const PythonText&, const Call&)) {
   ByPlace edits;  // layers of a loop have one
+  std::vector<std::string> needs;
   std::string already;
   for (const std::string& path : paths) {
     const auto module = std::ranges::find(script.sources().model.modules, path, &profile::ModelModule::path);
@@ -57,11 +62,12 @@ Made modules(const Script& script, std::span<const std::string> paths, std::span
     if (made[0]->spreads()) return no(fmt::format("arguments of `{}` come from elsewhere, at {}", path, where));
     auto one = edit(text, *made[0]);
     if (!one) return no(fmt::format("`{}` at {}: {}", path, where, one.error()));
-    if (*one) edits[file].emplace((*one)->span.begin, std::move(**one));
-    if (!*one) already = fmt::format("`{}` is so already, at {}", path, where);
+    if (!one->needs.empty()) needs.push_back(one->needs);
+    if (one->edit) edits[file].emplace(one->edit->span.begin, *one->edit);
+    if (!one->edit) already = fmt::format("`{}` is so already, at {}", path, where);
   }
   if (edits.empty()) return no(std::move(already));
-  return listed(std::move(edits));
+  return listed(std::move(edits), needs);
 }
 
 }  // namespace

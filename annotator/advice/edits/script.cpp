@@ -42,10 +42,10 @@ std::vector<Replacement> with_keyword(const Call& call, const std::string& keywo
   return {{{call.arguments.begin, call.arguments.begin}, "("}, {{call.arguments.end, call.arguments.end}, ", " + keyword + ")"}};
 }
 
-Edits listed(ByPlace edits) {
+Edits listed(ByPlace edits, const std::vector<std::string>& needs) {
   Edits all;
   for (auto& [file, replacements] : edits) {
-    all.push_back({.file = file, .replacements = {}});
+    all.push_back({.file = file, .replacements = {}, .needs = needs});
     for (auto& [begin, one] : replacements) all.back().replacements.push_back(std::move(one));
   }
   return all;
@@ -67,10 +67,6 @@ std::string Script::places(const std::vector<Found>& found) const {
   std::string all;
   for (const Found& one : found) all += (all.empty() ? "" : ", ") + place(one.file, one.call->whole.begin);
   return all;
-}
-
-std::string Script::without_torch(std::size_t file) const {
-  return name(file) + " has no `import torch`, which the edit needs";
 }
 
 std::expected<Found, NoEdit> Script::optimizer_call() const {

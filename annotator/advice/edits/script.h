@@ -34,7 +34,6 @@ class Script {
   std::string name(std::size_t file) const;                       // "train.py"
   std::string place(std::size_t file, std::uint32_t byte) const;  // "train.py:12"
   std::string places(const std::vector<Found>& found) const;
-  std::string without_torch(std::size_t file) const;  // why an edit that names torch cannot be made there
 
   template <class Fits>
   std::vector<Found> calls(const Fits& fits) const {
@@ -65,6 +64,6 @@ Replacement appended(const Call& call, const std::string& keyword);
 std::vector<Replacement> with_keyword(const Call& call, const std::string& keyword);
 // Replacements of one place count once.
 using ByPlace = std::map<std::size_t, std::map<std::uint32_t, Replacement>>;  // by file and first byte
-Edits listed(ByPlace edits);
+Edits listed(ByPlace edits, const std::vector<std::string>& needs = {});
 
 }  // namespace hotlens::advice

@@ -11,10 +11,6 @@ bool ends_line(std::string_view indentation) {
   return indentation.find_first_not_of(" \t") == std::string_view::npos;
 }
 
-std::string_view line_end(std::string_view text) {
-  return text.contains("\r\n") ? "\r\n" : "\n";
-}
-
 // Where a model is put into channels_last, by a call on it or where it is made.
 std::optional<std::uint32_t> converted(const PythonText& text, std::string_view model) {
   for (const Call& call : text.calls()) {
@@ -43,7 +39,6 @@ Made channels_last(const Script& script) {
   const auto forward = script.stage(attribution::Stage::forward);
   if (!forward || forward->first != made->file) return no("the model is called in another file than its optimizer is made in");
   const PythonText& text = script.texts()[made->file];
-  if (!text.imports("torch")) return no(script.without_torch(made->file));
   const std::string_view parameters = made->call->given.empty() ? "" : text.at(made->call->given[0].value);
   constexpr std::string_view kEnd = ".parameters()";
   const std::string model(parameters.substr(0, parameters.ends_with(kEnd) ? parameters.size() - kEnd.size() : 0));
@@ -62,7 +57,7 @@ Made channels_last(const Script& script) {
   const std::string before = fmt::format("{}.to(memory_format=torch.channels_last){}{}", model, line_end(text.text()),
                                          script.indentation(made->file, block[0].span.begin));
   const std::uint32_t begin = block[0].span.begin, end = call->given[0].value.end;
-  return Edits{{made->file, {{{begin, begin}, before}, {{end, end}, ".to(memory_format=torch.channels_last)"}}}};
+  return Edits{{made->file, {{{begin, begin}, before}, {{end, end}, ".to(memory_format=torch.channels_last)"}}, {"torch"}}};
 }
 
 // From the model's call to the last statement before the one that goes backward, in one block.
@@ -71,7 +66,6 @@ Made autocast(const Script& script, std::string_view device) {
   if (!forward) return no("it is not known where the loop calls the model");
   const std::size_t file = forward->first;
   const PythonText& text = script.texts()[file];
-  if (!text.imports("torch")) return no(script.without_torch(file));
   const std::string at_call = script.place(file, forward->second.begin);
   if (text.is_under(forward->second, "autocast")) return no(fmt::format("the model's call at {} is under autocast already", at_call));
   std::vector<Statement> inside;
@@ -91,7 +85,7 @@ Made autocast(const Script& script, std::string_view device) {
   if (shares_end(text.text(), inside.back().span.end)) return no("another statement stands on the line of the loss");
   const std::string deeper = indentation_was.contains('\t') ? "\t" : "    ";
   const std::uint32_t begin = inside[0].span.begin;
-  FileEdit edit{.file = file, .replacements = {}};
+  FileEdit edit{.file = file, .replacements = {}, .needs = {"torch"}};
   edit.replacements.push_back(
       {{begin, begin},
        fmt::format("with torch.autocast(\"{}\", torch.bfloat16):{}{}{}", device, line_end(text.text()), indentation_was, deeper)});

@@ -86,6 +86,7 @@ std::optional<Span> PythonText::span_of(std::uint32_t line, std::uint32_t end_li
 // A name that is imported as two things stands for neither.
 void PythonText::read_imports(TSNode node) {
   const auto name_it = [&](std::string name, std::string what) {
+    imports_.push_back({name, what, node});
     const auto [known, fresh] = names_.emplace(std::move(name), what);
     if (!fresh && known->second != what) known->second.clear();
   };
@@ -113,11 +114,6 @@ std::string PythonText::resolved(std::string_view dotted) const {
   const auto known = names_.find(std::string(dotted.substr(0, dot)));
   if (known == names_.end() || known->second.empty()) return {};
   return known->second + std::string(dotted.substr(dot));
-}
-
-std::string PythonText::name_of(std::string_view what) const {
-  const auto found = std::ranges::find(names_, what, [](const auto& one) -> std::string_view { return one.second; });
-  return found == names_.end() ? std::string() : found->first;
 }
 
 Call PythonText::call(TSNode node) const {
@@ -203,6 +199,10 @@ bool PythonText::has_string(std::string_view content) const {
     const std::string_view literal = at(node);
     return literal.size() == content.size() + 2 && literal.substr(1, content.size()) == content;
   });
+}
+
+std::string_view line_end(std::string_view text) {
+  return text.contains("\r\n") ? "\r\n" : "\n";
 }
 
 std::string replaced(const std::string& text, std::vector<Replacement> replacements) {

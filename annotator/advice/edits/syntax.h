@@ -44,6 +44,12 @@ struct Statement {
   bool simple = true;
 };
 
+// A name that an import gives: "F" and "torch.nn.functional".
+struct Import {
+  std::string name, what;
+  TSNode statement;
+};
+
 class PythonText {
  public:
   explicit PythonText(std::string text);
@@ -66,14 +72,13 @@ class PythonText {
   bool is_under(const Span& span, std::string_view name) const;
   // Whether a byte is inside of a string.
   bool in_string(std::uint32_t byte) const;
-  bool imports(const std::string& name) const { return names_.contains(name) && names_.at(name) == name; }
-  bool has_string(std::string_view content) const;  // a literal that says exactly this
+  const std::vector<Import>& imports() const { return imports_; }  // also those within functions and branches, in order
+  bool has_string(std::string_view content) const;                 // a literal that says exactly this
 
   // The tree itself; its nodes live as long as the text.
   TSNode root() const { return ts_tree_root_node(tree_.get()); }
   std::string_view at(TSNode node) const;
   std::string resolved(std::string_view dotted) const;  // "math.pi", whatever it is imported as; empty where no import tells
-  std::string name_of(std::string_view what) const;     // what a module is called here: "F" for torch.nn.functional; empty: nothing
 
  private:
   void read_imports(TSNode node);
@@ -82,7 +87,8 @@ class PythonText {
 
   std::string text_;
   source::SyntaxTree tree_;
-  std::vector<std::uint32_t> lines_;          // first bytes
+  std::vector<std::uint32_t> lines_;  // first bytes
+  std::vector<Import> imports_;
   std::map<std::string, std::string> names_;  // what an imported name stands for; empty: several things
   std::vector<Call> calls_;
 };
@@ -103,6 +109,9 @@ void each_node(TSNode node, const Each& each) {
 }
 // The nearest node around it of this kind; null where there is none.
 TSNode around(TSNode node, std::string_view kind);
+
+// "\r\n" where the text has it.
+std::string_view line_end(std::string_view text);
 
 struct Replacement {
   Span span;

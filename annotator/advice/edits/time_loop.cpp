@@ -207,7 +207,7 @@ std::optional<NoEdit> take_apart(const Script& script, std::size_t file, const L
   for (const Sequence& one : all) {
     if (!one.wrong.empty()) return NoEdit{.reason = one.wrong, .by_hand = {}};
     const std::string steps = fresh_name(text, one.name);
-    before += fmt::format("{} = {}.unbind({}){}{}", steps, one.name, one.dim, text.text().contains("\r\n") ? "\r\n" : "\n", indentation);
+    before += fmt::format("{} = {}.unbind({}){}{}", steps, one.name, one.dim, line_end(text.text()), indentation);
     for (const Span& step : one.steps) edits[file].emplace(step.begin, Replacement{step, fmt::format("{}[{}]", steps, loop.variable)});
   }
   edits[file].emplace(begin, Replacement{{begin, begin}, before});

@@ -60,13 +60,17 @@ def edited(changes: list[tuple[str, str]]) -> str:
     return text
 
 
+def record(folder: Path) -> None:
+    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+
 @pytest.fixture(scope="session")
 def profiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("apply") / "work"
     folder.mkdir()
     (folder / "train.py").write_text(SCRIPT)
-    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    record(folder)
     return folder
 
 
@@ -101,6 +105,34 @@ def test_a_change_edits_exactly_what_it_names_and_the_script_runs(profiled: Path
         assert "has changed since it was profiled" in document(again)["refused"][0]["reason"]
     finally:
         source.write_text(SCRIPT)
+
+
+NO_TORCH = (
+    SCRIPT.replace("import torch\n", '"""Trains."""\nfrom __future__ import annotations\n', 1)
+    .replace("torch.manual_seed(0)", "manual_seed(0)")
+    .replace("torch.optim.Adam", "Adam")
+    .replace("torch.rand", "rand")
+    .replace(
+        "DataLoader, TensorDataset\n",
+        "DataLoader, TensorDataset\nfrom torch import manual_seed, randint, randn\nfrom torch.optim import Adam\n",
+    )
+)
+
+
+@pytest.mark.parametrize("kind", ["channels_last", "autocast_bf16"])
+def test_an_edit_that_needs_torch_imports_it_and_the_script_runs(tmp_path: Path, kind: str) -> None:
+    source = tmp_path / "train.py"
+    source.write_text(NO_TORCH)
+    assert "import torch\n" not in NO_TORCH and "torch." not in NO_TORCH.split("manual_seed(0)")[1]
+    record(tmp_path)
+    done = whatif(tmp_path, kind, "--apply", "--format", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (item,) = document(done)["items"]
+    assert item["edits"][-1]["text"] == "\nimport torch"
+    text = source.read_text()
+    assert text.startswith('"""Trains."""\nfrom __future__ import annotations\n')
+    assert "from torch.optim import Adam\nimport torch\n" in text
+    subprocess.run([PYTHON, "-c", text.replace("800", "16")], cwd=tmp_path, check=True, capture_output=True)
 
 
 def test_a_change_without_a_safe_edit_says_what_to_do_by_hand(profiled: Path) -> None:
