@@ -96,7 +96,9 @@ class Course:
     def delicate(self) -> bool:
         """The next boundary ends a phase or begins one, or works on a profiler."""
         ahead = self.phases[:1]
-        return any(phase.done + phase.open >= phase.steps or phase.clock is None or isinstance(phase, (Measured, Untouched)) for phase in ahead)
+        return any(
+            phase.done + phase.open >= phase.steps or phase.clock is None or isinstance(phase, (Measured, Untouched)) for phase in ahead
+        )
 
     def side_event(self, kind: str, key: int) -> None:
         """Within a step: an epoch that ends, an evaluation, another loader. Where steps of this loop have none, this is not one."""

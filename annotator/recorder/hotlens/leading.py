@@ -62,7 +62,9 @@ class Leading:
     def _run_without_gradients(self, tree: ast.Module) -> list[Function]:
         """Functions that such loops call by name, or each other, with a loop of their own that calls a model: `decode(prompt)`."""
         known = {n.name for n in ast.walk(tree) if isinstance(n, (*FUNCTIONS, ast.ClassDef))} | set(dir(builtins))
-        known |= {(a.asname or a.name).partition(".")[0] for n in ast.walk(tree) if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
+        known |= {
+            (a.asname or a.name).partition(".")[0] for n in ast.walk(tree) if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names
+        }
         models = {f.name: f for f in self._functions if any(_calls_a_variable(loop, known) for loop in _outermost_loops_of(f))}
         found: dict[str, Function] = {}
         callers = [loop for loop in ast.walk(tree) if id(loop) in self._without_gradients]
@@ -70,7 +72,7 @@ class Leading:
             called = {n.func.id for loop in callers for n in _own_nodes(loop) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
             new = {name: models[name] for name in called & models.keys() - found.keys()}
             found.update(new)
-            callers = list(new.values())  # type: ignore[arg-type]  # list of nodes
+            callers = list(new.values())
         return list(found.values())
 
     def _spread(self) -> None:
