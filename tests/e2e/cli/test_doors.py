@@ -64,6 +64,24 @@ def test_a_part_of_a_bundle_that_is_no_file_in_it_is_refused(tmp_path: Path, nam
     assert name in result.stderr.decode()
 
 
+@pytest.mark.parametrize("words", [["predict", "--batch-size", 4], ["whatif", "list"], ["whatif", "fused_optimizer"], ["predict", "--edited"]])
+@pytest.mark.parametrize("kind", ["pipe", "device", "link out", "folder", "missing"])
+def test_a_program_that_is_no_file_of_the_bundle_is_not_read(tmp_path: Path, kind: str, words: list[Any]) -> None:
+    bundle = small_bundle(tmp_path, program="program.json.gz")
+    outside = tmp_path / "outside.json"
+    outside.write_text('{"refused": "somebody else\'s words"}')
+    program = bundle / "program.json.gz"
+    if kind == "pipe":
+        os.mkfifo(program)
+    elif kind == "folder":
+        program.mkdir()
+    elif kind != "missing":
+        program.symlink_to("/dev/zero" if kind == "device" else outside)
+    result = hotlens(tmp_path, *words)
+    assert b"somebody" not in result.stdout + result.stderr
+    assert result.returncode != 0 or words == ["whatif", "list"], result
+
+
 def bomb(path: Path, megabytes: int) -> Path:
     """Events that compress a hundredfold: `megabytes` of JSON."""
     event = b'{"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":%d,"dur":1},'

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "server/features/label_numbers.h"
 #include "tests/unit/catch.h"
 
 using namespace hotlens;
@@ -15,6 +16,18 @@ TEST_CASE("hostile text is inert in Markdown") {
   CHECK(escape_markdown("\xff\xfe") == "??");
   CHECK(escape_markdown("größe") == "größe");
   CHECK(escape_markdown("abcdef", 3) == "abc…");
+}
+
+TEST_CASE("no number is written as a thousand of its unit") {
+  struct Case {
+    Ns time;
+    const char *number, *unit;
+  };
+  for (const Case& one : {Case{Ns{999'400}, "999", " µs"}, Case{Ns{999'700}, "1.0", " ms"}, Case{Ns{999'960'000}, "1.0", " s"}}) {
+    const Unit unit = unit_of(one.time);
+    CHECK(number(one.time, unit) == one.number);
+    CHECK(unit.name == one.unit);
+  }
 }
 
 TEST_CASE("the block slice covers the step with one character a cell") {
