@@ -64,7 +64,9 @@ def test_a_part_of_a_bundle_that_is_no_file_in_it_is_refused(tmp_path: Path, nam
     assert name in result.stderr.decode()
 
 
-@pytest.mark.parametrize("words", [["predict", "--batch-size", 4], ["whatif", "list"], ["whatif", "fused_optimizer"], ["predict", "--edited"]])
+@pytest.mark.parametrize(
+    "words", [["predict", "--batch-size", 4], ["whatif", "list"], ["whatif", "fused_optimizer"], ["predict", "--edited"]]
+)
 @pytest.mark.parametrize("kind", ["pipe", "device", "link out", "folder", "missing"])
 def test_a_program_that_is_no_file_of_the_bundle_is_not_read(tmp_path: Path, kind: str, words: list[Any]) -> None:
     bundle = small_bundle(tmp_path, program="program.json.gz")
