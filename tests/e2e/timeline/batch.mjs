@@ -11,9 +11,9 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 batch_size = 8
-model = nn.Sequential(nn.Linear(256, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 4))
+model = nn.Sequential(nn.Linear(4096, 16), nn.ReLU(), nn.Linear(16, 4))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-data = TensorDataset(torch.randn(8 * 60, 256), torch.randint(0, 4, (8 * 60,)))
+data = TensorDataset(torch.randn(8 * 60, 4096), torch.randint(0, 4, (8 * 60,)))
 for x, y in DataLoader(data, batch_size):
     optimizer.zero_grad()
     nn.functional.cross_entropy(model(x), y).backward()
