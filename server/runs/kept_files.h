@@ -18,8 +18,9 @@ Result<void> make_kept_folder(const std::filesystem::path& folder);
 // In a folder that is there.
 Result<void> write_whole(const std::filesystem::path& path, std::string_view text);
 
-// While it lives nobody else who asks for one changes kept files of the folder: reading, changing and writing belong together. After a second
-// it goes on without: whoever holds it so long has stopped, and some file systems have no locks. Nothing where there is no `.hotlens` yet.
+// While it lives nobody else who asks for one changes kept files of the folder: reading, changing and writing belong together. After a
+// second it goes on without: whoever holds it so long has stopped, and some file systems have no locks. Nothing where there is no
+// `.hotlens` yet.
 class KeptFilesLock {
  public:
   explicit KeptFilesLock(const std::filesystem::path& folder);

@@ -5,11 +5,12 @@
 Files are all of the FOLDERs (without any: the packages of build/python and build/models) that train something: they make an
 optimizer, a DataLoader, a dropout or a GELU, zero gradients, or go backward. Each is edited as it is, and once more as one of: with
 CRLF, with a byte order mark, without its last newline, with tabs, with gradients set to zeros, with torch imported as something else.
-The program that edits is told what a recording would tell (the line that calls the model, the layer that was made there); where a file makes several of what a script has one
-of, the others are hidden.
+The program that edits is told what a recording would tell (the line that calls the model, the layer that was made there); where a file
+makes several of what a script has one of, the others are hidden.
 
 Checked of every edit: the file is what it was but for the ranges that the edit names, and taking them back gives its bytes; it
-compiles; its syntax tree is the one before, once the change, and the import that it needs, is taken out of the tree; the same change again is refused as made already.
+compiles; its syntax tree is the one before, once the change, and the import that it needs, is taken out of the tree; the same change again
+is refused as made already.
 Refusals are counted by their reason. `--sample` shows so many edits, `--refusals` so many places of each reason, drawn with a fixed seed.
 """
 

@@ -31,7 +31,8 @@ Result<Sources> read_executed(const fs::path& bundle) {
   }
   for (const profile::SourceFile& file : sources.model.files) {
     if (!file.workspace || file.copy.empty()) continue;
-    if (auto executed = read_file_inside(bundle, file.copy, kMostSource)) sources.files.push_back({.path = file.path, .text = std::move(*executed)});
+    if (auto executed = read_file_inside(bundle, file.copy, kMostSource))
+      sources.files.push_back({.path = file.path, .text = std::move(*executed)});
   }
   return sources;
 }

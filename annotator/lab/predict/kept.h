@@ -1,5 +1,5 @@
-// Predictions for other batch sizes, kept in the bundle that they are made from (`batch_sizes.json`, annotator/report/FORMATS.md), so that who
-// shows the profile later has them too.
+// Predictions for other batch sizes, kept in the bundle that they are made from (`batch_sizes.json`, annotator/report/FORMATS.md), so that
+// who shows the profile later has them too.
 #pragma once
 
 #include <filesystem>

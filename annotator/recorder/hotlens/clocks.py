@@ -81,8 +81,8 @@ class LoopClocks:
             watched.clock.switch(watched.clock.watch, now)
 
     def disturbed(self) -> None:
-        """From here on updates take longer than they would without us. Where enough were watched before, of later ones only those count that
-        have work which has not come yet; of a package's own loop, no statement of which is known, each does."""
+        """From here on updates take longer than they would without us. Where enough were watched before, of later ones only those count
+        that have work which has not come yet; of a package's own loop, no statement of which is known, each does."""
         self._disturbed = self.updates >= ENOUGH_BEFORE or self.watched_ns >= LONG_NS
 
     def no_update(self) -> None:

@@ -3,8 +3,8 @@
 Where the number of steps left is not known, one measured step and the map step come first, so that a short script still leaves a bundle; a
 later, longer window replaces that one step.
 
-What CUPTI needs to see launches stays attached to the process once a profiler has been on, and each launch takes longer from then on. So on a
-GPU the loop is watched before that; later, only for work that has not come yet.
+What CUPTI needs to see launches stays attached to the process once a profiler has been on, and each launch takes longer from then on. So on
+a GPU the loop is watched before that; later, only for work that has not come yet.
 """
 
 from __future__ import annotations

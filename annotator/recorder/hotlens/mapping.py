@@ -231,7 +231,7 @@ class MapStep:
         return False
 
     def _loop_as_a_whole(self, frame: FrameType, line: int) -> Loop | None:
-        """The outermost loop around a line that has run too many lines. The line counts for the innermost one, a whole loop for the next."""
+        """The outermost loop around a line that ran too many lines. The line counts for the innermost one, a whole loop for the next."""
         code, step = frame.f_code, self._adopted.get(frame, 0)
         if (code, line) not in self._around:
             self._around[code, line] = self.statements.source(code.co_filename).loops_around(line)

@@ -205,7 +205,8 @@ TEST_CASE("a prediction is read as it was written") {
 
 TEST_CASE("what was predicted before stays beside what is predicted now, and is found in its bundle") {
   const auto point = [](std::int64_t batch, Ns step) {
-    return Point{.batch = batch, .time = StepTime{.step = step, .low = step, .high = step, .faults = 1ms}, .peak = Bytes{batch}, .note = {}};
+    return Point{
+        .batch = batch, .time = StepTime{.step = step, .low = step, .high = step, .faults = 1ms}, .peak = Bytes{batch}, .note = {}};
   };
   const BatchSizes before{.profile = "one",
                           .checks = {},

@@ -129,7 +129,8 @@ TEST_CASE("where in a tensor is read does not follow the batch, how much does") 
        }) {
     json six = recorded(6), eight = recorded(8);
     for (auto [document, given] : {std::pair(&six, one.at_six), std::pair(&eight, one.at_eight)}) {
-      (*document)["tensors"].push_back({{"kind", "other"}, {"shape", {100}}, {"stride", {1}}, {"dtype", "float32"}, {"storage", 3}, {"storage_bytes", 400}});
+      (*document)["tensors"].push_back(
+          {{"kind", "other"}, {"shape", {100}}, {"stride", {1}}, {"dtype", "float32"}, {"storage", 3}, {"storage_bytes", 400}});
       json args = {{{"t", 3}}};
       for (const json& number : json::parse(given)) args.push_back(number);
       (*document)["operators"].push_back({{"op", one.op}, {"args", args}, {"out", 15}});
