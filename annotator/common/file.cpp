@@ -48,6 +48,11 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
   return !error && std::ranges::mismatch(around, real).in1 == around.end();
 }
 
+bool is_file_inside(const fs::path& path, const fs::path& folder) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && is_inside(path, folder);
+}
+
 std::string stamp_of(const fs::path& file) {
   std::error_code error;
   const auto size = fs::file_size(file, error);

@@ -30,6 +30,9 @@ class Descriptor {
 // Whether `path`, its links followed, is `folder` or below it; false where it does not exist.
 bool is_inside(const std::filesystem::path& path, const std::filesystem::path& folder);
 
+// The same for a regular file: what is no pipe that is waited for, no device without an end, and nobody else's.
+bool is_file_inside(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 // The whole of a regular file of at most `most` bytes.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t most);
 

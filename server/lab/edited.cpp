@@ -29,9 +29,8 @@ constexpr std::size_t kLargestFile = 4'000'000;  // bytes; no source of a model 
 // What such ratios are off by (tests/bench/edits.py), as a fraction.
 constexpr double kError = 0.06;
 
-std::shared_ptr<const guess::Code> code_of(const fs::path& named, const fs::path& text) {
-  auto read = read_file(text, kLargestFile);
-  return read ? std::make_shared<guess::Code>(named, std::move(*read)) : nullptr;
+std::shared_ptr<const guess::Code> code_of(const fs::path& named, Result<std::string> text) {
+  return text ? std::make_shared<guess::Code>(named, std::move(*text)) : nullptr;
 }
 
 // `train.py` or, after -m, `package.train`.
@@ -71,13 +70,13 @@ Result<Texts> texts(const EditedAsk& ask) {
     both.executed.argv = both.edited.argv = {manifest->argv.begin() + static_cast<std::ptrdiff_t>(rest), manifest->argv.end()};
   for (const profile::SourceFile& file : model->files) {
     if (file.copy.empty()) continue;
-    const auto executed = code_of(file.path, file.copy);
+    const auto executed = code_of(file.path, read_file_inside(ask.bundle, file.copy, kLargestFile));
     if (!executed || layers::is_too_deep(*executed)) continue;
     both.executed.files[file.path] = both.edited.files[file.path] = executed;
     const bool wanted = ask.files.empty() ? file.workspace : std::ranges::find(ask.files, file.path) != ask.files.end();
     if (!wanted) continue;
     const auto draft = ask.drafts.find(file.path);
-    const auto now = code_of(file.path, draft == ask.drafts.end() ? file.path : draft->second);
+    const auto now = code_of(file.path, read_file(draft == ask.drafts.end() ? file.path : draft->second, kLargestFile));
     if (!now) return std::unexpected(Error{ErrorCode::not_found, "the edited file cannot be read", file.path.string()});
     if (now->text() == executed->text()) continue;
     if (layers::is_too_deep(*now))

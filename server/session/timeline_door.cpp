@@ -35,9 +35,8 @@ protocol::Answer refusal(Code code, std::string why) {
 // A trace names files from a folder of sys.path on: such a file is looked for below the folders of the workspace, and nowhere else.
 fs::path found_in(const std::vector<fs::path>& folders, const fs::path& file) {
   if (file.is_absolute()) return file;
-  std::error_code error;
   for (const fs::path& folder : folders) {
-    if (fs::is_regular_file(folder / file, error) && is_inside(folder / file, folder)) return folder / file;
+    if (is_file_inside(folder / file, folder)) return folder / file;
   }
   return file;
 }

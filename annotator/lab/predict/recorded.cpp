@@ -24,11 +24,11 @@ Error unusable(const std::string& what, const fs::path& where) {
   return {ErrorCode::unsupported, what, where.string()};
 }
 
-// A pipe that a bundle names would be waited for, a link read for somebody else; what is parsed takes many times the text.
+// What is parsed takes many times the text.
 Result<std::string> inflated(const fs::path& bundle, const fs::path& file) {
   std::error_code error;
   if (!fs::exists(file, error)) return std::unexpected(unusable("the recorded program is missing; record it again", file));
-  if (!fs::is_regular_file(file, error) || !is_inside(file, bundle)) {
+  if (!is_file_inside(file, bundle)) {
     return std::unexpected(unusable("the recorded program is no regular file in the bundle and was not read", file));
   }
   const std::size_t most = std::min(kMostText, memory_left() / kParsedRatio);

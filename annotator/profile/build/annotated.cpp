@@ -46,14 +46,14 @@ struct Recording {
   Issues issues;                       // of the map step
 };
 
-// A bundle's trace has to lie in the bundle and to be a file: a pipe or a link that it names would be read for ever, or for somebody else.
+// A bundle's trace has to lie in the bundle and to be a file.
 Result<void> check_trace(const std::filesystem::path& bundle, const std::filesystem::path& trace) {
   std::error_code error;
   if (!std::filesystem::exists(trace, error)) {
     return std::unexpected(
         Error{ErrorCode::not_found, "the bundle lacks its trace: it is half written; run `hotlens run` again", trace.string()});
   }
-  if (std::filesystem::is_regular_file(trace, error) && is_inside(trace, bundle)) return {};
+  if (is_file_inside(trace, bundle)) return {};
   return std::unexpected(Error{ErrorCode::unreadable,
                                "the bundle's trace is no regular file in the bundle and was not read; run `hotlens run` again",
                                trace.string()});

@@ -84,6 +84,16 @@ def test_a_program_that_is_no_file_of_the_bundle_is_not_read(tmp_path: Path, kin
     assert result.returncode != 0 or words == ["whatif", "list"], result
 
 
+def test_a_program_that_inflates_beyond_any_is_refused(tmp_path: Path) -> None:
+    bundle = small_bundle(tmp_path, program="program.json.gz")
+    with gzip.open(bundle / "program.json.gz", "wb", compresslevel=1) as file:
+        for _ in range(200):
+            file.write(b" " * (1 << 20))
+    result = hotlens(tmp_path, "predict", "--batch-size", 4)
+    assert result.returncode == UNUSABLE
+    assert b"too large to be one" in result.stderr
+
+
 def bomb(path: Path, megabytes: int) -> Path:
     """Events that compress a hundredfold: `megabytes` of JSON."""
     event = b'{"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":%d,"dur":1},'

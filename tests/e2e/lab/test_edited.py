@@ -140,6 +140,20 @@ def test_the_fetch_of_a_batch_stays_as_it_is(recorded: Path) -> None:
     assert alike["waiting"] < 1.2
 
 
+def test_a_copy_that_leads_out_of_the_bundle_is_not_read(recorded: Path, tmp_path: Path) -> None:
+    edited(recorded / "memory", "hidden=64", "hidden=96")
+    assert predicted(recorded / "memory")["edits"]
+    (copy,) = (recorded / "memory").glob(".hotlens/profiles/*/files/*train.py")
+    outside = copy.rename(tmp_path / "train.py")
+    copy.symlink_to(outside)
+    try:
+        done = ask(recorded / "memory", "--edited", "--format", "json")
+        assert '"step_ns"' not in done.stdout
+    finally:
+        copy.unlink()
+        outside.rename(copy)
+
+
 def test_an_edit_names_its_line_its_modules_and_both_numbers(recorded: Path) -> None:
     text = edited(recorded / "words", "4 * width", "2 * width")
     edits = {edit["what"]: edit for edit in predicted(recorded / "words", "train.py")["edits"]}
