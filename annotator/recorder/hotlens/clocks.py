@@ -47,7 +47,7 @@ class LoopClocks:
         self._paused_at: int | None = None
         self._no_update = False
         self._processors: Processors | None = None  # as the first watched update began
-        self._disturbed = False
+        self._undisturbed: bool | None = None  # what counts is from before a profiler, or in proportion to it; None: none was on
         self._longer_ns: list[int] = []  # disturbed updates without rare work
 
     def new(self, filename: str, plan: Plan) -> Clock:
@@ -83,7 +83,8 @@ class LoopClocks:
     def disturbed(self) -> None:
         """From here on updates take longer than they would without us. Where enough were watched before, of later ones only those count
         that have work which has not come yet; of a package's own loop, no statement of which is known, each does."""
-        self._disturbed = self.updates >= ENOUGH_BEFORE or self.watched_ns >= LONG_NS
+        if self._undisturbed is None:  # later on, updates that were watched are disturbed ones too
+            self._undisturbed = self.updates >= ENOUGH_BEFORE or self.watched_ns >= LONG_NS
 
     def no_update(self) -> None:
         """What was begun is no step: the end of an epoch. Its time counts, but the next boundary ends no update."""
@@ -127,8 +128,8 @@ class LoopClocks:
         self.made += 1
         worked = [each.worked(watched) for each in self._clocks]
         usual = all(each.has_worked_twice(ns) for each, ns in zip(self._clocks, worked))
-        counts = watched and not (self._disturbed and usual and self._leading())
-        if watched and self._disturbed:
+        counts = watched and not (self._undisturbed and usual and self._leading())
+        if watched and self._undisturbed:
             if usual:
                 self._longer_ns.append(self._carried_ns)
             if counts:
@@ -172,7 +173,7 @@ class LoopClocks:
     @property
     def undisturbed(self) -> bool:
         """What counts is from before a profiler, or in proportion to it."""
-        return self._disturbed
+        return bool(self._undisturbed)
 
     def settled(self) -> bool:
         """What was watched is enough for a mean of usual updates."""
@@ -183,7 +184,7 @@ class LoopClocks:
         leading = self._leading()
         if not leading and self.updates < ENOUGH_OF_A_PACKAGE:
             return True
-        if not self._disturbed and not self.settled():
+        if not self._undisturbed and not self.settled():
             return True
         return any(s.loop >= 0 and s.expected and w.loops[s.loop] and w.in_watched[n] < 2 for w in leading for n, s in w.statements())
 
