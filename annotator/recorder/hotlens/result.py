@@ -155,7 +155,7 @@ def recording(
     if mapped is None and fault is None:
         warnings.add("no_map_step", f"{ended} before the map step; times cannot be given to modules exactly")
     for function in sorted(mapped.map.capped) if mapped is not None and mapped.map is not None else ():
-        warnings.add("lines_capped", f"{function} runs too many lines in one step; what its loops take is at their first lines")
+        warnings.add("lines_capped", f"{function} runs too many lines in one step; not each of them has a time of its own")
     for other in ranks.others:
         if other.failure is not None:
             warnings.add("rank_missing", f"rank {other.rank} is not in the bundle: {other.failure}")
