@@ -36,22 +36,12 @@ export function handleAt(model: BatchModel, gauge: Gauge, size: number): number 
   return timed === undefined ? 0 : shownBy(gauge, costAt(model, timed.batchSize))! / topOf(model, gauge);
 }
 
-// Sizes may lie closer than pixels: near one that was measured or predicted itself, that one is meant.
-const SNAPS = 0.003; // as a share of the gauge
-
-function pointAt(model: BatchModel, gauge: Gauge, at: number): number | undefined {
-  const away = ({ batchSize }: BatchModel['points'][number]) => Math.abs(handleAt(model, gauge, batchSize) - at);
-  const near = model.points.filter((point) => shownBy(gauge, costAt(model, point.batchSize)) !== undefined && away(point) <= SNAPS);
-  return near.sort((a, b) => away(a) - away(b))[0]?.batchSize;
-}
-
 const shown = (state: DragState, size: number): DragStep => [{ ...state, size }, size === state.size ? [] : [{ type: 'show' }]];
 
 function followed(state: DragState, at: number, model: BatchModel): DragStep {
   if (state.drag === undefined) return [state, []];
   const { gauge, off } = state.drag;
-  const to = at - off;
-  return shown(state, pointAt(model, gauge, to) ?? sizeAt(model, gauge, to * topOf(model, gauge), state.size));
+  return shown(state, sizeAt(model, gauge, (at - off) * topOf(model, gauge), state.size));
 }
 
 function pressed(state: DragState, { gauge, at, onHandle }: DragInput & { type: 'down' }, model: BatchModel): DragStep {

@@ -27,6 +27,7 @@ export interface Cost {
   readonly peak: number; // bytes
 }
 
+const SNAPS = 0.003; // of a gauge: sizes may lie closer than pixels; so near a point, that one is meant
 const NEAR = 0.004; // of a gauge: sizes whose values are so close are the same to the pointer
 const SECOND = 1e9; // ns
 const HEADROOM = 1.04; // of a gauge: what is most does not touch its end
@@ -139,8 +140,17 @@ function stretches(model: BatchModel, gauge: Gauge): BatchPoint[][] {
   return all;
 }
 
+// The size that was measured or predicted itself and shows nearly `value`.
+function pointAt(model: BatchModel, gauge: Gauge, value: number): number | undefined {
+  const away = ({ batchSize }: BatchPoint): number => Math.abs((shownBy(gauge, costAt(model, batchSize)) ?? Infinity) - value);
+  const near = model.points.filter((point) => away(point) <= SNAPS * topOf(model, gauge));
+  return near.sort((a, b) => away(a) - away(b))[0]?.batchSize;
+}
+
 // The size at which the gauge shows what is closest to `value`. Where several do as well, the one nearest to `near`: a drag goes on where it is.
 export function sizeAt(model: BatchModel, gauge: Gauge, value: number, near: number): number {
+  const point = pointAt(model, gauge, value);
+  if (point !== undefined) return point;
   const off = (size: number): number => Math.abs(shownBy(gauge, costAt(model, size))! - value);
   const nearer = (a: number, b: number): number => (Math.abs(b - near) < Math.abs(a - near) ? b : a);
   const closest = stretches(model, gauge).map((points) => {

@@ -164,15 +164,17 @@ test('a drag shows sizes, and its end chooses the last one', () => {
   );
 });
 
-test('near a size that was predicted itself, that one is meant', () => {
-  const crowded: BatchModel = { ...MODEL, points: MODEL.points.map((point) => ({ ...point, peak: 1e9 + point.batchSize })) };
+test('where sizes lie closer than pixels, near one that was predicted itself that one is meant', () => {
+  const crowded: BatchModel = { ...MODEL, points: MODEL.points.map((point) => ({ ...point, peak: 1e7 + 2e4 * point.batchSize })) };
   const where = (size: number): number => handleAt(crowded, 'memory', size);
-  const held: DragInput = { type: 'down', gauge: 'memory', at: where(32), onHandle: true };
-  const [grabbed] = dragStep({ size: 32 }, held, crowded);
-  assert.equal(dragStep(grabbed, { type: 'move', at: where(32) }, crowded)[0].size, 32);
-  const [between] = dragStep({ size: 32 }, { ...held, at: at(32) }, MODEL);
-  assert.equal(dragStep(between, { type: 'move', at: at(64) - 0.0029 }, MODEL)[0].size, 64);
-  assert.notEqual(dragStep(between, { type: 'move', at: (at(32) + at(64)) / 2 }, MODEL)[0].size, 64);
+  const [grabbed] = dragStep({ size: 32 }, { type: 'down', gauge: 'memory', at: where(32), onHandle: true }, crowded);
+  const movedTo = (at: number): number => dragStep(grabbed, { type: 'move', at }, crowded)[0].size;
+  assert.equal(movedTo(where(65)), 64);
+  assert.equal(movedTo(where(63)), 64);
+  assert.equal(movedTo(where(56)), 56);
+  const [held] = dragStep({ size: 32 }, down(at(32)), MODEL);
+  assert.equal(dragStep(held, { type: 'move', at: at(64) - 0.0029 }, MODEL)[0].size, 64);
+  assert.notEqual(dragStep(held, { type: 'move', at: (at(32) + at(64)) / 2 }, MODEL)[0].size, 64);
 });
 
 test('a handle that is held beside its middle does not jump, and the bar itself leads to where it is pressed', () => {
