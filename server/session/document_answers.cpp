@@ -250,7 +250,7 @@ Answer code_actions(const Known& known, const Json& params) {
   const Reader reader(params);
   const Document* document = readable(known, reader);
   const protocol::Range range = read_range(reader["range"]);
-  std::ignore = wants_kind(reader, "");
+  std::ignore = wants_kind(reader, "");  // reads the list, so that a wrong one is an error also where nothing is offered
   if (auto error = reader.error()) return std::unexpected(*error);
   if (document == nullptr) return Json();
   const Places places = places_in(known, *document);
