@@ -8,7 +8,7 @@ watches one training step with `sys.setprofile` for the calls. What is a module'
   innermost expression outside torch that made it; a copied entry has the line that copied;
 - a module that came with a copied parent: the parent's;
 - the model itself: the statement of the script's folder that led to its construction;
-- a call: the expression in the nearest frame outside torch that is not the module's own.
+- a call: the expression in the nearest frame outside torch that is not the module's own; what decorates a method of its class is its own.
 
 Usage: truth.py OUT.json NAME…   (names of `catalog.py`; all in one process)
 """
@@ -164,10 +164,15 @@ class Calls:
                 return
             if not is_foreign(file):
                 at = place(frame)
-                if at.subject != id(module):
+                if at.subject != id(module) and not decorates(at.code, type(module)):
                     self.seen[id(module), Place(0, 0, at.code, at.line, at.column)] += 1
                     return
             frame = frame.f_back
+
+
+def decorates(code: CodeType, kind: type[nn.Module]) -> bool:
+    """The function that a decorator put in the place of the class's method."""
+    return any(getattr(getattr(kind, name), "__code__", None) is code for name in ("__call__", "forward"))
 
 
 # -- rules
