@@ -51,8 +51,9 @@ def own_traces() -> Path:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Counts skipped tests that name the folder; the process that reports counts, not its workers."""
-    if report.skipped and "PYTEST_XDIST_WORKER" not in os.environ and NEEDED in str(report.longrepr):
+    """Counts skipped tests that name the folder, or have no trace to run on; the process that reports counts, not its workers."""
+    why = str(report.longrepr)
+    if report.skipped and "PYTEST_XDIST_WORKER" not in os.environ and (NEEDED in why or "empty parameter set" in why):
         note_missing(report.nodeid)
 
 
