@@ -9,6 +9,7 @@
 
 #include "annotator/common/units.h"
 #include "annotator/profile/profile.h"
+#include "annotator/profile/statistics.h"
 
 namespace hotlens::profile {
 
@@ -21,6 +22,7 @@ struct LoopStatement {
   std::int64_t in_watched = 0;                     // in how many of the updates watched it had time; 0: older recordings do not tell
   std::int64_t in_updates = 0;                     // in how many of those made it had time
   std::int64_t first_update = 0, last_update = 0;  // of those made
+  std::optional<Spread> usual;                     // of its time in each of those watched; nothing for fewer than three
   std::int64_t startup_calls = 0;
   Ns startup{};  // until the first update was complete; in no other number
 };

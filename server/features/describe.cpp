@@ -95,6 +95,15 @@ std::string call_note(const LineSummary& summary, const Profile& profile) {
   return fmt::format("{} called from {} places, {} in all", modules, places, format::readable(whole));
 }
 
+// ", mostly 1.10 ms to 3.40 ms": where the updates differ by more than a word is worth.
+std::string differences(const LineClock& clock) {
+  constexpr double kSteady = 0.1;
+  if (!clock.usual || clock.usual->median <= Ns{}) return "";
+  const Ns half = (clock.usual->p90 - clock.usual->p10) / 2;
+  if (static_cast<double>(half.count()) <= kSteady * static_cast<double>(clock.usual->median.count())) return "";
+  return fmt::format(", mostly {} to {}", format::readable(clock.usual->p10), format::readable(clock.usual->p90));
+}
+
 // How the clocks came to their number: one line.
 std::string clock_note(const LineClock& clock, const profile::Loop& loop) {
   if (clock.per_update <= Ns{}) return "";
@@ -107,6 +116,7 @@ std::string clock_note(const LineClock& clock, const profile::Loop& loop) {
   } else {
     out += fmt::format("mean of {} updates", loop.updates);
   }
+  out += differences(clock);
   return out + ", timed without the profiler";
 }
 
@@ -196,6 +206,7 @@ std::string provenance(const Profile& profile) {
 
 // "± 4% over 5 steps": how far to trust the number; a wide one says that the machine was busy.
 std::string spread_note(const LineSummary& summary) {
+  if (summary.timed) return "";  // the clock's note says it
   if (summary.headline.empty()) return "";
   const auto relative = spread(summary);
   if (!relative) return fmt::format("{} {}", summary.headline.size(), summary.headline.size() == 1 ? "step" : "steps");

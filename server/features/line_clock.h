@@ -12,14 +12,16 @@
 namespace hotlens::features {
 
 struct LineClock {
-  Ns per_update{};              // mean over all updates watched
-  double share = 0;             // of their time
-  Ns each{};                    // in an update in which it runs
-  std::int64_t in_updates = 0;  // of the statement that took longest, as `every`
-  std::optional<double> every;  // updates from one execution to the next
-  std::string kind;             // of that statement: "for"
-  Ns startup{};                 // until the first update was complete
-  bool rare = false;            // in less than every second update
+  Ns per_update{};                       // mean over all updates watched
+  double share = 0;                      // of their time
+  Ns each{};                             // in an update in which it runs
+  std::int64_t in_updates = 0;           // of the statement that took longest, as `every`
+  std::int64_t in_watched = 0;           // the updates that `per_update` is the mean of
+  std::optional<profile::Spread> usual;  // of that statement, in each of them
+  std::optional<double> every;           // updates from one execution to the next
+  std::string kind;                      // of that statement: "for"
+  Ns startup{};                          // until the first update was complete
+  bool rare = false;                     // in less than every second update
 };
 
 // Of statements of one line, by their rows in Loop::statements; nothing of none.

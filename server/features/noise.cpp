@@ -11,9 +11,15 @@ namespace {
 
 constexpr double kNoisy = 0.25, kNoNumber = 1;
 
+std::optional<double> spread_of_updates(const LineClock& clock) {
+  if (!clock.usual || clock.usual->median <= Ns{}) return std::nullopt;
+  return static_cast<double>((clock.usual->p90 - clock.usual->p10).count()) / 2 / static_cast<double>(clock.usual->median.count());
+}
+
 }  // namespace
 
 std::optional<double> spread(const LineSummary& summary) {
+  if (summary.timed) return spread_of_updates(*summary.clock);
   std::vector<Ns> values = summary.headline;
   if (values.size() < 3) return std::nullopt;
   std::ranges::sort(values);
@@ -25,13 +31,14 @@ std::optional<double> spread(const LineSummary& summary) {
 }
 
 bool is_noisy(const LineSummary& summary) {
-  return !summary.timed && spread(summary).value_or(0) > kNoisy;
+  const double updates = summary.timed ? static_cast<double>(std::max<std::int64_t>(summary.clock->in_watched, 1)) : 1;
+  return spread(summary).value_or(0) / std::sqrt(updates) > kNoisy;
 }
 
 std::string number_of(const LineSummary& summary) {
   if (!is_noisy(summary)) return format::readable(summary.value);
   const Unit unit = unit_of(summary.value);
-  if (*spread(summary) <= kNoNumber) return "≈ " + number(summary.value, unit) + std::string(unit.name);
+  if (summary.timed || *spread(summary) <= kNoNumber) return "≈ " + number(summary.value, unit) + std::string(unit.name);
   const auto [least, most] = std::ranges::minmax(summary.headline);
   const Unit larger = unit_of(most);
   return number(least, larger) + "…" + number(most, larger) + std::string(larger.name);

@@ -8,11 +8,13 @@
 
 namespace hotlens::features {
 
-// Half the distance between the 10th and the 90th percentile over the measured steps, relative to the median. Nothing for fewer than three.
+// Half the distance between the 10th and the 90th percentile, relative to the median: over the measured steps, of a clock over the updates
+// that it watched. Nothing for fewer than three.
 std::optional<double> spread(const LineSummary& summary);
-// Whether so far that a label has to say so; not of a clock, which shows the mean of many updates.
+// Whether so far that a label has to say so. A clock shows a mean: of n updates it lies nearer to the truth than each, by the root of n.
 bool is_noisy(const LineSummary& summary);
 // The number as a label has it: "12.4 ms"; where it is noisy "≈ 12 ms", and where steps differ by more than it "0.4…12 ms", least to most.
+// A clock's mean stays a number: it adds up with the others.
 std::string number_of(const LineSummary& summary);
 
 }  // namespace hotlens::features

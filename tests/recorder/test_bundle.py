@@ -58,6 +58,7 @@ LOOP_ROWS: dict[str, dict[str, Any]] = {
         "in_watched": int,
         "first_update": int,
         "last_update": int,
+        "usual_ns": (list, type(None)),
     }
     | {"startup_calls": int, "startup_ns": int},
 }
@@ -205,6 +206,8 @@ def check_loop(loop: dict[str, Any], files: int) -> None:
         assert -1 <= row["loop"] < len(loop["loops"]) and row["total_ns"] <= loop["watched_ns"]
         assert row["per_update_ns"] == row["total_ns"] // loop["updates"]
         assert row["in_watched"] <= min(row["in_updates"], loop["updates"])
+        assert (row["usual_ns"] is not None) == (row["in_watched"] >= 3)
+        assert row["usual_ns"] is None or (len(row["usual_ns"]) == 3 and row["usual_ns"] == sorted(row["usual_ns"]))
         assert (row["in_updates"] > 0) == (row["first_update"] >= 0) and row["first_update"] <= row["last_update"]
 
 

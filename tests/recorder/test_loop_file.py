@@ -57,6 +57,17 @@ def test_an_evaluation_now_and_then_is_waited_for_and_has_its_share(tmp_path: Pa
     assert warned <= {"steps_left_out"}
 
 
+def test_what_differs_from_update_to_update_has_its_spread(tmp_path: Path) -> None:
+    body = "x, y = torch.randn(8, 8), torch.randint(0, 3, (8,))\n" + STEP + "time.sleep(0.002 + 0.01 * (i % 2))\n"
+    run = record_text(tmp_path, "import time\n" + MODEL + "for i in range(60):\n" + indent(body))
+    assert run.code == 0, run.err
+    _, rows = loop_of(run.bundle)
+    row = rows["time.sleep(0.002 + 0.01 * (i % 2))"]
+    assert row["in_watched"] >= 3
+    p10, _, p90 = row["usual_ns"]
+    assert 0.002e9 <= p10 < 0.006e9 and p90 >= 0.012e9
+
+
 def test_a_loop_whose_work_has_been_seen_is_watched_no_longer(tmp_path: Path) -> None:
     run = record_text(tmp_path, counted_loop(100_000, STEP + "print(i)\n"))
     assert run.code == 0, run.err

@@ -26,6 +26,13 @@ std::string statement_kind(const Json& object) {
   return std::ranges::find(kKinds, kind) != kKinds.end() ? kind : "statement";
 }
 
+// Three times that do not fall; nothing of anything else.
+std::optional<Spread> usual_times(const Json& entry) {
+  const std::vector<std::int64_t> times = whole_numbers(entry, "usual_ns");
+  if (times.size() != 3 || times.front() < 0 || !std::ranges::is_sorted(times)) return std::nullopt;
+  return Spread{.p10 = Ns{times[0]}, .median = Ns{times[1]}, .p90 = Ns{times[2]}};
+}
+
 std::optional<LoopStatement> loop_statement(const Json& entry, const Loop& loop, std::size_t files) {
   const auto file = small(entry, "file"), line = small(entry, "line");
   const auto total = part_of(entry, "total_ns", loop.watched), startup = part_of(entry, "startup_ns", loop.startup);
@@ -47,6 +54,7 @@ std::optional<LoopStatement> loop_statement(const Json& entry, const Loop& loop,
   statement.in_watched = std::min(count("in_watched"), loop.updates);
   statement.first_update = update("first_update");
   statement.last_update = update("last_update");
+  statement.usual = usual_times(entry);
   statement.startup_calls = count("startup_calls");
   statement.startup = *startup;
   return statement;

@@ -6,10 +6,13 @@ An update that is watched can be taken back, as if it had not been.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import quantiles
 from typing import Any
 
 from .clock import Clock
 from .loop_plan import Statement
+
+MOST_TIMES = 1000  # kept of a statement, one an update
 
 
 @dataclass
@@ -32,6 +35,7 @@ class Watched:
         self.clock = clock
         self.seen = [Seen() for _ in range(size)]
         self.in_watched = [0] * size  # in how many watched updates each statement was at work
+        self.times_ns: list[list[int]] = [[] for _ in range(size)]  # of these, in each
         self.loops = [0] * len(clock.plan.loops)  # watched updates that ended while the loop ran
         self._watch_before, self._calls_before, self._junk_before = [0] * size, [0] * size, [0] * size  # as the last update ended
 
@@ -58,9 +62,11 @@ class Watched:
 
     def note(self, update: int, worked: dict[int, int], counts: bool) -> None:
         """An update is made; `counts`: as a watched one."""
-        for statement in worked:
+        for statement, ns in worked.items():
             self.seen[statement].note(update)
             self.in_watched[statement] += counts
+            if counts and len(self.times_ns[statement]) < MOST_TIMES:
+                self.times_ns[statement].append(ns)
 
     def note_loops(self, running: int) -> None:
         """A watched update was made while this statement was at work."""
@@ -129,7 +135,16 @@ class Watched:
                     "in_watched": self.in_watched[number],
                     "first_update": seen.first,
                     "last_update": seen.last,
+                    "usual_ns": usual(self.times_ns[number]),
                     "startup_calls": startup.calls[number],
                     "startup_ns": sum(startup.total_ns[n] for n in parts),
                 }
             )
+
+
+def usual(times: list[int]) -> list[int] | None:
+    """10th percentile, median and 90th percentile; None of fewer than three times."""
+    if len(times) < 3:
+        return None
+    tenths = quantiles(times, n=10, method="inclusive")
+    return [int(tenths[0]), int(tenths[4]), int(tenths[8])]

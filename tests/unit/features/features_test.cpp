@@ -609,6 +609,26 @@ TEST_CASE("where the loop was watched its lines show what they cost an update, a
   CHECK_THAT(import->contents, Catch::Contains("8.00 s of the start-up"));
 }
 
+TEST_CASE("a clock says how far the updates differ, and a label only where their mean is rough") {
+  const Opened opened;
+  const auto noisy = [&](std::int64_t updates, Ns p10, Ns p90) {
+    const auto profile = with_loop(*opened.profile);
+    profile::Loop loop = *profile->loop;
+    loop.statements[1].in_watched = updates;
+    loop.statements[1].usual = profile::Spread{.p10 = p10, .median = Ns{4'000'000}, .p90 = p90};
+    profile->loop = std::make_shared<const profile::Loop>(std::move(loop));
+    return test::open(profile);
+  };
+  const auto said = [](const FileView& view) { return hover(view, {15, 10}, {.markdown = false})->contents; };
+  const FileView steady = noisy(24, Ns{3'800'000}, Ns{4'500'000});
+  CHECK(label_at(inlay_hints(steady, {}, {}), 15) == "4.00 ms 8%");
+  CHECK_THAT(said(steady), Catch::Contains("mean of 24 updates, timed without the profiler") && !Catch::Contains("over 5 steps"));
+  const FileView many = noisy(24, Ns{1'000'000}, Ns{9'000'000});
+  CHECK(label_at(inlay_hints(many, {}, {}), 15) == "4.00 ms 8%");
+  CHECK_THAT(said(many), Catch::Contains("mean of 24 updates, mostly 1.00 ms to 9.00 ms, timed without the profiler"));
+  CHECK(label_at(inlay_hints(noisy(4, Ns{1'000'000}, Ns{9'000'000}), {}, {}), 15) == "≈ 4.00 ms 8%");
+}
+
 TEST_CASE("the line of a loop does not say how often the next item was asked for") {
   const Opened opened;
   CHECK(label_at(inlay_hints(test::open(opened.profile), {}, {}), 10) == "6.20 ms 56% ×2");

@@ -102,6 +102,17 @@ TEST_CASE("what runs several times in an update has the time of all of them when
   CHECK_FALSE(time_when_it_comes(LoopStatement{}));
 }
 
+TEST_CASE("how far the updates differ is read where three times do not fall") {
+  const auto usual = [](Json times) {
+    Json one = row(3, 600);
+    one["usual_ns"] = std::move(times);
+    return read_back(loop_json({one}))->statements.front().usual;
+  };
+  REQUIRE(usual({40, 60, 90}));
+  CHECK(usual({40, 60, 90})->p90 == Ns{90});
+  for (const Json& odd : {Json(nullptr), Json{40, 60}, Json{90, 60, 40}, Json{-1, 60, 90}, Json{"40", 60, 90}}) CHECK_FALSE(usual(odd));
+}
+
 TEST_CASE("the function that only calls the one with the loop is not the one that is shown") {
   const Result<Loop> loop = read_back(loop_json(
       {row(20, 1000, 0, 0, 9, "<module>"), row(3, 595, 10, 0, 9, "main"), row(4, 400, 10, 0, 9, "main"), row(9, 400, 10, 0, 9, "step")}));
