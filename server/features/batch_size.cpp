@@ -53,6 +53,10 @@ std::string end_of_memory(const lab::BatchSizes& predicted) {
   return fmt::format(" · up to {} fit into {}", predicted.end->largest_batch, format::readable(predicted.end->memory));
 }
 
+std::optional<TextEdit> edit_at(const std::optional<source::Range>& number, std::int64_t size) {
+  return number ? std::optional(TextEdit{.range = *number, .text = std::to_string(size)}) : std::nullopt;
+}
+
 bool in(const LineRange& lines, std::uint32_t line) {
   return lines.begin <= line && line < lines.end;
 }
@@ -60,9 +64,11 @@ bool in(const LineRange& lines, std::uint32_t line) {
 }  // namespace
 
 std::optional<TextEdit> batch_size_edit(const source::Tree& tree, std::int64_t was, std::int64_t size) {
-  const auto at = source::batch_size_number(tree, was);
-  if (!at) return std::nullopt;
-  return TextEdit{.range = *at, .text = std::to_string(size)};
+  return edit_at(source::batch_size_number(tree, was), size);
+}
+
+std::optional<TextEdit> batch_size_edit_in_settings(std::string_view text, std::int64_t was, std::int64_t size) {
+  return edit_at(source::batch_size_in_settings(text, was), size);
 }
 
 std::vector<Lens> batch_size_lenses(const FileView& view, const Options& options) {

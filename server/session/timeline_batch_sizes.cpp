@@ -11,6 +11,7 @@
 #include "server/features/format.h"
 #include "server/session/convert.h"
 #include "server/timeline/answers.h"
+#include "server/timeline/settings_files.h"
 
 namespace hotlens::session {
 namespace {
@@ -42,10 +43,9 @@ void send(Client& client, const Wish& wish, Json edit, std::shared_ptr<protocol:
   });
 }
 
-// The edit in `text`, for a client that has this version of it; no version: the file is not open there.
-std::optional<Json> edit_of(const Wish& wish, const source::Tree& tree, const Places& places, const std::string& uri,
+// The edit for a client that has this version of the text; no version: the file is not open there.
+std::optional<Json> edit_of(const std::optional<features::TextEdit>& edit, const Places& places, const std::string& uri,
                             std::optional<std::int64_t> version, bool document_changes) {
-  const auto edit = features::batch_size_edit(tree, wish.was, wish.size);
   if (!edit) return std::nullopt;
   const Json edits = {{{"range", to_json(places.to_client(edit->range))}, {"newText", edit->text}}};
   return workspace_edit(uri, version, edits, document_changes);
@@ -60,8 +60,10 @@ Result<std::optional<Json>> edit_on_disk(const Wish& wish, const ClientCapabilit
   auto text = read_file(wish.file, kMostSource);
   if (!text) return std::unexpected(text.error());
   const protocol::LineIndex lines(*text);
-  const source::Tree tree = source::Tree::parse(*text);
-  return edit_of(wish, tree, Places(*text, lines, can.encoding), protocol::uri_of_path(wish.file), std::nullopt, can.document_changes);
+  const auto edit = timeline_requests::is_settings_file(wish.file)
+                        ? features::batch_size_edit_in_settings(*text, wish.was, wish.size)
+                        : features::batch_size_edit(source::Tree::parse(*text), wish.was, wish.size);
+  return edit_of(edit, Places(*text, lines, can.encoding), protocol::uri_of_path(wish.file), std::nullopt, can.document_changes);
 }
 
 void add(Json& sizes, const Predictions& now, bool in_editor) {
@@ -95,12 +97,14 @@ void set_batch_size(Loop& loop, Client& client, Workspace& workspace, const Json
   if (const Document* open = workspace.documents.at(wish.file); open != nullptr) {
     if (!open->in_step()) return (*held)(not_applied("The editor's text of this file is not known just now. Try again."));
     const Places places(open->text(), open->lines(), client.can.encoding);
-    auto edit = edit_of(wish, open->tree(), places, open->uri(), open->version(), client.can.document_changes);
+    auto edit = edit_of(features::batch_size_edit(open->tree(), wish.was, wish.size), places, open->uri(), open->version(),
+                        client.can.document_changes);
     if (!edit) return (*held)(not_applied(nowhere(wish)));
     return send(client, wish, std::move(*edit), held);
   }
   const std::string name = features::plain(wish.file.filename().string());
-  if (wish.file.extension() != ".py") return (*held)(not_applied("Open " + name + " in the editor first."));
+  if (wish.file.extension() != ".py" && !timeline_requests::is_settings_file(wish.file))
+    return (*held)(not_applied("Open " + name + " in the editor first."));
   if (!in_workspace(wish.file, workspace.folders)) return (*held)(not_applied(name + " is in no folder of the workspace: open it first."));
   const auto find = [wish, can = client.can] { return edit_on_disk(wish, can); };
   loop.work(find, [&client, wish, held](Result<Result<std::optional<Json>>> found) {

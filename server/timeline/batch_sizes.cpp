@@ -9,6 +9,7 @@
 #include "annotator/source/batch_size.h"
 #include "server/timeline/answers.h"
 #include "server/timeline/requests.h"
+#include "server/timeline/settings_files.h"
 
 namespace hotlens::timeline_requests {
 namespace {
@@ -37,18 +38,21 @@ std::string_view line_at(std::string_view text, std::size_t number) {
 }
 
 // Nothing where the file does not set it, or nobody knows which number is meant.
+std::optional<Json> place_at(const std::filesystem::path& file, std::string_view text, const std::optional<source::Range>& at) {
+  if (!at) return std::nullopt;
+  const std::string_view line = line_at(text, at->begin.line);
+  if (at->end.line != at->begin.line || at->end.column > line.size()) return std::nullopt;
+  return Json{{"file", file.string()},
+              {"line", at->begin.line},
+              {"before", line.substr(0, at->begin.column)},
+              {"after", line.substr(at->end.column)}};
+}
+
 std::optional<Json> place_in(const Profile& profile, profile::FileId file, std::int64_t batch) {
   auto text = profile::executed_text(profile, file);
   if (!text) return std::nullopt;
   const source::Tree tree = source::Tree::parse(std::move(*text));
-  const auto at = source::batch_size_number(tree, batch);
-  if (!at) return std::nullopt;
-  const std::string_view line = line_at(tree.text(), at->begin.line);
-  if (at->end.line != at->begin.line || at->end.column > line.size()) return std::nullopt;
-  return Json{{"file", profile.files[file.index].path.string()},
-              {"line", at->begin.line},
-              {"before", line.substr(0, at->begin.column)},
-              {"after", line.substr(at->end.column)}};
+  return place_at(profile.files[file.index].path, tree.text(), source::batch_size_number(tree, batch));
 }
 
 Json places_of(const Profile& profile, std::int64_t batch) {
@@ -58,6 +62,9 @@ Json places_of(const Profile& profile, std::int64_t batch) {
     if (!profile.files[at].workspace) continue;
     ++looked;
     if (auto place = place_in(profile, profile::FileId{static_cast<std::uint32_t>(at)}, batch)) places.push_back(std::move(*place));
+  }
+  for (const SettingsFile& file : settings_files(profile)) {
+    if (auto place = place_at(file.path, file.text, source::batch_size_in_settings(file.text, batch))) places.push_back(std::move(*place));
   }
   return places;
 }

@@ -190,6 +190,27 @@ def test_a_size_is_set_in_files_of_the_workspace_alone(client: Client, tmp_path:
     assert client.messages("workspace/applyEdit") == []
 
 
+def test_a_size_that_stands_in_a_file_of_settings_is_found_and_set_there(client: Client, tmp_path: Path) -> None:
+    read = 'import json\nbatch_size = json.load(open("settings.json"))["train"]["batch_size"]'
+    (tmp_path / "train.py").write_text(SCRIPT.replace("batch_size = 8", read))
+    settings = tmp_path / "settings.json"
+    settings.write_text('{\n  "train": {"lr": 0.1, "batch_size": 8, "epochs": 8}\n}\n')
+    (tmp_path / "other.json").write_text('{"batch_size": 8}')  # nobody names it
+    uri = client.open(tmp_path / "train.py")
+    assert client.command("hotlens.server.profile", {"uri": uri})["started"]
+    client.wait(lambda: ended(client, 1), LIMIT)
+    place = {"file": str(settings), "line": 1, "before": '  "train": {"lr": 0.1, "batch_size": ', "after": ', "epochs": 8}'}
+    assert sizes_of(client)["places"] == [place]
+    client.answer["workspace/applyEdit"] = lambda _: {"result": {"applied": True}}
+    assert set_size(client, settings, 16) == {"applied": True}
+    (asked,) = client.messages("workspace/applyEdit")
+    (change,) = asked["edit"]["documentChanges"]
+    assert change["textDocument"]["uri"].endswith("/settings.json")
+    assert change["edits"] == [{"range": {"start": {"line": 1, "character": 37}, "end": {"line": 1, "character": 38}}, "newText": "16"}]
+    settings.write_text('{"train": {"batch_size": 32}}')
+    assert "settings.json does not set a batch size of 8" in set_size(client, settings, 16)["message"]
+
+
 def test_a_client_that_takes_no_edits_is_not_sent_one(start: Start, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SCRIPT)
     client = start()
