@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "annotator/lab/layers/beside.h"
 #include "annotator/lab/layers/forward.h"
 #include "annotator/lab/layers/methods.h"
 #include "annotator/lab/layers/other_edits.h"
@@ -41,10 +42,13 @@ class Comparison {
     if (again.size() != old.size() || now.size() != old.size()) return refuse("the edited script makes another number of models");
     all_.was = flattened(again[*at]);
     all_.is = flattened(now[*at]);
+    const Followed then{executed_, before}, edited{edited_, after};
+    const Idle idle = idle_of(then, edited, recorded_);
+    if (auto why = edit_beside(then, edited, all_.was, all_.is, idle)) return std::unexpected(*why);
     auto aligned = align(again[*at], now[*at]);
     if (!aligned) return std::unexpected(aligned.error());
     all_.alignment = std::move(*aligned);
-    if (auto why = other_edit({executed_, before}, {edited_, after}, all_.was, recorded_)) return std::unexpected(*why);
+    if (auto why = other_edit(then, edited, all_.was, idle)) return std::unexpected(*why);
     if (auto why = collect()) return std::unexpected(*why);
     return std::move(all_);
   }
@@ -124,10 +128,35 @@ class Comparison {
     return found == holder->second->attached.end() ? Line{} : line_of(found->second);
   }
 
+  // Of a layer whose constructor is known: what it is given under names, or at places, that are not.
+  static std::optional<Unclear> other_arguments(const std::string& path, const Ref& was, const Ref& is, const Line& at) {
+    const auto known = constructor_parameters(is->layer);
+    if (known.empty()) return std::nullopt;
+    const auto others = [&](const Arguments& given) {
+      std::map<std::string, std::string> all;
+      for (const auto& [name, value] : given.named) {
+        if (std::ranges::find(known, name) == known.end()) all[name] = written(*value);
+      }
+      for (std::size_t place = known.size(); place < given.positional.size(); ++place)
+        all["argument " + std::to_string(place + 1)] = written(*given.positional[place]);
+      return all;
+    };
+    const auto before = others(was->given), after = others(is->given);
+    for (const auto* one : {&after, &before}) {
+      for (const auto& [name, value] : *one) {
+        const auto& other = one == &after ? before : after;
+        if (const auto found = other.find(name); found != other.end() && found->second == value) continue;
+        return Unclear{.reason = "what `" + name + "` changes in " + class_name(*is) + " is not known", .module = path, .at = at};
+      }
+    }
+    return std::nullopt;
+  }
+
   std::optional<Unclear> compare_layer(const std::string& path, const Ref& was, const Ref& is) {
     const Line at = all_.lines[path];
     const auto parameters = constructor_parameters(is->layer);
     const bool container = is->layer == "Module" || is->layer == "Sequential" || is->layer == "ModuleList" || is->layer == "ModuleDict";
+    if (auto why = other_arguments(path, was, is, at)) return why;
     std::string shown;
     bool changed = false;
     for (const std::string_view name : parameters) {
