@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -163,8 +164,13 @@ Nodes names_of_import(Node statement) {
 class Comparison {
  public:
   Comparison(const Followed& executed, const Followed& edited, const Modules& was, const Modules& is, const Idle& idle)
-      : executed_(executed), edited_(edited), is_(is), idle_(idle), uses_(executed, edited, idle) {
+      : executed_(executed), edited_(edited), idle_(idle), uses_(executed, edited, idle) {
     for (const auto& [path, module] : was) forwards_.insert(method_of(module->self, "forward").id());
+    for (const auto& [path, module] : is) {
+      const Node site = module->self->kind == Value::Kind::type ? module->self->node : Node{};
+      if (site) sites_.try_emplace(site.id(), path);
+      if (module->node) sites_.try_emplace(module->node.id(), path);
+    }
     for (const auto& [path, code] : executed.sources.files) {
       guess::walk(code->root(), [&](Node node) {
         if (node.is("identifier")) words_.insert(std::string(node.text()));
@@ -177,32 +183,30 @@ class Comparison {
     for (const auto& [path, code] : executed_.sources.files) {
       const auto now = edited_.sources.files.find(path);
       if (now == edited_.sources.files.end() || now->second == code) continue;
-      if (auto why = block(code->root(), now->second->root())) return located(*why);
+      if (auto why = block(code->root(), now->second->root())) return why;
     }
-    if (auto why = uses_.run()) return located(*why);
-    return std::nullopt;
+    return uses_.run();
   }
 
  private:
-  // The module whose class, or whose constructor's call, the line is in.
-  Why located(Unclear why) const {
-    if (!why.module.empty() || why.at.line < 0) return why;
-    const auto holds = [&](Node node) {
-      const auto range = node.range();
-      return node.code->path().string() == why.at.file && range.begin.line <= why.at.line && why.at.line <= range.end.line;
-    };
-    for (const auto& [path, module] : is_) {
-      if (module->node && module->self->kind != Value::Kind::type && holds(module->node)) why.module = path;
+  // The module that the code makes, is an argument of, or stands in the class of.
+  std::string module_of(Node code) const {
+    std::set<std::string> inside;
+    guess::walk(code, [&](Node node) {
+      if (const auto found = sites_.find(node.id()); found != sites_.end()) inside.insert(found->second);
+      return true;
+    });
+    if (inside.size() == 1) return *inside.begin();
+    for (Node up = code; up; up = up.parent()) {
+      if (const auto found = sites_.find(up.id()); found != sites_.end()) return found->second;
     }
-    for (const auto& [path, module] : is_) {
-      if (why.module.empty() && module->self->kind == Value::Kind::type && holds(module->self->node)) why.module = path;
-    }
-    return why;
+    return {};
   }
 
-  static Why refuse(Node at, bool gone = false, Node near = {}) {
+  Why refuse(Node at, bool gone = false, Node near = {}) const {
     const Node statement = guess::statement_of(at);
     return Unclear{.reason = "something else than layers was edited: " + excerpt(statement) + (gone ? " is gone" : ""),
+                   .module = module_of(gone ? near : at),
                    .at = line_of(gone ? near : at)};
   }
 
@@ -544,11 +548,11 @@ class Comparison {
   }
 
   const Followed &executed_, &edited_;
-  const Modules& is_;
   const Idle& idle_;
   Uses uses_;
   std::set<const void*> forwards_;
-  std::set<std::string> words_;  // of the executed texts
+  std::map<const void*, std::string> sites_;  // of the edited text: what makes a module, and its class
+  std::set<std::string> words_;               // of the executed texts
 };
 
 }  // namespace
