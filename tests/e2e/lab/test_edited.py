@@ -211,7 +211,7 @@ def test_what_cannot_be_known_is_refused_with_its_reason(recorded: Path, name: s
         ("pictures", "optimizer = ", "model = model.to(memory_format=torch.channels_last)\noptimizer = ", ""),
         ("pictures", "optimizer = ", "model.eval()\noptimizer = ", ""),
         ("pictures", "model.parameters())", "model.parameters(), fused=True)", ""),
-        ("pictures", "F.relu(self.norm(self.conv(x)))", "F.relu(self.norm(self.conv(x)))[:, :, ::2]", ""),
+        ("pictures", "F.relu(self.norm(self.conv(x)))", "F.relu(self.norm(self.conv(x)))[:, :, ::2]", "0"),
         ("pictures", "F.relu(self.norm(self.conv(x)))", "F.avg_pool2d(F.relu(self.norm(self.conv(x))), 2)", "0"),
         ("pictures", "F.relu(self.norm(self.conv(x)))", "F.relu(self.norm(self.conv(x)).detach())", "0"),
         ("words", "x[:, 0])", "x[0, :])", ""),
