@@ -217,11 +217,18 @@ def test_what_cannot_be_known_is_refused_with_its_reason(recorded: Path, name: s
         ("words", "x[:, 0])", "x[0, :])", ""),
         ("words", "        for layer in self.layers:", "        for layer in self.layers[:1]:", ""),
         ("words", "    def forward(self, x):\n        b, l", "    @torch.no_grad()\n    def forward(self, x):\n        b, l", "layers.0"),
-        ("memory", "    loss = F.cross_entropy(model(x), y)", "    with torch.autocast('cpu'):\n        loss = F.cross_entropy(model(x), y)", ""),
+        (
+            "memory",
+            "    loss = F.cross_entropy(model(x), y)",
+            "    with torch.autocast('cpu'):\n        loss = F.cross_entropy(model(x), y)",
+            "",
+        ),
     ],
 )
 @pytest.mark.parametrize("beside", [False, True])
-def test_an_edit_beside_layers_gives_no_number_but_its_line(recorded: Path, name: str, old: str, new: str, module: str, beside: bool) -> None:
+def test_an_edit_beside_layers_gives_no_number_but_its_line(
+    recorded: Path, name: str, old: str, new: str, module: str, beside: bool
+) -> None:
     layers = {"pictures": ("WIDTH = 16", "WIDTH = 24"), "words": ("4 * width", "2 * width"), "memory": ("hidden=64", "hidden=96")}
     folder = recorded / name
     text = SCRIPTS[name].replace(*layers[name]) if beside else SCRIPTS[name]
