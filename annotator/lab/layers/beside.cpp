@@ -304,6 +304,10 @@ class Comparison {
   bool is_new(Node definition) const {
     const std::string name(definition.field("name").text());
     if (words_.contains(name) || is_among(kOfModules, name) || name.starts_with("__")) return false;
+    const Node parameters = definition.field("parameters");
+    for (const Node& one : parameters ? parameters.children() : Nodes()) {
+      if (one.field("value") && !uses_.is_plain_code(one.field("value"))) return false;
+    }
     const Node above = definition.parent();
     if (!above.is("decorated_definition")) return true;
     constexpr std::array<std::string_view, 5> kKnown{"dataclass", "staticmethod", "classmethod", "property", "dataclasses.dataclass"};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -44,6 +45,7 @@ class Comparison {
     all_.is = flattened(now[*at]);
     const Followed then{executed_, before}, edited{edited_, after};
     const Idle idle = idle_of(then, edited, recorded_);
+    if (auto why = other_modules(before, after)) return std::unexpected(*why);
     if (auto why = edit_beside(then, edited, all_.was, all_.is, idle)) return std::unexpected(*why);
     auto aligned = align(again[*at], now[*at]);
     if (!aligned) return std::unexpected(aligned.error());
@@ -55,6 +57,25 @@ class Comparison {
 
  private:
   static std::unexpected<Unclear> refuse(std::string reason) { return std::unexpected(Unclear{.reason = std::move(reason)}); }
+
+  // Modules that the model does not hold: a loss, another model. The step may use them, and nothing here follows it.
+  std::optional<Unclear> other_modules(const Interpreter& before, const Interpreter& after) const {
+    const auto others = [](const Interpreter& followed, const Modules& held) {
+      std::set<const Value*> inside;
+      for (const auto& [path, module] : held) inside.insert(module);
+      std::vector<Ref> all;
+      std::ranges::copy_if(followed.modules(), std::back_inserter(all), [&](const Ref& one) { return !inside.contains(one); });
+      return all;
+    };
+    const auto was = others(before, all_.was), is = others(after, all_.is);
+    const auto [one, other] = std::ranges::mismatch(
+        was, is, {}, [](const Ref& module) { return written(*module); }, [](const Ref& module) { return written(*module); });
+    if (one == was.end() && other == is.end()) return std::nullopt;
+    const Ref shown_one = other == is.end() ? *one : *other;
+    return Unclear{
+        .reason = "something else than layers of the model was edited: " + shown(*shown_one) + (other == is.end() ? " is gone" : ""),
+        .at = other == is.end() ? Line{} : line_of(shown_one->node)};
+  }
 
   std::optional<Unclear> unseen() const {
     for (const auto& [path, module] : recorded_) {

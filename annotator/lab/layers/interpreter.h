@@ -130,7 +130,7 @@ class Interpreter {
   std::set<const void*> ran_;      // functions that were followed
   std::set<const void*> visited_;  // statements that were
   std::set<const void*> built_;    // calls that gave modules
-  int constructing_ = 0;       // constructors of modules that are being followed
+  int constructing_ = 0;           // constructors of modules that are being followed
   std::int64_t steps_ = 0;
   int depth_ = 0, nesting_ = 0;  // of calls; of expressions, those of calls included
 };

@@ -171,8 +171,9 @@ bool Uses::is_building(Node node) const {
 }
 
 bool Uses::is_building_statement(Node statement) const {
-  if (is_remark(statement) || statement.is("assert_statement") || statement.is("raise_statement")) return true;
-  if (statement.is("return_statement")) return std::ranges::all_of(statement.children(), [&](const Node& one) { return is_building(one); });
+  if (is_remark(statement) || statement.is("raise_statement")) return true;
+  if (statement.is("return_statement") || statement.is("assert_statement"))
+    return std::ranges::all_of(statement.children(), [&](const Node& one) { return is_building(one); });
   if (statement.is("if_statement") || statement.is("elif_clause") || statement.is("else_clause") || statement.is("for_statement")) {
     for (const Node& part : statement.children()) {
       const bool fits = part.is("block")                                   ? builds_only(part)

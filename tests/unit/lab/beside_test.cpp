@@ -125,6 +125,10 @@ TEST_CASE("an edit beside layers that may change the step is refused at its line
       {"model = Net(WIDTH)\n", "model = Net(WIDTH)\nmodel = torch.compile(model)\n"},
       {"model.train()", "model.eval()"},
       {"model.train()", "model.train(False)"},
+      {"model.train()", "assert model.half()\nmodel.train()"},
+      {"model.train()", "def late(x=model.half()):\n    return x\nmodel.train()"},
+      {"model.train()", "model.head.weight = model.first.weight\nmodel.train()"},
+      {"model.train()", "import os\nos.environ['A'] = 'b'\nmodel.train()"},
       // The step.
       {"SGD(", "AdamW("},
       {"lr=0.1)", "lr=0.1, foreach=True)"},
@@ -186,6 +190,20 @@ TEST_CASE("a number is followed to every use, and one that is not known is refus
     const std::string why = told(use, "WIDTH, ROWS = 16", "WIDTH, ROWS = 32");
     CHECK(why.find("edited") != std::string::npos);
     CHECK(std::stoll(why) > 30);
+  }
+}
+
+TEST_CASE("a module that the model does not hold, such as a loss, is no layer of it") {
+  const std::string executed = edited("model.train()", "criterion = nn.CrossEntropyLoss()\nmodel.train()");
+  const auto told = [&](std::string_view to) {
+    std::string text = executed;
+    constexpr std::string_view kLoss = "nn.CrossEntropyLoss()";
+    return refused(text.replace(text.find(kLoss), kLoss.size(), to), executed);
+  };
+  CHECK(told("nn.CrossEntropyLoss()").empty());
+  for (const char* to : {"nn.MSELoss()", "nn.CrossEntropyLoss(label_smoothing=0.1)", "nn.Sequential(nn.CrossEntropyLoss())"}) {
+    INFO(to);
+    CHECK(told(to).starts_with("33 : something else than layers of the model was edited"));
   }
 }
 
