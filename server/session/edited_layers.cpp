@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <utility>
 
@@ -18,21 +17,29 @@ namespace fs = std::filesystem;
 using format::readable;
 using protocol::Json;
 
-constexpr std::chrono::milliseconds kPause{400};  // after the last keystroke
+constexpr std::chrono::milliseconds kPause{150};  // after the last keystroke; the next one ends what began
+constexpr std::chrono::seconds kKeptFor{60};
+constexpr std::size_t kMostKept = 32;
+constexpr int kMostFailures = 3;  // of the same kind in a row: the step cannot be replayed
 constexpr const char* kPart = "edited layers";
-constexpr int kWarning = 2;  // LSP's severity
+constexpr int kWarning = 2, kInformation = 3;  // LSP's severities
 
-// "+5 %"; "" where the interval holds no change.
-std::string change_of(const lab::EditedStep& step) {
-  const lab::StepTime& time = *step.time;
-  if (time.low <= step.step_was && step.step_was <= time.high) return "";
-  const double part = static_cast<double>(time.step.count()) / static_cast<double>(step.step_was.count()) - 1;
-  return fmt::format(" {}{:.0f}%", part < 0 ? "−" : "+", std::abs(100 * part));
-}
-
+// "18.9 → ≈ 54.0 ms": measured, then predicted.
 std::string label_of(const lab::EditedStep& step) {
   if (!step.time || step.step_was <= Ns{}) return "";
-  return "≈ step " + readable(step.time->step) + change_of(step);
+  std::string was = readable(step.step_was);
+  const std::string is = readable(step.time->step);
+  const std::size_t unit = is.rfind(' ');
+  if (unit != std::string::npos && was.ends_with(is.substr(unit))) was.erase(was.size() - (is.size() - unit));
+  return was + " → ≈ " + is;
+}
+
+// "does not fit: … (aten::linear in layers.0.mlp)".
+std::string reason_of(const lab::EditRefusal& refused) {
+  std::string where = refused.op;
+  if (!refused.module.empty()) where += (where.empty() ? "" : " in ") + refused.module;
+  return (refused.misfit ? "Does not fit: " : "What the edit costs is not known: ") + refused.reason +
+         (where.empty() ? "" : " (" + where + ")");
 }
 
 std::string sentences(const lab::EditedStep& step, const lab::LayerEdit& edit) {
@@ -61,6 +68,18 @@ bool is_in(const layers::Line& at, const fs::path& file) {
   return at.line >= 0 && fs::path(at.file) == file;
 }
 
+// Whether every fact of the profile stands in the text as it was executed.
+bool is_as_executed(const Document& document) {
+  const auto& placements = document.view().placements;
+  return document.has_facts() && std::ranges::all_of(placements, [](const auto& one) { return one.state == source::State::fresh; });
+}
+
+std::string key_of(const std::string& profile, const std::map<fs::path, std::string>& texts) {
+  std::string key = profile;
+  for (const auto& [path, text] : texts) key += '\0' + path.string() + '\0' + text;
+  return key;
+}
+
 // A text that does not parse has no layers yet.
 bool is_whole(const Document& document) {
   return document.in_step() && !document.tree().has_errors();
@@ -81,12 +100,23 @@ std::vector<EditNote> edit_notes(const lab::EditedStep& step, const fs::path& fi
   }
   if (step.refused && is_in(step.refused->at, file)) {
     const auto same = std::ranges::find(notes, line_of(step.refused->at), &EditNote::line);
-    const std::string text = (step.refused->misfit ? "Does not fit: " : "What the edit costs is not known: ") + step.refused->reason;
+    const std::string text = reason_of(*step.refused);
     if (same != notes.end()) notes.erase(same);
     notes.push_back({.line = line_of(step.refused->at),
                      .label = step.refused->misfit ? "does not fit" : "",
                      .text = text,
-                     .misfit = step.refused->misfit});
+                     .misfit = step.refused->misfit,
+                     .refused = !step.refused->misfit});
+  }
+  return notes;
+}
+
+std::vector<EditNote> settled_notes(std::vector<EditNote> notes, const lab::StepTime& predicted, Ns measured) {
+  std::erase_if(notes, [](const EditNote& note) { return note.label.empty() || note.misfit || note.refused; });
+  for (EditNote& note : notes) {
+    note.label.clear();
+    note.text = fmt::format("Predicted ≈ {} ({} to {}), measured {}.", readable(predicted.step), readable(predicted.low),
+                            readable(predicted.high), readable(measured));
   }
   return notes;
 }
@@ -116,17 +146,52 @@ std::vector<features::Hint> noted(std::vector<features::Hint> hints, const std::
 EditedLayers::EditedLayers(Loop& loop, Client& client, Workspace& workspace, Events events)
     : loop_(loop), client_(client), workspace_(workspace), events_(std::move(events)) {}
 
-const std::vector<EditNote>& EditedLayers::of(const Document& document) const {
+const std::vector<EditNote>& EditedLayers::of(const Document& document) {
   static const std::vector<EditNote> kNone;
   const auto found = notes_.find(document.uri());
-  return found != notes_.end() && found->second.version == document.version() ? found->second.notes : kNone;
+  const auto& shown = document.profile();
+  if (found == notes_.end() || found->second.version != document.version() || !shown) return kNone;
+  Notes& held = found->second;
+  if (held.profile == shown->id) return held.notes;
+  // What was predicted has been measured, or another profile was chosen, which says nothing of it.
+  const auto measured = shown->plain_step ? shown->plain_step : shown->profiled_step;
+  const bool of_this_text = held.time && measured && is_as_executed(document);
+  held.notes = of_this_text ? settled_notes(std::move(held.notes), *held.time, *measured) : std::vector<EditNote>();
+  held.profile = shown->id;
+  held.time.reset();
+  show(document, held.notes);
+  return held.notes;
+}
+
+// All documents of the profile that are whole.
+EditedLayers::Texts EditedLayers::texts_beside(const Document& document, Versions& versions) const {
+  Texts texts;
+  for (const auto& [uri, open] : workspace_.documents) {
+    if (open.profile() != document.profile() || !is_whole(open)) continue;
+    texts[open.path()] = open.text();
+    versions[uri] = open.version();
+  }
+  return texts;
+}
+
+// Whether these texts have had their answer.
+bool EditedLayers::answer_from_kept(const Document& document) {
+  if (!is_whole(document)) return false;
+  Versions versions;
+  const auto found = kept_.find(key_of(document.profile()->id, texts_beside(document, versions)));
+  if (found == kept_.end() || found->second.until < std::chrono::steady_clock::now()) return false;
+  keep(found->second.step, document.profile()->id, versions);
+  return true;
 }
 
 void EditedLayers::edited(const Document& document) {
   stop();
   due_ = false;
   const auto& shown = document.profile();
-  if (!workspace_.trusted || !workspace_.settings.predict_edits || !shown || shown->folder.empty() || hopeless_.contains(shown->id)) return;
+  if (!workspace_.trusted || !workspace_.settings.predict_edits || !shown || shown->folder.empty() ||
+      failures_[shown->id].times >= kMostFailures)
+    return;
+  if (answer_from_kept(document)) return;
   document_ = document.serial();
   wait();
 }
@@ -166,12 +231,8 @@ void EditedLayers::start(bool build) {
   active_.emplace();
   active_->id = ++last_;
   active_->profile = document->profile()->id;
-  std::map<fs::path, std::string> texts;
-  for (const auto& [uri, open] : workspace_.documents) {
-    if (open.profile() != document->profile() || !is_whole(open)) continue;
-    texts[open.path()] = open.text();
-    active_->versions[uri] = open.version();
-  }
+  Texts texts = texts_beside(*document, active_->versions);
+  active_->key = key_of(active_->profile, texts);
   auto write = [texts = std::move(texts)] {
     auto drafts = std::make_shared<Drafts>();
     if (drafts->folder.path().empty()) return drafts;
@@ -226,10 +287,13 @@ void EditedLayers::on_output(Active& active, const runs::OutputLine& line) {
 void EditedLayers::on_end(Active& active, const runs::RunEnd& end) {
   const bool done = end.exit_code == 0 && !active.cancelled;
   const auto step = done ? lab::read_edited_step(active.answer) : std::unexpected(Error{ErrorCode::failed, active.said, {}});
-  if (step) keep(*step, active.versions);
-  if (!step && !active.cancelled) {
-    hopeless_.insert(active.profile);
-    client_.log("edits of layers are not predicted: " + step.error().message);
+  if (step) {
+    failures_.erase(active.profile);
+    if (kept_.size() >= kMostKept) kept_.clear();
+    if (!step->unbuilt) kept_.insert_or_assign(active.key, Kept{std::chrono::steady_clock::now() + kKeptFor, *step});
+    keep(*step, active.profile, active.versions);
+  } else if (!active.cancelled) {
+    failed(active.profile, step.error().message);
   }
   if (active.progress) active.progress->end(step ? "Done." : active.cancelled ? "Cancelled." : "Failed.");
   const bool wanted = step && step->unbuilt && !step->edits.empty();
@@ -238,7 +302,17 @@ void EditedLayers::on_end(Active& active, const runs::RunEnd& end) {
   if (std::exchange(due_, false)) wait();
 }
 
-void EditedLayers::keep(const lab::EditedStep& step, const Versions& versions) {
+// One answer is lost; what always fails alike is not tried for ever.
+void EditedLayers::failed(const std::string& profile, const std::string& why) {
+  Failures& failures = failures_[profile];
+  if (failures.last != why) {
+    client_.log("an edit of layers is not predicted: " + why);
+    failures = {.last = why};
+  }
+  ++failures.times;
+}
+
+void EditedLayers::keep(const lab::EditedStep& step, const std::string& profile, const Versions& versions) {
   bool changed = false;
   for (const auto& [uri, version] : versions) {
     const Document* document = workspace_.documents.find(uri);
@@ -249,7 +323,7 @@ void EditedLayers::keep(const lab::EditedStep& step, const Versions& versions) {
     if (notes.empty()) {
       notes_.erase(uri);
     } else {
-      notes_[uri] = {.version = version, .notes = std::move(notes)};
+      notes_[uri] = {.version = version, .profile = profile, .time = step.time, .notes = std::move(notes)};
     }
   }
   if (changed) events_.changed();
@@ -259,14 +333,14 @@ void EditedLayers::show(const Document& document, const std::vector<EditNote>& n
   Json list = Json::array();
   const Places places(document.text(), document.lines(), client_.can.encoding);
   for (const EditNote& note : notes) {
-    if (!note.misfit || note.line >= document.lines().lines()) continue;
+    if (!(note.misfit || note.refused) || note.line >= document.lines().lines()) continue;
     const std::string_view text = protocol::line_text(document.text(), document.lines(), note.line);
     const std::size_t first = std::min(text.find_first_not_of(" \t"), text.size());
     const source::Range range{{note.line, static_cast<std::uint32_t>(first)}, {note.line, static_cast<std::uint32_t>(text.size())}};
     list.push_back({{"range", to_json(places.to_client(range))},
-                    {"severity", kWarning},
+                    {"severity", note.misfit ? kWarning : kInformation},
                     {"source", "hotlens"},
-                    {"code", "misfit"},
+                    {"code", note.misfit ? "misfit" : "not-predicted"},
                     {"message", noted(note, false)}});
   }
   client_.diagnose(document.uri(), kPart, std::move(list));

@@ -5,12 +5,12 @@
 // run, which it would disturb. The worker is compiled after somebody agreed.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -30,10 +30,14 @@ struct EditNote {
   std::string label;       // of its hint; empty: the hint stays as it is
   std::string text;        // for the hover; plain
   bool misfit = false;     // the edited model cannot run
+  bool refused = false;    // nothing is known of the edit
 };
 
 // Those of one file.
 std::vector<EditNote> edit_notes(const lab::EditedStep& step, const std::filesystem::path& file);
+
+// What became of a prediction once the edited text was profiled: "Predicted ≈ 54.0 ms (51.0 ms to 57.0 ms), measured 53.1 ms".
+std::vector<EditNote> settled_notes(std::vector<EditNote> notes, const lab::StepTime& predicted, Ns measured);
 
 // The hints of some lines, with what the notes say; sorted as before.
 std::vector<features::Hint> noted(std::vector<features::Hint> hints, const std::vector<EditNote>& notes, const Document& document,
@@ -58,8 +62,8 @@ class EditedLayers {
   void end();   // the same, and waits for its end
   void cancel_progress(const protocol::Json& params);
 
-  // Empty where the text is another one since.
-  const std::vector<EditNote>& of(const Document& document) const;
+  // Empty where the text is another one since. Those of a profile that is no longer shown say what was measured.
+  const std::vector<EditNote>& of(const Document& document);
 
  private:
   using Versions = std::map<std::string, std::int64_t>;  // by URI
@@ -69,7 +73,7 @@ class EditedLayers {
   };
   struct Active {
     std::int64_t id = 0;
-    std::string profile;
+    std::string profile, key;
     Versions versions;
     std::shared_ptr<const Drafts> drafts;
     std::unique_ptr<ProgressReport> progress;  // where the worker is built
@@ -79,15 +83,30 @@ class EditedLayers {
   };
   struct Notes {
     std::int64_t version = 0;
+    std::string profile;  // by id: it was predicted from this one
+    std::optional<lab::StepTime> time;
     std::vector<EditNote> notes;
   };
+  // The same text of all open documents has the same answer, for a while: other files may change on the disk.
+  struct Kept {
+    std::chrono::steady_clock::time_point until;
+    lab::EditedStep step;
+  };
+  struct Failures {
+    std::string last;
+    int times = 0;  // in a row
+  };
 
+  using Texts = std::map<std::filesystem::path, std::string>;
+  Texts texts_beside(const Document& document, Versions& versions) const;
+  bool answer_from_kept(const Document& document);
+  void failed(const std::string& profile, const std::string& why);
   void wait();
   void start(bool build);
   void run(const std::filesystem::path& bundle, const std::string& python, bool build);
   void on_output(Active& active, const runs::OutputLine& line);
   void on_end(Active& active, const runs::RunEnd& end);
-  void keep(const lab::EditedStep& step, const Versions& versions);
+  void keep(const lab::EditedStep& step, const std::string& profile, const Versions& versions);
   void show(const Document& document, const std::vector<EditNote>& notes);
   void offer_to_build();
 
@@ -101,8 +120,9 @@ class EditedLayers {
   bool offered_ = false;
   std::optional<Active> active_;
   std::int64_t last_ = 0;
-  std::set<std::string> hopeless_;      // profiles by id whose step cannot be replayed
-  std::map<std::string, Notes> notes_;  // by URI
+  std::map<std::string, Failures> failures_;  // by the profile's id
+  std::map<std::string, Kept> kept_;          // by profile and texts
+  std::map<std::string, Notes> notes_;        // by URI
 };
 
 }  // namespace hotlens::session

@@ -101,6 +101,9 @@ class Rewriting {
       const bool followed = std::ranges::find(kFollowed, name) != kFollowed.end() || std::ranges::find(kAlso, name) != kAlso.end();
       const bool pool = change.is->layer.find("Pool") != std::string::npos;
       if (!same && (!followed || pool)) return unclear(change, "what another `" + std::string(name) + "` changes is not followed");
+      const bool padded =
+          argument(*change.is, "padding_mode") != nullptr && (name == "kernel_size" || name == "padding" || name == "dilation");
+      if (!same && padded) return unclear(change, "what another `" + std::string(name) + "` changes beside `padding_mode` is not followed");
       const auto size = whole_of(is);
       if (!same && size && (*size < 0 || (*size == 0 && name != "padding" && name != "p")))
         return unclear(change, "`" + std::string(name) + "` is " + std::to_string(*size));

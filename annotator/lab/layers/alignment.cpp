@@ -7,6 +7,7 @@
 #include "annotator/lab/layers/forward.h"
 #include "annotator/lab/layers/methods.h"
 #include "annotator/lab/layers/torch_layers.h"
+#include "annotator/lab/layers/wording.h"
 
 namespace hotlens::layers {
 namespace {
@@ -149,7 +150,7 @@ class Aligner {
   // What an edited forward calls otherwise. Whether it was edited.
   bool add_calls(const Ref& was, const Ref& is, const std::string& old, const std::string& now) {
     const Node before = method_of(was->self, "forward"), after = method_of(is->self, "forward");
-    if (!before || !after || before.text() == after.text()) return false;
+    if (!before || !after || same_wording(before, after)) return false;
     auto gaps = forward_gaps(before, after);
     if (!gaps) {
       if (!why_) why_ = std::move(gaps.error());

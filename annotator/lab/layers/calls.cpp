@@ -4,6 +4,7 @@
 
 #include "annotator/lab/layers/interpreter.h"
 #include "annotator/lab/layers/torch_layers.h"
+#include "annotator/lab/layers/wording.h"
 
 namespace hotlens::layers {
 namespace {
@@ -74,7 +75,10 @@ Ref Interpreter::call_expression(Node node, Frame& frame) {
     }
   }
   const Ref callee = expression(function, frame);
-  return call(callee, arguments(node.field("arguments"), frame), node);
+  const Ref result = call(callee, arguments(node.field("arguments"), frame), node);
+  const bool makes = callee->kind == Kind::function || callee->kind == Kind::type || callee->kind == Kind::external;
+  if (makes && result->kind == Kind::object && !result->layer.empty()) built_.insert(node.id());
+  return result;
 }
 
 Ref Interpreter::call(const Ref& callee, Arguments given, Node site) {
@@ -94,7 +98,7 @@ Ref Interpreter::call(const Ref& callee, Arguments given, Node site) {
     case Kind::method:
       return method(callee->self, callee->text, given, site);
     default:
-      note(callee->kind == Kind::object ? callee->layer : callee->text.substr(callee->text.rfind('.') + 1), given);
+      note(callee->kind == Kind::object ? callee->layer : callee->text.substr(callee->text.rfind('.') + 1), given, site);
       return unknown(words_of(written(*callee), given));
   }
 }
@@ -334,13 +338,13 @@ Ref Interpreter::builtin(const std::string& name, const Arguments& given, Node s
 }
 
 // Numbers and words alone: models and tensors are told apart elsewhere. The rate of an optimizer changes neither time nor memory.
-void Interpreter::note(const std::string& callee, const Arguments& given) {
-  if (constructing_ != 0 || facts_.size() > kMostFacts) return;
+void Interpreter::note(const std::string& callee, const Arguments& given, Node site) {
+  if (constructing_ != 0 || facts_.size() > kMostFacts || is_told(callee) || is_told("." + callee)) return;
   const auto plain = [](const Ref& value) { return is_plain(*value) || value->kind == Kind::tuple ? written(*value) : std::string("…"); };
   std::string words = callee + "(";
   for (const Ref& one : given.positional) words += plain(one) + ", ";
   for (const auto& [name, value] : given.named) words += name + "=" + (name == "lr" ? "…" : plain(value)) + ", ";
-  facts_.push_back(words + ")");
+  facts_.push_back({words + ")", site});
 }
 
 Ref Interpreter::make_external(const Ref& callee, Arguments given, Node site) {
@@ -359,7 +363,7 @@ Ref Interpreter::make_external(const Ref& callee, Arguments given, Node site) {
   const bool layer = name.starts_with("torch.nn.") && !last.empty() && last[0] >= 'A' && last[0] <= 'Z' && last != "Parameter";
   const bool kept = layer || last == "Parameter" || last == "OrderedDict" || last == "ArgumentParser" || last == "SimpleNamespace" ||
                     name.starts_with("torch.");
-  if (!layer) note(name, given);
+  if (!layer) note(name, given, site);
   if (!kept) return unknown(words_of(name, given));
   auto object = make({.kind = Kind::object, .node = site, .self = callee, .given = given});
   if (last == "SimpleNamespace") object->attributes = given.named;
@@ -417,7 +421,7 @@ Ref Interpreter::method(const Ref& self, const std::string& name, const Argument
     }
     return all;
   }
-  note(name, given);
+  note(name, given, site);
   return unknown(words_of(written(*self) + "." + name, given));
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
+#include "annotator/lab/layers/beside.h"
 #include "annotator/lab/layers/forward.h"
 #include "annotator/lab/layers/methods.h"
 #include "annotator/lab/layers/other_edits.h"
@@ -41,16 +43,39 @@ class Comparison {
     if (again.size() != old.size() || now.size() != old.size()) return refuse("the edited script makes another number of models");
     all_.was = flattened(again[*at]);
     all_.is = flattened(now[*at]);
+    const Followed then{executed_, before}, edited{edited_, after};
+    const Idle idle = idle_of(then, edited, recorded_);
+    if (auto why = other_modules(before, after)) return std::unexpected(*why);
+    if (auto why = edit_beside(then, edited, all_.was, all_.is, idle)) return std::unexpected(*why);
     auto aligned = align(again[*at], now[*at]);
     if (!aligned) return std::unexpected(aligned.error());
     all_.alignment = std::move(*aligned);
-    if (auto why = other_edit({executed_, before}, {edited_, after}, all_.was, recorded_)) return std::unexpected(*why);
+    if (auto why = other_edit(then, edited, all_.was, idle)) return std::unexpected(*why);
     if (auto why = collect()) return std::unexpected(*why);
     return std::move(all_);
   }
 
  private:
   static std::unexpected<Unclear> refuse(std::string reason) { return std::unexpected(Unclear{.reason = std::move(reason)}); }
+
+  // Modules that the model does not hold: a loss, another model. The step may use them, and nothing here follows it.
+  std::optional<Unclear> other_modules(const Interpreter& before, const Interpreter& after) const {
+    const auto others = [](const Interpreter& followed, const Modules& held) {
+      std::set<const Value*> inside;
+      for (const auto& [path, module] : held) inside.insert(module);
+      std::vector<Ref> all;
+      std::ranges::copy_if(followed.modules(), std::back_inserter(all), [&](const Ref& one) { return !inside.contains(one); });
+      return all;
+    };
+    const auto was = others(before, all_.was), is = others(after, all_.is);
+    const auto [one, other] = std::ranges::mismatch(
+        was, is, {}, [](const Ref& module) { return written(*module); }, [](const Ref& module) { return written(*module); });
+    if (one == was.end() && other == is.end()) return std::nullopt;
+    const Ref shown_one = other == is.end() ? *one : *other;
+    return Unclear{
+        .reason = "something else than layers of the model was edited: " + shown(*shown_one) + (other == is.end() ? " is gone" : ""),
+        .at = other == is.end() ? Line{} : line_of(shown_one->node)};
+  }
 
   std::optional<Unclear> unseen() const {
     for (const auto& [path, module] : recorded_) {
@@ -124,10 +149,35 @@ class Comparison {
     return found == holder->second->attached.end() ? Line{} : line_of(found->second);
   }
 
+  // Of a layer whose constructor is known: what it is given under names, or at places, that are not.
+  static std::optional<Unclear> other_arguments(const std::string& path, const Ref& was, const Ref& is, const Line& at) {
+    const auto known = constructor_parameters(is->layer);
+    if (known.empty()) return std::nullopt;
+    const auto others = [&](const Arguments& given) {
+      std::map<std::string, std::string> all;
+      for (const auto& [name, value] : given.named) {
+        if (std::ranges::find(known, name) == known.end()) all[name] = written(*value);
+      }
+      for (std::size_t place = known.size(); place < given.positional.size(); ++place)
+        all["argument " + std::to_string(place + 1)] = written(*given.positional[place]);
+      return all;
+    };
+    const auto before = others(was->given), after = others(is->given);
+    for (const auto* one : {&after, &before}) {
+      for (const auto& [name, value] : *one) {
+        const auto& other = one == &after ? before : after;
+        if (const auto found = other.find(name); found != other.end() && found->second == value) continue;
+        return Unclear{.reason = "what `" + name + "` changes in " + class_name(*is) + " is not known", .module = path, .at = at};
+      }
+    }
+    return std::nullopt;
+  }
+
   std::optional<Unclear> compare_layer(const std::string& path, const Ref& was, const Ref& is) {
     const Line at = all_.lines[path];
     const auto parameters = constructor_parameters(is->layer);
     const bool container = is->layer == "Module" || is->layer == "Sequential" || is->layer == "ModuleList" || is->layer == "ModuleDict";
+    if (auto why = other_arguments(path, was, is, at)) return why;
     std::string shown;
     bool changed = false;
     for (const std::string_view name : parameters) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "annotator/lab/layers/wording.h"
+
 namespace hotlens::layers {
 namespace {
 
@@ -57,10 +59,21 @@ Chain chain_of(Node expression) {
   return chain;
 }
 
+// What stands between its parts: "_<_", "_:".
+std::string marks(Node node) {
+  std::string all;
+  for (std::uint32_t at = 0; at < ts_node_child_count(node.node); ++at) {
+    const Node child{node.code, ts_node_child(node.node, at)};
+    if (!child.is("comment")) all += ts_node_is_named(child.node) ? std::string_view("_") : child.text();
+  }
+  return all;
+}
+
 // Statements; those that hand the same name on are one chain.
 std::vector<Chain> items(Node function) {
   std::vector<Chain> all;
   for (const Node& statement : function.field("body").children()) {
+    if (is_silent(statement)) continue;
     const auto parts = statement.children();
     const bool assigns = statement.is("expression_statement") && parts.size() == 1 && parts[0].is("assignment") &&
                          parts[0].field("right") && parts[0].field("left").is("identifier");
@@ -87,7 +100,7 @@ std::vector<Chain> items(Node function) {
 class Comparison {
  public:
   std::expected<std::vector<Gap>, Unclear> run(Node was, Node is) {
-    if (was.field("parameters").text() != is.field("parameters").text()) return refuse(is);
+    if (!same_wording(was.field("parameters"), is.field("parameters"))) return refuse(is);
     const auto before = items(was), after = items(is);
     std::size_t i = 0, j = 0;
     while (i < before.size() || j < after.size()) {
@@ -202,13 +215,12 @@ class Comparison {
 
   // Equal texts, or equal but for calls that are compared.
   bool same(Node was, Node is) {
-    if (was.text() == is.text()) return true;
+    if (same_wording(was, is)) return true;
     if (++depth_ > 10'000) return false;
     const Chain before = chain_of(was), after = chain_of(is);
     if (!before.steps.empty() || !after.steps.empty()) return compare(before, after);
     const auto a = was.children(), b = is.children();
-    const auto op = [](Node node) { return node.field("operator") ? node.field("operator").text() : std::string_view(); };
-    if (was.kind() != is.kind() || a.empty() || a.size() != b.size() || op(was) != op(is)) {
+    if (was.kind() != is.kind() || a.empty() || a.size() != b.size() || marks(was) != marks(is)) {
       if (!refused_) refused_ = is;
       return false;
     }

@@ -26,6 +26,12 @@ struct Sources {
 // Whether a text is nested so deeply that nothing should be followed in it.
 bool is_too_deep(const guess::Code& code);
 
+// What the script does besides making layers, in words: a loop that was not followed, a call outside of constructors.
+struct Fact {
+  std::string words;
+  Node at;
+};
+
 class Interpreter {
  public:
   // `known`: values of unknowns, by their words.
@@ -34,12 +40,14 @@ class Interpreter {
   void run();
   // Modules of torch.nn and of classes derived from it, in the order in which they were made.
   const std::vector<Ref>& modules() const { return modules_; }
-  // What else the script does, in words: loops that were not followed, calls outside of constructors. Where these are others, so is the
-  // step.
-  const std::vector<std::string>& facts() const { return facts_; }
+  // Where these are others, so is the step.
+  const std::vector<Fact>& facts() const { return facts_; }
   // What each file's top level binds, by its path.
   std::map<std::filesystem::path, const Scope*> globals() const;
   bool ran(const void* function) const { return ran_.contains(function); }
+  bool visited(const void* statement) const { return visited_.contains(statement); }
+  // Whether this call, of a class or of a function of the project, gave a module.
+  bool built(const void* call) const { return built_.contains(call); }
   // The class and all that it derives from, as Python looks names up.
   std::vector<Ref> order(const Ref& type) const;
   // The class of torch.nn that a class derives from; empty: none.
@@ -111,16 +119,18 @@ class Interpreter {
   Ref unknown(std::string words);
   // Whether so many steps, or entries of lists and letters of texts, are left.
   bool spend(std::size_t steps = 1);
-  void note(const std::string& callee, const Arguments& given);
+  void note(const std::string& callee, const Arguments& given, Node site);
 
   const Sources& sources_;
   Heap& heap_;
   std::map<std::string, Ref> known_;
   std::map<const guess::Code*, Scope*> files_;
   std::vector<Ref> modules_;
-  std::vector<std::string> facts_;
-  std::set<const void*> ran_;  // functions that were followed
-  int constructing_ = 0;       // constructors of modules that are being followed
+  std::vector<Fact> facts_;
+  std::set<const void*> ran_;      // functions that were followed
+  std::set<const void*> visited_;  // statements that were
+  std::set<const void*> built_;    // calls that gave modules
+  int constructing_ = 0;           // constructors of modules that are being followed
   std::int64_t steps_ = 0;
   int depth_ = 0, nesting_ = 0;  // of calls; of expressions, those of calls included
 };

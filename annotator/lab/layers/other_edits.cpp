@@ -5,6 +5,7 @@
 #include <set>
 
 #include "annotator/lab/layers/methods.h"
+#include "annotator/lab/layers/wording.h"
 
 namespace hotlens::layers {
 namespace {
@@ -44,15 +45,32 @@ std::set<const void*> idle_classes(const Followed& text, const Recorded& recorde
   return idle;
 }
 
-struct Idle {
-  std::set<const void*> then, now;
-};
-
-bool is_inside(Node node, const std::set<const void*>& definitions) {
-  for (; node; node = node.parent()) {
-    if (definitions.contains(node.id())) return true;
+// Where two pieces of code begin to differ, in the second.
+Node first_difference(Node was, Node is) {
+  const auto old = was.children(), now = is.children();
+  for (std::size_t at = 0; at < now.size(); ++at) {
+    if (at >= old.size()) return now[at];
+    if (same_wording(old[at], now[at])) continue;
+    return old[at].kind() == now[at].kind() ? first_difference(old[at], now[at]) : now[at];
   }
-  return false;
+  return is;
+}
+
+// A function of a file's own that no text has a word of but its definition.
+bool is_unused(Node function, const Followed& executed, const Followed& edited) {
+  if (!function.is("function_definition") || !function.parent().is("module")) return false;
+  const std::string_view name = function.field("name").text();
+  std::size_t others = 0;
+  for (const Followed* one : {&executed, &edited}) {
+    for (const auto& [path, code] : one->sources.files) {
+      guess::walk(code->root(), [&](Node node) {
+        const bool own = node.parent().is("function_definition") && node.parent().parent().is("module");
+        others += node.is("identifier") && node.text() == name && !own ? 1 : 0;
+        return true;
+      });
+    }
+  }
+  return others == 0;
 }
 
 std::optional<Unclear> edited_function(const Followed& executed, const Followed& edited, const Modules& was, const Idle& idle) {
@@ -61,12 +79,13 @@ std::optional<Unclear> edited_function(const Followed& executed, const Followed&
   for (const auto& [path, module] : was) forwards.insert(method_of(module->self, "forward").id());
   for (const auto& [name, node] : old) {
     const auto found = now.find(name);
-    if (found != now.end() && found->second.text() == node.text()) continue;
-    if (executed.interpreter.ran(node.id())) continue;  // followed; what it made is compared
-    if (forwards.contains(node.id())) continue;         // compared call by call
-    if (is_inside(node, idle.then) && (found == now.end() || is_inside(found->second, idle.now))) continue;
+    if (found == now.end() || same_wording(found->second, node)) continue;  // one that went is told by those who called it
+    if (executed.interpreter.ran(node.id())) continue;                      // followed; what it made is compared
+    if (forwards.contains(node.id())) continue;                             // compared call by call
+    if (is_unused(node, executed, edited)) continue;
+    if (is_inside(node, idle.then) && is_inside(found->second, idle.now)) continue;
     return Unclear{.reason = guess::qualified_name(node) + " was edited; only what constructors make is followed",
-                   .at = line_of(found == now.end() ? node : found->second)};
+                   .at = line_of(first_difference(node, found->second))};
   }
   return std::nullopt;
 }
@@ -94,16 +113,33 @@ std::optional<Unclear> edited_global(const Followed& executed, const Followed& e
 }
 
 std::optional<Unclear> edited_script(const Interpreter& executed, const Interpreter& edited) {
-  if (executed.facts() == edited.facts()) return std::nullopt;
-  const auto [one, other] = std::ranges::mismatch(executed.facts(), edited.facts());
-  const std::string& words = other != edited.facts().end() ? *other : *one;
-  return Unclear{.reason = "something else than layers was edited: " + words.substr(0, std::min<std::size_t>(words.find('\n'), 100))};
+  const auto [one, other] = std::ranges::mismatch(executed.facts(), edited.facts(), {}, &Fact::words, &Fact::words);
+  if (one == executed.facts().end() && other == edited.facts().end()) return std::nullopt;
+  const bool gone = other == edited.facts().end();
+  return Unclear{.reason = "something else than layers was edited: " + excerpt(gone ? one->at : other->at),
+                 .at = gone ? Line{} : line_of(other->at)};
 }
 
 }  // namespace
 
-std::optional<Unclear> other_edit(const Followed& executed, const Followed& edited, const Modules& was, const Recorded& recorded) {
-  const Idle idle{idle_classes(executed, recorded), idle_classes(edited, recorded)};
+bool is_inside(Node node, const std::set<const void*>& definitions) {
+  for (; node; node = node.parent()) {
+    if (definitions.contains(node.id())) return true;
+  }
+  return false;
+}
+
+Idle idle_of(const Followed& executed, const Followed& edited, const Recorded& recorded) {
+  return {idle_classes(executed, recorded), idle_classes(edited, recorded)};
+}
+
+std::string excerpt(Node code) {
+  constexpr std::size_t kMost = 100;
+  std::string_view line = code.text().substr(0, code.text().find('\n'));
+  return std::string(line.substr(0, kMost));
+}
+
+std::optional<Unclear> other_edit(const Followed& executed, const Followed& edited, const Modules& was, const Idle& idle) {
   if (auto why = edited_function(executed, edited, was, idle)) return why;
   if (auto why = edited_global(executed, edited, idle)) return why;
   return edited_script(executed.interpreter, edited.interpreter);

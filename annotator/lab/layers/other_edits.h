@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
 
 #include "annotator/lab/layers/alignment.h"
 #include "annotator/lab/layers/interpreter.h"
@@ -15,8 +17,17 @@ struct Followed {
   const Interpreter& interpreter;
 };
 
-// The first such edit that may have changed the step; nullopt: there is none. `was`: modules of the executed text. Methods of layers that
-// neither text makes and the recording does not know are no part of the step.
-std::optional<Unclear> other_edit(const Followed& executed, const Followed& edited, const Modules& was, const Recorded& recorded);
+// Classes of layers that nothing makes, by their definitions in both texts: what is edited in them has no part in the step.
+struct Idle {
+  std::set<const void*> then, now;
+};
+Idle idle_of(const Followed& executed, const Followed& edited, const Recorded& recorded);
+bool is_inside(Node node, const std::set<const void*>& definitions);
+
+// The first line of a piece of code, for people.
+std::string excerpt(Node code);
+
+// The first such edit that may have changed the step; nullopt: there is none. `was`: modules of the executed text.
+std::optional<Unclear> other_edit(const Followed& executed, const Followed& edited, const Modules& was, const Idle& idle);
 
 }  // namespace hotlens::layers

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "annotator/lab/layers/interpreter.h"
+#include "annotator/lab/layers/wording.h"
 
 namespace hotlens::layers {
 namespace {
@@ -113,6 +114,8 @@ Interpreter::Flow Interpreter::block(Node node, Frame& frame) {
 
 Interpreter::Flow Interpreter::statement(Node node, Frame& frame) {
   if (!spend()) return Flow::returned;
+  visited_.insert(node.id());
+  if (is_remark(node)) return Flow::on;
   const std::string_view kind = node.kind();
   if (kind == "expression_statement") {
     for (const Node& one : node.children()) {
@@ -167,13 +170,14 @@ void Interpreter::forget(Node node, Frame& frame) {
   identifiers(node, names);
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
-  std::string words(node.text()), plain;
+  const std::string words_alone = wording(node);
+  std::string words = words_alone, plain;
   for (const std::string& one : names) {
     const Ref value = name(one, frame);
     if (value->kind != Value::Kind::external) words += "|" + one + "=" + written(*value);
     if (is_plain(*value)) plain += "|" + one + "=" + written(*value);
   }
-  if (constructing_ == 0) facts_.push_back(std::string(node.text()) + plain);
+  if (constructing_ == 0) facts_.push_back({words_alone + plain, node});
   std::vector<Node> changed;
   targets(node, changed);
   for (const Node& target : changed) assign(target, unknown(std::string(target.text()) + " after " + words), frame, node);

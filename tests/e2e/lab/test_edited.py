@@ -186,7 +186,8 @@ def test_what_does_not_fit_is_said_with_both_lines_and_the_operators_words(recor
         ("pictures", "padding=1), nn", "padding=1, bias=False), nn", "`bias`"),
         ("memory", "500", "800", "was edited"),  # also what the data are made of
         ("words", "config.heads, True", "config.heads, False", "uses causal, which was edited"),
-        ("words", "width = config.width", "width = int(torch.ones(32).sum())", "cannot be followed"),
+        ("words", "width = config.width", "width = int(torch.ones(32).sum())", "something else than layers was edited: width = int("),
+        ("pictures", "nn.Dropout(0.2)", "nn.Dropout(0.2, generator=None)", "what `generator` changes in Dropout"),
     ],
 )
 def test_what_cannot_be_known_is_refused_with_its_reason(recorded: Path, name: str, old: str, new: str, reason: str) -> None:
@@ -195,6 +196,50 @@ def test_what_cannot_be_known_is_refused_with_its_reason(recorded: Path, name: s
     (refusal,) = document["refused"]
     assert reason in refusal["reason"]
     assert all("peak_bytes" not in edit for edit in document["edits"])
+
+
+# Each of them was once passed over, and the number beside it was wrong.
+@pytest.mark.parametrize(
+    ("name", "old", "new", "module"),
+    [
+        ("pictures", "nn.Linear(2 * WIDTH, 10)", "nn.Linear(2 * WIDTH, 10).requires_grad_(False)", "5"),
+        ("pictures", "nn.Linear(2 * WIDTH, 10)", "nn.Linear(2 * WIDTH, 10).to(torch.bfloat16)", "5"),
+        ("pictures", "nn.Linear(2 * WIDTH, 10)", "nn.Linear(2 * WIDTH, 10, dtype=torch.bfloat16)", "5"),
+        ("pictures", "nn.Linear(2 * WIDTH, 10)", "torch.compile(nn.Linear(2 * WIDTH, 10))", ""),
+        ("pictures", "i, o, 3, padding=1), nn.B", "i, o, 3, padding=1, padding_mode='circular'), nn.B", "0.conv"),
+        ("pictures", "optimizer = ", "model.requires_grad_(False)\noptimizer = ", ""),
+        ("pictures", "optimizer = ", "model = model.to(memory_format=torch.channels_last)\noptimizer = ", ""),
+        ("pictures", "optimizer = ", "model.eval()\noptimizer = ", ""),
+        ("pictures", "model.parameters())", "model.parameters(), fused=True)", ""),
+        ("pictures", "F.relu(self.norm(self.conv(x)))", "F.relu(self.norm(self.conv(x)))[:, :, ::2]", "0"),
+        ("pictures", "F.relu(self.norm(self.conv(x)))", "F.avg_pool2d(F.relu(self.norm(self.conv(x))), 2)", "0"),
+        ("pictures", "F.relu(self.norm(self.conv(x)))", "F.relu(self.norm(self.conv(x)).detach())", "0"),
+        ("words", "x[:, 0])", "x[0, :])", ""),
+        ("words", "        for layer in self.layers:", "        for layer in self.layers[:1]:", ""),
+        ("words", "    def forward(self, x):\n        b, l", "    @torch.no_grad()\n    def forward(self, x):\n        b, l", "layers.0"),
+        (
+            "memory",
+            "    loss = F.cross_entropy(model(x), y)",
+            "    with torch.autocast('cpu'):\n        loss = F.cross_entropy(model(x), y)",
+            "",
+        ),
+    ],
+)
+@pytest.mark.parametrize("beside", [False, True])
+def test_an_edit_beside_layers_gives_no_number_but_its_line(
+    recorded: Path, name: str, old: str, new: str, module: str, beside: bool
+) -> None:
+    layers = {"pictures": ("WIDTH = 16", "WIDTH = 24"), "words": ("4 * width", "2 * width"), "memory": ("hidden=64", "hidden=96")}
+    folder = recorded / name
+    text = SCRIPTS[name].replace(*layers[name]) if beside else SCRIPTS[name]
+    text = edit(folder, text, old, new)
+    document = predicted(folder)
+    (refusal,) = document["refused"]
+    assert not any("step_ns" in edit or "peak_bytes" in edit for edit in document["edits"])
+    assert refusal["reason"]
+    assert refusal.get("module", "") == module
+    first = next(at for at, (one, other) in enumerate(zip(text.splitlines(), SCRIPTS[name].splitlines(), strict=False)) if one != other)
+    assert refusal["line"] >= first or beside
 
 
 def test_a_text_that_changes_no_layer_is_told_so(recorded: Path) -> None:

@@ -41,6 +41,11 @@ def until(true: Callable[[], bool], limit: float = LIMIT) -> bool:
     return found
 
 
+def predicts(label: str) -> bool:
+    """Whether it is "18.9 → ≈ 54.0 ms": what was measured, then what is predicted."""
+    return re.fullmatch(r"[\d.]+( [µmn]?s)? → ≈ [\d.]+ [µmn]?s", label) is not None
+
+
 class Typist:
     """The document of the script, and what the editor shows of it."""
 
@@ -63,10 +68,23 @@ class Typist:
         answer = self.client.request("textDocument/hover", {"textDocument": {"uri": self.uri}, "position": {"line": line, "character": 12}})
         return str(answer["contents"]["value"]) if answer else ""
 
-    def marks(self) -> list[dict[str, Any]]:
+    def marks(self, code: str = "misfit") -> list[dict[str, Any]]:
         told = [one for one in self.client.messages("textDocument/publishDiagnostics") if one["uri"] == self.uri]
-        found: list[dict[str, Any]] = [one for one in told[-1]["diagnostics"] if one.get("code") == "misfit"] if told else []
+        found: list[dict[str, Any]] = [one for one in told[-1]["diagnostics"] if one.get("code") == code] if told else []
         return found
+
+    def saves(self, text: str) -> None:
+        self.path.write_text(text)
+        self.client.notify("textDocument/didSave", {"textDocument": {"uri": self.uri}})
+
+    def profiles(self) -> None:
+        """A run to its end."""
+        ended = len(self.ended())
+        assert self.client.command("hotlens.server.profile", {"uri": self.uri})["started"]
+        self.client.wait(lambda: len(self.ended()) > ended, LIMIT)
+
+    def ended(self) -> list[Any]:
+        return [one for one in self.client.messages("$/progress") if one["value"]["kind"] == "end"]
 
 
 @pytest.fixture
@@ -80,8 +98,7 @@ def typist(start: Start, tmp_path: Path) -> Typist:
     messages = {**RICH["window"], "showMessage": {"messageActionItem": {"additionalPropertiesSupport": True}}}
     client.initialize([tmp_path], {**RICH, "window": messages}, {"python": PYTHON, "profile": {"warmup": 1, "steps": 2}})
     made = Typist(client, tmp_path / "train.py")
-    assert client.command("hotlens.server.profile", {"uri": made.uri})["started"]
-    client.wait(lambda: any(one["value"]["kind"] == "end" for one in client.messages("$/progress")), LIMIT)
+    made.profiles()
     assert until(lambda: made.hint(9) != "")
     return made
 
@@ -89,9 +106,8 @@ def typist(start: Start, tmp_path: Path) -> Typist:
 def test_a_wider_layer_tells_its_time_and_memory_before_it_runs(typist: Typist) -> None:
     wider = SCRIPT.replace("512", "4096")
     typist.types(wider)
-    assert until(lambda: typist.hint(3).startswith("≈ step "))
-    assert re.fullmatch(r"≈ step [\d.]+ [µm]?s( \+\d+%)?", typist.hint(3))
-    assert typist.hint(4).startswith("≈ step ")
+    assert until(lambda: predicts(typist.hint(3)))
+    assert predicts(typist.hint(4))
     told = typist.hover(3)
     assert "Linear(64, 512 → 4096)" in told.replace("\\", "")
     assert "instead of" in told and "peak of memory" in told and "nothing of the script ran" in told
@@ -108,12 +124,12 @@ def test_a_wider_layer_tells_its_time_and_memory_before_it_runs(typist: Typist) 
 def test_layers_that_come_and_go_tell_their_time_at_the_line_of_their_constructor(typist: Typist) -> None:
     line = "model = nn.Sequential(hidden, nn.ReLU(), head)"
     typist.types(SCRIPT.replace(line, "model = nn.Sequential(hidden, nn.ReLU(),\n    nn.Linear(512, 512),\n    nn.GELU(), head)"))
-    assert until(lambda: typist.hint(6).startswith("≈ step "))
+    assert until(lambda: predicts(typist.hint(6)))
     assert "Linear(512, 512) added" in typist.hover(6).replace("\\", "")
-    assert typist.hint(7).startswith("≈ step ")
+    assert predicts(typist.hint(7))
     typist.types(SCRIPT.replace(line, "model = nn.Sequential(hidden, head)"))
     assert until(lambda: "ReLU() removed" in typist.hover(5).replace("\\", ""))
-    assert typist.hint(5).startswith("≈ step ")
+    assert predicts(typist.hint(5))
     assert typist.marks() == []
 
 
@@ -128,6 +144,50 @@ def test_what_does_not_fit_is_marked_in_the_operators_words(typist: Typist) -> N
     assert until(lambda: typist.marks() == [])
 
 
+def test_an_edit_beside_layers_is_marked_at_its_line_with_the_reason(typist: Typist) -> None:
+    typist.types(SCRIPT.replace(LAYER, LAYER.replace("512", "1024") + ".half()").replace("head = nn.Linear(512", "head = nn.Linear(1024"))
+    assert until(lambda: typist.marks("not-predicted") != [])
+    (mark,) = typist.marks("not-predicted")
+    assert mark["range"]["start"] == {"line": 3, "character": 0} and mark["severity"] == 3
+    assert "something else than layers was edited: hidden = nn.Linear(64, 1024).half()" in mark["message"]
+    assert "something else than layers was edited" in typist.hover(3)
+    assert "≈" not in typist.hint(3) + typist.hint(4)
+    typist.types(SCRIPT)
+    assert until(lambda: typist.marks("not-predicted") == [])
+
+
+def test_a_new_profile_ends_the_prediction_and_tells_both_numbers(typist: Typist) -> None:
+    wider = SCRIPT.replace("512", "1024")
+    typist.types(wider)
+    assert until(lambda: predicts(typist.hint(3)))
+    typist.saves(wider)
+    typist.profiles()
+    assert until(lambda: "Predicted ≈" in typist.hover(3))
+    assert re.search(r"Predicted ≈ [\d.]+ [µm]?s .*, measured [\d.]+ [µm]?s", typist.hover(3).replace("\\", ""))
+    assert "≈" not in typist.hint(3) + typist.hint(4)
+
+
+def test_an_answer_that_failed_costs_no_other_answer(typist: Typist) -> None:
+    program = next(typist.path.parent.glob(".hotlens/profiles/*/program.json.gz"))
+    whole = program.read_bytes()
+    program.write_bytes(b"broken")
+    typist.types(SCRIPT.replace("512", "600"))
+    assert until(lambda: any("is not predicted" in one["message"] for one in typist.client.messages("window/logMessage")))
+    program.write_bytes(whole)
+    typist.types(SCRIPT.replace("512", "700"))
+    assert until(lambda: predicts(typist.hint(3)))
+
+
+def test_texts_that_had_their_answer_have_it_at_once(typist: Typist) -> None:
+    wider = SCRIPT.replace("512", "1024")
+    typist.types(wider)
+    assert until(lambda: predicts(typist.hint(3)))
+    before = typist.hint(3)
+    typist.types(SCRIPT)
+    typist.types(wider)
+    assert typist.hint(3) == before  # the next answer: nothing was waited for
+
+
 def test_nothing_is_predicted_without_trust_or_where_the_setting_says_so(typist: Typist) -> None:
     client = typist.client
     client.notify("workspace/didChangeConfiguration", {"settings": {"hotlens": {"predict": {"edits": False}}}})
@@ -135,4 +195,4 @@ def test_nothing_is_predicted_without_trust_or_where_the_setting_says_so(typist:
     client.notify("workspace/didChangeConfiguration", {"settings": {"hotlens": {"predict": {"edits": True}}}})
     client.notify("hotlens/trust", {"trusted": False})
     typist.types(SCRIPT.replace("512", "2048"))
-    assert not until(lambda: typist.hint(3).startswith("≈ step "), 8.0)
+    assert not until(lambda: predicts(typist.hint(3)), 8.0)

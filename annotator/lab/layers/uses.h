@@ -1,0 +1,84 @@
+// Where an edited value goes: an edited number, and every name that it gets, is followed through the text to where it is used.
+//
+// Known uses are arguments of layers and of what makes them, how often a layer is made, sizes of `view`, `reshape` and `split`, and what is
+// told to people. Any other use may change the step in a way that nobody follows: it is an Unclear at its line. Names are followed by their
+// scope, attributes by their name alone, whosever they are.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "annotator/lab/layers/alignment.h"
+#include "annotator/lab/layers/other_edits.h"
+
+namespace hotlens::layers {
+
+class Uses {
+ public:
+  using Why = std::optional<Unclear>;
+  Uses(const Followed& executed, const Followed& edited, const Idle& idle);
+
+  // Of an edited expression. Then `run` follows the names that it reached.
+  Why value(Node node) { return value(node, ""); }
+  // What a statement that came or went gives a value.
+  void targets(Node left, Node right = {});
+  // A parameter whose default value came, went or changed.
+  void parameter(Node function, Node parameter);
+  // What a call of the project's own is given under this name, or at this place (of all: where it is not known).
+  void argument(Node call, Node argument);
+  Why run();
+
+  // Numbers, texts, names and what is computed of them, without any call of something that is not known.
+  bool is_plain_code(Node node) const;
+  // Layers, and lists of them: made here, or named.
+  bool is_building(Node node) const;
+  // Statements that only make layers and compute numbers.
+  bool builds_only(Node block) const;
+  bool is_building_statement(Node statement) const;
+  bool built(Node call) const;
+  // Whether it is a class or function of the project that was followed.
+  bool is_own(Node call) const;
+  // Definitions of the project of what is called, in the edited text.
+  std::vector<Node> definitions(Node call) const;
+  // Whether the edited texts have the word anywhere.
+  bool mentions(const std::string& name) const { return index_.contains(name); }
+
+ private:
+  using Name = std::tuple<const void*, std::string, bool>;  // scope (null: any), name, attribute
+  struct Open {
+    Node scope;
+    std::string name;
+    bool attribute = false;
+  };
+
+  Why value(Node node, const std::string& name);
+  Why occurrence(Node node, const Open& open);
+  Why elsewhere(Node use, const std::string& name) const;
+  static Why unknown(Node use, const std::string& name);
+  std::optional<Why> in_call(Node call, Node given, const std::string& name);
+  Why result(Node function, const std::string& name);
+  void add(Node scope, const std::string& name, bool attribute = false);
+  void target(Node node);
+  Node scope_of(Node node, const std::string& name) const;
+  bool followed(Node node) const;
+  bool is_inside_maker(Node node) const;
+  std::vector<Node> all_of(const Open& open) const;
+  std::vector<Node> constructors(Node type, int depth = 0) const;
+  bool give(Node definition, Node call, Node argument);
+  void give_field(Node type, std::size_t place, const std::string& keyword);
+
+  const Followed &executed_, &edited_;
+  const Idle& idle_;
+  std::map<std::string, std::vector<Node>, std::less<>> index_;        // identifiers by their text
+  std::map<std::string, std::vector<Node>, std::less<>> definitions_;  // functions and classes by their name
+  std::set<Name> seen_;
+  std::deque<Open> open_;
+  mutable int depth_ = 0;
+};
+
+}  // namespace hotlens::layers
