@@ -41,7 +41,8 @@ class Filter {
   void run() {
     if (events_.size() <= kLeastOthers) return;
     if (const std::optional<Axis> axis = axis_of_most()) leave_out_far(*axis);
-    for (int i = 0; i < kMostAlone && leave_out_alone(); ++i) {}
+    for (int i = 0; i < kMostAlone && leave_out_alone(); ++i) {
+    }
     if (!trace_.recording.legacy) leave_out_overruns();
     if (count_ == 0) return;
     issues_.add("implausible-time", sentence(), static_cast<std::int64_t>(count_));

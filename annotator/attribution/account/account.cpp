@@ -169,6 +169,7 @@ class Cutter {
       part.start = from;
       part.end = until;
       give(part, share, whole.node == kNoNode);
+      if (whole.node == kNoNode) part.pause = whole.end - whole.start;
       if (part.end > part.start) pieces_.push_back(part);
       from = std::max(from, until);
     }

@@ -7,7 +7,11 @@
 namespace hotlens::attribution {
 namespace {
 
-constexpr double kLeast = 0.5;           // of a clean pause: a shorter one in the map step is not all of it
+constexpr double kLeast = 0.5;  // of a clean pause: a shorter one in the map step is not all of it
+
+// More than opening and closing a mark takes, with the calls of the trace function around it: else the map step was slow for another
+// reason.
+constexpr Ns kMostWatching = std::chrono::microseconds(25);
 
 double ratio(Ns part, Ns whole) {
   return static_cast<double>(part.count()) / static_cast<double>(whole.count());
@@ -43,7 +47,7 @@ std::vector<Stretch> stretches(const Forest& map, const Forest::Thread& thread, 
   return found;
 }
 
-// What watching added to each stretch, if that was the same for all: without it they take as long as the clean pause did.
+// What watching added to each stretch, if that was the same for all: without it they take as long as the clean pause did, or nearly.
 Ns watching(const std::vector<Stretch>& found, Ns clean) {
   std::vector<Ns> lengths;
   for (const Stretch& stretch : found) lengths.push_back(stretch.length);
@@ -54,7 +58,7 @@ Ns watching(const std::vector<Stretch>& found, Ns clean) {
     added = (sum - clean) / static_cast<std::int64_t>(i + 1);
     if (i + 1 == lengths.size() || added >= lengths[i + 1]) break;
   }
-  return std::max(added, Ns{});
+  return std::clamp(added, Ns{}, kMostWatching);
 }
 
 // Host code of a step's own, of the forward, or of a fetch by a generator: what else it may be has a range of its own.

@@ -88,7 +88,8 @@ class Finder {
 
   // What gives the training loop its items, by the recorder's mark, and trains itself (`for loss in train_steps(model)`): no fetch.
   bool trains_inside(std::uint32_t fetch) {
-    if (!map_ || !forest_.is_stage(fetch, Stage::data) || trace_.names[trace_.events.name[forest_.event[fetch]]] != kFetchMark) return false;
+    if (!map_ || !forest_.is_stage(fetch, Stage::data) || trace_.names[trace_.events.name[forest_.event[fetch]]] != kFetchMark)
+      return false;
     if (creates_.empty()) {
       creates_.resize(forest_.size());
       for (const std::uint32_t creator : forest_.creator) {

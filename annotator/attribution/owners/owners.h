@@ -53,7 +53,8 @@ struct Owner {
   std::uint32_t line = kNothing;    // into Owners::lines: the line that ran
   std::uint32_t made_line = kNothing;  // of a backward operator: the line whose forward created it
   std::uint32_t site = kNothing;       // into Owners::sites: the expression that called the module
-  std::uint32_t split = kNothing;  // into Owners::splits: of a fused kernel, a fetch or a pause; of a kernel `call` is what all its modules are inside of
+  std::uint32_t split =
+      kNothing;  // into Owners::splits: of a fused kernel, a fetch or a pause; of a kernel `call` is what all its modules are inside of
   Stage stage = Stage::other;
   Direction direction = Direction::forward;
   bool accumulates = false;  // gradient accumulation
@@ -70,7 +71,7 @@ struct Owner {
 };
 
 struct Owners {
-  std::vector<Owner> of;                            // by node
+  std::vector<Owner> of;  // by node
   // By the node after it: host code before it, where a map step tells (pauses.h).
   std::unordered_map<std::uint32_t, Owner> pauses;
   std::unordered_map<std::uint32_t, Owner> tails;  // the same by the last node of a step: host code behind it

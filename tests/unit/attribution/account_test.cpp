@@ -1,5 +1,6 @@
 #include "annotator/attribution/account/account.h"
 
+#include <map>
 #include <numeric>
 #include <random>
 

@@ -286,13 +286,21 @@ std::map<std::uint32_t, double> weights_before(const Transferred& transferred, s
 
 TEST_CASE("a pause divides between the lines that ran in it, however often each was watched") {
   const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::randn", 10, 5).op("aten::linear", 3015, 8);
-  // Line 5 takes 2 ms at once; line 6 runs ten times, for 100 µs each, to which watching adds another 100 µs.
-  Script map = Script().range("ProfilerStep#0", 0, 9000).op("aten::randn", 10, 5).range("hotlens.line#5", 15, 2100);
-  for (int i = 0; i < 10; ++i) map.range("hotlens.line#6", 2115 + 200 * i, 200);
-  map.op("aten::linear", 4115, 8);
+  // Line 5 takes 2 ms at once; line 6 runs a hundred times, for 10 µs each. Watching adds 20 µs each time.
+  Script map = Script().range("ProfilerStep#0", 0, 9000).op("aten::randn", 10, 5).range("hotlens.line#5", 15, 2020);
+  for (int i = 0; i < 100; ++i) map.range("hotlens.line#6", 2035 + 30 * i, 30);
+  map.op("aten::linear", 5035, 8);
   std::map<std::uint32_t, double> weights = weights_before(Transferred(clean, map), "aten::linear");
   CHECK(weights[5] == Approx(2.0 / 3));
   CHECK(weights[6] == Approx(1.0 / 3));
+}
+
+TEST_CASE("a map step that was slow for another reason does not take short lines for watching") {
+  const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::randn", 10, 5).op("aten::linear", 2015, 8);
+  Script map = Script().range("ProfilerStep#0", 0, 9000).op("aten::randn", 10, 5).range("hotlens.line#5", 15, 6025);
+  map.range("hotlens.line#6", 6040, 525).op("aten::linear", 6565, 8);
+  std::map<std::uint32_t, double> weights = weights_before(Transferred(clean, map), "aten::linear");
+  CHECK(weights[6] == Approx(500.0 / 6500));
 }
 
 TEST_CASE("what the map step ran outside of every line keeps its part of a pause as it is") {
