@@ -68,8 +68,13 @@ bool may_own(const Owner& owner) {
   return owner.direction == Direction::forward && (own || (computes && owner.call != kNothing));
 }
 
+// Outside of every mark the recorder itself is at work: it prepares the step that it traces.
+bool is_ours(const Forest& map, std::uint32_t node) {
+  return node == kNoNode || map.kind[node] == Kind::step;
+}
+
 Share share_of(const Owners& owners, std::uint32_t node) {
-  if (node == kNoNode || !may_own(owners.of[node])) return {};
+  if (!may_own(owners.of[node])) return {};
   const Owner& owner = owners.of[node];
   return {.call = owner.call, .line = owner.line, .site = owner.site, .stage = owner.stage};
 }
@@ -81,8 +86,11 @@ bool same(const Share& a, const Share& b) {
 }  // namespace
 
 std::vector<Share> owners_of_pause(const Forest& map, const Owners& owners, const Forest::Thread& thread, Pause pause, Pause clean) {
-  if (ratio(pause.length(), clean.length()) < kLeast) return {};
-  const std::vector<Stretch> found = stretches(map, thread, pause);
+  std::vector<Stretch> found = stretches(map, thread, pause);
+  std::erase_if(found, [&](const Stretch& stretch) { return is_ours(map, stretch.node); });
+  Ns seen{};
+  for (const Stretch& stretch : found) seen += stretch.length;
+  if (ratio(seen, clean.length()) < kLeast) return {};
   const Ns added = watching(found, clean.length());
   std::vector<Share> shares;
   double sum = 0;

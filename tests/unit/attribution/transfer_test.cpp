@@ -303,6 +303,19 @@ TEST_CASE("a map step that was slow for another reason does not take short lines
   CHECK(weights[6] == Approx(500.0 / 6500));
 }
 
+TEST_CASE("what the recorder did outside of every mark is no part of a pause") {
+  const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::linear", 3000, 8);
+  const Script map = Script()
+                         .range("ProfilerStep#0", 0, 9000)
+                         .range("hotlens.line#5", 2000, 2000)
+                         .range("hotlens.line#6", 4000, 1000)
+                         .op("aten::linear", 5000, 8);
+  std::map<std::uint32_t, double> weights = weights_before(Transferred(clean, map), "aten::linear");
+  CHECK(weights.size() == 2);
+  CHECK(weights[5] == Approx(2.0 / 3).margin(0.01));
+  CHECK(weights[6] == Approx(1.0 / 3).margin(0.01));
+}
+
 TEST_CASE("what the map step ran outside of every line keeps its part of a pause as it is") {
   const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::randn", 10, 5).op("aten::linear", 1015, 8);
   const Script map = Script()
