@@ -14,7 +14,7 @@ using profile::Cause;
 constexpr Ns kLongestWayToLaunch = std::chrono::milliseconds(1);
 
 bool is_way_to_launch(const Piece& piece) {
-  return piece.end - piece.start < kLongestWayToLaunch;
+  return std::max(piece.end - piece.start, piece.pause) < kLongestWayToLaunch;
 }
 
 bool is_inside_operator(const attribution::Forest& forest, const Piece& piece) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "annotator/causes/cause_table.h"
+#include "annotator/causes/verdict_line.h"
 #include "annotator/profile/place_name.h"
 
 namespace hotlens::causes {
@@ -38,6 +39,7 @@ bool is_share(Ns part, Ns whole, double share) {
 struct Account {
   profile::Causes spent{}, critical{};
   Ns waiting{};
+  bool whole = false;  // of the step, not of some of its modules
 };
 
 // What synchronisations drained is moved to them: for the verdict alone, evidence says what was.
@@ -138,6 +140,14 @@ std::string module_place(const profile::Profile& profile, std::vector<profile::M
   return place;
 }
 
+// Host code beside operators is the user's own, or what a line of it called.
+std::string host_place(const profile::Profile& profile, bool whole) {
+  const auto line = whole && !profile.guessed ? line_of_cause(profile, profile::Cause::host) : std::nullopt;
+  if (!line) return {};
+  const profile::SourceFile& file = profile.files[line->file.index];
+  return profile::place_name(file.path.string(), file, line->line);
+}
+
 // What the verdict names comes first, though others may take more time: a device may be busy and yet wait for the host at every turn.
 // A host that waits while the device works is no idle time: it has a row of its own.
 std::vector<profile::Verdict::Evidence> evidence_of(const profile::Profile& profile, const Account& account,
@@ -153,6 +163,7 @@ std::vector<profile::Verdict::Evidence> evidence_of(const profile::Profile& prof
     if (time <= Ns{} || !is_share(time, sum(causes), kSmallestEvidence)) continue;
     std::string where =
         cause == profile::Cause::data ? stage_place(profile, attribution::Stage::data) : module_place(profile, among, cause, time);
+    if (cause == profile::Cause::host && where.empty()) where = host_place(profile, account.whole);
     evidence.push_back({std::string(words_of(cause, profile.has_device())), time, std::move(where)});
   }
   if (profile.has_device() && is_share(account.waiting, sum(causes), kSmallestEvidence) && account.waiting > Ns{}) {
@@ -184,7 +195,7 @@ void add(profile::Causes& sum, const profile::Causes& part) {
 }  // namespace
 
 profile::Verdict judge(const profile::Profile& profile) {
-  return verdict_of(profile, {profile.spent, profile.critical, waiting_of_step(profile)}, roots(profile));
+  return verdict_of(profile, {profile.spent, profile.critical, waiting_of_step(profile), true}, roots(profile));
 }
 
 profile::Verdict judge(const profile::Profile& profile, std::span<const profile::ModuleId> modules) {

@@ -51,12 +51,12 @@ std::optional<VerdictLine> line_of_waiting(const Profile& profile) {
   });
 }
 
+}  // namespace
+
 std::optional<VerdictLine> line_of_cause(const Profile& profile, Cause cause) {
   const auto at = static_cast<std::size_t>(cause);
   return innermost(profile, profile.spent[at], [&](const profile::Line& line) { return line.spent[at]; });
 }
-
-}  // namespace
 
 std::optional<VerdictLine> line_of_verdict(const Profile& profile) {
   if (profile.guessed || (profile.loop && is_mostly_rare(*profile.loop))) return std::nullopt;

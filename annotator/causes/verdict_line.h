@@ -22,4 +22,7 @@ struct VerdictLine {
 
 std::optional<VerdictLine> line_of_verdict(const profile::Profile& profile);
 
+// The innermost line of the user's own files that holds more than half of what the step spends on a cause.
+std::optional<VerdictLine> line_of_cause(const profile::Profile& profile, profile::Cause cause);
+
 }  // namespace hotlens::causes

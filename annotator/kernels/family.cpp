@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace hotlens::kernels {
 namespace {
@@ -29,14 +30,19 @@ constexpr std::array kRules = std::to_array<Rule>({
     {"all_to_all", Family::communication},
     {"cross_device_reduce", Family::communication},
     {"nvshmem", Family::communication},
+    {"reshape_and_cache", Family::copy},
+    {"rotary", Family::elementwise},
+    {"moe_align", Family::sort},
     {"memcpy", Family::copy},
     {"memset", Family::fill},
+    {"routing", Family::sort},
     {"fillbuffer", Family::fill},
     {"copybuffer", Family::copy},
     {"flash", Family::attention},
     {"fmha", Family::attention},
     {"attention", Family::attention},
     {"attn", Family::attention},
+    {"pagedkvcache", Family::attention},
     {"nchwtonhwc", Family::copy},
     {"nhwctonchw", Family::copy},
     {"transposereadwrite", Family::copy},
@@ -81,6 +87,9 @@ constexpr std::array kRules = std::to_array<Rule>({
     {"offsetskernel", Family::convolution},
     {"miopen", Family::convolution},
     {"gemm", Family::gemm},
+    {"bmm_", Family::gemm},
+    {"fused_moe", Family::gemm},
+    {"grouped_mm", Family::gemm},
     {"gemv", Family::gemm},
     {"gemvx", Family::gemm},
     {"cijk_", Family::gemm},
@@ -143,9 +152,12 @@ constexpr std::array kRules = std::to_array<Rule>({
     {"scalepackedtensor", Family::elementwise},
     {"add_bias", Family::elementwise},
     {"addtensor", Family::elementwise},
-    {"rotary", Family::elementwise},
+    {"and_mul", Family::elementwise},
+    {"quant", Family::elementwise},
     {"triu_tril", Family::elementwise},
     {"_fill", Family::fill},
+    {"sampling", Family::sort},
+    {"finalizekernel", Family::reduction},
 });
 
 constexpr std::array kOperators = std::to_array<Rule>({
@@ -256,6 +268,14 @@ Family elementwise_family(std::string_view name) {
   return Family::elementwise;
 }
 
+// A library that is called after what most of its kernels do: of the others that would say the wrong thing.
+std::string without_library(std::string_view name) {
+  constexpr std::string_view kLibrary = "flashinfer";
+  std::string rest(name);
+  for (std::size_t at = rest.find(kLibrary); at != std::string::npos; at = rest.find(kLibrary, at)) rest.erase(at, kLibrary.size());
+  return rest;
+}
+
 // Nodes of the backward graph: the operators that they run do the work.
 bool is_autograd(std::string_view name) {
   if (name.starts_with("autograd::") || name.starts_with("torch::autograd::")) return true;
@@ -276,8 +296,8 @@ Family kernel_family(std::string_view name, std::string_view own) {
   if (name.starts_with("triton_")) return triton_family(name);
   const bool general = own.contains("elementwise") && !own.contains("index") && !own.contains("scatter") && !own.contains("distribution");
   if (general) return elementwise_family(name);
-  if (const auto family = first_match(own, kRules)) return *family;
-  return first_match(name, kRules).value_or(Family::other);
+  if (const auto family = first_match(without_library(own), kRules)) return *family;
+  return first_match(without_library(name), kRules).value_or(Family::other);
 }
 
 Family operator_family(std::string_view name) {

@@ -240,9 +240,13 @@ class Writer {
 
   void kernels() {
     if (profile_.kernel_times.empty()) return;
-    Ns whole{};
-    for (const profile::KernelUse& use : profile_.kernel_times) whole += use.time;
-    title(std::string(device_ ? "Longest kernels" : "Longest operators") + ", shares of " + readable(whole) + " for all");
+    Ns whole{}, unknown{};
+    for (const profile::KernelUse& use : profile_.kernel_times) {
+      whole += use.time;
+      if (profile_.kernels[use.kernel.index].parts.family == kernels::Family::other) unknown += use.time;
+    }
+    const std::string kinds = unknown > Ns{} ? ", " + percent(whole - unknown, whole) + " of a known kind" : "";
+    title(std::string(device_ ? "Longest kernels" : "Longest operators") + ", shares of " + readable(whole) + " for all" + kinds);
     std::size_t shown = 0;
     for (const causes::LabelUse& row : causes::by_label(profile_, profile_.kernel_times)) {
       if (shown++ == kKernels) break;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "annotator/common/format.h"
 
@@ -15,6 +16,12 @@ namespace {
 constexpr Ns kPause = std::chrono::hours(1);
 constexpr std::size_t kFewOf = 100;      // one event in so many may be wrong
 constexpr std::size_t kLeastOthers = 3;  // fewer tell nothing
+
+// Nearer than that, one event alone, so many times as far from all others as these are from one another: what runs ends while something
+// else is still recorded, be it the end of the recording. That nothing happens before the first event or after the last is no wonder.
+constexpr std::int64_t kTimesAllEnd = 20, kTimesAllStart = 1000;
+constexpr Ns kFarEnd = std::chrono::seconds(1), kFarStart = std::chrono::seconds(10);
+constexpr int kMostAlone = 3;
 
 // A kernel that is overrun by others of its stream: small overlaps are real (graphs, launches that depend on one another).
 constexpr Ns kLongWork = std::chrono::milliseconds(1);
@@ -34,6 +41,8 @@ class Filter {
   void run() {
     if (events_.size() <= kLeastOthers) return;
     if (const std::optional<Axis> axis = axis_of_most()) leave_out_far(*axis);
+    for (int i = 0; i < kMostAlone && leave_out_alone(); ++i) {
+    }
     if (!trace_.recording.legacy) leave_out_overruns();
     if (count_ == 0) return;
     issues_.add("implausible-time", sentence(), static_cast<std::int64_t>(count_));
@@ -85,6 +94,48 @@ class Filter {
     }
     resize_rows(kept, memory.thread, memory.time, memory.address, memory.bytes, memory.device_type, memory.device, memory.total_allocated,
                 memory.total_reserved);
+  }
+
+  // An event and the distance to the next of its kind.
+  struct Extreme {
+    Ns value{}, next{};
+    std::uint32_t event = 0;
+
+    void add(Ns other, std::uint32_t of) {
+      if (other > value) {
+        next = std::exchange(value, other);
+        event = of;
+      } else {
+        next = std::max(next, other);
+      }
+    }
+  };
+
+  // The one that ends, or starts, alone; false where there is none.
+  bool leave_out_alone() {
+    constexpr Extreme kNone{Ns::min(), Ns::min(), 0};
+    Extreme end = kNone, start = kNone, before = kNone;  // `before`: of starts, from the last to the first
+    std::size_t others = 0;
+    for (std::uint32_t event = 0; event < events_.size(); ++event) {
+      if (left_out_[event]) continue;
+      end.add(events_.end(event), event);
+      start.add(events_.start[event], event);
+      before.add(-events_.start[event], event);
+      ++others;
+    }
+    if (others <= kLeastOthers) return false;
+    const Ns late = end.value - end.next, early = before.value - before.next, extent = end.next + before.value;
+    const Ns later = start.value - std::max(start.next, end.next);
+    if (start.event == end.event && later >= std::max(kFarStart, kTimesAllStart * extent)) {
+      leave_out(start.event, "starts " + format::readable(later) + " after the others");
+    } else if (start.event != end.event && late >= std::max(kFarEnd, kTimesAllEnd * extent)) {
+      leave_out(end.event, "lasts " + format::readable(events_.duration[end.event]) + ", longer than all others were recorded");
+    } else if (early >= std::max(kFarStart, kTimesAllStart * (end.value + before.next))) {
+      leave_out(before.event, "starts " + format::readable(early) + " before the others");
+    } else {
+      return false;
+    }
+    return true;
   }
 
   struct Stream {

@@ -114,7 +114,7 @@ class Cutter {
     // A range that says nothing of a stage (a wrapper's "forward", a person's "my step") leaves what lies between operators as it is.
     if (level.node == kNoNode || (forest_.kind[level.node] == Kind::range && parent.stage == Stage::other)) {
       piece.owner = between(owners_, parent, a, b);
-      if (level.node == kNoNode) tell_pause(piece.owner, next);
+      if (level.node == kNoNode) tell_pause(piece.owner, level.before, next);
       if (piece.owner.stage != Stage::other) piece.bucket = bucket_of(piece.owner);
     } else {
       if (forest_.kind[level.node] != Kind::launch) piece.owner = inner(parent, a, b);
@@ -125,15 +125,11 @@ class Cutter {
     push(piece);
   }
 
-  // What is known of the time before `next`. Code of the step's own has the stage that its neighbours share.
-  void tell_pause(Owner& owner, std::uint32_t next) const {
-    const auto pause = owners_.pauses.find(next);
-    if (pause == owners_.pauses.end()) return;
-    if (pause->second.stage == Stage::other) {
-      owner.line = pause->second.line;
-    } else {
-      owner = pause->second;
-    }
+  // What is known of the time before `next`, or behind the last node.
+  void tell_pause(Owner& owner, std::uint32_t before, std::uint32_t next) const {
+    const auto& known = next == kNoNode ? owners_.tails : owners_.pauses;
+    const auto pause = known.find(next == kNoNode ? before : next);
+    if (pause != known.end()) owner.split = pause->second.split;
   }
 
   // Between the lines that a map step shows before `next`, or those that workers ran.
@@ -155,7 +151,7 @@ class Cutter {
     if (piece.end > piece.start) divide(piece);
   }
 
-  // The time of a fused kernel or of a fetch is divided as the shares say, in their order; the last has what is left.
+  // The time of a fused kernel, a fetch or a pause is divided as the shares say, in their order; the last has what is left.
   void divide(const Piece& whole) {
     if (whole.owner.split == kNothing) {
       pieces_.push_back(whole);
@@ -172,11 +168,29 @@ class Cutter {
       Piece part = whole;
       part.start = from;
       part.end = until;
-      part.owner.call = share.call;
-      part.owner.line = share.line;
-      part.owner.made_line = share.made_line;
+      give(part, share, whole.node == kNoNode);
+      if (whole.node == kNoNode) part.pause = whole.end - whole.start;
       if (part.end > part.start) pieces_.push_back(part);
       from = std::max(from, until);
+    }
+  }
+
+  // To a part of a divided piece what it is a part of. Of a pause, code of the step's own has the stage that its neighbours share.
+  static void give(Piece& part, const Share& share, bool pause) {
+    Owner& owner = part.owner;
+    if (!pause) {
+      owner.call = share.call;
+      owner.line = share.line;
+      owner.made_line = share.made_line;
+      return;
+    }
+    owner.split = kNothing;
+    if (!share.stage) return;
+    if (*share.stage == Stage::other) {
+      owner.line = share.line;
+    } else {
+      owner = {.call = share.call, .line = share.line, .site = share.site, .stage = *share.stage, .known = true};
+      part.bucket = bucket_of(owner);
     }
   }
 

@@ -34,6 +34,7 @@ struct Piece {
   bool idle = false;             // outside every operator and range: the thread runs other code, or waits
   std::uint32_t node = kNoNode;  // innermost node there; kNoNode outside all
   bool lent = false;             // of a backward thread, standing for the main thread that waits for it
+  Ns pause{};                    // of a part of a divided pause: how long that is; else 0
 };
 
 // A stage's time that belongs to one place.

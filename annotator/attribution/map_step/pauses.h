@@ -1,11 +1,11 @@
-// Long stretches of host code between two operators: which module call and line they belong to, or, of a fetch of data, which lines.
+// Long stretches of host code between two operators: which module calls, stages and lines they belong to.
 //
-// A clean step shows nothing there. Its map step ran the same code between the twins of the two operators, under markers, only slower. What
-// took a small part of the clean pause even when watched was a small part of it at most, so the rest is known: a module that tokenizes
-// before its first operator, a line that reads a file.
+// A clean step shows nothing there. Its map step ran the same code between the twins of the two operators, under markers, only slower. So
+// the time divides as it did there: a module that tokenizes before its first operator, a line that reads a file, a generator that makes
+// the next batch.
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "annotator/attribution/owners/owners.h"
 
@@ -23,9 +23,11 @@ struct Pause {
   Ns length() const { return end - start; }
 };
 
-// What at least three quarters of `clean` are inside of, by its twin `pause` of the map step; nullopt where that is not one forward
-// execution, or where the map step's took much shorter.
-std::optional<Owner> owner_of_pause(const Forest& map, const Owners& owners, const Forest::Thread& thread, Pause pause, Pause clean);
+// How `clean` divides between what its twin `pause` of the map step ran, in the order in which that began: weights that add up to 1. Of
+// each stretch there the same time is taken to be watching's own, so that many short ones do not outweigh a long one. What has a range of
+// its own in a clean step, too (an update, a backward pass), leaves its part as it is. Empty where the map step's was much shorter, or
+// knows nothing.
+std::vector<Share> owners_of_pause(const Forest& map, const Owners& owners, const Forest::Thread& thread, Pause pause, Pause clean);
 
 // How `clean`, a stretch of a fetch, divides between the lines that its twin in the map step ran: weights that add up to 1. A line takes as
 // long as it took there, where they all fit; the line around them has the rest, since watching takes its time between lines. Empty where

@@ -176,6 +176,7 @@ class Transferrer {
     const std::vector<std::uint32_t> twin = only_twins(program, found);
     const auto all = static_cast<std::uint32_t>(program.nodes.size());
     find_pauses(program, twin, {.end = all, .clean_start = span.start, .map_start = map_.steps.spans.front().start});
+    find_tail(program, span, twin);
   }
 
   void find_pauses(const Program& program, const std::vector<std::uint32_t>& twin, const Siblings& among) {
@@ -198,17 +199,32 @@ class Transferrer {
     }
   }
 
+  // What follows the last operator of a step, where that is the last of the map step as well.
+  void find_tail(const Program& program, const StepSpan& span, const std::vector<std::uint32_t>& twin) {
+    const Program& map = map_program(map_.steps.main);
+    std::uint32_t last = kNothing;
+    for (std::uint32_t i = 0; i < program.nodes.size(); i = program.after[i]) last = i;
+    if (last == kNothing || twin[last] >= map.nodes.size() || map.after[twin[last]] < map.nodes.size()) return;
+    const std::uint32_t node = program.nodes[last];
+    const Pause clean{clean_.forest.end[node], span.end};
+    const Pause slow{map_.forest.end[map.nodes[twin[last]]], map_.steps.spans.front().end};
+    if (clean.length() < kShortestPause || slow.length() <= Ns{}) return;
+    std::vector<Share> shares = owners_of_pause(map_.forest, from_, map_.forest.threads[map_.steps.main], slow, clean);
+    if (!shares.empty()) add_split(result_.owners.tails[node], std::move(shares));
+  }
+
+  void add_split(Owner& owner, std::vector<Share> shares) {
+    owner.split = static_cast<std::uint32_t>(from_.splits.size());
+    from_.splits.push_back(std::move(shares));
+  }
+
   // What is known of the time before `next`.
   void tell_pause(std::uint32_t next, Pause slow, Pause clean, bool fetch) {
     const Forest::Thread& thread = map_.forest.threads[map_.steps.main];
-    if (fetch && clean.length() >= kShortestFetch) {
-      std::vector<Share> shares = lines_of_fetch(map_.forest, from_, thread, slow, clean);
-      if (shares.empty()) return;
-      result_.owners.pauses[next].split = static_cast<std::uint32_t>(from_.splits.size());
-      from_.splits.push_back(std::move(shares));
-    } else if (!fetch && clean.length() >= kShortestPause) {
-      if (const auto owner = owner_of_pause(map_.forest, from_, thread, slow, clean)) result_.owners.pauses.emplace(next, *owner);
-    }
+    if (clean.length() < (fetch ? kShortestFetch : kShortestPause)) return;
+    std::vector<Share> shares =
+        fetch ? lines_of_fetch(map_.forest, from_, thread, slow, clean) : owners_of_pause(map_.forest, from_, thread, slow, clean);
+    if (!shares.empty()) add_split(result_.owners.pauses[next], std::move(shares));
   }
 
   void divide_worker_fetches() {

@@ -14,6 +14,7 @@
 namespace hotlens::attribution {
 namespace {
 
+constexpr std::string_view kFetchMark = "hotlens.stage#data";
 constexpr std::uint32_t kDeepestLines = 1000;  // where Python stops
 
 // Walks the nodes of a forest, parents first, and gives each what its own kind says on top of what it inherits.
@@ -47,7 +48,7 @@ class Finder {
       if (forest_.parent[node] != kNoNode) owner = owners_.of[forest_.parent[node]];
       switch (forest_.kind[node]) {
         case Kind::stage:
-          enter_stage(owner, static_cast<Stage>(forest_.value[node]));
+          if (!trains_inside(node)) enter_stage(owner, static_cast<Stage>(forest_.value[node]));
           break;
         case Kind::call:
         case Kind::frame:
@@ -83,6 +84,25 @@ class Finder {
           break;
       }
     }
+  }
+
+  // What gives the training loop its items, by the recorder's mark, and trains itself (`for loss in train_steps(model)`): no fetch.
+  bool trains_inside(std::uint32_t fetch) {
+    if (!map_ || !forest_.is_stage(fetch, Stage::data) || trace_.names[trace_.events.name[forest_.event[fetch]]] != kFetchMark)
+      return false;
+    if (creates_.empty()) {
+      creates_.resize(forest_.size());
+      for (const std::uint32_t creator : forest_.creator) {
+        if (creator != kNoNode) creates_[creator] = true;
+      }
+    }
+    const std::uint32_t after = after_descendants(forest_, fetch, static_cast<std::uint32_t>(forest_.size()));
+    for (std::uint32_t node = fetch + 1; node < after; ++node) {
+      const bool updates =
+          forest_.is_stage(node, Stage::zero_grad) || forest_.is_stage(node, Stage::backward) || forest_.is_stage(node, Stage::optimizer);
+      if (updates || creates_[node]) return true;
+    }
+    return false;
   }
 
   bool tells_creators() const {
@@ -266,6 +286,7 @@ class Finder {
   const ModuleMap* map_;
   Modules modules_;
   std::unordered_set<std::uint32_t> executed_;  // lines that are entered within the trace
+  std::vector<bool> creates_;                   // by node: a backward operator goes back to it; empty until it is asked for
   std::vector<std::uint32_t> by_order_;         // by node: creators, where the trace does not tell them; else empty
   Owners owners_;
   std::optional<Parts> parts_;  // with a map

@@ -40,10 +40,11 @@ struct Chains {
   }
 };
 
-// One of several that a fused kernel works for, or that run in a fetch of data, and an estimate of its part of the time.
+// One of several that a fused kernel works for, or that run in a fetch of data or in a pause, and an estimate of its part of the time.
 struct Share {
-  std::uint32_t call = kNothing, line = kNothing, made_line = kNothing;  // as of an Owner
-  double weight = 0;                                                     // those of one kernel add up to 1
+  std::uint32_t call = kNothing, line = kNothing, made_line = kNothing, site = kNothing;  // as of an Owner
+  std::optional<Stage> stage;  // of a pause's: absent where nothing is known of this part
+  double weight = 0;           // those of one kernel, fetch or pause add up to 1
 };
 
 struct Owner {
@@ -52,7 +53,8 @@ struct Owner {
   std::uint32_t line = kNothing;    // into Owners::lines: the line that ran
   std::uint32_t made_line = kNothing;  // of a backward operator: the line whose forward created it
   std::uint32_t site = kNothing;       // into Owners::sites: the expression that called the module
-  std::uint32_t split = kNothing;  // into Owners::splits: of a fused kernel, or of a fetch; `call` is what all its modules are inside of
+  std::uint32_t split =
+      kNothing;  // into Owners::splits: of a fused kernel, a fetch or a pause; of a kernel `call` is what all its modules are inside of
   Stage stage = Stage::other;
   Direction direction = Direction::forward;
   bool accumulates = false;  // gradient accumulation
@@ -69,8 +71,10 @@ struct Owner {
 };
 
 struct Owners {
-  std::vector<Owner> of;                            // by node
-  std::unordered_map<std::uint32_t, Owner> pauses;  // by the node after it: host code before it, where a map step tells (pauses.h)
+  std::vector<Owner> of;  // by node
+  // By the node after it: host code before it, where a map step tells (pauses.h).
+  std::unordered_map<std::uint32_t, Owner> pauses;
+  std::unordered_map<std::uint32_t, Owner> tails;  // the same by the last node of a step: host code behind it
   Chains calls, lines, sites;
   std::vector<std::vector<Share>> splits;
   ModuleSource source = ModuleSource::none;

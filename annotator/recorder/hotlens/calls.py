@@ -5,7 +5,7 @@ A module call has a number, which its mark carries; `model.json` has the row. A 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
@@ -47,6 +47,9 @@ class Calls:
         self._switched: list[Any] = []  # modules that the step has switched to evaluation
         self._updates = updates
         self._updated: set[int] = set()
+        self._fetch: Around = ()  # where the loop asked last for an item that comes from no DataLoader
+        self._trains: set[CodeType] = set()  # functions from which this step made an update, or prepared one
+        self._training_inside: set[Around] = set()  # such places, where what gives the items trains as well
 
     def forget(self) -> None:
         """Drops what only the step itself needs."""
@@ -88,6 +91,7 @@ class Calls:
         if is_loops:
             row.around = self._around(frame.f_back)
             row.evaluates = self._evaluating()
+            self._note_training(thread, lambda: _learns(module))
         if row.evaluates:
             _open_stage(thread, frame, "evaluation")
         self.rows.append(row)
@@ -102,13 +106,32 @@ class Calls:
 
     def enter_stage(self, thread: Marks, frame: FrameType) -> None:
         stage = self.kinds.stage(frame)
+        if stage is not None and stage != "data":
+            self._note_training(thread, lambda: True)
         if stage == "optimizer":
             self._updated.add(id(first_argument(frame)))
         if stage is not None and thread.stage(stage) is None:
             around = self._around(frame.f_back)
             self._note_stage(stage, around)
             self._loops.update(at.code for at, _ in around)
+            if stage != "data":
+                self._trains.update(at.code for at, _ in around)
             _open_stage(thread, frame, stage)
+
+    def enter_fetch(self, thread: Marks, frame: FrameType) -> None:
+        """The loop wants its next item, of what is no DataLoader."""
+        if frame.f_code in self._trains or any(mark.kind in ("call", "stage") for mark in thread.stack):
+            return
+        self._fetch = self._around(frame.f_back)
+        if self._fetch not in self._training_inside:
+            self._note_stage("data", self._fetch)
+        _open_stage(thread, frame, "data")
+
+    def _note_training(self, thread: Marks, trains: Callable[[], bool]) -> None:
+        """What gives the items of the loop calls the model or its optimizer: that is the step, and no fetch."""
+        if self._fetch and self._fetch not in self._training_inside and thread.stage("data") is not None and trains():
+            self._training_inside.add(self._fetch)
+            self.stages.pop(("data", self._fetch), None)
 
     def enter_loss(self, thread: Marks, frame: FrameType) -> None:
         """A functional criterion of the loop itself, not one inside a module."""
@@ -187,6 +210,13 @@ class Calls:
 def _open_stage(thread: Marks, frame: FrameType, stage: str) -> None:
     if thread.stage(stage) is None:
         thread.push(Mark(frame, "stage", stage=stage), f"hotlens.stage#{stage}")
+
+
+def _learns(module: Any) -> bool:
+    """It is called so that gradients can flow through it."""
+    import torch
+
+    return torch.is_grad_enabled() and any(parameter.requires_grad for parameter in module.parameters())
 
 
 def _is_wrapper(frame: FrameType, module: Any) -> bool:

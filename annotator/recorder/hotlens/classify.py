@@ -85,6 +85,10 @@ class Classifier:
             return True
         return self.files.in_workspace(filename)
 
+    def is_of_modules(self, code: CodeType) -> bool:
+        """Torch's own walk through a model: `model.parameters()`."""
+        return self._in_torch(code.co_filename, "nn/modules/module.py")
+
     def is_module(self, value: Any) -> bool:
         return isinstance(value, self._module)
 

@@ -13,6 +13,7 @@ from typing import Any, Callable
 
 from .calls import Calls
 from .classify import CALL, FORWARD, KERNELS, LINES, LOSS, STAGES, SWITCH, Classifier
+from .fetching import Fetching
 from .frames import Files, is_ours, qualified_name
 from .kernel_marks import KernelMarks
 from .marks import GradientMarks, Mark, Marks
@@ -34,6 +35,7 @@ class MapStep:
         self.kernels = KernelMarks()
         self.kinds = Classifier(files, model_files, self.kernels.files)
         self.statements = Statements()
+        self.fetching = Fetching(self.statements, self.kinds)
         self.modules = modules
         self.calls = Calls(files, self.kinds, updates)
         self.saved = SavedTensors(modules)
@@ -46,6 +48,7 @@ class MapStep:
         self._within: dict[FrameType, Loop] = {}  # frames in a loop that is marked as a whole
         self._threads: dict[int, Marks] = {}
         self._active = False
+        self._begins_with_fetch = False
         self._deferred: tuple[FrameType, int] | None = None
         self._gradients: GradientMarks | None = None
         self._other_threads: Any = None  # the handle of a hook
@@ -69,6 +72,7 @@ class MapStep:
         thread = self._thread()
         thread.moved = self.saved.moved
         thread.previous = sys.gettrace()
+        self._begins_with_fetch = boundary == "loader"
         self._adopt_stack(thread, sys._getframe(1), boundary)
         sys.settrace(self._on_entry)
 
@@ -135,6 +139,7 @@ class MapStep:
             thread.local_before.append((f, f.f_trace))
             f.f_trace = self._on_event
             self._adopted[f] = f.f_lineno
+            self.fetching.began_in(f, f.f_lineno)
             whole = f is innermost and (boundary == "loader" or package_between)
             self._open_line(thread, f, f.f_lineno, "line" if whole else "rest")
         if innermost is not None and boundary == "loader":
@@ -186,9 +191,12 @@ class MapStep:
 
     def _on_call(self, frame: FrameType) -> Any:
         kind = self.kinds.of(frame.f_code)
-        if not kind:
+        fetches = self.fetching.asks(frame) and not self._has_begun_the_step(frame)
+        if not kind and not fetches:
             return None
         thread = self._thread()
+        if fetches:
+            self.calls.enter_fetch(thread, frame)
         if kind & KERNELS:
             return self._on_event
         if kind & CALL:
@@ -208,11 +216,15 @@ class MapStep:
         if kind & LINES and self._below_cap(frame.f_code):
             if frame.f_lasti >= 0 and frame.f_lineno != frame.f_code.co_firstlineno:
                 self._open_line(thread, frame, frame.f_lineno)  # a generator goes on
-        elif not kind & (CALL | FORWARD | STAGES | LOSS):
+        elif not fetches and not kind & (CALL | FORWARD | STAGES | LOSS):
             return None
         else:
             frame.f_trace_lines = False
         return self._on_event
+
+    def _has_begun_the_step(self, frame: FrameType) -> bool:
+        """What gives the loop its items made the update that ended the step before. Around a DataLoader it may only pass batches on."""
+        return frame in self._adopted and not self._begins_with_fetch
 
     def _note_inputs(self, thread: Marks, frame: FrameType, kind: int) -> None:
         if thread.moved is None:

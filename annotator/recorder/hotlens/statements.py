@@ -85,6 +85,7 @@ class Source:
         self._classes: dict[str, list[ast.ClassDef]] = {}
         self._loops: list[tuple[int, int]] = []  # first line, last line; outer ones before inner ones
         self._functions: list[tuple[int, int, str]] = []  # first line, last line, qualified name; outer ones before inner ones
+        self._nexts: set[Span] | None = None
         self.tree: ast.Module | None = None
         try:
             self.tree = ast.parse(self.text) if self.text is not None else None
@@ -133,6 +134,13 @@ class Source:
     def function_at(self, line: int) -> str | None:
         """The qualified name of the innermost function around a line."""
         return next((name for first, last, name in reversed(self._functions) if first <= line <= last), None)
+
+    def calls_of_next(self) -> set[Span]:
+        """Where `next(...)` is called, Python's own by its name."""
+        if self._nexts is None:
+            calls = [n for n in ast.walk(self.tree) if isinstance(n, ast.Call)] if self.tree is not None else []
+            self._nexts = {_span(n) for n in calls if isinstance(n.func, ast.Name) and n.func.id == "next"}
+        return self._nexts
 
     def loops_around(self, line: int) -> list[tuple[int, int]]:
         """First and last lines of the loops around a line that belong to its function, the innermost first."""

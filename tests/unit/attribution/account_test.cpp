@@ -1,5 +1,6 @@
 #include "annotator/attribution/account/account.h"
 
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -81,10 +82,34 @@ TEST_CASE("a range that is no module leaves the time between operators to the ho
   CHECK(wall(step, Bucket::unattributed) == us(0));
 }
 
+static void tell(Owner& pause, Read& read, std::vector<Share> shares) {
+  pause.split = static_cast<std::uint32_t>(read.owners.splits.size());
+  read.owners.splits.push_back(std::move(shares));
+}
+
+TEST_CASE("time before an operator divides between a fetch, code of the step's own and what is not known") {
+  const Script script = Script().range("ProfilerStep#0", 0, 100).op("aten::linear", 40, 10).op("aten::relu", 50, 10);
+  Read read(script);
+  tell(read.owners.pauses[read.node("aten::linear")], read,
+       {{.weight = 0.25}, {.line = 7, .stage = Stage::data, .weight = 0.5}, {.line = 8, .stage = Stage::other, .weight = 0.25}});
+  tell(read.owners.tails[read.node("aten::relu")], read, {{.line = 9, .stage = Stage::other, .weight = 1}});
+  const Account result = account(read.trace, read.forest, read.steps, read.owners);
+  const StepAccount& step = result.steps.at(0);
+  CHECK(wall(step, Bucket::data_loading) == us(20));
+  CHECK(step.wall_by_stage.at(static_cast<std::size_t>(Stage::data)) == us(20));
+  CHECK(wall(step, Bucket::host) == us(60));
+  std::map<std::uint32_t, Ns> lines;
+  for (const Piece& piece : step.wall) lines[piece.owner.line] += piece.end - piece.start;
+  CHECK(lines[7] == us(20));
+  CHECK(lines[8] == us(10));
+  CHECK(lines[9] == us(40));
+  CHECK(std::ranges::none_of(step.wall, [](const Piece& piece) { return piece.owner.split != kNothing; }));
+}
+
 TEST_CASE("time before an operator is of the execution that is known to have run then") {
   const Script script = Script().range("ProfilerStep#0", 0, 100).op("aten::randn", 10, 5).op("aten::linear", 60, 10);
   Read read(script);
-  read.owners.pauses[read.node("aten::linear")] = {.line = 7, .stage = Stage::forward, .known = true};
+  tell(read.owners.pauses[read.node("aten::linear")], read, {{.line = 7, .stage = Stage::forward, .weight = 1}});
   const Account result = account(read.trace, read.forest, read.steps, read.owners);
   const StepAccount& step = result.steps.at(0);
   const auto pause = std::ranges::find(step.wall, us(15), &Piece::start);
@@ -98,7 +123,7 @@ TEST_CASE("time before an operator is of the execution that is known to have run
 TEST_CASE("code of the step's own between two operators of one stage is of that stage, on its line") {
   const Script script = Script().range("ProfilerStep#0", 0, 100).op("aten::linear", 10, 10).op("aten::relu", 60, 10);
   Read read(script);
-  read.owners.pauses[read.node("aten::relu")] = {.line = 7};
+  tell(read.owners.pauses[read.node("aten::relu")], read, {{.line = 7, .stage = Stage::other, .weight = 1}});
   const Account result = account(read.trace, read.forest, read.steps, read.owners);
   const auto pause = std::ranges::find(result.steps.at(0).wall, us(20), &Piece::start);
   REQUIRE(pause != result.steps.at(0).wall.end());

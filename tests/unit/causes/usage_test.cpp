@@ -1,5 +1,7 @@
 #include "annotator/causes/usage.h"
 
+#include "annotator/causes/gap.h"
+
 #include "tests/unit/attribution/fixture.h"
 #include "tests/unit/catch.h"
 
@@ -87,6 +89,13 @@ TEST_CASE("beside a device, a millisecond of host code without an operator is no
   CHECK(of(usage.spent, profile::Cause::host) == us(5900 - 980));
   CHECK(of(usage.spent, profile::Cause::launch) == us(30 + 930 - 80 + 30 + 20));
   CHECK(of(usage.spent, profile::Cause::compute) == us(150));
+}
+
+TEST_CASE("beside a device, a part of a long pause is no way to the next launch either") {
+  attribution::Piece piece{.start = us(0), .end = us(300), .owner = {}, .bucket = attribution::Bucket::host};
+  CHECK(cause_beside_device({}, piece) == profile::Cause::launch);
+  piece.pause = us(3000);
+  CHECK(cause_beside_device({}, piece) == profile::Cause::host);
 }
 
 TEST_CASE("kernels of no known family and a device that idles beside queued work are told apart") {

@@ -91,6 +91,18 @@ TEST_CASE("evidence is sorted, and names the innermost module that holds most of
   CHECK(verdict.evidence[1].where.empty());
 }
 
+TEST_CASE("host code names the line of the user's own that holds most of it") {
+  profile::Profile profile = of({{profile::Cause::host, 900}, {profile::Cause::compute, 100}});
+  profile.files = {{.path = "/work/train.py", .workspace = true}};
+  for (const std::int64_t time : {450, 500}) {
+    profile.lines.push_back({.file = FileId{0}, .line = static_cast<std::uint32_t>(time)});
+    profile.lines.back().spent = causes_of({{profile::Cause::host, time}});
+  }
+  CHECK(judge(profile).evidence.at(0).where == "/work/train.py:501");
+  profile.lines.pop_back();  // half is not most
+  CHECK(judge(profile).evidence.at(0).where.empty());
+}
+
 TEST_CASE("a module is judged by its own part of the path") {
   profile::Profile profile = of({{profile::Cause::compute, 800}, {profile::Cause::launch, 200}}, 800);
   profile.modules.push_back({.path = "slow",

@@ -80,6 +80,28 @@ TEST_CASE("kernel names of every vendor tell family, type and tile") {
   }
 }
 
+TEST_CASE("kernels of inference servers have families, and a library's name is none") {
+  const auto family = [](const char* name) { return kernel_name(name).family; };
+  CHECK(family("bmm_E2m1_E2m1E2m1_Fp32_t128x64x256u2_s5_et128x64_m128x64x64_cga1x1x1_16dp256b_TN_transOut_sm100a") == Family::gemm);
+  CHECK(family("bmm_Bfloat16_E2m1E2m1_Fp32_t128x8x512u2_s6_et64x8_m64x8x64_cga1x1x1_sm100f") == Family::gemm);
+  CHECK(family("fused_moe_kernel") == Family::gemm);
+  CHECK(family("void deep_gemm::sm100_fp8_gemm_1d1d_impl<(cute::UMMA::Major)0>(unsigned int*)") == Family::gemm);
+  CHECK(family("kernel_cutlass_kernel_flashinfergemmgrouped_gemm_masked_blackwellSm100_object_at__tensor") == Family::gemm);
+  CHECK(family("fmhaSm100fKernel_QkvBfloat16OBfloat16H64PagedKvCausalP32") == Family::attention);
+  CHECK(family("void flashinfer::BatchPrefillWithPagedKVCacheKernel<float>(flashinfer::attention::Params)") == Family::attention);
+  CHECK(family("void flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>(__nv_bfloat16*)") == Family::normalization);
+  CHECK(family("void flashinfer::activation::act_and_mul_kernel<__nv_bfloat16, &silu>(__nv_bfloat16*)") == Family::elementwise);
+  CHECK(family("void flashinfer::sampling::TopKTopPSamplingFromProbKernel<1024u>(float*)") == Family::sort);
+  CHECK(family("void vllm::act_and_mul_kernel<c10::BFloat16, true>(c10::BFloat16*)") == Family::elementwise);
+  CHECK(family("void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*)") == Family::elementwise);
+  CHECK(family("void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>(__nv_bfloat16 const*)") == Family::copy);
+  CHECK(family("void vllm::moe::moe_align_block_size_kernel<int>(int*)") == Family::sort);
+  CHECK(family("void moe::dev::routing::routingRenormalize::routingIndicesClusterKernel<float>(float)") == Family::sort);
+  CHECK(family("void moe::dev::finalize::finalizeKernel<moe::dev::finalize::KernelParams<float>>(float)") == Family::reduction);
+  CHECK(family("void tensorrt_llm::kernels::quantize_with_block_size<float>(int)") == Family::elementwise);
+  CHECK(family("void zqx::unknown_thing<float>(int)") == Family::other);
+}
+
 TEST_CASE("operators have families too, and views none that takes time") {
   CHECK(operator_name("aten::addmm").family == Family::gemm);
   CHECK(operator_name("aten::mkldnn_convolution").family == Family::convolution);

@@ -65,6 +65,16 @@ TEST_CASE("the stages of the text report leave out nothing of the step") {
   CHECK(text.find("Longest operators, shares of ") != std::string::npos);
 }
 
+TEST_CASE("the text report says how much of the kernels' time is of a known kind, where some is not") {
+  profile::Profile profile;
+  profile.steps.push_back({.wall = Ns{1000}});
+  profile.kernels = {{"ampere_sgemm_128x64_tn", kernels::kernel_name("ampere_sgemm_128x64_tn")}, {"zqx", kernels::kernel_name("zqx")}};
+  profile.kernel_times = {{.kernel = profile::KernelId{0}, .calls = 1, .time = Ns{750}}};
+  CHECK(report_text(profile).find("of a known kind") == std::string::npos);
+  profile.kernel_times.push_back({.kernel = profile::KernelId{1}, .calls = 1, .time = Ns{250}});
+  CHECK(report_text(profile).find("for all, 75.0 % of a known kind") != std::string::npos);
+}
+
 TEST_CASE("the text report is for people, and hostile names cannot reach the terminal") {
   profile::Profile profile;
   profile.source =

@@ -100,6 +100,37 @@ TEST_CASE("a kernel that lasts over others of its stream is left out; graphs and
   CHECK(Read(graph).issue("implausible-time") == nullptr);
 }
 
+TEST_CASE("a single event that outlasts everything else many times is left out; one that others outlast stays") {
+  constexpr std::int64_t kSecond = 1'000'000;
+  Text text;
+  text.ops(50);  // half a millisecond
+  Text endless = text;
+  endless.add("kernel", "endless", 1'000'100, 2 * kSecond, R"("stream": 7, "correlation": 7)", 7);
+  CHECK_FALSE(Read(endless).has("endless"));
+  REQUIRE(Read(endless).issue("implausible-time") != nullptr);
+  CHECK(Read(endless).issue("implausible-time")->message.contains("longer than all others were recorded"));
+  Text waited = endless;  // the host saw it end
+  waited.add("cuda_runtime", "cudaDeviceSynchronize", 1'000'200, 2 * kSecond);
+  CHECK(Read(waited).has("endless"));
+  CHECK(Read(waited).issue("implausible-time") == nullptr);
+  Text several = endless;  // each is judged for itself
+  several.add("kernel", "longer", 1'000'100, 200 * kSecond, R"("stream": 8, "correlation": 8)", 8);
+  CHECK(Read(several).trace.events.size() == 50);
+  CHECK(Read(several).issue("implausible-time")->count == 2);
+}
+
+TEST_CASE("a single event seconds away from a short recording is real, one minutes away is not") {
+  constexpr std::int64_t kSecond = 1'000'000;
+  const std::int64_t away = GENERATE(5 * kSecond, 600 * kSecond);
+  const bool real = away == 5 * kSecond;
+  CHECK(Read(Text().ops(50).add("cpu_op", "stop", 1'000'000 + away, 5)).has("stop") == real);
+  CHECK(Read(Text().add("cpu_op", "first", 1'000'000 - 100, 5).add("cpu_op", "second", 1'000'000 + away, 5).ops(0)).has("second"));
+  Text early;
+  early.add("cpu_op", "begin", 5, 5);
+  for (int at = 0; at < 50; ++at) early.add("cpu_op", "aten::add", away + at * 10, 5);
+  CHECK(Read(early).has("begin") == real);
+}
+
 TEST_CASE("two recordings in one file, hours apart, are both real") {
   Text text;
   text.ops(30);
