@@ -78,6 +78,7 @@ inline constexpr std::string_view kHintUnit = "hotlens.server.hintUnit";
 inline constexpr std::string_view kTellAgain = "hotlens.server.tellAgain";
 inline constexpr std::string_view kSetArguments = "hotlens.server.setArguments";
 inline constexpr std::string_view kChooseRun = "hotlens.server.chooseRun";
+inline constexpr std::string_view kChooseInterpreter = "hotlens.server.chooseInterpreter";
 inline constexpr std::string_view kHotLine = "hotlens.server.hotLine";
 inline constexpr std::string_view kCalls = "hotlens.server.calls";
 inline constexpr std::string_view kDescribe = "hotlens.server.describe";
@@ -133,10 +134,12 @@ inline constexpr std::array<MessageSpec, 25> kTimelineMessages{{
     {message::kTimelineCursor, Sender::client, Kind::notification, "textDocument position", ""},
 }};
 
-inline constexpr std::array<CommandSpec, 16> kCommands{{
-    {command::kProfile, "script? args? python? uri? batchSizes? configuration? saved?", "started asked? runId? script? command? message?"},
+inline constexpr std::array<CommandSpec, 17> kCommands{{
+    {command::kProfile, "script? args? python? uri? batchSizes? configuration? saved? interpreters?",
+     "started asked? runId? script? command? message?"},
     {command::kSetArguments, "script? python? uri? arguments?", "started asked? file? runId? script? command? message?"},
     {command::kChooseRun, "script? python? uri? configuration?", "started asked? runId? script? command? message?"},
+    {command::kChooseInterpreter, "script? python? uri? interpreter? interpreters?", "started asked? runId? script? command? message?"},
     {command::kCancel, "runId?", "cancelled"},
     {command::kPredict, "uri?", "started runId? message?"},
     {command::kVerify, "profile? kind? uri? python?", "started asked? message?"},

@@ -37,9 +37,14 @@ bool calls_method(const Tree::Data& data, std::string_view method, Accept accept
   return false;
 }
 
-bool in_loop(const Outline& outline, std::uint32_t index) {
+// The innermost loop around a statement, or kNoStatement.
+std::uint32_t loop_around(const Outline& outline, std::uint32_t index) {
   while (index != kNoStatement && outline.statements[index].kind != StatementKind::loop) index = outline.statements[index].parent;
-  return index != kNoStatement;
+  return index;
+}
+
+bool in_loop(const Outline& outline, std::uint32_t index) {
+  return loop_around(outline, index) != kNoStatement;
 }
 
 bool sounds_like_trainer(std::string_view name) {
@@ -91,6 +96,26 @@ bool looks_like_training_script(const Tree& tree) {
   if (calls_method(data, "train", trainer)) return true;
   bool torch = has_statement(data, "import ", "torch") || has_statement(data, "from torch", "import");
   return torch && has_statement(data, "if ", "__main__");
+}
+
+std::optional<std::uint32_t> training_line(const Tree& tree) {
+  if (!looks_like_training_script(tree)) return std::nullopt;
+  const Tree::Data& data = tree.data();
+  std::uint32_t found = kNoStatement;
+  const auto its_loop = [&](std::uint32_t index, std::string_view) { return (found = loop_around(data.outline, index)) != kNoStatement; };
+  const auto itself = [&](std::uint32_t index, std::string_view) { return found = index, true; };
+  const auto of_trainer = [&](std::uint32_t index, std::string_view object) {
+    return sounds_like_trainer(object) && itself(index, object);
+  };
+  if (calls_method(data, "backward", its_loop) || calls_method(data, "step", its_loop) || calls_method(data, "fit", itself) ||
+      calls_method(data, "train", of_trainer) || calls_method(data, "backward", itself)) {
+    return position_of(data.outline, data.outline.statements[found].head).line;
+  }
+  const auto guard = std::ranges::find_if(data.outline.statements, [&](const Statement& statement) {
+    const std::string_view text = std::string_view(data.text).substr(statement.begin, statement.end - statement.begin);
+    return text.starts_with("if ") && text.contains("__main__");
+  });
+  return guard == data.outline.statements.end() ? std::nullopt : std::optional(position_of(data.outline, guard->head).line);
 }
 
 }  // namespace hotlens::source

@@ -24,6 +24,7 @@ void add_place_actions(std::vector<Action>& actions, const FileView& view, std::
   if (options.calls && !layers_at(view, {line, 0}).empty()) add("Show calls of this layer", kCallsCommand);
   const std::optional<LineSummary> summary = summary_at(view, {line, 0});
   if (options.clipboard && summary) add("Copy as Markdown", kDescribeCommand);
+  if (options.timeline && summary && has_block(*summary)) add("Show in timeline", kTimelineCommand);
   if (options.compares && options.baseline && summary && has_block(*summary)) {
     add("Compare with baseline", kTimelineCommand);
     actions.back().compare = true;

@@ -39,9 +39,11 @@ int rank(const FileView& view, std::uint32_t fact) {
   }
 }
 
-// One lens a file: above the model's class, else the first measured class, else the loop over the data, else the first stage, else the
-// first placed line.
+// One lens a file: where it trains, so that it stands there before the first profile as after it; else above the model's class, else the
+// first measured class, else the loop over the data, else the first stage, else the first placed line.
 std::optional<std::uint32_t> lens_line(const FileView& view) {
+  const bool placed = std::ranges::any_of(view.placements, [](const auto& each) { return each.state != source::State::orphan; });
+  if (const auto trains = source::training_line(view.tree); trains && placed) return trains;
   // Rank, then line: the least is best.
   std::optional<std::pair<int, std::uint32_t>> best;
   for (std::uint32_t fact = 0; fact < view.placements.size(); ++fact) {
@@ -102,7 +104,9 @@ std::vector<Lens> code_lenses(const FileView& view, const Options& options) {
   }
   const bool is_script = options.arguments || options.configuration || source::looks_like_training_script(view.tree);
   if ((!options.trusted && !options.running) || !is_script) return {};
-  std::vector<Lens> lenses{{.line = 0, .title = options.running ? "■ Cancel profiling" : "▸ Profile this script", .command = command}};
+  std::vector<Lens> lenses{{.line = source::training_line(view.tree).value_or(0),
+                            .title = options.running ? "■ Cancel profiling" : "▸ Profile this script",
+                            .command = command}};
   add_kept(lenses, options);
   return lenses;
 }

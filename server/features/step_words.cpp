@@ -1,7 +1,9 @@
 #include "server/features/step_words.h"
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,6 +41,33 @@ std::string hottest_line(const Profile& profile) {
                      profile::place_name(plain(file.path.filename().string(), 40), file, longest.site.line));
 }
 
+// As in a URI; only letters, digits and a few marks stand for themselves in every reader of Markdown.
+std::string in_link(std::string_view path) {
+  constexpr std::string_view kPlain = "/-_.~";
+  std::string out;
+  for (const char c : path) {
+    const bool plain_one = std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.contains(c);
+    out += plain_one ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+// " ([model.py:41](file:///work/model.py#L41))": the line of the workspace that made the layer, else its class; "" where neither is there.
+std::string place_of(const Module& module, const Profile& profile, bool markdown) {
+  for (const std::optional<profile::Site>& site : {module.attached, module.class_site}) {
+    if (!site || !profile.files.at(site->file.index).workspace) continue;
+    const profile::SourceFile& file = profile.files.at(site->file.index);
+    const std::string place = profile::place_name(plain(file.path.filename().string(), 40), file, site->line);
+    if (!markdown) return " (" + place + ")";
+    return fmt::format(" ([{}](file://{}#L{}))", escape_markdown(place), in_link(file.path.string()), site->line + 1);
+  }
+  return "";
+}
+
+bool enters(const LineSummary& summary, profile::Stage stage) {
+  return std::ranges::find(summary.stages, stage, &StagePart::stage) != summary.stages.end();
+}
+
 }  // namespace
 
 Ns cost_of(const Module& module, const Profile& profile) {
@@ -47,6 +76,9 @@ Ns cost_of(const Module& module, const Profile& profile) {
 }
 
 bool leads_to_steps(const LineSummary& summary, const Profile& profile) {
+  // A framework's loop: `trainer.train()` enters every stage.
+  if (summary.subject == Subject::stage && enters(summary, profile::Stage::forward) && enters(summary, profile::Stage::backward))
+    return true;
   if (summary.clock) return !summary.clock->rare && (summary.clock->kind == "for" || summary.clock->kind == "while");
   return !profile.loop && summary.subject == Subject::stage && summary.stages.front().stage == profile::Stage::data;
 }
@@ -64,7 +96,7 @@ std::string largest_layers(const Profile& profile, bool markdown) {
   for (auto each = costs.begin(); each != named; ++each) {
     const Module& module = *each->second;
     out += (out.empty() ? "largest layers: " : " · ") + shown(module.path.empty() ? module.class_name : module.path, markdown) + " " +
-           format::readable(each->first);
+           format::readable(each->first) + place_of(module, profile, markdown);
   }
   return out;
 }

@@ -279,6 +279,7 @@ void Server::start_profile(Serial serial, const Json& arguments) {
   };
   on_pool(serial, std::move(plan), [this, serial, limit](const Result<session::Plan>& made) {
     if (!made) return finish(serial, std::unexpected(made.error()));
+    if (!made->no_python.empty()) return finish(serial, std::unexpected(Error{ErrorCode::not_found, made->no_python, {}}));
     if (made->undecided) {
       const std::string which = session::choice_words(*made->undecided) + " Name one as `configuration`.";
       return finish(serial, std::unexpected(Error{ErrorCode::usage, which, {}}));

@@ -182,7 +182,9 @@ bool runs_script(const Configuration& configuration, const fs::path& script) {
   return configuration.script == script || is_module(configuration, script);
 }
 
-Result<void> store_arguments(const fs::path& folder, const Stored& of, const std::string& line) {
+namespace {
+
+Result<void> store_text(const fs::path& folder, const Stored& of, const char* key, const std::string& text) {
   const KeptFilesLock lock(folder);
   if (const auto read = read_configurations(folder); !read) return std::unexpected(read.error());
   auto document = document_to_change(folder);
@@ -198,8 +200,18 @@ Result<void> store_arguments(const fs::path& folder, const Stored& of, const std
     runs.push_back(of.module.empty() ? Json{{"script", name_in(folder, of.script)}} : Json{{"module", of.module}});
     entry = runs.end() - 1;
   }
-  (*entry)["arguments"] = line;
+  (*entry)[key] = text;
   return write_kept_file(folder, kConfigurationsName, document->dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace
+
+Result<void> store_arguments(const fs::path& folder, const Stored& of, const std::string& line) {
+  return store_text(folder, of, "arguments", line);
+}
+
+Result<void> store_python(const fs::path& folder, const Stored& of, const std::string& python) {
+  return store_text(folder, of, "python", python);
 }
 
 }  // namespace hotlens::runs

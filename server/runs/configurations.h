@@ -51,5 +51,6 @@ struct Stored {
 
 // Keeps the line for an entry, or for a new one; the rest of the file stays.
 Result<void> store_arguments(const std::filesystem::path& folder, const Stored& of, const std::string& line);
+Result<void> store_python(const std::filesystem::path& folder, const Stored& of, const std::string& python);
 
 }  // namespace hotlens::runs

@@ -30,8 +30,11 @@ WorkspaceState read_workspace_state(const fs::path& folder) {
   const auto text = read_file(folder / ".hotlens" / kName, kMostKeptBytes);
   const Json state = text ? Json::parse(*text, nullptr, false) : Json();
   if (!state.is_object() || state.value("schema", Json()) != kSchema) return {};
-  const Json baseline = state.value("baseline", Json());
-  return {.configurations = texts(state, "configurations"), .baseline = baseline.is_string() ? baseline.get<std::string>() : ""};
+  const auto text_of = [&](const char* key) {
+    const Json value = state.value(key, Json());
+    return value.is_string() ? value.get<std::string>() : std::string();
+  };
+  return {.configurations = texts(state, "configurations"), .baseline = text_of("baseline"), .python = text_of("python")};
 }
 
 Result<void> change_workspace_state(const fs::path& folder, const std::function<void(WorkspaceState&)>& change) {
@@ -42,6 +45,7 @@ Result<void> change_workspace_state(const fs::path& folder, const std::function<
   if (state == before) return {};
   Json json{{"schema", kSchema}, {"configurations", state.configurations}};
   if (!state.baseline.empty()) json["baseline"] = state.baseline;
+  if (!state.python.empty()) json["python"] = state.python;
   return write_kept_file(folder, kName, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

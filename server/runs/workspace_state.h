@@ -15,6 +15,7 @@ namespace hotlens::runs {
 struct WorkspaceState {
   std::map<std::string, std::string> configurations;  // script, relative to the folder, or module -> name of its configuration
   std::string baseline;                               // id of the profile that hints are compared with; empty: none
+  std::string python;                                 // the interpreter, relative to the folder or absolute; empty: as it is found
 
   friend bool operator==(const WorkspaceState&, const WorkspaceState&) = default;
 };

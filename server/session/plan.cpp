@@ -82,6 +82,7 @@ Result<Target> with_offers(Target target, const PlanInput& input) {
     target.module = used->module;
   }
   target.offers = std::move(offers);
+  target.python = kept->state.python;
   target.arguments = arguments_for(target, input);
   return target;
 }
@@ -182,7 +183,15 @@ Result<Target> only_script(const PlanInput& input) {
 
 // An environment beside the script, else beside another workspace folder, else whatever is on PATH.
 Result<runs::Python> python_for(const Target& target, const PlanInput& input, const runs::Environment& environment) {
-  if (target.configured && !target.configured->python.empty()) {
+  const bool is_written = target.configured && !target.configured->python.empty();
+  // What somebody chose in the editor wins over VS Code's launch.json: it is never written.
+  if (!target.python.empty() && (!is_written || target.configured->of_vscode)) {
+    auto python = runs::find_python(target.python, target.folder, environment);
+    if (python) return python;
+    return std::unexpected(
+        Error{ErrorCode::not_found, "The interpreter that was chosen, " + target.python + ", is not there any more.", {}});
+  }
+  if (is_written) {
     auto python = runs::find_python(target.configured->python, target.folder, environment);
     if (python) return python;
     return std::unexpected(configured_wrongly(target, "the interpreter " + target.configured->python + " is not an executable file"));
@@ -313,7 +322,7 @@ Result<Plan> plan_run(const PlanInput& input, const runs::Environment& environme
                                  {}});
   }
   const auto python = python_for(*target, input, environment);
-  if (!python) return std::unexpected(python.error());
+  if (!python) return Plan{.script = target->script, .no_python = python.error().message};
 
   Plan plan{
       .command = std::move(*command), .script = target->module.empty() ? target->script : fs::path(), .unsaved = unsaved_names(input)};

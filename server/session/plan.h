@@ -24,6 +24,7 @@ struct ProfileArguments {
   std::optional<std::vector<std::string>> args;
   std::string uri;
   std::string batch_sizes;                   // "6,8": recorded too; empty: none
+  std::vector<std::string> interpreters;     // that the editor knows, for a list to choose from
   std::optional<std::string> configuration;  // label of one that fits the script
   bool saved = false;                        // nobody asked but the setting: after a save
 };
@@ -48,6 +49,7 @@ struct Target {
   std::filesystem::path start;                    // the folder to run in, unless it is configured
   std::filesystem::path script;                   // absolute; empty for a module that no file is known of
   std::string module;                             // not empty: run with "-m"
+  std::string python;                             // somebody chose it for the folder; empty: nobody did
   std::string arguments;                          // a line for runs::split_words()
   std::optional<runs::Configuration> configured;  // that is used
   runs::Offers offers;                            // that fit the script; undecided: somebody has to choose before it runs
@@ -61,6 +63,7 @@ struct Plan {
   std::filesystem::path script;      // empty with "-m"
   std::vector<std::string> unsaved;  // names of changed buffers: the run sees the disk
   std::uint32_t arguments_line = 0;  // of the script: where it reads its arguments, as far as its text shows; 0-based
+  std::string no_python;             // why there is none that could run it; nothing else is set then
   std::optional<Target> undecided;   // nothing can run before somebody chooses one of its offers
 };
 

@@ -1,5 +1,6 @@
 #include "server/session/profiling.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -16,6 +17,8 @@ using protocol::RpcError;
 
 // Before the answer to shutdown nothing waits for the child; this is what it gets to put its files away.
 constexpr std::chrono::milliseconds kShutdownGrace{200};
+// A step may take long: the time that it takes is told meanwhile.
+constexpr std::chrono::milliseconds kTellEvery{1000};
 // Of the script's output that goes to the client's log; the rest is only counted.
 constexpr std::size_t kMaxLogLines = 200;
 constexpr std::size_t kMaxLogLineBytes = 500;
@@ -38,6 +41,9 @@ ProfileArguments read_profile_arguments(const Reader& reader) {
   if (const auto python = reader.maybe("python")) asked.python = python->string();
   if (const auto uri = reader.maybe("uri")) asked.uri = uri->string();
   if (const auto sizes = reader.maybe("batchSizes")) asked.batch_sizes = sizes->string();
+  if (const auto known = reader.maybe("interpreters")) {
+    for (const Reader& each : known->items()) asked.interpreters.push_back(each.string());
+  }
   if (const auto name = reader.maybe("configuration")) asked.configuration = name->string();
   if (const auto saved = reader.maybe("saved")) asked.saved = saved->boolean();
   if (const auto args = reader.maybe("args")) {
@@ -102,6 +108,7 @@ void Profiling::profile(ProfileArguments asked, protocol::Reply reply) {
 void Profiling::planned(std::int64_t id, Result<Plan> plan, protocol::Reply reply) {
   if (shut_down_ || !run_ || run_->id != id) return reply(std::unexpected(RpcError{protocol::Code::request_cancelled, "shutting down"}));
   if (!plan || run_->cancelled) return refuse(plan, std::move(reply));
+  if (!plan->no_python.empty()) return leave_without_python(plan->no_python, std::move(reply));
   if (plan->undecided) return leave_open(*plan->undecided, std::move(reply));
   marks_.clear();
   message_.clear();
@@ -118,6 +125,15 @@ void Profiling::refuse(const Result<Plan>& plan, protocol::Reply reply) {
     events_.refused();
   }
   reply(not_started(message));
+}
+
+void Profiling::leave_without_python(const std::string& why, protocol::Reply reply) {
+  const ProfileArguments asked = run_->asked;
+  run_.reset();
+  message_ = why;
+  events_.refused();
+  reply(not_started(why));
+  events_.python_unfit(asked, why);
 }
 
 // Nothing runs before the person has chosen.
@@ -145,6 +161,7 @@ Json Profiling::start(Active& run, const Plan& plan) {
       });
     };
   };
+  run.began = std::chrono::steady_clock::now();
   run.run = runs::start(
       plan.request,
       {.progress = on_strand(&Profiling::on_progress), .output = on_strand(&Profiling::on_output), .end = on_strand(&Profiling::on_end)});
@@ -155,8 +172,20 @@ Json Profiling::start(Active& run, const Plan& plan) {
 
 void Profiling::on_progress(Active& run, const runs::Progress& progress) {
   if (run.cancelled || progress.phase == runs::Phase::failed) return;
-  auto [text, percent] = progress_words(progress);
-  run.progress->report(std::move(text), percent);
+  if (!run.trains && progress.phase != runs::Phase::start) run.trains = std::chrono::steady_clock::now();
+  auto [words, percent] = progress_words(progress);
+  run.words = std::move(words);
+  run.percent = std::max(run.percent, percent);
+  tell_time(run);
+}
+
+void Profiling::tell_time(Active& run) {
+  const auto now = std::chrono::steady_clock::now();
+  const auto since = [&](auto then) { return std::chrono::duration_cast<std::chrono::seconds>(now - then); };
+  run.progress->report(timed_words(run.words, since(run.began), run.trains.transform(since), run.percent), run.percent);
+  run.tick = loop_.after(kTellEvery, [this, id = run.id] {
+    if (run_ && run_->id == id && !run_->cancelled && !run_->reading) tell_time(*run_);
+  });
 }
 
 void Profiling::on_output(Active& run, const runs::OutputLine& line) {
@@ -184,6 +213,7 @@ void Profiling::on_end(Active& run, const runs::RunEnd& end) {
   if (run.cancelled) return finish("Cancelled.");
   if (!end.bundle) return fail(run, end);
   run.reading = true;
+  run.tick = {};
   run.progress->report("Reading the profile", 97);
   events_.recorded(*end.bundle);
 }
@@ -191,6 +221,10 @@ void Profiling::on_end(Active& run, const runs::RunEnd& end) {
 void Profiling::fail(Active& run, const runs::RunEnd& end) {
   message_ = failure_words(run.name, end);
   if (end.failure) marks_.put(*end.failure, message_);
+  if (const ProfileArguments asked = run.asked; python_unfit(end)) {
+    finish("Failed.");
+    return events_.python_unfit(asked, message_);
+  }
   if (!refused_arguments(end)) {
     client_.show(MessageType::error, message_);
     return finish("Failed.");

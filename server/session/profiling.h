@@ -4,6 +4,7 @@
 // when its bundle was read: the owner says so with bundle_read().
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -37,6 +38,7 @@ class Profiling {
     std::function<void()> refused;                                    // or could not begin: message() says why
     std::function<void(const std::filesystem::path& bundle)> recorded;
     std::function<void(const ProfileArguments& asked, const std::string& message)> arguments_refused;  // by the script
+    std::function<void(const ProfileArguments& asked, const std::string& message)> python_unfit;       // it cannot train, or there is none
     std::function<std::string()> blocked;                                                // why no run may begin now; "" where it may
     std::function<void(const ProfileArguments& asked, const Target& target)> undecided;  // somebody has to choose how it runs
     std::function<void(const std::string& name, const std::string& uri)> finished;  // and its profile is shown; asked for at this document
@@ -71,6 +73,11 @@ class Profiling {
     std::filesystem::path script;
     std::uint32_t arguments_line = 0;
     std::unique_ptr<ProgressReport> progress;
+    std::string words;  // of the progress, without times
+    int percent = 0;
+    std::chrono::steady_clock::time_point began;
+    std::optional<std::chrono::steady_clock::time_point> trains;  // since
+    Loop::Timer tick;
     std::optional<runs::Run> run;
     std::size_t lines = 0;  // of output, passed on so far
     bool cancelled = false;
@@ -80,9 +87,11 @@ class Profiling {
 
   void planned(std::int64_t id, Result<Plan> plan, protocol::Reply reply);
   void refuse(const Result<Plan>& plan, protocol::Reply reply);
+  void leave_without_python(const std::string& why, protocol::Reply reply);
   void leave_open(const Target& target, protocol::Reply reply);
   Json start(Active& run, const Plan& plan);
   void on_progress(Active& run, const runs::Progress& progress);
+  void tell_time(Active& run);  // again and again
   void on_output(Active& run, const runs::OutputLine& line);
   void on_end(Active& run, const runs::RunEnd& end);
   void fail(Active& run, const runs::RunEnd& end);

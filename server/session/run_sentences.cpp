@@ -43,8 +43,18 @@ std::string ended_sentence(const std::string& name, const runs::RunEnd& end) {
   return text;
 }
 
+// What the recorder says where its Python lacks torch, or has an old one.
+constexpr std::string_view kNoTorch = "PyTorch ";
+
+// On a command line an option mends it, in an editor a button.
+std::string without_option(std::string sentence) {
+  constexpr std::string_view kOption = ": --python EXE; or";
+  if (const auto at = sentence.find(kOption); at != std::string::npos) sentence.replace(at, kOption.size(), ", or");
+  return sentence;
+}
+
 std::string failure_sentence(const std::string& name, const runs::Failure& failure) {
-  if (failure.type.empty() && !failure.sentence.empty()) return failure.sentence;
+  if (failure.type.empty() && !failure.sentence.empty()) return without_option(failure.sentence);
   std::string text = name;
   text.append(" failed: ").append(failure.type);
   if (!failure.message.empty()) text.append(failure.type.empty() ? "" : ": ").append(failure.message);
@@ -71,6 +81,12 @@ std::string refused_sentence(const std::string& name, const runs::RunEnd& end) {
 
 }  // namespace
 
+bool python_unfit(const runs::RunEnd& end) {
+  if (end.error) return true;
+  if (!end.failure || end.bundle) return false;
+  return end.failure->type == "ModuleNotFoundError" || (end.failure->type.empty() && end.failure->sentence.starts_with(kNoTorch));
+}
+
 bool refused_arguments(const runs::RunEnd& end) {
   const bool raised = end.failure && !end.failure->type.empty();
   if (end.error || raised || end.bundle || end.exit_code.value_or(0) == 0) return false;
@@ -82,6 +98,20 @@ std::pair<std::string, int> progress_words(const runs::Progress& progress) {
   if (stretch == kStretches.end()) return {progress.message, 0};
   const double part = progress.of > 0 ? std::clamp(static_cast<double>(progress.step) / static_cast<double>(progress.of), 0.0, 1.0) : 0.0;
   return {stretch_words(stretch->what, progress), stretch->begin + static_cast<int>(part * (stretch->end - stretch->begin))};
+}
+
+std::string timed_words(const std::string& words, std::chrono::seconds elapsed, std::optional<std::chrono::seconds> training, int percent) {
+  using std::chrono::seconds;
+  constexpr int kBegins = kStretches.front().end, kEnds = kStretches.back().end, kTelling = kBegins + 10;
+  const auto spelled = [](seconds time) {
+    const auto minutes = time.count() / 60, rest = time.count() % 60;
+    return minutes == 0 ? std::to_string(rest) + " s" : std::to_string(minutes) + " min " + std::to_string(rest) + " s";
+  };
+  if (elapsed < seconds(1)) return words;
+  std::string text = words + " · " + spelled(elapsed);
+  if (!training || percent < kTelling || percent >= kEnds) return text;
+  const seconds left = *training * (kEnds - percent) / (percent - kBegins);
+  return left < seconds(1) ? text : text + ", about " + spelled(left) + " left";
 }
 
 std::string failure_words(const std::string& name, const runs::RunEnd& end) {

@@ -58,6 +58,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
            .refused = [this] { run_refused(); },
            .recorded = [this](const fs::path& bundle) { run_recorded(bundle); },
            .arguments_refused = [this](const ProfileArguments& asked, const std::string& message) { arguments_.refused(asked, message); },
+           .python_unfit = [this](const ProfileArguments& asked, const std::string& message) { interpreters_.unfit(asked, message); },
            .blocked =
                [this] {
                  return verifying_.running() ? "A change is being verified: a run would disturb its times. Cancel it, or wait." : "";
@@ -85,6 +86,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                .changed = [this] { client_.refresh_hints(); }}),
       choice_(loop, client_, profiling_, [this] { stored_.look(); }),
       arguments_(loop, client_, profiling_, choice_, [this] { stored_.look(); }),
+      interpreters_(loop, client_, profiling_, [this] { stored_.look(); }),
       history_(loop, client_, workspace_,
                {.shown = [this](const fs::path& file) -> ProfileStore::Shared {
                   const auto shown = profiles_.candidates(file);

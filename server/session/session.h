@@ -33,6 +33,7 @@
 #include "server/session/edited_layers.h"
 #include "server/session/history.h"
 #include "server/session/hot_lines.h"
+#include "server/session/interpreter_choice.h"
 #include "server/session/predicting.h"
 #include "server/session/profile_on_save.h"
 #include "server/session/profiling.h"
@@ -143,6 +144,7 @@ class Session {
   EditedLayers edited_;
   RunChoice choice_;
   RunArguments arguments_;
+  InterpreterChoice interpreters_;
   History history_;
   HotLines hot_lines_;
   Calls calls_;

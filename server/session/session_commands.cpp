@@ -31,6 +31,7 @@ void Session::execute_command(const Json& params, Reply reply) {
   if (command == command::kPredict) return predict(argument, std::move(reply));
   if (command == command::kSetArguments) return arguments_.set(argument, std::move(reply));
   if (command == command::kChooseRun) return choice_.choose(argument, std::move(reply));
+  if (command == command::kChooseInterpreter) return interpreters_.choose(argument, std::move(reply));
   if (command == command::kHotLine) return hot_lines_.go(argument, std::move(reply));
   if (command == command::kCalls) return calls_.list(argument, std::move(reply));
   if (command == command::kDescribe) return reply(described(known(), argument));

@@ -124,6 +124,9 @@ void VerdictMarks::add_actions(const Json& params, Json& list) const {
   const protocol::Range at = Places(document->text(), document->lines(), client_.can.encoding).to_client(one->range);
   if (at.start.line < asked.start.line || at.start.line > asked.end.line) return;
   if (client_.can.shows_timeline) {
+    // Once: the mark's own comes with the light bulb.
+    const auto same = std::ranges::find_if(list, [](const Json& each) { return each["title"] == "Show in timeline"; });
+    if (same != list.end()) list.erase(same);
     const Json place{{"uri", document->uri()}, {"position", to_json(at.start)}};
     list.push_back(command_at(kFix, "Show in timeline", features::kTimelineCommand, place, mark));
   }

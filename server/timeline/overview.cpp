@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
+#include <tuple>
 
 #include "annotator/causes/verdict.h"
 #include "annotator/profile/loop.h"
@@ -24,11 +26,26 @@ bool has_line(const profile::Module& module) {
   return module.attached || module.constructed || module.class_site;
 }
 
+// A trace lists every device of its machine; those that did nothing in it say nothing about the training.
+std::vector<std::string> used_devices(const Opened& opened) {
+  const auto& [trace, work] = std::tie(opened.annotated().trace, opened.annotated().account.work);
+  std::vector<std::string> names;
+  if (trace.devices.empty() || !opened.profile().folder.empty()) {
+    for (const profile::Device& device : opened.profile().devices) names.push_back(device.name);
+    return names;
+  }
+  std::set<std::string> used;
+  for (const auto& each : work) used.insert(trace.threads[each.stream.index].process);
+  for (const auto& device : trace.devices) {
+    if (used.contains(std::to_string(device.id))) names.push_back(device.name);
+  }
+  return names;
+}
+
 Json about(const Opened& opened) {
   const Profile& profile = opened.profile();
   Json json = profile_json(opened.id(), profile);
-  json["devices"] = Json::array();
-  for (const profile::Device& device : profile.devices) json["devices"].push_back(device.name);
+  json["devices"] = used_devices(opened);
   json["guessed"] = profile.guessed && std::ranges::any_of(profile.modules, has_line);
   const auto root = std::ranges::find_if(profile.modules, [](const profile::Module& module) { return !module.parent.valid(); });
   if (root != profile.modules.end()) json["model"] = root->class_name.empty() ? root->path : root->class_name;

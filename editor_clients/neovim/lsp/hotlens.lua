@@ -50,6 +50,7 @@ return {
     end,
     ['hotlens.server.profile'] = function(command, ctx) require('hotlens.client').profile(command, ctx) end,
     ['hotlens.server.setArguments'] = function(command, ctx) require('hotlens.client').profile(command, ctx) end,
+    ['hotlens.server.chooseInterpreter'] = function(command, ctx) require('hotlens.client').profile(command, ctx) end,
     ['hotlens.server.verify'] = function(command, ctx) require('hotlens.client').profile(command, ctx) end,
     ['hotlens.server.chooseRun'] = function(command, ctx) require('hotlens.client').profile(command, ctx) end,
   },

@@ -113,14 +113,14 @@ export function renderHeader(state: State, store: Store): HTMLElement[] {
     if (samplesPerSecond !== undefined) parts.push(element('span', { class: 'chip', text: `${Math.round(samplesPerSecond)} samples/s` }));
     parts.push(...verdictChip(overview, store));
     if (overview.warnings.length > 0) {
-      const tip = overview.warnings.join('\n');
+      const words = overview.warnings.length === 1 ? '1 warning' : `${overview.warnings.length} warnings`;
       parts.push(
-        element('span', {
-          class: 'chip',
-          title: tip,
-          text: overview.warnings.length === 1 ? '1 warning' : `${overview.warnings.length} warnings`,
-          attributes: { 'aria-label': tip, tabindex: '0' },
-        }),
+        element(
+          'details',
+          { class: 'chip warnings' },
+          element('summary', { text: words, title: 'show what they say' }),
+          element('ul', {}, ...overview.warnings.map((text) => element('li', { text }))),
+        ),
       );
     }
   }

@@ -119,6 +119,12 @@ export function createLevels(store: Store, rest: Rest): Levels {
     placeTip(tip, pane, event);
   }
 
+  // What it tells of is not under the pointer any more; the next move of the pointer finds what is.
+  function hideTip(): void {
+    arrived = undefined;
+    tip.classList.remove('shown');
+  }
+
   function blockLines(depth: number, seen: Seen): HTMLElement[] {
     const state = store.get();
     const upper = seen.before !== undefined;
@@ -154,7 +160,7 @@ export function createLevels(store: Store, rest: Rest): Levels {
         return showHover(event, counted, effect.changed);
       case 'leave':
         rest(undefined);
-        tip.classList.remove('shown');
+        hideTip();
         return redraw();
       case 'grab':
         if (event instanceof PointerEvent) pane.setPointerCapture(event.pointerId);
@@ -206,7 +212,10 @@ export function createLevels(store: Store, rest: Rest): Levels {
     act(event, { type: 'wheel', spot: spotOf(event), dx, dy, lines: event.deltaMode !== 0, shift, ctrl, zooms: store.get().view.zooms });
   };
   pane.addEventListener('wheel', wheel, { passive: false });
-  pane.addEventListener('scroll', redraw);
+  pane.addEventListener('scroll', () => {
+    hideTip();
+    redraw();
+  });
   // Who comes here by Tab sees that; who opens the page or clicks does not need it.
   pane.addEventListener('keyup', ({ key }) =>
     pane.classList.toggle('reached', key === 'Tab' || (pane.classList.contains('reached') && key === 'Shift')),
@@ -254,6 +263,10 @@ export function createLevels(store: Store, rest: Rest): Levels {
     const doubled = cursor !== undefined && state.beside.levels.length > before.beside.levels.length;
     const grown = state.levels.length > before.levels.length || doubled;
     if ((moved || grown) && !state.leading) scrollToCursor(state);
+    const { path, zooms, step, profile } = before.view;
+    const now = state.view;
+    if (now.path !== path || now.zooms !== zooms || now.step !== step || now.profile !== profile || state.overview !== before.overview)
+      hideTip();
     if (state.pointed !== before.pointed && arrived !== undefined) showTip(arrived);
     redraw();
   });

@@ -12,22 +12,23 @@ import {
 import { placeAsked, selectionOf, type Position } from './asked';
 import { copyDescribed, peekPlaces } from './calls';
 import { isExecutable, profilesOnSave, pythonSources, serverPathSetting, workspaceFolders } from './config';
-import { askForChoice, askForLine } from './dialogs';
+import { askForChoice, askForLine, chooseInterpreter, explainTrust, openSettings } from './dialogs';
 import { Heat } from './heat';
 import { HotTree } from './hot_tree';
 import { readHighlighted } from './lines';
 import type { Surroundings } from './mcp';
 import type { Shown } from './outputs';
-import { isNotebookPlace, isOurs, lookedAtParams, SELECTOR, showPlace } from './places';
+import { isNotebookPlace, isOurs, lookedAt, lookedAtParams, SELECTOR, showPlace } from './places';
 import { ProfileRequests, RUNNING } from './profile_request';
 import { RunProgress } from './progress';
-import { findPython, type Found } from './python';
+import { findPython, foundPythons, type Found } from './python';
 import { findServer, isServer, probeByVersion, type NoServer, type Server } from './server';
 import { SERVER_CALLS, SERVER_DESCRIBE, SERVER_PROFILE, SERVER_TIMELINE } from './server_commands';
 import { StatusItem, type ProfileState } from './status';
 import { NOTIFICATIONS, Timeline, type TimelineServer } from './timeline';
 
 const SHOW_LOG = (): string => vscode.l10n.t('Show Log');
+const CHOOSE_INTERPRETER = (): string => vscode.l10n.t('Choose Interpreter…');
 const OPEN_SETTINGS = (): string => vscode.l10n.t('Open Settings');
 
 // The commands that links in hovers may start: the first takes nothing from the link, the others only a place or block.
@@ -99,6 +100,10 @@ export class Client implements vscode.Disposable, TimelineServer {
 
   // Runs a server command. False when there is no server; the user was told why.
   async execute(command: string, ...args: unknown[]): Promise<boolean> {
+    if (this.running === undefined && !vscode.workspace.isTrusted && !(await this.start())) {
+      await explainTrust();
+      return false;
+    }
     if (this.running === undefined && !(await this.start())) return false;
     await vscode.commands.executeCommand(command, ...args);
     return true;
@@ -217,13 +222,15 @@ export class Client implements vscode.Disposable, TimelineServer {
   private explain(missing: NoServer): void {
     this.log.error(missing.message);
     for (const place of missing.tried) this.log.error(`  tried ${place}`);
-    void this.offer(missing.message, OPEN_SETTINGS(), SHOW_LOG());
+    // What the workspace holds is not looked at before it is trusted: it may have the program, and the server starts again then.
+    if (vscode.workspace.isTrusted) void this.offer(missing.message, CHOOSE_INTERPRETER(), OPEN_SETTINGS());
   }
 
   private async offer(message: string, ...choices: string[]): Promise<void> {
     const choice = await vscode.window.showErrorMessage(message, ...choices);
     if (choice === SHOW_LOG()) this.log.show();
-    if (choice === OPEN_SETTINGS()) await vscode.commands.executeCommand('workbench.action.openSettings', 'hotlens.server.path');
+    if (choice === CHOOSE_INTERPRETER()) await chooseInterpreter(foundPythons(await pythonSources(lookedAt()), isExecutable));
+    if (choice === OPEN_SETTINGS()) await openSettings('hotlens.server.path');
   }
 
   private clientOptions(): LanguageClientOptions {

@@ -12,6 +12,7 @@ import {
   SERVER_BASELINE,
   SERVER_CALLS,
   SERVER_CANCEL,
+  SERVER_CHOOSE_INTERPRETER,
   SERVER_CHOOSE_RUN,
   SERVER_DESCRIBE,
   SERVER_HINT_UNIT,
@@ -28,6 +29,9 @@ export function registerCommands(client: Client, reports: Reports, log: vscode.L
     vscode.commands.registerCommand('hotlens.profile', (target: unknown) => client.execute(SERVER_PROFILE, scriptAt(target))),
     vscode.commands.registerCommand('hotlens.setArguments', (target: unknown) => client.execute(SERVER_ARGUMENTS, scriptAt(target))),
     vscode.commands.registerCommand('hotlens.chooseRun', (target: unknown) => client.execute(SERVER_CHOOSE_RUN, scriptAt(target))),
+    vscode.commands.registerCommand('hotlens.chooseInterpreter', (target: unknown) =>
+      client.execute(SERVER_CHOOSE_INTERPRETER, scriptAt(target)),
+    ),
     vscode.commands.registerCommand('hotlens.cancel', () => client.execute(SERVER_CANCEL)),
     // A link names the block or its place; otherwise the server finds the one of the line in the editor.
     vscode.commands.registerCommand('hotlens.showTimeline', (asked: unknown) =>

@@ -15,9 +15,11 @@ export function profilesOnSave(resource: vscode.Uri): boolean {
 }
 
 export async function pythonSources(resource: vscode.Uri | undefined): Promise<PythonSources> {
+  const environments = await environmentsOfPythonExtension();
   return {
     setting: vscode.workspace.getConfiguration('hotlens', resource).get<string>('python', '').trim(),
-    chosen: await interpreterOfPythonExtension(resource),
+    chosen: await interpreterOfPythonExtension(environments, resource),
+    known: (environments?.known ?? []).flatMap(({ executable }) => executable.uri?.fsPath ?? []),
     environment: process.env,
     folders: workspaceFolders(),
     trusted: vscode.workspace.isTrusted,
@@ -42,18 +44,31 @@ export function isExecutable(file: string): boolean {
 interface PythonExtension {
   readonly environments: {
     getActiveEnvironmentPath(resource?: vscode.Uri): { path: string };
+    readonly known?: readonly { executable: { uri?: vscode.Uri } }[];
     resolveEnvironment(path: { path: string }): Promise<{ executable: { uri?: vscode.Uri } } | undefined>;
   };
 }
 
-async function interpreterOfPythonExtension(resource: vscode.Uri | undefined): Promise<string | undefined> {
+type Environments = PythonExtension['environments'];
+
+async function environmentsOfPythonExtension(): Promise<Environments | undefined> {
   const extension = vscode.extensions.getExtension<PythonExtension>('ms-python.python');
   if (extension === undefined) return undefined;
   try {
-    const { environments } = extension.isActive ? extension.exports : await extension.activate();
-    const environment = await environments.resolveEnvironment(environments.getActiveEnvironmentPath(resource));
+    return (extension.isActive ? extension.exports : await extension.activate()).environments;
+  } catch {
+    return undefined; // a broken Python extension: the next source decides
+  }
+}
+
+async function interpreterOfPythonExtension(
+  environments: Environments | undefined,
+  resource: vscode.Uri | undefined,
+): Promise<string | undefined> {
+  try {
+    const environment = await environments?.resolveEnvironment(environments.getActiveEnvironmentPath(resource));
     return environment?.executable.uri?.fsPath;
   } catch {
-    return undefined; // an older or broken Python extension: the next source decides
+    return undefined; // an older one
   }
 }

@@ -1,5 +1,6 @@
 // What a person is asked: one line of text, one of a list, to trust the workspace.
 import * as vscode from 'vscode';
+import type { Found } from './python';
 
 // hotlens/prompt: one line of the person, null where they closed it.
 export async function askForLine(asked: {
@@ -48,4 +49,25 @@ export async function explainTrust(): Promise<void> {
   const message = vscode.l10n.t("Hotlens: this runs the workspace's code. Trust the workspace first.");
   const choice = await vscode.window.showWarningMessage(message, manage);
   if (choice === manage) await vscode.commands.executeCommand('workbench.trust.manage');
+}
+
+// For the program, which lies beside it: kept for the workspace where there is one. The setting starts the server again.
+export async function chooseInterpreter(found: readonly Found[]): Promise<void> {
+  const rows = found.map(({ path, origin }) => ({ label: path, description: origin }));
+  const taken = await vscode.window.showQuickPick(rows, {
+    title: vscode.l10n.t('Choose Interpreter'),
+    placeHolder: vscode.l10n.t('The Python that has your torch, and Hotlens'),
+    matchOnDescription: true,
+  });
+  if (taken === undefined) return;
+  const target = inWorkspace() ? vscode.ConfigurationTarget.Workspace : vscode.ConfigurationTarget.Global;
+  await vscode.workspace.getConfiguration('hotlens').update('python', taken.label, target);
+}
+
+const inWorkspace = (): boolean => (vscode.workspace.workspaceFolders ?? []).length > 0;
+
+// In a remote window the user's own settings do not list those of the machine: the workspace's do, and the remote machine's.
+export async function openSettings(query: string): Promise<void> {
+  const elsewhere = vscode.env.remoteName === undefined ? 'openSettings' : 'openRemoteSettings';
+  await vscode.commands.executeCommand(`workbench.action.${inWorkspace() ? 'openWorkspaceSettings' : elsewhere}`, { query });
 }

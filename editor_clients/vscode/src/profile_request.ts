@@ -4,17 +4,18 @@ import * as vscode from 'vscode';
 import { isExecutable, pythonSources } from './config';
 import { explainTrust } from './dialogs';
 import { lookedAt, saveNotebooks } from './places';
-import { findPython } from './python';
-import { SERVER_ARGUMENTS, SERVER_CHOOSE_RUN, SERVER_PROFILE, SERVER_VERIFY } from './server_commands';
+import { findPython, foundPythons } from './python';
+import { SERVER_ARGUMENTS, SERVER_CHOOSE_INTERPRETER, SERVER_CHOOSE_RUN, SERVER_PROFILE, SERVER_VERIFY } from './server_commands';
 
 // The commands that run the script; the argument of each is a ProfileRequest.
-export const RUNNING: readonly string[] = [SERVER_PROFILE, SERVER_ARGUMENTS, SERVER_CHOOSE_RUN, SERVER_VERIFY];
+export const RUNNING: readonly string[] = [SERVER_PROFILE, SERVER_ARGUMENTS, SERVER_CHOOSE_RUN, SERVER_CHOOSE_INTERPRETER, SERVER_VERIFY];
 
 interface ProfileRequest {
   readonly uri?: string;
   readonly script?: string;
   readonly args?: readonly string[];
   readonly python?: string;
+  readonly interpreters?: readonly string[]; // that are known here: a list to choose from where the run's cannot train
   readonly saved?: boolean; // nobody asked but the setting
 }
 
@@ -36,8 +37,10 @@ export class ProfileRequests {
     const uri = request.uri ?? lookedAt()?.toString();
     if (request.saved !== true) await this.save();
     const resource = uri === undefined ? undefined : vscode.Uri.parse(uri);
-    const python = findPython(await pythonSources(resource), isExecutable);
-    return { ...request, ...(uri === undefined ? {} : { uri }), ...(python === undefined ? {} : { python: python.path }) };
+    const sources = await pythonSources(resource);
+    const python = findPython(sources, isExecutable);
+    const interpreters = foundPythons(sources, isExecutable).map(({ path }) => path);
+    return { ...request, ...(uri === undefined ? {} : { uri }), ...(python === undefined ? {} : { python: python.path }), interpreters };
   }
 
   private async save(): Promise<void> {

@@ -12,6 +12,7 @@ export interface Found {
 export interface PythonSources {
   readonly setting: string;
   readonly chosen: string | undefined; // by the user in the Python extension
+  readonly known?: readonly string[]; // all that the Python extension knows
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly folders: readonly string[];
   readonly trusted: boolean;
@@ -37,6 +38,14 @@ export function pythonCandidates(from: PythonSources): Found[] {
 
 export function findPython(from: PythonSources, isExecutable: IsExecutable): Found | undefined {
   return pythonCandidates(from).find((each) => isExecutable(each.path));
+}
+
+// All that are there, each once: what can be chosen from.
+export function foundPythons(from: PythonSources, isExecutable: IsExecutable): Found[] {
+  const known = (from.known ?? []).map((path): Found => ({ path, origin: 'Python extension' }));
+  const allowed = from.trusted ? known : known.filter((each) => !from.folders.some((folder) => isInside(each.path, folder)));
+  const all = [...pythonCandidates(from), ...allowed].filter((each) => isExecutable(each.path));
+  return all.filter((each, index) => all.findIndex(({ path }) => path === each.path) === index);
 }
 
 // The program `name` of the environment that `python` belongs to. The path is not resolved: a virtual environment's python is a link.

@@ -303,6 +303,38 @@ function steps.set_arguments(line)
   eventually('no run begins', function() return vim.tbl_count(runs) > before end)
 end
 
+-- The window of the commands, of `?`, and of the help; each is closed again.
+function steps.commands(texts)
+  vim.cmd.Hotlens()
+  local shown = floating_text() or ''
+  for _, text in ipairs(texts) do
+    if not shown:find(text, 1, true) then fail('no "%s" in %s', text, shown) end
+  end
+  vim.cmd.close()
+end
+
+function steps.keys_of(way, texts)
+  vim.cmd.Hotlens(way)
+  eventually(
+    'no window for ' .. way,
+    function() return vim.api.nvim_buf_get_name(0):find('hotlens', 1, true) or vim.bo.filetype:find('hotlens') end
+  )
+  vim.api.nvim_feedkeys('?', 'x', false)
+  local shown = floating_text() or ''
+  for _, text in ipairs(texts) do
+    if not shown:find(text, 1, true) then fail('no "%s" in %s', text, shown) end
+  end
+  vim.cmd.close()
+  vim.cmd.close()
+end
+
+function steps.help(tag)
+  vim.cmd.help(tag)
+  local line = vim.fn.getline('.')
+  if not line:find('*' .. tag .. '*', 1, true) then fail('the help of %s is at: %s', tag, line) end
+  vim.cmd.helpclose()
+end
+
 function steps.choose_run(way, name)
   local before, ask = vim.tbl_count(runs), vim.ui.select
   vim.ui.select = function(choices, options, choose)

@@ -57,7 +57,18 @@ press ':Hotlens cancel' Enter
 see cancelled 10 "Cancelled"
 press ':checkhealth hotlens' Enter
 see health 30 "torch 2"
-press ':bdelete' Enter ':Hotlens profile' Enter
+press ':bdelete' Enter
+# A message with more words than the screen is wide does not wait for ENTER, and is not lost.
+press ":lua require('hotlens.messages').notify('Hotlens: ' .. ('words '):rep(90) .. 'the end', 3)" Enter
+see long-message 5 "words …"
+if terminal capture-pane -p | grep -q 'Press ENTER'; then
+  echo "FAIL  terminal  a long message waits for ENTER"
+  failed=$((failed + 1))
+fi
+press ':messages' Enter
+see whole-message 5 "the end"
+press Enter
+press ':Hotlens profile' Enter
 see progress-again 20 "Profil"
 for _ in $(seq 50); do [ -z "$("$here/../workspace_pids.sh" "$workspace" record)" ] || break; sleep 0.1; done
 press ':qa!' Enter

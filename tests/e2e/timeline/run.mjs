@@ -18,6 +18,7 @@ import * as questions from './questions.mjs';
 import * as readable from './readable.mjs';
 import * as surroundings from './surroundings.mjs';
 import * as whole from './whole.mjs';
+import * as words from './words.mjs';
 
 const [hotlens, shots, ...names] = process.argv.slice(2);
 if (shots) fs.mkdirSync(shots, { recursive: true });
@@ -63,6 +64,7 @@ for (const [name, play] of Object.entries({
   ...readable,
   ...results,
   ...whole,
+  ...words,
 })) {
   if (names.length > 0 && !names.includes(name)) continue;
   const begun = Date.now();

@@ -27,6 +27,7 @@ const COMMANDS = {
   history: 'Hotlens: Profiles…',
   baseline: 'Hotlens: Set Baseline',
   configuration: 'Hotlens: Choose Run Configuration…',
+  interpreter: 'Hotlens: Choose Interpreter…',
   clear: 'Hotlens: Clear Baseline',
   silenced: 'Hotlens: Silenced Advice…',
   unit: 'Hotlens: Show Hints in Another Unit',
@@ -500,9 +501,13 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       await page.keyboard.press('Enter');
       await status(/Profiling/).waitFor({ timeout: WAIT_MS });
     },
+    async open_settings(name) {
+      await page.locator('.notification-list-item .monaco-button', { hasText: 'Open Settings' }).first().click({ timeout: WAIT_MS });
+      await page.locator('.settings-editor .setting-item-title', { hasText: name }).first().waitFor({ timeout: WAIT_MS });
+    },
     async choose_run(command, name) {
       await runCommand(command);
-      const row = page.locator('.quick-input-list .monaco-list-row', { hasText: 'train.py' });
+      const row = page.locator('.quick-input-list .monaco-list-row', { hasText: command === 'interpreter' ? 'PyTorch' : 'train.py' });
       await row.filter({ hasText: name }).first().waitFor({ timeout: WAIT_MS });
       await page.locator('.quick-input-widget input').first().fill(name);
       await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: name }).first().waitFor({ timeout: WAIT_MS });

@@ -297,11 +297,25 @@ TEST_CASE("the line of the loop names the largest layers and what limits the ste
                                    {.what = "others", .time = Ns{200'000}, .where = ""}}};
   const auto loop = hover(test::open(profile), {14, 14}, {.markdown = false});
   REQUIRE(loop);
-  CHECK_THAT(loop->contents, Catch::Contains("largest layers: layers.0 3.00 ms · layers.1 3.00 ms · norm 2.00 ms"));
+  CHECK_THAT(loop->contents,
+             Catch::Contains("largest layers: layers.0 3.00 ms (model.py:6) · layers.1 3.00 ms (model.py:6) · norm 2.00 ms (model.py:7)"));
   CHECK_THAT(loop->contents,
              Catch::Contains("the step is compute-bound: products 6.00 ms (model.py:6) · host loads data 400 µs · copies 300 µs"));
   CHECK_THAT(loop->contents, !Catch::Contains("others"));
   CHECK_THAT(hover(test::open(profile), {16, 10}, {.markdown = false})->contents, !Catch::Contains("largest layers"));
+  const auto linked = hover(test::open(profile), {14, 14}, {});
+  CHECK_THAT(linked->contents, Catch::Contains("norm 2.00 ms ([model.py:7](file://") && Catch::Contains("/model.py#L7))"));
+
+  // A framework's loop enters every stage: its line leads to the lines of the model, too.
+  profile->stage_sites.clear();
+  for (const profile::Stage stage : {profile::Stage::forward, profile::Stage::backward}) {
+    profile->stage_sites.push_back({.site = test::site(15, 8, 32, "train"),
+                                    .stage = stage,
+                                    .wall = {Ns{400'000}, Ns{400'000}},
+                                    .cpu = {Ns{}, Ns{}},
+                                    .device = {Ns{}, Ns{}}});
+  }
+  CHECK_THAT(hover(test::open(profile), {15, 10}, {.markdown = false})->contents, Catch::Contains("norm 2.00 ms (model.py:7)"));
 }
 
 TEST_CASE("a hover says what a layer holds until its backward pass, in a line, and with whom it shares it") {
@@ -378,7 +392,7 @@ TEST_CASE("the lens tells the step and offers to profile again, or to cancel whi
   const auto view = test::open(opened.profile);
   const auto lenses = code_lenses(view, {});
   REQUIRE(lenses.size() == 1);
-  CHECK(lenses.front().line == 2);
+  CHECK(lenses.front().line == 14);
   CHECK_THAT(lenses.front().title, Catch::Contains("Profile again") && Catch::Contains("11.0 ms/step"));
   CHECK(lenses.front().command == kProfileCommand);
   CHECK(code_lenses(view, {.running = true}).front().command == kCancelCommand);
@@ -403,13 +417,39 @@ TEST_CASE("a lens shows the arguments that are kept for a script, and a click ch
   CHECK(code_lenses(script, {.running = true, .configuration = ""}).size() == 1);
 }
 
-TEST_CASE("without a class of the model the lens stands above the loop, not above what the loop calls first") {
+TEST_CASE("the lens stands where the script trains: before the first profile, after it, and after edits elsewhere") {
+  const Opened opened;
+  const FileView before = view("train.py", source::Tree::parse(test::kModelText), nullptr, nullptr);
+  CHECK(code_lenses(before, {}).front().line == 14);
+  CHECK(code_lenses(test::open(opened.profile), {}).front().line == 14);
+  CHECK(code_lenses(test::open(opened.profile, "# new\n" + std::string(test::kModelText) + "x = 1\n"), {}).front().line == 15);
+}
+
+TEST_CASE(
+    "in a file that trains nothing the lens stands above the model's class, else above the loop, not above what the loop calls first") {
   const Opened opened;
   auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  std::string text = test::kModelText;  // the same but for the calls that tell a training script
+  text.replace(text.find("backward()"), 10, "backw_rd()");
+  text.replace(text.find(".step()"), 7, ".st_p()");
+  CHECK(code_lenses(test::open(profile, text), {}).front().line == 2);
   profile->modules[0].class_site.reset();
-  CHECK(code_lenses(test::open(profile), {}).front().line == 15);
+  const auto lenses = code_lenses(test::open(profile, text), {});
+  CHECK(lenses.front().line == 15);
   profile->stage_sites[1].stage = profile::Stage::data;
-  CHECK(code_lenses(test::open(profile), {}).front().line == 16);
+  CHECK(code_lenses(test::open(profile, text), {}).front().line == 16);
+}
+
+TEST_CASE("a line with a block of the timeline leads there by an action, too") {
+  const Opened opened;
+  const auto titles = [&](std::uint32_t line, bool timeline) {
+    std::vector<std::string> all;
+    for (const Action& each : code_actions(test::open(opened.profile), {line, line + 1}, {.timeline = timeline})) all.push_back(each.title);
+    return all;
+  };
+  CHECK_THAT(titles(6, true), Catch::VectorContains(std::string("Show in timeline")));
+  CHECK_THAT(titles(6, false), !Catch::VectorContains(std::string("Show in timeline")));
+  CHECK_THAT(titles(3, true), !Catch::VectorContains(std::string("Show in timeline")));
 }
 
 TEST_CASE("the lens gives both lengths of the step where the profiler, or a busy machine, made a difference") {

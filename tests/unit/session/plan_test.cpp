@@ -242,9 +242,9 @@ TEST_CASE("a configuration that cannot be run names its file, the script and wha
     work.write(".hotlens/runs.json", R"({"runs": [{"script": "train.py", )" + entry + "}]}");
     const auto refused = plan(looking_at(work, train));
     INFO(entry);
-    REQUIRE_FALSE(refused);
-    CHECK(refused.error().message.contains(".hotlens/runs.json: "));
-    CHECK(refused.error().message.contains(expected));
+    const std::string said = refused ? refused->no_python : refused.error().message;
+    CHECK(said.contains(".hotlens/runs.json: "));
+    CHECK(said.contains(expected));
   };
   says(R"("arguments": "--x 'y")", "for train.py, in the arguments, the quote ' is not closed");
   says(R"("directory": "gone")", "gone does not exist");
@@ -253,6 +253,28 @@ TEST_CASE("a configuration that cannot be run names its file, the script and wha
   work.write(".hotlens/runs.json", R"({"runs": [{"script": "gone.py"}]})");
   fs::remove(train);
   CHECK(plan(work.input()).error().message.contains("the script does not exist"));
+}
+
+TEST_CASE("the interpreter that somebody chose wins over what the editor found, and one that is gone is said") {
+  const Workspace work;
+  const fs::path train = work.write("train.py", kTraining), python = work.write("other/python", "");
+  fs::permissions(python, fs::perms::owner_all);
+  const auto keep = [&](const std::string& chosen) {
+    REQUIRE(runs::change_workspace_state(work.root, [&](runs::WorkspaceState& state) { state.python = chosen; }));
+  };
+  keep("other/python");
+  PlanInput input = looking_at(work, train);
+  input.asked.python = "/the/editors";
+  const auto made = plan(input);
+  REQUIRE(made);
+  CHECK(made->request.argv.front() == python.string());
+  keep("gone/python");
+  const auto gone = plan(input);
+  REQUIRE(gone);
+  CHECK(gone->no_python == "The interpreter that was chosen, gone/python, is not there any more.");
+  CHECK(gone->request.argv.empty());
+  keep("");
+  CHECK(plan(looking_at(work, train))->request.argv.front() == (work.root / ".venv/bin/python").string());
 }
 
 TEST_CASE("in an untrusted workspace a configuration stays inside") {

@@ -20,7 +20,7 @@ struct Bench {
   int changed = 0, refused = 0;
   std::vector<std::filesystem::path> recorded;
   std::string blocked;
-  std::vector<std::string> arguments_refused, finished, undecided;
+  std::vector<std::string> arguments_refused, finished, undecided, python_unfit;
   Profiling profiling{
       loop,
       heard.client,
@@ -31,6 +31,7 @@ struct Bench {
        .refused = [this] { ++refused; },
        .recorded = [this](const std::filesystem::path& bundle) { recorded.push_back(bundle); },
        .arguments_refused = [this](const ProfileArguments&, const std::string& message) { arguments_refused.push_back(message); },
+       .python_unfit = [this](const ProfileArguments&, const std::string& message) { python_unfit.push_back(message); },
        .blocked = [this] { return blocked; },
        .undecided = [this](const ProfileArguments&, const Target& target) { undecided.push_back(target.name()); },
        .finished = [this](const std::string& name, const std::string&) { finished.push_back(name); }}};

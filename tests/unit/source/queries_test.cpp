@@ -67,3 +67,24 @@ TEST_CASE("What looks like a training script") {
     CHECK(looks_like_training_script(Tree::parse(each.text)) == each.trains);
   }
 }
+
+TEST_CASE("The line where a script trains") {
+  struct Case {
+    std::string text;
+    std::optional<std::uint32_t> line;
+  };
+  for (const Case& each : std::initializer_list<Case>{
+           {"import torch\nfor epoch in range(2):\n    for b in data:\n        loss.backward()\n        opt.step()\n", 2},
+           {"for epoch in range(2):\n    schedule.step()\n    for b in data:\n        loss.backward()\n", 2},
+           {"for b in data:\n    opt.step()\n", 0},
+           {"x = 1\ntrainer = Trainer(model)\ntrainer.train()\n", 2},
+           {"x = 1\nmodel.train()\nLearner(dls).fit(3)\n", 2},
+           {"def step(loss):\n    loss.backward()\n", 1},
+           {"import torch\nmain = 1\nif __name__ == \"__main__\":\n    main()\n", 2},
+           {"model.train()\n", std::nullopt},
+           {"", std::nullopt},
+       }) {
+    CAPTURE(each.text);
+    CHECK(training_line(Tree::parse(each.text)) == each.line);
+  }
+}

@@ -1,5 +1,5 @@
 -- :Hotlens profile | arguments | configuration | cancel | hot | next | previous | history | baseline [clear] | silenced [clear]
---   | calls | copy | unit [time | share | memory | throughput] | timeline [browser | text] | report | export FORMAT FILE | restart | log
+--   | interpreter | calls | copy | unit [time | share | memory | throughput] | timeline [browser | text] | report | export FORMAT FILE | restart | log
 local M = {}
 
 local RESTART_TIMEOUT_MS = 3000
@@ -15,7 +15,10 @@ end
 local function with_client(act)
   local client = client_here()
   if client then return act(client) end
-  vim.notify('Hotlens: no server is running. Open a Python file; :checkhealth hotlens says what is missing.', vim.log.levels.WARN)
+  require('hotlens.messages').notify(
+    'Hotlens: no server is running. Open a Python file; :checkhealth hotlens says what is missing.',
+    vim.log.levels.WARN
+  )
 end
 
 local function execute(command)
@@ -70,6 +73,7 @@ local SUBCOMMANDS = {
   profile = function() execute('hotlens.server.profile') end,
   arguments = function() execute('hotlens.server.setArguments') end,
   configuration = function() execute('hotlens.server.chooseRun') end,
+  interpreter = function() execute('hotlens.server.chooseInterpreter') end,
   cancel = function() execute('hotlens.server.cancel') end,
   calls = function() with_client(require('hotlens.calls').list) end,
   copy = function() with_client(require('hotlens.calls').copy) end,
@@ -97,12 +101,43 @@ local SUBCOMMANDS = {
   log = function() require('hotlens.messages').open_log() end,
 }
 
+-- What `:Hotlens` alone shows, in the order of a first day.
+local DOES = {
+  { 'profile', 'run the script and show its times' },
+  { 'arguments', "set the script's arguments, and run it" },
+  { 'configuration', 'choose a run configuration, and run it' },
+  { 'interpreter', 'choose the Python that trains, and run the script' },
+  { 'cancel', 'stop the run' },
+  { 'hot', 'list the costliest lines' },
+  { 'next', 'go to the next costliest line' },
+  { 'previous', 'go to the one before' },
+  { 'timeline', 'show the step, in a browser or as text' },
+  { 'calls', 'list where this layer is defined and called' },
+  { 'copy', 'copy what is known of this line as Markdown' },
+  { 'unit', 'time, share, memory or throughput in hints' },
+  { 'history', 'choose the profile that is shown' },
+  { 'baseline', 'compare with what is shown now' },
+  { 'silenced', 'tell again what was silenced' },
+  { 'report', 'show the report of the profile' },
+  { 'export', 'write the profile for other tools' },
+  { 'restart', 'start the server again' },
+  { 'log', 'what the server and the script wrote' },
+}
+
+local function show_commands()
+  local lines = vim.tbl_map(function(row) return (' :Hotlens %-14s %s '):format(row[1], row[2]) end, DOES)
+  require('hotlens.float').show('Hotlens: commands (:help hotlens says more)', lines)
+end
+
 ---@param args string[]
 function M.run(args)
-  if #args == 0 then return vim.notify('Hotlens: ' .. table.concat(M.names(), ', ') .. '. :help hotlens says what each does.') end
+  if #args == 0 then return show_commands() end
   local subcommand = SUBCOMMANDS[args[1]]
   if subcommand then return subcommand(unpack(args, 2)) end
-  vim.notify(('Hotlens: there is no :Hotlens %s. Use %s.'):format(args[1], table.concat(M.names(), ', ')), vim.log.levels.ERROR)
+  require('hotlens.messages').notify(
+    ('Hotlens: there is no :Hotlens %s. Use %s.'):format(args[1], table.concat(M.names(), ', ')),
+    vim.log.levels.ERROR
+  )
 end
 
 ---@return string[]

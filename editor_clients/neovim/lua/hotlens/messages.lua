@@ -25,16 +25,58 @@ function M.record(message)
   show_in_buffer()
 end
 
---- A message of the server. It is notified in full: the next step stands at its end.
+-- Neovim's own; a plugin in its place has windows for long texts.
+local function is_plain_notify() return debug.getinfo(vim.notify, 'S').source:find('vim/_', 1, true) ~= nil end
+
+-- As wide as can be shown without a question for ENTER.
+local function cut(text)
+  local room = math.max(vim.v.echospace + (vim.o.cmdheight - 1) * vim.o.columns, 20)
+  local one = text:gsub('%s*\n%s*', ' ')
+  return vim.fn.strdisplaywidth(one) > room and vim.fn.strcharpart(one, 0, room - 1) .. '…' or one
+end
+
+local GROUPS = { [vim.log.levels.ERROR] = 'ErrorMsg', [vim.log.levels.WARN] = 'WarningMsg' }
+
+--- Says it at the bottom of the screen. What has no room there never stops at "Press ENTER": `:messages` has the whole text.
+---@param text string
+---@param level? integer  of vim.log.levels
+function M.notify(text, level)
+  if not is_plain_notify() or cut(text) == text then return vim.notify(text, level) end
+  local options = vim.o.messagesopt
+  vim.o.messagesopt = 'wait:0,history:500'
+  vim.api.nvim_echo({ { text, GROUPS[level] } }, true, {})
+  vim.cmd.redraw()
+  vim.o.messagesopt = options
+  vim.api.nvim_echo({ { cut(text), GROUPS[level] } }, false, {})
+end
+
+local said = {} ---@type table<string, true>
+
+--- The same, once a session.
+---@param text string
+---@param level? integer
+function M.notify_once(text, level)
+  if said[text] then return end
+  said[text] = true
+  M.notify(text, level)
+end
+
+--- A message of the server.
 ---@param message { type: integer, message: string }
 function M.show(message)
   M.record(message)
   if message.type <= vim.lsp.protocol.MessageType.Warning then warned_at = vim.uv.now() end
-  vim.notify('Hotlens: ' .. message.message, LEVELS[message.type] or vim.log.levels.INFO)
+  M.notify('Hotlens: ' .. message.message, LEVELS[message.type] or vim.log.levels.INFO)
 end
 
 -- What a button of a message is here: a list to choose from would take the keys of somebody who types.
-local COMMANDS = { arguments = ':Hotlens arguments', log = ':Hotlens log', line = ':Hotlens next', lines = ':Hotlens hot' }
+local COMMANDS = {
+  arguments = ':Hotlens arguments',
+  interpreter = ':Hotlens interpreter',
+  log = ':Hotlens log',
+  line = ':Hotlens next',
+  lines = ':Hotlens hot',
+}
 
 --- A message with buttons. It says the commands that do the same; nothing is chosen.
 ---@param question { type: integer, message: string, actions?: { title: string, id?: string }[] }
@@ -85,15 +127,15 @@ end
 ---@param text string
 function M.status(text)
   if vim.uv.now() - warned_at < WARNING_STAYS_MS then return end
-  local room = math.max(vim.v.echospace, 20)
-  if vim.fn.strdisplaywidth(text) > room then text = vim.fn.strcharpart(text, 0, room - 1) .. '…' end
-  vim.api.nvim_echo({ { text } }, false, {})
+  vim.api.nvim_echo({ { cut(text) } }, false, {})
 end
 
 function M.open_log()
   if not (buffer and vim.api.nvim_buf_is_valid(buffer)) then
     buffer = vim.api.nvim_create_buf(false, true)
     vim.api.nvim_buf_set_name(buffer, 'hotlens://log')
+    vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buffer, desc = 'Hotlens: close' })
+    require('hotlens.float').explain(buffer, 'Log', { { 'q', 'close' } })
   end
   show_in_buffer()
   vim.cmd.sbuffer(buffer)

@@ -11,17 +11,20 @@ local function run(client, verb, arguments, done)
   client:request('hotlens/profileState', params, function(err, state)
     local profile = state and state.profile
     if err or not profile then
-      return vim.notify('Hotlens: ' .. (err and err.message or 'no profile yet. Profile the script first.'), vim.log.levels.WARN)
+      return require('hotlens.messages').notify(
+        'Hotlens: ' .. (err and err.message or 'no profile yet. Profile the script first.'),
+        vim.log.levels.WARN
+      )
     end
     local shown = profile.folder ~= '' and profile.folder or profile.source -- of a trace there is no folder
     local server = require('hotlens.server').find(client.root_dir)
     local command = vim.list_extend({ server and server.path or 'hotlens', verb, shown }, arguments)
     local ended = vim.schedule_wrap(function(out)
       if out.code == 0 then return done(out.stdout or '') end
-      vim.notify('Hotlens: ' .. vim.trim(out.stderr or ''):gsub('.*\n', ''), vim.log.levels.ERROR)
+      require('hotlens.messages').notify('Hotlens: ' .. vim.trim(out.stderr or ''):gsub('.*\n', ''), vim.log.levels.ERROR)
     end)
     local started, problem = pcall(vim.system, command, { text = true, timeout = TIMEOUT_MS }, ended)
-    if not started then vim.notify('Hotlens: ' .. tostring(problem), vim.log.levels.ERROR) end
+    if not started then require('hotlens.messages').notify('Hotlens: ' .. tostring(problem), vim.log.levels.ERROR) end
   end)
 end
 
@@ -36,6 +39,7 @@ function M.report(client)
     vim.bo[buffer].modifiable, vim.bo[buffer].filetype = false, 'hotlens-report'
     vim.wo.wrap = false
     vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buffer, desc = 'Close the report' })
+    require('hotlens.float').explain(buffer, 'Report', { { 'q', 'close' } })
   end)
 end
 
@@ -45,10 +49,18 @@ end
 ---@param file string?
 function M.export(client, format, file)
   if not vim.list_contains(M.FORMATS, format) or not file then
-    return vim.notify(('Hotlens: use :Hotlens export %s FILE.'):format(table.concat(M.FORMATS, '|')), vim.log.levels.ERROR)
+    return require('hotlens.messages').notify(
+      ('Hotlens: use :Hotlens export %s FILE.'):format(table.concat(M.FORMATS, '|')),
+      vim.log.levels.ERROR
+    )
   end
   local path = vim.fs.abspath(vim.fn.expand(file))
-  run(client, 'export', { '--to', format, '--output', path }, function() vim.notify(('Hotlens: %s is written.'):format(path)) end)
+  run(
+    client,
+    'export',
+    { '--to', format, '--output', path },
+    function() require('hotlens.messages').notify(('Hotlens: %s is written.'):format(path)) end
+  )
 end
 
 return M

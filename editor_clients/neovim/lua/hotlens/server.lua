@@ -97,7 +97,7 @@ function M.version(path, done)
 end
 
 local function explain(tried)
-  vim.notify_once('Hotlens: the hotlens program was not found. ' .. INSTALL, vim.log.levels.WARN)
+  require('hotlens.messages').notify_once('Hotlens: the hotlens program was not found. ' .. INSTALL, vim.log.levels.WARN)
   for _, place in ipairs(tried) do
     require('hotlens.messages').record({ message = 'tried ' .. place })
   end
@@ -128,7 +128,7 @@ function M.root(bufnr, on_dir)
     vim.schedule_wrap(function(version)
       if not version then
         local message = ('Hotlens: %s (%s) does not answer as Hotlens does. %s'):format(server.path, server.origin, INSTALL)
-        return vim.notify_once(message, vim.log.levels.WARN)
+        return require('hotlens.messages').notify_once(message, vim.log.levels.WARN)
       end
       server.version = version
       chosen[root] = server

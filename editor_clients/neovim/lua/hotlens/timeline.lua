@@ -37,7 +37,7 @@ local function here(client)
   return { uri = at.textDocument.uri, position = at.position }
 end
 
-local function say(message, level) vim.notify('Hotlens: ' .. message, level or vim.log.levels.WARN) end
+local function say(message, level) require('hotlens.messages').notify('Hotlens: ' .. message, level or vim.log.levels.WARN) end
 
 local function in_a_browser(answer)
   if not answer.url then return say('the server gave no address. Try :Hotlens timeline text.') end

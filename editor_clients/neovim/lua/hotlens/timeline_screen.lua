@@ -35,9 +35,31 @@ local KEYS = {
   close = { 'q' },
 }
 
+-- The same keys in the words of `?`.
+local EXPLAINED = {
+  { 'Enter', 'open the block' },
+  { 'Backspace, Esc', 'close the lowest level' },
+  { 'h l  ← →', 'block before, behind' },
+  { 'j k  ↓ ↑', 'track below, above' },
+  { '0 $', 'first, last block' },
+  { '+ -', 'zoom' },
+  { 'z', 'zoom to the block' },
+  { 'f', 'all of the level again' },
+  { 'a d', 'pan' },
+  { '[ ]', 'step before, behind' },
+  { 'c', 'compare the step with the usual one' },
+  { 'o', 'the whole recording' },
+  { 'r', 'add up what is seen' },
+  { 'p', 'save what is seen for Perfetto' },
+  { 'u', 'unfold repeats' },
+  { '/ n N', 'search, next match, previous' },
+  { 'gd', 'go to the line' },
+  { 'q', 'close' },
+}
+
 local HELP = {
   'Enter open · Backspace up · h l block · j k track · 0 $ ends · + - z f zoom · a d pan · [ ] step · o recording',
-  'r add up what is seen · p save it for Perfetto · c compare steps · u unfold · / n N search · gd line · q close',
+  'r add up what is seen · p save it for Perfetto · c compare steps · u unfold · / n N search · gd line · ? keys · q close',
 }
 
 ---@param run fun(action: string)  what a key does
@@ -52,6 +74,7 @@ function M.make(run, on)
       vim.keymap.set('n', key, function() run(action) end, { buffer = buffer, nowait = true, desc = 'Hotlens: ' .. action:gsub('_', ' ') })
     end
   end
+  require('hotlens.float').explain(buffer, 'Timeline', EXPLAINED)
   vim.api.nvim_create_autocmd('BufWipeout', { buffer = buffer, callback = on.closed })
   vim.api.nvim_create_autocmd('VimResized', { buffer = buffer, callback = on.resized })
   return buffer

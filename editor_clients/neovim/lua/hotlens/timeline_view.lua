@@ -19,7 +19,7 @@ local state ---@type hotlens.TimelineState?
 
 local function window() return state and vim.fn.bufwinid(state.buffer) or -1 end
 
-local function say(note) vim.notify('Hotlens: ' .. note, vim.log.levels.WARN) end
+local function say(note) require('hotlens.messages').notify('Hotlens: ' .. note, vim.log.levels.WARN) end
 
 local function request(method, params, done)
   local mine = assert(state)
@@ -77,7 +77,7 @@ local function save(path, text)
   if not file then return say(('Nothing was saved: %s'):format(failed)) end
   file:write(text)
   file:close()
-  vim.notify(('Hotlens: %s holds what is seen; open it at ui.perfetto.dev.'):format(path))
+  require('hotlens.messages').notify(('Hotlens: %s holds what is seen; open it at ui.perfetto.dev.'):format(path))
 end
 
 function own.export()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { besidePython, expandHome, findPython, isInside, pythonCandidates, type PythonSources } from '../python';
+import { besidePython, expandHome, findPython, foundPythons, isInside, pythonCandidates, type PythonSources } from '../python';
 
 const plain: PythonSources = {
   setting: '',
@@ -64,4 +64,13 @@ test('inside means below', () => {
   assert.ok(!isInside('/a/b', '/a/b'));
   assert.ok(!isInside('/a/bc', '/a/b'));
   assert.ok(isInside('/a/b/..c/d', '/a/b'));
+});
+
+test('all interpreters that are there can be chosen from, each once; none of an untrusted workspace', () => {
+  const known = ['/conda/bin/python', '/usr/bin/python3', '/home/ada/net/env/bin/python', '/gone/python'];
+  const there = only('/usr/bin/python3', '/home/ada/net/.venv/bin/python', '/conda/bin/python', '/home/ada/net/env/bin/python');
+  const paths = (from: PythonSources): string[] => foundPythons(from, there).map((each) => each.path);
+  const inWorkspace = ['/home/ada/net/.venv/bin/python', '/home/ada/net/env/bin/python'];
+  assert.deepEqual(paths({ ...plain, known }), [inWorkspace[0], '/usr/bin/python3', '/conda/bin/python', inWorkspace[1]]);
+  assert.deepEqual(paths({ ...plain, known, trusted: false }), ['/usr/bin/python3', '/conda/bin/python']);
 });
