@@ -16,7 +16,8 @@ TEST_CASE("a script names its files of settings in literals, or tells Hydra") {
 }
 
 TEST_CASE("what is no name of a file is none") {
-  for (const char* text : {"", "'", ".yaml'", "'.yaml", "# base.yaml\n", "x = \"a\nb.yaml\"", "config_name=", "config_name='", "config_name=name"})
+  for (const char* text :
+       {"", "'", ".yaml'", "'.yaml", "# base.yaml\n", "x = \"a\nb.yaml\"", "config_name=", "config_name='", "config_name=name"})
     CHECK(named_settings(text).empty());
   CHECK(is_settings_file("a/b.yml"));
   CHECK_FALSE(is_settings_file("a/b.py"));
