@@ -507,10 +507,12 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
     },
     async choose_run(command, name) {
       await runCommand(command);
-      const row = page.locator('.quick-input-list .monaco-list-row', { hasText: command === 'interpreter' ? 'PyTorch' : 'train.py' });
-      await row.filter({ hasText: name }).first().waitFor({ timeout: WAIT_MS });
-      await page.locator('.quick-input-widget input').first().fill(name);
-      await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: name }).first().waitFor({ timeout: WAIT_MS });
+      // Of interpreters the one that can train: the list puts others first once something is typed.
+      const [of, typed] = command === 'interpreter' ? [name, 'PyTorch 2'] : ['train.py', name];
+      const row = page.locator('.quick-input-list .monaco-list-row', { hasText: of });
+      await row.filter({ hasText: typed }).first().waitFor({ timeout: WAIT_MS });
+      await page.locator('.quick-input-widget input').first().fill(typed);
+      await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: typed }).first().waitFor({ timeout: WAIT_MS });
       await page.keyboard.press('Enter');
       await status(/Profiling/).waitFor({ timeout: WAIT_MS });
     },
