@@ -14,7 +14,9 @@
 
 namespace hotlens::advice {
 
-enum class Event : std::uint8_t { predicted, applied, verified };
+// `seen`: the next profile of the script has an applied change and no other. `unseen`: it has not, and `reason` says why nothing is
+// counted.
+enum class Event : std::uint8_t { predicted, applied, verified, seen, unseen };
 
 struct Record {
   Event event = Event::predicted;
@@ -22,11 +24,14 @@ struct Record {
   std::string profile, kind, torch;
   std::string file;       // where the change belongs; empty where that is not known
   std::int64_t line = 0;  // from 0
-  std::string method;     // of a prediction: "replay"
+  std::string method;     // of a prediction: "replay", "schedule"
   std::optional<lab::Ratio> ratio;
   std::vector<std::string> assumes;
-  std::size_t pairs = 0;            // of a verification
-  Losses losses = Losses::unknown;  // of a verification
+  std::size_t pairs = 0;                    // of a verification
+  Losses losses = Losses::unknown;          // of a verification
+  std::vector<lab::SourceEdit> edits = {};  // of an applied change: what it replaced in the text that ran
+  std::string after = {}, reason = {};      // of `seen` and `unseen`: the later profile; why it does not count
+  Ns step_was{}, step{};                    // of `seen`: what both profiles measured
 };
 
 // `.hotlens/ledger.jsonl` of the workspace that a bundle is in.
@@ -40,17 +45,5 @@ struct Ledger {
 };
 // An absent file is an empty ledger.
 Result<Ledger> read_ledger(const std::filesystem::path& ledger);
-
-// A change that was verified, beside the last prediction made of it before.
-struct Outcome {
-  Record verified;
-  std::optional<Record> predicted;
-  std::optional<double> error;  // predicted to verified ratio, less 1
-  bool inside = false;          // the verified ratio in the predicted interval
-};
-std::vector<Outcome> outcomes(const Ledger& ledger);
-
-std::string as_json(const Ledger& ledger);
-std::string as_text(const Ledger& ledger, bool color);
 
 }  // namespace hotlens::advice

@@ -1,5 +1,6 @@
-#include "annotator/advice/ledger.h"
+#include "annotator/advice/seen.h"
 #include "annotator/advice/sweep/sweep.h"
+#include "annotator/advice/track_record.h"
 #include "annotator/costs/launches.h"
 #include "annotator/profile/build/load.h"
 #include "annotator/profile/bundle/resolve.h"
@@ -28,6 +29,10 @@ int track_record(const ReportOptions& options) {
   const std::string profile = options.profiles.empty() ? "latest" : options.profiles.front();
   const auto path = profile::resolve(profile, std::filesystem::current_path());
   if (!path) return fail(path.error());
+  // A profile may have been made without this program.
+  if (std::filesystem::is_directory(*path)) {
+    if (const auto seen = advice::take_up_seen(*path); !seen) return fail(seen.error());
+  }
   const auto ledger = advice::read_ledger(advice::ledger_of(*path));
   if (!ledger) return fail(ledger.error());
   std::cout << (options.format == OutputFormat::json ? advice::as_json(*ledger) + '\n'

@@ -1,5 +1,6 @@
 // Profiles an unmodified script: finds the interpreter and the recorder, runs them in this terminal, then says what came out.
 #include "server/runs/run.h"
+#include "annotator/advice/seen.h"
 #include "annotator/common/format.h"
 #include "annotator/profile/build/load.h"
 
@@ -144,6 +145,15 @@ struct Once {
   std::shared_ptr<const profile::Profile> profile;  // null where nothing was kept
 };
 
+// What the new profile tells of changes that were applied before it.
+void say_seen(const std::filesystem::path& bundle) {
+  const auto seen = advice::take_up_seen(bundle);
+  if (!seen) std::cerr << "hotlens: " << features::plain(seen.error().message) << '\n';
+  for (const advice::Record& one : seen.value_or(std::vector<advice::Record>{})) {
+    std::cerr << "hotlens: " << features::plain(advice::sentence(one)) << '\n';
+  }
+}
+
 Result<Once> run_once(const RunOptions& options, const runs::RunRequest& wanted) {
   ProgressLine line(use_colour(STDERR_FILENO));
   bool started = false;
@@ -160,6 +170,7 @@ Result<Once> run_once(const RunOptions& options, const runs::RunRequest& wanted)
   auto loaded = profile::load(*end.bundle);
   if (!loaded) return std::unexpected(loaded.error());
   once.profile = std::move(*loaded);
+  say_seen(*end.bundle);
   return once;
 }
 

@@ -1,6 +1,5 @@
 #include "server/cli/whatif_change.h"
 
-#include <fmt/chrono.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "annotator/advice/ledger.h"
 #include "annotator/lab/whatif/kinds.h"
 #include "annotator/profile/bundle/bundle.h"
+#include "server/lab/kept.h"
 #include "server/lab/verify.h"
 #include "server/runs/discovery.h"
 
@@ -46,27 +46,6 @@ class Interrupts {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 volatile std::sig_atomic_t Interrupts::asked_ = 0;
-
-advice::Record record(const lab::WhatIf& item, const std::string& profile, const fs::path& bundle, advice::Event event) {
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  const auto manifest = profile::read_manifest(bundle);
-  advice::Record made{.event = event,
-                      .time = fmt::format("{:%FT%TZ}", now),
-                      .profile = profile,
-                      .kind = item.kind,
-                      .torch = manifest ? manifest->torch : std::string(),
-                      .file = item.where ? item.where->file : std::string(),
-                      .line = item.where ? item.where->line : 0,
-                      .method = {},
-                      .ratio = {},
-                      .assumes = {}};
-  if (event == advice::Event::predicted) {
-    made.method = "replay";
-    made.ratio = item.time;
-    made.assumes = item.assumes;
-  }
-  return made;
-}
 
 void keep(const advice::Record& record, const fs::path& bundle, const Say& say) {
   if (const auto kept = advice::add(advice::ledger_of(bundle), record); !kept) say(kept.error().message);
@@ -113,7 +92,7 @@ Result<lab::Verdict> verified(const lab::WhatIf& item, const advice::Edits& edit
 
 void keep_predictions(const lab::WhatIfs& all, const fs::path& bundle, const Say& say) {
   for (const lab::WhatIf& item : all.items) {
-    if (item.time) keep(record(item, all.profile, bundle, advice::Event::predicted), bundle, say);
+    if (item.time) keep(lab::record_of(item, all.profile, bundle, advice::Event::predicted), bundle, say);
   }
 }
 
@@ -132,7 +111,7 @@ Result<void> make_changes(lab::WhatIfs& all, const fs::path& bundle, const WhatI
       if (!verdict) return std::unexpected(verdict.error());
       item.verified = std::move(*verdict);
       item.state = lab::State::verified;
-      advice::Record kept = record(item, all.profile, bundle, advice::Event::verified);
+      advice::Record kept = lab::record_of(item, all.profile, bundle, advice::Event::verified);
       kept.ratio = item.verified->time;
       kept.pairs = item.verified->pairs;
       kept.losses = advice::losses_named(item.verified->losses);
@@ -143,7 +122,7 @@ Result<void> make_changes(lab::WhatIfs& all, const fs::path& bundle, const WhatI
     if (options.apply && better && !options.dry_run) {
       if (const auto written = advice::write(*edits, *sources); !written) return std::unexpected(written.error());
       item.state = lab::State::applied;
-      keep(record(item, all.profile, bundle, advice::Event::applied), bundle, say);
+      keep(lab::record_of(item, all.profile, bundle, advice::Event::applied), bundle, say);
     }
     all.items.push_back(std::move(item));
   }

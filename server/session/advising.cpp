@@ -7,6 +7,7 @@
 
 #include "annotator/advice/edits/edits.h"
 #include "annotator/advice/ledger.h"
+#include "annotator/advice/seen.h"
 #include "annotator/advice/silenced.h"
 #include "annotator/common/file.h"
 #include "protocol/messages.h"
@@ -14,6 +15,7 @@
 #include "server/features/file_facts.h"
 #include "server/features/format.h"
 #include "server/features/suggestions.h"
+#include "server/lab/kept.h"
 #include "server/lab/suggestions.h"
 #include "server/session/convert.h"
 
@@ -81,16 +83,49 @@ void Advising::look() {
     }
     return changed;
   };
-  loop_.work(std::move(read), [this, bundles = std::move(bundles)](Result<Read> done) { seen(bundles, std::move(done)); });
+  loop_.work(std::move(read), [this, bundles = std::move(bundles)](Result<Read> done) { looked(bundles, std::move(done)); });
 }
 
-void Advising::seen(const std::vector<fs::path>& bundles, Result<Read> read) {
+void Advising::looked(const std::vector<fs::path>& bundles, Result<Read> read) {
   looking_ = false;
   const std::size_t before = known_.size();
   std::erase_if(known_, [&](const auto& one) { return std::ranges::find(bundles, one.first) == bundles.end(); });
   if (!read || (read->empty() && known_.size() == before)) return;
   for (auto& [bundle, known] : *read) known_.insert_or_assign(bundle, std::move(known));
   mark();
+}
+
+// Of an edited line nothing is shown any more.
+const Suggestion* Advising::known(const std::string& profile, const std::string& kind) const {
+  for (const auto& [bundle, known] : known_) {
+    if (bundle.filename().string() != profile) continue;
+    const auto found = std::ranges::find(known.suggestions, kind, [](const Suggestion& one) { return one.change.kind; });
+    if (found != known.suggestions.end()) return &*found;
+  }
+  return nullptr;
+}
+
+void Advising::applied(const Json& argument, protocol::Reply reply) {
+  const Reader reader(argument);
+  const auto kind = reader.maybe("kind"), profile = reader.maybe("profile");
+  const std::string wanted = kind ? kind->string() : "", of = profile ? profile->string() : "";
+  if (auto error = reader.error()) return reply(std::unexpected(*error));
+  const Suggestion* found = known(of, wanted);
+  if (found == nullptr) return reply(Json{{"kept", false}, {"message", "No such change is recommended."}});
+  auto held = std::make_shared<protocol::Reply>(std::move(reply));
+  loop_.work([suggestion = *found] { return lab::keep_applied(suggestion); },
+             [held](const Result<void>& kept) {
+               if (kept) return (*held)(Json{{"kept", true}});
+               (*held)(Json{{"kept", false}, {"message", kept.error().message}});
+             });
+}
+
+void Advising::recorded(const fs::path& bundle) {
+  loop_.work([bundle] { return advice::take_up_seen(bundle); },
+             [this](const Result<std::vector<advice::Record>>& seen) {
+               if (!seen) return client_.log(features::plain(seen.error().message));
+               for (const advice::Record& one : *seen) client_.show(MessageType::info, features::plain(advice::sentence(one)) + ".");
+             });
 }
 
 std::optional<Suggestion> Advising::find(const std::string& profile, const std::string& kind) const {
@@ -254,6 +289,9 @@ Json Advising::apply(const Document& document, const Edited& edited) const {
     versioned.push_back({{"textDocument", {{"uri", uri}, {"version", version}}}, {"edits", edits}});
     changes[uri] = std::move(edits);
   }
+  action["command"] = {{"title", "Keep in the ledger"},
+                       {"command", protocol::command::kApplied},
+                       {"arguments", {argument_of(document, edited.here.suggestion)}}};
   action["edit"] = client_.can.document_changes ? Json{{"documentChanges", std::move(versioned)}} : Json{{"changes", std::move(changes)}};
   return action;
 }

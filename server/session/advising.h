@@ -41,6 +41,11 @@ class Advising {
   void mark();  // texts, or what they show, changed
   void closed(const std::string& uri);
 
+  // The client made an edit of ours: the ledger has it, so that the next profile tells what came of it.
+  void applied(const Json& argument, protocol::Reply reply);
+  // What a new profile tells of applied changes.
+  void recorded(const std::filesystem::path& bundle);
+
   // What is shown of a kind; by the id of its profile.
   std::optional<advice::Suggestion> find(const std::string& profile, const std::string& kind) const;
   std::optional<features::Hover> at(const Document& document, source::Position position) const;
@@ -60,7 +65,8 @@ class Advising {
   };
   struct Edited;
 
-  void seen(const std::vector<std::filesystem::path>& bundles, Result<Read> read);
+  void looked(const std::vector<std::filesystem::path>& bundles, Result<Read> read);
+  const advice::Suggestion* known(const std::string& profile, const std::string& kind) const;
   Document* document_of(const std::filesystem::path& file) const;
   Json diagnostic(const Here& here) const;
   std::vector<Here> here(const Document& document) const;

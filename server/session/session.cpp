@@ -374,6 +374,7 @@ void Session::run_recorded(const fs::path& bundle) {
   profiles_.follow_places();
   profiles_.look_again();
   predicting_.recorded(bundle);
+  advising_.recorded(bundle);
 }
 
 Json Session::state_of(const fs::path& file) const {

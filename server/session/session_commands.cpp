@@ -40,6 +40,7 @@ void Session::execute_command(const Json& params, Reply reply) {
   if (command == command::kCancel) return reply(cancel(argument));
   if (command == command::kHintUnit) return reply(change_unit(argument));
   if (command == command::kVerify) return verifying_.verify(argument, std::move(reply));
+  if (command == command::kApplied) return advising_.applied(argument, std::move(reply));
   if (command == command::kSilence) return silencing_.silence(argument, std::move(reply));
   if (command == command::kTellAgain) return silencing_.tell_again(argument, std::move(reply));
   if (command == command::kOpenTimeline) return timeline_.open(argument, std::move(reply));

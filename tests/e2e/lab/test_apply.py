@@ -174,3 +174,49 @@ def test_an_optimizer_of_a_library_is_not_edited(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert "a library makes the optimizer; by hand: give the optimizer fused=True" in done.stdout
     shutil.rmtree(work)
+
+
+def seen_rows(folder: Path) -> list[dict[str, Any]]:
+    rows = [json.loads(line) for line in (folder / ".hotlens/ledger.jsonl").read_text().splitlines()]
+    return [row for row in rows if row["event"] in ("seen", "unseen")]
+
+
+def recorded_again(folder: Path) -> str:
+    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py"]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stderr
+
+
+def test_the_next_profile_after_a_change_says_what_it_takes_now(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    record(tmp_path)
+    assert whatif(tmp_path, "no_dropout", "--apply").returncode == 0
+    said = recorded_again(tmp_path)
+    assert "hotlens: no_dropout is in this profile: " in said
+    (row,) = seen_rows(tmp_path)
+    profiles = sorted(folder.name for folder in tmp_path.glob(".hotlens/profiles/2*"))
+    assert [row["profile"], row["after"]] == profiles
+    assert row["ratio"] == pytest.approx(row["step_ns"] / row["step_was_ns"]) and row["low"] < row["ratio"] < row["high"]
+    recorded_again(tmp_path)  # no news
+    assert len(seen_rows(tmp_path)) == 1
+    report = subprocess.run([HOTLENS, "report", "--track-record"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "  not predicted  seen " in report and profiles[1] in report
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda text: SCRIPT, "the change is not in train.py any more"),
+        (lambda text: text.replace("batch_size=8", "batch_size=4"), "train.py was changed elsewhere as well, or otherwise"),
+    ],
+)
+def test_a_change_that_was_taken_back_or_has_company_is_not_counted(tmp_path: Path, change: Any, reason: str) -> None:
+    source = tmp_path / "train.py"
+    source.write_text(SCRIPT)
+    record(tmp_path)
+    assert whatif(tmp_path, "no_dropout", "--apply").returncode == 0
+    source.write_text(change(source.read_text()))
+    assert reason in recorded_again(tmp_path)
+    (row,) = seen_rows(tmp_path)
+    assert row["event"] == "unseen" and row["reason"] == reason and "ratio" not in row
+    report = subprocess.run([HOTLENS, "report", "--track-record"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert f"not counted in {row['after']}: {reason}" in report

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -230,6 +231,32 @@ def test_a_broken_ledger_costs_its_broken_lines_alone(start: Start, work: Path) 
     predict(work, {"fused_optimizer": (0.8, 0.75, 0.85), "no-such-kind": (0.1, 0.1, 0.1)})
     client, uri = opened(start, work)
     assert client.wait(lambda: kinds_and_lines(client, uri)) == [("fused_optimizer", OPTIMIZER)]
+
+
+def test_an_edit_of_the_editor_is_kept_and_seen_in_the_next_profile(start: Start, work: Path, tmp_path: Path) -> None:
+    predict(work, {"fused_optimizer": (0.8, 0.75, 0.85)})
+    client, uri = opened(start, work)
+    client.wait(lambda: advice(client, uri))
+    apply = action(client, uri, OPTIMIZER, "Apply")
+    new = edited(SCRIPT, apply["edit"]["documentChanges"][0]["edits"])
+    change(client, uri, new, 2)
+    client.wait(lambda: not advice(client, uri))
+    argument = {"command": apply["command"]["command"], "arguments": apply["command"]["arguments"]}
+    assert client.request("workspace/executeCommand", argument) == {"kept": True}
+    rows = [json.loads(line) for line in (work / ".hotlens/ledger.jsonl").read_text().splitlines()]
+    assert rows[-1]["event"] == "applied" and rows[-1]["edits"][0]["text"] == ", fused=True"
+
+    (work / "train.py").write_text(new)
+    client.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
+    before = set(work.glob(".hotlens/profiles/2*"))
+    try:
+        client.request("workspace/executeCommand", {"command": "hotlens.server.profile", "arguments": [{"uri": uri}]})
+        shown = lambda: [one["message"] for one in client.messages("window/showMessage") if "is in this profile" in one["message"]]  # noqa: E731
+        assert client.wait(shown)[0].startswith("fused_optimizer is in this profile: ")
+    finally:
+        client.kill()
+        for bundle in set(work.glob(".hotlens/profiles/2*")) - before:
+            shutil.rmtree(bundle)
 
 
 def test_a_document_behind_a_link_has_its_hints(start: Start, work: Path, tmp_path: Path) -> None:

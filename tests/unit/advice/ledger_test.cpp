@@ -1,4 +1,4 @@
-#include "annotator/advice/ledger.h"
+#include "annotator/advice/track_record.h"
 
 #include <unistd.h>
 
@@ -65,4 +65,43 @@ TEST_CASE("a verification belongs to the last prediction of its change") {
   CHECK(document["predictions"] == 4);
   CHECK(as_text(ledger, false).starts_with("a  2026-11-21T10:23:00Z  p\n  predicted −10.0 %"));
   CHECK(as_text({}, false).starts_with("no change has been verified"));
+}
+
+TEST_CASE("what a later profile saw stands beside prediction and verification, and what does not count below") {
+  Record seen = record(Event::seen, "a", 0.85), alone = record(Event::seen, "b", 0.9), unseen = record(Event::unseen, "c", 1);
+  seen.after = alone.after = unseen.after = "q";
+  seen.step_was = Ns{41'800'000};
+  seen.step = Ns{35'500'000};
+  unseen.ratio.reset();
+  unseen.reason = "model.py was changed as well";
+  const Ledger ledger{.records = {record(Event::predicted, "a", 0.9), record(Event::verified, "a", 0.88), seen,
+                                  record(Event::predicted, "b", 0.91), alone, unseen}};
+  const auto found = outcomes(ledger);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].seen->ratio->ratio == Approx(0.85));
+  CHECK(found[0].error.value() == Approx(0.9 / 0.88 - 1));
+  CHECK_FALSE(found[1].verified);
+  CHECK(found[1].inside);
+  CHECK(found[1].error.value() == Approx(0.91 / 0.9 - 1));
+  const auto document = nlohmann::json::parse(as_json(ledger));
+  CHECK(document["outcomes"][0]["seen"]["ratio"] == 0.85);
+  CHECK(document["not_counted"][0]["reason"] == "model.py was changed as well");
+  const std::string text = as_text(ledger, false);
+  CHECK(text.find("in 4 pairs  seen −15.0 % (−19.2 %…−10.8 %") != std::string::npos);
+  CHECK(text.find("in q, 41.8 ms → 35.5 ms") != std::string::npos);
+  CHECK(text.find("not counted in q: model.py was changed as well") != std::string::npos);
+}
+
+TEST_CASE("an applied change keeps where and what it edited") {
+  const Folder folder;
+  const fs::path file = folder.root / "ledger.jsonl";
+  Record applied = record(Event::applied, "a", 1);
+  applied.edits.push_back({.file = "/w/train.py", .line = 3, .character = 4, .end_line = 3, .end_character = 6, .was = "é", .text = "x"});
+  REQUIRE(add(file, applied));
+  const auto ledger = read_ledger(file);
+  REQUIRE(ledger);
+  REQUIRE(ledger->records.size() == 1);
+  REQUIRE(ledger->records[0].edits.size() == 1);
+  CHECK(ledger->records[0].edits[0].was == "é");
+  CHECK(ledger->records[0].edits[0].end_character == 6);
 }

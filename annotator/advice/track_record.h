@@ -1,0 +1,26 @@
+// What became of predictions: each change that was verified, or seen in a later profile, beside what was predicted of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/advice/ledger.h"
+
+namespace hotlens::advice {
+
+// A change that was measured, beside the last prediction made of it before. A profile that has it stands beside the last verification.
+struct Outcome {
+  std::optional<Record> verified, seen;  // one of them at least
+  std::optional<Record> predicted;
+  std::optional<double> error;  // predicted to measured ratio, less 1
+  bool inside = false;          // the measured ratio in the predicted interval
+
+  const Record& measured() const { return verified ? *verified : *seen; }  // runs in pairs tell more than two profiles
+};
+std::vector<Outcome> outcomes(const Ledger& ledger);
+
+std::string as_json(const Ledger& ledger);
+std::string as_text(const Ledger& ledger, bool color);
+
+}  // namespace hotlens::advice

@@ -1,0 +1,45 @@
+#include "server/lab/kept.h"
+
+#include <fmt/chrono.h>
+
+#include <chrono>
+
+#include "annotator/advice/edits/edits.h"
+#include "annotator/profile/bundle/bundle.h"
+
+namespace hotlens::lab {
+
+advice::Record record_of(const WhatIf& item, const std::string& profile, const std::filesystem::path& bundle, advice::Event event) {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const auto manifest = profile::read_manifest(bundle);
+  advice::Record made{.event = event,
+                      .time = fmt::format("{:%FT%TZ}", now),
+                      .profile = profile,
+                      .kind = item.kind,
+                      .torch = manifest ? manifest->torch : std::string(),
+                      .file = item.where ? item.where->file : std::string(),
+                      .line = item.where ? item.where->line : 0,
+                      .method = {},
+                      .ratio = {},
+                      .assumes = {}};
+  if (event == advice::Event::applied) made.edits = item.edits;
+  if (event == advice::Event::predicted) {
+    made.method = "replay";
+    made.ratio = item.time;
+    made.assumes = item.assumes;
+  }
+  return made;
+}
+
+Result<void> keep_applied(const advice::Suggestion& suggestion) {
+  const auto executed = advice::read_executed(suggestion.bundle);
+  if (!executed) return std::unexpected(executed.error());
+  const auto edits = advice::edits_of(suggestion.change.parts, *executed);
+  if (!edits) return std::unexpected(Error{ErrorCode::unsupported, advice::sentence(edits.error()), {}});
+  WhatIf item = suggestion.change;
+  item.edits = advice::described(*edits, *executed);
+  const std::string profile = suggestion.bundle.filename().string();
+  return advice::add(advice::ledger_of(suggestion.bundle), record_of(item, profile, suggestion.bundle, advice::Event::applied));
+}
+
+}  // namespace hotlens::lab
