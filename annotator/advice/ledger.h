@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "annotator/advice/pairs.h"
@@ -18,13 +19,16 @@ namespace hotlens::advice {
 // counted.
 enum class Event : std::uint8_t { predicted, applied, verified, seen, unseen };
 
+// How a prediction was made: a replay of the step, what a rule foretells from the recording, the most that a rule says it can give.
+inline constexpr std::string_view kReplay = "replay", kProfile = "profile", kBound = "bound";
+
 struct Record {
   Event event = Event::predicted;
   std::string time;  // UTC, "2026-11-21T10:23:00Z"
   std::string profile, kind, torch;
   std::string file;       // where the change belongs; empty where that is not known
   std::int64_t line = 0;  // from 0
-  std::string method;     // of a prediction: "replay", "schedule"
+  std::string method;     // of a prediction: kReplay, kProfile, kBound
   std::optional<lab::Ratio> ratio;
   std::vector<std::string> assumes;
   std::size_t pairs = 0;                    // of a verification

@@ -41,9 +41,13 @@ std::string interval(const lab::Ratio& ratio) {
   return fmt::format("{} ({}…{})", percent(ratio.ratio), percent(ratio.low), percent(ratio.high));
 }
 
-// A bound is one: the schedule tells only how much the step could lose.
+// Of a rule that tells only how much the step could lose.
+bool is_bound(const Record& predicted) {
+  return predicted.method == kBound;
+}
+
 std::string spelled_prediction(const Record& predicted) {
-  if (predicted.method == "schedule") return fmt::format("foretold at most {}", percent(predicted.ratio->low));
+  if (is_bound(predicted)) return fmt::format("foretold at most {}", percent(predicted.ratio->low));
   return "predicted " + interval(*predicted.ratio);
 }
 
@@ -58,7 +62,7 @@ std::string spelled_measure(const Outcome& outcome) {
 // "  off by 3.1 %, outside"; a bound is kept or it is not.
 std::string spelled_error(const Outcome& outcome) {
   if (!outcome.error) return {};
-  if (outcome.predicted->method == "schedule") return outcome.inside ? "  within" : "  outside";
+  if (is_bound(*outcome.predicted)) return outcome.inside ? "  within" : "  outside";
   return fmt::format("  off by {:.1f} %{}", std::abs(*outcome.error) * 100, outcome.inside ? "" : ", outside");
 }
 
@@ -115,12 +119,38 @@ std::vector<Outcome> outcomes(const Ledger& ledger) {
   return found;
 }
 
+std::vector<KindRecord> by_kind(const std::vector<Outcome>& outcomes) {
+  std::vector<KindRecord> kinds;
+  for (const Outcome& one : outcomes) {
+    if (!one.predicted) continue;
+    const auto same = [&](const KindRecord& kind) { return kind.kind == one.predicted->kind && kind.method == one.predicted->method; };
+    auto kind = std::ranges::find_if(kinds, same);
+    if (kind == kinds.end())
+      kind = kinds.insert(kinds.end(), {.kind = one.predicted->kind, .method = one.predicted->method, .mean_error = {}});
+    const double before = static_cast<double>(kind->outcomes++);
+    kind->inside += one.inside ? 1 : 0;
+    if (!is_bound(*one.predicted)) kind->mean_error = (kind->mean_error.value_or(0) * before + std::abs(*one.error)) / (before + 1);
+  }
+  return kinds;
+}
+
 std::string as_json(const Ledger& ledger) {
   JsonText json;
   json.object([&] {
     json.member("schema", std::string_view("hotlens.track-record/1"));
     json.array("outcomes", [&] {
       for (const Outcome& one : outcomes(ledger)) json.object([&] { write_outcome(json, one); });
+    });
+    json.array("kinds", [&] {
+      for (const KindRecord& kind : by_kind(outcomes(ledger))) {
+        json.object([&] {
+          json.member("kind", kind.kind);
+          json.member("method", kind.method);
+          json.member("outcomes", kind.outcomes);
+          json.member("inside", kind.inside);
+          if (kind.mean_error) json.member("mean_error", *kind.mean_error);
+        });
+      }
     });
     json.array("not_counted", [&] {
       for (const Record& one : ledger.records) {
@@ -154,6 +184,12 @@ std::string as_text(const Ledger& ledger, bool color) {
   for (const Record& one : ledger.records) {
     if (one.event != Event::unseen) continue;
     out += head(one) + fmt::format("  not counted in {}: {}\n", format::harmless(one.after), format::harmless(one.reason));
+  }
+  for (const KindRecord& kind : by_kind(outcomes(ledger))) {
+    const std::string off = kind.mean_error ? fmt::format(", off by {:.1f} % on average", *kind.mean_error * 100) : "";
+    const std::string_view what = kind.method == kBound ? "within its bound" : "in its interval";
+    out += fmt::format("{} ({}): {} of {} {}{}\n", format::harmless(kind.kind), format::harmless(kind.method), kind.inside, kind.outcomes,
+                       what, off);
   }
   if (out.empty()) out = "no change has been verified or seen here yet: hotlens whatif fused_optimizer --verify\n";
   if (ledger.unreadable > 0) out += fmt::format("{} lines of the ledger cannot be read\n", ledger.unreadable);

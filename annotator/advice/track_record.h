@@ -20,6 +20,14 @@ struct Outcome {
 };
 std::vector<Outcome> outcomes(const Ledger& ledger);
 
+// What predictions of one kind, made in one way, were worth.
+struct KindRecord {
+  std::string kind, method;
+  std::size_t outcomes = 0, inside = 0;
+  std::optional<double> mean_error;  // absent of bounds: they foretell no number
+};
+std::vector<KindRecord> by_kind(const std::vector<Outcome>& outcomes);
+
 std::string as_json(const Ledger& ledger);
 std::string as_text(const Ledger& ledger, bool color);
 

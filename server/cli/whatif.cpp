@@ -154,19 +154,23 @@ lab::WhatIf change_of(const profile::Finding& finding) {
   return item;
 }
 
-// What was asked for is of the recording alone: the change that it gives evidence for, to be made.
-std::optional<Error> add_found_changes(lab::WhatIfs& all, const std::filesystem::path& path, const Asked& asked) {
+// What was asked for is of the recording alone: what gives evidence for the change.
+Result<std::vector<profile::Finding>> found_changes(const std::filesystem::path& path, const Asked& asked) {
   if (std::filesystem::is_regular_file(path)) {
-    return Error{ErrorCode::unreadable, "a trace does not hold the script that it is of; `hotlens run` records both", path.string()};
+    return std::unexpected(
+        Error{ErrorCode::unreadable, "a trace does not hold the script that it is of; `hotlens run` records both", path.string()});
   }
   const auto profile = profile::load(path);
-  if (!profile) return profile.error();
+  if (!profile) return std::unexpected(profile.error());
   lab::WhatIfs found;
   add_findings(found, **profile, asked);
-  for (const profile::Finding& finding : found.findings) all.items.push_back(change_of(finding));
-  if (found.findings.empty())
-    all.refused.push_back({asked.found.front(), {.reason = "the recording gives no evidence that it would help"}});
-  return std::nullopt;
+  return std::move(found.findings);
+}
+
+// To be made.
+void add_found_changes(lab::WhatIfs& all, const std::vector<profile::Finding>& found, const Asked& asked) {
+  for (const profile::Finding& finding : found) all.items.push_back(change_of(finding));
+  if (found.empty()) all.refused.push_back({asked.found.front(), {.reason = "the recording gives no evidence that it would help"}});
 }
 
 bool names_one(const Asked& asked) {
@@ -242,7 +246,10 @@ int whatif(const WhatIfOptions& options) {
   keep_predictions(*all, *path, say);
   if (changes) {
     if (asked->replayed.empty()) {
-      if (const auto error = add_found_changes(*all, *path, *asked)) return fail(*error);
+      const auto found = found_changes(*path, *asked);
+      if (!found) return fail(found.error());
+      add_found_changes(*all, *found, *asked);
+      if (!options.dry_run) keep_foretold(*found, *path, say);
     }
     if (const auto made = make_changes(*all, *path, options, say); !made) return fail(made.error());
   } else {

@@ -24,10 +24,20 @@ advice::Record record_of(const WhatIf& item, const std::string& profile, const s
                       .assumes = {}};
   if (event == advice::Event::applied) made.edits = item.edits;
   if (event == advice::Event::predicted) {
-    made.method = "replay";
+    made.method = advice::kReplay;
     made.ratio = item.time;
     made.assumes = item.assumes;
   }
+  return made;
+}
+
+advice::Record record_of(const profile::Finding& finding, const std::string& profile, const std::filesystem::path& bundle) {
+  WhatIf item{.kind = finding.kind, .title = {}, .evidence = {}, .assumes = finding.assumes, .modules = {}, .parts = {}};
+  if (!finding.file.empty() && finding.line) item.where = SourceLine{finding.file, *finding.line};
+  if (finding.foretold) item.time = Ratio{finding.foretold->ratio, finding.foretold->low, finding.foretold->high};
+  if (!finding.foretold) item.time = Ratio{.ratio = finding.least_ratio, .low = finding.least_ratio, .high = 1};
+  advice::Record made = record_of(item, profile, bundle, advice::Event::predicted);
+  made.method = finding.foretold ? advice::kProfile : advice::kBound;
   return made;
 }
 

@@ -220,3 +220,46 @@ def test_a_change_that_was_taken_back_or_has_company_is_not_counted(tmp_path: Pa
     assert row["event"] == "unseen" and row["reason"] == reason and "ratio" not in row
     report = subprocess.run([HOTLENS, "report", "--track-record"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert f"not counted in {row['after']}: {reason}" in report
+
+
+SLOW_DATA = """\
+import time
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+
+class Slow(Dataset):
+    def __len__(self):
+        return 400
+
+    def __getitem__(self, at):
+        time.sleep(0.002)
+        return torch.ones(16), 1
+
+
+model = nn.Linear(16, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in DataLoader(Slow(), batch_size=10):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+"""
+
+
+def test_what_a_rule_foretold_of_a_change_that_is_made_is_kept_and_seen(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SLOW_DATA)
+    record(tmp_path)
+    ledger = tmp_path / ".hotlens/ledger.jsonl"
+    assert whatif(tmp_path, "loader_workers", "--apply", "--dry-run").returncode == 0
+    assert not ledger.exists()
+    assert whatif(tmp_path, "loader_workers", "--apply").returncode == 0
+    foretold, applied = (json.loads(line) for line in ledger.read_text().splitlines())
+    assert foretold["event"] == "predicted" and foretold["method"] in ("profile", "bound") and foretold["ratio"] < 0.98
+    assert applied["event"] == "applied" and "num_workers" in applied["edits"][0]["text"]
+    assert "loader_workers is in this profile" in recorded_again(tmp_path)
+    command = [HOTLENS, "report", "--track-record", "--format", "json"]
+    told = json.loads(subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout)
+    (outcome,) = told["outcomes"]
+    assert outcome["method"] == foretold["method"] and outcome["predicted"]["ratio"] == pytest.approx(foretold["ratio"])
+    assert outcome["seen"]["ratio"] > 0 and told["kinds"][0]["kind"] == "loader_workers"

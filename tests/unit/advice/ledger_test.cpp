@@ -105,3 +105,26 @@ TEST_CASE("an applied change keeps where and what it edited") {
   CHECK(ledger->records[0].edits[0].was == "é");
   CHECK(ledger->records[0].edits[0].end_character == 6);
 }
+
+TEST_CASE("each kind has a track record, a bound by whether it held") {
+  Record bound = record(Event::predicted, "pin_memory", 0.8);
+  bound.method = kBound;
+  bound.ratio = lab::Ratio{.ratio = 0.8, .low = 0.8, .high = 1};
+  const Ledger ledger{.records = {bound, record(Event::verified, "pin_memory", 0.95), bound, record(Event::seen, "pin_memory", 0.7),
+                                  record(Event::predicted, "a", 0.9), record(Event::verified, "a", 0.9), record(Event::predicted, "a", 0.9),
+                                  record(Event::verified, "a", 0.75)}};
+  auto apart = ledger;
+  apart.records[2].profile = apart.records[3].profile = "q";
+  const auto kinds = by_kind(outcomes(apart));
+  REQUIRE(kinds.size() == 2);
+  CHECK(kinds[0].kind == "pin_memory");
+  CHECK(kinds[0].outcomes == 2);
+  CHECK(kinds[0].inside == 1);
+  CHECK_FALSE(kinds[0].mean_error);
+  CHECK(kinds[1].inside == 1);
+  CHECK(kinds[1].mean_error.value() == Approx(0.1));
+  const std::string text = as_text(apart, false);
+  CHECK(text.find("foretold at most −20.0 %  verified −5.0 %") != std::string::npos);
+  CHECK(text.find("pin_memory (bound): 1 of 2 within its bound\n") != std::string::npos);
+  CHECK(text.find("a (replay): 1 of 2 in its interval, off by 10.0 % on average\n") != std::string::npos);
+}
