@@ -62,6 +62,8 @@ json encoded(const Record& record) {
     line["losses"] = name(record.losses);
   }
   for (const lab::SourceEdit& edit : record.edits) line["edits"].push_back(encoded(edit));
+  if (!record.interval.empty()) line["interval"] = record.interval;
+  if (record.unsure) line["unsure"] = true;
   if (!record.after.empty()) line["after"] = record.after;
   if (!record.reason.empty()) line["reason"] = record.reason;
   if (record.event == Event::seen) {
@@ -88,6 +90,8 @@ std::optional<Record> decoded(const std::string& line) {
                   .assumes = object.value("assumes", std::vector<std::string>{}),
                   .pairs = object.value("pairs", std::size_t{0}),
                   .losses = losses_named(text(object, "losses")),
+                  .interval = text(object, "interval"),
+                  .unsure = object.value("unsure", false),
                   .after = text(object, "after"),
                   .reason = text(object, "reason"),
                   .step_was = Ns{object.value("step_was_ns", std::int64_t{0})},

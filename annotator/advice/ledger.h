@@ -33,6 +33,8 @@ struct Record {
   std::vector<std::string> assumes;
   std::size_t pairs = 0;                    // of a verification
   Losses losses = Losses::unknown;          // of a verification
+  std::string interval = {};                // of a prediction: lab::WhatIf::interval
+  bool unsure = false;                      // the same
   std::vector<lab::SourceEdit> edits = {};  // of an applied change: what it replaced in the text that ran
   std::string after = {}, reason = {};      // of `seen` and `unseen`: the later profile; why it does not count
   Ns step_was{}, step{};                    // of `seen`: what both profiles measured

@@ -44,6 +44,7 @@ std::string explained(const advice::Suggestion& suggestion, bool markdown) {
   std::string words = fmt::format("{}{}Now: {}.{}Predicted by a replay; assumes that {}.",
                                   markdown ? "**" + escape_markdown(title, kLongest) + "**" : title, new_line,
                                   safe(suggestion.change.evidence), new_line, safe(suggestion.change.assumes));
+  if (!suggestion.change.interval.empty()) words += fmt::format("{}Interval: {}.", new_line, safe({suggestion.change.interval}));
   if (!suggestion.change.verified) return words;
   const std::string_view losses = lab::losses_words(*suggestion.change.verified);
   words += fmt::format("{}Verified by running the script: {}{}{}.", new_line, lab::spelled(*suggestion.change.verified),

@@ -27,6 +27,8 @@ advice::Record record_of(const WhatIf& item, const std::string& profile, const s
     made.method = advice::kReplay;
     made.ratio = item.time;
     made.assumes = item.assumes;
+    made.interval = item.interval;
+    made.unsure = item.unsure;
   }
   return made;
 }

@@ -23,6 +23,7 @@ using advice::Suggestion;
 // Of one kind, what the ledger says last.
 struct Told {
   std::optional<Ratio> predicted;
+  std::string interval;
   std::optional<Verdict> verified;
 };
 
@@ -41,7 +42,10 @@ std::map<std::string, Told> promising(const advice::Ledger& ledger, const std::s
   std::map<std::string, Told> found;
   for (const advice::Record& record : ledger.records) {
     if (record.profile != profile || !record.ratio || kind_named(record.kind) == nullptr) continue;
-    if (record.event == advice::Event::predicted) found[record.kind].predicted = *record.ratio;
+    if (record.event == advice::Event::predicted) {
+      found[record.kind].predicted = *record.ratio;
+      found[record.kind].interval = record.interval;
+    }
     if (record.event == advice::Event::verified) found[record.kind].verified = verdict_of(record);
   }
   std::erase_if(found, [](const auto& one) { return !one.second.predicted || !advice::promises(*one.second.predicted); });
@@ -90,6 +94,7 @@ Result<std::vector<Suggestion>> suggestions(const fs::path& bundle) {
   std::vector<Suggestion> all;
   for (WhatIf& item : found->items) {
     item.time = told.at(item.kind).predicted;
+    item.interval = told.at(item.kind).interval;
     item.verified = told.at(item.kind).verified;
     if (item.verified) item.state = State::verified;
     item.step_was = profile::sample(manifest->plain_steps).median;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "annotator/advice/learned.h"
 #include "annotator/common/format.h"
 #include "annotator/lab/predict/recorded.h"
 #include "annotator/profile/bundle/bundle.h"
@@ -138,7 +139,8 @@ class Trial {
         worker_(std::move(worker)),
         room_(room_for(recorded)),
         faults_(faults),
-        fetched_(fetch_share(ask.bundle)) {}
+        fetched_(fetch_share(ask.bundle)),
+        past_(advice::read_ledger(advice::ledger_of(ask.bundle)).value_or(advice::Ledger{})) {}
 
   // The unchanged step, before anything is said of a changed one.
   Result<SelfCheck> check() {
@@ -155,7 +157,12 @@ class Trial {
   std::expected<WhatIf, NotThis> replay(Candidate candidate) {
     WhatIf& item = candidate.item;
     if (std::string reason = why_not_tried(); !reason.empty()) return std::unexpected(NotThis{item.kind, {.reason = std::move(reason)}});
-    if (candidate.is_choice) return choice(std::move(candidate));
+    const auto learned = advice::learned(past_, item.kind, advice::kReplay);
+    if (learned) {
+      candidate.error = 0;
+      item.interval = advice::sentence(*learned);
+    }
+    if (candidate.is_choice) return choice(std::move(candidate), learned);
     ask_.say("replaying " + item.kind);
     Worker worker(worker_, recorded_.document, room_.bytes, encode(candidate.program));
     const auto replays = worker.step({.batches = {batch()}, .rounds = rounds(), .budget = kLongest, .edited = true});
@@ -163,7 +170,8 @@ class Trial {
     const Replays &recorded = replays->front(), &changed = replays->back();
     item.step_was = profile::sample(recorded_.steps).median;
     item.time = ratio_of(recorded, changed, candidate.error);
-    item.step = of_whole_step(item.time, item.step_was);
+    item.step = of_whole_step(item.time, learned, item.step_was);
+    item.unsure = faults_.has_value();
     if (item.time && faults_) item.time = unsure(*item.time, *faults_);
     item.peak_was = recorded.peak;
     item.peak = changed.peak;
@@ -171,24 +179,26 @@ class Trial {
   }
 
  private:
-  std::expected<WhatIf, NotThis> choice(Candidate candidate) {
+  std::expected<WhatIf, NotThis> choice(Candidate candidate, const std::optional<advice::Learned>& learned) {
     const CheckpointAsk ask{
         .recorded = recorded_, .worker = worker_, .memory = room_.bytes, .budget = ask_.budget, .error = candidate.error, .say = ask_.say};
     auto planned = plan_checkpoints(ask, std::move(candidate.item), candidate.program);
     if (!planned) return planned;
-    if (planned->time) planned->step = of_whole_step(planned->time, planned->step_was);
+    if (planned->time) planned->step = of_whole_step(planned->time, learned, planned->step_was);
     for (std::size_t at = 0; planned->curve && at < planned->curve->points.size(); ++at) {
       CurvePoint& point = planned->curve->points[at];
-      if (point.time) point.step = of_whole_step(point.time, planned->step_was);
+      if (point.time) point.step = of_whole_step(point.time, learned, planned->step_was);
     }
+    planned->unsure = faults_.has_value();
     if (planned->time && faults_) planned->time = unsure(*planned->time, *faults_);
     return planned;
   }
 
   // The ratio becomes that of the step with the fetch of its batch; the step's time.
-  Ns of_whole_step(std::optional<Ratio>& time, Ns step_was) const {
+  Ns of_whole_step(std::optional<Ratio>& time, const std::optional<advice::Learned>& learned, Ns step_was) const {
     if (!time) return {};
     time = with_rest(*time, fetched_);
+    if (learned) time = advice::with_learned(*time, *learned);
     return Ns{std::llround(static_cast<double>(step_was.count()) * time->ratio)};
   }
 
@@ -211,6 +221,7 @@ class Trial {
   Room room_;
   std::optional<PageFaults> faults_;
   double fetched_ = 0;  // of the step
+  advice::Ledger past_;
   Replays base_;
 };
 

@@ -101,6 +101,8 @@ struct WhatIf {
   std::optional<Verdict> verified;
   std::vector<SourceEdit> edits;  // absent unless asked for
   std::optional<Curve> curve = {};
+  std::string interval = {};  // where the interval of its time comes from, in words; empty: what such replays are usually off by
+  bool unsure = false;        // the step is mostly page faults, which the change may end or not
 };
 
 struct NotThis {

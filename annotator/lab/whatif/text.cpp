@@ -95,6 +95,7 @@ void write_item(JsonText& json, const WhatIf& item) {
   });
   write_texts(json, "modules", item.modules);
   write_texts(json, "assumes", item.assumes);
+  if (!item.interval.empty()) json.member("interval", item.interval);
   if (item.curve) write_curve(json, item);
   json.member("state", name(item.state));
   if (item.verified) {
@@ -192,6 +193,7 @@ std::string described(const WhatIf& item, const format::Style& style) {
   if (item.curve) out += described(*item.curve, style);
   for (const std::string& what : item.evidence) out += fmt::format("  now: {}\n", harmless(what));
   for (const std::string& what : item.assumes) out += fmt::format("  assumes: {}\n", what);
+  if (!item.interval.empty()) out += fmt::format("  interval: {}\n", harmless(item.interval));
   if (item.verified) out += described(*item.verified, style);
   if (item.state == State::silenced) out += "  silenced at this place: editors do not recommend it\n";
   for (const SourceEdit& edit : item.edits) out += described(edit, item.state);

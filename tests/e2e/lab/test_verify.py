@@ -104,3 +104,32 @@ def test_a_run_with_a_hidden_secret_is_not_repeated(tmp_path: Path) -> None:
     done = ask(work, "whatif", "no_dropout", "--verify", "--python", PYTHON)
     assert done.returncode == 3
     assert "secret" in done.stderr
+
+
+def test_eight_outcomes_of_a_kind_give_its_interval(seeded: Path) -> None:
+    """They were off by a fifth: so may this one be, and it says so."""
+    ledger = seeded / ".hotlens/ledger.jsonl"
+    kept = ledger.read_text() if ledger.exists() else ""
+    try:
+        with ledger.open("w") as out:
+            for at in range(8):
+                row = {
+                    "schema": "hotlens.ledger/1",
+                    "time": "2026-11-24T10:00:00Z",
+                    "profile": f"p{at}",
+                    "kind": "no_dropout",
+                    "torch": "2",
+                }
+                out.write(json.dumps({**row, "event": "predicted", "method": "replay", "ratio": 0.8, "low": 0.78, "high": 0.82}) + "\n")
+                out.write(json.dumps({**row, "event": "verified", "ratio": 0.96, "low": 0.95, "high": 0.97, "pairs": 4}) + "\n")
+        done = ask(seeded, "whatif", "no_dropout", "--python", PYTHON, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        (item,) = answer["items"]
+        assert item["interval"] == "as 8 such changes turned out here: 8 of them within 20.0 %"
+        assert item["high"] / item["ratio"] >= 1.19
+        if not answer["warnings"]:
+            assert item["ratio"] / item["low"] == pytest.approx(item["high"] / item["ratio"])
+        assert json.loads(ledger.read_text().splitlines()[-1])["interval"] == item["interval"]
+    finally:
+        ledger.write_text(kept)
