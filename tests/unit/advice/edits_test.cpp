@@ -227,6 +227,43 @@ TEST_CASE("a call of blocks is checkpointed where it calls these and no others")
   CHECK(edited(from, "checkpoint", {"layers.0", "layers.1"}) == "import torch as t\n" + wanted);
 }
 
+TEST_CASE("some blocks of a loop are checkpointed by asking which one it is") {
+  const std::string text =
+      "import torch\nclass Net:\n    def forward(self, x):\n        for layer in self.layers:\n            x = layer(x)\n";
+  Sources from = sources(text);
+  const auto add = [&](const std::string& path, const std::string& name) {
+    profile::ModelModule module;
+    module.path = path;
+    module.class_name = name;
+    from.model.modules.push_back(std::move(module));
+    return static_cast<std::uint32_t>(from.model.modules.size() - 1);
+  };
+  const auto called = [&](std::uint32_t module, std::uint32_t parent) {
+    profile::Site place = site(4);
+    place.column = 16;
+    place.end_column = 24;
+    from.model.calls.push_back({.module = module, .parent = parent, .site = place});
+  };
+  add("", "Trainer");
+  from.model.calls.push_back({.module = add("net", "Net"), .parent = attribution::kNothing, .site = {}});
+  add("net.layers", "ModuleList");
+  for (const char* path : {"net.layers.0", "net.layers.1", "net.layers.2"}) called(add(path, "Layer"), 0);
+  const std::string head = text.substr(0, text.find("layer(x)"));
+  const std::string made = "torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)";
+  CHECK(edited(from, "checkpoint", {"net.layers.0", "net.layers.2"}) ==
+        head + "(" + made + " if layer in (self.layers[0], self.layers[2]) else layer(x))\n");
+  CHECK(edited(from, "checkpoint", {"net.layers.1"}) == head + "(" + made + " if layer is self.layers[1] else layer(x))\n");
+  CHECK(edited(from, "checkpoint", {"net.layers.0", "net.layers.1", "net.layers.2"}) == head + made + "\n");
+
+  const std::string refused = "refused: the expression that calls `net.layers.0` also calls `net.layers.1`";
+  from.model.modules[2].class_name = "ModuleDict";
+  CHECK(edited(from, "checkpoint", {"net.layers.0"}) == refused);
+  from.model.modules[2].class_name = "ModuleList";
+  from.model.calls.push_back({.module = add("twin", "Net"), .parent = attribution::kNothing, .site = {}});
+  called(add("twin.layers.0", "Layer"), 4);  // another object runs this code, and has its own blocks
+  CHECK(edited(from, "checkpoint", {"net.layers.0"}) == refused);
+}
+
 TEST_CASE("changes at once have one list of edits, unless they edit the same place") {
   const Sources from = sources("import torch\nopt = torch.optim.Adam(ps)\nopt.zero_grad(False)\n");
   const auto both = edits_of({{"fused_optimizer", {}}, {"zero_grad_none", {}}}, from);
