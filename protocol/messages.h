@@ -72,6 +72,7 @@ namespace command {
 inline constexpr std::string_view kProfile = "hotlens.server.profile";
 inline constexpr std::string_view kCancel = "hotlens.server.cancel";
 inline constexpr std::string_view kPredict = "hotlens.server.predict";
+inline constexpr std::string_view kWhatIf = "hotlens.server.whatIf";
 inline constexpr std::string_view kVerify = "hotlens.server.verify";
 inline constexpr std::string_view kApplied = "hotlens.server.applied";
 inline constexpr std::string_view kSilence = "hotlens.server.silence";
@@ -135,7 +136,7 @@ inline constexpr std::array<MessageSpec, 25> kTimelineMessages{{
     {message::kTimelineCursor, Sender::client, Kind::notification, "textDocument position", ""},
 }};
 
-inline constexpr std::array<CommandSpec, 18> kCommands{{
+inline constexpr std::array<CommandSpec, 19> kCommands{{
     {command::kProfile, "script? args? python? uri? batchSizes? configuration? saved? interpreters?",
      "started asked? runId? script? command? message?"},
     {command::kSetArguments, "script? python? uri? arguments?", "started asked? file? runId? script? command? message?"},
@@ -143,6 +144,7 @@ inline constexpr std::array<CommandSpec, 18> kCommands{{
     {command::kChooseInterpreter, "script? python? uri? interpreter? interpreters?", "started asked? runId? script? command? message?"},
     {command::kCancel, "runId?", "cancelled"},
     {command::kPredict, "uri?", "started runId? message?"},
+    {command::kWhatIf, "uri?", "started message?"},
     {command::kVerify, "profile? kind? uri? python?", "started asked? message?"},
     {command::kApplied, "profile? kind? uri?", "kept message?"},
     {command::kSilence, "profile? kind? uri?", "silenced message?"},

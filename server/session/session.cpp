@@ -61,6 +61,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
            .python_unfit = [this](const ProfileArguments& asked, const std::string& message) { interpreters_.unfit(asked, message); },
            .blocked =
                [this] {
+                 if (what_helps_.running()) return "What would help is being replayed: a run would disturb its times. Cancel it, or wait.";
                  return verifying_.running() ? "A change is being verified: a run would disturb its times. Cancel it, or wait." : "";
                },
            .undecided = [this](const ProfileArguments& asked, const Target& target) { choice_.decide(asked, target); },
@@ -82,7 +83,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                          timeline_.batch_sizes_changed();
                        }}),
       edited_(loop, client_, workspace_,
-              {.disturbs = [this] { return profiling_.running().has_value() || verifying_.running(); },
+              {.disturbs = [this] { return profiling_.running().has_value() || verifying_.running() || what_helps_.running(); },
                .changed = [this] { client_.refresh_hints(); }}),
       choice_(loop, client_, profiling_, [this] { stored_.look(); }),
       arguments_(loop, client_, profiling_, choice_, [this] { stored_.look(); }),
@@ -112,6 +113,14 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                  {.find = [this](const std::string& profile, const std::string& kind) { return advising_.find(profile, kind); },
                   .busy = [this] { return busy(); },
                   .changed = [this] { verification_changed(); }}),
+      what_helps_(loop, client_, workspace_,
+                  {.shown = [this](const std::string& uri) -> ProfileStore::Shared {
+                     if (uri.empty()) return current_profile();
+                     const Document* document = workspace_.documents.find(uri);
+                     return document != nullptr ? document->profile() : nullptr;
+                   },
+                   .busy = [this]() -> std::string { return verifying_.running() ? "A change is being verified." : busy(); },
+                   .changed = [this] { verification_changed(); }}),
       verdicts_(loop, client_, workspace_, [this] { return shown_bundles(); }),
       silencing_(loop, client_,
                  {.find = [this](const std::string& profile, const std::string& kind) { return place_to_silence(profile, kind); },
@@ -184,6 +193,7 @@ void Session::register_notifications() {
     profiling_.cancel_progress(params);
     predicting_.cancel_progress(params);
     verifying_.cancel_progress(params);
+    what_helps_.cancel_progress(params);
     edited_.cancel_progress(params);
     return Wrong();
   });
@@ -246,6 +256,7 @@ void Session::end_run() {
   profiling_.end();
   predicting_.end();
   verifying_.end();
+  what_helps_.end();
   edited_.end();
 }
 

@@ -46,6 +46,7 @@
 #include "server/session/verdict_marks.h"
 #include "server/session/verifying.h"
 #include "server/session/waiting_hints.h"
+#include "server/session/what_helps.h"
 
 namespace hotlens::session {
 
@@ -150,6 +151,7 @@ class Session {
   Calls calls_;
   Advising advising_;
   Verifying verifying_;
+  WhatHelps what_helps_;
   VerdictMarks verdicts_;
   Silencing silencing_;
   TimelineDoor timeline_;

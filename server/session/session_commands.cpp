@@ -39,6 +39,7 @@ void Session::execute_command(const Json& params, Reply reply) {
   if (command == command::kSetBaseline) return history_.set_baseline(argument, std::move(reply));
   if (command == command::kCancel) return reply(cancel(argument));
   if (command == command::kHintUnit) return reply(change_unit(argument));
+  if (command == command::kWhatIf) return what_helps_.ask(argument, std::move(reply));
   if (command == command::kVerify) return verifying_.verify(argument, std::move(reply));
   if (command == command::kApplied) return advising_.applied(argument, std::move(reply));
   if (command == command::kSilence) return silencing_.silence(argument, std::move(reply));
@@ -53,12 +54,14 @@ void Session::code_actions(const Json& params, Reply reply) {
   Answer list = session::code_actions(known(), params);
   if (!list) return reply(std::move(list));
   verdicts_.add_actions(params, *list);
+  what_helps_.add_action(params, *list);
   advising_.add_actions(params, std::move(*list), std::move(reply));
 }
 
 // What keeps the machine from other work that is timed.
 std::string Session::busy() const {
   if (profiling_.running()) return "A profiling run is in progress.";
+  if (what_helps_.running()) return "What would help is being replayed.";
   return predicting_.running() ? "A prediction is in progress." : "";
 }
 
@@ -72,7 +75,7 @@ void Session::profile(const Json& argument, Reply reply) {
 
 Answer Session::cancel(const Json& argument) {
   on_save_.forget();
-  if (!profiling_.running() && verifying_.cancel()) return Json{{"cancelled", true}};
+  if (!profiling_.running() && (verifying_.cancel() || what_helps_.cancel())) return Json{{"cancelled", true}};
   return profiling_.cancel(argument);
 }
 
@@ -91,7 +94,7 @@ Answer Session::change_unit(const Json& argument) {
 }
 
 void Session::verification_changed() {
-  if (verifying_.running()) edited_.stop();
+  if (verifying_.running() || what_helps_.running()) edited_.stop();
   timeline_.batch_sizes_changed();
   advising_.look();
 }
@@ -112,6 +115,7 @@ std::optional<Silencing::Entry> Session::place_to_silence(const std::string& pro
 void Session::predict(const Json& argument, Reply reply) {
   if (profiling_.running()) return reply(not_started("A profiling run is in progress."));
   if (verifying_.running()) return reply(not_started("A change is being verified."));
+  if (what_helps_.running()) return reply(not_started("What would help is being replayed."));
   predicting_.predict(argument, std::move(reply));
 }
 

@@ -21,6 +21,7 @@ import {
   SERVER_SHOW_PROFILE,
   SERVER_TELL_AGAIN,
   SERVER_TIMELINE,
+  SERVER_WHAT_IF,
 } from './server_commands';
 
 export function registerCommands(client: Client, reports: Reports, log: vscode.LogOutputChannel): vscode.Disposable[] {
@@ -52,6 +53,7 @@ export function registerCommands(client: Client, reports: Reports, log: vscode.L
     vscode.commands.registerCommand('hotlens.setBaseline', () => client.execute(SERVER_BASELINE, cursorPlace())),
     vscode.commands.registerCommand('hotlens.clearBaseline', () => client.execute(SERVER_BASELINE, { clear: true })),
     vscode.commands.registerCommand('hotlens.hintUnit', () => nextUnit(client)),
+    vscode.commands.registerCommand('hotlens.whatIf', () => client.execute(SERVER_WHAT_IF)),
     vscode.commands.registerCommand('hotlens.silenced', () => client.execute(SERVER_TELL_AGAIN)),
     vscode.commands.registerCommand('hotlens.report', () => withProfile(client, (shown) => reports.show(shown))),
     vscode.commands.registerCommand('hotlens.export', () => withProfile(client, exportProfile)),

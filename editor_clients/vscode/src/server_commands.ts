@@ -3,6 +3,7 @@ export const SERVER_PROFILE = 'hotlens.server.profile';
 export const SERVER_ARGUMENTS = 'hotlens.server.setArguments';
 export const SERVER_CHOOSE_RUN = 'hotlens.server.chooseRun';
 export const SERVER_CHOOSE_INTERPRETER = 'hotlens.server.chooseInterpreter';
+export const SERVER_WHAT_IF = 'hotlens.server.whatIf';
 export const SERVER_VERIFY = 'hotlens.server.verify';
 export const SERVER_TELL_AGAIN = 'hotlens.server.tellAgain';
 export const SERVER_HINT_UNIT = 'hotlens.server.hintUnit';

@@ -281,3 +281,56 @@ def test_the_command_line_says_what_is_silenced(work: Path) -> None:
     assert states["no_dropout"] == "silenced" and states["fused_optimizer"] == "open"
     text = subprocess.run(ask, cwd=work, env=CACHE, capture_output=True, text=True, check=True).stdout
     assert text.count("silenced at this place: editors do not recommend it") == 1
+
+
+WHAT_IF = "hotlens.server.whatIf"
+
+
+def said(client: Client) -> list[str]:
+    return [one["message"] for one in client.messages("window/showMessage")]
+
+
+def asked_actions(client: Client, uri: str, line: int) -> list[dict[str, Any]]:
+    at = {"line": line, "character": 0}
+    params = {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}, "context": {"diagnostics": []}}
+    return [one for one in client.request("textDocument/codeAction", params) if one["title"] == "What would help here?"]
+
+
+def test_what_would_help_is_replayed_on_request_and_becomes_hints(start: Start, work: Path) -> None:
+    client, uri = opened(start, work)
+    client.hints_when_known(uri)
+    (action,) = asked_actions(client, uri, DROPOUT)
+    assert action["kind"] == "source.hotlens.whatIf"
+    command = {"command": action["command"]["command"], "arguments": action["command"]["arguments"]}
+    assert client.request("workspace/executeCommand", command) == {"started": True}
+    assert asked_actions(client, uri, DROPOUT) == []  # one at a time
+    again = client.request("workspace/executeCommand", command)
+    assert not again["started"] and "being replayed" in again["message"]
+    run = client.request("workspace/executeCommand", {"command": "hotlens.server.profile", "arguments": [{"uri": uri}]})
+    assert not run["started"] and "would disturb its times" in run["message"]
+    told = client.wait(lambda: said(client)[2:], 240)  # behind the two refusals
+    assert told[0].startswith("What would help: "), told
+    assert "Dropout off (p=0) ≈ " in told[0]
+    client.wait(lambda: any(one["code"] == "no_dropout" for one in advice(client, uri)))
+    assert {one["title"].partition(":")[0] for one in actions(client, uri, DROPOUT)} >= {"Apply", "Verify by running"}
+    assert (work / "train.py").read_text() == SCRIPT
+
+
+def test_what_would_help_can_be_cancelled(start: Start, work: Path) -> None:
+    client, uri = opened(start, work)
+    client.hints_when_known(uri)
+    assert client.request("workspace/executeCommand", {"command": WHAT_IF, "arguments": [{"uri": uri}]}) == {"started": True}
+    assert client.request("workspace/executeCommand", {"command": "hotlens.server.cancel", "arguments": []}) == {"cancelled": True}
+    client.wait(lambda: asked_actions(client, uri, DROPOUT))
+    assert not [one for one in said(client) if "What would help" in one]
+
+
+def test_an_untrusted_workspace_replays_nothing(start: Start, work: Path) -> None:
+    client = start(env=CACHE)
+    client.initialize([work], EDITS, {"python": PYTHON, "trusted": False})
+    uri = client.open(work / "train.py")
+    client.hints_when_known(uri)
+    assert asked_actions(client, uri, DROPOUT) == []
+    answer = client.request("workspace/executeCommand", {"command": WHAT_IF, "arguments": [{"uri": uri}]})
+    assert not answer["started"] and "not trusted" in answer["message"]
+    assert not (work / ".hotlens/ledger.jsonl").exists()

@@ -1,4 +1,4 @@
--- :Hotlens profile | arguments | configuration | cancel | hot | next | previous | history | baseline [clear] | silenced [clear]
+-- :Hotlens profile | arguments | configuration | cancel | hot | next | previous | history | baseline [clear] | whatif | silenced [clear]
 --   | interpreter | calls | copy | unit [time | share | memory | throughput] | timeline [browser | text] | report | export FORMAT FILE | restart | log
 local M = {}
 
@@ -88,6 +88,7 @@ local SUBCOMMANDS = {
   baseline = function(how)
     with_client(function(client) require('hotlens.history').baseline(client, how) end)
   end,
+  whatif = function() execute('hotlens.server.whatIf') end,
   silenced = silenced,
   unit = unit,
   timeline = function(how)
@@ -117,6 +118,7 @@ local DOES = {
   { 'unit', 'time, share, memory or throughput in hints' },
   { 'history', 'choose the profile that is shown' },
   { 'baseline', 'compare with what is shown now' },
+  { 'whatif', 'replay the step with changes that may help' },
   { 'silenced', 'tell again what was silenced' },
   { 'report', 'show the report of the profile' },
   { 'export', 'write the profile for other tools' },

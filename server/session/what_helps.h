@@ -1,0 +1,73 @@
+// What would help, on request: this program's own `whatif` in a child process, one at a time, with progress and cancel.
+//
+// No user code runs, but a worker is compiled and operators of the profile run: only after the explicit command, only where the workspace
+// is trusted, and never beside other work of ours, which would disturb its times. What it finds is kept in the ledger, from where it
+// becomes hints with Apply and Verify (advising.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "annotator/profile/profile.h"
+#include "protocol/rpc.h"
+#include "server/runs/run.h"
+#include "server/session/client.h"
+#include "server/session/loop.h"
+#include "server/session/progress_report.h"
+#include "server/session/workspace.h"
+
+namespace hotlens::session {
+
+class WhatHelps {
+ public:
+  using Json = protocol::Json;
+  struct Events {
+    // The profile of an open document; of no document (empty) what the workspace shows. May be null.
+    std::function<std::shared_ptr<const profile::Profile>(const std::string& uri)> shown;
+    std::function<std::string()> busy;  // with what would disturb it; "" where nothing is
+    std::function<void()> changed;      // it began or ended
+  };
+
+  WhatHelps(Loop& loop, Client& client, Workspace& workspace, Events events)
+      : loop_(loop), client_(client), workspace_(workspace), events_(std::move(events)) {}
+  WhatHelps(const WhatHelps&) = delete;
+  WhatHelps& operator=(const WhatHelps&) = delete;
+
+  void ask(const Json& argument, protocol::Reply reply);
+  // Adds "What would help here?" where the document is part of a recorded step.
+  void add_action(const Json& params, Json& list) const;
+  void cancel_progress(const Json& params);
+  bool cancel();  // false: there was none
+  void end();     // kills the child and waits for its end
+
+  bool running() const { return active_.has_value(); }
+
+ private:
+  struct Active {
+    std::int64_t id = 0;
+    std::unique_ptr<ProgressReport> progress;
+    std::string answer, said;  // the child's standard output, and its last word on standard error
+    std::optional<runs::Run> run;
+    bool cancelled = false;
+  };
+
+  Json refused(const std::string& why);
+  void start(const std::filesystem::path& bundle);
+  void on_output(Active& active, const runs::OutputLine& line);
+  void on_end(Active& active, const runs::RunEnd& end);
+
+  Loop& loop_;
+  Client& client_;
+  Workspace& workspace_;
+  Events events_;
+  std::optional<Active> active_;
+  std::int64_t last_ = 0;
+};
+
+// What the person is told of the answer of `whatif --format json` (annotator/report/FORMATS.md).
+std::string told(const std::string& answer);
+
+}  // namespace hotlens::session
