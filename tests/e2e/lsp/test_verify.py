@@ -286,10 +286,6 @@ def test_the_command_line_says_what_is_silenced(work: Path) -> None:
 WHAT_IF = "hotlens.server.whatIf"
 
 
-def said(client: Client) -> list[str]:
-    return [one["message"] for one in client.messages("window/showMessage")]
-
-
 def asked_actions(client: Client, uri: str, line: int) -> list[dict[str, Any]]:
     at = {"line": line, "character": 0}
     params = {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}, "context": {"diagnostics": []}}
