@@ -235,7 +235,21 @@ std::string arithmetic(const LineSummary& summary, const Profile& profile) {
 }
 
 // What is left out where a hover would be too long, the first of these first.
-enum class Weight : std::uint8_t { arithmetic, startup, provenance, clock, one_of, slice, spread, held, reasons, calls, layers, table, kept };
+enum class Weight : std::uint8_t {
+  arithmetic,
+  startup,
+  provenance,
+  clock,
+  one_of,
+  slice,
+  spread,
+  held,
+  reasons,
+  calls,
+  layers,
+  table,
+  kept
+};
 
 struct Words {
   std::string text;
