@@ -235,7 +235,21 @@ std::string arithmetic(const LineSummary& summary, const Profile& profile) {
 }
 
 // What is left out where a hover would be too long, the first of these first.
-enum class Weight : std::uint8_t { arithmetic, startup, provenance, clock, one_of, slice, spread, held, reasons, calls, table, kept };
+enum class Weight : std::uint8_t {
+  arithmetic,
+  startup,
+  provenance,
+  clock,
+  one_of,
+  slice,
+  spread,
+  held,
+  reasons,
+  calls,
+  layers,
+  table,
+  kept
+};
 
 struct Words {
   std::string text;
@@ -262,7 +276,7 @@ std::vector<Words> all_words(const LineSummary& summary, const Profile& profile,
     add(startup_note(*summary.clock), Weight::startup, true);
   }
   if (leads_to_steps(summary, profile)) {
-    add(largest_layers(profile, markdown), Weight::kept, true);
+    add(largest_layers(profile, markdown), Weight::layers, true);
     add(limit_of_step(profile, markdown), Weight::kept);
   }
   const bool profiled = !summary.forward.empty() || !summary.backward.empty() || !summary.stages.empty();

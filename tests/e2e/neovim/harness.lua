@@ -3,7 +3,7 @@ local M = {}
 
 local WAIT_MS = 20000
 local RUN_WAIT_MS = 180000 -- a run on a busy machine
-local LABEL = [[\v^(≠ |≈ |\~)?\<?[0-9.]+(…[0-9.]+)?(\+\<?[0-9.]+)* (ns|µs|ms|s)( \<?[0-9]+\%)?( ×[0-9]+)?]]
+local LABEL = [[\v^(≠ |\~)?(≈ )?\<?[0-9.]+(…[0-9.]+)?(\+\<?[0-9.]+)* (ns|µs|ms|s)( \<?[0-9]+\%)?( ×[0-9]+)?]]
 
 local here = vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, 'S').source:sub(2)))
 local workspace, workspace_pids

@@ -9,7 +9,7 @@ const FIRST_WAIT_MS = 60000; // the page loads and the extension starts
 const RUN_WAIT_MS = 180000; // a run on a busy machine
 const MESSAGE_WAIT_MS = 120000; // the same of a message that comes when the extension has looked around
 const TOAST_MS = 8000; // shorter than a toast stays
-const LABEL = /(≠ |~)?<?[0-9.]+(\+<?[0-9.]+)* (ns|µs|ms|s)( <?[0-9]+%)?( ×[0-9]+)?$/;
+const LABEL = /(≠ |~)?(≈ )?<?[0-9.]+(…[0-9.]+)?(\+<?[0-9.]+)* (ns|µs|ms|s)( <?[0-9]+%)?( ×[0-9]+)?$/;
 const SHAPES = {
   time: (label) => label !== '' && !label.includes('≠'),
   repeated: (label) => label.includes('×') && !label.includes('≠'),
