@@ -131,8 +131,9 @@ Json initialize_result(const ClientCapabilities& client) {
       {"experimental", {{"hotlens", {{"protocolVersion", protocol::kProtocolVersion}}}}},
   };
   if (client.action_literals) {
-    capabilities["codeActionProvider"] = {{"codeActionKinds", {"hotlens.profile", "hotlens.show", "quickfix", "refactor.rewrite"}},
-                                          {"resolveProvider", false}};
+    capabilities["codeActionProvider"] = {
+        {"codeActionKinds", {"hotlens.profile", "hotlens.show", "hotlens.whatIf", "quickfix", "refactor.rewrite"}},
+        {"resolveProvider", false}};
   } else {
     capabilities["codeActionProvider"] = true;
   }

@@ -20,7 +20,7 @@ using protocol::Json;
 using protocol::Reader;
 
 // No quick fix: it changes nothing, and takes its time.
-constexpr const char* kKind = "source.hotlens.whatIf";
+constexpr const char* kKind = "hotlens.whatIf";
 constexpr const char* kTitle = "What would help here?";
 
 std::optional<lab::Ratio> ratio_of(const Json& item) {

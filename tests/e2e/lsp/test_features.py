@@ -119,10 +119,11 @@ def test_lens_and_action_offer_to_profile(start: Start, example: Path) -> None:
 
     def titles(**context: Any) -> list[str]:
         actions = client.request("textDocument/codeAction", {**ask, "context": {"diagnostics": [], **context}})
-        assert all(a["kind"] == "hotlens.profile" for a in actions)
+        assert all(a["kind"] in ("hotlens.profile", "hotlens.whatIf") for a in actions)
         return [a["title"] for a in actions]
 
-    assert titles() == titles(triggerKind=2) == titles(only=["hotlens"]) == titles(only=["hotlens.profile"]) != []
+    assert titles() == titles(triggerKind=2) == titles(only=["hotlens"]) == ["Profile again", "What would help here?"]
+    assert titles(only=["hotlens.profile"]) == ["Profile again"]
     assert titles(only=["quickfix"]) == titles(only=["source.organizeImports"]) == titles(only=["source"]) == []
 
 

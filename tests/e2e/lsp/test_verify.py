@@ -296,7 +296,7 @@ def test_what_would_help_is_replayed_on_request_and_becomes_hints(start: Start, 
     client, uri = opened(start, work)
     client.hints_when_known(uri)
     (action,) = asked_actions(client, uri, DROPOUT)
-    assert action["kind"] == "source.hotlens.whatIf"
+    assert action["kind"] == "hotlens.whatIf"
     command = {"command": action["command"]["command"], "arguments": action["command"]["arguments"]}
     assert client.request("workspace/executeCommand", command) == {"started": True}
     assert asked_actions(client, uri, DROPOUT) == []  # one at a time

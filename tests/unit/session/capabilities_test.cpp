@@ -96,7 +96,7 @@ TEST_CASE("a client that says nothing, or nonsense, gets the plain server") {
 TEST_CASE("what we offer follows from what the client can do") {
   CHECK(initialize_result({.hint_lazy_tooltip = true})["capabilities"]["inlayHintProvider"]["resolveProvider"] == true);
   CHECK_FALSE(initialize_result({.renders_hints = true})["capabilities"].contains("inlayHintProvider"));
-  CHECK(initialize_result({.action_literals = true})["capabilities"]["codeActionProvider"]["codeActionKinds"].size() == 4);
+  CHECK(initialize_result({.action_literals = true})["capabilities"]["codeActionProvider"]["codeActionKinds"].size() == 5);
   const Json symbols = initialize_result({.symbol_trees = true})["capabilities"];
   CHECK(symbols["documentSymbolProvider"]["label"] == "Hotlens");
   CHECK_FALSE(initialize_result({.symbol_trees = true, .register_symbols = true})["capabilities"].contains("documentSymbolProvider"));
