@@ -152,7 +152,13 @@ def test_static_offers(start: Start, tmp_path: Path) -> None:
     assert offers["textDocumentSync"] == {"openClose": True, "change": 2, "save": {"includeText": False}}
     assert offers["inlayHintProvider"] == {"resolveProvider": False}
     assert offers["hoverProvider"] is True
-    assert offers["codeActionProvider"]["codeActionKinds"] == ["hotlens.profile", "hotlens.show", "hotlens.whatIf", "quickfix", "refactor.rewrite"]
+    assert offers["codeActionProvider"]["codeActionKinds"] == [
+        "hotlens.profile",
+        "hotlens.show",
+        "hotlens.whatIf",
+        "quickfix",
+        "refactor.rewrite",
+    ]
     assert offers["experimental"]["hotlens"]["protocolVersion"] == 1
     assert all(command.startswith("hotlens.server.") for command in offers["executeCommandProvider"]["commands"])
 
