@@ -6,6 +6,7 @@
 
 #include "annotator/lab/layers/forward.h"
 #include "annotator/lab/layers/methods.h"
+#include "annotator/lab/layers/subsequence.h"
 #include "annotator/lab/layers/torch_layers.h"
 #include "annotator/lab/layers/wording.h"
 
@@ -43,25 +44,8 @@ bool same_build(const Ref& one, const Ref& other, int depth = 0) {
   return true;
 }
 
-// Pairs (was, is) of the best common subsequence; the earliest where several are as good.
-std::vector<std::pair<std::size_t, std::size_t>> pairs(const Children& was, const Children& is) {
-  std::vector<std::vector<std::size_t>> like(was.size(), std::vector<std::size_t>(is.size())),
-      best(was.size() + 1, std::vector<std::size_t>(is.size() + 1));
-  for (std::size_t i = was.size(); i-- > 0;) {
-    for (std::size_t j = is.size(); j-- > 0;) {
-      like[i][j] = likeness(*was[i].second, *is[j].second);
-      best[i][j] = std::max({best[i + 1][j], best[i][j + 1], like[i][j] == 0 ? 0 : like[i][j] + best[i + 1][j + 1]});
-    }
-  }
-  std::vector<std::pair<std::size_t, std::size_t>> found;
-  for (std::size_t i = 0, j = 0; i < was.size() && j < is.size();) {
-    if (like[i][j] != 0 && best[i][j] == like[i][j] + best[i + 1][j + 1]) {
-      found.emplace_back(i++, j++);
-    } else {
-      ++(best[i][j] == best[i + 1][j] ? i : j);
-    }
-  }
-  return found;
+IndexPairs pairs(const Children& was, const Children& is) {
+  return common_subsequence(was.size(), is.size(), [&](std::size_t i, std::size_t j) { return likeness(*was[i].second, *is[j].second); });
 }
 
 class Aligner {

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "annotator/lab/layers/building.h"
+#include "annotator/lab/layers/expressions_beside.h"
 #include "annotator/lab/layers/methods.h"
+#include "annotator/lab/layers/statement_pairs.h"
 #include "annotator/lab/layers/uses.h"
 #include "annotator/lab/layers/wording.h"
 
@@ -16,12 +18,6 @@ namespace hotlens::layers {
 namespace {
 
 using Why = std::optional<Unclear>;
-using Nodes = std::vector<Node>;
-
-template <std::size_t N>
-bool is_among(const std::array<std::string_view, N>& all, std::string_view one) {
-  return std::ranges::find(all, one) != all.end();
-}
 
 // Libraries whose import alone changes no step.
 constexpr std::array<std::string_view, 40> kQuiet{"torch",       "numpy",
@@ -69,88 +65,6 @@ constexpr std::array<std::string_view, 22> kOfModules{"forward",
                                                       "register_buffer",
                                                       "named_children"};
 
-// Pairs of equal ones, in order, as many as can be.
-template <class Equal>
-std::vector<std::pair<std::size_t, std::size_t>> common(const Nodes& was, const Nodes& is, const Equal& equal) {
-  std::vector<std::vector<std::size_t>> best(was.size() + 1, std::vector<std::size_t>(is.size() + 1));
-  std::vector<std::vector<char>> same(was.size(), std::vector<char>(is.size()));
-  for (std::size_t i = was.size(); i-- > 0;) {
-    for (std::size_t j = is.size(); j-- > 0;) {
-      same[i][j] = equal(i, j) ? 1 : 0;
-      best[i][j] = same[i][j] != 0 ? 1 + best[i + 1][j + 1] : std::max(best[i + 1][j], best[i][j + 1]);
-    }
-  }
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  for (std::size_t i = 0, j = 0; i < was.size() && j < is.size();) {
-    if (same[i][j] != 0) {
-      pairs.emplace_back(i++, j++);
-    } else {
-      ++(best[i + 1][j] >= best[i][j + 1] ? i : j);
-    }
-  }
-  return pairs;
-}
-
-struct Difference {
-  Nodes was, is;
-};
-
-// Runs of nodes between those that are the same in both.
-std::vector<Difference> differences(const Nodes& was, const Nodes& is) {
-  std::vector<std::string> a, b;
-  for (const Node& one : was) a.push_back(wording(one));
-  for (const Node& one : is) b.push_back(wording(one));
-  // What begins and ends alike is left out of the square.
-  std::size_t first = 0, last = 0;
-  while (first < a.size() && first < b.size() && a[first] == b[first]) ++first;
-  while (first + last < a.size() && first + last < b.size() && a[a.size() - 1 - last] == b[b.size() - 1 - last]) ++last;
-  const auto middle = [&](const Nodes& all) {
-    return Nodes(all.begin() + static_cast<std::ptrdiff_t>(first), all.end() - static_cast<std::ptrdiff_t>(last));
-  };
-  const Nodes old = middle(was), now = middle(is);
-  auto pairs = common(old, now, [&](std::size_t i, std::size_t j) { return a[first + i] == b[first + j]; });
-  pairs.emplace_back(old.size(), now.size());
-  std::vector<Difference> found;
-  std::size_t i = 0, j = 0;
-  for (const auto& [next_i, next_j] : pairs) {
-    Difference one;
-    for (; i < next_i; ++i) one.was.push_back(old[i]);
-    for (; j < next_j; ++j) one.is.push_back(now[j]);
-    ++i, ++j;
-    if (!one.was.empty() || !one.is.empty()) found.push_back(std::move(one));
-  }
-  return found;
-}
-
-Node definition_of(Node statement) {
-  return statement.is("decorated_definition") ? statement.field("definition") : statement;
-}
-
-bool is_definition(Node node) {
-  return node.is("function_definition") || node.is("class_definition");
-}
-
-Node assignment_of(Node statement) {
-  const auto parts = statement.is("expression_statement") ? statement.children() : Nodes();
-  return parts.size() == 1 && (parts[0].is("assignment") || parts[0].is("augmented_assignment")) ? parts[0] : Node{};
-}
-
-Node call_of(Node statement) {
-  const auto parts = statement.is("expression_statement") ? statement.children() : Nodes();
-  return parts.size() == 1 && parts[0].is("call") ? parts[0] : Node{};
-}
-
-// Whether one statement is what has become of the other.
-bool is_same_statement(Node was, Node is) {
-  if (was.kind() != is.kind()) return false;
-  const Node old = definition_of(was), now = definition_of(is);
-  if (is_definition(old) || is_definition(now)) return old.kind() == now.kind() && old.field("name").text() == now.field("name").text();
-  const Node a = assignment_of(was), b = assignment_of(is);
-  if (a && b) return wording(a.field("left")) == wording(b.field("left"));
-  if (call_of(was) && call_of(is)) return wording(call_of(was).field("function")) == wording(call_of(is).field("function"));
-  return !was.is("expression_statement");
-}
-
 Nodes names_of_import(Node statement) {
   Nodes all;
   const Node from = statement.field("module_name");
@@ -164,13 +78,14 @@ Nodes names_of_import(Node statement) {
 class Comparison {
  public:
   Comparison(const Followed& executed, const Followed& edited, const Modules& was, const Modules& is, const Idle& idle)
-      : executed_(executed), edited_(edited), idle_(idle), uses_(executed, edited, idle) {
+      : executed_(executed),
+        edited_(edited),
+        idle_(idle),
+        building_(executed, edited),
+        uses_(edited, idle, building_),
+        refusals_(is),
+        expressions_(building_, uses_, refusals_) {
     for (const auto& [path, module] : was) forwards_.insert(method_of(module->self, "forward").id());
-    for (const auto& [path, module] : is) {
-      const Node site = module->self->kind == Value::Kind::type ? module->self->node : Node{};
-      if (site) sites_.try_emplace(site.id(), path);
-      if (module->node) sites_.try_emplace(module->node.id(), path);
-    }
     for (const auto& [path, code] : executed.sources.files) {
       guess::walk(code->root(), [&](Node node) {
         if (node.is("identifier")) words_.insert(std::string(node.text()));
@@ -189,28 +104,8 @@ class Comparison {
   }
 
  private:
-  // The module that the code makes, is an argument of, or stands in the class of.
-  std::string module_of(Node code) const {
-    std::set<std::string> inside;
-    guess::walk(code, [&](Node node) {
-      if (const auto found = sites_.find(node.id()); found != sites_.end()) inside.insert(found->second);
-      return true;
-    });
-    if (inside.size() == 1) return *inside.begin();
-    for (Node up = code; up; up = up.parent()) {
-      if (const auto found = sites_.find(up.id()); found != sites_.end()) return found->second;
-    }
-    return {};
-  }
+  Why refuse(Node at, bool gone = false, Node near = {}) const { return refusals_.refuse(at, gone, near); }
 
-  Why refuse(Node at, bool gone = false, Node near = {}) const {
-    const Node statement = guess::statement_of(at);
-    return Unclear{.reason = "something else than layers was edited: " + excerpt(statement) + (gone ? " is gone" : ""),
-                   .module = module_of(gone ? near : at),
-                   .at = line_of(gone ? near : at)};
-  }
-
-  // Statements.
   Why block(Node was, Node is) {
     for (const Difference& one : differences(was.children(), is.children())) {
       if (auto why = difference(one, is)) return why;
@@ -251,7 +146,7 @@ class Comparison {
     const Node definition = definition_of(statement);
     if (is_definition(definition)) return is_new(definition) ? std::nullopt : refuse(statement);
     if (statement.kind().starts_with("import") || statement.is("future_import_statement")) return import(statement);
-    if (!is_visited(statement) || !uses_.is_building_statement(statement)) return refuse(statement);
+    if (!is_visited(statement) || !building_.is_building_statement(statement)) return refuse(statement);
     bind(statement);
     return std::nullopt;
   }
@@ -271,12 +166,11 @@ class Comparison {
       }
       return import(statement);
     }
-    if (!is_visited(statement) || !uses_.is_building_statement(statement)) return refuse(statement, true, near);
+    if (!is_visited(statement) || !building_.is_building_statement(statement)) return refuse(statement, true, near);
     // What it gave a number may still be asked for.
     Why why;
     guess::walk(statement, [&](Node node) {
-      const Node left =
-          node.is("assignment") && node.field("right") && uses_.is_plain_code(node.field("right")) ? node.field("left") : Node{};
+      const Node left = node.is("assignment") && node.field("right") && is_plain_code(node.field("right")) ? node.field("left") : Node{};
       guess::walk(left ? left : Node{}, [&](Node one) {
         const std::string name(one.is("identifier") ? one.text() : std::string_view());
         if (!name.empty() && name != "self" && uses_.mentions(name)) why = refuse(statement, true, near);
@@ -292,7 +186,7 @@ class Comparison {
     guess::walk(statement, [&](Node node) {
       if (node.is("assignment") || node.is("augmented_assignment")) {
         const Node right = node.field("right");
-        const bool number = right && uses_.is_plain_code(right);
+        const bool number = right && is_plain_code(right);
         const bool parts = right && (right.is("expression_list") || right.is("tuple"));
         if (number || parts) uses_.targets(node.field("left"), right);
       }
@@ -306,7 +200,7 @@ class Comparison {
     if (words_.contains(name) || is_among(kOfModules, name) || name.starts_with("__")) return false;
     const Node parameters = definition.field("parameters");
     for (const Node& one : parameters ? parameters.children() : Nodes()) {
-      if (one.field("value") && !uses_.is_plain_code(one.field("value"))) return false;
+      if (one.field("value") && !is_plain_code(one.field("value"))) return false;
     }
     const Node above = definition.parent();
     if (!above.is("decorated_definition")) return true;
@@ -368,9 +262,9 @@ class Comparison {
       if (old.kind() != now.kind() || wording(old.field("left")) != wording(now.field("left")) || !old.field("right") ||
           !now.field("right") || wording(old.field("operator")) != wording(now.field("operator")))
         return refuse(is);
-      return expression(old.field("right"), now.field("right"));
+      return expressions_.compare(old.field("right"), now.field("right"));
     }
-    if (call_of(was) && call_of(is)) return expression(call_of(was), call_of(is));
+    if (call_of(was) && call_of(is)) return expressions_.compare(call_of(was), call_of(is));
     return compound(was, is);
   }
 
@@ -405,7 +299,7 @@ class Comparison {
       for (const Nodes* some : {&one.was, &one.is}) {
         for (const Node& parameter : *some) {
           const Node value = parameter.field("value");
-          if (value && !uses_.is_plain_code(value)) return refuse(is.field("parameters"));
+          if (value && !is_plain_code(value)) return refuse(is.field("parameters"));
           if (!value && !parameter.is("identifier") && !parameter.is("typed_parameter")) return refuse(is.field("parameters"));
         }
       }
@@ -428,135 +322,22 @@ class Comparison {
       if (same_wording(old[at], now[at])) continue;
       if (old[at].kind() != now[at].kind()) return refuse(now[at]);
       const bool clause = old[at].kind().ends_with("_clause");
-      auto why = old[at].is("block") ? block(old[at], now[at]) : clause ? compound(old[at], now[at]) : expression(old[at], now[at]);
+      auto why = old[at].is("block") ? block(old[at], now[at])
+                 : clause            ? compound(old[at], now[at])
+                                     : expressions_.compare(old[at], now[at]);
       if (why) return why;
-    }
-    return std::nullopt;
-  }
-
-  // Expressions.
-  Why expression(Node was, Node is) {
-    if (same_wording(was, is)) return std::nullopt;
-    if (was.is("call") && is.is("call")) return call(was, is);
-    if (uses_.is_plain_code(was) && uses_.is_plain_code(is)) return number(was, is);
-    if (is_list(was) && was.kind() == is.kind()) return entries(was, is);
-    if (uses_.is_building(was) && uses_.is_building(is)) return made(is);
-    const Nodes old = was.children(), now = is.children();
-    if (was.kind() != is.kind() || old.size() != now.size() || old.empty() || was.is("lambda") || marks(was) != marks(is))
-      return refuse(is);
-    for (std::size_t at = 0; at < old.size(); ++at) {
-      if (auto why = expression(old[at], now[at])) return why;
-    }
-    return std::nullopt;
-  }
-
-  static std::string marks(Node node) {
-    std::string all;
-    for (std::uint32_t at = 0; at < ts_node_child_count(node.node); ++at) {
-      const Node child{node.code, ts_node_child(node.node, at)};
-      if (!child.is("comment")) all += ts_node_is_named(child.node) ? std::string_view("_") : child.text();
-    }
-    return all;
-  }
-
-  static bool is_list(Node node) { return node.is("list") || node.is("tuple") || node.is("expression_list") || node.is("argument_list"); }
-
-  // Numbers among numbers: each at its place where there are as many.
-  Why number(Node was, Node is) {
-    if (is_list(is) && was.kind() == is.kind() && was.children().size() == is.children().size()) {
-      const Nodes old = was.children(), now = is.children();
-      for (std::size_t at = 0; at < old.size(); ++at) {
-        if (same_wording(old[at], now[at])) continue;
-        if (auto why = number(old[at], now[at])) return why;
-      }
-      return std::nullopt;
-    }
-    return uses_.value(is);
-  }
-
-  // Layers instead of others: the numbers among what they are made of go into them.
-  Why made(Node is) {
-    if (is.is("call") && uses_.built(is)) return std::nullopt;
-    return uses_.is_plain_code(is) ? uses_.value(is) : std::nullopt;
-  }
-
-  Why call(Node was, Node is) {
-    const Node old = was.field("function"), now = is.field("function");
-    const bool layers = uses_.built(was) && uses_.built(is);
-    if (same_wording(old, now)) return arguments(was, is, layers);
-    if (uses_.is_building(was) && uses_.is_building(is)) return std::nullopt;
-    const bool methods = old.is("attribute") && now.is("attribute") && old.field("attribute").text() == now.field("attribute").text();
-    if (!methods) return refuse(is);
-    if (auto why = expression(old.field("object"), now.field("object"))) return why;
-    return arguments(was, is, layers);
-  }
-
-  Why arguments(Node was, Node is, bool layers) {
-    const Node old = was.field("arguments"), now = is.field("arguments");
-    if (!old.is("argument_list") || !now.is("argument_list")) return expression(old, now);
-    bool moved = false;
-    for (const Difference& one : differences(old.children(), now.children())) {
-      Nodes before = one.was;
-      for (const Node& given : one.is) {
-        const auto pair = std::ranges::find_if(before, [&](const Node& other) {
-          return given.is("keyword_argument") && other.is("keyword_argument")
-                     ? given.field("name").text() == other.field("name").text()
-                     : !given.is("keyword_argument") && !other.is("keyword_argument") && one.was.size() == one.is.size();
-        });
-        if (pair != before.end()) {
-          const bool keyword = given.is("keyword_argument");
-          auto why = keyword ? expression(pair->field("value"), given.field("value")) : expression(*pair, given);
-          if (why) return why;
-          before.erase(pair);
-        } else if (!(layers || uses_.is_own(is)) || !uses_.is_building(given)) {
-          return refuse(given);
-        } else {
-          moved = true;
-        }
-      }
-      for (const Node& gone : before) {
-        if (!(layers || uses_.is_own(is)) || !uses_.is_building(gone)) return refuse(gone, true, is);
-        moved = true;
-      }
-    }
-    // Each of them may be another parameter's now.
-    for (const Node& call : {was, is}) {
-      for (const Node& given : call.field("arguments").children()) {
-        if (moved) uses_.argument(call, given);
-      }
-    }
-    return std::nullopt;
-  }
-
-  // Of lists of layers, or of numbers.
-  Why entries(Node was, Node is) {
-    const Nodes old = was.children(), now = is.children();
-    const bool places = old.size() == now.size();
-    for (const Difference& one : differences(old, now)) {
-      if (places && one.was.size() == one.is.size()) {
-        for (std::size_t at = 0; at < one.was.size(); ++at) {
-          if (auto why = expression(one.was[at], one.is[at])) return why;
-        }
-        continue;
-      }
-      for (const Node& gone : one.was) {
-        if (!uses_.is_building(gone)) return refuse(gone, true, is);
-      }
-      for (const Node& more : one.is) {
-        if (!uses_.is_building(more)) return refuse(more);
-        if (!uses_.is_plain_code(more)) continue;
-        if (auto why = uses_.value(more)) return why;
-      }
     }
     return std::nullopt;
   }
 
   const Followed &executed_, &edited_;
   const Idle& idle_;
+  Building building_;
   Uses uses_;
+  Refusals refusals_;
+  Expressions expressions_;
   std::set<const void*> forwards_;
-  std::map<const void*, std::string> sites_;  // of the edited text: what makes a module, and its class
-  std::set<std::string> words_;               // of the executed texts
+  std::set<std::string> words_;  // of the executed texts
 };
 
 }  // namespace

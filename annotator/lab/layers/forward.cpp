@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "annotator/lab/layers/subsequence.h"
 #include "annotator/lab/layers/wording.h"
 
 namespace hotlens::layers {
@@ -57,16 +58,6 @@ Chain chain_of(Node expression) {
   }
   std::ranges::reverse(chain.steps);
   return chain;
-}
-
-// What stands between its parts: "_<_", "_:".
-std::string marks(Node node) {
-  std::string all;
-  for (std::uint32_t at = 0; at < ts_node_child_count(node.node); ++at) {
-    const Node child{node.code, ts_node_child(node.node, at)};
-    if (!child.is("comment")) all += ts_node_is_named(child.node) ? std::string_view("_") : child.text();
-  }
-  return all;
 }
 
 // Statements; those that hand the same name on are one chain.
@@ -182,29 +173,22 @@ class Comparison {
   bool compare(const Chain& was, const Chain& is) {
     if (!same(was.base, is.base)) return false;
     const std::size_t n = was.steps.size(), m = is.steps.size();
-    std::vector<std::vector<std::size_t>> best(n + 1, std::vector<std::size_t>(m + 1));
-    for (std::size_t i = n; i-- > 0;) {
-      for (std::size_t j = m; j-- > 0;)
-        best[i][j] = key(was.steps[i]) == key(is.steps[j]) ? 1 + best[i + 1][j + 1] : std::max(best[i + 1][j], best[i][j + 1]);
-    }
+    auto pairs = common_subsequence(n, m, [&](std::size_t i, std::size_t j) { return std::size_t{key(was.steps[i]) == key(is.steps[j])}; });
+    pairs.emplace_back(n, m);
     std::vector<std::size_t> kept;
-    Gap gap = empty(is);
-    for (std::size_t i = 0, j = 0; i <= n || j <= m;) {
-      const bool pair = i < n && j < m && key(was.steps[i]) == key(is.steps[j]);
-      if (pair || (i == n && j == m)) {
-        for (std::size_t one = kept.size(); one-- > 0;) gap.before.push_back(was.steps[kept[one]]);
-        for (std::size_t one = i; one < n && pair; ++one) gap.after.push_back(was.steps[one]);
-        if (!gap.removed.empty() || !gap.inserted.empty()) gaps_.push_back(std::move(gap));
-        gap = empty(is);
-        if (!pair) break;
-        kept.push_back(i);
-        ++i, ++j;
-      } else if (i < n && (j == m || best[i + 1][j] >= best[i][j + 1])) {
-        gap.removed.push_back(was.steps[i++]);
-      } else {
+    std::size_t i = 0, j = 0;
+    for (const auto& [next_i, next_j] : pairs) {
+      Gap gap = empty(is);
+      for (; i < next_i; ++i) gap.removed.push_back(was.steps[i]);
+      for (; j < next_j; ++j) {
         gap.at = line_of(is.steps[j].at);
-        gap.inserted.push_back(is.steps[j++]);
+        gap.inserted.push_back(is.steps[j]);
       }
+      for (std::size_t one = kept.size(); one-- > 0;) gap.before.push_back(was.steps[kept[one]]);
+      for (std::size_t one = i; one < n; ++one) gap.after.push_back(was.steps[one]);
+      if (!gap.removed.empty() || !gap.inserted.empty()) gaps_.push_back(std::move(gap));
+      kept.push_back(i);
+      ++i, ++j;
     }
     return true;
   }

@@ -9,45 +9,8 @@
 namespace hotlens::layers {
 namespace {
 
-template <std::size_t N>
-bool is_among(const std::array<std::string_view, N>& all, std::string_view one) {
-  return std::ranges::find(all, one) != all.end();
-}
-
-constexpr std::array<std::string_view, 20> kComputed{"int", "float",     "str",      "bool",      "len",       "max",       "min",
-                                                     "sum", "abs",       "round",    "range",     "list",      "tuple",     "dict",
-                                                     "zip", "enumerate", "reversed", "math.sqrt", "math.ceil", "math.floor"};
 constexpr std::array<std::string_view, 5> kFactories{"torch.zeros", "torch.ones", "torch.randn", "torch.rand", "torch.empty"};
 constexpr std::array<std::string_view, 3> kSizes{"view", "reshape", "split"};
-constexpr std::array<std::string_view, 4> kAdding{"append", "extend", "add_module", "insert"};
-
-// Parts of an expression: whoever has the whole has the value.
-constexpr std::array<std::string_view, 25> kParts{"binary_operator",
-                                                  "unary_operator",
-                                                  "not_operator",
-                                                  "boolean_operator",
-                                                  "comparison_operator",
-                                                  "tuple",
-                                                  "list",
-                                                  "expression_list",
-                                                  "parenthesized_expression",
-                                                  "conditional_expression",
-                                                  "list_splat",
-                                                  "slice",
-                                                  "pair",
-                                                  "dictionary",
-                                                  "set",
-                                                  "interpolation",
-                                                  "string",
-                                                  "concatenated_string",
-                                                  "keyword_argument",
-                                                  "argument_list",
-                                                  "list_comprehension",
-                                                  "generator_expression",
-                                                  "dictionary_comprehension",
-                                                  "if_clause",
-                                                  "dictionary_splat"};
-
 Node function_around(Node node) {
   Node up = node.parent();
   while (up && !up.is("function_definition") && !up.is("lambda")) up = up.parent();
@@ -100,15 +63,6 @@ bool binds(Node function, std::string_view name) {
   return found;
 }
 
-std::string called(Node call) {
-  const Node function = call.field("function");
-  return std::string((function.is("attribute") ? function.field("attribute") : function).text());
-}
-
-bool is_init(Node function) {
-  return function.field("name").text() == "__init__";
-}
-
 bool has_decorator(Node definition, std::string_view name) {
   const Node above = definition.parent();
   if (!above.is("decorated_definition")) return false;
@@ -118,133 +72,13 @@ bool has_decorator(Node definition, std::string_view name) {
 
 }  // namespace
 
-Uses::Uses(const Followed& executed, const Followed& edited, const Idle& idle) : executed_(executed), edited_(edited), idle_(idle) {
+Uses::Uses(const Followed& edited, const Idle& idle, const Building& building) : edited_(edited), idle_(idle), building_(building) {
   for (const auto& [path, code] : edited.sources.files) {
     guess::walk(code->root(), [&](Node node) {
       if (node.is("identifier")) index_[std::string(node.text())].push_back(node);
-      if (node.is("function_definition") || node.is("class_definition"))
-        definitions_[std::string(node.field("name").text())].push_back(node);
       return true;
     });
   }
-}
-
-bool Uses::built(Node call) const {
-  return executed_.interpreter.built(call.id()) || edited_.interpreter.built(call.id());
-}
-
-bool Uses::is_plain_code(Node node) const {
-  if (node.is("call")) {
-    const bool known = is_among(kComputed, node.field("function").text());
-    return known && std::ranges::all_of(node.field("arguments").children(), [&](const Node& one) { return is_plain_code(one); });
-  }
-  constexpr std::array<std::string_view, 11> kWords{"identifier",      "integer",    "float",          "true",
-                                                    "false",           "none",       "string_content", "string_start",
-                                                    "escape_sequence", "string_end", "type_conversion"};
-  if (is_among(kWords, node.kind())) return true;
-  const bool part = is_among(kParts, node.kind()) || node.is("attribute") || node.is("subscript") || node.is("for_in_clause") ||
-                    node.is("format_specifier") || node.is("pattern_list") || node.is("tuple_pattern");
-  return part && std::ranges::all_of(node.children(), [&](const Node& one) { return is_plain_code(one); });
-}
-
-bool Uses::is_building(Node node) const {
-  if (is_plain_code(node)) return true;
-  constexpr int kDeepest = 200;
-  const struct Deeper {
-    int& depth;
-    explicit Deeper(int& at) : depth(++at) {}
-    Deeper(const Deeper&) = delete;
-    Deeper& operator=(const Deeper&) = delete;
-    ~Deeper() { --depth; }
-  } deeper(depth_);
-  if (depth_ > kDeepest) return false;
-  if (node.is("call")) {
-    const bool computed = is_among(kComputed, node.field("function").text());
-    if (!computed && !built(node)) return false;
-    for (const Node& definition : definitions(node)) {
-      if (definition.is("function_definition") && !builds_only(definition.field("body"))) return false;
-    }
-    return std::ranges::all_of(node.field("arguments").children(), [&](const Node& one) { return is_building(one); });
-  }
-  const bool part = is_among(kParts, node.kind()) || node.is("for_in_clause") || node.is("pattern_list") || node.is("tuple_pattern");
-  return part && std::ranges::all_of(node.children(), [&](const Node& one) { return is_building(one); });
-}
-
-bool Uses::is_building_statement(Node statement) const {
-  if (is_remark(statement) || statement.is("raise_statement")) return true;
-  if (statement.is("return_statement") || statement.is("assert_statement"))
-    return std::ranges::all_of(statement.children(), [&](const Node& one) { return is_building(one); });
-  if (statement.is("if_statement") || statement.is("elif_clause") || statement.is("else_clause") || statement.is("for_statement")) {
-    for (const Node& part : statement.children()) {
-      const bool fits = part.is("block")                                   ? builds_only(part)
-                        : part.is("elif_clause") || part.is("else_clause") ? is_building_statement(part)
-                                                                           : is_building(part);
-      if (!fits) return false;
-    }
-    return true;
-  }
-  const auto parts = statement.children();
-  if (!statement.is("expression_statement") || parts.size() != 1) return false;
-  if (parts[0].is("call")) {
-    const Node function = parts[0].field("function");
-    const bool adds = function.is("attribute") && is_among(kAdding, function.field("attribute").text());
-    return adds && std::ranges::all_of(parts[0].field("arguments").children(), [&](const Node& one) { return is_building(one); });
-  }
-  if (!parts[0].is("assignment") && !parts[0].is("augmented_assignment")) return false;
-  // `x`, `self.x`: anything further away may be a tensor's or the library's.
-  constexpr std::array<std::string_view, 5> kOfTensors{"requires_grad", "training", "data", "grad", "dtype"};
-  bool near = true;
-  guess::walk(parts[0].field("left"), [&](Node node) {
-    if (!node.is("attribute")) return true;
-    near = near && node.field("object").is("identifier") && !is_among(kOfTensors, node.field("attribute").text());
-    const std::string root(node.field("object").text());
-    const auto globals = edited_.interpreter.globals();
-    const auto scope = globals.find(node.code->path());
-    const bool imported =
-        scope != globals.end() && scope->second->names.contains(root) && scope->second->names.at(root)->kind == Value::Kind::external;
-    near = near && !imported;
-    return false;
-  });
-  const Node right = parts[0].field("right");
-  return near && (!right || is_building(right));
-}
-
-bool Uses::builds_only(Node block) const {
-  return std::ranges::all_of(block.children(), [&](const Node& one) { return is_building_statement(one); });
-}
-
-std::vector<Node> Uses::definitions(Node call) const {
-  const Node function = call.field("function");
-  // super().__init__(…): of what the class around it derives from.
-  if (function.is("attribute") && function.field("object").is("call") && function.field("object").field("function").text() == "super") {
-    std::vector<Node> all;
-    const Node bases = guess::enclosing(call, "class_definition").field("superclasses");
-    for (const Node& base : bases ? bases.children() : std::vector<Node>()) {
-      const auto found = definitions_.find(base.text());
-      if (found != definitions_.end()) all.insert(all.end(), found->second.begin(), found->second.end());
-    }
-    return all;
-  }
-  const auto found = definitions_.find(called(call));
-  return found == definitions_.end() ? std::vector<Node>() : found->second;
-}
-
-// The `__init__` of a class, or of what it derives from.
-std::vector<Node> Uses::constructors(Node type, int depth) const {
-  for (const Node& statement : type.field("body").children()) {
-    const Node own = statement.is("decorated_definition") ? statement.field("definition") : statement;
-    if (own.is("function_definition") && is_init(own)) return {own};
-  }
-  std::vector<Node> all;
-  const Node bases = type.field("superclasses");
-  for (const Node& base : bases&& depth < 10 ? bases.children() : std::vector<Node>()) {
-    const auto found = definitions_.find(base.text());
-    for (const Node& one : found == definitions_.end() ? std::vector<Node>() : found->second) {
-      const auto more = one.is("class_definition") ? constructors(one, depth + 1) : std::vector<Node>();
-      all.insert(all.end(), more.begin(), more.end());
-    }
-  }
-  return all;
 }
 
 void Uses::add(Node scope, const std::string& name, bool attribute) {
@@ -281,7 +115,7 @@ void Uses::targets(Node left, Node right) {
   const bool pairs = several && right && (right.is("expression_list") || right.is("tuple")) && names.size() == values.size();
   if (!pairs) return target(left);
   for (std::size_t at = 0; at < names.size(); ++at) {
-    if (!is_building(values[at]) || is_plain_code(values[at])) targets(names[at], values[at]);
+    if (!building_.is_building(values[at]) || is_plain_code(values[at])) targets(names[at], values[at]);
   }
 }
 
@@ -311,7 +145,7 @@ bool Uses::give(Node definition, Node call, Node argument) {
   }
   known = known && !argument.is("list_splat") && !argument.is("dictionary_splat");
   std::vector<Node> functions{definition};
-  if (definition.is("class_definition")) functions = constructors(definition);
+  if (definition.is("class_definition")) functions = building_.constructors(definition);
   if (functions.empty()) give_field(definition, place, keyword);
   for (const Node& function : functions) {
     std::vector<Node> parameters = function.field("parameters").children();
@@ -330,11 +164,7 @@ bool Uses::give(Node definition, Node call, Node argument) {
 }
 
 void Uses::argument(Node call, Node argument) {
-  for (const Node& definition : definitions(call)) give(definition, call, argument);
-}
-
-bool Uses::is_own(Node call) const {
-  return !definitions(call).empty() && edited_.interpreter.visited(guess::statement_of(call).id());
+  for (const Node& definition : building_.definitions(call)) give(definition, call, argument);
 }
 
 std::vector<Node> Uses::all_of(const Open& open) const {
@@ -433,15 +263,16 @@ Uses::Why Uses::unknown(Node use, const std::string& name) {
 std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string& name) {
   const Node function = call.field("function");
   const std::string_view text = function.text();
-  const auto all = definitions(call);
+  const auto all = building_.definitions(call);
   if (is_told(text)) return Why{};
-  if (built(call) || (!all.empty() && (text.ends_with("__init__") || edited_.interpreter.visited(guess::statement_of(call).id())))) {
+  if (building_.built(call) ||
+      (!all.empty() && (text.ends_with("__init__") || edited_.interpreter.visited(guess::statement_of(call).id())))) {
     for (const Node& definition : all) give(definition, call, given);
     const bool whole = std::ranges::any_of(all, [](const Node& one) { return one.is("function_definition") && !is_init(one); });
-    if (built(call) || all.empty() || !whole) return Why{};
+    if (building_.built(call) || all.empty() || !whole) return Why{};
     return std::nullopt;  // the function's own `return` says whether its result has it, but it may be kept by what it is given
   }
-  if (is_among(kComputed, text)) return std::nullopt;
+  if (is_computed(call)) return std::nullopt;
   const std::string_view last = function.is("attribute") ? function.field("attribute").text() : text;
   if (last == "add_argument" && given.is("keyword_argument") && given.field("name").text() == "default") {
     for (const Node& flag : call.field("arguments").children()) {
@@ -465,10 +296,10 @@ Uses::Why Uses::value(Node node, const std::string& name) {
   Node child = node;
   for (Node up = node.parent(); up; child = up, up = up.parent()) {
     const std::string_view kind = up.kind();
-    if (is_among(kParts, kind) || (kind == "subscript") || (kind == "attribute")) continue;
+    if (is_part(up) || (kind == "subscript") || (kind == "attribute")) continue;
     if (kind == "call") {
       if (is_field_of(child, up, "function")) {
-        if (built(up)) return std::nullopt;  // a kind of layer
+        if (building_.built(up)) return std::nullopt;  // a kind of layer
         return unknown(up, name);
       }
       Node given = node;
@@ -503,7 +334,7 @@ Uses::Why Uses::value(Node node, const std::string& name) {
     if (kind == "for_statement" || kind == "if_statement" || kind == "elif_clause") {
       if (kind == "for_statement") target(up.field("left"));
       const Node whole = kind == "elif_clause" ? up.parent() : up;
-      return is_building_statement(whole) ? std::nullopt : unknown(node, name);
+      return building_.is_building_statement(whole) ? std::nullopt : unknown(node, name);
     }
     if (kind == "return_statement") return result(function_around(up), name);
     if (kind == "expression_statement" || kind == "assert_statement" || kind == "raise_statement" || kind == "type") return std::nullopt;
@@ -524,7 +355,7 @@ Uses::Why Uses::result(Node function, const std::string& name) {
   const auto found = index_.find(own);
   for (const Node& one : found == index_.end() ? std::vector<Node>() : found->second) {
     const Node callee = one.parent().is("attribute") ? one.parent() : one, call = callee.parent();
-    if (!call.is("call") || !is_field_of(callee, call, "function") || built(call)) continue;
+    if (!call.is("call") || !is_field_of(callee, call, "function") || building_.built(call)) continue;
     const Open open{.scope = {}, .name = own};
     if (auto why = followed(call) ? value(call, name.empty() ? own : name) : elsewhere(call, open.name)) return why;
   }

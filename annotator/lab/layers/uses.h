@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "annotator/lab/layers/alignment.h"
+#include "annotator/lab/layers/building.h"
 #include "annotator/lab/layers/other_edits.h"
 
 namespace hotlens::layers {
@@ -21,7 +22,7 @@ namespace hotlens::layers {
 class Uses {
  public:
   using Why = std::optional<Unclear>;
-  Uses(const Followed& executed, const Followed& edited, const Idle& idle);
+  Uses(const Followed& edited, const Idle& idle, const Building& building);
 
   // Of an edited expression. Then `run` follows the names that it reached.
   Why value(Node node) { return value(node, ""); }
@@ -33,18 +34,6 @@ class Uses {
   void argument(Node call, Node argument);
   Why run();
 
-  // Numbers, texts, names and what is computed of them, without any call of something that is not known.
-  bool is_plain_code(Node node) const;
-  // Layers, and lists of them: made here, or named.
-  bool is_building(Node node) const;
-  // Statements that only make layers and compute numbers.
-  bool builds_only(Node block) const;
-  bool is_building_statement(Node statement) const;
-  bool built(Node call) const;
-  // Whether it is a class or function of the project that was followed.
-  bool is_own(Node call) const;
-  // Definitions of the project of what is called, in the edited text.
-  std::vector<Node> definitions(Node call) const;
   // Whether the edited texts have the word anywhere.
   bool mentions(const std::string& name) const { return index_.contains(name); }
 
@@ -68,17 +57,15 @@ class Uses {
   bool followed(Node node) const;
   bool is_inside_maker(Node node) const;
   std::vector<Node> all_of(const Open& open) const;
-  std::vector<Node> constructors(Node type, int depth = 0) const;
   bool give(Node definition, Node call, Node argument);
   void give_field(Node type, std::size_t place, const std::string& keyword);
 
-  const Followed &executed_, &edited_;
+  const Followed& edited_;
   const Idle& idle_;
-  std::map<std::string, std::vector<Node>, std::less<>> index_;        // identifiers by their text
-  std::map<std::string, std::vector<Node>, std::less<>> definitions_;  // functions and classes by their name
+  const Building& building_;
+  std::map<std::string, std::vector<Node>, std::less<>> index_;  // identifiers by their text
   std::set<Name> seen_;
   std::deque<Open> open_;
-  mutable int depth_ = 0;
 };
 
 }  // namespace hotlens::layers

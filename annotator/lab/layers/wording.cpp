@@ -6,11 +6,6 @@
 namespace hotlens::layers {
 namespace {
 
-template <std::size_t N>
-bool is_among(const std::array<std::string_view, N>& all, std::string_view one) {
-  return std::ranges::find(all, one) != all.end();
-}
-
 std::string_view last_of(std::string_view dotted) {
   return dotted.substr(dotted.rfind('.') + 1);
 }
@@ -79,6 +74,15 @@ std::string wording(Node node) {
 
 bool same_wording(Node one, Node other) {
   return one.text() == other.text() || wording(one) == wording(other);
+}
+
+std::string marks(Node node) {
+  std::string all;
+  for (std::uint32_t at = 0; at < ts_node_child_count(node.node); ++at) {
+    const Node child{node.code, ts_node_child(node.node, at)};
+    if (!child.is("comment")) all += ts_node_is_named(child.node) ? std::string_view("_") : child.text();
+  }
+  return all;
 }
 
 bool is_told(std::string_view callee) {

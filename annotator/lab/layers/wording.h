@@ -2,6 +2,8 @@
 // (a `print` of constants) are left out. Equal wordings run alike.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -11,6 +13,13 @@ namespace hotlens::layers {
 
 std::string wording(Node node);
 bool same_wording(Node one, Node other);
+// What stands between its named parts: "_<_", "_:".
+std::string marks(Node node);
+
+template <std::size_t N>
+bool is_among(const std::array<std::string_view, N>& all, std::string_view one) {
+  return std::ranges::find(all, one) != all.end();
+}
 
 // Whether a function of this dotted name tells people something or seeds random numbers: neither changes what a step costs.
 bool is_told(std::string_view callee);
