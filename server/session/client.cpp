@@ -12,6 +12,10 @@ constexpr std::size_t kMaxPending = 100;
 
 }  // namespace
 
+std::shared_ptr<protocol::Reply> nobody() {
+  return std::make_shared<protocol::Reply>([](const protocol::Outcome&) {});
+}
+
 const Notebooks& Client::no_notebooks() {
   static const Notebooks kNone;
   return kNone;

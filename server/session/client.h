@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@
 #include "server/session/channel.h"
 
 namespace hotlens::session {
+
+// Of what a person chose in a message: nobody waits for it.
+std::shared_ptr<protocol::Reply> nobody();
 
 enum class MessageType : std::uint8_t { error = 1, warning = 2, info = 3, log = 4 };
 

@@ -2,10 +2,10 @@
 
 #include <optional>
 
-#include "protocol/messages.h"
 #include "protocol/reader.h"
 #include "server/runs/configurations.h"
 #include "server/runs/workspace_state.h"
+#include "server/session/choice_dialog.h"
 
 namespace hotlens::session {
 namespace {
@@ -17,11 +17,6 @@ using protocol::Reply;
 
 constexpr const char* kChoose = "interpreter";
 constexpr const char* kNone = "As the editor finds it";
-
-// Nobody waits: a person chose it in a message.
-std::shared_ptr<Reply> nobody() {
-  return std::make_shared<Reply>([](const protocol::Outcome&) {});
-}
 
 // An entry of runs.json that names its interpreter: nothing else would be used.
 bool stands_in_runs(const Target& target) {
@@ -49,12 +44,6 @@ Json choices_json(const Target& target, const std::vector<runs::Interpreter>& in
   }
   if (can_have_none(target)) list.push_back({{"label", kNone}, {"detail", "the choice is taken back"}, {"file", ""}, {"chosen", false}});
   return list;
-}
-
-std::optional<std::size_t> index_of(const protocol::Answer& answer, std::size_t count) {
-  if (!answer || !answer->is_object() || !answer->contains("index") || !(*answer)["index"].is_number_unsigned()) return std::nullopt;
-  const auto index = (*answer)["index"].get<std::size_t>();
-  return index < count ? std::optional(index) : std::nullopt;
 }
 
 }  // namespace
@@ -105,16 +94,9 @@ void InterpreterChoice::ask(const ProfileArguments& asked, const Found& found) {
     const bool none = index == found.interpreters.size();
     keep(asked, found.target, none ? "" : found.interpreters[index].path.string(), nobody());
   };
-  if (client_.can.dialogs) {
-    const Json params{{"title", title}, {"message", "The choice is remembered for this folder"}, {"choices", choices}};
-    return client_.request(protocol::message::kChoose, params, [count = choices.size(), chosen](const protocol::Answer& answer) {
-      if (const auto index = index_of(answer, count)) chosen(*index);
-    });
-  }
-  std::vector<Client::Choice> buttons;
-  for (const Json& each : choices) buttons.push_back({each["label"].get<std::string>(), std::to_string(buttons.size())});
-  client_.ask(MessageType::info, title + ". The choice is remembered for this folder.", std::move(buttons),
-              [chosen](const std::string& id) { chosen(std::stoul(id)); });
+  const std::string remembered = "The choice is remembered for this folder";
+  ask_for_choice(client_, {.title = title, .message = remembered, .words = title + ". " + remembered + ".", .choices = choices},
+                 std::move(chosen));
 }
 
 // An empty one takes the choice back. The script is profiled with what was kept.

@@ -14,10 +14,9 @@
 
 #include "annotator/lab/predict/batch_sizes.h"
 #include "protocol/rpc.h"
-#include "server/runs/run.h"
+#include "server/session/child_verb.h"
 #include "server/session/client.h"
 #include "server/session/loop.h"
-#include "server/session/progress_report.h"
 #include "server/session/workspace.h"
 
 namespace hotlens::session {
@@ -41,33 +40,23 @@ class Predicting {
 
   // Of the document's profile. One that knows its step at a single batch size is recorded again first, with a second one.
   void predict(const Json& argument, protocol::Reply reply);
-  void cancel_progress(const Json& params);
+  void cancel_progress(const Json& params) { child_.cancel_progress(params); }
   // A run has left a bundle, or has ended without one (nothing): one that was asked for here goes on.
   void recorded(const std::optional<std::filesystem::path>& bundle);
-  void end();  // kills the child and waits for its end
+  void end() { child_.end(); }
 
   // What is kept in the bundle of a profile that is shown counts as predicted here. Looks once.
   void take_up(const Shared& shown);
 
-  bool running() const { return active_.has_value(); }
+  bool running() const { return child_.running(); }
   Prediction of(const std::string& profile) const;  // by the profile's id; may be null
   // Why the last prediction came to nothing; empty where it was of another profile, or came to something.
   std::string failure_of(const std::filesystem::path& bundle) const;
 
  private:
-  struct Active {
-    std::int64_t id = 0;
-    std::filesystem::path bundle;
-    std::unique_ptr<ProgressReport> progress;
-    std::string answer, said;  // the child's standard output, and its last word on standard error
-    std::optional<runs::Run> run;
-    bool cancelled = false;
-  };
-
   Json refused(const std::string& why);
   void start(const std::filesystem::path& bundle, std::int64_t batch);
-  void on_output(Active& active, const runs::OutputLine& line);
-  void on_end(Active& active, const runs::RunEnd& end);
+  bool ended(const std::filesystem::path& bundle, const ChildVerb::Outcome& outcome);
   void keep(const std::filesystem::path& bundle, const std::string& answer);
   void fail(const std::filesystem::path& bundle, const std::string& why);
 
@@ -75,8 +64,7 @@ class Predicting {
   Client& client_;
   Workspace& workspace_;
   Events events_;
-  std::optional<Active> active_;
-  std::int64_t last_ = 0;
+  ChildVerb child_;
   std::optional<std::int64_t> awaited_;  // the batch size of a run that this object asked for
   std::map<std::string, Prediction> predicted_;
   std::set<std::string> looked_;                          // profiles that take_up() has seen

@@ -18,11 +18,6 @@ using protocol::Reply;
 constexpr const char* kSet = "arguments";
 constexpr const char* kLog = "log";
 
-// Nobody waits: a person chose it in a message.
-std::shared_ptr<Reply> nobody() {
-  return std::make_shared<Reply>([](const protocol::Outcome&) {});
-}
-
 }  // namespace
 
 void RunArguments::refused(const ProfileArguments& asked, const std::string& message) {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "protocol/messages.h"
 #include "protocol/reader.h"
 #include "server/features/format.h"
 #include "server/runs/configurations.h"
+#include "server/session/choice_dialog.h"
 
 namespace hotlens::session {
 namespace {
@@ -45,14 +45,6 @@ std::string left_out_words(const runs::Offers& offers) {
   return words.empty() ? "" : " Left out of launch.json: " + words + ".";
 }
 
-// What the person chose, if it is one of them.
-std::optional<std::size_t> choice_of(const protocol::Answer& answer, const Target& target) {
-  if (!answer || !answer->is_object() || !answer->contains("index") || !(*answer)["index"].is_number_unsigned()) return std::nullopt;
-  const auto index = (*answer)["index"].get<std::size_t>();
-  const std::size_t count = target.offers.all.size() + (can_have_none(target.offers) ? 1 : 0);
-  return index < count ? std::optional(index) : std::nullopt;
-}
-
 }  // namespace
 
 void RunChoice::choose(const Json& argument, Reply reply) {
@@ -85,7 +77,7 @@ void RunChoice::offer(const ProfileArguments& asked, const Target& target, const
 }
 
 void RunChoice::decide(const ProfileArguments& asked, const Target& target) {
-  ask(asked, target, [this](const ProfileArguments& decided) { profiling_.profile(decided, Reply([](const protocol::Outcome&) {})); });
+  ask(asked, target, [this](const ProfileArguments& decided) { profiling_.profile(decided, std::move(*nobody())); });
 }
 
 void RunChoice::ask(const ProfileArguments& asked, const Target& target, std::function<void(const ProfileArguments&)> then) {
@@ -96,19 +88,12 @@ void RunChoice::ask(const ProfileArguments& asked, const Target& target, std::fu
     if (!none) decided.configuration = target.offers.all[index].label();
     remember(target, none ? nullptr : &target.offers.all[index], [decided, then] { then(decided); });
   };
-  if (client_.can.dialogs) {
-    const Json params{{"title", "How to run " + target.name()},
-                      {"message", "The run configuration to profile with. The choice is remembered." + left_out_words(target.offers)},
-                      {"choices", choices_json(target.offers)}};
-    return client_.request(protocol::message::kChoose, params, [target, chosen = std::move(chosen)](const protocol::Answer& answer) {
-      if (const auto index = choice_of(answer, target)) chosen(*index);
-    });
-  }
-  std::vector<Client::Choice> buttons;
-  for (const runs::Configuration& each : target.offers.all) buttons.push_back({each.label(), std::to_string(buttons.size())});
-  if (can_have_none(target.offers)) buttons.push_back({kNone, std::to_string(buttons.size())});
-  client_.ask(MessageType::info, choice_words(target) + left_out_words(target.offers), std::move(buttons),
-              [chosen](const std::string& id) { chosen(std::stoul(id)); });
+  ask_for_choice(client_,
+                 {.title = "How to run " + target.name(),
+                  .message = "The run configuration to profile with. The choice is remembered." + left_out_words(target.offers),
+                  .words = choice_words(target) + left_out_words(target.offers),
+                  .choices = choices_json(target.offers)},
+                 std::move(chosen));
 }
 
 // A choice that cannot be kept counts for this run. Null: none of them.

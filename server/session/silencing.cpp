@@ -4,9 +4,9 @@
 #include <set>
 
 #include "annotator/lab/whatif/kinds.h"
-#include "protocol/messages.h"
 #include "protocol/reader.h"
 #include "server/features/format.h"
+#include "server/session/choice_dialog.h"
 
 namespace hotlens::session {
 namespace {
@@ -25,10 +25,6 @@ std::string title_of(const advice::Silenced& place) {
 
 std::string file_of(const advice::Silenced& place) {
   return features::plain(place.file.filename().string());
-}
-
-std::shared_ptr<Reply> nobody() {
-  return std::make_shared<Reply>([](const protocol::Outcome&) {});
 }
 
 }  // namespace
@@ -97,13 +93,8 @@ void Silencing::ask(const Entries& entries) {
   for (const auto& [list, place] : entries) {
     choices.push_back({{"label", title_of(place)}, {"detail", features::plain(place.text)}, {"file", file_of(place)}, {"chosen", false}});
   }
-  const Json params{{"title", "Silenced advice"}, {"message", "What shall be told again"}, {"choices", std::move(choices)}};
-  client_.request(protocol::message::kChoose, params, [this, entries](const protocol::Answer& answer) {
-    if (!answer || !answer->is_object() || !answer->contains("index") || !(*answer)["index"].is_number_unsigned()) return;
-    const auto index = (*answer)["index"].get<std::size_t>();
-    if (index > entries.size()) return;
-    tell(index == 0 ? entries : Entries{entries[index - 1]}, nobody());
-  });
+  ask_for_choice(client_, {.title = "Silenced advice", .message = "What shall be told again", .words = {}, .choices = std::move(choices)},
+                 [this, entries](std::size_t index) { tell(index == 0 ? entries : Entries{entries[index - 1]}, nobody()); });
 }
 
 void Silencing::tell(Entries entries, Held reply) {

@@ -78,7 +78,7 @@ Json Verifying::refused(const std::string& why) {
 
 std::string Verifying::why_not() const {
   if (!workspace_.trusted) return "The workspace is not trusted: verifying runs its code. Trust the workspace and verify again.";
-  return active_ ? "A change is being verified." : events_.busy();
+  return child_.running() ? "A change is being verified." : events_.busy();
 }
 
 void Verifying::verify(const Json& argument, protocol::Reply reply) {
@@ -111,80 +111,33 @@ void Verifying::ask(const advice::Suggestion& of, const std::string& python) {
 }
 
 void Verifying::start(const advice::Suggestion& of, const std::string& python) {
-  std::error_code error;
-  std::vector<std::string> argv{fs::read_symlink("/proc/self/exe", error).string(),
-                                "whatif",
-                                of.change.kind,
-                                "--verify",
-                                "--profile",
-                                of.bundle.string(),
-                                "--limit",
-                                std::to_string(limit_for(of.verification->least)),
-                                "--format",
-                                "json"};
-  if (!python.empty()) argv.insert(argv.end(), {"--python", python});
-  active_.emplace();
-  active_->id = ++last_;
-  active_->title = of.change.title;
-  active_->progress =
-      std::make_unique<ProgressReport>(client_, loop_, "hotlens-verify-" + std::to_string(last_), "Verifying " + active_->title);
-  const auto on_strand = [this, id = last_](auto handler) {
-    return [this, id, handler](const auto& value) {
-      loop_.post([this, id, handler, value] {
-        if (active_ && active_->id == id) (this->*handler)(*active_, value);
-      });
-    };
-  };
-  // <root>/.hotlens/profiles/<id>: an environment is looked for where the run was.
-  active_->run = runs::start({.argv = std::move(argv), .cwd = of.bundle.parent_path().parent_path().parent_path()},
-                             {.output = on_strand(&Verifying::on_output), .end = on_strand(&Verifying::on_end)});
-  events_.changed();
+  const std::string limit = std::to_string(limit_for(of.verification->least)), &title = of.change.title;
+  child_.start({.words = {"whatif", of.change.kind, "--verify", "--profile", of.bundle.string(), "--limit", limit, "--format", "json"},
+                .bundle = of.bundle,
+                .python = python,
+                .name = "verify",
+                .title = "Verifying " + title},
+               {.said =
+                    [this](const std::string& said) {
+                      client_.log(features::plain(said));
+                      return 100 * pair_of(said).value_or(0) / static_cast<int>(advice::kMostPairs);
+                    },
+                .ended = [this, title](const ChildVerb::Outcome& outcome) { return ended(title, outcome); },
+                .changed = events_.changed});
 }
 
-void Verifying::on_output(Active& active, const runs::OutputLine& line) {
-  if (!line.is_error) {
-    active.answer += line.text + '\n';
-    return;
-  }
-  constexpr std::string_view kSpeaker = "hotlens: ";
-  active.said = line.text.starts_with(kSpeaker) ? line.text.substr(kSpeaker.size()) : line.text;
-  client_.log(features::plain(active.said));
-  active.progress->report(active.said, 100 * pair_of(active.said).value_or(0) / static_cast<int>(advice::kMostPairs));
+bool Verifying::ended(const std::string& title, const ChildVerb::Outcome& outcome) {
+  const bool done = !outcome.end.error && !outcome.cancelled && !outcome.answer.empty();
+  if (done) tell(title, outcome.answer);
+  if (!done && !outcome.cancelled) client_.show(MessageType::warning, title + " is not verified: " + outcome.why);
+  return done;
 }
 
-void Verifying::on_end(Active& active, const runs::RunEnd& end) {
-  const bool done = !end.error && !active.cancelled && !active.answer.empty();
-  if (done) tell(active);
-  if (!done && !active.cancelled) {
-    const std::string why = end.error ? end.error->message : active.said;
-    client_.show(MessageType::warning,
-                 active.title + " is not verified: " + (why.empty() ? "hotlens whatif ended without a reason." : why));
-  }
-  active.progress->end(active.cancelled ? "Cancelled." : done ? "Done." : "Failed.");
-  active_.reset();
-  events_.changed();
-}
-
-void Verifying::tell(const Active& active) {
-  const Answer answer = read_answer(active.answer);
-  if (!answer.verdict) return client_.show(MessageType::warning, active.title + " is not verified: " + answer.reason + ".");
+void Verifying::tell(const std::string& title, const std::string& text) {
+  const Answer answer = read_answer(text);
+  if (!answer.verdict) return client_.show(MessageType::warning, title + " is not verified: " + answer.reason + ".");
   const bool good = answer.verdict->faster && answer.verdict->losses != "differ";
-  client_.show(good ? MessageType::info : MessageType::warning, outcome(active.title, *answer.verdict));
-}
-
-bool Verifying::cancel() {
-  if (!active_) return false;
-  active_->cancelled = true;
-  if (active_->run) active_->run->cancel(kCancelGrace);
-  return true;
-}
-
-void Verifying::cancel_progress(const Json& params) {
-  if (active_ && active_->progress->is_named_by(params)) cancel();
-}
-
-void Verifying::end() {
-  if (active_) active_->run.reset();
+  client_.show(good ? MessageType::info : MessageType::warning, outcome(title, *answer.verdict));
 }
 
 }  // namespace hotlens::session

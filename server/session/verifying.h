@@ -11,10 +11,9 @@
 
 #include "annotator/advice/suggestion.h"
 #include "protocol/rpc.h"
-#include "server/runs/run.h"
+#include "server/session/child_verb.h"
 #include "server/session/client.h"
 #include "server/session/loop.h"
-#include "server/session/progress_report.h"
 #include "server/session/workspace.h"
 
 namespace hotlens::session {
@@ -30,42 +29,31 @@ class Verifying {
   };
 
   Verifying(Loop& loop, Client& client, Workspace& workspace, Events events)
-      : loop_(loop), client_(client), workspace_(workspace), events_(std::move(events)) {}
+      : loop_(loop), client_(client), workspace_(workspace), events_(std::move(events)), child_(loop, client) {}
   Verifying(const Verifying&) = delete;
   Verifying& operator=(const Verifying&) = delete;
 
   // One that takes long is asked about first.
   void verify(const Json& argument, protocol::Reply reply);
-  void cancel_progress(const Json& params);
-  bool cancel();  // false: there was none
-  void end();     // kills the child and waits for its end
+  void cancel_progress(const Json& params) { child_.cancel_progress(params); }
+  bool cancel() { return child_.cancel(); }  // false: there was none
+  void end() { child_.end(); }
 
-  bool running() const { return active_.has_value(); }
+  bool running() const { return child_.running(); }
 
  private:
-  struct Active {
-    std::int64_t id = 0;
-    std::string title;  // of the change
-    std::unique_ptr<ProgressReport> progress;
-    std::string answer, said;  // the child's standard output, and its last word on standard error
-    std::optional<runs::Run> run;
-    bool cancelled = false;
-  };
-
   std::string why_not() const;
   Json refused(const std::string& why);
   void ask(const advice::Suggestion& of, const std::string& python);
   void start(const advice::Suggestion& of, const std::string& python);
-  void on_output(Active& active, const runs::OutputLine& line);
-  void on_end(Active& active, const runs::RunEnd& end);
-  void tell(const Active& active);
+  bool ended(const std::string& title, const ChildVerb::Outcome& outcome);
+  void tell(const std::string& title, const std::string& text);
 
   Loop& loop_;
   Client& client_;
   Workspace& workspace_;
   Events events_;
-  std::optional<Active> active_;
-  std::int64_t last_ = 0;
+  ChildVerb child_;
 };
 
 }  // namespace hotlens::session

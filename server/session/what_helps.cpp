@@ -58,7 +58,6 @@ void WhatHelps::ask(const Json& argument, protocol::Reply reply) {
   const std::string uri = named ? named->string() : "";
   if (auto error = reader.error()) return reply(std::unexpected(*error));
   if (!workspace_.trusted) return reply(refused("The workspace is not trusted: a replay runs what its profile names."));
-  if (active_) return reply(refused("What would help is being replayed."));
   if (const std::string why = events_.busy(); !why.empty()) return reply(refused(why));
   const auto shown = events_.shown(uri);
   if (!shown || shown->folder.empty()) return reply(refused("There is no recorded step to replay. Profile the script first."));
@@ -71,68 +70,28 @@ void WhatHelps::add_action(const Json& params, Json& list) const {
   const std::string uri = reader["textDocument"]["uri"].string();
   if (reader.error() || !list.is_array() || !wants_kind(reader, kKind) || !client_.can.action_literals) return;
   const Document* document = workspace_.documents.find(uri);
-  if (document == nullptr || !document->in_step() || active_ || !workspace_.trusted) return;
+  if (document == nullptr || !document->in_step() || child_.running() || !workspace_.trusted) return;
   if (!document->profile() || document->profile()->folder.empty()) return;
   const Json command{{"title", kTitle}, {"command", protocol::command::kWhatIf}, {"arguments", {{{"uri", uri}}}}};
   list.push_back({{"title", kTitle}, {"kind", kKind}, {"command", command}});
 }
 
 void WhatHelps::start(const fs::path& bundle) {
-  std::error_code error;
-  std::vector<std::string> argv{
-      fs::read_symlink("/proc/self/exe", error).string(), "whatif", "--profile", bundle.string(), "--format", "json"};
-  if (!workspace_.settings.python.empty()) argv.insert(argv.end(), {"--python", workspace_.settings.python});
-  active_.emplace();
-  active_->id = ++last_;
-  active_->progress = std::make_unique<ProgressReport>(client_, loop_, "hotlens-whatif-" + std::to_string(last_), "What would help");
-  const auto on_strand = [this, id = last_](auto handler) {
-    return [this, id, handler](const auto& value) {
-      loop_.post([this, id, handler, value] {
-        if (active_ && active_->id == id) (this->*handler)(*active_, value);
-      });
-    };
-  };
-  // <root>/.hotlens/profiles/<id>: an environment is looked for where the run was.
-  active_->run = runs::start({.argv = std::move(argv), .cwd = bundle.parent_path().parent_path().parent_path()},
-                             {.output = on_strand(&WhatHelps::on_output), .end = on_strand(&WhatHelps::on_end)});
-  events_.changed();
+  child_.start({.words = {"whatif", "--profile", bundle.string(), "--format", "json"},
+                .bundle = bundle,
+                .python = workspace_.settings.python,
+                .name = "whatif",
+                .title = "What would help"},
+               {.said = [](const std::string&) { return 0; },
+                .ended = [this](const ChildVerb::Outcome& outcome) { return ended(outcome); },
+                .changed = events_.changed});
 }
 
-void WhatHelps::on_output(Active& active, const runs::OutputLine& line) {
-  if (!line.is_error) {
-    active.answer += line.text + '\n';
-    return;
-  }
-  constexpr std::string_view kSpeaker = "hotlens: ";
-  active.said = line.text.starts_with(kSpeaker) ? line.text.substr(kSpeaker.size()) : line.text;
-  active.progress->report(active.said, 0);
-}
-
-void WhatHelps::on_end(Active& active, const runs::RunEnd& end) {
-  const bool done = end.exit_code == 0 && !active.cancelled;
-  if (done) client_.show(MessageType::info, features::plain(told(active.answer)));
-  if (!done && !active.cancelled) {
-    const std::string why = end.error ? end.error->message : active.said;
-    client_.show(MessageType::warning, "What would help is not known: " + (why.empty() ? "hotlens whatif ended without a reason." : why));
-  }
-  active.progress->end(active.cancelled ? "Cancelled." : done ? "Done." : "Failed.");
-  active_.reset();
-  events_.changed();
-}
-
-bool WhatHelps::cancel() {
-  if (!active_) return false;
-  active_->cancelled = true;
-  if (active_->run) active_->run->cancel(kCancelGrace);
-  return true;
-}
-
-void WhatHelps::cancel_progress(const Json& params) {
-  if (active_ && active_->progress->is_named_by(params)) cancel();
-}
-
-void WhatHelps::end() {
-  if (active_) active_->run.reset();
+bool WhatHelps::ended(const ChildVerb::Outcome& outcome) {
+  const bool done = outcome.end.exit_code == 0 && !outcome.cancelled;
+  if (done) client_.show(MessageType::info, features::plain(told(outcome.answer)));
+  if (!done && !outcome.cancelled) client_.show(MessageType::warning, "What would help is not known: " + outcome.why);
+  return done;
 }
 
 }  // namespace hotlens::session

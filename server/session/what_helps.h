@@ -13,10 +13,9 @@
 
 #include "annotator/profile/profile.h"
 #include "protocol/rpc.h"
-#include "server/runs/run.h"
+#include "server/session/child_verb.h"
 #include "server/session/client.h"
 #include "server/session/loop.h"
-#include "server/session/progress_report.h"
 #include "server/session/workspace.h"
 
 namespace hotlens::session {
@@ -32,39 +31,29 @@ class WhatHelps {
   };
 
   WhatHelps(Loop& loop, Client& client, Workspace& workspace, Events events)
-      : loop_(loop), client_(client), workspace_(workspace), events_(std::move(events)) {}
+      : loop_(loop), client_(client), workspace_(workspace), events_(std::move(events)), child_(loop, client) {}
   WhatHelps(const WhatHelps&) = delete;
   WhatHelps& operator=(const WhatHelps&) = delete;
 
   void ask(const Json& argument, protocol::Reply reply);
   // Adds "What would help here?" where the document is part of a recorded step.
   void add_action(const Json& params, Json& list) const;
-  void cancel_progress(const Json& params);
-  bool cancel();  // false: there was none
-  void end();     // kills the child and waits for its end
+  void cancel_progress(const Json& params) { child_.cancel_progress(params); }
+  bool cancel() { return child_.cancel(); }  // false: there was none
+  void end() { child_.end(); }
 
-  bool running() const { return active_.has_value(); }
+  bool running() const { return child_.running(); }
 
  private:
-  struct Active {
-    std::int64_t id = 0;
-    std::unique_ptr<ProgressReport> progress;
-    std::string answer, said;  // the child's standard output, and its last word on standard error
-    std::optional<runs::Run> run;
-    bool cancelled = false;
-  };
-
   Json refused(const std::string& why);
   void start(const std::filesystem::path& bundle);
-  void on_output(Active& active, const runs::OutputLine& line);
-  void on_end(Active& active, const runs::RunEnd& end);
+  bool ended(const ChildVerb::Outcome& outcome);
 
   Loop& loop_;
   Client& client_;
   Workspace& workspace_;
   Events events_;
-  std::optional<Active> active_;
-  std::int64_t last_ = 0;
+  ChildVerb child_;
 };
 
 // What the person is told of the answer of `whatif --format json` (annotator/report/FORMATS.md).
