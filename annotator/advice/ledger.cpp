@@ -1,7 +1,10 @@
 #include "annotator/advice/ledger.h"
 
+#include <fmt/chrono.h>
+
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "annotator/advice/append.h"
@@ -105,6 +108,10 @@ std::optional<Record> decoded(const std::string& line) {
 }
 
 }  // namespace
+
+std::string time_now() {
+  return fmt::format("{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+}
 
 fs::path ledger_of(const fs::path& bundle) {
   return bundle.parent_path().parent_path() / "ledger.jsonl";

@@ -40,6 +40,9 @@ struct Record {
   Ns step_was{}, step{};                    // of `seen`: what both profiles measured
 };
 
+// Of a record that is made now.
+std::string time_now();
+
 // `.hotlens/ledger.jsonl` of the workspace that a bundle is in.
 std::filesystem::path ledger_of(const std::filesystem::path& bundle);
 

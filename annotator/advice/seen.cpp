@@ -1,14 +1,12 @@
 #include "annotator/advice/seen.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <set>
 #include <utility>
 
+#include "annotator/advice/track_record.h"
 #include "annotator/common/file.h"
 #include "annotator/common/format.h"
 #include "annotator/profile/bundle/resolve.h"
@@ -129,13 +127,9 @@ std::optional<fs::path> next_profile(const std::vector<fs::path>& newest_first, 
   return next;
 }
 
-std::string now() {
-  return fmt::format("{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
-}
-
 Record told(const Record& applied, const Ran& before, const Ran& after) {
   Record record{.event = Event::unseen,
-                .time = now(),
+                .time = time_now(),
                 .profile = applied.profile,
                 .kind = applied.kind,
                 .torch = after.manifest.torch,
@@ -155,10 +149,6 @@ Record told(const Record& applied, const Ran& before, const Ran& after) {
   record.step_was = step->was;
   record.step = step->now;
   return record;
-}
-
-std::string percent(double ratio) {
-  return fmt::format("{}{:.1f} %", ratio < 1 ? "−" : "+", std::abs(ratio - 1) * 100);
 }
 
 }  // namespace
@@ -233,8 +223,8 @@ Result<std::vector<Record>> take_up_seen(const fs::path& bundle) {
 
 std::string sentence(const Record& seen) {
   if (seen.event != Event::seen) return fmt::format("{} is not counted as seen in {}: {}", seen.kind, seen.after, seen.reason);
-  return fmt::format("{} is in this profile: {} → {}, {} ({}…{})", seen.kind, format::readable(seen.step_was), format::readable(seen.step),
-                     percent(seen.ratio->ratio), percent(seen.ratio->low), percent(seen.ratio->high));
+  return fmt::format("{} is in this profile: {} → {}, {}", seen.kind, format::readable(seen.step_was), format::readable(seen.step),
+                     change_in_words(*seen.ratio));
 }
 
 }  // namespace hotlens::advice

@@ -37,10 +37,6 @@ std::string percent(double ratio) {
   return fmt::format("{}{:.1f} %", ratio < 1 ? "−" : "+", std::abs(ratio - 1) * 100);
 }
 
-std::string interval(const lab::Ratio& ratio) {
-  return fmt::format("{} ({}…{})", percent(ratio.ratio), percent(ratio.low), percent(ratio.high));
-}
-
 // Of a rule that tells only how much the step could lose.
 bool is_bound(const Record& predicted) {
   return predicted.method == kBound;
@@ -48,14 +44,15 @@ bool is_bound(const Record& predicted) {
 
 std::string spelled_prediction(const Record& predicted) {
   if (is_bound(predicted)) return fmt::format("foretold at most {}", percent(predicted.ratio->low));
-  return "predicted " + interval(*predicted.ratio);
+  return "predicted " + change_in_words(*predicted.ratio);
 }
 
 std::string spelled_measure(const Outcome& outcome) {
   std::string words;
-  if (outcome.verified) words += fmt::format("  verified {} in {} pairs", interval(*outcome.verified->ratio), outcome.verified->pairs);
+  if (outcome.verified)
+    words += fmt::format("  verified {} in {} pairs", change_in_words(*outcome.verified->ratio), outcome.verified->pairs);
   if (!outcome.seen) return words;
-  return words + fmt::format("  seen {} in {}, {} → {}", interval(*outcome.seen->ratio), format::harmless(outcome.seen->after),
+  return words + fmt::format("  seen {} in {}, {} → {}", change_in_words(*outcome.seen->ratio), format::harmless(outcome.seen->after),
                              format::readable(outcome.seen->step_was), format::readable(outcome.seen->step));
 }
 
@@ -98,6 +95,10 @@ void write_outcome(JsonText& json, const Outcome& one) {
 
 }  // namespace
 
+std::string change_in_words(const lab::Ratio& ratio) {
+  return fmt::format("{} ({}…{})", percent(ratio.ratio), percent(ratio.low), percent(ratio.high));
+}
+
 std::vector<Outcome> outcomes(const Ledger& ledger) {
   std::vector<Outcome> found;
   for (std::size_t at = 0; at < ledger.records.size(); ++at) {
@@ -135,14 +136,15 @@ std::vector<KindRecord> by_kind(const std::vector<Outcome>& outcomes) {
 }
 
 std::string as_json(const Ledger& ledger) {
+  const std::vector<Outcome> found = outcomes(ledger);
   JsonText json;
   json.object([&] {
     json.member("schema", std::string_view("hotlens.track-record/1"));
     json.array("outcomes", [&] {
-      for (const Outcome& one : outcomes(ledger)) json.object([&] { write_outcome(json, one); });
+      for (const Outcome& one : found) json.object([&] { write_outcome(json, one); });
     });
     json.array("kinds", [&] {
-      for (const KindRecord& kind : by_kind(outcomes(ledger))) {
+      for (const KindRecord& kind : by_kind(found)) {
         json.object([&] {
           json.member("kind", kind.kind);
           json.member("method", kind.method);
@@ -176,8 +178,9 @@ std::string as_text(const Ledger& ledger, bool color) {
     return fmt::format("{}{}{}  {}  {}\n", style.bold, format::harmless(of.kind), style.off, format::harmless(of.time),
                        format::harmless(of.profile));
   };
+  const std::vector<Outcome> found = outcomes(ledger);
   std::string out;
-  for (const Outcome& one : outcomes(ledger)) {
+  for (const Outcome& one : found) {
     const std::string predicted = one.predicted ? spelled_prediction(*one.predicted) : "not predicted";
     out += head(one.measured()) + fmt::format("  {}{}{}\n", predicted, spelled_measure(one), spelled_error(one));
   }
@@ -185,7 +188,7 @@ std::string as_text(const Ledger& ledger, bool color) {
     if (one.event != Event::unseen) continue;
     out += head(one) + fmt::format("  not counted in {}: {}\n", format::harmless(one.after), format::harmless(one.reason));
   }
-  for (const KindRecord& kind : by_kind(outcomes(ledger))) {
+  for (const KindRecord& kind : by_kind(found)) {
     const std::string off = kind.mean_error ? fmt::format(", off by {:.1f} % on average", *kind.mean_error * 100) : "";
     const std::string_view what = kind.method == kBound ? "within its bound" : "in its interval";
     out += fmt::format("{} ({}): {} of {} {}{}\n", format::harmless(kind.kind), format::harmless(kind.method), kind.inside, kind.outcomes,

@@ -28,6 +28,9 @@ struct KindRecord {
 };
 std::vector<KindRecord> by_kind(const std::vector<Outcome>& outcomes);
 
+// "−12.9 % (−15.0 %…−10.8 %)"
+std::string change_in_words(const lab::Ratio& ratio);
+
 std::string as_json(const Ledger& ledger);
 std::string as_text(const Ledger& ledger, bool color);
 

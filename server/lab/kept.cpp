@@ -1,19 +1,14 @@
 #include "server/lab/kept.h"
 
-#include <fmt/chrono.h>
-
-#include <chrono>
-
 #include "annotator/advice/edits/edits.h"
 #include "annotator/profile/bundle/bundle.h"
 
 namespace hotlens::lab {
 
 advice::Record record_of(const WhatIf& item, const std::string& profile, const std::filesystem::path& bundle, advice::Event event) {
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   const auto manifest = profile::read_manifest(bundle);
   advice::Record made{.event = event,
-                      .time = fmt::format("{:%FT%TZ}", now),
+                      .time = advice::time_now(),
                       .profile = profile,
                       .kind = item.kind,
                       .torch = manifest ? manifest->torch : std::string(),

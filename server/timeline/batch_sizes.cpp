@@ -48,23 +48,26 @@ std::optional<Json> place_at(const std::filesystem::path& file, std::string_view
               {"after", line.substr(at->end.column)}};
 }
 
-std::optional<Json> place_in(const Profile& profile, profile::FileId file, std::int64_t batch) {
-  auto text = profile::executed_text(profile, file);
-  if (!text) return std::nullopt;
-  const source::Tree tree = source::Tree::parse(std::move(*text));
-  return place_at(profile.files[file.index].path, tree.text(), source::batch_size_number(tree, batch));
+void add(Json& places, std::optional<Json> place) {
+  if (place) places.push_back(std::move(*place));
 }
 
 Json places_of(const Profile& profile, std::int64_t batch) {
   Json places = Json::array();
+  SettingsFiles settings(profile);
   std::size_t looked = 0;
   for (std::size_t at = 0; at < profile.files.size() && looked < kMostFiles; ++at) {
-    if (!profile.files[at].workspace) continue;
+    const profile::SourceFile& file = profile.files[at];
+    if (!file.workspace) continue;
     ++looked;
-    if (auto place = place_in(profile, profile::FileId{static_cast<std::uint32_t>(at)}, batch)) places.push_back(std::move(*place));
+    auto text = profile::executed_text(profile, profile::FileId{static_cast<std::uint32_t>(at)});
+    if (!text) continue;
+    settings.add(file.path, *text);
+    const source::Tree tree = source::Tree::parse(std::move(*text));
+    add(places, place_at(file.path, tree.text(), source::batch_size_number(tree, batch)));
   }
-  for (const SettingsFile& file : settings_files(profile)) {
-    if (auto place = place_at(file.path, file.text, source::batch_size_in_settings(file.text, batch))) places.push_back(std::move(*place));
+  for (const SettingsFile& file : settings.found()) {
+    add(places, place_at(file.path, file.text, source::batch_size_in_settings(file.text, batch)));
   }
   return places;
 }

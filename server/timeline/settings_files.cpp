@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "annotator/common/file.h"
 #include "annotator/profile/bundle/bundle.h"
-#include "annotator/profile/source_text.h"
+#include "annotator/profile/bundle/moved_files.h"
 
 namespace hotlens::timeline_requests {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostFiles = 20, kMostSources = 200;
+constexpr std::size_t kMostFiles = 20;
 constexpr std::array<std::string_view, 4> kEndings{".yaml", ".yml", ".json", ".toml"};
 
 // The string literal on one line that ends at `quote`; empty where it begins nowhere.
@@ -37,25 +36,10 @@ std::string_view set_to(std::string_view text, std::string_view name) {
 std::vector<std::string> on_command_line(const std::vector<std::string>& argv) {
   std::vector<std::string> names;
   for (const std::string& word : argv) {
-    if (is_settings_file(word)) names.push_back(word.substr(word.find('=') == std::string::npos ? 0 : word.find('=') + 1));
+    if (is_settings_file(word)) names.push_back(word.substr(word.find('=') + 1));  // npos + 1 is the word's begin
   }
   return names;
 }
-
-struct Found {
-  fs::path root;
-  std::vector<SettingsFile> files;
-  std::set<fs::path> looked;
-
-  // A name is from where the script ran or from the file that has it.
-  void add(const std::string& name, const std::vector<fs::path>& folders) {
-    for (const fs::path& folder : folders) {
-      const fs::path path = (folder / name).lexically_normal();
-      if (files.size() >= kMostFiles || !looked.insert(path).second) continue;
-      if (auto text = read_file_inside(root, path, kMostSource)) files.push_back({path, std::move(*text)});
-    }
-  }
-};
 
 }  // namespace
 
@@ -78,22 +62,27 @@ std::vector<std::string> named_settings(std::string_view text) {
   return names;
 }
 
-std::vector<SettingsFile> settings_files(const profile::Profile& profile) {
+SettingsFiles::SettingsFiles(const profile::Profile& profile) {
   const auto manifest = profile::read_manifest(profile.folder);
-  const fs::path store = fs::absolute(profile.folder).lexically_normal().parent_path();
-  if (!manifest || store.filename() != "profiles" || store.parent_path().filename() != ".hotlens") return {};
-  Found found{.root = store.parent_path().parent_path(), .files = {}, .looked = {}};
-  for (const std::string& name : on_command_line(manifest->argv)) found.add(name, {manifest->cwd, found.root});
-  std::size_t sources = 0;
-  for (std::size_t at = 0; at < profile.files.size() && sources < kMostSources; ++at) {
-    const profile::SourceFile& file = profile.files[at];
-    if (!file.workspace) continue;
-    ++sources;
-    const auto text = profile::executed_text(profile, profile::FileId{static_cast<std::uint32_t>(at)});
-    if (!text) continue;
-    for (const std::string& name : named_settings(*text)) found.add(name, {manifest->cwd, file.path.parent_path(), found.root});
+  if (!manifest) return;
+  root_ = profile::workspace_of(profile.folder);
+  ran_in_ = manifest->cwd;
+  for (const std::string& name : on_command_line(manifest->argv)) {
+    for (const fs::path& folder : {ran_in_, root_}) add(name, folder);
   }
-  return std::move(found.files);
+}
+
+// A name is from where the script ran, or from the file that has it.
+void SettingsFiles::add(const fs::path& source, std::string_view text) {
+  for (const std::string& name : named_settings(text)) {
+    for (const fs::path& folder : {ran_in_, source.parent_path(), root_}) add(name, folder);
+  }
+}
+
+void SettingsFiles::add(const std::string& name, const fs::path& folder) {
+  const fs::path path = (folder / name).lexically_normal();
+  if (root_.empty() || found_.size() >= kMostFiles || !looked_.insert(path).second) return;
+  if (auto text = read_file_inside(root_, path, kMostSource)) found_.push_back({path, std::move(*text)});
 }
 
 }  // namespace hotlens::timeline_requests

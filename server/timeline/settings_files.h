@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,23 @@ struct SettingsFile {
   std::filesystem::path path;  // absolute
   std::string text;            // as it is now: bundles keep no copy
 };
-// Those named by the command line or by a file of the workspace that lie in the bundle's workspace; at most 20.
-std::vector<SettingsFile> settings_files(const profile::Profile& profile);
+
+// Files of settings of a profile, as they are named.
+class SettingsFiles {
+ public:
+  // Those that its command line names.
+  explicit SettingsFiles(const profile::Profile& profile);
+  // Those that the text of a source names.
+  void add(const std::filesystem::path& source, std::string_view text);
+  // Those that lie in the bundle's workspace; at most 20.
+  const std::vector<SettingsFile>& found() const { return found_; }
+
+ private:
+  void add(const std::string& name, const std::filesystem::path& folder);
+
+  std::filesystem::path root_, ran_in_;
+  std::vector<SettingsFile> found_;
+  std::set<std::filesystem::path> looked_;
+};
 
 }  // namespace hotlens::timeline_requests

@@ -14,14 +14,6 @@ namespace hotlens::profile {
 namespace fs = std::filesystem;
 namespace {
 
-// The folder around `.hotlens/profiles`; empty where the bundle lies in none.
-fs::path workspace_of(const fs::path& bundle) {
-  std::error_code error;
-  const fs::path store = fs::absolute(bundle, error).lexically_normal().parent_path();
-  const bool kept = store.filename() == "profiles" && store.parent_path().filename() == ".hotlens";
-  return kept ? store.parent_path().parent_path() : fs::path();
-}
-
 std::vector<std::string_view> lines_of(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
   std::vector<std::string_view> lines;
@@ -69,6 +61,13 @@ std::optional<fs::path> place_of(const fs::path& workspace, const fs::path& cwd,
 }
 
 }  // namespace
+
+fs::path workspace_of(const fs::path& bundle) {
+  std::error_code error;
+  const fs::path store = fs::absolute(bundle, error).lexically_normal().parent_path();
+  const bool kept = store.filename() == "profiles" && store.parent_path().filename() == ".hotlens";
+  return kept ? store.parent_path().parent_path() : fs::path();
+}
 
 void name_as_they_lie(const fs::path& bundle, const fs::path& cwd, std::vector<SourceFile>& files) {
   std::error_code error;
