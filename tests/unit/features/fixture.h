@@ -1,10 +1,12 @@
 // A hand-made profile of a two-layer model, small enough to add up by eye. Two steps of 11 and 12 ms; the first is shown.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "server/features/features.h"
 #include "server/features/file_facts.h"
@@ -139,5 +141,15 @@ inline features::FileView open(const std::shared_ptr<const profile::Profile>& pr
   const std::filesystem::path& file = profile->files.front().path;
   return features::view(file, source::Tree::parse(std::move(text)), features::bind(profile, file), profile);
 }
+
+inline std::string label_at(const std::vector<features::Hint>& hints, std::uint32_t line) {
+  const auto hint = std::ranges::find(hints, line, [](const features::Hint& h) { return h.at.line; });
+  return hint == hints.end() ? "" : hint->label;
+}
+
+struct Opened {
+  TemporaryFolder folder;
+  std::shared_ptr<const profile::Profile> profile = small_profile(folder.path() / "model.py");
+};
 
 }  // namespace hotlens::test
