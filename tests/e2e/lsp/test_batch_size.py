@@ -196,6 +196,12 @@ def test_a_size_that_stands_in_a_file_of_settings_is_found_and_set_there(client:
     settings = tmp_path / "settings.json"
     settings.write_text('{\n  "train": {"lr": 0.1, "batch_size": 8, "epochs": 8}\n}\n')
     (tmp_path / "other.json").write_text('{"batch_size": 8}')  # nobody names it
+    # Named, but not in the workspace, and a link that leads there.
+    outside = tmp_path.parent / f"{tmp_path.name}-outside.json"
+    outside.write_text('{"batch_size": 8}')
+    (tmp_path / "link.json").symlink_to(outside)
+    with (tmp_path / "train.py").open("a") as script:
+        script.write(f'names = "../{outside.name}", "link.json"\n')
     uri = client.open(tmp_path / "train.py")
     assert client.command("hotlens.server.profile", {"uri": uri})["started"]
     client.wait(lambda: ended(client, 1), LIMIT)
