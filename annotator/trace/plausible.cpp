@@ -34,6 +34,11 @@ struct Axis {
   Ns from{}, until{};  // of starts
 };
 
+// Divided, since `times * extent` may be more than a number holds.
+bool far(Ns distance, Ns least, Ns extent, std::int64_t times) {
+  return distance >= least && distance / times >= extent;
+}
+
 class Filter {
  public:
   Filter(Trace& trace, Issues& issues) : trace_(trace), events_(trace.events), issues_(issues), left_out_(events_.size(), false) {}
@@ -126,11 +131,11 @@ class Filter {
     if (others <= kLeastOthers) return false;
     const Ns late = end.value - end.next, early = before.value - before.next, extent = end.next + before.value;
     const Ns later = start.value - std::max(start.next, end.next);
-    if (start.event == end.event && later >= std::max(kFarStart, kTimesAllStart * extent)) {
+    if (start.event == end.event && far(later, kFarStart, extent, kTimesAllStart)) {
       leave_out(start.event, "starts " + format::readable(later) + " after the others");
-    } else if (start.event != end.event && late >= std::max(kFarEnd, kTimesAllEnd * extent)) {
+    } else if (start.event != end.event && far(late, kFarEnd, extent, kTimesAllEnd)) {
       leave_out(end.event, "lasts " + format::readable(events_.duration[end.event]) + ", longer than all others were recorded");
-    } else if (early >= std::max(kFarStart, kTimesAllStart * (end.value + before.next))) {
+    } else if (far(early, kFarStart, end.value + before.next, kTimesAllStart)) {
       leave_out(before.event, "starts " + format::readable(early) + " before the others");
     } else {
       return false;
@@ -157,7 +162,7 @@ class Filter {
       if (!on_device(events_.category[event]) || left_out_[event] || events_.duration[event] < kLongWork) continue;
       Stream& stream = streams[events_.thread[event].index];
       const Ns others = (stream.sum - events_.duration[event]) / std::max<std::int64_t>(1, stream.count - 1);
-      if (events_.duration[event] < kTimesMean * others) continue;
+      if (events_.duration[event] / kTimesMean < others) continue;
       stream.suspects.push_back(event);
       any = true;
     }
