@@ -1,19 +1,19 @@
 // What each command does: on the state, or by asking the server once (a line to show, a window to save).
 import { isRecording } from './address';
-import { extentAt, isBeside } from './beside';
+import { isBeside } from './beside';
 import { createComparing } from './comparing';
+import { createCursor } from './cursor';
 import { createFollow } from './follow';
 import { exact, time } from './format';
 import type { Command } from './keys';
 import { toggledThreads } from './lanes';
 import type { Details, Match, Place, Span } from './messages';
 import { MOST_PINS, pinOf } from './pins';
-import { navigate, placesOf, type Direction } from './navigate';
-import { panned, scaleOf, zoomed } from './scale';
-import { cursorOn, levelAt, nowUnder, seenUnderCursor, shownLevels, underCursor, type Seen } from './shown';
-import { selectedPath, type State } from './state';
+import type { Seen } from './shown';
+import { selectedPath } from './state';
 import type { Store } from './store';
 import type { Transport } from './transport';
+import { createZooms, depthOf, viewAt } from './zooms';
 
 const ZOOM_STEP = 0.6;
 const PAN_STEP = 0.2; // of the view
@@ -46,106 +46,12 @@ export const placeOf = (details: Details | undefined): Place | undefined =>
 
 export function createCommands(store: Store, transport: Transport, environment: Environment): Commands {
   const note = (text: string): void => store.dispatch({ type: 'note', note: text });
-  const viewAt = (state: State, depth: number): Span | undefined => state.view.zooms[depth] ?? extentAt(state, depth);
-  const depthOf = (state: State): number => state.view.cursor?.depth ?? state.view.path.length;
-
-  function underNow(): { depth: number; seen: Seen } | undefined {
-    const state = store.get();
-    const seen = seenUnderCursor(state, environment.width());
-    return seen === undefined ? undefined : { depth: state.view.cursor!.depth, seen };
-  }
-
-  // The view follows the cursor out of a zoomed part.
-  function showCursor(depth: number, seen: Seen): void {
-    const state = store.get();
-    const zoom = state.view.zooms[depth];
-    const extent = extentAt(state, depth);
-    if (zoom === undefined || extent === undefined) return;
-    const until = seen.start + seen.duration;
-    if (until > zoom[0] && seen.start < zoom[1]) return;
-    const middle = seen.start + seen.duration / 2;
-    store.dispatch({ type: 'zoom', depth, span: panned(zoom, extent, middle - (zoom[0] + zoom[1]) / 2) });
-  }
-
-  function select(depth: number, seen: Seen): void {
-    store.dispatch({ type: 'move', cursor: cursorOn(depth, seen) });
-    showCursor(depth, seen);
-  }
-
-  function move(direction: Direction): void {
-    const state = store.get();
-    const cursor = navigate(placesOf(shownLevels(state, environment.width())), state.view.cursor, direction);
-    if (cursor === undefined) return;
-    store.dispatch({ type: 'move', cursor });
-    const now = underNow();
-    if (now !== undefined) showCursor(now.depth, now.seen);
-  }
-
-  function setZoom(depth: number, span: Span): void {
-    const extent = extentAt(store.get(), depth);
-    if (extent === undefined) return;
-    const whole = span[0] <= extent[0] && span[1] >= extent[1];
-    store.dispatch({ type: 'zoom', depth, ...(whole ? {} : { span }) });
-  }
-
-  function zoomAt(depth: number, at: number, factor: number): void {
-    const state = store.get();
-    const [view, extent] = [viewAt(state, depth), extentAt(state, depth)];
-    if (view === undefined || extent === undefined) return;
-    const gap = isBeside(state.view) ? undefined : state.levels[depth]?.gap;
-    const isShort = scaleOf(view, 0, environment.width(), gap).gap !== undefined;
-    setZoom(depth, zoomed(view, extent, at, factor, isShort ? gap : undefined));
-  }
-
-  function panBy(depth: number, ns: number): void {
-    const state = store.get();
-    const extent = extentAt(state, depth);
-    const zoom = state.view.zooms[depth];
-    if (extent !== undefined && zoom !== undefined) setZoom(depth, panned(zoom, extent, ns));
-  }
-
-  function zoomBy(factor: number): void {
-    const state = store.get();
-    const depth = depthOf(state);
-    const view = viewAt(state, depth);
-    if (view === undefined) return;
-    const seen = underNow()?.seen;
-    const middle = seen === undefined ? (view[0] + view[1]) / 2 : seen.start + seen.duration / 2;
-    zoomAt(depth, Math.min(view[1], Math.max(view[0], middle)), factor);
-  }
-
-  function panShare(share: number): void {
-    const state = store.get();
-    const zoom = state.view.zooms[depthOf(state)];
-    if (zoom !== undefined) panBy(depthOf(state), (zoom[1] - zoom[0]) * share);
-  }
-
-  function zoomToBlock(depth: number, seen: Seen): void {
-    const margin = Math.max(10, seen.duration * 0.05);
-    const extent = extentAt(store.get(), depth) ?? [0, 0];
-    setZoom(depth, [Math.max(extent[0], seen.start - margin), Math.min(extent[1], seen.start + seen.duration + margin)]);
-  }
-
-  function choose(depth: number, [from, to]: Span): void {
-    const extent = extentAt(store.get(), depth);
-    if (extent === undefined) return;
-    const span: Span = [Math.max(extent[0], from), Math.min(extent[1], to)];
-    if (span[1] - span[0] >= 1) store.dispatch({ type: 'range', depth, span });
-  }
-
-  function chooseSeen(): void {
-    const state = store.get();
-    const depth = state.range?.depth ?? depthOf(state);
-    const view = viewAt(state, depth);
-    if (view !== undefined) choose(depth, view);
-  }
-
-  function zoomToChosen(): void {
-    const { range } = store.get();
-    const now = underNow();
-    if (range !== undefined) setZoom(range.depth, range.span);
-    else if (now !== undefined) zoomToBlock(now.depth, now.seen);
-  }
+  const { underNow, select, move } = createCursor(store, environment.width);
+  const { zoomAt, panBy, zoomBy, panShare, zoomToBlock, zoomToChosen, choose, chooseSeen, fit } = createZooms(
+    store,
+    environment.width,
+    underNow,
+  );
 
   function openBlock(depth: number, seen: Seen, enter = false): void {
     const { view } = store.get();
@@ -166,15 +72,6 @@ export function createCommands(store: Store, transport: Transport, environment: 
     else if (path.length > 0) store.dispatch({ type: 'close', depth: path.length - 1 });
     else if (isRecording(state.view)) note('This is the whole recording: there is no level above it.');
     else store.dispatch({ type: 'show recording' });
-  }
-
-  function fit(): void {
-    const state = store.get();
-    const depth = depthOf(state);
-    if (state.view.zooms[depth] !== undefined) return store.dispatch({ type: 'zoom', depth });
-    state.view.zooms.forEach((zoom, each) => {
-      if (zoom !== undefined) store.dispatch({ type: 'zoom', depth: each });
-    });
   }
 
   function reveal({ file, line, profile = store.get().view.profile }: Line): void {
@@ -234,26 +131,6 @@ export function createCommands(store: Store, transport: Transport, environment: 
       })
       .catch((error: Error) => note(error.message));
   }
-
-  // A level that was entered gets the cursor when it arrives. Idle time and merged blocks have no path to be found by again: when finer data
-  // arrives, what stands there now is under the cursor.
-  store.subscribe((state, before) => {
-    const { cursor, path } = state.view;
-    if (state.levels === before.levels && state.beside.levels === before.beside.levels) return;
-    if (
-      cursor === undefined &&
-      state.levels !== before.levels &&
-      !state.leading &&
-      path.length > 0 &&
-      state.levels[path.length] !== undefined
-    )
-      return move('down');
-    if (cursor === undefined || cursor.segment !== '') return;
-    const level = levelAt(state, cursor.depth, cursor.before !== undefined, environment.width());
-    if (level === undefined || underCursor(level, cursor) !== undefined) return;
-    const seen = nowUnder(level, cursor);
-    if (seen !== undefined) store.dispatch({ type: 'move', cursor: cursorOn(cursor.depth, seen) });
-  });
 
   const actions: Record<Command, () => void> = {
     left: () => move('left'),

@@ -1,24 +1,21 @@
 // The canvas with the levels: draws what the state says, once a frame at most, and turns mouse and wheel into commands.
 //
 // The canvas is as large as the pane and stays in view while the pane scrolls; only what is on the screen is drawn.
-import { isBeside } from './beside';
 import type { Commands } from './commands';
-import { drawPicture, type Marks } from './draw';
+import type { Marks } from './draw';
 import { element } from './dom';
-import { isPressable, laneLines, pressLane } from './lane_words';
+import { isPressable, pressLane } from './lane_words';
+import { createLevelCanvas } from './level_canvas';
+import { createLevelTip, pathOf } from './level_tip';
 import { leadFurther } from './lead';
 import { layoutPicture, trackWidth, type Picture } from './layout';
-import { marksOf, stepWall } from './marks';
-import type { Details, Path } from './messages';
+import { marksOf } from './marks';
 import { readColours, type Colours } from './palette';
-import { canvasPen } from './pen';
-import { pinMarks, pinWords } from './pins';
 import type { Rest } from './point';
-import { NOWHERE, pointerStep, type Effect, type Hit, type PointerInput, type Spot } from './pointer';
-import { inOwnTime, shownLevels, type Seen } from './shown';
-import { samePath, type State } from './state';
+import { NOWHERE, pointerStep, type Effect, type PointerInput, type Spot } from './pointer';
+import { shownLevels } from './shown';
+import type { State } from './state';
 import type { Store } from './store';
-import { placeTip, tipLines } from './tip';
 
 export interface Levels {
   readonly pane: HTMLElement;
@@ -31,115 +28,53 @@ export interface Levels {
 }
 
 export function createLevels(store: Store, rest: Rest): Levels {
-  const canvas = element('canvas', { attributes: { 'aria-hidden': 'true' } });
+  const canvas = createLevelCanvas();
   const spacer = element('div');
-  const tip = element('div', { class: 'tip', attributes: { role: 'tooltip' } });
+  const tip = createLevelTip(store);
   const pane = element(
     'div',
     {
       class: 'levels',
       attributes: { tabindex: '0', role: 'application', 'aria-label': 'Timeline: arrows move, Enter opens, ? shows all keys' },
     },
-    canvas,
+    canvas.root,
     spacer,
-    tip,
+    tip.root,
   );
-  const context = canvas.getContext('2d', { alpha: false })!;
   let commands: Commands | undefined;
   let colours: Colours | undefined;
-  let pen: ReturnType<typeof canvasPen> | undefined;
   let picture: Picture = layoutPicture([], 1);
   let pointer = NOWHERE;
   let frame = 0;
-  let pictured = false;
-
   let size = { width: 1, height: 1 }; // of the pane: asking the page for it in the middle of a change makes it lay out twice
-
   let arrived: MouseEvent | undefined; // of the pointer, at the block under it
 
   const width = (): number => size.width;
-
-  const pathOf = (hit: Hit | undefined): Path | undefined =>
-    hit?.seen === undefined || hit.seen.segment === ''
-      ? undefined
-      : [...(hit.seen.before ?? store.get().view.path.slice(0, hit.depth)), hit.seen.segment];
 
   function measure(): void {
     size = { width: Math.max(1, pane.clientWidth), height: Math.max(1, pane.clientHeight) };
     store.setWidth(Math.floor(trackWidth(width())));
   }
 
-  function resizeCanvas(): number {
-    const ratio = window.devicePixelRatio || 1;
-    const [w, h] = [Math.round(width() * ratio), Math.round(size.height * ratio)];
-    if (canvas.width !== w || canvas.height !== h || pen === undefined) {
-      canvas.width = w;
-      canvas.height = h;
-      canvas.style.setProperty('width', `${w / ratio}px`);
-      canvas.style.setProperty('height', `${h / ratio}px`);
-      pen = undefined;
-    }
-    return ratio;
-  }
-
   const marks = (): Marks => marksOf(store.get(), pointer.hover);
 
   function draw(): void {
     frame = 0;
-    const ratio = resizeCanvas();
     colours ??= readColours(document.body);
-    pen ??= canvasPen(context, ratio, colours.font);
     picture = layoutPicture(shownLevels(store.get(), trackWidth(width())), width());
     const rest = `${Math.max(0, picture.height - size.height)}px`;
     if (spacer.style.height !== rest) spacer.style.setProperty('height', rest);
-    const top = pane.scrollTop;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.globalAlpha = 1;
-    context.fillStyle = colours.ground;
-    context.fillRect(0, 0, width(), size.height);
-    context.setTransform(ratio, 0, 0, ratio, 0, -Math.round(top * ratio));
-    drawPicture(pen, picture, marks(), colours, [top, top + size.height]);
-    if (!pictured && picture.levels[0]?.level !== undefined) {
-      pictured = true;
-      performance.mark('hotlens first picture');
-    }
+    canvas.draw(picture, marks(), colours, size, pane.scrollTop);
   }
 
   const redraw = (): void => {
     if (frame === 0) frame = requestAnimationFrame(draw);
   };
 
-  function showTip(event: MouseEvent): void {
-    const { hover, press } = pointer;
-    const { seen, lane } = hover ?? {};
-    tip.classList.toggle('shown', (seen !== undefined || lane !== undefined) && press?.moved !== true);
-    if (lane !== undefined) tip.replaceChildren(...laneLines(lane, store.get()));
-    else if (seen !== undefined) tip.replaceChildren(...blockLines(hover!.depth, seen));
-    else return;
-    placeTip(tip, pane, event);
-  }
-
   // What it tells of is not under the pointer any more; the next move of the pointer finds what is.
   function hideTip(): void {
     arrived = undefined;
-    tip.classList.remove('shown');
-  }
-
-  function blockLines(depth: number, seen: Seen): HTMLElement[] {
-    const state = store.get();
-    const upper = seen.before !== undefined;
-    const side = !isBeside(state.view) ? '' : upper ? 'before' : 'after';
-    const mark = upper
-      ? undefined
-      : pinMarks(state.view.pins, state.view.step, state.view.path.slice(0, depth)).find(({ segment }) => segment === seen.segment);
-    const pinned = mark === undefined ? [] : [element('div', { class: 'pinned', text: pinWords(mark) })];
-    return [...tipLines(inOwnTime(state, depth, seen), stepWall(state, upper), detailsOf(pathOf(pointer.hover), upper), side), ...pinned];
-  }
-
-  function detailsOf(path: Path | undefined, upper: boolean): Details | undefined {
-    const { pointed } = store.get();
-    const same = pointed?.path !== undefined && path !== undefined && samePath(pointed.path, path) && (pointed.before === true) === upper;
-    return same ? pointed.details : undefined;
+    tip.hide();
   }
 
   function showHover(event: MouseEvent, counted: boolean, changed: boolean): void {
@@ -148,10 +83,10 @@ export function createLevels(store: Store, rest: Rest): Levels {
     if (changed || counted || hover?.lane?.kind === 'counter') redraw();
     if (changed) {
       arrived = event;
-      const path = pathOf(hover);
+      const path = pathOf(store.get(), hover);
       rest(path === undefined ? undefined : { path, ...(hover?.seen?.before === undefined ? {} : { before: true }) }); // who rests on a block is told more about it
     }
-    showTip(event);
+    tip.show(pointer, pane, event);
   }
 
   function carryOut(effect: Effect, event: MouseEvent, counted: boolean): void {
@@ -165,7 +100,7 @@ export function createLevels(store: Store, rest: Rest): Levels {
       case 'grab':
         if (event instanceof PointerEvent) pane.setPointerCapture(event.pointerId);
         pane.classList.add('dragging');
-        return tip.classList.remove('shown');
+        return tip.hide();
       case 'release':
         return pane.classList.remove('dragging');
       case 'consume':
@@ -267,7 +202,7 @@ export function createLevels(store: Store, rest: Rest): Levels {
     const now = state.view;
     if (now.path !== path || now.zooms !== zooms || now.step !== step || now.profile !== profile || state.overview !== before.overview)
       hideTip();
-    if (state.pointed !== before.pointed && arrived !== undefined) showTip(arrived);
+    if (state.pointed !== before.pointed && arrived !== undefined) tip.show(pointer, pane, arrived);
     redraw();
   });
 
@@ -276,7 +211,6 @@ export function createLevels(store: Store, rest: Rest): Levels {
     trackWidth: () => trackWidth(width()),
     recolour() {
       colours = undefined;
-      pen = undefined;
       redraw();
     },
     colours: () => (colours ??= readColours(document.body)),

@@ -7,19 +7,17 @@ import { renderBreakdown } from './breakdown';
 import { shortName } from './columns';
 import { createCommands, type Commands } from './commands';
 import { renderCompare } from './compare';
-import { differenceOf, differenceWords } from './difference';
 import { renderDetails } from './details';
 import { button, element, refill } from './dom';
 import { savePicture, type Save } from './export_picture';
-import { time } from './format';
 import { renderHeader, renderStory } from './header';
 import { commandFor, COMMANDS, keyNames, type Command } from './keys';
 import { createLevels } from './levels';
 import { createPinList } from './pin_list';
 import { createRest, highlightLines, restOnElements } from './point';
-import { renderRange, rangeWords } from './range';
+import { renderRange } from './range';
 import { createSearch } from './search';
-import { blockWords, seenUnderCursor } from './shown';
+import { sentence, spokenSelection } from './screen_words';
 import type { State } from './state';
 import { markSteps, renderLegend, renderSteps, stagesShown } from './steps';
 import type { Store } from './store';
@@ -54,37 +52,37 @@ function helpTable(): HTMLElement {
   return element('table', {}, ...rows);
 }
 
-const CONNECTION_WORDS: Readonly<Record<State['connection'], string>> = {
-  connecting: 'Connecting to hotlens …',
-  open: '',
-  lost: 'The connection to hotlens is lost. Trying again; if it was stopped, start it again (hotlens serve).',
-  refused: "This page's token is not valid any more: hotlens was started again. Open the address that it prints now.",
-};
-
-// The one sentence above the levels, most urgent first.
-export function sentence(state: State): { readonly text: string; readonly error: boolean } {
-  const unconnected = state.connection === 'connecting' && state.overview !== undefined ? '' : CONNECTION_WORDS[state.connection];
-  if (unconnected !== '') return { text: unconnected, error: state.connection !== 'connecting' };
-  const failed =
-    ['profiles', 'overview'].find((slot) => state.failures[slot] !== undefined) ??
-    Object.keys(state.failures).find((slot) => slot.startsWith('level'));
-  if (failed !== undefined) return { text: state.failures[failed]!, error: true };
-  if (state.profiles?.profiles.length === 0)
-    return { text: 'There is no profile yet. Run hotlens run train.py, or choose Profile in the editor.', error: false };
-  if (state.overview === undefined) return { text: 'Reading the profile …', error: false };
-  return { text: state.note ?? '', error: false };
-}
-
-function spokenSelection(state: State, width: number): string {
-  if (state.range !== undefined) return rangeWords(state.range);
-  const seen = seenUnderCursor(state, width);
-  if (seen === undefined) return '';
-  const side = !isBeside(state.view) ? '' : seen.before === undefined ? ', after' : ', before';
-  const block = `${blockWords(seen)}, ${seen.kind}, ${time(seen.busy)}, on ${seen.trackName}${side}${seen.open ? ', can be opened' : ''}`;
-  return [block, differenceWords(differenceOf(state))].filter((text) => text !== '').join('. ');
-}
-
 const isTyping = (target: EventTarget | null): boolean => target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
+
+// A part of the screen, and what of the state it is drawn from.
+interface Part {
+  readonly of: readonly (keyof State)[];
+  readonly inView?: readonly (keyof State['view'])[];
+  readonly draw: (state: State, before: State | undefined) => void;
+}
+
+// Draws the parts whose state has changed; all where there was none before.
+const partsDrawn =
+  (parts: readonly Part[]) =>
+  (state: State, before: State | undefined): void => {
+    for (const { of, inView = [], draw } of parts) {
+      const changed =
+        before === undefined || of.some((key) => state[key] !== before[key]) || inView.some((key) => state.view[key] !== before.view[key]);
+      if (changed) draw(state, before);
+    }
+  };
+
+function renderCrumbs(state: State, store: Store): HTMLElement[] {
+  const labels = state.view.path.map((segment, depth) => state.levels[depth + 1]?.whole?.level.crumbs.at(-1)?.label ?? segment);
+  const names = [isRecording(state.view) ? 'recording' : `step ${state.overview?.steps[state.view.step ?? 0]?.index ?? ''}`, ...labels];
+  return names.map((name, depth) =>
+    button(
+      shortName(name),
+      `${name}\nclose the levels below this one`,
+      () => depth < state.view.path.length && store.dispatch({ type: 'close', depth }),
+    ),
+  );
+}
 
 export function createScreen(store: Store, transport: Transport, save: Save): void {
   const rest = createRest(store);
@@ -134,73 +132,72 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     help,
     spokenLine,
   );
-  function renderCrumbs(state: State): void {
-    const labels = state.view.path.map((segment, depth) => state.levels[depth + 1]?.whole?.level.crumbs.at(-1)?.label ?? segment);
-    const names = [isRecording(state.view) ? 'recording' : `step ${state.overview?.steps[state.view.step ?? 0]?.index ?? ''}`, ...labels];
-    refill(
-      crumbs,
-      ...names.map((name, depth) =>
-        button(
-          shortName(name),
-          `${name}\nclose the levels below this one`,
-          () => depth < state.view.path.length && store.dispatch({ type: 'close', depth }),
-        ),
-      ),
-    );
-  }
 
-  function render(state: State, before: State | undefined): void {
-    const changed = (...keys: (keyof State)[]): boolean => before === undefined || keys.some((key) => state[key] !== before[key]);
-    const viewChanged = (key: keyof State['view']): boolean => before === undefined || state.view[key] !== before.view[key];
-    const width = levels.trackWidth();
-    if (changed('overview', 'profiles') || viewChanged('profile') || viewChanged('before') || viewChanged('beforeStep'))
-      refill(header, ...renderHeader(state, store));
-    if (changed('overview')) refill(story, ...renderStory(state, store));
-    if (changed('overview') || viewChanged('step') || viewChanged('beforeStep')) {
-      if (before === undefined || changed('overview')) steps.replaceChildren(...renderSteps(state, store));
-      else markSteps(steps, state, before);
-      setTimeout(() => steps.querySelector('.step.shown')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })); // after the picture
-    }
-    if (changed('overview', 'levels', 'beside')) legend.replaceChildren(...renderLegend(stagesShown(state), levels.colours().theme));
-    if (changed('overview', 'levels') || viewChanged('path') || viewChanged('step')) renderCrumbs(state);
-    if (changed('connection', 'failures', 'profiles', 'overview', 'note')) {
-      const { text, error } = sentence(state);
-      said.textContent = text;
-      said.title = text;
-      said.classList.toggle('error', error);
-    }
-    if (changed('overview', 'details', 'idle', 'failures', 'levels', 'range', 'beside') || viewChanged('cursor') || viewChanged('alone')) {
-      refill(
-        details,
-        ...(state.range === undefined
-          ? renderDetails(state, store, commands, width)
-          : renderRange(state.range, state.failures['range'], isBeside(state.view))),
-      );
-      const words = spokenSelection(state, width);
-      if (spokenLine.textContent !== words) spokenLine.textContent = words;
-    }
-    if (
-      changed('overview', 'breakdowns', 'drill', 'comparisons', 'expanded', 'failures') ||
-      viewChanged('step') ||
-      viewChanged('before') ||
-      viewChanged('beforeStep') ||
-      viewChanged('alone')
-    ) {
-      breakdown.classList.toggle('low', isBeside(state.view));
-      refill(
-        breakdown,
-        ...(!isComparing(state.view) ? renderBreakdown(state, store, commands, levels.colours()) : renderCompare(state, store)),
-      );
-    }
-    if (changed('pinned', 'overview') || viewChanged('pins') || viewChanged('cursor') || viewChanged('step')) pins.render(state);
-    if (changed('batch', 'failures')) batch.render(state.batch, state.failures['batch sizes']);
-    if (changed('search')) search.render(state);
-    if (changed('help') && state.help && help.childElementCount === 0) help.append(element('h2', { text: 'Keys' }), helpTable());
-    if (changed('help')) help.classList.toggle('open', state.help);
-  }
+  const drawParts = partsDrawn([
+    {
+      of: ['overview', 'profiles'],
+      inView: ['profile', 'before', 'beforeStep'],
+      draw: (state) => refill(header, ...renderHeader(state, store)),
+    },
+    { of: ['overview'], draw: (state) => refill(story, ...renderStory(state, store)) },
+    {
+      of: ['overview'],
+      inView: ['step', 'beforeStep'],
+      draw(state, before) {
+        if (before === undefined || state.overview !== before.overview) steps.replaceChildren(...renderSteps(state, store));
+        else markSteps(steps, state, before);
+        setTimeout(() => steps.querySelector('.step.shown')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })); // after the picture
+      },
+    },
+    {
+      of: ['overview', 'levels', 'beside'],
+      draw: (state) => legend.replaceChildren(...renderLegend(stagesShown(state), levels.colours().theme)),
+    },
+    { of: ['overview', 'levels'], inView: ['path', 'step'], draw: (state) => refill(crumbs, ...renderCrumbs(state, store)) },
+    {
+      of: ['connection', 'failures', 'profiles', 'overview', 'note'],
+      draw(state) {
+        const { text, error } = sentence(state);
+        said.textContent = text;
+        said.title = text;
+        said.classList.toggle('error', error);
+      },
+    },
+    {
+      of: ['overview', 'details', 'idle', 'failures', 'levels', 'range', 'beside'],
+      inView: ['cursor', 'alone'],
+      draw(state) {
+        const width = levels.trackWidth();
+        const { range } = state;
+        const chosen = range !== undefined && renderRange(range, state.failures['range'], isBeside(state.view));
+        refill(details, ...(chosen || renderDetails(state, store, commands, width)));
+        const words = spokenSelection(state, width);
+        if (spokenLine.textContent !== words) spokenLine.textContent = words;
+      },
+    },
+    {
+      of: ['overview', 'breakdowns', 'drill', 'comparisons', 'expanded', 'failures'],
+      inView: ['step', 'before', 'beforeStep', 'alone'],
+      draw(state) {
+        breakdown.classList.toggle('low', isBeside(state.view));
+        const rows = isComparing(state.view) ? renderCompare(state, store) : renderBreakdown(state, store, commands, levels.colours());
+        refill(breakdown, ...rows);
+      },
+    },
+    { of: ['pinned', 'overview'], inView: ['pins', 'cursor', 'step'], draw: (state) => pins.render(state) },
+    { of: ['batch', 'failures'], draw: (state) => batch.render(state.batch, state.failures['batch sizes']) },
+    { of: ['search'], draw: (state) => search.render(state) },
+    {
+      of: ['help'],
+      draw({ help: open }) {
+        if (open && help.childElementCount === 0) help.append(element('h2', { text: 'Keys' }), helpTable());
+        help.classList.toggle('open', open);
+      },
+    },
+  ]);
 
-  store.subscribe(render);
-  render(store.get(), undefined);
+  store.subscribe(drawParts);
+  drawParts(store.get(), undefined);
 
   document.addEventListener('keydown', (event) => {
     if (isTyping(event.target)) return;
@@ -215,7 +212,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   // VS Code changes the classes of the body when its theme changes; a browser its preference.
   const recolour = (): void => {
     levels.recolour();
-    render(store.get(), undefined);
+    drawParts(store.get(), undefined);
   };
   new MutationObserver(recolour).observe(document.body, { attributeFilter: ['class'] });
   for (const query of ['(prefers-color-scheme: dark)', '(prefers-contrast: more)', '(forced-colors: active)'])
