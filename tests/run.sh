@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every test: installs what is missing, builds, then unit tests (release and with sanitizers), the recorder, the language server over stdio,
-# both editors, formatting and types. The last line counts the groups.
+# Every test: installs what is missing, builds, then unit tests (with sanitizers; `unit` runs them without), the recorder, the language server
+# over stdio, both editors, formatting and types. The last line counts the groups.
 #   tests/run.sh            all
 #   tests/run.sh quick      what to run before every commit: a few minutes once everything is built
 #   tests/run.sh unit lsp   only these groups
@@ -10,7 +10,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 groups=("$@")
-[ ${#groups[@]} -gt 0 ] || groups=(style house unit sanitize recorder loops golden cli lab mcp install models lsp timeline editors)
+[ ${#groups[@]} -gt 0 ] || groups=(style house sanitize recorder loops golden cli lab mcp install models lsp timeline editors)
 
 [ "${groups[*]}" != quick ] || groups=(style house unit golden quick_recorder quick_lsp quick_page)
 
@@ -33,7 +33,9 @@ export OMP_NUM_THREADS=1
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 
 packages() { [ -d "$1/node_modules" ] || (cd "$1" && npm ci --ignore-scripts --silent); }
-build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1"; }
+build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$@"; }
+# The program with its page and extension: what tests ask from outside needs no test program.
+product() { build release --target hotlens hotlens_page hotlens_vsix; }
 
 # tests ARGUMENTS: pytest; three failures or fewer are tried once more, in a process of their own. More than that is no matter of a busy machine.
 tests() {
@@ -61,31 +63,31 @@ run_tidy() {
     git ls-files '*.cpp' ':!tests' | xargs -P 2 -n 4 clang-tidy --quiet -p build/release
 }
 run_house() { python tests/house/includes.py && python tests/house/papers.py && python tests/house/subjects.py; }
-run_unit() { build release && ctest --preset release; }
+run_unit() { build release --target unit_tests && ctest --preset release; }
 run_sanitize() { build sanitize && ctest --preset sanitize; }
 run_fuzz() { bash tests/fuzz/run.sh 25; }
-run_recorder() { tests -n 2 tests/recorder; }
-run_loops() { build release && tests -n 2 tests/loops; }
+run_recorder() { product && tests -n 2 tests/recorder; }
+run_loops() { product && tests -n 2 tests/loops; }
 run_install() { bash tests/install.sh; }
 # beside ARGUMENTS…: the files two at a time, the tests of one in turn: they share what it has recorded.
 beside() { tests -n 2 --dist loadfile "$@"; }
 run_models() {
-  build release && bash tests/e2e/install_models.sh build/models &&
+  product && bash tests/e2e/install_models.sh build/models &&
     HOTLENS_MODELS_PYTHON=$root/build/models/bin/python beside tests/e2e/real_models
 }
-run_golden() { build release && beside tests/golden; }
-run_lsp() { build release && beside tests/e2e/lsp && tests tests/e2e/static; }
+run_golden() { product && beside tests/golden; }
+run_lsp() { product && beside tests/e2e/lsp && tests tests/e2e/static; }
 # One file for each promise of the recorder, the server and the page that breaks most easily; the rest is in the groups of their names.
-run_quick_recorder() { tests -n 2 tests/recorder/test_steps.py tests/recorder/test_bundle.py tests/recorder/test_sites.py; }
-run_quick_lsp() { build release && tests -n 2 tests/e2e/lsp/test_features.py tests/e2e/lsp/test_lifecycle.py tests/e2e/lsp/test_wire.py; }
+run_quick_recorder() { product && tests -n 2 tests/recorder/test_steps.py tests/recorder/test_bundle.py tests/recorder/test_sites.py; }
+run_quick_lsp() { product && tests -n 2 tests/e2e/lsp/test_features.py tests/e2e/lsp/test_lifecycle.py tests/e2e/lsp/test_wire.py; }
 run_quick_page() { packages editor_clients/timeline && (cd editor_clients/timeline && npm run --silent check && npm test --silent >/dev/null); }
-run_cli() { build release && beside tests/e2e/cli; }
-run_mcp() { build release && beside tests/e2e/mcp; }
-run_lab() { build release && beside tests/e2e/lab; }
+run_cli() { product && beside tests/e2e/cli; }
+run_mcp() { product && beside tests/e2e/mcp; }
+run_lab() { product && beside tests/e2e/lab; }
 run_timeline() {
-  build release && beside tests/e2e/serve && bash tests/e2e/timeline/run.sh build/release/bin/hotlens build/editors/neovim/bin/nvim
+  product && beside tests/e2e/serve && bash tests/e2e/timeline/run.sh build/release/bin/hotlens build/editors/neovim/bin/nvim
 }
-run_editors() { build release && bash tests/e2e/run.sh build/release/bin build/editors; }
+run_editors() { product && bash tests/e2e/run.sh build/release/bin build/editors; }
 
 passed=0 failed=0
 for group in "${groups[@]}"; do
