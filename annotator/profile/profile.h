@@ -22,6 +22,7 @@
 #include "annotator/kernels/kernel_name.h"
 #include "annotator/profile/costs.h"
 #include "annotator/profile/held.h"
+#include "annotator/profile/page_faults.h"
 
 namespace hotlens::profile {
 
@@ -263,6 +264,7 @@ struct Profile {
   std::optional<Ns> plain_step;     // without a profiler: mean update of the watched loop, else the median of the steps timed so
   std::optional<Ns> profiled_step;  // the measured one that is shown
   std::optional<std::int64_t> samples_per_step;
+  std::optional<PageFaults> page_faults;      // of a run that tells
   std::vector<RankTimes> ranks;               // of a bundle with several, in its order; else empty
   std::int64_t rank = 0;                      // the one that everything else here is of
   std::optional<double> backward_confidence;  // of a trace that tells backward by order only: share of it that found its forward

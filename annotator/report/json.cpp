@@ -79,6 +79,7 @@ class Writer {
     if (profile_.backward_confidence) json_.member("backward_confidence", *profile_.backward_confidence);
     time("plain_step_ns", profile_.plain_step);
     time("profiled_step_ns", profile_.profiled_step);
+    if (profile_.page_faults) json_.object("page_faults", [&] { page_faults(*profile_.page_faults); });
     if (profile_.ranks.empty()) return;
     json_.member("rank", profile_.rank);
     json_.array("ranks", [&] {
@@ -90,6 +91,14 @@ class Writer {
         });
       }
     });
+  }
+
+  void page_faults(const profile::PageFaults& faults) {
+    json_.member("count", faults.count);
+    time("each_ns", faults.each);
+    time("time_ns", faults.time());
+    time("step_ns", faults.step);
+    if (faults.can_end) json_.member("setting", profile::kKeepsFreed);
   }
 
   void steps() {

@@ -65,6 +65,12 @@ class Writer {
       if (step.outlier) outlier(step);
     }
     if (const auto& moment = profile_.at_peak.moment) memory(profile_.at_peak, *moment);
+    if (const auto& faults = profile_.page_faults; faults && faults->share() >= profile::kMuchFaulting) page_faults(*faults);
+  }
+
+  void page_faults(const profile::PageFaults& faults) {
+    line("page faults: " + std::to_string(faults.count) + " a step, about " + readable(faults.time()) + " of the " + readable(faults.step) +
+         " without the profiler" + (faults.can_end ? "; " + std::string(profile::kKeepsFreed) + " before the command may end them" : ""));
   }
 
   void ranks() {

@@ -62,18 +62,19 @@ std::optional<double> losses_within(const lab::WhatIf& item) {
   return most;
 }
 
-Result<lab::Verdict> verified(const lab::WhatIf& item, const advice::Edits& edits, const advice::Sources& sources, const fs::path& bundle,
-                              const WhatIfOptions& options, const Say& say) {
+Result<lab::Verdict> verified(const lab::WhatIf& item, const std::expected<advice::Edits, advice::NoEdit>& edits,
+                              const advice::Sources& sources, const fs::path& bundle, const WhatIfOptions& options, const Say& say) {
   const auto python = runs::find_python(options.python, fs::current_path(), runs::process_environment());
   if (!python) return std::unexpected(python.error());
   lab::VerifyAsk ask{.bundle = bundle,
                      .python = python->path,
                      .texts = {},
+                     .environment = advice::environment_of(item.parts),
                      .limit = std::chrono::minutes(options.limit),
                      .losses_within = losses_within(item),
                      .say = say,
                      .stopped = Interrupts::asked};
-  for (const advice::FileEdit& edit : edits) {
+  for (const advice::FileEdit& edit : edits.value_or(advice::Edits{})) {
     const advice::SourceText& file = sources.files[edit.file];
     ask.texts.emplace_back(file.path, advice::replaced(file.text, edit.replacements));
   }
@@ -105,13 +106,14 @@ Result<void> make_changes(lab::WhatIfs& all, const fs::path& bundle, const WhatI
   if (!sources) return std::unexpected(sources.error());
   for (lab::WhatIf& item : std::exchange(all.items, {})) {
     const auto edits = advice::edits_of(item.parts, *sources);
-    if (!edits) {
+    const bool by_environment = !edits && options.verify && !advice::environment_of(item.parts).empty();
+    if (!edits && !by_environment) {
       all.refused.push_back({item.kind, {.reason = sentence(edits.error())}});
       continue;
     }
-    item.edits = advice::described(*edits, *sources);
+    if (edits) item.edits = advice::described(*edits, *sources);
     if (options.verify) {
-      auto verdict = verified(item, *edits, *sources, bundle, options, say);
+      auto verdict = verified(item, edits, *sources, bundle, options, say);
       if (!verdict) return std::unexpected(verdict.error());
       item.verified = std::move(*verdict);
       item.state = lab::State::verified;
@@ -123,7 +125,8 @@ Result<void> make_changes(lab::WhatIfs& all, const fs::path& bundle, const WhatI
     }
     const bool better = !item.verified || (item.verified->faster && item.verified->losses != "differ");
     if (options.apply && !better) say("not applied: the runs did not become faster with the same losses");
-    if (options.apply && better && !options.dry_run) {
+    if (options.apply && by_environment) say("not applied: " + sentence(edits.error()));
+    if (options.apply && edits && better && !options.dry_run) {
       if (const auto written = advice::write(*edits, *sources); !written) return std::unexpected(written.error());
       item.state = lab::State::applied;
       keep(lab::record_of(item, all.profile, bundle, advice::Event::applied), bundle, say);

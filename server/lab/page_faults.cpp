@@ -49,7 +49,8 @@ std::optional<PageFaults> much_faulting(const std::vector<std::int64_t>& faults,
 
 std::optional<PageFaults> much_faulting(const std::filesystem::path& bundle, const std::vector<Ns>& steps) {
   const auto manifest = profile::read_manifest(bundle);
-  return manifest ? much_faulting(manifest->plain_faults, steps, cost_of_a_fault()) : std::nullopt;
+  if (!manifest) return std::nullopt;
+  return much_faulting(manifest->plain_faults, steps, manifest->fault_time ? *manifest->fault_time : cost_of_a_fault());
 }
 
 }  // namespace hotlens::lab

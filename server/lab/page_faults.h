@@ -21,7 +21,7 @@ Ns cost_of_a_fault();
 // Nullopt where they are no large part of the step. `faults`: of steps without a profiler, as `steps`.
 std::optional<PageFaults> much_faulting(const std::vector<std::int64_t>& faults, const std::vector<Ns>& steps, Ns each);
 
-// The same of a profile; measures what a fault takes.
+// The same of a profile; measures what a fault takes where it does not tell.
 std::optional<PageFaults> much_faulting(const std::filesystem::path& bundle, const std::vector<Ns>& steps);
 
 }  // namespace hotlens::lab

@@ -151,8 +151,9 @@ class Verification {
     argv.insert(argv.end(), manifest_.argv.begin(), manifest_.argv.end());
     std::promise<runs::RunEnd> ended;
     auto end = ended.get_future();
-    runs::Run run =
-        runs::start({.argv = std::move(argv), .cwd = manifest_.cwd}, {.end = [&](const runs::RunEnd& how) { ended.set_value(how); }});
+    runs::Run run = runs::start(
+        {.argv = std::move(argv), .cwd = manifest_.cwd, .environment = changed ? ask_.environment : decltype(ask_.environment){}},
+        {.end = [&](const runs::RunEnd& how) { ended.set_value(how); }});
     const Clock::time_point late = Clock::now() + 10 * expected_.run + kSlack;
     while (end.wait_for(kLookEvery) != std::future_status::ready) {
       const bool stopped = ask_.stopped();

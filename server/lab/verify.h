@@ -20,6 +20,7 @@ namespace hotlens::lab {
 struct VerifyAsk {
   std::filesystem::path bundle, python;
   std::vector<std::pair<std::filesystem::path, std::string>> texts;  // files as they are after the change
+  std::vector<std::pair<std::string, std::string>> environment;      // variables that the change sets
   std::chrono::seconds limit{};                                      // no further pair after it
   std::optional<double> losses_within;                               // relative; absent: the change may alter them
   std::function<void(const std::string&)> say;                       // for people: first how long it takes

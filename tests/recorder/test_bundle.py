@@ -29,6 +29,7 @@ MANIFEST = {
     "steps_measured": int,
     "plain_step_ns": list,
     "plain_step_faults": list,
+    "page_faults": dict,
     "profiled_step_ns": list,
     "map_step_ns": (int, type(None)),
     "optimizers": list,

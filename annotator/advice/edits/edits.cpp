@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 #include "annotator/advice/edits/changes.h"
 #include "annotator/advice/edits/imports.h"
+#include "annotator/profile/page_faults.h"
 
 namespace hotlens::advice {
 namespace {
+
+constexpr std::string_view kKeepFreed = "keep_freed";
 
 Made made(const Script& script, std::string_view kind, const std::vector<std::string>& modules) {
   if (kind == "fused_optimizer") return optimizer(script, "fused");
@@ -23,10 +27,12 @@ Made made(const Script& script, std::string_view kind, const std::vector<std::st
   if (kind == "checkpoint") return checkpoint(script, modules);
   if (kind == "unbind_time") return unbind_time(script, modules);
   if (kind == "gelu_tanh") return gelu_tanh(script, modules);
+  if (kind == kKeepFreed) return no("no text of the script sets it");
   return no("no edit of a single expression does it");
 }
 
-std::string_view by_hand(std::string_view kind) {
+std::string by_hand(std::string_view kind) {
+  if (kind == kKeepFreed) return "begin the command with " + std::string(profile::kKeepsFreed);
   constexpr auto kWays = std::to_array<std::pair<std::string_view, std::string_view>>({
       {"fused_optimizer", "give the optimizer fused=True where it is made"},
       {"foreach_optimizer", "give the optimizer foreach=True where it is made"},
@@ -54,7 +60,7 @@ std::string_view by_hand(std::string_view kind) {
       {"gelu_tanh", "call F.gelu(x, approximate=\"tanh\")"},
   });
   const auto* found = std::ranges::find(kWays, kind, &std::pair<std::string_view, std::string_view>::first);
-  return found == kWays.end() ? "" : found->second;
+  return found == kWays.end() ? std::string() : std::string(found->second);
 }
 
 bool overlap(const std::vector<Replacement>& replacements) {
@@ -118,7 +124,7 @@ std::expected<Edits, NoEdit> edits_of(const std::vector<lab::Part>& parts, const
   Edits all;
   for (const lab::Part& part : parts) {
     auto edits = made(script, part.kind, part.modules);
-    if (!edits) return std::unexpected(NoEdit{changed(sources).value_or(edits.error().reason), std::string(by_hand(part.kind))});
+    if (!edits) return std::unexpected(NoEdit{changed(sources).value_or(edits.error().reason), by_hand(part.kind)});
     if (auto wrong = merge(all, std::move(*edits))) return std::unexpected(std::move(*wrong));
   }
   for (FileEdit& edit : all) {
@@ -128,6 +134,17 @@ std::expected<Edits, NoEdit> edits_of(const std::vector<lab::Part>& parts, const
     if (auto reason = unsafe(edit, script)) return std::unexpected(NoEdit{std::move(*reason), {}});
   }
   return all;
+}
+
+Environment environment_of(const std::vector<lab::Part>& parts) {
+  Environment set;
+  if (std::ranges::find(parts, kKeepFreed, &lab::Part::kind) == parts.end()) return set;
+  for (const auto word : profile::kKeepsFreed | std::views::split(' ')) {
+    const std::string_view one(word);
+    const std::size_t equals = one.find('=');
+    set.emplace_back(one.substr(0, equals), one.substr(equals + 1));
+  }
+  return set;
 }
 
 std::vector<lab::SourceEdit> described(const Edits& edits, const Sources& sources) {

@@ -7,6 +7,7 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "annotator/advice/edits/sources.h"
@@ -30,6 +31,10 @@ std::string sentence(const NoEdit& why);
 
 // Of a what-if that the profile's program has; of several kinds all at once.
 std::expected<Edits, NoEdit> edits_of(const std::vector<lab::Part>& parts, const Sources& sources);
+
+// Variables of the environment, by name, that a change sets where it edits no text. Empty of every other.
+using Environment = std::vector<std::pair<std::string, std::string>>;
+Environment environment_of(const std::vector<lab::Part>& parts);
 
 // For people and scripts.
 std::vector<lab::SourceEdit> described(const Edits& edits, const Sources& sources);

@@ -23,6 +23,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"zero_grad_none", "zero_grad(set_to_none=True)", zero_grad_none},
     {"unbind_time", "Take time steps apart once, with x.unbind()", unbind_time},
     {"gelu_tanh", "GELU as one operator", fused_gelu},
+    {"keep_freed", "Keep freed memory: thresholds of glibc's malloc", keep_freed},
 });
 
 profile::Finding finding(const Recording& recording, const Rule& rule, Found found, double ratio) {

@@ -76,5 +76,6 @@ std::optional<Found> fewer_launches(const Recording& recording);
 std::optional<Found> zero_grad_none(const Recording& recording);
 std::optional<Found> unbind_time(const Recording& recording);
 std::optional<Found> fused_gelu(const Recording& recording);
+std::optional<Found> keep_freed(const Recording& recording);
 
 }  // namespace hotlens::rules

@@ -89,8 +89,6 @@ struct StepTime {
   Ns step{}, low{}, high{};
   Ns faults{};  // the part of the interval that page faults may take
 };
-// Before a command: its process keeps the memory that it frees, and has hardly a page fault.
-inline constexpr std::string_view kKeepsFreed = "MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=1073741824";
 // Minor page faults of a recorded step, on a processor that computes itself, and what one takes here.
 struct StepFaults {
   std::int64_t count = 0;

@@ -6,6 +6,7 @@
 #include "annotator/common/format.h"
 #include "annotator/common/json_text.h"
 #include "annotator/lab/predict/batch_sizes.h"
+#include "annotator/profile/page_faults.h"
 
 namespace hotlens::lab {
 namespace {
@@ -63,7 +64,7 @@ std::string about_faults(const BatchSizes& predicted) {
   return fmt::format(
       "A step may give its memory back to the system and take it anew each time, or keep it: at batch size {} that is up to {} of the step "
       "(page faults), and chance decides. {} keeps it.\n",
-      most->batch, readable(most->time->faults), kKeepsFreed);
+      most->batch, readable(most->time->faults), profile::kKeepsFreed);
 }
 
 std::string about_memory(const MemoryEnd& end) {

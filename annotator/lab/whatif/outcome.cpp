@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "annotator/profile/page_faults.h"
 #include "annotator/profile/spread.h"
 
 namespace hotlens::lab {
@@ -46,7 +47,7 @@ std::string sentence(const PageFaults& faults) {
       "about {} of the step's {} are {} page faults: the script gives memory back to the system and takes it anew in every step. A "
       "replay has none of them, so whether a change makes the step faster is not known. Run the script with "
       "{} first: that alone may end them",
-      format::readable(faults.time), format::readable(faults.step), faults.count, kKeepsFreed);
+      format::readable(faults.time), format::readable(faults.step), faults.count, profile::kKeepsFreed);
 }
 
 void write_warnings(JsonText& json, const std::optional<PageFaults>& faults) {

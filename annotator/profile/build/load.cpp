@@ -292,6 +292,7 @@ void fill_run(const Annotated& annotated, Profile& profile) {
     profile.plain_step = plain_step(manifest, annotated.loop.get());
     profile.samples_per_step = manifest.samples_per_step;
     profile.optimizer_elsewhere = manifest.optimizer_elsewhere;
+    if (annotated.rank == manifest.traces.front().rank) profile.page_faults = page_faults(manifest);
     profile.rank = annotated.rank;
     profile.ranks = ranks_of(manifest);
     profile.alignment = annotated.alignment;

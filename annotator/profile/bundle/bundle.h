@@ -39,6 +39,8 @@ struct Manifest {
   std::string step_by, step_why;  // what was taken for a step: "loader", and the sentence that says why
   std::vector<Ns> plain_steps, profiled_steps;
   std::vector<std::int64_t> plain_faults;  // minor page faults of plain steps, where the system told
+  std::optional<Ns> fault_time;            // what one took on that machine
+  bool gives_freed_back = false;           // glibc's allocator, with its own thresholds
   std::optional<std::int64_t> samples_per_step;
   std::vector<std::string> optimizers;       // classes of those of torch's that stepped
   std::optional<Bytes> optimizer_elsewhere;  // state of optimizers that is of no single parameter
@@ -91,6 +93,9 @@ Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& n
 Result<SavedTensors> read_saved(const std::filesystem::path& folder, const std::string& name, const Model& model);
 // A step without the profiler: the mean update of the watched loop, else (null) the median of the steps timed so.
 std::optional<Ns> plain_step(const Manifest& manifest, const Loop* loop);
+
+// Nullopt where the run does not tell.
+std::optional<PageFaults> page_faults(const Manifest& manifest);
 // What the lens and the header say of a profile, without reading its trace.
 std::optional<Ns> shown_step(const std::filesystem::path& bundle, const Manifest& manifest);
 

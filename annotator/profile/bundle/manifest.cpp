@@ -3,6 +3,7 @@
 
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/bundle/json.h"
+#include "annotator/profile/statistics.h"
 
 namespace hotlens::profile {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 using namespace json;
 
 constexpr int kSchema = 1;
+constexpr std::int64_t kMostNs = 1'000'000'000;  // of a page fault
 
 std::vector<Ns> times(const Json& object, std::string_view key) {
   std::vector<Ns> list;
@@ -104,6 +106,10 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
   }
   manifest.plain_steps = times(json, "plain_step_ns");
   manifest.plain_faults = whole_numbers(json, "plain_step_faults");
+  if (const auto faults = member(json, "page_faults")) {
+    if (const auto each = whole(*faults, "each_ns"); each && *each > 0 && *each < kMostNs) manifest.fault_time = Ns{*each};
+    manifest.gives_freed_back = text(*faults, "allocator") == "glibc" && !flag(*faults, "keeps_freed");
+  }
   manifest.profiled_steps = times(json, "profiled_step_ns");
   manifest.samples_per_step = whole(json, "samples_per_step");
   for (const Json& optimizer : objects(json, "optimizers")) {
@@ -122,6 +128,16 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
     return std::unexpected(broken(file, "the bundle names no trace: no step was measured; run `hotlens run` again"));
   }
   return manifest;
+}
+
+std::optional<PageFaults> page_faults(const Manifest& manifest) {
+  constexpr std::int64_t kMost = 1'000'000'000;  // pages: 4 TB
+  if (manifest.plain_faults.empty() || manifest.plain_steps.empty() || !manifest.fault_time) return std::nullopt;
+  const PageFaults faults{.count = usual(manifest.plain_faults),
+                          .each = *manifest.fault_time,
+                          .step = median(manifest.plain_steps),
+                          .can_end = manifest.gives_freed_back};
+  return faults.count > 0 && faults.count < kMost && faults.step > Ns{} ? std::optional(faults) : std::nullopt;
 }
 
 }  // namespace hotlens::profile

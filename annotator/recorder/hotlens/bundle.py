@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from . import __version__
+from . import __version__, page_faults
 from .allocator import Memory
 from .capture import Capture
 from .clocks import LoopClocks
@@ -276,6 +276,7 @@ def manifest_json(r: Recording, name: str, moment: datetime) -> dict[str, Any]:
         "steps_measured": len(r.profiled_ns),
         "plain_step_ns": r.plain_ns,
         "plain_step_faults": r.plain_faults,
+        "page_faults": page_faults.as_json(),
         "profiled_step_ns": r.profiled_ns,
         "map_step_ns": r.map_ns,
         "optimizers": [{"class": o.name, "state_bytes": o.state_bytes, "elsewhere_bytes": o.elsewhere_bytes} for o in r.held.optimizers],

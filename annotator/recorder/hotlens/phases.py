@@ -7,6 +7,7 @@ from typing import Callable
 
 from .mapping import MapStep
 from .measure import ExportedTrace, ProfiledSteps, StepClock
+from .page_faults import minor_faults
 from .program_step import ProgramStep
 from .store import EXPORTED, Draft
 
@@ -234,12 +235,3 @@ class Recorded(Measured):
 
     def whole(self) -> ProgramStep | None:
         return self.program if self.over else None
-
-
-def minor_faults() -> int | None:
-    """Of this process so far."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "annotator/profile/page_faults.h"
 #include "tests/unit/advice/script_text.h"
 #include "tests/unit/catch.h"
 
@@ -297,4 +298,13 @@ TEST_CASE("a written file has the edit, its mode, and no draft beside it") {
   CHECK(told[0].line == 1);
   CHECK(told[0].character == 25);
   fs::remove_all(folder);
+}
+
+TEST_CASE("what the environment sets has variables and no edit") {
+  const lab::Part keep{"keep_freed", {}};
+  CHECK(environment_of({keep}) == Environment{{"MALLOC_MMAP_THRESHOLD_", "1073741824"}, {"MALLOC_TRIM_THRESHOLD_", "1073741824"}});
+  CHECK(environment_of({{"fused_optimizer", {}}}).empty());
+  const auto none = edits_of({keep}, sources("import torch\n"));
+  REQUIRE(!none);
+  CHECK(sentence(none.error()) == "no text of the script sets it; by hand: begin the command with " + std::string(profile::kKeepsFreed));
 }

@@ -180,6 +180,33 @@ TEST_CASE("slices lie on the axis of the representative step, one per run of the
   CHECK(slices[1].direction == Direction::backward);
 }
 
+TEST_CASE("page faults of steps without the profiler are those of the rank that counted them") {
+  const TemporaryFolder folder;
+  Json manifest = manifest_json();
+  manifest["plain_step_faults"] = {90, 100, 130};
+  manifest["page_faults"] = {{"each_ns", 2000}, {"allocator", "glibc"}, {"keeps_freed", false}};
+  const auto faults = [&](const char* name) { return (*load(write_bundle(folder.path() / name, manifest)))->page_faults; };
+
+  const auto told = faults("told");
+  REQUIRE(told);
+  CHECK((told->count == 100 && told->each == Ns{2000} && told->step == us(910) && told->can_end));
+  CHECK(told->time() == us(200));
+  const std::string text = report::report_text(**load(folder.path() / "told"));
+  CHECK(text.contains("page faults: 100 a step, about 200 µs of the 910 µs without the profiler; MALLOC_MMAP_THRESHOLD_=1073741824 "));
+
+  manifest["page_faults"]["allocator"] = "libjemalloc.so.2";
+  CHECK_FALSE(faults("other")->can_end);
+  CHECK_FALSE(report::report_text(**load(folder.path() / "other")).contains("MALLOC_"));
+  manifest["page_faults"] = {{"each_ns", 2000}, {"allocator", "glibc"}, {"keeps_freed", true}};
+  CHECK_FALSE(faults("set")->can_end);
+  for (const Json& each : {Json(nullptr), Json(0), Json(-5), Json(9'000'000'000'000'000'000)}) {
+    manifest["page_faults"]["each_ns"] = each;
+    CHECK_FALSE(faults("unknown"));
+  }
+  manifest.erase("page_faults");
+  CHECK_FALSE(faults("older"));
+}
+
 TEST_CASE("of several ranks the one asked for is read, and all are known by their step times") {
   const TemporaryFolder folder;
   Json manifest = manifest_json();

@@ -21,10 +21,11 @@ void shaped(Script& script, const std::string& shapes) {
 }
 
 struct Asked {
-  explicit Asked(const Script& script, const std::string& verdict = "unclear")
+  explicit Asked(const Script& script, const std::string& verdict = "unclear", std::optional<profile::PageFaults> faults = {})
       : read(script), account(attribution::account(read.trace, read.forest, read.steps, read.owners)) {
     for (const StepAccount& step : account.steps) profile.steps.push_back({.wall = step.span.end - step.span.start, .device = step.device});
     profile.verdict.kind = verdict;
+    profile.page_faults = faults;
     const auto kernels = rules::kernel_names(read.trace, account);
     findings = rules::findings({.trace = read.trace,
                                 .forest = read.forest,
@@ -254,6 +255,31 @@ TEST_CASE("GELU as a formula asks for the operator; a power or a tanh of another
             .of("gelu_tanh"));
   CHECK_FALSE(with_operators({"aten::pow", "aten::mul", "aten::linear", "aten::tanh", "aten::add", "aten::mul"}).of("gelu_tanh"));
   CHECK_FALSE(with_operators({"aten::pow", "aten::mul", "aten::add", "aten::mul"}).of("gelu_tanh"));
+}
+
+TEST_CASE("many page faults ask for memory that is kept, where glibc gives it back") {
+  Script script;
+  script.range("ProfilerStep#0", 0, 1000).op("aten::mm", 100, 800);
+  // Of a step of 2 ms without the profiler.
+  const auto with_faults = [&](std::int64_t count, bool can_end = true) {
+    return Asked(script, "unclear", profile::PageFaults{.count = count, .each = us(2), .step = us(2000), .can_end = can_end});
+  };
+  const Asked asked = with_faults(400);
+  REQUIRE(asked.of("keep_freed"));
+  CHECK(asked.of("keep_freed")->evidence.front().what == "400 page faults in a step of 2.00 ms without the profiler");
+  CHECK(asked.of("keep_freed")->evidence.front().time == us(800));
+  CHECK(asked.of("keep_freed")->least_ratio == Approx(0.6));
+  CHECK(with_faults(50).of("keep_freed"));
+  CHECK_FALSE(with_faults(49).of("keep_freed"));
+  CHECK_FALSE(with_faults(400, false).of("keep_freed"));
+  CHECK_FALSE(Asked(script).of("keep_freed"));
+
+  // The host's share is nobody's wait where the device is the limit.
+  Script busy;
+  busy.range("ProfilerStep#0", 0, 1000).op("aten::mm", 0, 20).launch(1, 5, 5).kernel("gemm", 1, 20, 970);
+  wait_for_all(busy, 30);
+  const profile::PageFaults many{.count = 400, .each = us(2), .step = us(2000), .can_end = true};
+  CHECK_FALSE(Asked(busy, "unclear", many).of("keep_freed"));
 }
 
 TEST_CASE("findings are sorted by what they give, and tell it as a bound") {
