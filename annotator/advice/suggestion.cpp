@@ -65,8 +65,12 @@ bool promises(const lab::Ratio& time) {
   return time.faster() && time.ratio <= 1 - kLeastGain;
 }
 
+double ratio_told(const Suggestion& suggestion) {
+  return suggestion.change.time ? suggestion.change.time->ratio : suggestion.at_best.value_or(1);
+}
+
 std::vector<Suggestion> worth_showing(std::vector<Suggestion> all) {
-  std::ranges::stable_sort(all, {}, [](const Suggestion& one) { return one.change.time ? one.change.time->ratio : 1; });
+  std::ranges::stable_sort(all, {}, ratio_told);
   std::erase_if(all, [](const Suggestion& one) {
     return one.change.state == lab::State::silenced || (one.change.verified && !one.change.verified->faster);
   });
@@ -74,7 +78,8 @@ std::vector<Suggestion> worth_showing(std::vector<Suggestion> all) {
   for (Suggestion& one : all) {
     const bool excluded = std::ranges::any_of(best, [&](const Suggestion& other) { return excludes(one, other); });
     if (best.size() == kMostShown) break;
-    if (!excluded && one.change.time && promises(*one.change.time)) best.push_back(std::move(one));
+    const bool enough = one.change.time ? promises(*one.change.time) : ratio_told(one) <= 1 - kLeastGain;
+    if (!excluded && enough) best.push_back(std::move(one));
   }
   return best;
 }

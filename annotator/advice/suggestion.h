@@ -1,4 +1,5 @@
-// A change that the ledger predicts to help, at the line of the text that ran where its edit begins; and which of them are worth a place.
+// A change that the ledger predicts to help, or that the recording alone gives evidence for, at the line of the text that ran where its
+// edit begins; and which of them are worth a place.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,9 @@ struct Duration {
 };
 
 struct Suggestion {
-  lab::WhatIf change;  // with its time as it was predicted, and how it was verified last
+  lab::WhatIf change;                  // with its time as it was predicted, and how it was verified last
+  bool by_rule = false;                // its evidence is of the recording alone (annotator/advice/rules), and nothing was replayed
+  std::optional<double> at_best = {};  // then: the least ratio of step times, where `change` has no time
   std::filesystem::path bundle, file;
   LineMark at;
   std::expected<Duration, std::string> verification = Duration{};  // or why it cannot be verified
@@ -42,6 +45,9 @@ constexpr std::size_t kMostShown = 3;
 
 // Whether a prediction promises something: its interval excludes no gain, and the gain is not too small to show.
 bool promises(const lab::Ratio& time);
+
+// Of step times, changed to unchanged: as it was predicted, else at best; 1 where nothing is known.
+double ratio_told(const Suggestion& suggestion);
 
 // The largest gains first, no more than may be shown; of the forms of one optimizer only the best; nothing that somebody silenced, or that
 // was verified and is no gain.

@@ -144,16 +144,6 @@ void add_findings(lab::WhatIfs& all, const profile::Profile& profile, const Aske
   }
 }
 
-// A bound, not a prediction: its item has no time until runs of the script gave one.
-lab::WhatIf change_of(const profile::Finding& finding) {
-  lab::WhatIf item{.kind = finding.kind, .title = finding.title, .evidence = {}, .assumes = finding.assumes, .modules = {}, .parts = {}};
-  item.parts.push_back({.kind = finding.kind, .modules = {}});
-  for (const profile::Verdict::Evidence& evidence : finding.evidence)
-    item.evidence.push_back(evidence.what + ", " + format::readable(evidence.time));
-  if (!finding.file.empty() && finding.line) item.where = lab::SourceLine{finding.file, *finding.line};
-  return item;
-}
-
 // What was asked for is of the recording alone: what gives evidence for the change.
 Result<std::vector<profile::Finding>> found_changes(const std::filesystem::path& path, const Asked& asked) {
   if (std::filesystem::is_regular_file(path)) {
@@ -169,7 +159,7 @@ Result<std::vector<profile::Finding>> found_changes(const std::filesystem::path&
 
 // To be made.
 void add_found_changes(lab::WhatIfs& all, const std::vector<profile::Finding>& found, const Asked& asked) {
-  for (const profile::Finding& finding : found) all.items.push_back(change_of(finding));
+  for (const profile::Finding& finding : found) all.items.push_back(lab::change_of(finding));
   if (found.empty()) all.refused.push_back({asked.found.front(), {.reason = "the recording gives no evidence that it would help"}});
 }
 

@@ -35,6 +35,7 @@ struct Options {
   bool predicting = false;                    // other batch sizes are
   bool calls = false;                         // the client can list the places of a layer
   bool clipboard = false;                     // …copy a text
+  bool findings = true;                       // hovers say what the recording gives evidence for
   bool tooltips = true;                       // fill Hint::tooltip; false for clients that resolve it later (ask again for the one line)
   std::optional<std::string> arguments = {};  // kept for the runs of this script
   std::optional<std::string> configuration = {};            // of several that it may run with: the chosen one; "": nobody has chosen yet

@@ -15,7 +15,8 @@ namespace {
 // What stands below the numbers, a line each.
 std::vector<std::string> further(const FileView& view, source::Position at, const Options& options) {
   std::vector<std::string> lines;
-  for (const profile::Finding* finding : findings_at(view, at.line)) lines.push_back(sentence(*finding, options.markdown));
+  for (const profile::Finding* finding : options.findings ? findings_at(view, at.line) : std::vector<const profile::Finding*>{})
+    lines.push_back(sentence(*finding, options.markdown));
   if (!options.baseline) return lines;
   for (const Delta& delta : deltas(view, *options.baseline, {at.line, at.line + 1})) {
     lines.push_back(sentence(delta, *options.baseline->view.profile));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "annotator/advice/rules/text.h"
 #include "annotator/common/format.h"
 #include "server/features/format.h"
 
@@ -16,13 +17,19 @@ std::string joined(const std::vector<std::string>& texts) {
   return all;
 }
 
+std::string_view carried_by(const advice::Suggestion& suggestion) {
+  if (suggestion.at_best) return "The step without this work, so the most that it gives, if";
+  return suggestion.by_rule ? "Foretold from the recording; assumes that" : "Predicted by a replay; assumes that";
+}
+
 }  // namespace
 
 std::string message(const advice::Suggestion& suggestion) {
   const lab::WhatIf& change = suggestion.change;
   std::string words = change.title;
   if (change.time) words += ": " + lab::spelled(*change.time);
-  if (change.time && change.step_was > Ns{})
+  if (suggestion.at_best) words += ": at most " + rules::change_text(*suggestion.at_best);
+  if ((change.time || suggestion.at_best) && change.step_was > Ns{})
     words += fmt::format(", {} → {}", format::readable(change.step_was), format::readable(change.step));
   if (change.verified) words += "; verified " + lab::spelled(*change.verified);
   return words;
@@ -41,9 +48,8 @@ std::string explained(const advice::Suggestion& suggestion, bool markdown) {
   };
   const std::string title = message(suggestion);
   const std::string_view new_line = markdown ? "  \n" : "\n";
-  std::string words = fmt::format("{}{}Now: {}.{}Predicted by a replay; assumes that {}.",
-                                  markdown ? "**" + escape_markdown(title, kLongest) + "**" : title, new_line,
-                                  safe(suggestion.change.evidence), new_line, safe(suggestion.change.assumes));
+  std::string words = fmt::format("{}{}Now: {}.{}{} {}.", markdown ? "**" + escape_markdown(title, kLongest) + "**" : title, new_line,
+                                  safe(suggestion.change.evidence), new_line, carried_by(suggestion), safe(suggestion.change.assumes));
   if (!suggestion.change.interval.empty()) words += fmt::format("{}Interval: {}.", new_line, safe({suggestion.change.interval}));
   if (!suggestion.change.verified) return words;
   const std::string_view losses = lab::losses_words(*suggestion.change.verified);

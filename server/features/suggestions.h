@@ -7,7 +7,7 @@
 
 namespace hotlens::features {
 
-// "Optimizer with fused=True: ≈ −13 % (−16…−10), 41.8 ms → 36.4 ms"; what was verified too.
+// "Optimizer with fused=True: ≈ −13 % (−16…−10), 41.8 ms → 36.4 ms"; "…: at most −9 %, …" of a bound; what was verified too.
 std::string message(const advice::Suggestion& suggestion);
 // "Verify by running: Optimizer with fused=True (25 s to 2.1 min)"; the time where it is known.
 std::string verify_title(const advice::Suggestion& suggestion);

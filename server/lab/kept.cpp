@@ -38,6 +38,18 @@ advice::Record record_of(const profile::Finding& finding, const std::string& pro
   return made;
 }
 
+namespace {
+
+advice::Record foretold(const advice::Suggestion& suggestion, const std::string& profile) {
+  WhatIf item = suggestion.change;
+  if (suggestion.at_best) item.time = Ratio{.ratio = *suggestion.at_best, .low = *suggestion.at_best, .high = 1};
+  advice::Record made = record_of(item, profile, suggestion.bundle, advice::Event::predicted);
+  made.method = suggestion.at_best ? advice::kBound : advice::kProfile;
+  return made;
+}
+
+}  // namespace
+
 Result<void> keep_applied(const advice::Suggestion& suggestion) {
   const auto executed = advice::read_executed(suggestion.bundle);
   if (!executed) return std::unexpected(executed.error());
@@ -46,6 +58,10 @@ Result<void> keep_applied(const advice::Suggestion& suggestion) {
   WhatIf item = suggestion.change;
   item.edits = advice::described(*edits, *executed);
   const std::string profile = suggestion.bundle.filename().string();
+  if (suggestion.by_rule) {  // so that what comes of it can be compared
+    const auto kept = advice::add(advice::ledger_of(suggestion.bundle), foretold(suggestion, profile));
+    if (!kept) return kept;
+  }
   return advice::add(advice::ledger_of(suggestion.bundle), record_of(item, profile, suggestion.bundle, advice::Event::applied));
 }
 

@@ -4,11 +4,13 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "annotator/advice/edits/edits.h"
 #include "annotator/advice/ledger.h"
 #include "annotator/advice/pairs.h"
+#include "annotator/common/format.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/spread.h"
 #include "server/lab/verify.h"
@@ -37,19 +39,24 @@ Verdict verdict_of(const advice::Record& record) {
           .losses = std::string(advice::name(record.losses))};
 }
 
-// Those whose prediction promises something.
-std::map<std::string, Told> promising(const advice::Ledger& ledger, const std::string& profile) {
-  std::map<std::string, Told> found;
+using Tellings = std::map<std::string, Told>;
+
+// What a rule has foretold is in the profile itself.
+Tellings told_of(const advice::Ledger& ledger, const std::string& profile) {
+  Tellings told;
   for (const advice::Record& record : ledger.records) {
-    if (record.profile != profile || !record.ratio || kind_named(record.kind) == nullptr) continue;
-    if (record.event == advice::Event::predicted) {
-      found[record.kind].predicted = *record.ratio;
-      found[record.kind].interval = record.interval;
+    if (record.profile != profile || !record.ratio) continue;
+    if (record.event == advice::Event::predicted && record.method == advice::kReplay && kind_named(record.kind) != nullptr) {
+      told[record.kind].predicted = *record.ratio;
+      told[record.kind].interval = record.interval;
     }
-    if (record.event == advice::Event::verified) found[record.kind].verified = verdict_of(record);
+    if (record.event == advice::Event::verified) told[record.kind].verified = verdict_of(record);
   }
-  std::erase_if(found, [](const auto& one) { return !one.second.predicted || !advice::promises(*one.second.predicted); });
-  return found;
+  return told;
+}
+
+bool promising(const Told& told) {
+  return told.predicted && advice::promises(*told.predicted);
 }
 
 // Where the edit begins; what cannot be edited stands where the bundle knows the change to belong.
@@ -74,38 +81,102 @@ std::optional<Suggestion> placed(WhatIf change, const fs::path& bundle, const ad
   return Suggestion{.change = std::move(change), .bundle = bundle, .file = file->path, .at = std::move(*mark)};
 }
 
+// Gives changes what is the same for all of a profile.
+class Finishing {
+ public:
+  Finishing(const fs::path& bundle, const advice::Sources& executed, const Tellings& told, Ns step)
+      : bundle_(bundle),
+        executed_(executed),
+        told_(told),
+        step_(step),
+        silenced_(advice::read_silenced(advice::silenced_of(bundle))),
+        takes_(verification_time(bundle)) {}
+
+  void replayed(WhatIf change, std::vector<Suggestion>& all) const {
+    change.time = told_.at(change.kind).predicted;
+    change.interval = told_.at(change.kind).interval;
+    if (auto one = placed(finished(std::move(change), 1), bundle_, executed_)) all.push_back(judged(std::move(*one)));
+  }
+
+  // `known`: what the recorded program tells of its layers.
+  void found(const profile::Finding& finding, const std::vector<WhatIf>& known, std::vector<Suggestion>& all) const {
+    WhatIf change = change_of(finding);
+    const auto same = std::ranges::find(known, finding.kind, &WhatIf::kind);
+    if (same != known.end()) change.parts = same->parts;
+    if (finding.foretold) change.time = Ratio{finding.foretold->ratio, finding.foretold->low, finding.foretold->high};
+    auto one = placed(finished(std::move(change), finding.least_ratio), bundle_, executed_);
+    if (!one) return;
+    one->by_rule = true;
+    if (!finding.foretold) one->at_best = finding.least_ratio;
+    all.push_back(judged(std::move(*one)));
+  }
+
+ private:
+  // `ratio`: where it has no time.
+  WhatIf finished(WhatIf change, double ratio) const {
+    if (const auto told = told_.find(change.kind); told != told_.end()) change.verified = told->second.verified;
+    if (change.verified) change.state = State::verified;
+    change.step_was = step_;
+    change.step = Ns{std::llround(static_cast<double>(step_.count()) * (change.time ? change.time->ratio : ratio))};
+    return change;
+  }
+
+  Suggestion judged(Suggestion one) const {
+    keep_silent(one, silenced_);
+    if (takes_) one.verification = *takes_;
+    if (!takes_) one.verification = std::unexpected(takes_.error().message);
+    return one;
+  }
+
+  const fs::path& bundle_;
+  const advice::Sources& executed_;
+  const Tellings& told_;
+  Ns step_;
+  std::vector<advice::Silenced> silenced_;
+  Result<advice::Duration> takes_;
+};
+
 }  // namespace
 
-Result<std::vector<Suggestion>> suggestions(const fs::path& bundle) {
+WhatIf change_of(const profile::Finding& finding) {
+  WhatIf item{.kind = finding.kind, .title = finding.title, .evidence = {}, .assumes = finding.assumes, .modules = {}, .parts = {}};
+  item.parts.push_back({.kind = finding.kind, .modules = {}});
+  for (const profile::Verdict::Evidence& evidence : finding.evidence)
+    item.evidence.push_back(evidence.what + ", " + format::readable(evidence.time));
+  if (!finding.file.empty() && finding.line) item.where = SourceLine{finding.file, *finding.line};
+  return item;
+}
+
+Result<std::vector<Suggestion>> suggestions(const fs::path& bundle, std::span<const profile::Finding> findings) {
   const auto ledger = advice::read_ledger(advice::ledger_of(bundle));
   if (!ledger) return std::unexpected(ledger.error());
   const auto manifest = profile::read_manifest(bundle);
   if (!manifest) return std::unexpected(manifest.error());
-  const std::map<std::string, Told> told = promising(*ledger, manifest->id);
-  if (told.empty()) return std::vector<Suggestion>{};
+  const Tellings told = told_of(*ledger, manifest->id);
+  std::vector<const profile::Finding*> found;
+  for (const profile::Finding& finding : findings) {
+    const auto known = told.find(finding.kind);
+    if (known == told.end() || !known->second.predicted) found.push_back(&finding);
+  }
   WhatIfAsk ask{.bundle = bundle, .wanted = {}, .python = {}, .say = [](const std::string&) {}};
-  for (const auto& [kind, said] : told) ask.wanted.push_back({kind_named(kind)});
-  auto found = ask_what_ifs(ask);
-  if (!found) return std::unexpected(found.error());
+  for (const auto& [kind, said] : told) {
+    if (promising(said)) ask.wanted.push_back({kind_named(kind)});
+  }
+  const bool replayed = !ask.wanted.empty();
+  for (const profile::Finding* one : found) {
+    if (const Kind* kind = kind_named(one->kind)) ask.wanted.push_back({kind});
+  }
+  if (!replayed && found.empty()) return std::vector<Suggestion>{};
+  auto known = ask.wanted.empty() ? Result<WhatIfs>(WhatIfs{}) : ask_what_ifs(ask);
+  if (!known && replayed) return std::unexpected(known.error());
   const auto executed = advice::read_executed(bundle);
   if (!executed) return std::unexpected(executed.error());
-  const std::vector<advice::Silenced> silenced = advice::read_silenced(advice::silenced_of(bundle));
-  const Result<advice::Duration> takes = verification_time(bundle);
   std::vector<Suggestion> all;
-  for (WhatIf& item : found->items) {
-    item.time = told.at(item.kind).predicted;
-    item.interval = told.at(item.kind).interval;
-    item.verified = told.at(item.kind).verified;
-    if (item.verified) item.state = State::verified;
-    item.step_was = profile::sample(manifest->plain_steps).median;
-    item.step = Ns{std::llround(static_cast<double>(item.step_was.count()) * item.time->ratio)};
-    auto one = placed(std::move(item), bundle, *executed);
-    if (!one) continue;
-    keep_silent(*one, silenced);
-    if (takes) one->verification = *takes;
-    if (!takes) one->verification = std::unexpected(takes.error().message);
-    all.push_back(std::move(*one));
+  const Finishing finish{bundle, *executed, told, profile::sample(manifest->plain_steps).median};
+  for (const WhatIf& item : known ? known->items : std::vector<WhatIf>{}) {
+    if (std::ranges::find(found, item.kind, &profile::Finding::kind) == found.end()) finish.replayed(item, all);
   }
+  for (const profile::Finding* one : found) finish.found(*one, known ? known->items : std::vector<WhatIf>{}, all);
   return all;
 }
 

@@ -1,9 +1,9 @@
-// Which predictions of the ledger are worth a place in the editor: nothing runs and nothing is replayed; the recorded step is read again
-// for the evidence, and the text that ran for the place.
+// Which predictions of the ledger, and findings of the recording, are worth a place in the editor: nothing runs and nothing is replayed;
+// the recorded step is read again for the evidence, and the text that ran for the place.
 #pragma once
 
 #include <filesystem>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "annotator/advice/edits/sources.h"
@@ -13,8 +13,12 @@
 
 namespace hotlens::lab {
 
-// Of one profile, of each single change the last prediction, in any order. A ledger without any costs no look at the recorded step.
-Result<std::vector<advice::Suggestion>> suggestions(const std::filesystem::path& bundle);
+// What a rule found, as a change. It has no time: most rules tell a bound, which is no prediction.
+WhatIf change_of(const profile::Finding& finding);
+
+// Of one profile, of each single change the last prediction, in any order; `findings`, those of the same profile, of what was never
+// replayed. Where there is neither nothing is read.
+Result<std::vector<advice::Suggestion>> suggestions(const std::filesystem::path& bundle, std::span<const profile::Finding> findings);
 
 // Gives single changes that somebody silenced at their place, and that nothing was done with, that state.
 void mark_silenced(WhatIfs& all, const std::filesystem::path& bundle);

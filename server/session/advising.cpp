@@ -33,10 +33,9 @@ constexpr int kHint = 4;
 // A prediction may come from the command line; it costs a look at a folder entry.
 constexpr std::chrono::seconds kPollEvery{2};
 
-// Another one where the ledger, or what is silenced, is another; empty where there is no ledger.
+// Another one where the ledger, or what is silenced, is another.
 std::string stamp_of_advice(const fs::path& bundle) {
-  const std::string ledger = stamp_of(advice::ledger_of(bundle));
-  return ledger.empty() ? ledger : ledger + " " + stamp_of(advice::silenced_of(bundle));
+  return stamp_of(advice::ledger_of(bundle)) + " " + stamp_of(advice::silenced_of(bundle));
 }
 
 // What a command of ours is told of a hint.
@@ -67,19 +66,21 @@ void Advising::start() {
 
 void Advising::look() {
   if (looking_) return;
-  std::vector<fs::path> bundles = events_.shown();
-  if (bundles.empty() && known_.empty()) return;
+  std::vector<std::shared_ptr<const profile::Profile>> profiles = events_.shown();
+  if (profiles.empty() && known_.empty()) return;
   looking_ = true;
+  std::vector<fs::path> bundles;
+  for (const auto& profile : profiles) bundles.push_back(profile->folder);
   std::map<fs::path, std::string> stamps;
   for (const auto& [bundle, known] : known_) stamps.emplace(bundle, known.stamp);
-  auto read = [bundles, stamps = std::move(stamps)] {
+  auto read = [profiles = std::move(profiles), stamps = std::move(stamps)] {
     Read changed;
-    for (const fs::path& bundle : bundles) {
-      const auto before = stamps.find(bundle);
-      std::string stamp = stamp_of_advice(bundle);
+    for (const auto& profile : profiles) {
+      const auto before = stamps.find(profile->folder);
+      std::string stamp = stamp_of_advice(profile->folder);
       if (before != stamps.end() && before->second == stamp) continue;
-      auto found = stamp.empty() ? std::vector<Suggestion>{} : lab::suggestions(bundle).value_or(std::vector<Suggestion>{});
-      changed.emplace(bundle, Known{.stamp = std::move(stamp), .suggestions = std::move(found)});
+      auto found = lab::suggestions(profile->folder, profile->findings).value_or(std::vector<Suggestion>{});
+      changed.emplace(profile->folder, Known{.stamp = std::move(stamp), .suggestions = std::move(found)});
     }
     return changed;
   };

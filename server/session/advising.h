@@ -1,7 +1,9 @@
-// What would help: changes that the ledger predicts to make the step faster, as hints at the lines where they are made, with code actions.
+// What would help: changes that the ledger predicts to make the step faster, and those that the recording alone gives evidence for, as
+// hints at the lines where they are made, with code actions.
 //
-// The ledger of every profile that is shown is looked at again and again on the pool; where it predicts a gain, the recorded step is read
-// once for the evidence. Nothing is replayed here and no user code runs. A line that was edited since has no hint.
+// The ledger of every profile that is shown is looked at again and again on the pool; where it predicts a gain, or the profile has
+// findings, the recorded step is read once for the evidence. Nothing is replayed here and no user code runs. A line that was edited since
+// has no hint.
 //
 // Beside Apply a change can be verified (verifying.h), and silenced at its place (silencing.h).
 #pragma once
@@ -26,8 +28,8 @@ class Advising {
  public:
   using Json = protocol::Json;
   struct Events {
-    std::function<std::vector<std::filesystem::path>()> shown;  // the bundles of the profiles that documents show
-    std::function<bool()> verifying;                            // a change is being verified: no other one can be
+    std::function<std::vector<std::shared_ptr<const profile::Profile>>()> shown;  // the profiles that documents show, of bundles
+    std::function<bool()> verifying;                                              // a change is being verified: no other one can be
   };
 
   Advising(Loop& loop, Client& client, Workspace& workspace, Events events)

@@ -180,11 +180,12 @@ Answer hover(const Known& known, const Json& params) {
   if (auto error = reader.error()) return std::unexpected(*error);
   if (document == nullptr) return Json();
   const Places places = places_in(known, *document);
-  const features::Options how = options(known, *document);
+  features::Options how = options(known, *document);
   const source::Position at = places.to_source(position);
   const auto& notes = known.edited(*document);
   const auto note = std::ranges::find(notes, at.line, &EditNote::line);
   auto advice = known.advice(*document, at);
+  how.findings = !advice;  // which says it already
   const std::string offer = offered(known, *document, at, position);
   const std::string evidence = known.evidence(*document, at.line);
   const std::size_t taken = (evidence.empty() ? 0 : 1) + (note != notes.end() ? 1 : 0) +

@@ -108,7 +108,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                  }),
       calls_(loop, client_, workspace_),
       advising_(loop, client_, workspace_,
-                {.shown = [this] { return shown_bundles(); }, .verifying = [this] { return verifying_.running(); }}),
+                {.shown = [this] { return shown_runs(); }, .verifying = [this] { return verifying_.running(); }}),
       verifying_(loop, client_, workspace_,
                  {.find = [this](const std::string& profile, const std::string& kind) { return advising_.find(profile, kind); },
                   .busy = [this] { return busy(); },
@@ -328,16 +328,23 @@ ProfileStore::Shared Session::current_profile() const {
   return shown.empty() ? nullptr : shown.front();
 }
 
-// Best first: of each place alone what its files show.
-std::vector<fs::path> Session::shown_bundles() const {
-  std::vector<fs::path> bundles;
+// Best first: of each place alone what its files show, no bare traces.
+std::vector<ProfileStore::Shared> Session::shown_runs() const {
+  std::vector<ProfileStore::Shared> runs;
   const auto add = [&](const fs::path& file) {
     const auto shown = profiles_.candidates(file);
     if (shown.empty() || shown.front()->folder.empty()) return;
-    if (std::ranges::find(bundles, shown.front()->folder) == bundles.end()) bundles.push_back(shown.front()->folder);
+    const auto same = [&](const ProfileStore::Shared& one) { return one->folder == shown.front()->folder; };
+    if (std::ranges::none_of(runs, same)) runs.push_back(shown.front());
   };
   add({});
   for (const auto& [uri, document] : workspace_.documents) add(document.path());
+  return runs;
+}
+
+std::vector<fs::path> Session::shown_bundles() const {
+  std::vector<fs::path> bundles;
+  for (const ProfileStore::Shared& run : shown_runs()) bundles.push_back(run->folder);
   return bundles;
 }
 

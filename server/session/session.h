@@ -98,6 +98,7 @@ class Session {
 
   void execute_command(const Json& params, protocol::Reply reply);
   void code_actions(const Json& params, protocol::Reply reply);
+  std::vector<ProfileStore::Shared> shown_runs() const;
   std::vector<std::filesystem::path> shown_bundles() const;
   ProfileStore::Shared current_profile() const;
   void take_up_predictions();

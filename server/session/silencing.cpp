@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "annotator/advice/rules/rules.h"
 #include "annotator/lab/whatif/kinds.h"
 #include "protocol/reader.h"
 #include "server/features/format.h"
@@ -19,8 +20,9 @@ using protocol::Reply;
 constexpr const char* kAll = "all";
 
 std::string title_of(const advice::Silenced& place) {
-  const lab::Kind* kind = lab::kind_named(place.kind);
-  return kind != nullptr ? std::string(kind->title) : features::plain(place.kind);
+  if (const lab::Kind* kind = lab::kind_named(place.kind)) return std::string(kind->title);
+  const auto rule = std::ranges::find(rules::rules(), std::string_view(place.kind), &rules::Rule::kind);
+  return rule != rules::rules().end() ? std::string(rule->title) : features::plain(place.kind);
 }
 
 std::string file_of(const advice::Silenced& place) {

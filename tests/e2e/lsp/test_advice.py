@@ -36,6 +36,36 @@ for step in range(80):
     optimizer.zero_grad(set_to_none=False)
 """
 DROPOUT, GELU, OPTIMIZER = 4, 5, 7
+# Of this the recording alone gives evidence.
+FOUND = """\
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+
+
+class Leaky(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.into, self.decay, self.head = nn.Linear(16, 48), nn.Parameter(torch.rand(48)), nn.Linear(48, 8)
+
+    def forward(self, x):
+        x, state = self.into(x), 0.0
+        for t in range(192):
+            state = self.decay * state + x[:, t]
+        return self.head(state)
+
+
+model = Leaky()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x, y = torch.randn(8, 192, 16), torch.randint(8, (8,))
+for step in range(40):
+    loss = nn.functional.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+SELECTION = 14
 # A step that is mostly page faults promises no gain. The heap grows for some steps before it holds what a step needs.
 NO_FAULTS = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(1 << 30)}
 CACHE = {**os.environ, "XDG_CACHE_HOME": str(ROOT / "build" / "cache")}
@@ -266,3 +296,67 @@ def test_a_document_behind_a_link_has_its_hints(start: Start, work: Path, tmp_pa
     client.wait(lambda: advice(client, uri))
     changed = action(client, uri, OPTIMIZER, "Apply")["edit"]["documentChanges"]
     assert [one["textDocument"]["uri"] for one in changed] == [uri_of(tmp_path / "link/train.py")]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("found") / "work"
+    folder.mkdir()
+    (folder / "train.py").write_text(FOUND)
+    command = [SERVER, "run", "--python", PYTHON, "--warmup", "5", "--steps", "3", "train.py"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, env={**os.environ, **NO_FAULTS})
+    return folder
+
+
+@pytest.fixture
+def found(recorded: Path) -> Path:
+    for file in recorded.glob(".hotlens/*.json*"):
+        file.unlink()
+    return recorded
+
+
+def test_what_the_recording_gives_evidence_for_is_a_hint_with_its_bound_and_edit(start: Start, found: Path) -> None:
+    client, uri = opened(start, found)
+    hints = client.wait(lambda: advice(client, uri))
+    assert len(hints) <= 3
+    (hint,) = [one for one in hints if one["code"] == "unbind_time"]
+    assert hint["range"]["start"]["line"] == SELECTION and hint["severity"] == 4
+    assert hint["message"].startswith("Take time steps apart once, with x.unbind(): at most \u2212") and " → " in hint["message"]
+
+    words = hover(client, uri, SELECTION)
+    assert "x[t] is differentiated 192 times" in words and "so the most that it gives, if the loop takes its steps from" in words
+    assert "Could help" not in words, "it is said once"
+
+    apply = action(client, uri, SELECTION, "Apply")
+    assert apply["kind"] == "quickfix" and hint in apply["diagnostics"]
+    (of_file,) = apply["edit"]["documentChanges"]
+    new = edited(FOUND, of_file["edits"])
+    assert "x.unbind(1)" in new and "x[:, t]" not in new
+    change(client, uri, new, 2)
+    client.wait(lambda: "unbind_time" not in dict(kinds_and_lines(client, uri)))
+    argument = {"command": apply["command"]["command"], "arguments": apply["command"]["arguments"]}
+    assert client.request("workspace/executeCommand", argument) == {"kept": True}
+    foretold, applied = [json.loads(line) for line in (found / ".hotlens/ledger.jsonl").read_text().splitlines()]
+    assert (foretold["event"], foretold["method"], foretold["high"]) == ("predicted", "bound", 1) and applied["event"] == "applied"
+
+
+def test_a_finding_is_silenced_at_its_place(start: Start, found: Path) -> None:
+    client, uri = opened(start, found)
+    client.wait(lambda: advice(client, uri))
+    command = action(client, uri, SELECTION, "Not here")["command"]
+    assert client.request("workspace/executeCommand", {"command": command["command"], "arguments": command["arguments"]}) == {
+        "silenced": True
+    }
+    client.wait(lambda: "unbind_time" not in dict(kinds_and_lines(client, uri)))
+
+
+def test_a_replay_counts_and_not_the_bound(start: Start, found: Path) -> None:
+    predict(found, {"unbind_time": (0.99, 0.97, 1.01)})
+    client, uri = opened(start, found)
+    client.hints_when_known(uri)
+    predict(found, {"unbind_time": (0.5, 0.45, 0.55)})
+    hints = client.wait(lambda: advice(client, uri))
+    (message,) = [one["message"] for one in hints if one["code"] == "unbind_time"]
+    assert message.startswith("Take time steps apart once, with x.unbind(): ≈ \u221250 %")
+    told = [one["diagnostics"] for one in client.messages("textDocument/publishDiagnostics") if one["uri"] == uri]
+    assert not any("at most" in one["message"] for hints in told for one in hints if one.get("code") == "unbind_time")

@@ -56,3 +56,17 @@ TEST_CASE("what somebody silenced, or runs have shown to be no gain, is not wort
   CHECK(shown[0].change.kind == "channels_last");
   CHECK(lab::spelled(*shown[0].change.verified) == "−12.8 % ± 1.1 %, 6 pairs");
 }
+
+TEST_CASE("a bound has its place among predictions, where it is large enough") {
+  const auto bound = [](const std::string& kind, double least) {
+    return Suggestion{.change = {.kind = kind, .title = kind, .where = {}}, .by_rule = true, .at_best = least, .file = "/w/train.py"};
+  };
+  const auto shown =
+      worth_showing({bound("host_read", 0.95), suggestion("no_dropout", 0.8, 2), bound("unbind_time", 0.6), bound("pin_memory", 0.985)});
+  REQUIRE(shown.size() == 3);
+  CHECK(shown[0].change.kind == "unbind_time");
+  CHECK(shown[1].change.kind == "no_dropout");
+  CHECK(shown[2].change.kind == "host_read");
+  CHECK(ratio_told(shown[0]) == 0.6);
+  CHECK(ratio_told(shown[1]) == 0.8);
+}
