@@ -55,6 +55,13 @@ std::vector<Plan> shown(const std::vector<Plan>& best, const std::optional<Bytes
   return plans;
 }
 
+std::vector<Plan> all_or_none(const StepCosts& costs) {
+  std::vector<Plan> plans{plan_of(costs, Choice(costs.blocks.size(), false))};
+  Plan all = plan_of(costs, Choice(costs.blocks.size(), true));
+  if (all.peak < plans.front().peak) plans.push_back(std::move(all));
+  return plans;
+}
+
 std::string why_none(const StepCosts& costs, const Bytes peak, const Program& program) {
   if (!peak_is_in_update(costs, Choice(costs.blocks.size(), false))) {
     return fmt::format("the peak, {}, is not in what these blocks keep: checkpointing them does not lower it", format::readable(peak));
@@ -107,7 +114,7 @@ std::expected<WhatIf, NotThis> plan_checkpoints(const CheckpointAsk& ask, WhatIf
   const auto costs = costs_of(*sampled, blocks.size());
   if (!costs) return refuse(costs.error());
   const Bytes base = sampled->front().peak;
-  const std::vector<Plan> plans = shown(best_plans(*costs), ask.budget);
+  const std::vector<Plan> plans = ask.together ? all_or_none(*costs) : shown(best_plans(*costs), ask.budget);
   if (ask.budget && base <= *ask.budget) {
     return refuse(fmt::format("the step's peak, {}, is within {} as it is", format::readable(base), format::readable(*ask.budget)));
   }
@@ -134,6 +141,7 @@ std::expected<WhatIf, NotThis> plan_checkpoints(const CheckpointAsk& ask, WhatIf
     item.curve->points.push_back(std::move(point));
   }
   choose(item);
+  if (ask.together) item.curve->note = "the library checkpoints all of these layers, or none";
   if (peak_is_in_update(*costs, plans.back().checkpointed)) {
     item.curve->note = "at the lowest peak the step holds most in its optimizer: more checkpoints do not lower it further";
   }

@@ -19,6 +19,7 @@ struct CheckpointAsk {
   std::size_t memory = 0;       // bytes that the worker may take
   std::optional<Bytes> budget;  // the peak to stay within, at the least time; absent: the lowest peak
   double error = 0;             // see Kind
+  bool together = false;        // all blocks or none: a library's switch
   std::function<void(const std::string&)> say;
 };
 

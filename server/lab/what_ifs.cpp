@@ -48,6 +48,9 @@ class Lines {
     return std::nullopt;
   }
 
+  // A library checkpoints all of these modules at once.
+  bool has_switch(const std::vector<std::string>& modules) const { return profile::checkpoint_switch(model_, modules).has_value(); }
+
  private:
   std::optional<SourceLine> line(const profile::Site& site) const {
     if (!site.file.valid() || site.file.index >= model_.files.size()) return std::nullopt;
@@ -74,6 +77,7 @@ struct Candidate {
   Program program;
   double error = 0;
   bool is_choice = false;  // of blocks to checkpoint
+  bool together = false;   // of all or none
 };
 
 using Tried = std::expected<Candidate, NotThis>;
@@ -128,6 +132,7 @@ Tried edited(const Program& recorded, Sized& sized, const Together& kinds, const
     made.error = std::hypot(made.error, kind->error);
   }
   made.is_choice = kinds.size() == 1 && kinds.front()->edit == checkpoint_blocks;
+  made.together = made.is_choice && lines.has_switch(made.item.modules);
   return made;
 }
 
@@ -180,8 +185,13 @@ class Trial {
 
  private:
   std::expected<WhatIf, NotThis> choice(Candidate candidate, const std::optional<advice::Learned>& learned) {
-    const CheckpointAsk ask{
-        .recorded = recorded_, .worker = worker_, .memory = room_.bytes, .budget = ask_.budget, .error = candidate.error, .say = ask_.say};
+    const CheckpointAsk ask{.recorded = recorded_,
+                            .worker = worker_,
+                            .memory = room_.bytes,
+                            .budget = ask_.budget,
+                            .error = candidate.error,
+                            .together = candidate.together,
+                            .say = ask_.say};
     auto planned = plan_checkpoints(ask, std::move(candidate.item), candidate.program);
     if (!planned) return planned;
     if (planned->time) planned->step = of_whole_step(planned->time, learned, planned->step_was);

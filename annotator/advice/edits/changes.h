@@ -22,6 +22,8 @@ Made pin_memory(const Script& script);
 Made no_dropout(const Script& script, std::span<const std::string> paths);
 Made gelu_to_relu(const Script& script, std::span<const std::string> paths);
 Made checkpoint(const Script& script, std::span<const std::string> paths);
+// The library's own way to checkpoint all layers that it reaches.
+Made model_switch(const Script& script, const profile::CheckpointSwitch& by);
 // Of loops over time in the code of these modules' classes, or else in functions of no class.
 Made unbind_time(const Script& script, std::span<const std::string> paths);
 // Of expressions in the code of these modules' classes, and in functions of no class.

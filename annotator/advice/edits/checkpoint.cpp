@@ -53,6 +53,7 @@ std::optional<std::string> is_one_of(const profile::Model& model, const std::str
 // `block(x)` → `torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)`. Where the expression calls other blocks, too, it is that
 // for these alone: `(… if block in (self.layers[0], self.layers[2]) else block(x))`.
 Made checkpoint(const Script& script, std::span<const std::string> paths) {
+  if (const auto by = profile::checkpoint_switch(script.sources().model, paths)) return model_switch(script, *by);
   ByPlace edits;  // blocks of a loop have one
   const auto path_of = [&](const profile::ModelCall& call) -> const profile::ModelModule& {
     return script.sources().model.modules[call.module];

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,12 +57,21 @@ struct Manifest {
   bool stopped = false;  // by a signal: Ctrl-C, SIGTERM
 };
 
+// A method of a model of a library that has layers run again in its backward pass: all that have the same one.
+struct CheckpointSwitch {
+  std::uint32_t module = attribution::kNothing;
+  std::string method;
+  friend bool operator==(const CheckpointSwitch&, const CheckpointSwitch&) = default;
+};
+
 struct ModelModule {
   std::string path, class_name;
+  std::string package;  // that the class is of: "torch"
   std::uint32_t parent = attribution::kNothing;
   std::optional<Bytes> parameters;            // own and children's, as all three
   std::optional<Bytes> gradients, optimizer;  // held between two steps
   std::optional<Site> attached, constructed, class_site;
+  std::optional<CheckpointSwitch> checkpoint_switch = {};  // of a layer
 };
 
 struct ModelCall {
@@ -87,6 +97,8 @@ struct Model {
 
 Result<Manifest> read_manifest(const std::filesystem::path& folder);
 Result<Model> read_model(const std::filesystem::path& folder);
+// The switch that reaches exactly these modules, where no code of the workspace calls them, which could checkpoint some of them.
+std::optional<CheckpointSwitch> checkpoint_switch(const Model& model, std::span<const std::string> paths);
 // What the manifest names as `loop`. `files`: how many the model has; statements of others, or whose numbers cannot be, are left out.
 Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& name, std::size_t files);
 // What the manifest names as `saved`, its modules by their number in the model. Numbers that cannot be are left out with their row.

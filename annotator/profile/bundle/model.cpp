@@ -81,12 +81,18 @@ void read_modules(const Json& json, Model& model) {
     ModelModule module;
     module.path = text(entry, "path");
     module.class_name = text(entry, "class");
+    module.package = text(entry, "python_module");
+    module.package.resize(std::min(module.package.find('.'), module.package.size()));
     const std::optional<std::uint32_t> parent = small(entry, "parent");
     if (parent && *parent < model.modules.size()) module.parent = *parent;  // parents come first, so there is no cycle
     module.parameters = size(entry, "parameters_bytes");
     module.attached = site(entry, "attached", model.files.size());
     module.constructed = site(entry, "constructed", model.files.size());
     module.class_site = site(entry, "class_site", model.files.size());
+    if (const auto by = member(entry, "checkpoint_switch")) {
+      const std::optional<std::uint32_t> of = small(*by, "module");
+      if (of && *of < model.modules.size()) module.checkpoint_switch = CheckpointSwitch{*of, text(*by, "method")};
+    }
     model.map.module_parent.push_back(module.parent);
     model.map.module_class.push_back(classes.try_emplace(module.class_name, static_cast<std::uint32_t>(classes.size())).first->second);
     model.modules.push_back(std::move(module));
@@ -234,6 +240,19 @@ Result<Model> read_model(const std::filesystem::path& folder) {
   read_parameters(json, model);
   read_stages(json, model);
   return model;
+}
+
+std::optional<CheckpointSwitch> checkpoint_switch(const Model& model, std::span<const std::string> paths) {
+  const auto is_one = [&](const ModelModule& module) { return std::ranges::find(paths, module.path) != paths.end(); };
+  const auto first = std::ranges::find_if(model.modules, is_one);
+  if (first == model.modules.end() || !first->checkpoint_switch) return std::nullopt;
+  const bool exactly = std::ranges::all_of(
+      model.modules, [&](const ModelModule& module) { return is_one(module) == (module.checkpoint_switch == first->checkpoint_switch); });
+  const bool own = std::ranges::any_of(model.calls, [&](const ModelCall& call) {
+    return call.module < model.modules.size() && is_one(model.modules[call.module]) && call.site &&
+           model.files[call.site->file.index].workspace;
+  });
+  return exactly && !own ? first->checkpoint_switch : std::nullopt;
 }
 
 }  // namespace hotlens::profile

@@ -32,6 +32,7 @@ from .sites import Sites
 from .statements import Statements
 from .steps import Boundary
 from .store import EXPORTED, PRIVATE_FILE, Draft, replace, write_new
+from .switches import switch_of
 from .tree import ParameterRow, Tree, build, parameter_bytes, parameter_facts
 from .worker_lines import Path
 
@@ -176,6 +177,7 @@ def model_json(tree: Tree, recording: Recording, sites: Sites, partial: str, par
             "attached": row.attached.as_json() if row.attached else None,
             "constructed": row.constructed.as_json() if row.constructed else None,
             "class_site": row.class_site.as_json() if row.class_site else None,
+            **_switch(tree, i),
         }
         for i, row in enumerate(tree.modules)
     ]
@@ -204,6 +206,11 @@ def model_json(tree: Tree, recording: Recording, sites: Sites, partial: str, par
         **({"parts": parts.rows} if parts.rows else {}),
         **({"fetches": fetches} if fetches else {}),
     }
+
+
+def _switch(tree: Tree, row: int) -> dict[str, Any]:
+    switch = switch_of(row, lambda at: tree.modules[at].module, lambda at: tree.modules[at].parent)
+    return {"checkpoint_switch": switch} if switch else {}
 
 
 def _fetches(seen: dict[Path, int], mapped: MapStep, sites: Sites, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
