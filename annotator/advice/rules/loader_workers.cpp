@@ -33,6 +33,10 @@ std::optional<Loading> with_workers(const profile::Loop& loop, const profile::Lo
   return Loading{.step = {.ratio = ratio, .low = std::max(ratio / (1 + kError), least), .high = ratio * (1 + kError)}, .workers = workers};
 }
 
+bool outlasts_handing_over(const profile::LoopStatement& fetch) {
+  return Seconds(fetch.total) > static_cast<double>(fetch.calls) * kHandOver;
+}
+
 // Certain: batches are made by the process that trains, and the step passes its time with it.
 std::optional<Found> loader_workers(const Recording& recording) {
   const Marks loading =
@@ -46,6 +50,7 @@ std::optional<Found> loader_workers(const Recording& recording) {
               .change = without(loading)};
   const profile::Loop* loop = recording.profile.loop.get();
   const profile::LoopStatement* fetch = loop == nullptr ? nullptr : profile::fetching(*loop, recording.profile.stage_sites);
+  if (fetch != nullptr && !outlasts_handing_over(*fetch)) return std::nullopt;
   if (const auto told = fetch == nullptr ? std::nullopt : with_workers(*loop, *fetch)) {
     found.foretold = told->step;
     found.assumes = {counted(told->workers, "worker makes", "workers make") +

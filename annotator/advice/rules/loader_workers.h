@@ -20,4 +20,7 @@ struct Loading {
 // `fetch`: the header of the loop over batches. Nullopt where no processor is free, or it is not known whether one is.
 std::optional<Loading> with_workers(const profile::Loop& loop, const profile::LoopStatement& fetch);
 
+// Else workers make the step longer: of tensors that lie in memory, say.
+bool outlasts_handing_over(const profile::LoopStatement& fetch);
+
 }  // namespace hotlens::rules

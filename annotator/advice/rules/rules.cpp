@@ -60,7 +60,7 @@ std::vector<profile::Finding> findings(const Recording& recording, const causes:
   if (recording.account.steps.empty()) return all;
   for (const Rule& rule : kRules) {
     std::optional<Found> found = rule.find(recording);
-    if (!found) continue;
+    if (!found || (found->foretold && found->foretold->ratio > 1 - kLeastGain)) continue;
     const double ratio = schedule.play(found->change).ratio();
     if (ratio <= 1 - kLeastGain) all.push_back(finding(recording, rule, std::move(*found), ratio));
   }

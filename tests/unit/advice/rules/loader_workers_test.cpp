@@ -42,3 +42,10 @@ TEST_CASE("workers are as many as processors are free while the training compute
   CHECK_FALSE(told(100ms, 2));
   CHECK_FALSE(told(0ms, 2));
 }
+
+TEST_CASE("batches that are there sooner than a worker hands one over ask for none") {
+  const auto fetch = [](Ns each) { return profile::LoopStatement{.site = {}, .kind = "for", .calls = 10, .total = 10 * each}; };
+  CHECK(outlasts_handing_over(fetch(4ms)));
+  CHECK_FALSE(outlasts_handing_over(fetch(3ms)));
+  CHECK_FALSE(outlasts_handing_over(fetch(200us)));
+}
