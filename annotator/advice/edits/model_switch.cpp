@@ -65,13 +65,14 @@ Made model_switch(const Script& script, const profile::CheckpointSwitch& by) {
   if (!name || indentation.find_first_not_of(" \t") != std::string::npos)
     return no(fmt::format("the statement that makes {} at {} is not one name and one call", model, where));
   if (text.text().contains(by.method)) return no(fmt::format("{} names {} already", script.name(file), by.method));
-  const std::uint32_t end = block[0].span.end;
-  if (const std::string_view rest = std::string_view(text.text()).substr(end, text.text().find('\n', end) - end);
-      rest.find_first_not_of(" \t\r") != std::string_view::npos)
-    return no(fmt::format("something stands behind the statement at {}", where));
+  const std::uint32_t line_ends =
+      static_cast<std::uint32_t>(std::min(text.text().find_first_of("\r\n", block[0].span.end), text.text().size()));
+  const std::string_view rest = text.at(Span{block[0].span.end, line_ends});
+  const std::size_t behind = rest.find_first_not_of(" \t");
+  if (behind != std::string_view::npos && rest[behind] != '#') return no(fmt::format("another statement stands on the line of {}", where));
   const std::string options = by.method.substr(0, by.method.find("_enable")) + "_kwargs";
   const std::string call = fmt::format("{}.{}({}={{\"use_reentrant\": False}})", *name, by.method, options);
-  return Edits{{file, {{{end, end}, std::string(line_end(text.text())) + indentation + call}}}};
+  return Edits{{file, {{{line_ends, line_ends}, std::string(line_end(text.text())) + indentation + call}}}};
 }
 
 }  // namespace hotlens::advice

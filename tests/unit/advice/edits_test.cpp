@@ -308,3 +308,42 @@ TEST_CASE("what the environment sets has variables and no edit") {
   REQUIRE(!none);
   CHECK(sentence(none.error()) == "no text of the script sets it; by hand: begin the command with " + std::string(profile::kKeepsFreed));
 }
+
+TEST_CASE("layers that a library's model checkpoints itself have its switch behind the statement that makes the model") {
+  const auto switched = [](const std::string& made, std::vector<std::string> paths = {"bert.layer.0", "bert.layer.1"},
+                           const std::string& method = "gradient_checkpointing_enable", bool own_loop = false) {
+    Sources from = sources("from transformers import AutoModel, BertModel\nif True:\n    " + made + "\n");
+    from.model.files.push_back({.path = "/lib/bert.py", .copy = {}, .sha256 = {}, .text = {}, .workspace = false});
+    profile::ModelModule model{.path = "", .class_name = "BertModel", .package = "transformers"};
+    model.attached = site(2);
+    from.model.modules.push_back(model);
+    for (const char* path : {"bert.layer.0", "bert.layer.1"}) {
+      from.model.modules.push_back({.path = path, .class_name = "BertLayer", .package = "transformers"});
+      from.model.modules.back().checkpoint_switch = profile::CheckpointSwitch{0, method};
+      profile::Site call = site(1);
+      if (!own_loop) call.file = profile::FileId{1};
+      from.model.calls.push_back({.module = static_cast<std::uint32_t>(from.model.modules.size() - 1), .parent = 0, .site = call});
+    }
+    return edited(from, "checkpoint", std::move(paths));
+  };
+  const std::string head = "from transformers import AutoModel, BertModel\nif True:\n    ";
+  const std::string old_name = "model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={\"use_reentrant\": False})\n";
+  for (const std::string made :
+       {"model = BertModel(config)", "model = AutoModel.from_config(config)", "model = BertModel(config).to(device).train()"}) {
+    CHECK(switched(made) == head + made + "\n    " + old_name);
+  }
+  CHECK(switched("self.model = BertModel(config)", {"bert.layer.0", "bert.layer.1"}, "activation_checkpointing_enable") ==
+        head +
+            "self.model = BertModel(config)\n    "
+            "self.model.activation_checkpointing_enable(activation_checkpointing_kwargs={\"use_reentrant\": False})\n");
+  for (const std::string made :
+       {"model = make(config)", "model, other = BertModel(config), 1", "model = wrap(BertModel(config))", "return BertModel(config)"}) {
+    CHECK(switched(made) == "refused: the statement that makes the model at train.py:3 is not one name and one call");
+  }
+  CHECK(switched("model = BertModel(config)  # small") == head + "model = BertModel(config)  # small\n    " + old_name);
+  CHECK(switched("model = BertModel(config); train()") == "refused: another statement stands on the line of train.py:3");
+  // One of the layers is no matter of the switch, nor are layers that the workspace's own code calls.
+  CHECK(switched("model = BertModel(config)", {"bert.layer.0"}) == "refused: `bert.layer.0` is called in a library");
+  CHECK_FALSE(
+      switched("model = BertModel(config)", {"bert.layer.0", "bert.layer.1"}, "gradient_checkpointing_enable", true).contains("_enable("));
+}
