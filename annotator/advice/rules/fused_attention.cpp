@@ -33,6 +33,11 @@ Part part_of(std::string_view name) {
   }
 }
 
+// Dropout that drops something: a probability of 0 draws no numbers.
+bool draws(std::string_view name) {
+  return name == "aten::native_dropout" || name.starts_with("aten::bernoulli");
+}
+
 struct Attention {
   std::uint32_t first, softmax, last;  // nodes: product, softmax, product
   bool drops = false;                  // dropout of the scores
@@ -49,7 +54,7 @@ std::vector<Attention> attentions(const Recording& recording) {
       if (forest.kind[node] != Kind::op) continue;
       std::optional<Part>& part = parts[recording.trace.events.name[forest.event[node]].index];
       if (!part) part = part_of(recording.name(node));
-      drops = drops || recording.name(node).contains("dropout");
+      drops = drops || draws(recording.name(node));
       if (*part == Part::product) {
         if (softmax != kNoNode) found.push_back({product, softmax, node, drops});
         product = node;

@@ -166,7 +166,9 @@ TEST_CASE("product, softmax, product asks for one operator; other things between
         "1 attention as product, softmax, product, scores of 8×12×128×128 are kept; between the products");
   CHECK(attention.of("fused_attention")->evidence.front().time == us(400));
   CHECK_FALSE(with_between("aten::native_layer_norm").of("fused_attention"));
-  CHECK_FALSE(with_between("aten::dropout").of("fused_attention"));  // on a CPU
+  CHECK(with_between("aten::dropout").of("fused_attention"));  // of probability 0
+  for (const char* draws : {"aten::bernoulli_", "aten::native_dropout"})
+    CHECK_FALSE(with_between(draws).of("fused_attention"));  // on a CPU
   Script fused;
   fused.range("ProfilerStep#0", 0, 1000).op("aten::scaled_dot_product_attention", 0, 500);
   CHECK_FALSE(Asked(fused).of("fused_attention"));
