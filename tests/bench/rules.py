@@ -1,10 +1,12 @@
-"""Whether what rules give at most holds: scripts with their evidence, really changed.
+"""Whether what rules give at most holds: scripts with their evidence, really changed. With --labels whether they are right to speak.
 
     HOTLENS_BIN=... HOTLENS_TEST_PYTHON=... python tests/bench/rules.py [--pairs 5]
+    ... HOTLENS_MODELS_PYTHON=... python tests/bench/rules.py --labels [WORD...]
 
-Each script is recorded and its report asked for the finding. The truth are the script as it is and as changed, in fresh processes in turn:
-the median of their step times, and of the ratios of the pairs. A bound holds where the real ratio is not below it by more than the
-pairs themselves differ.
+With --labels every model of rule_labels.json (those whose line holds a WORD) is recorded, and what is told of it is held against its label,
+which was written by hand. Without it each script is recorded and its report asked for the finding. The truth are the
+script as it is and as changed, in fresh processes in turn: the median of their step times, and of the ratios of the pairs. A bound holds
+where the real ratio is not below it by more than the pairs themselves differ.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 HOTLENS = os.environ.get("HOTLENS_BIN", str(HERE.parents[1] / "build/release/bin/hotlens"))
 PYTHON = os.environ.get("HOTLENS_TEST_PYTHON", sys.executable)
+UNJUDGED = {"keep_freed"}  # whether a process has page faults is chance
 
 LOOP = """
 import math, sys, time, torch
@@ -165,10 +168,45 @@ def real(folder: Path, pairs: int) -> list[float]:
     return ratios
 
 
+def told_of(line: str) -> set[str]:
+    """The kinds that the report of a recorded script tells."""
+    script, *arguments = line.split()
+    python = os.environ["HOTLENS_MODELS_PYTHON"] if "real_models" in script else PYTHON
+    with tempfile.TemporaryDirectory() as name:
+        run(Path(name), HOTLENS, "run", "--python", python, str((HERE / script).resolve()), *arguments)
+        report: dict[str, Any] = json.loads(run(Path(name), HOTLENS, "report", "--format", "json"))
+    return {found["kind"] for found in report["findings"]}
+
+
+def judge(words: list[str]) -> None:
+    """Prints what is told of each model, and the share of it that its label has."""
+    labels: dict[str, list[str]] = json.loads((HERE / "rule_labels.json").read_text())["models"]
+    right = wrong = quiet = cases = 0
+    for name, wanted in labels.items():
+        if words and not any(word in name for word in words):
+            continue
+        try:
+            told = told_of(name) - UNJUDGED
+        except RuntimeError as error:
+            print(f"{name}: left out, {error}", flush=True)
+            continue
+        cases += 1
+        good, bad, silent = told & set(wanted), told - set(wanted), set(wanted) - told
+        right, wrong, quiet = right + len(good), wrong + len(bad), quiet + len(silent)
+        words_of_it = [*sorted(good), *(f"WRONG {kind}" for kind in sorted(bad)), *(f"({kind} not told)" for kind in sorted(silent))]
+        print(f"{name}: {', '.join(words_of_it) or '-'}", flush=True)
+    share = f"{100 * right / (right + wrong):.1f} %" if right + wrong else "nothing told"
+    print(f"{cases} models, {right} of {right + wrong} right, {share}; {quiet} that would be right are not told (most take less than 2 %)")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--labels", nargs="*", metavar="WORD")
     options = parser.parse_args()
+    if options.labels is not None:
+        judge(options.labels)
+        return
     held = 0
     for case in CASES:
         assert case.was in case.model, case.kind

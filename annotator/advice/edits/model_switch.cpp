@@ -56,7 +56,8 @@ Made model_switch(const Script& script, const profile::CheckpointSwitch& by) {
   if (file == script.texts().size()) return no(fmt::format("{} is made in a library", model));
   const PythonText& text = script.texts()[file];
   const profile::Site& site = *owner.attached;
-  const auto span = text.span_of(site.line, site.end_line, site.column, site.end_column);
+  auto span = text.span_of(site.line, site.end_line, site.column, site.end_column);
+  while (span && span->begin < span->end && std::string_view(" \t").contains(text.text()[span->begin])) ++span->begin;
   const std::vector<Statement> block = span ? text.block_from(*span) : std::vector<Statement>{};
   const std::string where = fmt::format("{}:{}", script.name(file), site.line + 1);
   const std::string package = owner.package + ".";
