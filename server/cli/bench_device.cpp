@@ -3,8 +3,8 @@
 #include <iostream>
 
 #include "annotator/common/harmless.h"
-#include "server/cli/device_rows.h"
 #include "server/cli/verbs.h"
+#include "server/runs/device_rows.h"
 #include "server/runs/run.h"
 
 namespace hotlens::cli {
@@ -46,8 +46,8 @@ int bench_device(const BenchDeviceOptions& options) {
     file.close();
     if (!file) return fail({ErrorCode::unreadable, options.out.string() + " cannot be written", options.out.string()});
   }
-  const auto folder = device_folder(runs::process_environment());
-  const auto kept = folder ? keep_row(measured->row, measured->text, *folder) : std::unexpected(folder.error());
+  const auto folder = runs::device_folder(runs::process_environment());
+  const auto kept = folder ? runs::keep_row(measured->row, measured->text, *folder) : std::unexpected(folder.error());
   if (!kept) std::cerr << "hotlens: " << harmless(kept.error().message) << '\n';
   std::cout << (options.format == OutputFormat::json ? measured->text + '\n' : devices::as_text(measured->row));
   return kDone;

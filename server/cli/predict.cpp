@@ -9,10 +9,10 @@
 #include "annotator/common/harmless.h"
 #include "annotator/lab/predict/kept.h"
 #include "annotator/profile/bundle/resolve.h"
-#include "server/cli/device_rows.h"
 #include "server/cli/verbs.h"
 #include "server/lab/batch_sizes.h"
 #include "server/lab/edited.h"
+#include "server/runs/device_rows.h"
 #include "server/runs/discovery.h"
 #include "server/runs/kept_files.h"
 
@@ -45,7 +45,7 @@ int show(const Result<Predicted>& predicted, const PredictOptions& options) {
 
 // Another device, from what both reach at their best.
 Result<devices::Bracket> on_device(const PredictOptions& options, const std::filesystem::path& path) {
-  const auto folder = device_folder(runs::process_environment());
+  const auto folder = runs::device_folder(runs::process_environment());
   if (!folder) return std::unexpected(folder.error());
   auto annotated = profile::annotate(path);
   if (!annotated) return std::unexpected(annotated.error());
@@ -54,9 +54,9 @@ Result<devices::Bracket> on_device(const PredictOptions& options, const std::fil
   if (options.recorded_on.empty() && recorded.empty()) {
     return std::unexpected(Error{ErrorCode::usage, "the recording does not name its device; name its measurement with --recorded-on", {}});
   }
-  const auto here = find_row(options.recorded_on.empty() ? recorded : options.recorded_on, *folder);
+  const auto here = runs::find_row(options.recorded_on.empty() ? recorded : options.recorded_on, *folder);
   if (!here) return std::unexpected(here.error());
-  const auto there = find_row(options.device, *folder);
+  const auto there = runs::find_row(options.device, *folder);
   if (!there) return std::unexpected(there.error());
   return devices::bracket(*annotated, *profile, *here, *there);
 }

@@ -18,8 +18,8 @@
 
 #include "annotator/common/harmless.h"
 #include "annotator/profile/profile.h"
-#include "server/cli/device_rows.h"
 #include "server/cli/verbs.h"
+#include "server/runs/device_rows.h"
 
 namespace hotlens::cli {
 namespace {
@@ -56,10 +56,10 @@ report::Beside beside(const profile::Loaded& loaded) {
   const bool on_device = loaded.profile->has_device();
   const auto ran_it = [&](const profile::Device& device) { return (device.kind != "cpu") == on_device; };
   const auto device = std::ranges::find_if(loaded.profile->devices, ran_it);
-  const auto folder = device_folder(runs::process_environment());
+  const auto folder = runs::device_folder(runs::process_environment());
   if (device == loaded.profile->devices.end() || device->name.empty() || !folder) return found;
   const std::int64_t threads = !on_device && annotated.manifest ? annotated.manifest->threads : 0;
-  found.peaks = kept_row(device->name, threads, *folder);
+  found.peaks = runs::kept_row(device->name, threads, *folder);
   if (!found.peaks) found.device = device->name;
   return found;
 }

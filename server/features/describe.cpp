@@ -215,8 +215,24 @@ std::string spread_note(const LineSummary& summary) {
   return fmt::format("noisy: {} to {} in {} steps", format::readable(least), format::readable(most), summary.headline.size());
 }
 
+// "; at most 1.8× faster at the device's measured peaks": each operator at its roof. Empty where that is not known of every module, or is
+// little.
+std::string headroom(const LineSummary& summary, Ns took, const report::CostCard* card) {
+  constexpr double kLeast = 1.05;
+  if (card == nullptr) return "";
+  Ns saved{};
+  for (const ModuleId id : summary.modules) {
+    const auto found = std::ranges::find(card->headroom, id, &report::Headroom::module);
+    if (found == card->headroom.end()) return "";
+    saved += found->saved;
+  }
+  if (saved >= took) return "";
+  const double times = static_cast<double>(took.count()) / static_cast<double>((took - saved).count());
+  return times < kLeast ? "" : fmt::format("; at most {:.1f}× faster at the device's measured peaks", times);
+}
+
 // "1.23 GFLOP at 45.6 GFLOP/s": the arithmetic of the line's modules; empty where shapes of less than nine tenths of their time are known.
-std::string arithmetic(const LineSummary& summary, const Profile& profile) {
+std::string arithmetic(const LineSummary& summary, const Profile& profile, const report::CostCard* card) {
   constexpr double kKnown = 0.9;
   profile::FlopsAndBytes sum;
   Ns whole{};
@@ -231,7 +247,7 @@ std::string arithmetic(const LineSummary& summary, const Profile& profile) {
   }
   if (sum.flops <= 0 || sum.time <= Ns{} || static_cast<double>(sum.time.count()) < kKnown * static_cast<double>(whole.count())) return "";
   const double per_second = sum.flops * 1e9 / static_cast<double>(sum.time.count());
-  return format::amount(sum.flops, "FLOP") + " at " + format::amount(per_second, "FLOP/s");
+  return format::amount(sum.flops, "FLOP") + " at " + format::amount(per_second, "FLOP/s") + headroom(summary, sum.time, card);
 }
 
 // What is left out where a hover would be too long, the first of these first.
@@ -295,7 +311,7 @@ std::vector<Words> all_words(const LineSummary& summary, const Profile& profile,
   if (!stale.empty()) return all;
   add(reasons(summary, profile, markdown), Weight::reasons);
   add(held_note(summary, profile, markdown), Weight::held);
-  add(arithmetic(summary, profile), Weight::arithmetic);
+  add(arithmetic(summary, profile, options.costs.get()), Weight::arithmetic);
   return all;
 }
 

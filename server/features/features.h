@@ -14,6 +14,7 @@
 
 #include "annotator/lab/predict/batch_sizes.h"
 #include "annotator/profile/profile.h"
+#include "annotator/report/cost_card.h"
 #include "annotator/source/anchors.h"
 #include "server/features/hint_units.h"
 
@@ -40,6 +41,7 @@ struct Options {
   std::optional<std::string> arguments = {};  // kept for the runs of this script
   std::optional<std::string> configuration = {};            // of several that it may run with: the chosen one; "": nobody has chosen yet
   std::shared_ptr<const lab::BatchSizes> batch_sizes = {};  // what was predicted from the profile; null: nothing
+  std::shared_ptr<const report::CostCard> costs = {};       // held against the measured peaks of its device; null: none were measured
   std::string label = {};                                   // which profile is shown, where that is not the newest; stands in the lens
   std::shared_ptr<const Baseline> baseline = {};            // the same text with what it is compared with (baseline.h); null: nothing
   friend bool operator==(const Options&, const Options&) = default;

@@ -39,6 +39,7 @@ features::Options options(const Known& known, const Document& document) {
           .clipboard = known.can.clipboard,
           .tooltips = true,
           .batch_sizes = shown ? known.predicted(shown->id) : nullptr,
+          .costs = shown ? known.costs(shown->id) : nullptr,
           .label = shown ? known.label(shown->id) : std::string(),
           .baseline = document.baseline()};
 }

@@ -107,6 +107,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                    return shown.empty() ? nullptr : shown.front();
                  }),
       calls_(loop, client_, workspace_),
+      peaks_(loop),
       advising_(loop, client_, workspace_,
                 {.shown = [this] { return shown_runs(); }, .verifying = [this] { return verifying_.running(); }}),
       verifying_(loop, client_, workspace_,
@@ -268,6 +269,7 @@ Known Session::known() {
           .predicted = [this](const std::string& profile) { return predicting_.of(profile); },
           .edited = [this](const Document& document) -> const std::vector<EditNote>& { return edited_.of(document); },
           .label = [this](const std::string& profile) { return history_.label(profile); },
+          .costs = [this](const std::string& profile) { return peaks_.of(profile); },
           .configured = [this](const fs::path& script) { return stored_.of(script); },
           .advice = [this](const Document& document, source::Position at) { return advising_.at(document, at); },
           .evidence = [this](const Document& document, std::uint32_t line) { return verdicts_.evidence(document, line); },
@@ -356,6 +358,7 @@ void Session::take_up_predictions() {
 void Session::profiles_changed() {
   tell_state();
   take_up_predictions();
+  peaks_.look(shown_runs());
   advising_.look();
   timeline_.profiles_changed();
 }

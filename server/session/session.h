@@ -3,6 +3,7 @@
 //   Conversation    which message is handled when (conversation.h)
 //   Profiling       runs of the user's script (profiling.h)
 //   ProfileOnSave   another run after a save, where a setting asks for it (profile_on_save.h)
+//   Peaks           how far layers are from the measured peaks of their device (peaks.h)
 //   Advising        what would help, at the lines where it is changed (advising.h)
 //   Verifying       a change that would help, verified by running the script (verifying.h)
 //   VerdictMarks    what holds the step up, at its line (verdict_marks.h)
@@ -34,6 +35,7 @@
 #include "server/session/history.h"
 #include "server/session/hot_lines.h"
 #include "server/session/interpreter_choice.h"
+#include "server/session/peaks.h"
 #include "server/session/predicting.h"
 #include "server/session/profile_on_save.h"
 #include "server/session/profiling.h"
@@ -150,6 +152,7 @@ class Session {
   History history_;
   HotLines hot_lines_;
   Calls calls_;
+  Peaks peaks_;
   Advising advising_;
   Verifying verifying_;
   WhatHelps what_helps_;

@@ -351,7 +351,16 @@ TEST_CASE("a hover says a layer's arithmetic where its shapes are known and ten 
   profile::Module& norm = profile->modules[4];
   norm.forward_costs = {.uses = {{.at = 0, .calls = 1, .time = Ns{500'000}}}, .whole = Ns{550'000}};
   const auto known = hover(test::open(profile), {6, 14}, {.markdown = false});
-  CHECK_THAT(known->contents, Catch::Contains("\n500 MFLOP at 1.00 TFLOP/s"));
+  CHECK_THAT(known->contents, Catch::Contains("\n500 MFLOP at 1.00 TFLOP/s") && !Catch::Contains("peaks"));
+  // Against a device whose products reach so many a second.
+  const auto against = [&](double peak) {
+    const devices::Row row{
+        .name = "x", .kind = "cpu", .torch = {}, .measured = {}, .flops_per_s = {{{"gemm", "f32"}, peak}}, .copy_bytes_per_s = 1e12};
+    const auto card = std::make_shared<const report::CostCard>(*report::cost_card(*profile, &row));
+    return hover(test::open(profile), {6, 14}, {.markdown = false, .costs = card})->contents;
+  };
+  CHECK_THAT(against(2e12), Catch::Contains("\n500 MFLOP at 1.00 TFLOP/s; at most 2.0× faster at the device's measured peaks"));
+  CHECK_THAT(against(1.01e12), !Catch::Contains("peaks"));
   CHECK(std::ranges::count(known->contents, '\n') < 10);
   const auto edited = hover(test::open(profile, replaced(test::kModelText, "nn.LayerNorm(4)", "nn.LayerNorm(8)")), {6, 14}, {});
   CHECK_THAT(edited->contents, !Catch::Contains("FLOP"));

@@ -10,10 +10,10 @@
 #include "annotator/advice/devices/row.h"
 #include "server/runs/discovery.h"
 
-namespace hotlens::cli {
+namespace hotlens::runs {
 
 // `$XDG_CACHE_HOME/hotlens/devices`, or the same below HOME. The error says that neither is set.
-Result<std::filesystem::path> device_folder(const runs::Environment& environment);
+Result<std::filesystem::path> device_folder(const Environment& environment);
 
 // Keeps a row's text under its device's name, in place of an older one.
 Result<void> keep_row(const devices::Row& row, const std::string& text, const std::filesystem::path& folder);
@@ -24,4 +24,4 @@ std::optional<devices::Row> kept_row(std::string_view name, std::int64_t threads
 // A file, or the kept row whose name holds `wanted` (in any case). The error names what is kept, and what to do.
 Result<devices::Row> find_row(const std::string& wanted, const std::filesystem::path& folder);
 
-}  // namespace hotlens::cli
+}  // namespace hotlens::runs

@@ -1,10 +1,10 @@
-#include "server/cli/device_rows.h"
+#include "server/runs/device_rows.h"
 
 #include <algorithm>
 #include <fstream>
 #include <vector>
 
-namespace hotlens::cli {
+namespace hotlens::runs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,8 +42,8 @@ std::vector<devices::Row> kept_rows(const fs::path& folder) {
 
 }  // namespace
 
-Result<fs::path> device_folder(const runs::Environment& environment) {
-  const auto cache = runs::cache_folder(environment);
+Result<fs::path> device_folder(const Environment& environment) {
+  const auto cache = cache_folder(environment);
   if (!cache) return std::unexpected(Error{ErrorCode::not_found, "there is no folder for measurements: set HOME or XDG_CACHE_HOME", {}});
   return *cache / "hotlens" / "devices";
 }
@@ -81,4 +81,4 @@ Result<devices::Row> find_row(const std::string& wanted, const fs::path& folder)
                                {}});
 }
 
-}  // namespace hotlens::cli
+}  // namespace hotlens::runs
