@@ -8,6 +8,7 @@
 
 #include "annotator/attribution/owners/stack.h"
 #include "annotator/causes/critical_path.h"
+#include "annotator/causes/function_times.h"
 #include "annotator/causes/gap.h"
 #include "annotator/causes/kernel_uses.h"
 #include "annotator/kernels/intensity.h"
@@ -40,6 +41,7 @@ class Collector {
     result_.spent_by_line.resize(input.lines);
     result_.critical_by_line.resize(input.lines);
     has_device_ = !input.account.work.empty();
+    if (input.main) functions_ = FunctionTimes(input.trace, *input.main, step_.span.start, step_.span.end);
     if (!has_device_) find_delegating();
   }
 
@@ -60,6 +62,7 @@ class Collector {
       result_.spent_by_line = result_.critical_by_line;
     }
     KernelRuns::Sums uses = runs_.sums(stack_, input_.module_parent.size());
+    result_.functions = std::move(functions_).take();
     result_.step = std::move(uses.step);
     result_.by_module = std::move(uses.by_module);
     return std::move(result_);
@@ -150,6 +153,7 @@ class Collector {
     if (part.on == PathPart::On::latency) cause = profile::Cause::launch;
     if (part.on == PathPart::On::device) cause = cause_of_work(input_.account.work[part.at]);
     const Owner& owner = host ? step_.wall[part.at].owner : input_.account.work[part.at].owner;
+    if (!has_device_ && is_of_host(cause)) functions_.add(part.start, part.end, cause);
     add({result_.critical, result_.critical_by_module, result_.critical_by_line}, owner, cause, part.end - part.start);
   }
 
@@ -161,8 +165,16 @@ class Collector {
   }
 
   void count(const attribution::Gap& gap) {
-    for (const GapPart& part : causes::parts_of(input_.forest, input_.account, step_, gap))
+    for (const GapPart& part : causes::parts_of(input_.forest, input_.account, step_, gap)) {
       spend(*part.owner, part.cause, part.end - part.start);
+      if (is_of_host(part.cause)) functions_.add(part.start, part.end, part.cause);
+    }
+  }
+
+  // What a host does, rather than a device, another process, or nobody who was recorded.
+  static bool is_of_host(profile::Cause cause) {
+    using enum profile::Cause;
+    return cause == data || cause == copy || cause == sync || cause == launch || cause == host;
   }
 
   profile::Cause cause_of_work(const Work& work) {
@@ -222,6 +234,7 @@ class Collector {
   const kernels::KernelName rest_{.label = "(all others)"};
   std::vector<profile::KernelId> kernel_of_;  // by name
   KernelRuns runs_;
+  FunctionTimes functions_;
   std::map<std::array<std::uint32_t, 3>, bool> thin_;  // by operator, shapes and types: is_thin_product
   std::vector<bool> delegates_;                        // by node; without device work only
   bool has_device_ = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct Usage {
   std::vector<std::vector<profile::KernelUse>> by_module;  // longest first
   profile::Causes spent{}, critical{};
   std::vector<profile::Causes> spent_by_module, critical_by_module;
+  std::vector<profile::HostFunction> functions;
   std::vector<profile::Causes> spent_by_line, critical_by_line;  // inclusive; of backward work the line whose forward made it, if known
 };
 
@@ -26,6 +28,7 @@ struct UsageInput {
   const attribution::Account& account;
   const attribution::Owners& owners;
   const std::vector<std::uint32_t>& module_parent;
+  std::optional<trace::ThreadId> main = {};  // the thread that drives the steps
   std::size_t representative = 0;
   std::size_t lines = 0;  // that Owners::lines are of
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "annotator/causes/cause_table.h"
+#include "annotator/causes/function_times.h"
 #include "annotator/causes/verdict_line.h"
 #include "annotator/profile/place_name.h"
 
@@ -164,6 +165,7 @@ std::vector<profile::Verdict::Evidence> evidence_of(const profile::Profile& prof
     std::string where =
         cause == profile::Cause::data ? stage_place(profile, attribution::Stage::data) : module_place(profile, among, cause, time);
     if (cause == profile::Cause::host && where.empty()) where = host_place(profile, account.whole);
+    if (account.whole && where.empty()) where = function_of_cause(profile, cause);
     evidence.push_back({std::string(words_of(cause, profile.has_device())), time, std::move(where)});
   }
   if (profile.has_device() && is_share(account.waiting, sum(causes), kSmallestEvidence) && account.waiting > Ns{}) {

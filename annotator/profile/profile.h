@@ -209,6 +209,15 @@ struct Device {
   std::string name, kind;  // kind: "cpu", "cuda", "hip", "xpu"
 };
 
+// A Python function of a trace with stacks, and what of the step passed in it for the reasons of a host (Profile::spent): while the device
+// idled, or without device work what is no operator's own work. What torch or Python run below it is its own.
+struct HostFunction {
+  std::string file;  // as the trace names it
+  std::uint32_t line = 0;
+  std::string function;
+  Causes own{}, inside{};  // in itself; with the functions that it called
+};
+
 struct Verdict {
   struct Evidence {
     std::string what;
@@ -285,6 +294,7 @@ struct Profile {
   // The representative step twice, each adding up to its wall time. spent: device time by what ran, idle device time by what the host did
   // meanwhile. critical: the critical path (annotator/causes/critical_path.h). Without device work both are the host's time.
   Causes spent{}, critical{};
+  std::vector<HostFunction> host_functions;  // callers before what they call, the longest first; empty without stacks
   // Most memory held at once in the step and held when it began, as the allocator counts it: the representative step's, or the map step's
   // of a bundle; on the device where the recording has events of one. Absent in a recording without memory events.
   std::optional<Bytes> memory_peak, memory_start;

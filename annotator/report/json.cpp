@@ -8,6 +8,7 @@
 #include "annotator/profile/statistics.h"
 #include "annotator/report/compiled_text.h"
 #include "annotator/report/costs_json.h"
+#include "annotator/report/functions_text.h"
 #include "annotator/report/json.h"
 #include "annotator/report/ranks.h"
 
@@ -45,6 +46,7 @@ class Writer {
       json_.object("spent", [&] { causes(profile_.spent); });
       json_.object("critical_path", [&] { causes(profile_.critical); });
       json_.object("verdict", [&] { verdict(profile_.verdict); });
+      if (!profile_.host_functions.empty()) json_.array("host_functions", [&] { functions_json(profile_, json_); });
       costs_json(profile_, beside_, card_, json_);
       json_.array("findings", [&] { findings(); });
       if (profile_.sensitivity) json_.object("sensitivity", [&] { sensitivity(*profile_.sensitivity); });

@@ -7,6 +7,7 @@
 #include "annotator/profile/statistics.h"
 #include "annotator/report/compiled_text.h"
 #include "annotator/report/fold.h"
+#include "annotator/report/functions_text.h"
 #include "annotator/report/loop_text.h"
 #include "annotator/report/text.h"
 
@@ -39,6 +40,7 @@ class Writer {
     kernels();
     out_ += costs_text(profile_, beside_, style_.bold, style_.off);
     verdict();
+    out_ += functions_text(profile_, style_);
     out_ += rules::findings_text(profile_, style_);
     warnings();
     return std::move(out_);

@@ -5,11 +5,13 @@
 #include <string_view>
 #include <tuple>
 
+#include "annotator/attribution/structure/functions.h"
 #include "annotator/causes/gap.h"
 
 namespace hotlens::features {
 namespace {
 
+using attribution::Functions;
 using attribution::kNoNode;
 using attribution::kNothing;
 using attribution::Piece;
@@ -29,72 +31,22 @@ std::optional<attribution::Interval> host_gap(const std::vector<Piece>& pieces, 
   return attribution::Interval{first->start, last->end};
 }
 
-// A stretch of time and the innermost Python function around it that a person wrote; empty where there is none.
-struct Running {
-  Ns start{}, end{};
-  std::string_view function;
-};
-
-// The main thread's Python frames in a window, where the trace has them.
-class Frames {
- public:
-  Frames(const profile::Annotated& annotated, Ns from, Ns to) : trace_(annotated.trace), reached_(from) {
-    const trace::Events& events = trace_.events;
-    std::vector<std::uint32_t> frames;
-    for (std::uint32_t event = 0; event < events.size() && annotated.steps.main != kNoNode; ++event) {
-      if (events.category[event] != trace::Category::python || events.start[event] >= to || events.end(event) <= from) continue;
-      if (events.thread[event] != annotated.forest.threads[annotated.steps.main].id || !is_own(name(event))) continue;
-      frames.push_back(event);
-    }
-    std::ranges::sort(frames, {}, [&](std::uint32_t frame) { return std::pair(events.start[frame], -events.duration[frame]); });
-    for (const std::uint32_t frame : frames) {
-      close(std::min(events.start[frame], to));
-      open_.push_back(frame);
-    }
-    close(to);
-    run_until(to);
-  }
-
-  // By start, without a gap.
-  const std::vector<Running>& running() const { return running_; }
-
- private:
-  std::string_view name(std::uint32_t event) const { return trace_.names[trace_.events.name[event]]; }
-
-  void run_until(Ns when) {
-    if (when > reached_) running_.push_back({reached_, when, open_.empty() ? std::string_view() : name(open_.back())});
-    reached_ = std::max(reached_, when);
-  }
-
-  // Frames that have ended by then give way to those around them.
-  void close(Ns when) {
-    while (!open_.empty() && trace_.events.end(open_.back()) <= when) {
-      run_until(trace_.events.end(open_.back()));
-      open_.pop_back();
-    }
-    run_until(when);
-  }
-
-  // "train.py(41): rollout"; neither a module's frame nor a builtin, nor what torch itself runs.
-  static bool is_own(std::string_view name) {
-    return name.contains(".py(") && !name.starts_with("torch/") && !name.contains("site-packages/torch/") && !name.starts_with("<");
-  }
-
-  const trace::Trace& trace_;
-  Ns reached_;
-  std::vector<std::uint32_t> open_;
-  std::vector<Running> running_;
-};
+// The functions of the main thread in a window, where the trace has them.
+attribution::Functions main_functions(const profile::Annotated& annotated, Ns from, Ns to) {
+  const std::uint32_t main = annotated.steps.main;
+  if (main == kNoNode) return {.calls = {}, .runs = {{.start = from, .end = to}}};
+  return attribution::functions_of(annotated.trace, annotated.forest.threads[main].id, from, to);
+}
 
 // What the main thread did, added up by what it was.
 class Doings {
  public:
-  Doings(const Blocks& blocks, Ns from, Ns to) : annotated_(*blocks.annotated), frames_(annotated_, from, to) {}
+  Doings(const Blocks& blocks, Ns from, Ns to) : annotated_(*blocks.annotated), functions_(main_functions(annotated_, from, to)) {}
 
   void add(const Piece& piece, Ns start, Ns end) {
-    const std::vector<Running>& running = frames_.running();
-    for (auto each = std::ranges::upper_bound(running, start, {}, &Running::end); each != running.end() && each->start < end; ++each) {
-      add(piece, each->function, std::min(end, each->end) - std::max(start, each->start));
+    const std::vector<Functions::Run>& runs = functions_.runs;
+    for (auto run = std::ranges::upper_bound(runs, start, {}, &Functions::Run::end); run != runs.end() && run->start < end; ++run) {
+      add(piece, function(run->call), std::min(end, run->end) - std::max(start, run->start));
     }
   }
 
@@ -125,6 +77,10 @@ class Doings {
     return annotated_.trace.names[annotated_.trace.events.name[annotated_.forest.event[node]]];
   }
 
+  std::string_view function(std::uint32_t call) const {
+    return call == kNoNode ? std::string_view() : annotated_.trace.names[functions_.calls[call].function];
+  }
+
   std::uint32_t outermost(std::uint32_t node) const {
     std::uint32_t found = kNoNode;
     for (; node != kNoNode; node = annotated_.forest.parent[node]) {
@@ -141,7 +97,7 @@ class Doings {
   }
 
   const profile::Annotated& annotated_;
-  Frames frames_;
+  Functions functions_;
   std::map<std::tuple<std::string, bool, std::optional<std::uint32_t>>, std::size_t> known_;
   std::vector<Idle::Doing> all_;
 };

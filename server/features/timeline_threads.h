@@ -63,7 +63,4 @@ struct FlameView {
 // Several threads in one window, at most kMaxBars in all. `pixel`: what may be drawn together; taken wider where there is too much.
 std::vector<FlameView> look(const std::vector<const Flame*>& flames, Ns from, Ns to, Ns pixel);
 
-// Whether a person wrote the function, as far as its file tells: torch's, installed packages' and Python's own are not.
-bool is_own_file(std::string_view path);
-
 }  // namespace hotlens::features

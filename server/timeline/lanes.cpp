@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "annotator/profile/build/module_calls.h"
+#include "annotator/trace/python_frame.h"
 #include "server/timeline/columns.h"
 #include "server/timeline/requests.h"
 
@@ -26,8 +26,8 @@ class Places {
   explicit Places(const profile::Profile& profile) : profile_(profile) {}
 
   std::int64_t at(std::string_view name) {
-    const auto frame = profile::frame_named(name);
-    if (!frame || !features::is_own_file(frame->path)) return kNoPlace;
+    const auto frame = trace::frame_named(name);
+    if (!frame || !trace::is_own_file(frame->path)) return kNoPlace;
     const std::string file = whole_path(frame->path);
     const auto [entry, fresh] = known_.try_emplace({file, frame->line}, static_cast<std::int64_t>(list_.size()));
     if (fresh) list_.push_back({{"file", file}, {"line", frame->line}});

@@ -1,8 +1,7 @@
 #include "annotator/advice/rules/places.h"
 
-#include <charconv>
-
 #include "annotator/profile/place_name.h"
+#include "annotator/trace/python_frame.h"
 
 namespace hotlens::rules {
 namespace {
@@ -24,16 +23,10 @@ std::optional<CodePlace> recorded(const Recording& recording, std::uint32_t node
   return std::nullopt;
 }
 
-// "train.py(161): step" is a place in someone's code; torch's own frames, built-in functions and modules are none.
 std::optional<CodePlace> user_frame(std::string_view name) {
-  const std::size_t open = name.find(".py(");
-  if (open == std::string_view::npos || name.starts_with("torch/") || name.contains("/torch/") || name.starts_with('<'))
-    return std::nullopt;
-  std::int64_t line = 0;
-  const char* begin = name.data() + open + 4;
-  const auto [end, error] = std::from_chars(begin, name.data() + name.size(), line);
-  if (error != std::errc{} || end == name.data() + name.size() || *end != ')' || line < 1) return std::nullopt;
-  return CodePlace{std::string(name.substr(0, open + 3)), line - 1};
+  const auto frame = trace::frame_named(name);
+  if (!frame || !trace::is_own_file(frame->path)) return std::nullopt;
+  return CodePlace{frame->path, frame->line};
 }
 
 std::optional<CodePlace> framed(const Recording& recording, std::uint32_t node) {

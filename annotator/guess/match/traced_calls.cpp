@@ -11,12 +11,12 @@ using attribution::kNoNode;
 
 constexpr std::string_view kParametrizations = "ParametrizationList", kParametrized = "Parametrized";
 
-bool is_torch_frame(const profile::PythonFrame& frame) {
+bool is_torch_frame(const trace::PythonFrame& frame) {
   return frame.path.starts_with("torch/") || frame.path.find("/site-packages/torch/") != std::string::npos || frame.path.starts_with('<');
 }
 
 // A comprehension runs in a frame of its own (lists and dicts until Python 3.11), but is written inside the body around it.
-bool is_inline(const profile::PythonFrame& frame) {
+bool is_inline(const trace::PythonFrame& frame) {
   return frame.function == "<listcomp>" || frame.function == "<setcomp>" || frame.function == "<dictcomp>" || frame.function == "<genexpr>";
 }
 
@@ -41,7 +41,7 @@ TracedCalls::TracedCalls(const profile::ModuleCalls& calls, Library& library, Ev
     if (calls.nodes[node].parent != kNoNode) children_[calls.nodes[node].parent].push_back(node);
   }
   // What a class is called may be what its subclass is called: the files of both are there before the first is looked for.
-  for (const profile::PythonFrame& frame : calls.frames) {
+  for (const trace::PythonFrame& frame : calls.frames) {
     if (frame.function == "forward" && !is_torch_frame(frame)) library.traced(frame.path);
   }
   parametrized_ =
@@ -58,7 +58,7 @@ const TracedCalls::Function& TracedCalls::function(std::uint32_t frame, const st
   Function& known = functions_[frame];
   if (known.looked) return known;
   known.looked = true;
-  const profile::PythonFrame& what = calls_.frames[frame];
+  const trace::PythonFrame& what = calls_.frames[frame];
   const Code* code = library_.traced(what.path);
   if (code == nullptr) return known;
   const Node exact = code->function_at(what.line);
@@ -99,7 +99,7 @@ void TracedCalls::collect_below(std::uint32_t node, std::vector<CallToken>& out)
       out.push_back({.node = child, .type = type, .module = what.module});
       continue;
     }
-    const profile::PythonFrame& frame = calls_.frames[what.frame];
+    const trace::PythonFrame& frame = calls_.frames[what.frame];
     if (is_torch_frame(frame) || is_inline(frame) || is_own_call(child, frame)) {
       collect_below(child, out);
     } else {
@@ -110,7 +110,7 @@ void TracedCalls::collect_below(std::uint32_t node, std::vector<CallToken>& out)
 }
 
 // `__call__` of a module's class runs before the module's own frame.
-bool TracedCalls::is_own_call(std::uint32_t node, const profile::PythonFrame& frame) {
+bool TracedCalls::is_own_call(std::uint32_t node, const trace::PythonFrame& frame) {
   if (frame.function != "__call__") return false;
   const Node type = enclosing(function(calls_.nodes[node].frame, owner_of(node)).node, "class_definition");
   return !type || evaluator_.is_module(evaluator_.class_of(type));

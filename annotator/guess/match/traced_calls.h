@@ -41,7 +41,7 @@ class TracedCalls {
 
  private:
   void collect_below(std::uint32_t node, std::vector<CallToken>& out);
-  bool is_own_call(std::uint32_t node, const profile::PythonFrame& frame);
+  bool is_own_call(std::uint32_t node, const trace::PythonFrame& frame);
 
   const profile::ModuleCalls& calls_;
   Library& library_;

@@ -201,6 +201,11 @@ void fill_saved(SavedTensors saved, const std::vector<std::uint32_t>& position, 
   profile.saved = std::make_shared<const SavedTensors>(std::move(saved));
 }
 
+std::optional<trace::ThreadId> main_thread(const Annotated& annotated) {
+  const std::uint32_t main = annotated.steps.main;
+  return main == attribution::kNoNode ? std::nullopt : std::optional(annotated.forest.threads[main].id);
+}
+
 Counting fill_modules(Annotated& annotated, Profile& profile) {
   const bool recorded = annotated.how == How::recorded;
   std::vector<Module> modules =
@@ -218,6 +223,7 @@ Counting fill_modules(Annotated& annotated, Profile& profile) {
                           .account = annotated.account,
                           .owners = annotated.owners,
                           .module_parent = parents,
+                          .main = main_thread(annotated),
                           .representative = profile.representative,
                           .lines = lines});
   };
@@ -248,6 +254,7 @@ Counting fill_modules(Annotated& annotated, Profile& profile) {
   profile.modules = std::move(modules);
   profile.kernels = std::move(used.kernels);
   profile.kernel_times = std::move(used.step);
+  profile.host_functions = std::move(used.functions);
   profile.spent = used.spent;
   profile.critical = used.critical;
   profile.cpu = profile.shown(tallies.cpu);

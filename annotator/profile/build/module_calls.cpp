@@ -1,7 +1,6 @@
 #include "annotator/profile/build/module_calls.h"
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 
 namespace hotlens::profile {
@@ -25,7 +24,7 @@ std::vector<Meaning> meanings(const trace::Trace& trace, ModuleCalls& calls) {
     if (name.starts_with(kModule)) {
       out[id].module = static_cast<std::uint32_t>(calls.modules.size());
       calls.modules.emplace_back(name.substr(kModule.size()));
-    } else if (auto frame = frame_named(name)) {
+    } else if (auto frame = trace::frame_named(name)) {
       out[id].frame = static_cast<std::uint32_t>(calls.frames.size());
       calls.frames.push_back(std::move(*frame));
     }
@@ -93,16 +92,6 @@ void keep_what_leads_to_modules(ModuleCalls& calls) {
 }
 
 }  // namespace
-
-std::optional<PythonFrame> frame_named(std::string_view name) {
-  const std::size_t colon = name.rfind("): ");
-  const std::size_t open = colon == std::string_view::npos ? colon : name.rfind('(', colon);
-  if (open == std::string_view::npos) return std::nullopt;
-  std::uint32_t line = 0;
-  const auto [end, error] = std::from_chars(name.data() + open + 1, name.data() + colon, line);
-  if (error != std::errc{} || end != name.data() + colon || line == 0) return std::nullopt;
-  return PythonFrame{std::string(name.substr(0, open)), line - 1, std::string(name.substr(colon + 3))};
-}
 
 ModuleCalls module_calls(const trace::Trace& trace, const attribution::Steps& steps) {
   ModuleCalls calls;

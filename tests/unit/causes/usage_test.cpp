@@ -1,5 +1,6 @@
 #include "annotator/causes/usage.h"
 
+#include "annotator/causes/function_times.h"
 #include "annotator/causes/gap.h"
 
 #include "tests/unit/attribution/fixture.h"
@@ -160,4 +161,62 @@ TEST_CASE("work that begins soon after its launch has returned is late by the la
     CHECK(of(causes, profile::Cause::launch) == us(70));
     CHECK(of(causes, profile::Cause::other) == us(0));
   }
+}
+
+TEST_CASE("with stacks, idle time is told by the function that the host was in, and with those around it") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 10'000)
+                            .frame("train.py(3): main", -100, 20'000)
+                            .frame("train.py(9): batches", 100, 5'000)
+                            .frame("pre.py(7): crop", 200, 4'000)
+                            .frame("<built-in function sort>", 300, 3'000)
+                            .frame("torch/functional.py(1): stack", 4'300, 500)
+                            .op("aten::mm", 8'000, 100)
+                            .launch(1, 8'020, 10)
+                            .kernel("ampere_sgemm_128x64_tn", 1, 8'035, 1'000);
+  const attribution::Read read(script);
+  const attribution::Account account = attribution::account(read.trace, read.forest, read.steps, read.owners);
+  const Usage usage = causes::usage({.trace = read.trace,
+                                     .forest = read.forest,
+                                     .account = account,
+                                     .owners = read.owners,
+                                     .module_parent = {},
+                                     .main = read.forest.threads[read.steps.main].id});
+  REQUIRE(usage.functions.size() == 3);
+  const profile::HostFunction &main = usage.functions[0], &batches = usage.functions[1], &crop = usage.functions[2];
+  CHECK(main.function == "main");
+  CHECK(batches.function == "batches");
+  CHECK(batches.line == 8);
+  CHECK(crop.function == "crop");
+  CHECK(of(crop.own, Cause::host) == us(4'000));
+  CHECK(of(batches.own, Cause::host) == us(1'000));
+  CHECK(of(batches.inside, Cause::host) == us(5'000));
+  CHECK(of(main.inside, Cause::launch) == us(35));
+  Ns whole{};
+  for (const Ns time : main.inside) whole += time;
+  CHECK(whole == us(9'000));
+
+  Profile profile;
+  profile.spent = usage.spent;
+  profile.host_functions = usage.functions;
+  CHECK(function_of_cause(profile, Cause::host) == "train.py:9 batches");
+}
+
+TEST_CASE("a function that calls itself counts once") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 5'000)
+                            .frame("walk.py(3): visit", 0, 4'000)
+                            .frame("walk.py(3): visit", 500, 3'000)
+                            .op("aten::relu", 4'500, 100);
+  const attribution::Read read(script);
+  const attribution::Account account = attribution::account(read.trace, read.forest, read.steps, read.owners);
+  const Usage usage = causes::usage({.trace = read.trace,
+                                     .forest = read.forest,
+                                     .account = account,
+                                     .owners = read.owners,
+                                     .module_parent = {},
+                                     .main = read.forest.threads[read.steps.main].id});
+  REQUIRE(usage.functions.size() == 1);
+  CHECK(of(usage.functions[0].own, Cause::host) == us(4'000));
+  CHECK(of(usage.functions[0].inside, Cause::host) == us(4'000));
 }
