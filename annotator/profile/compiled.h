@@ -1,4 +1,5 @@
-// Compiled code (torch.compile): which part of a step ran in it, where graphs break, what was compiled and how long that took.
+// Compiled code (torch.compile) and replayed graphs: which part of a step ran in it, where graphs break, what was compiled and how long
+// that took.
 //
 // Times are of the representative step and come from the trace alone; compilations and breaks are what torch's own books told the recorder
 // at the end of the run, so a bare trace has none. Compiling is start-up: it lies outside of the steps, but for a graph that is compiled
@@ -43,11 +44,30 @@ struct CompilationLog {
   std::vector<std::string> missing;  // what torch's books did not tell, and why
 };
 
+// Device work that has no module of its own, since a replayed graph or compiled code ran it.
+struct Region {
+  enum class Kind : std::uint8_t { replayed, compiled };
+  // What runs again and again, kernel by kernel, in the region's run with most work: often the layers of a model.
+  struct Repeat {
+    std::int64_t works = 0, times = 0;  // 0: nothing does, three times and more
+    Ns time{};                          // of all repetitions, summed durations
+  };
+
+  Kind kind = Kind::compiled;
+  std::string name;    // what ran it: "cudaGraphLaunch", "CompiledFunction"
+  std::string inside;  // path of the module that it ran in; empty where none is known
+  std::int64_t runs = 0, works = 0;
+  Ns device{};     // busy
+  Ns durations{};  // summed
+  Repeat repeat;
+};
+
 struct Compiled {
   Ns wall{}, forward{}, backward{};  // inside compiled code, on every thread; wall is the sum of both
   Ns device{};                       // busy with what it launched
   Ns in_modules{}, estimated{};      // parts of wall: with the module inside that it works for, known and by an estimate
   std::int64_t calls = 0;
+  std::vector<Region> regions;        // longest first
   std::optional<CompilationLog> log;  // of a bundle
 };
 

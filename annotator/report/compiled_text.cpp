@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "annotator/profile/build/regions.h"
 #include "annotator/profile/compiled.h"
 #include "annotator/profile/place_name.h"
 
@@ -52,8 +53,16 @@ class Writer {
   Writer(const profile::Profile& profile, const format::Style& style) : profile_(profile), compiled_(*profile.compiled), style_(style) {}
 
   std::string write() && {
-    out_.append("\n").append(style_.bold).append("Compiled code").append(style_.off).append("\n");
+    const bool replays =
+        std::ranges::find(compiled_.regions, profile::Region::Kind::replayed, &profile::Region::kind) != compiled_.regions.end();
+    out_.append("\n")
+        .append(style_.bold)
+        .append("Compiled code")
+        .append(replays ? " and replayed graphs" : "")
+        .append(style_.off)
+        .append("\n");
     step();
+    regions();
     if (compiled_.log) {
       breaks(*compiled_.log);
       compilations(*compiled_.log);
@@ -67,7 +76,7 @@ class Writer {
 
   void step() {
     if (compiled_.calls == 0) {
-      line("  no compiled code ran in the step");
+      if (compiled_.regions.empty()) line("  no compiled code ran in the step");
       return;
     }
     std::string row = "  " + left("of the step", 22) + right(readable(compiled_.wall), 10) +
@@ -80,6 +89,25 @@ class Writer {
           right(percent(compiled_.in_modules, profile_.step_wall()), 9);
     if (compiled_.estimated > Ns{}) row += "   " + readable(compiled_.estimated) + " by an estimate: kernels fused of several layers";
     line(row);
+  }
+
+  // Device work without a module of its own, and why.
+  void regions() {
+    for (const profile::Region& region : compiled_.regions) {
+      std::string row = "  " + left("without a module", 22) + right(readable(region.device), 10) +
+                        right(percent(region.device, profile_.step_wall()), 9) + "   " + counted(region.works, "kernel", "kernels") +
+                        " of " + counted(region.runs, "run", "runs") + " of " + shortened(region.name, 40);
+      if (!region.inside.empty()) row += " in " + shortened(region.inside, 60);
+      line(row);
+      if (const profile::Region::Repeat& repeat = region.repeat; repeat.time * 2 > region.durations && region.runs == 1) {
+        line("    " + counted(repeat.works, "kernel repeats ", "kernels repeat ") + std::to_string(repeat.times) + " times in a row, " +
+             readable(repeat.time) + " in all (" + percent(repeat.time, region.durations) + "): probably equal layers");
+      }
+    }
+    for (const auto kind : {profile::Region::Kind::replayed, profile::Region::Kind::compiled}) {
+      if (std::ranges::find(compiled_.regions, kind, &profile::Region::kind) != compiled_.regions.end())
+        line("  " + std::string(profile::reason(kind)));
+    }
   }
 
   // torch names files by path; those of a notebook are told by cell.
@@ -133,6 +161,25 @@ void place_json(const std::string& file, std::uint32_t line, const std::string& 
   json.member("function", function);
 }
 
+void regions_json(const profile::Compiled& compiled, JsonText& json) {
+  for (const profile::Region& region : compiled.regions) {
+    json.object([&] {
+      json.member("kind", profile::name(region.kind));
+      json.member("name", region.name);
+      if (!region.inside.empty()) json.member("module", region.inside);
+      json.member("runs", region.runs);
+      json.member("works", region.works);
+      json.member("device_ns", region.device.count());
+      if (region.repeat.times == 0) return;
+      json.object("repeat", [&] {
+        json.member("works", region.repeat.works);
+        json.member("times", region.repeat.times);
+        json.member("ns", region.repeat.time.count());
+      });
+    });
+  }
+}
+
 void log_json(const CompilationLog& log, JsonText& json) {
   json.member("graphs", log.count);
   json.member("compilation_ns", log.took.count());
@@ -181,6 +228,7 @@ void compiled_json(const profile::Profile& profile, JsonText& json) {
   json.member("device_ns", compiled.device.count());
   json.member("in_modules_ns", compiled.in_modules.count());
   json.member("estimated_ns", compiled.estimated.count());
+  if (!compiled.regions.empty()) json.array("regions", [&] { regions_json(compiled, json); });
   if (compiled.log) log_json(*compiled.log, json);
 }
 

@@ -5,6 +5,7 @@
 
 #include "annotator/profile/build/annotated.h"
 #include "annotator/profile/build/module_name.h"
+#include "annotator/profile/build/regions.h"
 #include "annotator/report/events.h"
 
 namespace hotlens::report {
@@ -23,18 +24,21 @@ std::string_view direction_of(const Owner& owner) {
 
 class Lines {
  public:
-  explicit Lines(const profile::Annotated& annotated) : annotated_(annotated), names_(profile::names_of_modules(annotated)) {
+  explicit Lines(const profile::Annotated& annotated)
+      : annotated_(annotated), names_(profile::names_of_modules(annotated)), regions_(annotated) {
     for (std::uint32_t work = 0; work < annotated.account.work.size(); ++work) work_of_[annotated.account.work[work].event] = work;
   }
 
   void write(std::ostream& out) const {
     for (std::uint32_t event = 0; event < annotated_.trace.events.size(); ++event) {
       const auto work = work_of_.find(event);
-      const bool device = work != work_of_.end();
-      const Ns when = device ? annotated_.account.work[work->second].launched : annotated_.trace.events.start[event];
+      const attribution::Work* device = work == work_of_.end() ? nullptr : &annotated_.account.work[work->second];
+      const Ns when = device ? device->launched : annotated_.trace.events.start[event];
       const attribution::StepSpan* step = step_at(when);
       if (!step) continue;
-      out << line(event, *step, device ? annotated_.account.work[work->second].owner : owner_of(event)) << '\n';
+      nlohmann::ordered_json json = line(event, *step, device ? device->owner : owner_of(event));
+      if (const auto region = device ? regions_.hides(*device) : std::nullopt) json["region"] = name(*region);
+      out << json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
     }
   }
 
@@ -50,7 +54,7 @@ class Lines {
     return node == kNoNode ? Owner{} : annotated_.owners.of[node];
   }
 
-  std::string line(std::uint32_t event, const attribution::StepSpan& step, const Owner& owner) const {
+  nlohmann::ordered_json line(std::uint32_t event, const attribution::StepSpan& step, const Owner& owner) const {
     const std::uint32_t module = owner.works_for_module() ? annotated_.owners.calls.value[owner.call] : kNothing;
     nlohmann::ordered_json json = {{"event", annotated_.trace.events.index[event]},
                                    {"step", step.index},
@@ -59,11 +63,12 @@ class Lines {
                                    {"direction", direction_of(owner)},
                                    {"how", name(module < names_.size() ? annotated_.how : profile::How::none)}};
     if (module < names_.size()) json["module"] = names_[module].path;
-    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    return json;
   }
 
   const profile::Annotated& annotated_;
   std::vector<profile::ModuleName> names_;
+  profile::Regions regions_;
   std::unordered_map<std::uint32_t, std::uint32_t> work_of_;  // by event
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <span>
 
+#include "annotator/profile/build/regions.h"
 #include "annotator/profile/source_text.h"
 #include "annotator/profile/statistics.h"
 #include "server/features/timeline_facts.h"
@@ -129,6 +130,13 @@ void put_module(Json& details, const Subject& subject, profile::ModuleId id) {
   put_memory(details, module.memory, profile::held_at_peak(profile, id));
 }
 
+// Why a kernel has no module of its own: a graph that was replayed ran it, or compiled code.
+void put_region(Json& details, const Blocks& blocks, const Block& block) {
+  if (block.kind != Kind::kernel && block.kind != Kind::copy && block.kind != Kind::communication) return;
+  const profile::Regions regions(*blocks.annotated);
+  if (const auto kind = regions.hides(blocks.annotated->account.work[block.id])) details["withoutModule"] = profile::reason(*kind);
+}
+
 void put_stage(Json& details, const Subject& subject, profile::Stage stage) {
   const Profile& profile = subject.opened->profile();
   const auto times = std::ranges::find(profile.stages, stage, &profile::StageTimes::stage);
@@ -155,6 +163,7 @@ Answer details(const Subject& subject, const protocol::Reader&) {
   put_collectives(answer, blocks, subject.block);
   if (const profile::ModuleId id = features::module_of(blocks, profile, subject.block); id.valid()) put_module(answer, subject, id);
   if (block.kind == Kind::stage) put_stage(answer, subject, block.stage);
+  put_region(answer, blocks, block);
   if (block.kind == Kind::step) answer["spread"] = spread_json("wall", profile::walls(profile.steps));
   if (const auto verdict = features::verdict_of(blocks, profile, subject.block))
     answer["verdict"] = verdict_json(*verdict, profile, &blocks);

@@ -1,30 +1,22 @@
 #include "annotator/profile/build/compiled.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+
+#include "annotator/profile/build/regions.h"
 
 namespace hotlens::profile {
 namespace {
 
 using attribution::Direction;
-using attribution::Kind;
 using attribution::kNoNode;
 
-// A graph's forward and backward as autograd runs them, and the call of what Inductor made (torch 2.9 and newer). Without either (another
-// backend, no gradients in older versions) the region is all that is told; it also holds what runs between two graphs.
-constexpr auto kGraphs = std::to_array<std::string_view>({"CompiledFunction", "## Call CompiledFxGraph "});
-constexpr std::string_view kRegion = "Torch-Compiled Region";
-
-// By node: whether it lies in a node, or is one, whose name `is_meant`.
-template <class Names>
-std::vector<bool> inside(const Annotated& annotated, Names is_meant) {
+// By node: whether it lies in a call of compiled code, or is one.
+std::vector<bool> inside(const Annotated& annotated, const Regions& regions) {
   const attribution::Forest& forest = annotated.forest;
   std::vector<bool> found(forest.size());
   for (std::uint32_t node = 0; node < forest.size(); ++node) {
     const std::uint32_t parent = forest.parent[node];
-    found[node] = (parent != kNoNode && found[parent]) ||
-                  (forest.kind[node] == Kind::op && is_meant(annotated.trace.names[annotated.trace.events.name[forest.event[node]]]));
+    found[node] = (parent != kNoNode && found[parent]) || regions.is_compiled(node);
   }
   return found;
 }
@@ -84,23 +76,19 @@ std::shared_ptr<const Compiled> compiled_code(const Annotated& annotated, std::s
   auto result = std::make_shared<Compiled>();
   if (step < annotated.account.steps.size()) {
     const attribution::StepAccount& account = annotated.account.steps[step];
-    const auto is_graph = [](std::string_view name) {
-      return std::ranges::any_of(kGraphs, [&](std::string_view graph) { return name.starts_with(graph); });
-    };
-    std::vector<bool> compiled = inside(annotated, is_graph);
-    if (std::ranges::find(compiled, true) == compiled.end()) {
-      compiled = inside(annotated, [](std::string_view name) { return name.starts_with(kRegion); });
-    }
+    const Regions regions(annotated);
+    const std::vector<bool> compiled = inside(annotated, regions);
     count_host(annotated, account.span, compiled, *result);
     count_modules(annotated, account.wall, compiled, *result);
     for (const auto& worker : account.workers) count_modules(annotated, worker, compiled, *result);
     result->device = device_time(annotated, account, compiled);
+    result->regions = regions.of_step(account);
   }
   if (annotated.manifest && annotated.manifest->compiled) {
     result->log = annotated.manifest->compiled;
     mark_steps(annotated, *result->log, annotated.manifest->compilation_starts);
   }
-  return result->calls == 0 && !result->log ? nullptr : result;
+  return result->calls == 0 && result->regions.empty() && !result->log ? nullptr : result;
 }
 
 }  // namespace hotlens::profile

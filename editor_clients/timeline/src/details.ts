@@ -81,6 +81,7 @@ export function rowsOf(details: Details): Row[] {
       return size === undefined || size === 0 ? [] : [[words, bytes(size), `${size} bytes${tip}`]];
     }),
     ...(details.shapes === undefined || details.shapes === '' ? [] : [['shapes', details.shapes, details.shapes] as const]),
+    ...(details.withoutModule === undefined ? [] : [['no module', details.withoutModule, details.withoutModule] as const]),
   ];
 }
 

@@ -267,6 +267,7 @@ export interface Details extends Block {
   readonly memory?: Memory;
   readonly shapes?: string;
   readonly kernels: readonly Kernel[];
+  readonly withoutModule?: string; // why a kernel has no module of its own
   readonly moreKernels?: Others;
   readonly collectives?: readonly Collective[];
   readonly verdict?: Verdict;

@@ -235,3 +235,32 @@ TEST_CASE("a report of a run without compiled code says nothing of it") {
   CHECK(!report_text(*profile, {}).contains("Compiled code"));
   CHECK(!Json::parse(report_json(*profile)).contains("compiled"));
 }
+
+TEST_CASE("work of a replayed graph is a row that says why it has no module, and what repeats in it") {
+  const TemporaryFolder folder;
+  TraceWriter trace;
+  trace.range("ProfilerStep#0", 0, 1000);
+  trace.op("aten::mm", 10, 40);
+  trace.add("cuda_runtime", "cudaLaunchKernel", 20, 10, {{"correlation", 1}});
+  trace.add("kernel", "gemm_eager", 40, 60, {{"correlation", 1}, {"device", 0}, {"stream", 7}});
+  trace.add("cuda_runtime", "cudaGraphLaunch", 100, 20, {{"correlation", 2}});
+  double start = 130;
+  for (const char* name : {"embed", "gemm", "softmax", "gemm", "softmax", "gemm", "softmax", "head"}) {
+    trace.add("kernel", name, start, 50, {{"correlation", 2}, {"device", 0}, {"stream", 7}});
+    start += 50;
+  }
+  write_text(folder.path() / "t.json", trace.text());
+  const std::shared_ptr<const Profile> profile = load(folder.path() / "t.json").value();
+  const Json regions = Json::parse(report_json(*profile))["compiled"]["regions"];
+  REQUIRE(regions.size() == 1);
+  CHECK(regions[0]["kind"] == "replayed");
+  CHECK(regions[0]["works"] == 8);
+  CHECK(regions[0]["runs"] == 1);
+  CHECK(regions[0]["device_ns"] == 400'000);
+  CHECK(regions[0]["repeat"] == Json{{"works", 2}, {"times", 3}, {"ns", 300'000}});
+  const std::string text = report_text(*profile, {});
+  CHECK(
+      text.contains("  without a module         400 µs   40.0 %   8 kernels of 1 run of cudaGraphLaunch\n"
+                    "    2 kernels repeat 3 times in a row, 300 µs in all (75.0 %): probably equal layers\n"
+                    "  replayed graphs: all their work has one launch, which tells no operator and no module\n"));
+}
