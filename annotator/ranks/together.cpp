@@ -26,13 +26,24 @@ std::vector<std::int64_t> steps_of(std::span<const RankRecord> records) {
 RankTotals totals_of(const RankRecord& record, const std::vector<std::int64_t>& steps) {
   RankTotals totals{.rank = record.rank, .source = record.source};
   totals.wall.resize(steps.size());
+  totals.begin.resize(steps.size());
   totals.waiting.resize(steps.size());
   totals.transferring.resize(steps.size());
   for (const RankStep& step : record.steps) {
     const auto at = std::ranges::lower_bound(steps, step.index) - steps.begin();
     totals.wall[static_cast<std::size_t>(at)] = step.end - step.start;
+    totals.begin[static_cast<std::size_t>(at)] = step.start;
   }
   return totals;
+}
+
+// What a rank did, on the first one's clock.
+void align(const RankRecord& record, RankTotals& totals) {
+  const Ns ahead = totals.clock.ahead;
+  for (std::optional<Ns>& begin : totals.begin) {
+    if (begin) *begin -= ahead;
+  }
+  for (const Interval& each : record.busy) totals.busy.push_back({each.start - ahead, each.end - ahead});
 }
 
 // One table of modules for all; by rank, its modules as numbers into it.
@@ -148,7 +159,10 @@ RankSet together(std::vector<RankRecord> records) {
   }
   set.collectives = matched(records, set.steps, set.issues);
   const std::vector<Clock> found = clocks(records, set.collectives);
-  for (std::size_t rank = 0; rank < records.size(); ++rank) set.ranks[rank].clock = found[rank];
+  for (std::size_t rank = 0; rank < records.size(); ++rank) {
+    set.ranks[rank].clock = found[rank];
+    align(records[rank], set.ranks[rank]);
+  }
   fill_waits(records, set);
   note_absent(set);
   const std::vector<std::vector<std::uint32_t>> local = unite_modules(records, set.modules);

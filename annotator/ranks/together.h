@@ -53,10 +53,18 @@ struct Late {
   Culprit culprit;
 };
 
+// What a rank spent in one collective: it waited for the last to come, then it transferred.
+struct Stay {
+  Ns start{}, came{}, end{};  // `came`: the last, within the stay
+};
+
 struct RankTotals {
   std::int64_t rank = 0;
   std::string source;
   std::vector<std::optional<Ns>> wall;    // by step of the set; absent where it did not record that step
+  std::vector<std::optional<Ns>> begin;   // of each step, of the first rank's clock
+  std::vector<Interval> busy;             // it worked, other than by exchanging; of the first rank's clock
+  std::vector<Stay> stays;                // by start; likewise
   std::vector<Ns> waiting, transferring;  // the same; waiting exposed, transferring whether exposed or not
   Clock clock;
 };

@@ -80,6 +80,8 @@ class Waiting {
     // The sender of a broadcast leaves without waiting for anybody.
     const bool leaves_early = own.end < last && !ends_together(shared.operation);
     const Ns until = leaves_early ? own.start : std::clamp(last, own.start, own.end);
+    const Ns ahead = totals_.clock.ahead;
+    totals_.stays.push_back({own.start - ahead, until - ahead, own.end - ahead});
     const Interval waits{std::max(own.start, waited_), until};
     if (waits.end > waits.start) {
       shared.waited[at] = outside(waits, record_.busy);
@@ -140,6 +142,7 @@ void fill_waits(std::span<const RankRecord> records, RankSet& set) {
   for (Shared& shared : set.collectives) {
     for (std::size_t at = 0; at < shared.rank.size(); ++at) waiting[shared.rank[at]].add(shared, at);
   }
+  for (RankTotals& rank : set.ranks) std::ranges::stable_sort(rank.stays, {}, &Stay::start);
 }
 
 }  // namespace hotlens::ranks

@@ -166,7 +166,8 @@ void add_export(CLI::App& app, Arguments& to) {
 void add_serve(CLI::App& app, Arguments& to) {
   CLI::App* verb = app.add_subcommand("serve", "the timeline of a profile, in a browser on this machine");
   verb->footer("Example: hotlens serve latest");
-  verb->add_option("profiles", to.serve.profiles, "bundle ids, bundle folders, trace files or latest; the first is shown");
+  verb->add_option("profiles", to.serve.profiles,
+                   "bundle ids, bundle folders, trace files, folders of traces or latest; the first is shown, ranks of one run as lanes");
   verb->add_option("--port", to.serve.port, "listen on this loopback port (default: any that is free)");
   verb->add_flag("!--no-open", to.serve.open, "only print the address");
 }

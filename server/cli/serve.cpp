@@ -14,6 +14,7 @@
 #include "annotator/guess/match/guess_lines.h"
 #include "annotator/lab/predict/kept.h"
 #include "annotator/profile/bundle/resolve.h"
+#include "annotator/ranks/read.h"
 #include "protocol/messages.h"
 #include "server/cli/browser.h"
 #include "server/cli/verbs.h"
@@ -46,16 +47,20 @@ std::vector<fs::path> profiles_from(const std::vector<fs::path>& named, const fs
   return list;
 }
 
-Result<std::vector<fs::path>> named_profiles(const std::vector<std::string>& references, const fs::path& here) {
-  std::vector<fs::path> named;
-  for (const std::string& reference : references) {
-    auto path = profile::resolve(reference, here);
-    if (!path) return std::unexpected(path.error());
-    named.push_back((here / *path).lexically_normal());
-  }
-  // The latest is whichever is the latest when somebody looks.
-  if (references == std::vector<std::string>{"latest"}) named.clear();
+// What was named: profiles, and the ranks of one run. Files of a folder or a glob of traces are profiles each.
+Result<std::vector<ranks::Source>> named_sources(const std::vector<std::string>& references, const fs::path& here) {
+  auto named = ranks::sources(references, here);
+  if (!named) return named;
+  for (ranks::Source& source : *named) source.path = (here / source.path).lexically_normal();
   return named;
+}
+
+std::vector<fs::path> paths_of(const std::vector<ranks::Source>& sources) {
+  std::vector<fs::path> paths;
+  for (const ranks::Source& source : sources) {
+    if (std::ranges::find(paths, source.path) == paths.end()) paths.push_back(source.path);
+  }
+  return paths;
 }
 
 // A bare trace gets its lines guessed from the sources here.
@@ -119,16 +124,20 @@ void wait_for_end(const sigset_t& signals, Library& library, web::Server& server
 
 int serve(const ServeOptions& options) {
   const fs::path here = fs::current_path();
-  auto named = named_profiles(options.profiles, here);
-  if (!named) return fail(named.error());
+  auto together = named_sources(options.profiles, here);
+  if (!together) return fail(together.error());
+  std::vector<fs::path> named = paths_of(*together);
+  // The latest is whichever is the latest when somebody looks.
+  if (options.profiles == std::vector<std::string>{"latest"}) named.clear();
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
-  Library library({.list = [named = std::move(*named), here] { return profiles_from(named, here); },
-                   .finish = [here](std::shared_ptr<const profile::Profile> profile) { return with_lines(std::move(profile), here); }});
+  Library library({.list = [named = std::move(named), here] { return profiles_from(named, here); },
+                   .finish = [here](std::shared_ptr<const profile::Profile> profile) { return with_lines(std::move(profile), here); },
+                   .together = std::move(*together)});
   boost::asio::thread_pool workers(kWorkers);
   const auto handle = [&](protocol::Request request, protocol::Reply reply) {
     if (request.method == protocol::message::kTimelineReveal || request.method == protocol::message::kTimelinePoint)

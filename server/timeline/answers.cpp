@@ -57,6 +57,12 @@ Answer about(Library& library, const Reader& params) {
   return request(*subject, params);
 }
 
+Answer below(Library& library, const Reader& params) {
+  const auto subject = subject_of(library, params);
+  if (!subject) return std::unexpected(subject.error());
+  return lanes(library, *subject, params);
+}
+
 Answer beside(Library& library, const Reader& params) {
   const auto subject = subject_of(library, params);
   if (!subject) return std::unexpected(subject.error());
@@ -103,7 +109,7 @@ const std::map<std::string, Handler, std::less<>>& handlers() {
       {"hotlens/timeline/search", about<search>}, {"hotlens/timeline/breakdown", about<breakdown>},
       {"hotlens/timeline/compare", compare},      {"hotlens/timeline/export", either<export_window, export_of_recording>},
       {"hotlens/timeline/recording", whole},      {"hotlens/timeline/batchSizes", sizes},
-      {"hotlens/timeline/lanes", about<lanes>},   {"hotlens/timeline/idle", about<idle>},
+      {"hotlens/timeline/lanes", below},          {"hotlens/timeline/idle", about<idle>},
       {"hotlens/timeline/counterpart", beside},   {"hotlens/timeline/text", text},
   };
   return kTable;

@@ -160,7 +160,7 @@ Json counters_of(const StepLanes& lanes, Ns from, Ns to, Ns pixel) {
 
 }  // namespace
 
-Answer lanes(const Subject& subject, const protocol::Reader& params) {
+Answer lanes(Library& library, const Subject& subject, const protocol::Reader& params) {
   const std::uint32_t width = std::clamp<std::uint32_t>(params["width"].unsigned32(), 1, features::kMaxWidth);
   const auto first = params.maybe("from"), last = params.maybe("to"), opened = params.maybe("open");
   const Ns wall = subject.blocks->wall;
@@ -188,13 +188,15 @@ Answer lanes(const Subject& subject, const protocol::Reader& params) {
     }
     threads.push_back(std::move(json));
   }
-  return Json{{"profile", subject.opened->id()},
+  Json answer{{"profile", subject.opened->id()},
               {"step", subject.step},
               {"window", {from.count(), to.count()}},
               {"pixel", pixel.count()},
               {"threads", std::move(threads)},
               {"moreThreads", of->host.more},
               {"counters", counters_of(*of, from, to, pixel)}};
+  put_ranks(answer, library, subject, {.from = from, .to = to, .pixel = pixel});
+  return answer;
 }
 
 }  // namespace hotlens::timeline_requests

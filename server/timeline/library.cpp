@@ -54,6 +54,13 @@ auto kept(Known& known, std::size_t step, Make make) {
   return known.front().second;
 }
 
+// Null where they are no ranks of one run: two of one rank, no exchange that both recorded, or nothing that can be read.
+std::shared_ptr<const ranks::Ranks> read_ranks(const std::vector<ranks::Source>& sources) {
+  Result<ranks::Ranks> read = attempt([&] { return ranks::read(sources); });
+  if (!read || read->set.ranks.size() < 2 || read->set.collectives.empty()) return nullptr;
+  return std::make_shared<const ranks::Ranks>(std::move(*read));
+}
+
 StepLanes lanes_of(const std::shared_ptr<const blocks::Blocks>& blocks, const profile::Profile& profile) {
   const profile::HeldOverTime held = profile::held_over_time(*blocks->annotated, blocks->step, profile.at_peak.outside);
   StepLanes lanes{.host = features::threads_of(blocks),
@@ -175,6 +182,33 @@ Result<Library::Shared> Library::open(const std::string& asked) {
   }
   read_.notify_all();
   return opened;
+}
+
+std::shared_ptr<const ranks::Ranks> Library::ranks_of(const Opened& opened) {
+  const fs::path& path = opened.path();
+  std::vector<ranks::Source> sources;
+  std::string key;
+  if (opened.profile().ranks.size() > 1) {
+    for (const profile::RankTimes& rank : opened.profile().ranks) sources.push_back({path, rank.rank});
+    key = path.string();
+  } else if (std::ranges::find(sources_.together, path, &ranks::Source::path) != sources_.together.end()) {
+    sources = sources_.together;
+  } else {
+    return nullptr;
+  }
+  std::unique_lock lock(mutex_);
+  const auto [at, fresh] = ranks_.try_emplace(key);
+  if (fresh) at->second = std::async(std::launch::deferred, [sources = std::move(sources)] { return read_ranks(sources); });
+  const ReadRanks read = at->second;
+  lock.unlock();
+  return read.get();
+}
+
+std::string Library::id_of(const fs::path& path) {
+  const std::scoped_lock lock(mutex_);
+  const std::vector<Entry> list = entries();
+  const auto at = std::ranges::find(list, path, &Entry::path);
+  return at == list.end() ? std::string() : at->id;
 }
 
 Library::Shared Library::ready() {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "annotator/blocks/blocks.h"
+#include "annotator/ranks/read.h"
 #include "server/features/timeline_counters.h"
 #include "server/features/timeline_names.h"
 #include "server/features/timeline_recording.h"
@@ -81,6 +82,7 @@ class Library {
     std::function<std::vector<std::filesystem::path>()> list;  // what may be shown, the one shown first in front; asked often
     // What is done to a profile before it is shown (guessed lines); may be null.
     std::function<std::shared_ptr<const profile::Profile>(std::shared_ptr<const profile::Profile>)> finish;
+    std::vector<ranks::Source> together = {};  // what was named together: ranks of one run, where it turns out to be such
   };
 
   explicit Library(Sources sources) : sources_(std::move(sources)) {}
@@ -91,6 +93,11 @@ class Library {
   std::string current();
   // Blocks on I/O: one thread reads, others that ask for the same profile wait for it. `id` empty: the current one.
   Result<Shared> open(const std::string& id);
+  // The ranks of the run that the profile is one of, read on the first call; null where it is of none, or they exchange nothing. Blocks on
+  // I/O.
+  std::shared_ptr<const ranks::Ranks> ranks_of(const Opened& opened);
+  // The id of a profile in this list, by its path; empty where it is not there.
+  std::string id_of(const std::filesystem::path& path);
   // The current profile where nothing has to be read for its first picture; null otherwise.
   Shared ready();
   void drop_all();  // nobody looks any more
@@ -110,6 +117,8 @@ class Library {
   std::map<std::string, Entry> known_;  // by path and time of writing
   std::map<std::string, Slot> slots_;   // by id
   std::list<std::string> used_;         // ids, the last used first
+  using ReadRanks = std::shared_future<std::shared_ptr<const ranks::Ranks>>;
+  std::map<std::string, ReadRanks> ranks_;  // by path of a bundle with several; those named together under ""
 };
 
 }  // namespace hotlens::timeline_requests

@@ -27,7 +27,7 @@ protocol::Answer compare(Library& library, const protocol::Reader& params);
 protocol::Answer counterpart(Library& library, const Subject& subject, const protocol::Reader& params);
 protocol::Answer level(const Subject& subject, const protocol::Reader& params);
 protocol::Answer details(const Subject& subject, const protocol::Reader& params);
-protocol::Answer lanes(const Subject& subject, const protocol::Reader& params);
+protocol::Answer lanes(Library& library, const Subject& subject, const protocol::Reader& params);
 protocol::Answer arrows(const Subject& subject, const protocol::Reader& params);
 protocol::Answer idle(const Subject& subject, const protocol::Reader& params);
 protocol::Answer range(const Subject& subject, const protocol::Reader& params);
@@ -46,6 +46,12 @@ void put_uses(protocol::Json& answer, const char* key, const char* more, const s
 // The exchanges between processes below the block, where there are some.
 void put_collectives(protocol::Json& details, const blocks::Blocks& blocks, std::uint32_t block);
 // {id, source, created?, torch?}
+// The part of a step that `lanes` tells, and the time of a pixel of it.
+struct LaneWindow {
+  Ns from{}, to{}, pixel{};
+};
+// The ranks of the run that the profile is one of, where it is one of several.
+void put_ranks(protocol::Json& answer, Library& library, const Subject& subject, const LaneWindow& view);
 protocol::Json profile_json(const std::string& id, const profile::Profile& profile);
 
 }  // namespace hotlens::timeline_requests

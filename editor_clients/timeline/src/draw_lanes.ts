@@ -1,8 +1,8 @@
-// Draws what stands below the tracks: heads, flames and counters.
+// Draws what stands below the tracks: heads, ranks, flames and counters.
 import { LABEL_FROM, type inks } from './draw_track';
 import { bytes } from './format';
-import { COUNTER_HEIGHT, FLAME_HEIGHT, frameName, HEAD_HEIGHT, valueAt, type LaneRow } from './lanes';
-import type { Counter, Flame, FlameRow } from './lane_messages';
+import { COUNTER_HEIGHT, FLAME_HEIGHT, frameName, HEAD_HEIGHT, RANK_HEIGHT, valueAt, type LaneRow } from './lanes';
+import type { Counter, Flame, FlameRow, RankLane, Stretches } from './lane_messages';
 import { labelThatFits, PADDING, type LevelLayout } from './layout';
 import { blend, parseColour, textOn, type Colours } from './palette';
 import type { Pen } from './pen';
@@ -15,6 +15,9 @@ const AREA = 0.22; // opacity below a counter's line
 const LABEL_PADDING = 4;
 const LABEL_HEIGHT = 16;
 const LINE = 1.5;
+const WORK_HEIGHT = 11; // of a rank's work, above its collectives
+const WORK = 0.55; // opacity
+const WAITING = 0.35; // opacity below the lines
 
 export const counted = (counter: Counter, value: number): string =>
   counter.unit === 'bytes' ? bytes(value) : `${value} ${value === 1 ? 'launch' : 'launches'}`;
@@ -103,6 +106,32 @@ function drawCounter(pen: Pen, counter: Counter, top: number, level: LevelLayout
   pen.rect(x - 2, yOf(value) - 2, 5, 5, colours.text);
 }
 
+// The parts of a list that are seen, as left edges and widths.
+function seenOf({ start, duration }: Stretches, { scale }: LevelLayout): (readonly [x: number, width: number])[] {
+  const [from, to] = scale.view;
+  return start.flatMap((begin, index) => {
+    const end = begin + duration[index]!;
+    if (end <= from || begin >= to) return [];
+    const x = toPixel(scale, Math.max(from, begin));
+    return [[x, Math.max(THIN, toPixel(scale, Math.min(to, end)) - x)] as const];
+  });
+}
+
+// Two bands: what the rank works, and below what it spends in collectives, waiting hatched.
+function drawRank(pen: Pen, rank: RankLane, top: number, level: LevelLayout, colours: Colours, ink: ReturnType<typeof inks>): void {
+  const name = `rank ${rank.rank}${rank.shown ? ', shown' : ''}`;
+  const [middle, below, height] = [top + RANK_HEIGHT / 2, top + WORK_HEIGHT + 1, RANK_HEIGHT - WORK_HEIGHT - 3];
+  const words = labelThatFits([name, `rank ${rank.rank}`, `${rank.rank}`], level.scale.left - PADDING - INSET - 6, pen.measure);
+  pen.text(PADDING + INSET, middle, words, rank.shown ? colours.text : colours.dim);
+  const [waiting, exchange] = [ink('waiting', false).fill, ink('communication', false).fill];
+  for (const [x, width] of seenOf(rank.work, level)) pen.rect(x, top, width, WORK_HEIGHT, colours.accent, WORK);
+  for (const [x, width] of seenOf(rank.transferring, level)) pen.rect(x, below, width, height, exchange);
+  for (const [x, width] of seenOf(rank.waiting, level)) {
+    pen.rect(x, below, width, height, waiting, WAITING);
+    if (width >= 2) pen.hatch(x, below, width, height, waiting);
+  }
+}
+
 function drawPeak(pen: Pen, counter: Counter, name: string, top: number, { scale }: LevelLayout, colours: Colours): void {
   const x = toPixel(scale, counter.peak.time);
   const right = scale.left + scale.width;
@@ -140,6 +169,7 @@ export function drawLanes(
   for (const row of level.lanes) {
     if (row.top > seen[1] || row.top + COUNTER_HEIGHT < seen[0]) continue;
     if (row.kind === 'head') drawHead(pen, row, room, colours);
+    else if (row.kind === 'rank') drawRank(pen, row.rank, row.top, level, colours, ink);
     else if (row.kind === 'flame') drawFlameRow(pen, row.thread.flame!, row.row, row.top, level, colours, ink);
     else drawCounter(pen, row.counter, row.top, level, colours, at?.counter === row.counter.id ? at.at : undefined);
   }

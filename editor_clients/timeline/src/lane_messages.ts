@@ -38,6 +38,25 @@ export interface Counter {
   readonly laid?: boolean; // of a slower step of the same run, laid on this one
 }
 
+export interface Stretches {
+  readonly start: readonly number[];
+  readonly duration: readonly number[];
+}
+
+// Another process of the run, or the shown one, on the axis of the shown step: its clock is corrected.
+export interface RankLane {
+  readonly rank: number;
+  readonly shown: boolean;
+  readonly profile?: string; // absent where it cannot be shown by itself
+  readonly wall: number; // of its own step
+  readonly waits: number; // in it, for the last to come to a collective, while it does nothing else
+  readonly transfers: number;
+  readonly ahead: number; // its clock, by which it was corrected
+  readonly work: Stretches; // it worked, other than by exchanging
+  readonly waiting: Stretches; // in a collective until the last came
+  readonly transferring: Stretches; // in it from then on
+}
+
 export interface Lanes {
   readonly profile: string;
   readonly step: number;
@@ -46,4 +65,5 @@ export interface Lanes {
   readonly threads: readonly HostThread[]; // the main thread first
   readonly moreThreads: number;
   readonly counters: readonly Counter[];
+  readonly ranks?: readonly RankLane[];
 }

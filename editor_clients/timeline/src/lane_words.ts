@@ -4,7 +4,7 @@ import { element } from './dom';
 import { counted } from './draw_lanes';
 import { exact, fileName, spoken, time } from './format';
 import { frameName, toggledWith, valueAt, type BarHit, type LaneHit } from './lanes';
-import type { Counter } from './lane_messages';
+import type { Counter, RankLane } from './lane_messages';
 import type { PeakMoment } from './messages';
 import type { State } from './state';
 import type { Store } from './store';
@@ -56,20 +56,51 @@ function counterLines(counter: Counter, at: number, peak: boolean, moment: PeakM
   ];
 }
 
+function rankLines(rank: RankLane): HTMLElement[] {
+  const clock =
+    rank.ahead === 0 ? '' : `its clock was ${time(Math.abs(rank.ahead))} ${rank.ahead > 0 ? 'ahead' : 'behind'}, corrected here`;
+  return [
+    ...lines(
+      `rank ${rank.rank}`,
+      `step of ${time(rank.wall)}`,
+      `${time(rank.waits)} of it waits in collectives for the last to come`,
+      `${time(rank.transfers)} transferring`,
+      clock,
+    ),
+    element('div', {
+      class: 'dim',
+      text: rank.shown ? 'its tracks are shown above' : rank.profile === undefined ? '' : 'click: show its tracks',
+    }),
+  ];
+}
+
 // The peak of the overview is that of its representative step.
 const peakOf = ({ overview, view }: State): PeakMoment | undefined =>
   overview !== undefined && view.step === overview.representative ? overview.memoryPeakAt : undefined;
 
 export function laneLines(hit: LaneHit, state: State): HTMLElement[] {
   if (hit.kind === 'head') return lines(hit.open ? 'click: close' : 'click: open');
+  if (hit.kind === 'rank') return rankLines(hit.rank);
   return hit.kind === 'bar' ? barLines(hit.bar) : counterLines(hit.counter, hit.at, hit.peak, peakOf(state));
 }
 
+const otherProfile = ({ shown, profile }: RankLane): string | undefined => (shown ? undefined : profile);
+
 export const isPressable = (hit: LaneHit): boolean =>
-  hit.kind === 'head' || (hit.kind === 'bar' ? placeOf(hit.bar) !== undefined : hit.peak && hit.counter.unit === 'bytes');
+  hit.kind === 'head' ||
+  (hit.kind === 'rank'
+    ? otherProfile(hit.rank) !== undefined
+    : hit.kind === 'bar'
+      ? placeOf(hit.bar) !== undefined
+      : hit.peak && hit.counter.unit === 'bytes');
 
 export function pressLane(hit: LaneHit, store: Store, commands: Commands | undefined): void {
   if (hit.kind === 'head') return store.dispatch({ type: 'show lanes', toggled: toggledWith(store.get().view.lanes ?? [], hit.id) });
+  if (hit.kind === 'rank') {
+    const profile = otherProfile(hit.rank);
+    if (profile !== undefined) store.dispatch({ type: 'show profile', profile });
+    return;
+  }
   if (hit.kind === 'bar') {
     const place = placeOf(hit.bar);
     if (place !== undefined) commands?.reveal(place);

@@ -1,15 +1,17 @@
 // What stands below the tracks of the step: every thread of the host, closed at first, and what is counted over time. Layout and what is
 // under a point; pure.
 import { bisectRight } from 'd3-array';
-import type { Counter, FlameRow, HostThread, Lanes } from './lane_messages';
+import type { Counter, FlameRow, HostThread, Lanes, RankLane } from './lane_messages';
 import { toPixel, toTime, type Scale } from './scale';
 
 export const HEAD_HEIGHT = 20;
 export const FLAME_HEIGHT = 17; // of one row, with a pixel between two
 export const COUNTER_HEIGHT = 34;
+export const RANK_HEIGHT = 24; // work above, collectives below
 const COUNTER_GAP = 8;
 const REACH = 4; // pixels around a peak that count as it
 export const GROUP = 'threads'; // the head of all threads, where there are several
+export const RANKS = 'ranks'; // the head of all ranks
 
 export type LaneRow =
   | {
@@ -21,9 +23,11 @@ export type LaneRow =
       readonly inset: number;
     }
   | { readonly kind: 'flame'; readonly top: number; readonly thread: HostThread; readonly row: FlameRow }
+  | { readonly kind: 'rank'; readonly top: number; readonly rank: RankLane }
   | { readonly kind: 'counter'; readonly top: number; readonly counter: Counter };
 
-export const heightOf = ({ kind }: LaneRow): number => (kind === 'head' ? HEAD_HEIGHT : kind === 'flame' ? FLAME_HEIGHT : COUNTER_HEIGHT);
+const HEIGHTS = { head: HEAD_HEIGHT, flame: FLAME_HEIGHT, rank: RANK_HEIGHT, counter: COUNTER_HEIGHT } as const;
+export const heightOf = ({ kind }: LaneRow): number => HEIGHTS[kind];
 
 const grouped = (count: number): string => count.toString().replace(/\B(?=(\d{3})+$)/g, '\u202f');
 
@@ -44,6 +48,9 @@ function groupWords({ threads, moreThreads }: Lanes): string {
   return `${threads.length + moreThreads} threads of the host${words.join('')}`;
 }
 
+const ranksWords = (ranks: readonly RankLane[]): string =>
+  `${ranks.length} ranks of this run, clocks corrected: work above, collectives below (hatched: waiting for the last to come)`;
+
 // The function's own name of "pkg/file.py(41): forward", "nn.Module: Linear_3", "<built-in method view of Tensor object at 0x7f>".
 export function frameName(label: string): string {
   const builtin = /^<built-in (?:method|function) (\S+?)(?: of .*)?>$/.exec(label)?.[1];
@@ -55,7 +62,7 @@ export interface LanesLayout {
   readonly bottom: number;
 }
 
-// `toggled`: what is not as it is at first; threads are closed then, counters open.
+// `toggled`: what is not as it is at first; threads are closed then, ranks and counters open.
 export function layoutLanes(lanes: Lanes | undefined, toggled: readonly string[], top: number): LanesLayout {
   const rows: LaneRow[] = [];
   let at = top;
@@ -64,6 +71,10 @@ export function layoutLanes(lanes: Lanes | undefined, toggled: readonly string[]
     at += heightOf(row);
   };
   const isToggled = (id: string): boolean => toggled.includes(id);
+  const ranks = lanes?.ranks ?? [];
+  const ranksOpen = !isToggled(RANKS);
+  if (ranks.length > 0) put({ kind: 'head', top: at, id: RANKS, text: ranksWords(ranks), open: ranksOpen, inset: 0 });
+  for (const rank of ranksOpen ? ranks : []) put({ kind: 'rank', top: at, rank });
   const threads = lanes?.threads ?? [];
   const several = threads.length > 1;
   if (several) put({ kind: 'head', top: at, id: GROUP, text: groupWords(lanes!), open: isToggled(GROUP), inset: 0 });
@@ -102,6 +113,7 @@ export interface BarHit {
 export type LaneHit =
   | { readonly kind: 'head'; readonly id: string; readonly open: boolean }
   | { readonly kind: 'bar'; readonly bar: BarHit }
+  | { readonly kind: 'rank'; readonly rank: RankLane }
   | { readonly kind: 'counter'; readonly counter: Counter; readonly at: number; readonly peak: boolean };
 
 // `names`: where the tracks begin; before it stand the counters' names, which close them.
@@ -109,6 +121,7 @@ export function hitLane(rows: readonly LaneRow[], scale: Scale, x: number, y: nu
   const row = rows.find((each) => y >= each.top && y < each.top + heightOf(each));
   if (row === undefined) return undefined;
   if (row.kind === 'head') return { kind: 'head', id: row.id, open: row.open };
+  if (row.kind === 'rank') return { kind: 'rank', rank: row.rank };
   const inside = x >= scale.left && x <= scale.left + scale.width;
   if (row.kind === 'counter') {
     if (!inside) return x < scale.left ? { kind: 'head', id: row.counter.id, open: true } : undefined;

@@ -1,9 +1,12 @@
 // What stands below the tracks of a step: the threads of the host, memory and the device's queue over time.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { LARGE, open, stepLevel } from './open.mjs';
 import { eventually } from './page.mjs';
 
-const [HEAD, FLAME, COUNTER, COUNTER_GAP] = [20, 17, 38, 8]; // pixels of a row, as the page lays them out
+const [HEAD, FLAME, COUNTER, COUNTER_GAP, RANK] = [20, 17, 38, 8, 24]; // pixels of a row, as the page lays them out
 
 // Where rows begin below the tracks, and what x stands for a moment of the step.
 async function below(timeline, level) {
@@ -99,4 +102,63 @@ export async function counters_tell_their_value(world) {
   const { top, left } = await scrolledUp();
   await page.mouse.click(left + 4, top + HEAD + COUNTER_GAP + COUNTER / 2);
   await eventually('a click on its name does not close a counter', async () => (await opened(timeline)).includes(first.id));
+}
+
+// A step of 1,000 µs: work, then from 300 + `late` on an exchange that all leave at 560. The clock of the second rank is far ahead.
+function rankTrace(file, rank, late) {
+  const at = rank * 7e6;
+  const event = (cat, name, ts, dur, args = {}, [pid, tid] = cat === 'kernel' ? [0, 7] : [9, 1]) => ({
+    ph: 'X',
+    cat,
+    name,
+    pid,
+    tid,
+    ts: at + ts,
+    dur,
+    args,
+  });
+  const exchange = {
+    'Collective name': 'allreduce',
+    'Process Group Name': '0',
+    'Group size': 2,
+    Seq: 1,
+    'In msg nelems': 64,
+    dtype: 'Float',
+  };
+  const traceEvents = [
+    event('user_annotation', 'ProfilerStep#0', 0, 1000),
+    event('cpu_op', 'aten::mm', 10, 60),
+    event('cuda_runtime', 'cudaLaunchKernel', 20, 4, { correlation: 1 }),
+    event('kernel', 'sgemm', 40, 100 + late, { correlation: 1 }),
+    event('cuda_runtime', 'cudaLaunchKernel', 80, 4, { correlation: 2 }),
+    event('kernel', 'ncclDevKernel_AllReduce_Sum_f32_RING_LL', 300 + late, 260 - late, { correlation: 2, ...exchange }),
+  ];
+  fs.writeFileSync(file, JSON.stringify({ schemaVersion: 1, distributedInfo: { backend: 'nccl', rank, world_size: 2 }, traceEvents }));
+}
+
+// Ranks of a folder lie under each other on one axis; who waits says so, and a click shows the other rank.
+export async function ranks_are_lanes_on_one_axis(world) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hotlens-ranks-'));
+  world.closing(async () => fs.rmSync(folder, { recursive: true, force: true }));
+  fs.mkdirSync(path.join(folder, 'run'));
+  rankTrace(path.join(folder, 'run', 'rank0.json'), 0, 0);
+  rankTrace(path.join(folder, 'run', 'rank1.json'), 1, 200);
+  const { timeline, page } = await open(world, 'run', { folder, colorScheme: 'dark' });
+  const level = await stepLevel(timeline);
+  const { ranks } = await timeline.ask('lanes', { width: 1140, open: [] });
+  assert.deepEqual(
+    ranks.map(({ rank, waits }) => [rank, waits]),
+    [
+      [0, 200_000],
+      [1, 0],
+    ],
+  );
+  const { top, x } = await below(timeline, level);
+  await eventually('a rank does not tell its waiting', async () => {
+    await page.mouse.move(x(400_000) + Math.random(), top + HEAD + RANK / 2);
+    return (await page.locator('.tip.shown').count()) > 0 && (await tip(page)).includes('waits in collectives');
+  });
+  await world.shoot(page, 'lanes');
+  await page.mouse.click(x(400_000), top + HEAD + RANK + RANK / 2);
+  await eventually('a click does not show the other rank', async () => (await timeline.state()).profile === 'rank1.json');
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAddress, START, writeAddress } from '../address';
 import { drawPicture } from '../draw';
-import { frameName, GROUP, heightOf, hitLane, layoutLanes, toggledThreads, toggledWith, valueAt } from '../lanes';
-import type { Counter, HostThread, Lanes } from '../lane_messages';
+import { frameName, GROUP, RANKS, heightOf, hitLane, layoutLanes, toggledThreads, toggledWith, valueAt } from '../lanes';
+import type { Counter, HostThread, Lanes, RankLane } from '../lane_messages';
 import { layoutPicture } from '../layout';
 import { needs } from '../needs';
 import { reduce } from '../reduce';
@@ -11,6 +11,16 @@ import { scaleOf } from '../scale';
 import { initialState, type State } from '../state';
 import { svgPen } from '../pen';
 import { levelOf, trackOf } from './fixtures';
+
+const COLOURS = {
+  theme: 'dark',
+  ground: '#1e1e1e',
+  text: '#d4d4d4',
+  dim: '#9a9a9a',
+  line: '#3c3c3c',
+  accent: '#4daafc',
+  font: 'sans',
+} as const;
 
 const memory: Counter = {
   id: 'memory',
@@ -157,16 +167,7 @@ test('heads, functions, operators and counters are drawn with their words', () =
   const level = levelOf([trackOf('main', [])], [0, 100]);
   const shown = { title: 'step 0', level, view: [0, 100] as const, lanes: lanes(), toggled: [GROUP, 'main'] };
   const picture = layoutPicture([shown], 1200);
-  const colours = {
-    theme: 'dark',
-    ground: '#1e1e1e',
-    text: '#d4d4d4',
-    dim: '#9a9a9a',
-    line: '#3c3c3c',
-    accent: '#4daafc',
-    font: 'sans',
-  } as const;
-  drawPicture(pen, picture, { path: [], arrows: [], note: '', counted: { counter: 'memory', at: 60 } }, colours, [0, picture.height]);
+  drawPicture(pen, picture, { path: [], arrows: [], note: '', counted: { counter: 'memory', at: 60 } }, COLOURS, [0, picture.height]);
   const drawn = pen.document(1200, picture.height, '#1e1e1e');
   for (const words of [
     '2 threads of the host, 1\u202f203 Python functions',
@@ -176,4 +177,39 @@ test('heads, functions, operators and counters are drawn with their words', () =
     'peak 900 B',
   ])
     assert.ok(drawn.includes(words), words);
+});
+
+const rank = (number: number, shown: boolean): RankLane => ({
+  rank: number,
+  shown,
+  profile: `rank${number}.json`,
+  wall: 90,
+  waits: number === 0 ? 20 : 0,
+  transfers: 10,
+  ahead: 0,
+  work: { start: [0], duration: [30] },
+  waiting: { start: number === 0 ? [30] : [], duration: number === 0 ? [20] : [] },
+  transferring: { start: [50], duration: [10] },
+});
+const twoRanks: Lanes = { ...lanes([main], []), ranks: [rank(0, true), rank(1, false)] };
+
+test('the ranks of a run stand first, open, and are closed together', () => {
+  assert.deepEqual(kinds(twoRanks, []), ['ranks+', 'rank', 'rank', 'main']);
+  assert.deepEqual(kinds(twoRanks, [RANKS]), ['ranks', 'main']);
+});
+
+test('a rank is hit on its whole row', () => {
+  const { rows } = layoutLanes(twoRanks, [], 0);
+  const hit = hitLane(rows, scaleOf([0, 100], 100, 200), 150, rows[2]!.top + 3);
+  assert.equal(hit?.kind === 'rank' && hit.rank.rank, 1);
+});
+
+test('the ranks are drawn under each other on the axis of the step, their waiting hatched', () => {
+  const pen = svgPen('sans', (text) => text.length * 6);
+  const level = levelOf([trackOf('main', [])], [0, 100]);
+  const picture = layoutPicture([{ title: 'step 0', level, view: [0, 100] as const, lanes: twoRanks, toggled: [] }], 1200);
+  drawPicture(pen, picture, { path: [], arrows: [], note: '' }, COLOURS, [0, picture.height]);
+  const drawn = pen.document(1200, picture.height, '#1e1e1e');
+  for (const words of ['rank 0, shown', 'rank 1', '2 ranks of this run']) assert.ok(drawn.includes(words), words);
+  assert.equal(drawn.match(/url\(#hatch/g)?.length, 1);
 });
