@@ -47,6 +47,7 @@ inline constexpr std::string_view kTimelineLevel = "hotlens/timeline/level";
 inline constexpr std::string_view kTimelineDetails = "hotlens/timeline/details";
 inline constexpr std::string_view kTimelineArrows = "hotlens/timeline/arrows";
 inline constexpr std::string_view kTimelineRange = "hotlens/timeline/range";
+inline constexpr std::string_view kTimelineCall = "hotlens/timeline/call";
 inline constexpr std::string_view kTimelineSearch = "hotlens/timeline/search";
 inline constexpr std::string_view kTimelineBreakdown = "hotlens/timeline/breakdown";
 inline constexpr std::string_view kTimelineCompare = "hotlens/timeline/compare";
@@ -108,13 +109,14 @@ inline constexpr std::array<MessageSpec, 12> kMessages{{
 }};
 
 // Those of TIMELINE.md, where a result that is long is told in words.
-inline constexpr std::array<MessageSpec, 25> kTimelineMessages{{
+inline constexpr std::array<MessageSpec, 26> kTimelineMessages{{
     {message::kTimelineProfiles, Sender::client, Kind::request, "", "profiles current?"},
     {message::kTimelineOverview, Sender::client, Kind::request, "profile?", "profile steps representative …"},
     {message::kTimelineLevel, Sender::client, Kind::request, "profile? step? path? from? to? width unfold?", "block crumbs tracks …"},
     {message::kTimelineDetails, Sender::client, Kind::request, "profile? step? path?", "calls share times places …"},
     {message::kTimelineArrows, Sender::client, Kind::request, "profile? step? path? from? to?", "arrows total"},
     {message::kTimelineRange, Sender::client, Kind::request, "profile? step? path? recording? from to", "from to device tracks …"},
+    {message::kTimelineCall, Sender::client, Kind::request, "profile? step? path? back", "position count path?"},
     {message::kTimelineSearch, Sender::client, Kind::request, "profile? step? query limit?", "matches total"},
     {message::kTimelineBreakdown, Sender::client, Kind::request, "profile? step? metric module? limit?", "rows total"},
     {message::kTimelineCompare, Sender::client, Kind::request, "before after? module? beforeStep? afterStep?", "step rows before after"},

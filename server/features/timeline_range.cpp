@@ -1,6 +1,9 @@
 #include "server/features/timeline_range.h"
 
 #include <algorithm>
+#include <map>
+
+#include "annotator/profile/build/module_name.h"
 
 namespace hotlens::features {
 namespace {
@@ -105,6 +108,55 @@ std::vector<Use> operators_in(const Annotated& annotated, const Range& range, Co
   return tally.uses();
 }
 
+// Time by the stage and by the innermost module that it belongs to.
+class Parts {
+ public:
+  explicit Parts(const Annotated& annotated) : annotated_(annotated), modules_(profile::names_of_modules(annotated)) {}
+
+  void add(const attribution::Owner& owner, Ns time) {
+    stages_[std::string(name(owner.stage))] += time;
+    const std::uint32_t module = owner.works_for_module() ? annotated_.owners.calls.value[owner.call] : attribution::kNothing;
+    if (module >= modules_.size()) return;
+    layers_[modules_[module].path.empty() ? modules_[module].class_name : modules_[module].path] += time;
+  }
+
+  static std::vector<Part> sorted(const std::map<std::string, Ns>& sums) {
+    std::vector<Part> parts;
+    for (const auto& [name, time] : sums) parts.push_back({name, time});
+    std::ranges::stable_sort(parts, std::ranges::greater{}, &Part::time);
+    return parts;
+  }
+  std::vector<Part> stages() const { return sorted(stages_); }
+  std::vector<Part> layers() const { return sorted(layers_); }
+
+ private:
+  const Annotated& annotated_;
+  std::vector<profile::ModuleName> modules_;
+  std::map<std::string, Ns> stages_, layers_;
+};
+
+// `work`: whether a position of the account's work counts; `node`: whether an operator does.
+template <class Counts, class CountsNode>
+void divide(const Annotated& annotated, const Range& range, Counts work, CountsNode node, RangeSums& sums) {
+  const attribution::Account& account = annotated.account;
+  Parts parts(annotated);
+  if (range.from >= range.to) return;
+  for (const attribution::BusyPiece& piece : attribution::busy_pieces(account.work, account.reached, range.from, range.to)) {
+    if (!work(piece.work)) continue;
+    parts.add(account.work[piece.work].owner, piece.end - piece.start);
+    if (account.work[piece.work].owner.communicates) sums.exposed_communication += piece.end - piece.start;
+  }
+  for (const attribution::StepAccount& step : account.steps) {
+    if (!account.work.empty()) break;
+    for (const attribution::Piece& piece : step.wall) {
+      const Ns part = range.part_of(piece.start, piece.end);
+      if (part > Ns{} && node(piece.node)) parts.add(piece.owner, part);
+    }
+  }
+  sums.stages = parts.stages();
+  sums.layers = parts.layers();
+}
+
 // By node: whether it is an operator below the block.
 std::vector<bool> operators_below(const Blocks& blocks, std::uint32_t block) {
   std::vector<bool> below(blocks.annotated->forest.size());
@@ -129,6 +181,11 @@ RangeSums sums_of(const Blocks& blocks, std::uint32_t block, Ns from, Ns to) {
   RangeSums sums;
   sums.kernels = kernels_in(*blocks.annotated, range, is_below, sums.device);
   sums.operators = operators_in(*blocks.annotated, range, [&](std::uint32_t node) -> bool { return below[node]; });
+  const auto is_inside = [&](std::uint32_t node) {
+    for (; block != blocks::kStepBlock && node != kNoNode && !below[node];) node = blocks.annotated->forest.parent[node];
+    return block == blocks::kStepBlock || node != kNoNode;
+  };
+  divide(*blocks.annotated, range, is_below, is_inside, sums);
   return sums;
 }
 
@@ -137,6 +194,7 @@ RangeSums sums_of(const Annotated& annotated, Ns from, Ns to) {
   RangeSums sums;
   sums.kernels = kernels_in(annotated, {from, to}, all, sums.device);
   sums.operators = operators_in(annotated, {from, to}, all);
+  divide(annotated, {from, to}, all, all, sums);
   return sums;
 }
 

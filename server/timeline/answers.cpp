@@ -111,6 +111,7 @@ const std::map<std::string, Handler, std::less<>>& handlers() {
       {"hotlens/timeline/recording", whole},      {"hotlens/timeline/batchSizes", sizes},
       {"hotlens/timeline/lanes", below},          {"hotlens/timeline/idle", about<idle>},
       {"hotlens/timeline/counterpart", beside},   {"hotlens/timeline/text", text},
+      {"hotlens/timeline/call", about<call>},
   };
   return kTable;
 }

@@ -2,6 +2,7 @@
 #include "server/features/timeline_range.h"
 
 #include <algorithm>
+#include <span>
 
 #include "server/features/timeline_level.h"
 #include "server/timeline/requests.h"
@@ -12,6 +13,9 @@ namespace {
 using protocol::Answer;
 using protocol::Json;
 using protocol::Reader;
+
+constexpr std::size_t kMostParts = 40;
+constexpr std::size_t kMostName = 300;  // bytes
 
 struct Moments {
   Ns from{}, to{};
@@ -25,8 +29,19 @@ Json track_json(const std::string& id, const std::string& name, Ns busy) {
   return {{"id", id}, {"name", name}, {"busy", busy.count()}};
 }
 
+Json parts_json(const std::vector<features::Part>& parts) {
+  Json list = Json::array();
+  for (const features::Part& part : std::span(parts).first(std::min(parts.size(), kMostParts))) {
+    list.push_back({{"name", part.name.substr(0, kMostName)}, {"time", part.time.count()}});
+  }
+  return list;
+}
+
 Json sums_json(const Moments& window, const features::RangeSums& sums, Json tracks) {
   Json answer{{"from", window.from.count()}, {"to", window.to.count()}, {"device", sums.device.count()}, {"tracks", std::move(tracks)}};
+  answer["stages"] = parts_json(sums.stages);
+  answer["layers"] = parts_json(sums.layers);
+  if (sums.exposed_communication > Ns{}) answer["exposedCommunication"] = sums.exposed_communication.count();
   put_uses(answer, "kernels", "moreKernels", sums.kernels);
   put_uses(answer, "operators", "moreOperators", sums.operators);
   return answer;

@@ -32,6 +32,7 @@ protocol::Answer arrows(const Subject& subject, const protocol::Reader& params);
 protocol::Answer idle(const Subject& subject, const protocol::Reader& params);
 protocol::Answer range(const Subject& subject, const protocol::Reader& params);
 protocol::Answer range_of_recording(const Opened& opened, const protocol::Reader& params);
+protocol::Answer call(const Subject& subject, const protocol::Reader& params);
 protocol::Answer search(const Subject& subject, const protocol::Reader& params);
 protocol::Answer breakdown(const Subject& subject, const protocol::Reader& params);
 protocol::Answer export_window(const Subject& subject, const protocol::Reader& params);
@@ -45,13 +46,13 @@ protocol::Json verdict_json(const profile::Verdict& verdict, const profile::Prof
 void put_uses(protocol::Json& answer, const char* key, const char* more, const std::vector<features::Use>& uses);
 // The exchanges between processes below the block, where there are some.
 void put_collectives(protocol::Json& details, const blocks::Blocks& blocks, std::uint32_t block);
-// {id, source, created?, torch?}
 // The part of a step that `lanes` tells, and the time of a pixel of it.
 struct LaneWindow {
   Ns from{}, to{}, pixel{};
 };
 // The ranks of the run that the profile is one of, where it is one of several.
 void put_ranks(protocol::Json& answer, Library& library, const Subject& subject, const LaneWindow& view);
+// {id, source, created?, torch?}
 protocol::Json profile_json(const std::string& id, const profile::Profile& profile);
 
 }  // namespace hotlens::timeline_requests

@@ -1,15 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <ostream>
 
 #include "annotator/common/json_text.h"
 #include "annotator/profile/build/module_name.h"
 #include "annotator/profile/build/spans.h"
+#include "annotator/report/export/chrome_events.h"
 #include "annotator/report/export/perfetto.h"
 #include "annotator/trace/source.h"
 
@@ -17,13 +18,6 @@ namespace hotlens::report {
 namespace {
 
 using Layer = profile::Frame::Layer;
-
-// Chrome's microseconds, exact to the nanosecond.
-std::string microseconds(Ns time) {
-  const std::int64_t whole = time.count() / 1000;
-  const std::int64_t rest = std::abs(time.count() % 1000);
-  return fmt::format("{}{}.{:03}", time < Ns{} && whole == 0 ? "-" : "", whole, rest);
-}
 
 // The length of a span between its edges as Perfetto's trace processor reads them: it keeps microseconds as a double and makes whole
 // nanoseconds of that. Above 2^42 µs digits are lost; with a length that kept them, spans that touch would overlap, and it drops those.
@@ -36,58 +30,10 @@ Ns seen_length(std::string_view start, std::string_view end) {
   return seen(end) - seen(start);
 }
 
-std::string_view text_of(trace::Category category) {
-  using trace::Category;
-  switch (category) {
-    case Category::cpu_op:
-      return "cpu_op";
-    case Category::annotation:
-      return "user_annotation";
-    case Category::device_annotation:
-      return "gpu_user_annotation";
-    case Category::runtime:
-      return "cuda_runtime";
-    case Category::driver:
-      return "cuda_driver";
-    case Category::kernel:
-      return "kernel";
-    case Category::copy:
-      return "gpu_memcpy";
-    case Category::fill:
-      return "gpu_memset";
-    case Category::python:
-      return "python_function";
-    case Category::memory:
-      return "cpu_instant_event";
-    case Category::overhead:
-      return "overhead";
-    case Category::sync:
-      return "cuda_sync";
-    case Category::other:
-      return "other";
-  }
-  return "other";
-}
-
-// Writes events one by one, with the commas between them.
-class Events {
- public:
-  Events(std::ostream& out, bool first) : out_(out), first_(first) {}
-
-  void write(std::string_view event) {
-    out_ << (first_ ? "\n" : ",\n") << event;
-    first_ = false;
-  }
-
- private:
-  std::ostream& out_;
-  bool first_;
-};
-
 // The tracks of the process "Hotlens".
 class Added {
  public:
-  Added(const profile::Annotated& annotated, Events& events)
+  Added(const profile::Annotated& annotated, ChromeEvents& events)
       : annotated_(annotated), events_(events), process_(free_process(annotated.trace)) {
     for (const profile::ModuleName& module : profile::names_of_modules(annotated)) {
       const std::string_view last = profile::last_name(module.path, annotated.how);
@@ -175,41 +121,11 @@ class Added {
   }
 
   const profile::Annotated& annotated_;
-  Events& events_;
+  ChromeEvents& events_;
   std::int64_t process_;
   int track_ = 0;
   std::vector<std::string> shown_, arguments_;  // by module, as JSON
 };
-
-// What could be read of a trace whose text is no valid JSON.
-void write_anew(const trace::Trace& trace, Events& events) {
-  for (const trace::Thread& thread : trace.threads) {
-    if (thread.name.empty()) continue;
-    events.write(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", json_string(thread.process),
-                             json_string(thread.id), json_string(thread.name)));
-  }
-  const trace::Events& read = trace.events;
-  for (std::size_t at = 0; at < read.size(); ++at) {
-    const trace::Thread& thread = trace.threads[read.thread[at].index];
-    std::string arguments;
-    const auto add = [&](std::string_view key, std::int64_t value) {
-      arguments += fmt::format(R"({}"{}":{})", arguments.empty() ? "" : ",", key, value);
-    };
-    if (read.correlation[at] != trace::kNone) add("correlation", read.correlation[at]);
-    if (read.sequence[at] != trace::kNone) add("Sequence number", read.sequence[at]);
-    if (read.forward_thread[at] > 0) add("Fwd thread id", read.forward_thread[at]);
-    events.write(fmt::format(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}}}})",
-                             text_of(read.category[at]), json_string(trace.names[read.name[at]]), json_string(thread.process),
-                             json_string(thread.id), microseconds(read.start[at]), microseconds(read.duration[at]), arguments));
-  }
-}
-
-// Reading had to repair or leave out something: the text itself is no JSON that other tools could read.
-bool is_whole(const Issues& issues) {
-  constexpr std::array<std::string_view, 7> kDamage = {"broken-event",     "repaired-event",     "truncated-trace", "truncated-gzip",
-                                                       "damaged-metadata", "truncated-metadata", "unreadable-rest"};
-  return std::ranges::none_of(issues.items(), [&](const Issue& issue) { return std::ranges::find(kDamage, issue.code) != kDamage.end(); });
-}
 
 // Copies at most `most` bytes and returns how many there were.
 Result<std::size_t> copy(trace::Source& source, std::size_t most, std::ostream& out) {
@@ -238,7 +154,7 @@ Result<void> copy_with_tracks(const profile::Annotated& annotated, const trace::
   if (bracket != ']') {
     return std::unexpected(Error{ErrorCode::malformed, "the trace was changed while it was read; export it again", path.string()});
   }
-  Events events(out, list.empty);
+  ChromeEvents events(out, list.empty);
   Added(annotated, events).write();
   out << "\n]";
   const Result<std::size_t> rest = copy(*source, std::numeric_limits<std::size_t>::max(), out);
@@ -256,8 +172,10 @@ Result<void> export_perfetto(const profile::Annotated& annotated, std::ostream& 
     return copy_with_tracks(annotated, *list, path, out);
   }
   out << fmt::format(R"({{"schemaVersion":1,"baseTimeNanoseconds":{},"traceEvents":[)", annotated.trace.base.count());
-  Events events(out, true);
-  write_anew(annotated.trace, events);
+  ChromeEvents events(out, true);
+  std::vector<std::uint32_t> all(annotated.trace.events.size());
+  std::iota(all.begin(), all.end(), 0U);
+  write_anew(annotated.trace, all, events);
   Added(annotated, events).write();
   out << "\n]}\n";
   return {};

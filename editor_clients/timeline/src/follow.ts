@@ -1,5 +1,6 @@
-// Where a match of the search leads: to its block, into the step that has it, to its line.
+// Where a match of the search leads: to its block and its other calls, into the step that has it, to its line.
 import type { Match, Place } from './messages';
+import { selectedPath } from './state';
 import type { Store } from './store';
 import type { Transport } from './transport';
 
@@ -36,7 +37,7 @@ export function createFollow(store: Store, transport: Transport, { note, reveal 
     store.dispatch({ type: 'match', at: position }); // another step has begun with none
   }
 
-  function nextMatch(by: 1 | -1): void {
+  function goToMatch(by: 1 | -1): void {
     const { answer, at } = store.get().search;
     const count = answer?.matches.length ?? 0;
     if (answer === undefined || count === 0) return note('Nothing was searched for yet: press / first.');
@@ -44,6 +45,25 @@ export function createFollow(store: Store, transport: Transport, { note, reveal 
     const match = answer.matches[next]!;
     follow(match, next);
     note(`${next + 1} of ${answer.total}: ${match.label}`);
+  }
+
+  // Through the calls of one name in this step first, then on to the next name.
+  function nextMatch(by: 1 | -1): void {
+    const { search, view } = store.get();
+    const match = search.answer?.matches[search.at];
+    const path = selectedPath(view);
+    const { profile, step } = view;
+    if (match?.path === undefined || match.count < 2 || path === undefined || step === undefined) return goToMatch(by);
+    if (step !== search.answer?.step) return goToMatch(by);
+    transport
+      .request('hotlens/timeline/call', { step, path, back: by < 0, ...(profile === undefined ? {} : { profile }) })
+      .then(({ path: next, position, count }) => {
+        if (next === undefined) return goToMatch(by);
+        store.dispatch({ type: 'go', path: next });
+        store.dispatch({ type: 'match', at: search.at });
+        note(`${position + 1} of ${count} calls: ${match.label}`);
+      })
+      .catch((error: Error) => note(error.message));
   }
 
   return { follow, nextMatch };

@@ -319,6 +319,9 @@ export interface RangeSums {
   readonly device: number;
   readonly tracks: readonly { readonly id: string; readonly name: string; readonly busy: number }[];
   readonly kernels: readonly Kernel[];
+  readonly stages: readonly { readonly name: string; readonly time: number }[]; // longest first
+  readonly layers: readonly { readonly name: string; readonly time: number }[];
+  readonly exposedCommunication?: number;
   readonly moreKernels?: Others;
   readonly operators: readonly Kernel[];
   readonly moreOperators?: Others;

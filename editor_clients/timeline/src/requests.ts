@@ -59,6 +59,10 @@ export interface Requests {
     params: ((Where & { readonly path: Path }) | Whole) & { readonly from: number; readonly to: number };
     result: RangeSums;
   };
+  'hotlens/timeline/call': {
+    params: Where & { readonly path: Path; readonly back: boolean };
+    result: { readonly position: number; readonly count: number; readonly path?: Path };
+  };
   'hotlens/timeline/search': { params: Where & { readonly query: string; readonly limit?: number }; result: Matches };
   'hotlens/timeline/breakdown': {
     params: Where & { readonly metric: Metric; readonly module?: string; readonly limit?: number };

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from page_socket import Json, Page, Server
+from page_socket import Json, Page, Server, page_of
 from small_trace import Trace
 
 
@@ -84,3 +84,51 @@ def test_export_of_the_recording_holds_its_window(page: Page) -> None:
     assert names(of_all) == names(of_step)
     assert [of_all["name"], of_step["name"]] == ["hotlens-recording.json", f"hotlens-step-{page.ask('overview')['steps'][1]['index']}.json"]
     assert len(names(page.ask("export", recording=True))) >= 3 * len(names(of_all))
+
+
+def test_a_range_tells_stages_layers_and_exposed_communication(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.add("user_annotation", "ProfilerStep#0", 0, 1000)
+    trace.add("python_function", "nn.Module: Net_0", 100, 500)
+    trace.add("python_function", "nn.Module: Linear_0", 110, 90)
+    trace.add("cpu_op", "aten::linear", 115, 60)
+    trace.launch("sgemm", 120, 200, 100)
+    trace.add("cpu_op", "c10d::allreduce_", 610, 30)
+    trace.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 615, 280, 60)
+    trace.write(tmp_path / "layers.json")
+    with page_of(tmp_path / "layers.json") as page:
+        sums = page.ask("range", path=[], **{"from": 0, "to": 1_000_000})
+        assert sums["layers"] == [{"name": "Net_0/Linear_0", "time": 100_000}]
+        assert sums["device"] == sum(part["time"] for part in sums["stages"]) == 140_000
+        assert sums["exposedCommunication"] == 40_000
+        half = page.ask("range", path=[], **{"from": 250_000, "to": 320_000})
+        assert half["layers"] == [{"name": "Net_0/Linear_0", "time": 50_000}]
+        assert half["exposedCommunication"] == 20_000
+
+
+def test_the_calls_of_one_name_are_walked_in_order_of_time(page: Page) -> None:
+    [first] = [match for match in page.ask("search", query="aten::linear")["matches"] if match["kind"] == "operator"]
+    path, seen = first["path"], [first["path"]]
+    while (answer := page.ask("call", path=path, back=False)) and "path" in answer:
+        path = answer["path"]
+        seen.append(path)
+        assert (answer["position"], answer["count"]) == (len(seen) - 1, first["count"])
+    assert len(seen) == len({tuple(each) for each in seen}) == first["count"] == 4
+    starts = [page.ask("details", path=each)["start"] for each in seen]
+    assert starts == sorted(starts)
+    assert page.ask("call", path=path, back=True)["path"] == seen[-2]
+
+
+def test_an_export_keeps_arguments_and_arrows(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.step(0, 0.0)
+    trace.step(1, 1000.0)
+    for at, ending in ((130.0, "s"), (150.0, "f"), (1130.0, "s"), (1150.0, "f")):
+        trace.events.append({"ph": ending, "id": 7, "cat": "ac2g", "name": "ac2g", "pid": "9", "tid": "1", "ts": at})
+    trace.events.append({"ph": "M", "name": "thread_name", "pid": "9", "tid": "1", "args": {"name": "python"}})
+    trace.write(tmp_path / "arrows.json")
+    with page_of(tmp_path / "arrows.json") as page:
+        exported = json.loads(page.ask("export", step=1)["text"])["traceEvents"]
+    wanted = [e for e in trace.events if e["ph"] == "M" or 1000 <= e["ts"] < 2000]
+    assert exported == wanted
+    assert any("correlation" in event.get("args", {}) for event in exported)

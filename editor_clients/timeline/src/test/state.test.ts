@@ -448,7 +448,7 @@ test('a chosen range is added up once, kept while zooming, and gone with what it
   const state = play(opened(), loaded(0, []), { type: 'range', depth: 0, span: [10.4, 20.6] });
   const asked = needs(state, 1000).find(({ slot }) => slot === 'range')!;
   assert.deepEqual(asked.params, { profile: 'p', step: 1, path: [], from: 10, to: 21 });
-  const sums = { from: 10, to: 21, device: 0, tracks: [], kernels: [], operators: [] };
+  const sums = { from: 10, to: 21, device: 0, tracks: [], stages: [], layers: [], kernels: [], operators: [] };
   const known = play(state, { type: 'sums', sums }, { type: 'zoom', depth: 0, span: [0, 50] });
   assert.deepEqual(known.range, { depth: 0, span: [10.4, 20.6], sums });
   assert.ok(!needs(known, 1000).some(({ slot }) => slot === 'range'));
