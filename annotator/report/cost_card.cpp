@@ -49,6 +49,12 @@ std::string misfit_of(const profile::StepCosts& costs, const devices::Row& row) 
     if (!peak || of.time < Ns{kShortest} * of.calls) continue;
     const double reached = rate(static_cast<double>(of.calls) * of.each.flops, of.time);
     if (reached <= devices::kAboveRoof * *peak) continue;
+    if (row.published) {
+      return fmt::format(
+          "{} reaches {:.3g} TFLOP/s, {:.0f} % of what is published for {} on {}: it ran in another type (TF32?), and nothing "
+          "is held against published peaks",
+          of.name, reached / 1e12, 100 * reached / *peak, of.each.type, devices::label(row));
+    }
     return fmt::format(
         "{} reaches {:.3g} TFLOP/s, {:.0f} % of what was measured for {} on {}: the measurement does not fit this run; run hotlens "
         "bench-device again, as the script runs",

@@ -17,7 +17,7 @@ namespace hotlens::report {
 // What a report knows beside the profile.
 struct Beside {
   std::optional<costs::Launches> launches;  // of the shown step
-  std::optional<devices::Row> peaks;        // measured, of the profile's device
+  std::optional<devices::Row> peaks;        // of the profile's device: measured, else published
   std::string device;                       // whose measurement is missing; empty where it has one or no name
 };
 

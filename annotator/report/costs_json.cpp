@@ -54,6 +54,7 @@ void costs(const profile::Profile& profile, const Beside& beside, const CostCard
       json.member("name", beside.peaks->name);
       json.member("threads", beside.peaks->threads);
       json.member("measured", beside.peaks->measured);
+      if (beside.peaks->published) json.member("published", true);
     });
   }
   json.array("kinds", [&] {

@@ -42,13 +42,19 @@ class Writer {
     title(fmt::format("Arithmetic and bytes, shapes known for {} of the {} time", format::share(card.coverage),
                       device_ ? "device" : "operator"));
     for (const CostRow& row : card.rows) this->row(row);
-    if (card.mfu) line(fmt::format("  utilization (MFU) {} of the measured peak, over the whole step", format::share(*card.mfu)));
+    if (card.mfu) line(fmt::format("  utilization (MFU) {} of the {} peak, over the whole step", format::share(*card.mfu), peaks()));
     if (!card.why_no_mfu.empty()) line("  " + card.why_no_mfu);
     if (!card.misfit.empty()) line("  " + card.misfit);
-    if (!beside_.device.empty()) {
-      line("  no measured peaks of " + format::shortened(beside_.device) + " are kept: run hotlens bench-device there for shares of them");
-    }
+    if (!beside_.device.empty()) missing();
     headroom(card);
+  }
+
+  std::string_view peaks() const { return beside_.peaks && beside_.peaks->published ? "published" : "measured"; }
+
+  void missing() {
+    const std::string name = format::shortened(beside_.device);
+    line(beside_.peaks ? "  peaks as published for " + name + ", which no program reaches: run hotlens bench-device there for measured ones"
+                       : "  no measured peaks of " + name + " are kept: run hotlens bench-device there for shares of them");
   }
 
   void row(const CostRow& row) {
@@ -78,7 +84,7 @@ class Writer {
       const std::string name = module.path.empty() ? module.class_name : module.path;
       text += fmt::format("{}{} {:.2g}× ({})", text.empty() ? "" : ", ", format::shortened(name, 40), one.times, readable(one.saved));
     }
-    if (!text.empty()) line("  faster by at most, at the measured peaks: " + text);
+    if (!text.empty()) line(fmt::format("  faster by at most, at the {} peaks: {}", peaks(), text));
   }
 
   void launches(const costs::Launches& of) {

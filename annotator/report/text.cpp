@@ -144,6 +144,7 @@ class Writer {
       if (step.communication > Ns{}) {
         const Ns critical = profile_.critical[static_cast<std::size_t>(profile::Cause::communication)];
         total += "; communication " + readable(step.communication) + " in all, " + readable(step.exposed_communication) + " exposed, " +
+                 percent(step.communication - step.exposed_communication, step.communication) + " hidden by other work, " +
                  readable(critical) + " on the critical path";
       }
       if (step.carried > step.device / 10)

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "annotator/advice/devices/published.h"
 #include "annotator/common/harmless.h"
 #include "annotator/profile/profile.h"
 #include "server/cli/verbs.h"
@@ -60,7 +61,10 @@ report::Beside beside(const profile::Loaded& loaded) {
   if (device == loaded.profile->devices.end() || device->name.empty() || !folder) return found;
   const std::int64_t threads = !on_device && annotated.manifest ? annotated.manifest->threads : 0;
   found.peaks = runs::kept_row(device->name, threads, *folder);
-  if (!found.peaks) found.device = device->name;
+  if (!found.peaks) {
+    found.peaks = devices::published(device->name);
+    found.device = device->name;
+  }
   return found;
 }
 

@@ -20,7 +20,7 @@ struct Sum {
   Collective like;  // its bytes are the sum
   std::string algorithm;
   std::int64_t calls = 0;
-  Ns time{};
+  Ns time{}, exposed{};
   bool sized = true;  // the bytes of all are known
 };
 
@@ -43,6 +43,7 @@ std::vector<Sum> sums_below(const Blocks& blocks, std::uint32_t block) {
       sum.algorithm = algorithm;
     }
     sum.time += found->end - found->start;
+    sum.exposed += work.exposed;
     sum.sized = sum.sized && found->bytes.has_value();
     if (found->bytes) sum.like.bytes = *sum.like.bytes + *found->bytes;
   }
@@ -54,8 +55,11 @@ std::vector<Sum> sums_below(const Blocks& blocks, std::uint32_t block) {
 
 Json row_of(const Sum& sum) {
   const Collective& like = sum.like;
-  Json row{
-      {"operation", like.operation.substr(0, 100)}, {"group", like.group.substr(0, 100)}, {"calls", sum.calls}, {"time", sum.time.count()}};
+  Json row{{"operation", like.operation.substr(0, 100)},
+           {"group", like.group.substr(0, 100)},
+           {"calls", sum.calls},
+           {"time", sum.time.count()},
+           {"exposed", sum.exposed.count()}};
   if (!like.type.empty()) row["type"] = like.type.substr(0, 100);
   if (like.group_size) row["processes"] = *like.group_size;
   if (!sum.algorithm.empty()) row["algorithm"] = sum.algorithm;

@@ -1,4 +1,5 @@
-// What a device reaches at its best, measured by `hotlens bench-device`: one JSON object (hotlens.device/1, annotator/report/FORMATS.md).
+// What a device reaches at its best, usually measured by `hotlens bench-device`: one JSON object (hotlens.device/1,
+// annotator/report/FORMATS.md).
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct Row {
   std::int64_t threads = 0;                                           // of a CPU
   std::map<std::pair<std::string, std::string>, double> flops_per_s;  // by what ("gemm", "convolution") and type ("f32", "bf16")
   double copy_bytes_per_s = 0;
+  bool published = false;  // by its vendor (published.h), not measured
 
   // Of this type, else of f32; nullopt where neither was measured.
   std::optional<double> rate(std::string_view what, std::string_view type) const;

@@ -1,18 +1,20 @@
 // What the panel says of the exchanges between processes below a block.
 import { counted } from './columns';
 import { element } from './dom';
-import { bytes, exact, time } from './format';
+import { bytes, exact, percent, time } from './format';
 import type { Collective } from './messages';
 
-// "16 processes, Float, ring, LL", and below it "103 MB, bus at least 15.2 GB/s".
-export function collectiveWords({ processes, type, algorithm, bytes: size, busBandwidth, algorithmBandwidth }: Collective): string[] {
+// "16 processes, Float, ring, LL", below it "103 MB, bus at least 15.2 GB/s", then "80 % hidden by other work".
+export function collectiveWords(each: Collective): string[] {
+  const { processes, type, algorithm, bytes: size, busBandwidth, algorithmBandwidth, time: whole, exposed } = each;
   const how = [processes === undefined ? '' : `${processes} processes`, type ?? '', algorithm ?? ''];
   const speeds = [
     size === undefined ? '' : bytes(size),
     busBandwidth === undefined ? '' : `bus at least ${bytes(busBandwidth)}/s`,
     algorithmBandwidth === undefined ? '' : `algorithm ${bytes(algorithmBandwidth)}/s`,
   ];
-  return [how, speeds].map((words) => words.filter((each) => each !== '').join(', ')).filter((line) => line !== '');
+  const hidden = whole > 0 ? [`${percent(Math.max(0, 1 - exposed / whole))} hidden by other work`] : [];
+  return [how, speeds, hidden].map((words) => words.filter((each) => each !== '').join(', ')).filter((line) => line !== '');
 }
 
 const TIP = 'of all calls together; the time holds the waiting for other processes, so the exchange itself is at least this fast';

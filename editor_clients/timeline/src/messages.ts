@@ -245,6 +245,7 @@ export interface Collective {
   readonly group: string;
   readonly calls: number;
   readonly time: number;
+  readonly exposed: number; // part of it beside which no other device work runs
   readonly type?: string;
   readonly processes?: number;
   readonly algorithm?: string;
@@ -266,8 +267,8 @@ export interface Details extends Block {
   readonly spread?: { readonly of: string; readonly p10: number; readonly median?: number; readonly p90: number; readonly steps: number };
   readonly memory?: Memory;
   readonly shapes?: string;
-  readonly kernels: readonly Kernel[];
   readonly withoutModule?: string; // why a kernel has no module of its own
+  readonly kernels: readonly Kernel[];
   readonly moreKernels?: Others;
   readonly collectives?: readonly Collective[];
   readonly verdict?: Verdict;
@@ -318,10 +319,10 @@ export interface RangeSums {
   readonly to: number;
   readonly device: number;
   readonly tracks: readonly { readonly id: string; readonly name: string; readonly busy: number }[];
-  readonly kernels: readonly Kernel[];
   readonly stages: readonly { readonly name: string; readonly time: number }[]; // longest first
   readonly layers: readonly { readonly name: string; readonly time: number }[];
   readonly exposedCommunication?: number;
+  readonly kernels: readonly Kernel[];
   readonly moreKernels?: Others;
   readonly operators: readonly Kernel[];
   readonly moreOperators?: Others;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "annotator/advice/devices/published.h"
 #include "annotator/report/json.h"
 #include "annotator/report/text.h"
 #include "tests/unit/catch.h"
@@ -137,4 +138,27 @@ TEST_CASE("the text says rates, shares and what could be faster") {
   const std::string without = report_text(profile_of(), {}, {.launches = {}, .peaks = {}, .device = "GPU\x1b[2J"});
   CHECK_THAT(without, Catch::Contains("no measured peaks of GPU?[2J are kept: run hotlens bench-device there for shares of them"));
   CHECK_THAT(without, !Catch::Contains("faster by at most") && !Catch::Contains("MFU"));
+}
+
+TEST_CASE("peaks that a vendor publishes stand in for measured ones, by the exact name of the device, and are called so") {
+  const auto peaks = devices::published("NVIDIA H100 80GB HBM3");
+  REQUIRE(peaks);
+  CHECK(peaks->rate("gemm", "bf16") == Approx(989.4e12));
+  CHECK(peaks->copy_bytes_per_s == Approx(3.35e12));
+  CHECK_FALSE(devices::published("NVIDIA H100"));
+  CHECK_FALSE(devices::published(""));
+  const Beside beside{.launches = {}, .peaks = peaks, .device = peaks->name};
+  const std::string text = report_text(profile_of(), {}, beside);
+  CHECK_THAT(text, Catch::Contains("of the published peak, over the whole step"));
+  CHECK_THAT(text, Catch::Contains("peaks as published for NVIDIA H100 80GB HBM3, which no program reaches"));
+  CHECK_THAT(text, !Catch::Contains("measured peak"));
+  CHECK(json::parse(report_json(profile_of(), nullptr, beside))["costs"]["peaks"]["published"] == true);
+}
+
+TEST_CASE("an operator above a published peak ran in another type, and nothing is held against it") {
+  devices::Row peaks = row(2e12 / 1.11, 1e12);
+  peaks.published = true;
+  const auto card = cost_card(profile_of(), &peaks);
+  CHECK_THAT(card->misfit, Catch::Contains("of what is published for f32") && Catch::Contains("TF32"));
+  CHECK_FALSE(card->mfu);
 }

@@ -130,13 +130,14 @@ test('a row has the colour of what most of it is', () => {
 });
 
 test('an exchange says its processes, its algorithm, its bytes and how fast it was at least, as far as they are known', () => {
-  const known = { operation: 'all_reduce', group: '0', calls: 5, time: 1 };
+  const known = { operation: 'all_reduce', group: '0', calls: 5, time: 100, exposed: 20 };
   const told = { processes: 8, type: 'Float', algorithm: 'ring, LL', bytes: 102e6, busBandwidth: 15.2e9, algorithmBandwidth: 8.69e9 };
   assert.deepEqual(collectiveWords({ ...known, ...told }), [
     '8 processes, Float, ring, LL',
     '102 MB, bus at least 15.2 GB/s, algorithm 8.69 GB/s',
+    '80 % hidden by other work',
   ]);
-  assert.deepEqual(collectiveWords(known), []);
+  assert.deepEqual(collectiveWords({ ...known, exposed: 100 }), ['0 % hidden by other work']);
 });
 
 test('the largest change comes first, noise last', () => {
