@@ -120,14 +120,14 @@ class Parts {
     layers_[modules_[module].path.empty() ? modules_[module].class_name : modules_[module].path] += time;
   }
 
-  static std::vector<Part> sorted(const std::map<std::string, Ns>& sums) {
-    std::vector<Part> parts;
+  static std::vector<RangePart> sorted(const std::map<std::string, Ns>& sums) {
+    std::vector<RangePart> parts;
     for (const auto& [name, time] : sums) parts.push_back({name, time});
-    std::ranges::stable_sort(parts, std::ranges::greater{}, &Part::time);
+    std::ranges::stable_sort(parts, std::ranges::greater{}, &RangePart::time);
     return parts;
   }
-  std::vector<Part> stages() const { return sorted(stages_); }
-  std::vector<Part> layers() const { return sorted(layers_); }
+  std::vector<RangePart> stages() const { return sorted(stages_); }
+  std::vector<RangePart> layers() const { return sorted(layers_); }
 
  private:
   const Annotated& annotated_;

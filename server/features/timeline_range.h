@@ -10,17 +10,17 @@ namespace hotlens::features {
 
 // What a stage or a layer has of the range: time on the device, each instant once (communication where nothing else runs); on a run
 // without device work time of the main thread.
-struct Part {
+struct RangePart {
   std::string name;
   Ns time{};
 };
 
 struct RangeSums {
-  Ns device{};                       // union over streams
-  std::vector<Part> stages, layers;  // longest first; layers: the innermost modules, by path
-  Ns exposed_communication{};        // part of `device`
-  std::vector<Use> kernels;          // longest first
-  std::vector<Use> operators;        // by their own time, the same
+  Ns device{};                            // union over streams
+  std::vector<RangePart> stages, layers;  // longest first; layers: the innermost modules, by path
+  Ns exposed_communication{};             // part of `device`
+  std::vector<Use> kernels;               // longest first
+  std::vector<Use> operators;             // by their own time, the same
 };
 
 // `from` and `to` after the start of the step; empty sums for an empty range.

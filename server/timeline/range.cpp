@@ -29,9 +29,9 @@ Json track_json(const std::string& id, const std::string& name, Ns busy) {
   return {{"id", id}, {"name", name}, {"busy", busy.count()}};
 }
 
-Json parts_json(const std::vector<features::Part>& parts) {
+Json parts_json(const std::vector<features::RangePart>& parts) {
   Json list = Json::array();
-  for (const features::Part& part : std::span(parts).first(std::min(parts.size(), kMostParts))) {
+  for (const features::RangePart& part : std::span(parts).first(std::min(parts.size(), kMostParts))) {
     list.push_back({{"name", part.name.substr(0, kMostName)}, {"time", part.time.count()}});
   }
   return list;

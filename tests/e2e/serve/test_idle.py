@@ -87,6 +87,7 @@ def test_an_exchange_says_its_bytes_processes_algorithm_and_bandwidth(gaps: Page
         "algorithm": "ring, LL",
         "calls": 1,
         "time": 400_000,
+        "exposed": 250_000,
         "bytes": 4_000_000,
         "algorithmBandwidth": 10_000_000_000,
         "busBandwidth": 17_500_000_000,
