@@ -16,8 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::string_view kSchema = "hotlens.ledger/1";
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::string_view kLedgerSchema = "hotlens.ledger/1";
+constexpr std::size_t kMostLedgerBytes = std::size_t{64} << 20;
 constexpr std::array<std::string_view, 5> kEvents{"predicted", "applied", "verified", "seen", "unseen"};
 
 std::string text(const json& object, const char* key) {
@@ -46,9 +46,9 @@ lab::SourceEdit edit_of(const json& object) {
 }
 
 json encoded(const Record& record) {
-  json line{{"schema", kSchema},   {"event", kEvents[static_cast<std::size_t>(record.event)]},
-            {"time", record.time}, {"profile", record.profile},
-            {"kind", record.kind}, {"torch", record.torch}};
+  json line{{"schema", kLedgerSchema}, {"event", kEvents[static_cast<std::size_t>(record.event)]},
+            {"time", record.time},     {"profile", record.profile},
+            {"kind", record.kind},     {"torch", record.torch}};
   if (!record.file.empty()) {
     line["file"] = record.file;
     line["line"] = record.line;
@@ -80,7 +80,7 @@ std::optional<Record> decoded(const std::string& line) {
   try {
     const json object = json::parse(line);
     const auto* event = std::ranges::find(kEvents, text(object, "event"));
-    if (text(object, "schema") != kSchema || event == kEvents.end()) return std::nullopt;
+    if (text(object, "schema") != kLedgerSchema || event == kEvents.end()) return std::nullopt;
     Record record{.event = static_cast<Event>(event - kEvents.begin()),
                   .time = text(object, "time"),
                   .profile = text(object, "profile"),
@@ -125,7 +125,7 @@ Result<Ledger> read_ledger(const fs::path& path) {
   Ledger ledger;
   std::error_code error;
   if (!fs::exists(path, error)) return ledger;
-  const auto read = read_file(path, kMostBytes);
+  const auto read = read_file(path, kMostLedgerBytes);
   if (!read) return std::unexpected(read.error());
   for (std::size_t at = 0; at < read->size();) {
     const std::size_t end = std::min(read->find('\n', at), read->size());

@@ -13,8 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::string_view kSchema = "hotlens.silenced/1", kName = "silenced.jsonl";
-constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+constexpr std::string_view kSilencedSchema = "hotlens.silenced/1", kName = "silenced.jsonl";
+constexpr std::size_t kMostSilencedBytes = std::size_t{16} << 20;
 
 struct Line {
   Silenced place;
@@ -36,7 +36,8 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
 std::optional<Line> decoded(std::string_view text, const fs::path& root) {
   const json line = json::parse(text, nullptr, false);
   const auto is_text = [&](const char* key) { return line.contains(key) && line[key].is_string(); };
-  if (!line.is_object() || line.value("schema", json()) != kSchema || !is_text("kind") || !is_text("file") || !is_text("text")) return {};
+  if (!line.is_object() || line.value("schema", json()) != kSilencedSchema || !is_text("kind") || !is_text("file") || !is_text("text"))
+    return {};
   const json nth = line.value("nth", json(0U)), silenced = line.value("silenced", json(true));
   if (!nth.is_number_unsigned() || !silenced.is_boolean()) return {};
   return Line{.place = {.kind = line["kind"],
@@ -48,7 +49,7 @@ std::optional<Line> decoded(std::string_view text, const fs::path& root) {
 
 Result<void> add(const fs::path& list, const Line& line) {
   const fs::path root = root_of(list), &file = line.place.file;
-  const json encoded{{"schema", kSchema},
+  const json encoded{{"schema", kSilencedSchema},
                      {"kind", line.place.kind},
                      {"file", is_inside(file, root) ? file.lexically_relative(root).string() : file.string()},
                      {"text", line.place.text},
@@ -69,7 +70,7 @@ fs::path silenced_in(const fs::path& folder) {
 
 std::vector<Silenced> read_silenced(const fs::path& list) {
   std::vector<Silenced> all;
-  const auto text = read_file(list, kMostBytes);
+  const auto text = read_file(list, kMostSilencedBytes);
   if (!text) return all;
   const fs::path root = root_of(list);
   for (std::size_t at = 0; at < text->size();) {

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "annotator/common/character.h"
+
 namespace hotlens::kernels {
 namespace {
 
@@ -21,10 +23,6 @@ bool is_tame(std::string_view name) {
 struct Free {
   void operator()(char* text) const { std::free(text); }
 };
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "annotator/common/character.h"
 #include "annotator/kernels/demangle.h"
 #include "annotator/kernels/family.h"
 
@@ -20,14 +21,8 @@ constexpr std::array kTypes = std::to_array<std::pair<std::string_view, std::str
     {"f32", "f32"},       {"double", "f64"}, {"complex", "c64"}, {"int8", "i8"},    {"float16", "f16"}, {"long", "i64"},   {"bool", "bool"},
 });
 
-bool is_letter(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_word(char c) {
-  return is_letter(c) || is_digit(c) || c == '_' || (c >= 'A' && c <= 'Z');
+  return is_lower(c) || is_digit(c) || c == '_' || (c >= 'A' && c <= 'Z');
 }
 
 std::string lower(std::string_view text) {

@@ -48,9 +48,10 @@ std::vector<Again> compiled_again(const CompilationLog& log) {
   return rows;
 }
 
-class Writer {
+class CompiledWriter {
  public:
-  Writer(const profile::Profile& profile, const format::Style& style) : profile_(profile), compiled_(*profile.compiled), style_(style) {}
+  CompiledWriter(const profile::Profile& profile, const format::Style& style)
+      : profile_(profile), compiled_(*profile.compiled), style_(style) {}
 
   std::string write() && {
     const bool replays =
@@ -214,7 +215,7 @@ void log_json(const CompilationLog& log, JsonText& json) {
 }  // namespace
 
 std::string compiled_text(const profile::Profile& profile, const format::Style& style) {
-  return profile.compiled ? Writer(profile, style).write() : std::string();
+  return profile.compiled ? CompiledWriter(profile, style).write() : std::string();
 }
 
 void compiled_json(const profile::Profile& profile, JsonText& json) {

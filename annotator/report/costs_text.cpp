@@ -23,9 +23,9 @@ std::string_view words(kernels::Work work) {
   return kWords[static_cast<std::size_t>(work)];
 }
 
-class Writer {
+class CostsWriter {
  public:
-  Writer(const profile::Profile& profile, const Beside& beside, std::string_view bold, std::string_view off)
+  CostsWriter(const profile::Profile& profile, const Beside& beside, std::string_view bold, std::string_view off)
       : profile_(profile), beside_(beside), bold_(bold), off_(off), device_(profile.has_device()) {}
 
   std::string write() && {
@@ -140,7 +140,7 @@ class Writer {
 }  // namespace
 
 std::string costs_text(const profile::Profile& profile, const Beside& beside, std::string_view bold, std::string_view off) {
-  return Writer(profile, beside, bold, off).write();
+  return CostsWriter(profile, beside, bold, off).write();
 }
 
 }  // namespace hotlens::report

@@ -13,7 +13,7 @@ using format::readable;
 using format::right;
 using format::shortened;
 
-constexpr std::size_t kNameColumns = 54;
+constexpr std::size_t kChangeColumns = 54;
 constexpr std::size_t kShownModules = 20;  // what fits on a screen beside the other tables
 constexpr std::size_t kShownNames = 10;
 
@@ -64,9 +64,9 @@ std::string label(const ModuleRow& row, const profile::Profile& before, const pr
   return text;
 }
 
-class Writer {
+class DiffWriter {
  public:
-  Writer(const Diff& diff, const profile::Profile& before, const profile::Profile& after, const format::Style& style)
+  DiffWriter(const Diff& diff, const profile::Profile& before, const profile::Profile& after, const format::Style& style)
       : diff_(diff), before_(before), after_(after), style_(style) {}
 
   std::string write() && {
@@ -88,7 +88,7 @@ class Writer {
  private:
   void line(std::string_view text) { out_.append(text).append("\n"); }
   void title(std::string_view text) {
-    out_.append("\n").append(style_.bold).append(left(std::string(text), kNameColumns + 2)).append(style_.off).append(style_.dim);
+    out_.append("\n").append(style_.bold).append(left(std::string(text), kChangeColumns + 2)).append(style_.off).append(style_.dim);
     out_.append(right("old", 10) + right("new", 10) + right("change", 11) + right("", 10) + right("noise", 11));
     out_.append(style_.off).append("\n");
   }
@@ -120,7 +120,7 @@ class Writer {
     if (first == rows.end()) return;
     const Change& time = (*first)->time;
     const bool unsure = time.outcome == Outcome::same && time.noise;
-    line("The biggest change is in " + shortened(label(**first, before_, after_), kNameColumns) + ": " + signed_time(time.difference()) +
+    line("The biggest change is in " + shortened(label(**first, before_, after_), kChangeColumns) + ": " + signed_time(time.difference()) +
          (unsure ? " ±" + readable(*time.noise) : "") + (after_.has_device() ? " on the device" : "") + " a step.");
   }
 
@@ -144,9 +144,9 @@ class Writer {
   }
 
   void side(std::string_view which, const profile::Profile& profile, std::size_t runs) {
-    std::string text = std::string(which) + "  " + shortened(profile.id, kNameColumns);
+    std::string text = std::string(which) + "  " + shortened(profile.id, kChangeColumns);
     if (runs > 1) text += " and " + format::counted(static_cast<std::int64_t>(runs) - 1, "more run", "more runs");
-    if (!profile.argv.empty()) text += ", " + shortened(profile.source, kNameColumns);
+    if (!profile.argv.empty()) text += ", " + shortened(profile.source, kChangeColumns);
     text += ", " + std::to_string(profile.steps.size()) + (profile.steps.size() == 1 ? " step" : " steps");
     if (!profile.torch.empty()) text += ", torch " + harmless(profile.torch);
     if (!profile.devices.empty()) text += ", " + harmless(profile.devices.back().name);
@@ -154,7 +154,7 @@ class Writer {
   }
 
   void row(std::string_view name, const Change& change) {
-    std::string text = "  " + left(shortened(name, kNameColumns), kNameColumns);
+    std::string text = "  " + left(shortened(name, kChangeColumns), kChangeColumns);
     text += right(change.before ? readable(*change.before) : "–", 10) + right(change.after ? readable(*change.after) : "–", 10);
     const bool one_sided = !change.before || !change.after;
     text += right(one_sided ? std::string(report::name(change.outcome)) : signed_time(change.difference()), 11);
@@ -226,7 +226,7 @@ class Writer {
 }  // namespace
 
 std::string diff_text(const Diff& diff, const Side& before, const Side& after, bool color) {
-  return Writer(diff, *before.profile, *after.profile, format::style(color)).write();
+  return DiffWriter(diff, *before.profile, *after.profile, format::style(color)).write();
 }
 
 }  // namespace hotlens::report

@@ -20,9 +20,9 @@ double share(Ns part, Ns whole) {
   return whole > Ns{} ? static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0.0;
 }
 
-class Writer {
+class JsonWriter {
  public:
-  Writer(const profile::Profile& profile, const ranks::RankSet* ranks, const Beside& beside)
+  JsonWriter(const profile::Profile& profile, const ranks::RankSet* ranks, const Beside& beside)
       : profile_(profile),
         ranks_(ranks),
         beside_(beside),
@@ -380,7 +380,7 @@ class Writer {
 }  // namespace
 
 std::string report_json(const profile::Profile& profile, const ranks::RankSet* ranks, const Beside& beside) {
-  return Writer(profile, ranks, beside).write();
+  return JsonWriter(profile, ranks, beside).write();
 }
 
 }  // namespace hotlens::report

@@ -67,9 +67,9 @@ bool leaves_the_loop(std::string_view line) {
   return std::ranges::any_of(kWords, [&](std::string_view word) { return line.starts_with(word); });
 }
 
-class Writer {
+class LoopWriter {
  public:
-  Writer(const profile::Profile& profile, const format::Style& style)
+  LoopWriter(const profile::Profile& profile, const format::Style& style)
       : profile_(profile), loop_(*profile.loop), style_(style), functions_(functions(loop_)), quote_(profile) {}
 
   std::string write() && {
@@ -195,11 +195,11 @@ class Writer {
 }  // namespace
 
 std::string loop_text(const profile::Profile& profile, const format::Style& style) {
-  return profile.loop ? Writer(profile, style).write() : "";
+  return profile.loop ? LoopWriter(profile, style).write() : "";
 }
 
 std::string costliest_lines(const profile::Profile& profile) {
-  return profile.loop ? Writer(profile, format::style(false)).write_costliest() : "";
+  return profile.loop ? LoopWriter(profile, format::style(false)).write_costliest() : "";
 }
 
 }  // namespace hotlens::report

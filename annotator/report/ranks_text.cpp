@@ -36,9 +36,9 @@ Ns sum(const std::vector<Ns>& times) {
   return total;
 }
 
-class Writer {
+class RanksWriter {
  public:
-  Writer(const RankSet& set, const format::Style& style) : set_(set), style_(style) {}
+  RanksWriter(const RankSet& set, const format::Style& style) : set_(set), style_(style) {}
 
   std::string write() && {
     title("Ranks: " + ranks_sentence(set_));
@@ -212,7 +212,7 @@ std::string ranks_sentence(const RankSet& set) {
 }
 
 std::string ranks_text(const RankSet& set, const format::Style& style) {
-  return Writer(set, style).write();
+  return RanksWriter(set, style).write();
 }
 
 std::string ranks_diff_text(const std::optional<RankSet>& before, const std::optional<RankSet>& after) {

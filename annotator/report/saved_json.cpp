@@ -6,9 +6,9 @@ namespace {
 
 using profile::SavedTensors;
 
-class Writer {
+class SavedJsonWriter {
  public:
-  Writer(const profile::Profile& profile, const SavedAudit& audit) : profile_(profile), saved_(*profile.saved), audit_(audit) {}
+  SavedJsonWriter(const profile::Profile& profile, const SavedAudit& audit) : profile_(profile), saved_(*profile.saved), audit_(audit) {}
 
   std::string write() && {
     json_.object([&] {
@@ -116,7 +116,7 @@ class Writer {
 }  // namespace
 
 std::string saved_json(const profile::Profile& profile, const SavedAudit& audit) {
-  return Writer(profile, audit).write();
+  return SavedJsonWriter(profile, audit).write();
 }
 
 }  // namespace hotlens::report

@@ -15,12 +15,12 @@ using format::right;
 using format::shortened;
 using profile::SavedTensors;
 
-constexpr std::size_t kNameColumns = 64;
+constexpr std::size_t kSaverColumns = 64;
 constexpr std::size_t kNodes = 8, kRows = 20;  // what is smaller is one row
 
-class Writer {
+class SavedWriter {
  public:
-  Writer(const profile::Profile& profile, const SavedAudit& audit, bool color, bool unfold)
+  SavedWriter(const profile::Profile& profile, const SavedAudit& audit, bool color, bool unfold)
       : profile_(profile), saved_(*profile.saved), audit_(audit), style_(format::style(color)), all_(unfold) {}
 
   std::string write() && {
@@ -82,21 +82,21 @@ class Writer {
 
   void nodes() {
     if (audit_.nodes.empty()) return;
-    title(left("Activations by the node that keeps them", kNameColumns) + right("kept", 10) + right("", 6) + right("needed", 12));
+    title(left("Activations by the node that keeps them", kSaverColumns) + right("kept", 10) + right("", 6) + right("needed", 12));
     SavedOfNode rest;
     std::size_t left_out = 0;
     for (std::size_t at = 0; at < audit_.nodes.size(); ++at) {
       const SavedOfNode& node = audit_.nodes[at];
       if (all_ || at < kNodes) {
         const std::string name = shortened(node.node, 48) + (node.tensors > 1 ? " ×" + std::to_string(node.tensors) : "");
-        line(left("  " + name, kNameColumns) + numbers(node.activations, node.needed));
+        line(left("  " + name, kSaverColumns) + numbers(node.activations, node.needed));
       } else {
         ++left_out;
         rest.activations = rest.activations + node.activations;
         rest.needed = rest.needed + node.needed;
       }
     }
-    if (left_out > 0) dim(left("  " + std::to_string(left_out) + " smaller", kNameColumns) + numbers(rest.activations, rest.needed));
+    if (left_out > 0) dim(left("  " + std::to_string(left_out) + " smaller", kSaverColumns) + numbers(rest.activations, rest.needed));
   }
 
   std::string module_name(profile::ModuleId id) const {
@@ -124,7 +124,7 @@ class Writer {
 
   void rows() {
     if (audit_.nodes.empty()) return;
-    title(left("By module and node; what several keep counts for the first", kNameColumns) + right("kept", 10) + right("", 6) +
+    title(left("By module and node; what several keep counts for the first", kSaverColumns) + right("kept", 10) + right("", 6) +
           right("needed", 12));
     Bytes rest{}, rest_needed{};
     std::size_t left_out = 0, shown = 0;
@@ -132,7 +132,7 @@ class Writer {
       if (row.activations <= Bytes{}) break;
       if (all_ || shown < kRows) {
         ++shown;
-        line(left("  " + row_name(saved_.savers[row.saver]), kNameColumns) + numbers(row.activations, row.needed) + "  " + notes(row));
+        line(left("  " + row_name(saved_.savers[row.saver]), kSaverColumns) + numbers(row.activations, row.needed) + "  " + notes(row));
       } else {
         ++left_out;
         rest = rest + row.activations;
@@ -140,7 +140,7 @@ class Writer {
       }
     }
     if (left_out > 0)
-      dim(left("  " + std::to_string(left_out) + " smaller (--unfold shows them)", kNameColumns) + numbers(rest, rest_needed));
+      dim(left("  " + std::to_string(left_out) + " smaller (--unfold shows them)", kSaverColumns) + numbers(rest, rest_needed));
   }
 
   void less() {
@@ -169,7 +169,7 @@ class Writer {
 }  // namespace
 
 std::string saved_text(const profile::Profile& profile, const SavedAudit& audit, bool color, bool unfold) {
-  return Writer(profile, audit, color, unfold).write();
+  return SavedWriter(profile, audit, color, unfold).write();
 }
 
 }  // namespace hotlens::report

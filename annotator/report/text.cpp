@@ -25,9 +25,9 @@ constexpr std::size_t kNameColumns = 54;
 constexpr std::size_t kMostNameColumns = 90;  // deeper ones push their own numbers aside
 constexpr std::size_t kKernels = 8;           // the table's length: the long tail is in the JSON
 
-class Writer {
+class TextWriter {
  public:
-  Writer(const profile::Profile& profile, const TextOptions& options, const Beside& beside)
+  TextWriter(const profile::Profile& profile, const TextOptions& options, const Beside& beside)
       : profile_(profile), options_(options), beside_(beside), style_(format::style(options.color)), device_(profile.has_device()) {}
 
   std::string write() && {
@@ -309,7 +309,7 @@ class Writer {
 }  // namespace
 
 std::string report_text(const profile::Profile& profile, const TextOptions& options, const Beside& beside) {
-  return Writer(profile, options, beside).write();
+  return TextWriter(profile, options, beside).write();
 }
 
 }  // namespace hotlens::report

@@ -12,7 +12,7 @@ namespace hotlens::source {
 namespace {
 
 // The first statement with a byte of the line.
-const Statement* on_line(const Tree::Data& data, std::uint32_t line) {
+const Statement* first_on_line(const Tree::Data& data, std::uint32_t line) {
   const auto& [statements, lines] = data.outline;
   if (line >= lines.size()) return nullptr;
   std::uint32_t begin = lines[line], end = line + 1 < lines.size() ? lines[line + 1] : static_cast<std::uint32_t>(data.text.size());
@@ -63,7 +63,7 @@ bool has_statement(const Tree::Data& data, std::string_view first, std::string_v
 }  // namespace
 
 std::optional<Range> statement_at(const Tree& tree, std::uint32_t line) {
-  const Statement* found = on_line(tree.data(), line);
+  const Statement* found = first_on_line(tree.data(), line);
   return found ? std::optional(range_of(tree.data().outline, *found)) : std::nullopt;
 }
 

@@ -4,14 +4,12 @@
 #include <bit>
 #include <cstring>
 
+#include "annotator/common/character.h"
+
 namespace hotlens::trace {
 namespace {
 
 constexpr std::int64_t kLimit = std::int64_t{1} << 62;  // twice this still fits, so ends of events cannot overflow
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.back() <= ' ' || text.back() == '"')) text.remove_suffix(1);

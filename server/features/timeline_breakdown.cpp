@@ -22,7 +22,7 @@ using attribution::kNothing;
 using attribution::Owner;
 using attribution::StepAccount;
 using attribution::Work;
-using Kind = BreakdownRow::Kind;
+using RowKind = BreakdownRow::Kind;
 
 constexpr std::size_t kDirections = 3;
 using ByDirection = std::array<Ns, kDirections>;
@@ -126,7 +126,7 @@ std::vector<Part> parts_of(const ByDirection& times) {
 
 BreakdownRow module_row(const Profile& profile, ModuleId id) {
   const Module& module = profile.at(id);
-  return {.kind = Kind::module, .label = std::string(last_name(module)), .module = id, .children = module.children.size()};
+  return {.kind = RowKind::module, .label = std::string(last_name(module)), .module = id, .children = module.children.size()};
 }
 
 void sort_rows(std::vector<BreakdownRow>& rows) {
@@ -182,20 +182,20 @@ std::vector<BreakdownRow> time_below(const Annotated& annotated, const Profile& 
   }
   if (module.valid()) {
     const ByDirection& own = shares.modules[module.index];
-    rows.push_back({.kind = Kind::own, .label = "itself", .value = sum(own).count(), .parts = parts_of(own)});
+    rows.push_back({.kind = RowKind::own, .label = "itself", .value = sum(own).count(), .parts = parts_of(own)});
   } else {
     for (std::size_t stage = 0; stage < attribution::kStages; ++stage) {
       const auto what = static_cast<Stage>(stage);
       const std::int64_t value = shares.stages[stage].count();
       rows.push_back(
-          {.kind = Kind::stage, .label = std::string(name(what)), .stage = what, .value = value, .parts = {{name(what), value}}});
+          {.kind = RowKind::stage, .label = std::string(name(what)), .stage = what, .value = value, .parts = {{name(what), value}}});
     }
-    const auto add_rest = [&](Kind kind, std::string label, Ns time) {
+    const auto add_rest = [&](RowKind kind, std::string label, Ns time) {
       rows.push_back({.kind = kind, .label = std::move(label), .value = time.count(), .parts = {{name(kind), time.count()}}});
     };
-    add_rest(Kind::idle, "device idle", shares.idle);
-    add_rest(Kind::waiting, "waiting", shares.waiting);
-    add_rest(Kind::earlier, "launched before the recording", shares.earlier);
+    add_rest(RowKind::idle, "device idle", shares.idle);
+    add_rest(RowKind::waiting, "waiting", shares.waiting);
+    add_rest(RowKind::earlier, "launched before the recording", shares.earlier);
   }
   sort_rows(rows);
   return rows;
@@ -232,19 +232,19 @@ std::vector<BreakdownRow> memory_below(const Profile& profile, ModuleId module) 
     fill(rows.back(), held[child.index]);
   }
   if (module.valid()) {
-    rows.push_back({.kind = Kind::own, .label = "itself"});
+    rows.push_back({.kind = RowKind::own, .label = "itself"});
     fill(rows.back(), profile.at(module).memory.at_peak);
   } else {
     for (std::size_t stage = 0; stage < attribution::kStages; ++stage) {
       const auto what = static_cast<Stage>(stage);
       if (what == Stage::other) {
-        rows.push_back({.kind = Kind::unattributed, .label = "unattributed"});
+        rows.push_back({.kind = RowKind::unattributed, .label = "unattributed"});
       } else {
-        rows.push_back({.kind = Kind::stage, .label = std::string(name(what)), .stage = what});
+        rows.push_back({.kind = RowKind::stage, .label = std::string(name(what)), .stage = what});
       }
       fill(rows.back(), profile.at_peak.stages[stage]);
     }
-    rows.push_back({.kind = Kind::unattributed, .label = "held before the step", .value = count(profile.at_peak.before)});
+    rows.push_back({.kind = RowKind::unattributed, .label = "held before the step", .value = count(profile.at_peak.before)});
   }
   sort_rows(rows);
   return rows;
@@ -252,19 +252,19 @@ std::vector<BreakdownRow> memory_below(const Profile& profile, ModuleId module) 
 
 std::string_view name(BreakdownRow::Kind kind) {
   switch (kind) {
-    case Kind::module:
+    case RowKind::module:
       return "module";
-    case Kind::stage:
+    case RowKind::stage:
       return "stage";
-    case Kind::own:
+    case RowKind::own:
       return "itself";
-    case Kind::idle:
+    case RowKind::idle:
       return "idle";
-    case Kind::waiting:
+    case RowKind::waiting:
       return "waiting";
-    case Kind::earlier:
+    case RowKind::earlier:
       return "earlier_step";
-    case Kind::unattributed:
+    case RowKind::unattributed:
       return "unattributed";
   }
   return "";

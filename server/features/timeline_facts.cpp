@@ -15,14 +15,14 @@ using blocks::Block;
 using blocks::BlockGroup;
 using blocks::Blocks;
 using profile::Profile;
-using Kind = Block::Kind;
+using BlockKind = Block::Kind;
 
-bool is_work(Kind kind) {
-  return kind == Kind::kernel || kind == Kind::copy || kind == Kind::communication;
+bool is_work(BlockKind kind) {
+  return kind == BlockKind::kernel || kind == BlockKind::copy || kind == BlockKind::communication;
 }
 
-bool nests(Kind kind) {
-  return kind == Kind::op || kind == Kind::launch || kind == Kind::wait;
+bool nests(BlockKind kind) {
+  return kind == BlockKind::op || kind == BlockKind::launch || kind == BlockKind::wait;
 }
 
 void add_sites(const Profile& profile, profile::ModuleId id, std::vector<Place>& places) {
@@ -78,22 +78,22 @@ std::uint32_t track_of_work(const Blocks& blocks, std::uint32_t block) {
 std::optional<std::uint32_t> first_of_module(const Blocks& blocks, std::string_view path) {
   for (const blocks::BlockIndex::Name& name : blocks.index.names) {
     const std::uint32_t first = blocks.index.by_rank[blocks.index.name_rank[name.begin]];
-    if (name.kind == Kind::module && blocks.modules[number_of_module(blocks, first)].path == path) return first;
+    if (name.kind == BlockKind::module && blocks.modules[number_of_module(blocks, first)].path == path) return first;
   }
   return std::nullopt;
 }
 
 std::optional<std::uint32_t> first_of_stage(const Blocks& blocks, profile::Stage stage) {
   for (const std::uint32_t child : blocks.below(blocks::kStepBlock)) {
-    if (blocks.blocks[child].kind == Kind::stage && blocks.blocks[child].stage == stage) return child;
+    if (blocks.blocks[child].kind == BlockKind::stage && blocks.blocks[child].stage == stage) return child;
   }
   return std::nullopt;
 }
 
 profile::ModuleId module_of(const Blocks& blocks, const Profile& profile, std::uint32_t block) {
   const Block& of = blocks.blocks[block];
-  if (of.kind == Kind::fold) return module_of(blocks, profile, of.id);
-  if (of.kind != Kind::module) return {};
+  if (of.kind == BlockKind::fold) return module_of(blocks, profile, of.id);
+  if (of.kind != BlockKind::module) return {};
   const std::string& path = blocks.modules[number_of_module(blocks, block)].path;
   const auto module = std::ranges::find(profile.modules, path, &profile::Module::path);
   if (module == profile.modules.end()) return {};
@@ -104,11 +104,11 @@ BlockTimes times_of(const Blocks& blocks, std::uint32_t block) {
   const Block& of = blocks.blocks[block];
   BlockTimes times{
       .host = of.host, .host_self = of.host, .device = blocks.index.device[block], .waiting = of.waiting, .span = of.last - of.first};
-  for (const std::uint32_t instance : of.kind == Kind::fold ? blocks::folded(blocks, block) : std::vector{block}) {
+  for (const std::uint32_t instance : of.kind == BlockKind::fold ? blocks::folded(blocks, block) : std::vector{block}) {
     const bool nested = nests(blocks.blocks[instance].kind);
     for (const std::uint32_t child : blocks.below(instance)) {
       const Block& part = blocks.blocks[child];
-      if (nested ? nests(part.kind) : part.kind == Kind::module || part.kind == Kind::stage) times.host_self -= part.host;
+      if (nested ? nests(part.kind) : part.kind == BlockKind::module || part.kind == BlockKind::stage) times.host_self -= part.host;
     }
   }
   return times;
@@ -121,7 +121,7 @@ std::optional<profile::Verdict> verdict_of(const Blocks& blocks, const Profile& 
 }
 
 std::int64_t calls_of(const Blocks& blocks, std::uint32_t block) {
-  const Block& of = blocks.blocks[blocks.blocks[block].kind == Kind::fold ? blocks.blocks[block].id : block];
+  const Block& of = blocks.blocks[blocks.blocks[block].kind == BlockKind::fold ? blocks.blocks[block].id : block];
   const blocks::BlockIndex::Name* name = blocks.index.named(of.kind, of.label);
   return name == nullptr ? 0 : name->end - name->begin;
 }
@@ -130,7 +130,7 @@ std::vector<Use> uses_of(const Blocks& blocks, std::uint32_t block) {
   const blocks::BlockIndex& index = blocks.index;
   std::vector<blocks::BlockIndex::Sum> device, host;
   for (const blocks::BlockIndex::Name& name : index.names) {
-    if (!is_work(name.kind) && name.kind != Kind::op) continue;
+    if (!is_work(name.kind) && name.kind != BlockKind::op) continue;
     const blocks::BlockIndex::Sum sum = index.sum(name, index.ranks[block]);
     if (sum.calls > 0) (is_work(name.kind) ? device : host).push_back(sum);
   }
@@ -147,9 +147,9 @@ std::vector<Use> uses_of(const Blocks& blocks, std::uint32_t block) {
 std::vector<Place> places_of(const Blocks& blocks, const Profile& profile, std::uint32_t block) {
   std::vector<Place> places;
   const Block& of = blocks.blocks[block];
-  if (of.kind == Kind::fold) return places_of(blocks, profile, of.id);
+  if (of.kind == BlockKind::fold) return places_of(blocks, profile, of.id);
   if (const profile::ModuleId id = module_of(blocks, profile, block); id.valid()) add_sites(profile, id, places);
-  if (of.kind == Kind::stage) {
+  if (of.kind == BlockKind::stage) {
     for (const profile::StageSite& site : profile.stage_sites) {
       if (site.stage == of.stage) places.push_back({Place::What::stage, site.site});
     }
@@ -181,7 +181,7 @@ Arrows arrows_of(const Blocks& blocks, std::uint32_t block, Ns from, Ns to) {
   const blocks::BlockIndex& index = blocks.index;
   const Block& of = blocks.blocks[block];
   // A launch's work hangs beside it.
-  const bool launch = of.kind == Kind::launch || of.kind == Kind::wait;
+  const bool launch = of.kind == BlockKind::launch || of.kind == BlockKind::wait;
   const std::uint32_t node = launch ? of.id : kNoNode;
   const blocks::BlockIndex::Ranks below = index.ranks[launch ? of.parent : block];
   const bool all = from <= of.first && to >= of.last;
@@ -216,7 +216,7 @@ Arrows arrows_of(const Blocks& blocks, std::uint32_t block, Ns from, Ns to) {
 
 std::string_view shapes_of(const Blocks& blocks, std::uint32_t block) {
   const Block& of = blocks.blocks[block];
-  if (of.kind != Kind::op) return {};
+  if (of.kind != BlockKind::op) return {};
   const trace::Trace& trace = blocks.annotated->trace;
   const auto row = trace::row_of(trace.inputs.event, blocks.annotated->forest.event[of.id]);
   return row ? trace.inputs_text[trace.inputs.shapes[*row]] : std::string_view();

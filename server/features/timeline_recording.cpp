@@ -14,7 +14,7 @@ using attribution::Stage;
 using attribution::StepSpan;
 using attribution::Work;
 using profile::Annotated;
-using Kind = Portion::Kind;
+using PortionKind = Portion::Kind;
 
 class Builder {
  public:
@@ -79,11 +79,11 @@ class Builder {
   void add_steps(RecordingTrack& track) {
     Ns reached = from_;
     for (std::uint32_t step = 0; step < steps_.size(); ++step) {
-      add(track, {.kind = step == 0 ? Kind::before : Kind::between}, reached, steps_[step].start);
-      add(track, {.kind = Kind::step, .step = step}, steps_[step].start, steps_[step].end);
+      add(track, {.kind = step == 0 ? PortionKind::before : PortionKind::between}, reached, steps_[step].start);
+      add(track, {.kind = PortionKind::step, .step = step}, steps_[step].start, steps_[step].end);
       reached = steps_[step].end;
     }
-    add(track, {.kind = Kind::after}, reached, to_);
+    add(track, {.kind = PortionKind::after}, reached, to_);
   }
 
   void add_host(RecordingTrack& track) {
@@ -93,7 +93,8 @@ class Builder {
       for (const Piece& piece : annotated_.account.steps[step].wall) {
         const bool waits = piece.bucket == profile::Bucket::waiting;
         if (piece.owner.stage == Stage::other && piece.idle) continue;
-        add(track, {.kind = waits ? Kind::waiting : Kind::stage, .stage = piece.owner.stage, .step = step}, piece.start, piece.end);
+        add(track, {.kind = waits ? PortionKind::waiting : PortionKind::stage, .stage = piece.owner.stage, .step = step}, piece.start,
+            piece.end);
       }
       reached = steps_[step].end;
     }
@@ -107,15 +108,16 @@ class Builder {
     for (std::uint32_t node = first_from(forest, main, from); node < main.end && forest.start[node] < to;) {
       const bool works = forest.kind[node] == attribution::Kind::op || forest.kind[node] == attribution::Kind::launch;
       if (works)
-        add(track, {.kind = Kind::outside, .stage = annotated_.owners.of[node].stage}, forest.start[node], std::min(to, forest.end[node]));
+        add(track, {.kind = PortionKind::outside, .stage = annotated_.owners.of[node].stage}, forest.start[node],
+            std::min(to, forest.end[node]));
       node = works ? after_descendants(forest, node, main.end) : node + 1;
     }
   }
 
   Portion portion_of(const Work& work) const {
-    if (work.launch == kNoNode) return {.kind = Kind::earlier, .step = step_at(work.start)};
+    if (work.launch == kNoNode) return {.kind = PortionKind::earlier, .step = step_at(work.start)};
     const std::uint32_t step = step_at(work.launched);
-    return {.kind = step == kNothing ? Kind::outside : Kind::stage, .stage = work.owner.stage, .step = step};
+    return {.kind = step == kNothing ? PortionKind::outside : PortionKind::stage, .stage = work.owner.stage, .step = step};
   }
 
   // A track for each device: where its streams overlap, the work that began first has the time.
@@ -139,8 +141,8 @@ class Builder {
   std::map<Portion, std::uint32_t> numbers_;
 };
 
-bool is_work(Kind kind) {
-  return kind != Kind::before && kind != Kind::between && kind != Kind::after;
+bool is_work(PortionKind kind) {
+  return kind != PortionKind::before && kind != PortionKind::between && kind != PortionKind::after;
 }
 
 RecordingView::Track drawn(const Recording& recording, std::size_t at, Ns from, Ns to, Ns pixel) {

@@ -19,8 +19,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr int kMostRounds = 15, kLeastRounds = 3;
-constexpr milliseconds kForRounds{4'000};  // of one batch size
+constexpr Rounds kSizeRounds{.least = 3, .most = 15, .within = milliseconds(4'000)};  // of one batch size
 
 class Prediction {
  public:
@@ -98,7 +97,7 @@ class Prediction {
     if (room_.on_cpu && !peak) return "its memory cannot be told from the two recorded sizes, so it is not tried";
     const double needed = static_cast<double>(count(peak.value_or(Bytes{}))) + static_cast<double>(count(base_[0].start));
     std::string reason = too_large(room_, needed);
-    return reason.empty() ? too_slow(kLeastRounds * one_round(batch)) : reason;
+    return reason.empty() ? too_slow(kSizeRounds.least * one_round(batch)) : reason;
   }
 
   // Of the size and the recorded one.
@@ -107,9 +106,7 @@ class Prediction {
     return std::chrono::duration<double, std::milli>(step * (1 + static_cast<double>(batch) / static_cast<double>(recorded_.batch)));
   }
 
-  int rounds(std::int64_t batch) const {
-    return static_cast<int>(std::clamp(kForRounds / one_round(batch), double{kLeastRounds}, double{kMostRounds}));
-  }
+  int rounds(std::int64_t batch) const { return kSizeRounds.of(one_round(batch)); }
 
   const Ask& ask_;
   Recorded recorded_, other_;

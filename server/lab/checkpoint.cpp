@@ -17,10 +17,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kSampleRounds = 5;
-constexpr int kMostRounds = 21, kLeastRounds = 5;
-constexpr milliseconds kForRounds{8'000};  // of all points of the curve
-constexpr std::size_t kMostPoints = 6;     // beside the unchanged step
-constexpr double kStep = 0.01;             // of the unchanged peak: points that differ less are one
+constexpr Rounds kCurveRounds{.least = 5, .most = 21, .within = milliseconds(8'000)};  // of all points of the curve
+constexpr std::size_t kMostPoints = 6;                                                 // beside the unchanged step
+constexpr double kStep = 0.01;  // of the unchanged peak: points that differ less are one
 
 std::vector<std::int64_t> numbers(const Choice& choice) {
   std::vector<std::int64_t> found;
@@ -122,10 +121,8 @@ std::expected<WhatIf, NotThis> plan_checkpoints(const CheckpointAsk& ask, WhatIf
 
   std::vector<Choice> choices;
   for (const Plan& plan : plans) choices.push_back(plan.checkpointed);
-  const double round =
-      1.3 * static_cast<double>(plans.size()) * std::chrono::duration<double, std::milli>(sampled->front().wall.front()).count();
-  const int rounds =
-      static_cast<int>(std::clamp(static_cast<double>(kForRounds.count()) / round, double{kLeastRounds}, double{kMostRounds}));
+  const std::chrono::duration<double, std::milli> step = sampled->front().wall.front();
+  const int rounds = kCurveRounds.of(1.3 * static_cast<double>(plans.size()) * step);
   ask.say(fmt::format("replaying the {} best choices", plans.size() - 1));
   const auto measured = worker.step({.batches = {batch}, .rounds = rounds, .budget = kLongest, .plans = numbers(choices)});
   if (!measured) return refused(measured.error());

@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr int kMostRounds = 31, kLeastRounds = 5;
-constexpr milliseconds kForRounds{5'000}, kForQuickRounds{400};
+constexpr Rounds kEditRounds{.least = 5, .most = 31, .within = milliseconds(5'000)};
+constexpr Rounds kQuickRounds{.least = 5, .most = 31, .within = milliseconds(400)};
 constexpr milliseconds kLongestQuick{5'000};     // of one replay, while somebody types
 constexpr std::size_t kLargestFile = 4'000'000;  // bytes; no source of a model is larger
 // What such ratios are off by (tests/bench/edits.py), as a fraction.
@@ -120,7 +120,7 @@ class Trial {
       step.refused = misfit(*error, rewritten.program, changes);
       return {};
     }
-    if (std::string reason = too_slow(2 * kLeastRounds * base->front().wall.front()); !reason.empty()) {
+    if (std::string reason = too_slow(2 * kEditRounds.least * base->front().wall.front()); !reason.empty()) {
       step.refused = EditRefusal{.reason = std::move(reason), .op = {}, .module = {}, .at = {}};
       return {};
     }
@@ -139,10 +139,7 @@ class Trial {
 
   milliseconds longest() const { return ask_.quick ? 2 * kLongestQuick : kLongest; }
 
-  int rounds(Ns one) const {
-    const std::chrono::duration<double, std::milli> pair = 2 * one;
-    return static_cast<int>(std::clamp((ask_.quick ? kForQuickRounds : kForRounds) / pair, double{kLeastRounds}, double{kMostRounds}));
-  }
+  int rounds(Ns one) const { return (ask_.quick ? kQuickRounds : kEditRounds).of(2 * one); }
 
   static json numbers(const layers::Rewritten& rewritten) {
     json all = json::array();

@@ -1,6 +1,7 @@
 // What every prediction asks first: is there a worker with the torch that recorded the step, and does it make the same step again?
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
@@ -22,6 +23,16 @@ Error unreplayable(const Refusal& refusal);
 Error fails_self_check(const SelfCheck& check);
 
 constexpr std::chrono::milliseconds kLongest{120'000};  // what takes longer for the fewest rounds is not tried
+
+// How often a step is replayed to be timed: as often as `within` allows.
+struct Rounds {
+  int least = 1, most = 1;
+  std::chrono::milliseconds within;
+
+  int of(std::chrono::duration<double, std::milli> one) const {
+    return static_cast<int>(std::clamp(within / one, double(least), double(most)));
+  }
+};
 
 // What a worker may take. On a CPU a share of what is left; a GPU's memory is not counted here.
 struct Room {

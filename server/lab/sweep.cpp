@@ -12,19 +12,12 @@
 namespace hotlens::lab {
 namespace {
 
-constexpr std::size_t kMostAnswer = std::size_t{1} << 20;
+constexpr std::size_t kMostTrialBytes = std::size_t{1} << 20;
 
 std::string listed(const std::vector<std::int64_t>& numbers) {
   std::string text;
   for (const std::int64_t number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
   return text;
-}
-
-// The last words of the script, where it has some.
-std::string how(const runs::RunEnd& end) {
-  const std::string last = end.tail.empty() ? "" : ": " + end.tail.back();
-  if (end.signal) return fmt::format("the script was ended by signal {}{}", *end.signal, last);
-  return fmt::format("the script ended with code {}{}", end.exit_code.value_or(0), last);
 }
 
 }  // namespace
@@ -51,8 +44,8 @@ Result<sweep::Trial> try_sweep(const SweepAsk& ask) {
   const runs::RunEnd end = runs::run_blocking({.argv = std::move(argv), .cwd = manifest->cwd}, {.output = heard});
   if (end.error) return std::unexpected(*end.error);
   if (end.cancelled) return std::unexpected(Error{ErrorCode::cancelled, "stopped", {}});
-  const auto text = read_file(result, kMostAnswer);
-  if (!text) return std::unexpected(Error{ErrorCode::failed, how(end), {}});
+  const auto text = read_file(result, kMostTrialBytes);
+  if (!text) return std::unexpected(Error{ErrorCode::failed, runs::how_ended(end), {}});
   return sweep::read_trial(*text);
 }
 

@@ -32,7 +32,7 @@ constexpr std::chrono::seconds kSlack{60};  // a run that takes so much longer t
 constexpr auto kGrace = 2s;
 // Of a run that somebody stopped: they wait. It is looked at that often.
 constexpr auto kStoppedGrace = 200ms, kLookEvery = 50ms;
-constexpr std::size_t kMostAnswer = std::size_t{1} << 20;
+constexpr std::size_t kMostTimesBytes = std::size_t{1} << 20;
 
 struct Timed {
   Ns step{};
@@ -47,15 +47,9 @@ Error refused(std::string message) {
   return {ErrorCode::unsupported, std::move(message), {}};
 }
 
-std::string how(const runs::RunEnd& end) {
-  const std::string last = end.tail.empty() ? "" : ": " + end.tail.back();
-  if (end.signal) return fmt::format("was ended by signal {}{}", *end.signal, last);
-  return fmt::format("ended with code {}{}", end.exit_code.value_or(0), last);
-}
-
 Result<Timed> read_times(const fs::path& file, const runs::RunEnd& end) {
-  const auto text = read_file(file, kMostAnswer);
-  if (!text) return std::unexpected(failed("the script " + how(end)));
+  const auto text = read_file(file, kMostTimesBytes);
+  if (!text) return std::unexpected(failed(runs::how_ended(end)));
   try {
     const json document = json::parse(*text);
     std::vector<Ns> steps;

@@ -23,8 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-constexpr int kMostRounds = 31, kLeastRounds = 5;
-constexpr milliseconds kForRounds{5'000};  // of one change
+constexpr Rounds kChangeRounds{.least = 5, .most = 31, .within = milliseconds(5'000)};  // of one change
 
 // Where the bundle knows the line of a change.
 class Lines {
@@ -217,13 +216,10 @@ class Trial {
   // Two programs, and what each puts back after a step a second time.
   std::string why_not_tried() const {
     std::string reason = too_large(room_, static_cast<double>(count(base_.peak)) + 3 * static_cast<double>(count(base_.start)));
-    return reason.empty() ? too_slow(2 * kLeastRounds * base_.wall.front()) : reason;
+    return reason.empty() ? too_slow(2 * kChangeRounds.least * base_.wall.front()) : reason;
   }
 
-  int rounds() const {
-    const std::chrono::duration<double, std::milli> pair = 2 * base_.wall.front();
-    return static_cast<int>(std::clamp(kForRounds / pair, double{kLeastRounds}, double{kMostRounds}));
-  }
+  int rounds() const { return kChangeRounds.of(2 * base_.wall.front()); }
 
   const WhatIfAsk& ask_;
   const Recorded& recorded_;

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;  // what people wrote keeps its order
 
-constexpr std::string_view kSchema = "hotlens.runs/1";
+constexpr std::string_view kRunsSchema = "hotlens.runs/1";
 constexpr std::string_view kConfigurationsName = "runs.json";
 
 Error wrong(const fs::path& file, const std::string& what) {
@@ -39,8 +39,8 @@ Result<Json> read_document(const fs::path& file) {
   if (!document) return document;
   if (!document->is_object()) return std::unexpected(wrong(file, "an object with the list `runs` is expected"));
   const auto schema = document->find("schema");
-  if (schema != document->end() && *schema != kSchema) {
-    return std::unexpected(wrong(file, "`schema` is not `" + std::string(kSchema) + "`, the only one that this version reads"));
+  if (schema != document->end() && *schema != kRunsSchema) {
+    return std::unexpected(wrong(file, "`schema` is not `" + std::string(kRunsSchema) + "`, the only one that this version reads"));
   }
   const auto runs = document->find("runs");
   if (runs == document->end() || !runs->is_array()) return std::unexpected(wrong(file, "`runs` must be a list"));
@@ -139,7 +139,7 @@ std::string name_in(const fs::path& folder, const fs::path& script) {
 Result<Json> document_to_change(const fs::path& folder) {
   std::error_code ignored;
   if (fs::exists(configurations_file(folder), ignored)) return read_document(configurations_file(folder));
-  return Json{{"schema", kSchema}, {"runs", Json::array()}};
+  return Json{{"schema", kRunsSchema}, {"runs", Json::array()}};
 }
 
 }  // namespace

@@ -13,11 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_executable(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
-}
-
 fs::path expanded(std::string_view setting, const fs::path& workspace, const Environment& environment) {
   if (setting.starts_with("~/")) return fs::path(environment("HOME").value_or("/")) / setting.substr(2);
   const fs::path path(setting);
@@ -53,6 +48,11 @@ std::vector<fs::path> python_folders(const fs::path& lib) {
 }
 
 }  // namespace
+
+bool is_executable(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
 
 std::optional<fs::path> cache_folder(const Environment& environment) {
   if (const auto cache = environment("XDG_CACHE_HOME")) return fs::path(*cache);

@@ -19,6 +19,9 @@ Environment process_environment();
 // Where this user's programs keep what can be made again: XDG_CACHE_HOME, else ~/.cache; nullopt where neither is set.
 std::optional<std::filesystem::path> cache_folder(const Environment& environment);
 
+// A file, not a folder, that this user may run.
+bool is_executable(const std::filesystem::path& path);
+
 // The first executable of that name in an absolute folder of PATH; a relative entry would run what a workspace holds.
 std::optional<std::filesystem::path> on_path(std::string_view name, const Environment& environment);
 

@@ -1,7 +1,5 @@
 #include "server/runs/interpreters.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -13,11 +11,6 @@ namespace fs = std::filesystem;
 
 // A workspace folder may hold thousands of entries, and a list of more interpreters is none to choose from.
 constexpr std::size_t kMostEntries = 2000, kMostInterpreters = 30;
-
-bool is_executable(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
-}
 
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> found;

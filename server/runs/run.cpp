@@ -261,6 +261,12 @@ class Supervisor {
 
 }  // namespace
 
+std::string how_ended(const RunEnd& end) {
+  const std::string how =
+      end.signal ? "was ended by signal " + std::to_string(*end.signal) : "ended with code " + std::to_string(end.exit_code.value_or(0));
+  return "the script " + how + (end.tail.empty() ? "" : ": " + end.tail.back());
+}
+
 RunEnd run_blocking(const RunRequest& request, const Observer& observer) {
   const TerminalSignals signals;
   CancelRequest cancel;

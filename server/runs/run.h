@@ -48,6 +48,9 @@ struct RunEnd {
   std::vector<std::string> tail;  // the last lines of stderr (Streams::lines)
 };
 
+// "the script ended with code 2: the last line of its stderr".
+std::string how_ended(const RunEnd& end);
+
 // Called on the supervising thread.
 struct Observer {
   std::function<void(const Progress&)> progress;

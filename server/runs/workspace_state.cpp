@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr std::string_view kName = "state.json", kSchema = "hotlens.state/1";
+constexpr std::string_view kName = "state.json", kStateSchema = "hotlens.state/1";
 
 std::map<std::string, std::string> texts(const Json& state, const char* key) {
   std::map<std::string, std::string> read;
@@ -29,7 +29,7 @@ std::map<std::string, std::string> texts(const Json& state, const char* key) {
 WorkspaceState read_workspace_state(const fs::path& folder) {
   const auto text = read_file(folder / ".hotlens" / kName, kMostKeptBytes);
   const Json state = text ? Json::parse(*text, nullptr, false) : Json();
-  if (!state.is_object() || state.value("schema", Json()) != kSchema) return {};
+  if (!state.is_object() || state.value("schema", Json()) != kStateSchema) return {};
   const auto text_of = [&](const char* key) {
     const Json value = state.value(key, Json());
     return value.is_string() ? value.get<std::string>() : std::string();
@@ -43,7 +43,7 @@ Result<void> change_workspace_state(const fs::path& folder, const std::function<
   WorkspaceState state = before;
   change(state);
   if (state == before) return {};
-  Json json{{"schema", kSchema}, {"configurations", state.configurations}};
+  Json json{{"schema", kStateSchema}, {"configurations", state.configurations}};
   if (!state.baseline.empty()) json["baseline"] = state.baseline;
   if (!state.python.empty()) json["python"] = state.python;
   return write_kept_file(folder, kName, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");

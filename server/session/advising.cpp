@@ -29,7 +29,6 @@ using protocol::Reader;
 
 constexpr const char* kPart = "advice";
 constexpr const char* kKind = "quickfix";
-constexpr int kHint = 4;
 // A prediction may come from the command line; it costs a look at a folder entry.
 constexpr std::chrono::seconds kPollEvery{2};
 
@@ -175,7 +174,7 @@ std::vector<Advising::Here> Advising::here(const Document& document) const {
 
 Json Advising::diagnostic(const Here& here) const {
   return {{"range", to_json(here.range)},
-          {"severity", kHint},
+          {"severity", severity::kHint},
           {"source", "hotlens"},
           {"code", here.suggestion.change.kind},
           {"message", features::message(here.suggestion)}};

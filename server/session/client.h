@@ -22,6 +22,11 @@ std::shared_ptr<protocol::Reply> nobody();
 
 enum class MessageType : std::uint8_t { error = 1, warning = 2, info = 3, log = 4 };
 
+// Of a diagnostic, as LSP numbers them.
+namespace severity {
+constexpr int kError = 1, kWarning = 2, kInformation = 3, kHint = 4;
+}
+
 class Client {
  public:
   using Send = std::function<void(std::string body, Output::Weight weight)>;

@@ -21,8 +21,7 @@ constexpr std::chrono::milliseconds kPause{150};  // after the last keystroke; t
 constexpr std::chrono::seconds kKeptFor{60};
 constexpr std::size_t kMostKept = 32;
 constexpr int kMostFailures = 3;  // of the same kind in a row: the step cannot be replayed
-constexpr const char* kPart = "edited layers";
-constexpr int kWarning = 2, kInformation = 3;  // LSP's severities
+constexpr const char* kEditedPart = "edited layers";
 
 // "18.9 → ≈ 54.0 ms": measured, then predicted.
 std::string label_of(const lab::EditedStep& step) {
@@ -201,7 +200,7 @@ void EditedLayers::wait() {
 }
 
 void EditedLayers::closed(const std::string& uri) {
-  if (notes_.erase(uri) > 0) client_.diagnose(uri, kPart, Json::array());
+  if (notes_.erase(uri) > 0) client_.diagnose(uri, kEditedPart, Json::array());
 }
 
 void EditedLayers::stop() {
@@ -338,12 +337,12 @@ void EditedLayers::show(const Document& document, const std::vector<EditNote>& n
     const std::size_t first = std::min(text.find_first_not_of(" \t"), text.size());
     const source::Range range{{note.line, static_cast<std::uint32_t>(first)}, {note.line, static_cast<std::uint32_t>(text.size())}};
     list.push_back({{"range", to_json(places.to_client(range))},
-                    {"severity", note.misfit ? kWarning : kInformation},
+                    {"severity", note.misfit ? severity::kWarning : severity::kInformation},
                     {"source", "hotlens"},
                     {"code", note.misfit ? "misfit" : "not-predicted"},
                     {"message", noted(note, false)}});
   }
-  client_.diagnose(document.uri(), kPart, std::move(list));
+  client_.diagnose(document.uri(), kEditedPart, std::move(list));
 }
 
 void EditedLayers::offer_to_build() {

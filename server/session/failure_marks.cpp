@@ -11,7 +11,7 @@ namespace {
 
 using protocol::Json;
 
-constexpr const char* kPart = "run";
+constexpr const char* kRunPart = "run";
 
 // A virtual environment may lie in the workspace.
 bool is_installed(const std::filesystem::path& file) {
@@ -60,17 +60,17 @@ void FailureMarks::put(const runs::Failure& failure, const std::string& message)
   const std::string uri = document != nullptr ? document->uri() : protocol::uri_of_path(place->file);
   const auto in_script = place->cell > 0 ? workspace_.notebooks.line_of(place->file, place->cell, place->line) : std::nullopt;
   const Json diagnostic{{"range", to_json(range_at(document, in_script.value_or(place->line)))},
-                        {"severity", 1},
+                        {"severity", severity::kError},
                         {"source", "hotlens"},
                         {"code", "run-failed"},
                         {"message", words(failure, message)}};
-  client_.diagnose(uri, kPart, Json::array({diagnostic}));
+  client_.diagnose(uri, kRunPart, Json::array({diagnostic}));
   uris_.insert(uri);
 }
 
 void FailureMarks::clear() {
   for (const std::string& uri : std::exchange(uris_, {})) {
-    client_.diagnose(uri, kPart, Json::array());
+    client_.diagnose(uri, kRunPart, Json::array());
   }
 }
 

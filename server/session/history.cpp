@@ -26,7 +26,6 @@ using protocol::Reply;
 
 // A list that somebody looks through.
 constexpr std::int64_t kMostProfiles = 200, kUsualProfiles = 50;
-constexpr int kInformation = 3;  // LSP's severity
 
 struct Entry {
   fs::path bundle;
@@ -270,7 +269,7 @@ Json History::marks(const Document& document) const {
     if (!delta.of_module || delta.change() <= Ns{} || delta.state == source::State::edited) continue;
     list.push_back(
         {{"range", to_json(places.to_client(delta.range))},
-         {"severity", kInformation},
+         {"severity", severity::kInformation},
          {"source", "hotlens"},
          {"code", "slower"},
          {"message", features::plain(delta.subject) + " became slower. " + sentence(delta, *document.baseline()->view.profile)}});

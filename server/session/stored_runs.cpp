@@ -11,13 +11,13 @@ namespace {
 namespace fs = std::filesystem;
 
 // What somebody writes by hand is to be seen when they look back at the script; it costs a look at a folder entry.
-constexpr std::chrono::seconds kPollEvery{2};
+constexpr std::chrono::seconds kListEvery{2};
 
 }  // namespace
 
 void StoredRuns::start() {
   look();
-  poll_ = loop_.after(kPollEvery, [this] { start(); });
+  poll_ = loop_.after(kListEvery, [this] { start(); });
 }
 
 void StoredRuns::look() {

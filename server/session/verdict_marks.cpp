@@ -17,10 +17,9 @@ namespace fs = std::filesystem;
 using protocol::Json;
 using protocol::Reader;
 
-constexpr const char* kPart = "verdict";
-constexpr int kHint = 4;
+constexpr const char* kVerdictPart = "verdict";
 // Another session may silence, or tell again; it costs a look at a folder entry.
-constexpr std::chrono::seconds kPollEvery{2};
+constexpr std::chrono::seconds kJudgeEvery{2};
 
 Json command_at(const char* kind, const std::string& title, std::string_view command, Json argument, const Json& diagnostic) {
   return {{"title", title},
@@ -33,7 +32,7 @@ Json command_at(const char* kind, const std::string& title, std::string_view com
 
 void VerdictMarks::start() {
   look();
-  poll_ = loop_.after(kPollEvery, [this] { start(); });
+  poll_ = loop_.after(kJudgeEvery, [this] { start(); });
 }
 
 void VerdictMarks::look() {
@@ -68,12 +67,12 @@ void VerdictMarks::mark() {
   for (const auto& [uri, document] : workspace_.documents) {
     Json list = Json::array();
     if (const auto one = here(document)) list.push_back(diagnostic(document, *one));
-    client_.diagnose(uri, kPart, std::move(list));
+    client_.diagnose(uri, kVerdictPart, std::move(list));
   }
 }
 
 void VerdictMarks::closed(const std::string& uri) {
-  client_.diagnose(uri, kPart, Json::array());
+  client_.diagnose(uri, kVerdictPart, Json::array());
 }
 
 // Nothing before it is known what is silenced.
@@ -93,7 +92,7 @@ std::optional<VerdictMarks::Here> VerdictMarks::here(const Document& document) c
 Json VerdictMarks::diagnostic(const Document& document, const Here& here) const {
   const Places places(document.text(), document.lines(), client_.can.encoding);
   return {{"range", to_json(places.to_client(here.range))},
-          {"severity", kHint},
+          {"severity", severity::kHint},
           {"source", "hotlens"},
           {"code", here.mark.code},
           {"message", here.mark.message}};

@@ -14,7 +14,7 @@ using blocks::Blocks;
 using protocol::Json;
 using ranks::Collective;
 
-constexpr std::size_t kMostRows = 20;
+constexpr std::size_t kMostCollectives = 20;
 
 struct Sum {
   Collective like;  // its bytes are the sum
@@ -80,7 +80,7 @@ Json row_of(const Sum& sum) {
 void put_collectives(Json& details, const Blocks& blocks, std::uint32_t block) {
   Json rows = Json::array();
   for (const Sum& sum : sums_below(blocks, block)) {
-    if (rows.size() < kMostRows) rows.push_back(row_of(sum));
+    if (rows.size() < kMostCollectives) rows.push_back(row_of(sum));
   }
   if (!rows.empty()) details["collectives"] = std::move(rows);
 }

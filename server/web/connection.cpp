@@ -20,7 +20,7 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 namespace websocket = beast::websocket;
-using ErrorCode = beast::error_code;
+using SocketError = beast::error_code;
 using Request = http::request<http::empty_body>;
 using Response = http::response<http::string_body>;
 
@@ -49,7 +49,7 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
     stream_.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
     stream_.read_message_max(kMaxMessage);
     stream_.text(true);
-    stream_.async_accept(request, [self = shared_from_this()](ErrorCode error) {
+    stream_.async_accept(request, [self = shared_from_this()](SocketError error) {
       if (!error) self->opened();
     });
   }
@@ -76,7 +76,7 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
       paused_ = true;
       return;
     }
-    stream_.async_read(buffer_, [self = shared_from_this()](ErrorCode error, std::size_t) {
+    stream_.async_read(buffer_, [self = shared_from_this()](SocketError error, std::size_t) {
       if (error) return self->closed();
       self->received();
     });
@@ -114,7 +114,7 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
   }
 
   void write() {
-    stream_.async_write(asio::buffer(*queue_.front()), [self = shared_from_this()](ErrorCode error, std::size_t) {
+    stream_.async_write(asio::buffer(*queue_.front()), [self = shared_from_this()](SocketError error, std::size_t) {
       if (error) return self->closed();
       self->unsent_ -= self->queue_.front()->size();
       self->queue_.pop_front();
@@ -153,7 +153,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     parser_->body_limit(0);
     stream_.expires_after(kHttpPatience);
     shared_->peers[number_].waits_since = ++shared_->waits;
-    http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](ErrorCode error, std::size_t) {
+    http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](SocketError error, std::size_t) {
       if (!error) self->received(self->parser_->release());
     });
   }
@@ -188,7 +188,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   // The code stood on a command line, where every user of this machine can read it: it counts once, and for the user that it was made for.
   void exchange(const Request& request, std::string_view code) {
-    ErrorCode error;
+    SocketError error;
     const auto peer = stream_.socket().remote_endpoint(error);
     const bool ours = !error && is_of_this_user(peer.port(), shared_->port);
     if (!ours || !shared_->codes.take(code)) {
@@ -220,7 +220,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   }
 
   void send() {
-    http::async_write(stream_, response_, [self = shared_from_this()](ErrorCode error, std::size_t) {
+    http::async_write(stream_, response_, [self = shared_from_this()](SocketError error, std::size_t) {
       if (!error && self->response_.keep_alive()) return self->read();
       self->stream_.close();
     });
@@ -261,7 +261,7 @@ void Shared::make_room() {
 
 void serve_connection(asio::ip::tcp::socket socket, const std::shared_ptr<Shared>& shared) {
   shared->make_room();
-  ErrorCode ignored;
+  SocketError ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);  // an answer's last packet would wait 40 ms for an acknowledgement
   std::make_shared<HttpConnection>(std::move(socket), shared)->start();
 }

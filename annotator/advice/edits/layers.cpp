@@ -10,11 +10,11 @@ namespace hotlens::advice {
 namespace {
 
 // Nullopt: it is so already. `needs`: a name that the file may not import.
-struct Option {
+struct Offered {
   std::optional<Replacement> edit;
   std::string needs = {};
 };
-using One = std::expected<Option, std::string>;
+using One = std::expected<Offered, std::string>;
 
 bool is_zero(std::string_view number) {
   return number.find_first_not_of("0.") == std::string_view::npos;
@@ -23,18 +23,18 @@ bool is_zero(std::string_view number) {
 One without_dropout(const PythonText& text, const Call& call) {
   const Argument* given = call.named("p");
   if (given == nullptr && !call.given.empty() && call.given[0].name.empty()) given = call.given.data();
-  if (given == nullptr) return Option{appended(call, "p=0.0")};
+  if (given == nullptr) return Offered{appended(call, "p=0.0")};
   const bool is_number = given->kind == "float" || given->kind == "integer";
-  if (is_number && is_zero(text.at(given->value))) return Option{};
-  if (is_number) return Option{Replacement{given->value, "0.0"}};
+  if (is_number && is_zero(text.at(given->value))) return Offered{};
+  if (is_number) return Offered{Replacement{given->value, "0.0"}};
   return std::unexpected(fmt::format("its probability is an expression: `{}`", text.at(given->value)));
 }
 
 One relu(const PythonText& text, const Call& call) {
   const std::string_view callee = text.at(call.callee);
-  if (!callee.ends_with(".GELU")) return Option{Replacement{call.whole, "ReLU()"}, "torch.nn.ReLU"};
+  if (!callee.ends_with(".GELU")) return Offered{Replacement{call.whole, "ReLU()"}, "torch.nn.ReLU"};
   const auto begin = static_cast<std::uint32_t>(call.callee.end - std::string_view("GELU").size());
-  return Option{Replacement{{begin, call.whole.end}, "ReLU()"}};
+  return Offered{Replacement{{begin, call.whole.end}, "ReLU()"}};
 }
 
 Made modules(const Script& script, std::span<const std::string> paths, std::span<const std::string_view> classes,

@@ -46,19 +46,19 @@ std::expected<Found, NoEdit> loader_call(const Script& script) {
 }
 
 // Of a DataLoader, counted from 0.
-struct Option {
+struct LoaderOption {
   std::string_view name, off;
   std::size_t position;
 };
 
-const Argument* given(const Call& call, const Option& option) {
+const Argument* given(const Call& call, const LoaderOption& option) {
   if (const Argument* named = call.named(option.name)) return named;
   const bool by_position = option.position < call.given.size() && call.given[option.position].name.empty();
   return by_position ? &call.given[option.position] : nullptr;
 }
 
 // An option that is off, by its default or as a literal, is given this value.
-Made set(const Script& script, const Option& option, const std::string& value) {
+Made set(const Script& script, const LoaderOption& option, const std::string& value) {
   const auto found = loader_call(script);
   if (!found) return std::unexpected(found.error());
   const Call& call = *found->call;

@@ -11,14 +11,13 @@ bool is_block_holder(std::string_view kind) {
 }
 
 using Bound = std::vector<std::pair<std::string, Binding>>;
-using Kind = Binding::Kind;
 
 void bind_import(Node statement, Bound& out) {
   for (const Node& one : statement.children()) {
     const std::string dotted(one.is("aliased_import") ? one.field("name").text() : one.text());
     const std::string first = dotted.substr(0, dotted.find('.'));
-    if (one.is("dotted_name")) out.emplace_back(first, Binding{Kind::module, {}, first, {}});
-    if (one.is("aliased_import")) out.emplace_back(one.field("alias").text(), Binding{Kind::module, {}, dotted, {}});
+    if (one.is("dotted_name")) out.emplace_back(first, Binding{Binding::Kind::module, {}, first, {}});
+    if (one.is("aliased_import")) out.emplace_back(one.field("alias").text(), Binding{Binding::Kind::module, {}, dotted, {}});
   }
 }
 
@@ -29,8 +28,8 @@ void bind_from(Node statement, Bound& out) {
     if (!from || one.id() == from.id()) continue;
     const bool aliased = one.is("aliased_import");
     const Node name = aliased ? one.field("name") : one, here = aliased ? one.field("alias") : one;
-    if (one.is("wildcard_import")) out.emplace_back("*", Binding{Kind::star, {}, module, {}});
-    if (name.is("dotted_name")) out.emplace_back(here.text(), Binding{Kind::member, {}, module, std::string(name.text())});
+    if (one.is("wildcard_import")) out.emplace_back("*", Binding{Binding::Kind::star, {}, module, {}});
+    if (name.is("dotted_name")) out.emplace_back(here.text(), Binding{Binding::Kind::member, {}, module, std::string(name.text())});
   }
 }
 
@@ -43,7 +42,7 @@ void bind_assignment(Node assignment, Bound& out) {
   const bool listed = (right.is("expression_list") || right.is("tuple")) && names.size() == values.size();
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Node value = !several ? right : listed ? values[i] : Node{};
-    if (names[i].is("identifier")) out.emplace_back(names[i].text(), Binding{Kind::value, value, {}, {}});
+    if (names[i].is("identifier")) out.emplace_back(names[i].text(), Binding{Binding::Kind::value, value, {}, {}});
   }
   if (right.is("assignment")) bind_assignment(right, out);
 }
@@ -51,7 +50,7 @@ void bind_assignment(Node assignment, Bound& out) {
 void bind_statement(Node statement, Bound& out) {
   const std::string_view kind = statement.kind();
   if (kind == "class_definition" || kind == "function_definition") {
-    const Kind what = kind == "class_definition" ? Kind::type : Kind::function;
+    const Binding::Kind what = kind == "class_definition" ? Binding::Kind::type : Binding::Kind::function;
     if (const Node name = statement.field("name")) out.emplace_back(name.text(), Binding{what, statement, {}, {}});
   } else if (kind == "decorated_definition") {
     bind_statement(statement.field("definition"), out);
@@ -128,7 +127,8 @@ const Code::Parsed& Code::parsed() const {
   if (parsed_) return *parsed_;
   parsed_ = std::make_unique<Parsed>();
   parsed_->syntax = tree_.data().syntax();
-  for (auto& [name, binding] : bindings_of(root())) (binding.kind == Kind::star ? parsed_->stars : parsed_->names[name]).push_back(binding);
+  for (auto& [name, binding] : bindings_of(root()))
+    (binding.kind == Binding::Kind::star ? parsed_->stars : parsed_->names[name]).push_back(binding);
   parsed_->functions = functions_below(root());
   return *parsed_;
 }

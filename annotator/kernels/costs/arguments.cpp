@@ -5,15 +5,13 @@
 #include <charconv>
 #include <utility>
 
+#include "annotator/common/character.h"
+
 namespace hotlens::kernels {
 namespace {
 
 constexpr std::size_t kMostSizes = 1 << 14;  // an optimizer is given some hundred tensors
 constexpr double kMostElements = 1e15;       // a petabyte and more
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Reads "[[2, 3], [], [[4], [5]]]" from left to right; what is deeper or holds a text ends the reading, and nothing is known then.
 std::vector<Argument> read_shapes(std::string_view text) {

@@ -75,9 +75,9 @@ Nodes names_of_import(Node statement) {
   return all;
 }
 
-class Comparison {
+class BesideComparison {
  public:
-  Comparison(const Followed& executed, const Followed& edited, const Modules& was, const Modules& is, const Idle& idle)
+  BesideComparison(const Followed& executed, const Followed& edited, const Modules& was, const Modules& is, const Idle& idle)
       : executed_(executed),
         edited_(edited),
         idle_(idle),
@@ -344,7 +344,7 @@ class Comparison {
 
 std::optional<Unclear> edit_beside(const Followed& executed, const Followed& edited, const Modules& was, const Modules& is,
                                    const Idle& idle) {
-  return Comparison(executed, edited, was, is, idle).run();
+  return BesideComparison(executed, edited, was, is, idle).run();
 }
 
 }  // namespace hotlens::layers

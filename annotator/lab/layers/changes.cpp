@@ -20,9 +20,10 @@ namespace {
 using Kind = Value::Kind;
 using nlohmann::json;
 
-class Comparison {
+class ModuleComparison {
  public:
-  Comparison(const Sources& executed, const Sources& edited) : executed_(executed), edited_(edited), before_(executed, *all_.values) {}
+  ModuleComparison(const Sources& executed, const Sources& edited)
+      : executed_(executed), edited_(edited), before_(executed, *all_.values) {}
 
   std::expected<Changes, Unclear> run(const json& table) {
     for (const json& module : table) recorded_[module.value("path", "")] = &module;
@@ -266,7 +267,7 @@ class Comparison {
 }  // namespace
 
 std::expected<Changes, Unclear> compare(const Sources& executed, const Sources& edited, const json& modules) {
-  return Comparison(executed, edited).run(modules);
+  return ModuleComparison(executed, edited).run(modules);
 }
 
 }  // namespace hotlens::layers

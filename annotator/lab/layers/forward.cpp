@@ -88,7 +88,7 @@ std::vector<Chain> items(Node function) {
   return all;
 }
 
-class Comparison {
+class ForwardComparison {
  public:
   std::expected<std::vector<Gap>, Unclear> run(Node was, Node is) {
     if (!same_wording(was.field("parameters"), is.field("parameters"))) return refuse(is);
@@ -226,7 +226,7 @@ std::string function_name(const Step& step) {
 }
 
 std::expected<std::vector<Gap>, Unclear> forward_gaps(Node was, Node is) {
-  return Comparison().run(was, is);
+  return ForwardComparison().run(was, is);
 }
 
 }  // namespace hotlens::layers

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using Number = std::int64_t;
 
-constexpr int kDeepest = 16;  // of lists in arguments
+constexpr int kDeepestCompared = 16;  // of lists in arguments
 
 bool takes_numbers(std::string_view op) {
   return op == "hotlens::clear_gradient" || op == "hotlens::input" || op == "hotlens::requires_grad" || op == "hotlens::free";
@@ -24,7 +24,7 @@ bool takes_numbers(std::string_view op) {
 // Every place in an operator's arguments or results that names a tensor.
 template <class Json, class Each>
 void for_each_number(Json& value, bool plain, int depth, const Each& each) {
-  if (depth > kDeepest) return;
+  if (depth > kDeepestCompared) return;
   if (value.is_array()) {
     for (auto& one : value) for_each_number(one, plain, depth + 1, each);
   } else if (value.is_object()) {

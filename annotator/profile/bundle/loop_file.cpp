@@ -12,7 +12,7 @@ namespace {
 
 using namespace json;
 
-constexpr int kSchema = 1;
+constexpr int kLoopSchema = 1;
 
 // A part of `most`; nothing of what is not.
 std::optional<Ns> part_of(const Json& object, std::string_view key, Ns most) {
@@ -75,7 +75,7 @@ Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& n
   const Result<Document> read = read_json(folder, name);
   if (!read) return std::unexpected(read.error());
   const std::filesystem::path file = folder / name;
-  if (const auto schema = check_schema(read->json, "loop", kSchema, file); !schema) return std::unexpected(schema.error());
+  if (const auto schema = check_schema(read->json, "loop", kLoopSchema, file); !schema) return std::unexpected(schema.error());
   Loop loop{.updates = small(read->json, "updates").value_or(0),
             .made = 0,
             .watched = Ns{whole(read->json, "watched_ns").value_or(0)},

@@ -10,7 +10,7 @@ namespace {
 
 using namespace json;
 
-constexpr int kSchema = 1;
+constexpr int kBundleSchema = 1;
 constexpr std::int64_t kMostNs = 1'000'000'000;  // of a page fault
 
 std::vector<Ns> times(const Json& object, std::string_view key) {
@@ -85,7 +85,7 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
   const Result<Document> read = read_json(folder, "manifest.json");
   if (!read) return std::unexpected(read.error());
   const Json& json = read->json;
-  if (const auto schema = check_schema(json, "bundle", kSchema, file); !schema) return std::unexpected(schema.error());
+  if (const auto schema = check_schema(json, "bundle", kBundleSchema, file); !schema) return std::unexpected(schema.error());
   Manifest manifest;
   manifest.id = text(json, "id");
   manifest.created = text(json, "created");

@@ -14,7 +14,7 @@ namespace {
 using namespace json;
 using attribution::kNothing;
 
-constexpr int kSchema = 1;
+constexpr int kModelSchema = 1;
 constexpr double kRounding = 1e-3;  // of parts that the recorder has rounded
 
 void add(std::optional<Bytes>& sum, const std::optional<Bytes>& more) {
@@ -227,7 +227,7 @@ Result<Model> read_model(const std::filesystem::path& folder) {
   const Result<Document> read = read_json(folder, "model.json");
   if (!read) return std::unexpected(read.error());
   const Json& json = read->json;
-  if (const auto schema = check_schema(json, "model", kSchema, file); !schema) return std::unexpected(schema.error());
+  if (const auto schema = check_schema(json, "model", kModelSchema, file); !schema) return std::unexpected(schema.error());
   Model model;
   read_files(json, folder, model);
   if (const auto manifest = read_json(folder, "manifest.json")) name_as_they_lie(folder, text(manifest->json, "cwd"), model.files);

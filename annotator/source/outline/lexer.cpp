@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "annotator/common/character.h"
+
 namespace hotlens::source {
 namespace {
 
@@ -15,14 +17,6 @@ Offset size_of(Text text) {
 
 char at(Text text, Offset i) {
   return i < text.size() ? text[i] : '\0';
-}
-
-bool is_newline(char c) {
-  return c == '\n' || c == '\r';
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 // Every byte of a non-ASCII character counts as a letter: Python allows far more of them in names than one wants to list.

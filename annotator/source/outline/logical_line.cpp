@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "annotator/common/character.h"
 #include "annotator/source/outline/normal_form.h"
 
 namespace hotlens::source {
@@ -27,10 +28,6 @@ int depth_change(std::string_view text, const Token& token) {
 bool follows_expression(std::string_view word) {
   static constexpr std::array<std::string_view, 11> words{"if", "else", "for", "async", "in", "is", "not", "and", "or", "as", "from"};
   return std::ranges::find(words, word) != words.end();
-}
-
-bool is_newline(char c) {
-  return c == '\n' || c == '\r';
 }
 
 }  // namespace
