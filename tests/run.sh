@@ -62,7 +62,7 @@ run_tidy() {
   build release && python -m pip install -q clang-tidy==23.1.4 &&
     git ls-files '*.cpp' ':!tests' | xargs -P 2 -n 4 clang-tidy --quiet -p build/release
 }
-run_house() { python tests/house/includes.py && python tests/house/papers.py && python tests/house/subjects.py; }
+run_house() { python tests/house/includes.py && python tests/house/papers.py && python tests/house/subjects.py && python tests/house/helpers.py; }
 run_unit() { build release --target unit_tests && ctest --preset release; }
 run_sanitize() { build sanitize && ctest --preset sanitize; }
 run_fuzz() { bash tests/fuzz/run.sh 25; }

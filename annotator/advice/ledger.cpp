@@ -9,6 +9,7 @@
 
 #include "annotator/advice/append.h"
 #include "annotator/common/file.h"
+#include "annotator/common/json_member.h"
 
 namespace hotlens::advice {
 namespace {
@@ -19,11 +20,6 @@ using nlohmann::json;
 constexpr std::string_view kLedgerSchema = "hotlens.ledger/1";
 constexpr std::size_t kMostLedgerBytes = std::size_t{64} << 20;
 constexpr std::array<std::string_view, 5> kEvents{"predicted", "applied", "verified", "seen", "unseen"};
-
-std::string text(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 json encoded(const lab::SourceEdit& edit) {
   return {{"file", edit.file},
@@ -79,24 +75,24 @@ json encoded(const Record& record) {
 std::optional<Record> decoded(const std::string& line) {
   try {
     const json object = json::parse(line);
-    const auto* event = std::ranges::find(kEvents, text(object, "event"));
-    if (text(object, "schema") != kLedgerSchema || event == kEvents.end()) return std::nullopt;
+    const auto* event = std::ranges::find(kEvents, text_member(object, "event"));
+    if (text_member(object, "schema") != kLedgerSchema || event == kEvents.end()) return std::nullopt;
     Record record{.event = static_cast<Event>(event - kEvents.begin()),
-                  .time = text(object, "time"),
-                  .profile = text(object, "profile"),
-                  .kind = text(object, "kind"),
-                  .torch = text(object, "torch"),
-                  .file = text(object, "file"),
+                  .time = text_member(object, "time"),
+                  .profile = text_member(object, "profile"),
+                  .kind = text_member(object, "kind"),
+                  .torch = text_member(object, "torch"),
+                  .file = text_member(object, "file"),
                   .line = object.value("line", std::int64_t{0}),
-                  .method = text(object, "method"),
+                  .method = text_member(object, "method"),
                   .ratio = {},
                   .assumes = object.value("assumes", std::vector<std::string>{}),
                   .pairs = object.value("pairs", std::size_t{0}),
-                  .losses = losses_named(text(object, "losses")),
-                  .interval = text(object, "interval"),
+                  .losses = losses_named(text_member(object, "losses")),
+                  .interval = text_member(object, "interval"),
                   .unsure = object.value("unsure", false),
-                  .after = text(object, "after"),
-                  .reason = text(object, "reason"),
+                  .after = text_member(object, "after"),
+                  .reason = text_member(object, "reason"),
                   .step_was = Ns{object.value("step_was_ns", std::int64_t{0})},
                   .step = Ns{object.value("step_ns", std::int64_t{0})}};
     for (const json& edit : object.value("edits", json::array())) record.edits.push_back(edit_of(edit));

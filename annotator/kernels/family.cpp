@@ -9,7 +9,7 @@
 namespace hotlens::kernels {
 namespace {
 
-struct Rule {
+struct NameRule {
   std::string_view word;  // lower case
   Family family;
 };
@@ -17,7 +17,7 @@ struct Rule {
 // Tried in order, first on the kernel's own identifier, then on all of its name (arguments and template parameters tell what a general
 // wrapper runs). A word stands before every other word that names may contain beside it: "implicit_gemm" is a convolution, so convolutions
 // stand before products; the copies of a layout change mention the convolution that wanted it, so they stand before that.
-constexpr std::array kRules = std::to_array<Rule>({
+constexpr std::array kRules = std::to_array<NameRule>({
     {"nccl", Family::communication},
     {"rccl", Family::communication},
     {"allreduce", Family::communication},
@@ -160,7 +160,7 @@ constexpr std::array kRules = std::to_array<Rule>({
     {"finalizekernel", Family::reduction},
 });
 
-constexpr std::array kOperators = std::to_array<Rule>({
+constexpr std::array kOperators = std::to_array<NameRule>({
     {"c10d::", Family::communication},
     {"gloo:", Family::communication},
     {"nccl:", Family::communication},
@@ -241,8 +241,8 @@ constexpr auto kViews = std::to_array<std::string_view>(
      "flatten",      "empty_like",   "empty_strided", "unflatten",    "resize_",        "view_as",    "lift_fresh", "diagonal",
      "movedim",      "_unsafe_view", "unfold",        "broadcast_to"});
 
-std::optional<Family> first_match(std::string_view text, std::span<const Rule> rules) {
-  const auto at = std::ranges::find_if(rules, [&](const Rule& rule) { return text.contains(rule.word); });
+std::optional<Family> first_match(std::string_view text, std::span<const NameRule> rules) {
+  const auto at = std::ranges::find_if(rules, [&](const NameRule& rule) { return text.contains(rule.word); });
   return at == rules.end() ? std::nullopt : std::optional(at->family);
 }
 

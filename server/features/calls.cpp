@@ -40,10 +40,6 @@ std::optional<int> order(Role role) {
   }
 }
 
-bool is_inside(const source::Range& inner, const source::Range& outer) {
-  return outer.begin <= inner.begin && inner.end <= outer.end;
-}
-
 // Those of the line that have layers; of these the innermost around `at`, where there is one.
 std::vector<std::uint32_t> facts_with_layers(const FileView& view, source::Position at) {
   std::vector<std::uint32_t> facts, around;

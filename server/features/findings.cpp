@@ -9,7 +9,7 @@
 namespace hotlens::features {
 namespace {
 
-constexpr std::size_t kLongest = 200;  // characters of a condition
+constexpr std::size_t kLongestCondition = 200;  // characters of a condition
 
 bool untouched(const FileView& view, std::uint32_t executed) {
   return std::ranges::none_of(view.placements, [&](const source::Anchors::Placement& placement) {
@@ -37,7 +37,7 @@ std::string sentence(const profile::Finding& finding, bool markdown) {
   for (const std::string& each : finding.assumes) condition += (condition.empty() ? "" : "; ") + each;
   const std::string gain = finding.foretold ? rules::about(*finding.foretold) : "at most " + rules::change_text(finding.least_ratio);
   const std::string words = "Could help, " + gain + ": " + finding.title + " (" + condition + ").";
-  return markdown ? escape_markdown(words, kLongest) : plain(words, kLongest);
+  return markdown ? escape_markdown(words, kLongestCondition) : plain(words, kLongestCondition);
 }
 
 }  // namespace hotlens::features

@@ -12,7 +12,7 @@
 namespace hotlens::features {
 namespace {
 
-constexpr std::size_t kMostText = 120;  // characters
+constexpr std::size_t kLongestLine = 120;  // characters
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -66,10 +66,6 @@ std::set<std::uint32_t> lines_that_call_known_ones(const FileView& view, const s
   return found;
 }
 
-bool enters(const LineSummary& summary, profile::Stage stage) {
-  return std::ranges::find(summary.stages, stage, &StagePart::stage) != summary.stages.end();
-}
-
 }  // namespace
 
 std::vector<HotLine> hot_lines(const FileView& view, const Options& options) {
@@ -94,7 +90,7 @@ std::vector<HotLine> hot_lines(const FileView& view, const Options& options) {
                    .value = summary.value,
                    .share = part,
                    .label = label->second,
-                   .text = plain(text, kMostText),
+                   .text = plain(text, kLongestLine),
                    .sums_up = own || summary.subject == Subject::class_line || helper || calls,
                    .of_stage = whole_stage,
                    .of_module = !whole_stage && !summary.modules.empty()});

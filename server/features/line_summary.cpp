@@ -200,10 +200,6 @@ bool contains(const source::Range& range, source::Position at) {
   return range.begin <= at && at <= range.end;
 }
 
-bool is_inside(const source::Range& inner, const source::Range& outer) {
-  return outer.begin <= inner.begin && inner.end <= outer.end;
-}
-
 bool is_line_fact(const FileView& view, std::uint32_t fact) {
   const Role role = view.facts->anchors.facts()[fact].role;
   return role == Role::line || role == Role::statement;
@@ -327,6 +323,10 @@ std::vector<LineSummary> summarize(const FileView& view, LineRange lines) {
   std::vector<LineSummary> out;
   for (const LineFacts& line : facts_by_line(view, lines)) out.push_back(summarize_line(view, line));
   return out;
+}
+
+bool enters(const LineSummary& summary, profile::Stage stage) {
+  return std::ranges::find(summary.stages, stage, &StagePart::stage) != summary.stages.end();
 }
 
 bool is_counted_elsewhere(const LineSummary& summary) {

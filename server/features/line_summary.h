@@ -49,6 +49,8 @@ struct LineSummary {
   std::vector<std::uint32_t> facts;  // what it was made from: indices into view.placements
 };
 
+// Whether the line is of that stage, or its call enters it.
+bool enters(const LineSummary& summary, profile::Stage stage);
 // Whether time of the line is shown on another one.
 bool is_counted_elsewhere(const LineSummary& summary);
 // Whether the timeline has a block for it: of a module, or of a stage.

@@ -64,10 +64,6 @@ std::string place_of(const Module& module, const Profile& profile, bool markdown
   return "";
 }
 
-bool enters(const LineSummary& summary, profile::Stage stage) {
-  return std::ranges::find(summary.stages, stage, &StagePart::stage) != summary.stages.end();
-}
-
 }  // namespace
 
 Ns cost_of(const Module& module, const Profile& profile) {

@@ -9,7 +9,7 @@
 namespace hotlens::features {
 namespace {
 
-constexpr std::size_t kLongest = 300;  // characters; a list of layers has no end
+constexpr std::size_t kLongestTitle = 300;  // characters; a list of layers has no end
 
 std::string joined(const std::vector<std::string>& texts) {
   std::string all;
@@ -44,11 +44,11 @@ std::string verify_title(const advice::Suggestion& suggestion) {
 
 std::string explained(const advice::Suggestion& suggestion, bool markdown) {
   const auto safe = [&](const std::vector<std::string>& texts) {
-    return markdown ? escape_markdown(joined(texts), kLongest) : plain(joined(texts), kLongest);
+    return markdown ? escape_markdown(joined(texts), kLongestTitle) : plain(joined(texts), kLongestTitle);
   };
   const std::string title = message(suggestion);
   const std::string_view new_line = markdown ? "  \n" : "\n";
-  std::string words = fmt::format("{}{}Now: {}.{}{} {}.", markdown ? "**" + escape_markdown(title, kLongest) + "**" : title, new_line,
+  std::string words = fmt::format("{}{}Now: {}.{}{} {}.", markdown ? "**" + escape_markdown(title, kLongestTitle) + "**" : title, new_line,
                                   safe(suggestion.change.evidence), new_line, carried_by(suggestion), safe(suggestion.change.assumes));
   if (!suggestion.change.interval.empty()) words += fmt::format("{}Interval: {}.", new_line, safe({suggestion.change.interval}));
   if (!suggestion.change.verified) return words;

@@ -13,7 +13,7 @@
 namespace hotlens::features {
 namespace {
 
-constexpr std::size_t kMostText = 60;  // characters
+constexpr std::size_t kLongestSymbol = 60;  // characters
 
 // The name of the layers that the line makes: that of the first, or its class where they are numbered or differ.
 std::string layer_name(const profile::Profile& profile, const std::vector<profile::ModuleId>& modules) {
@@ -21,13 +21,13 @@ std::string layer_name(const profile::Profile& profile, const std::vector<profil
   const std::string_view name = last_name(first);
   const bool same = std::ranges::all_of(modules, [&](profile::ModuleId id) { return last_name(profile.at(id)) == name; });
   const bool numbered = !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) != 0;
-  return plain(same && !numbered ? name : std::string_view(first.class_name), kMostText);
+  return plain(same && !numbered ? name : std::string_view(first.class_name), kLongestSymbol);
 }
 
 // What stands on the line, when that is more than its text.
 Symbol named(const FileView& view, const LineFacts& line, std::string_view text) {
   const auto role = [&](std::uint32_t fact) { return view.facts->anchors.facts()[fact].role; };
-  Symbol symbol{.name = plain(text, kMostText), .detail = "", .kind = Symbol::Kind::line, .range = {}, .selection = {}};
+  Symbol symbol{.name = plain(text, kLongestSymbol), .detail = "", .kind = Symbol::Kind::line, .range = {}, .selection = {}};
   if (std::ranges::any_of(line.facts, [&](std::uint32_t fact) { return role(fact) == source::Role::stage; })) {
     symbol.kind = Symbol::Kind::stage;
     return symbol;
@@ -52,7 +52,7 @@ class Nest {
       if (list->empty() || list->back().selection != scope.name_range) {
         const auto kind = scope.is_class ? Symbol::Kind::type : in_class ? Symbol::Kind::method : Symbol::Kind::function;
         list->push_back(
-            {.name = plain(scope.name, kMostText), .detail = "", .kind = kind, .range = scope.range, .selection = scope.name_range});
+            {.name = plain(scope.name, kLongestSymbol), .detail = "", .kind = kind, .range = scope.range, .selection = scope.name_range});
       }
       in_class = scope.is_class;
       list = &list->back().children;

@@ -32,7 +32,7 @@ bool on_host(Category category) {
 constexpr std::string_view kStep = "ProfilerStep#";
 
 // The step's own time on the host.
-struct Window {
+struct ThreadWindow {
   Ns start{}, end{};
 
   bool holds(const trace::Events& events, std::uint32_t event) const {
@@ -40,12 +40,12 @@ struct Window {
   }
 };
 
-Window window_of(const Blocks& blocks) {
+ThreadWindow window_of(const Blocks& blocks) {
   return {blocks.start, blocks.start + blocks.wall};
 }
 
 // Outer events before those inside them.
-std::vector<std::uint32_t> events_of(const trace::Trace& trace, trace::ThreadId thread, const Window& window) {
+std::vector<std::uint32_t> events_of(const trace::Trace& trace, trace::ThreadId thread, const ThreadWindow& window) {
   const trace::Events& events = trace.events;
   std::vector<std::uint32_t> found;
   for (std::uint32_t event = 0; event < events.size(); ++event) {
@@ -77,7 +77,7 @@ std::vector<Bar> painted(const std::vector<Bar>& bars, Ns wall, Ns pixel) {
   return merged;
 }
 
-FlameRow row_of(const trace::Events& events, const std::vector<std::uint32_t>& row, const Window& window) {
+FlameRow row_of(const trace::Events& events, const std::vector<std::uint32_t>& row, const ThreadWindow& window) {
   std::vector<Bar> bars;
   bars.reserve(row.size());
   for (const std::uint32_t event : row) {
@@ -97,7 +97,7 @@ FlameRow row_of(const trace::Events& events, const std::vector<std::uint32_t>& r
 
 Flame flame_of(const Blocks& blocks, trace::ThreadId thread) {
   const trace::Events& events = blocks.annotated->trace.events;
-  const Window window = window_of(blocks);
+  const ThreadWindow window = window_of(blocks);
   std::vector<std::vector<std::uint32_t>> rows = nested(events, events_of(blocks.annotated->trace, thread, window));
   Flame flame;
   const auto is_outer = [&](const std::vector<std::uint32_t>& row) {
@@ -149,7 +149,7 @@ std::size_t bars_of(const std::vector<const Flame*>& flames, Ns from, Ns to, Ns 
 HostThreads threads_of(const std::shared_ptr<const Blocks>& blocks) {
   const profile::Annotated& annotated = *blocks->annotated;
   const trace::Events& events = annotated.trace.events;
-  const Window window = window_of(*blocks);
+  const ThreadWindow window = window_of(*blocks);
   std::vector<std::pair<std::size_t, std::size_t>> counts(annotated.trace.threads.size());  // frames, others
   for (std::uint32_t event = 0; event < events.size(); ++event) {
     if (!window.holds(events, event)) continue;

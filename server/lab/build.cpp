@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "annotator/common/file.h"
+#include "annotator/common/own_program.h"
 #include "server/runs/packages.h"
 #include "server/runs/run.h"
 
@@ -98,8 +99,9 @@ struct Place {
 };
 
 Result<Place> find_place(const fs::path& python) {
-  std::error_code error;
-  auto sources = find_sources(fs::read_symlink("/proc/self/exe", error));
+  const auto program = own_program();
+  if (!program) return std::unexpected(program.error());
+  auto sources = find_sources(*program);
   if (!sources) return std::unexpected(sources.error());
   auto torch = find_torch(python);
   if (!torch) return std::unexpected(torch.error());

@@ -95,9 +95,9 @@ Result<Texts> texts(const EditedAsk& ask) {
   return both;
 }
 
-class Trial {
+class EditTrial {
  public:
-  Trial(const EditedAsk& ask, const Recorded& recorded, fs::path program)
+  EditTrial(const EditedAsk& ask, const Recorded& recorded, fs::path program)
       : ask_(ask), recorded_(recorded), program_(std::move(program)), room_(room_for(recorded)) {}
 
   Result<void> run(const layers::Rewritten& rewritten, const layers::Changes& changes, EditedStep& step) {
@@ -205,7 +205,7 @@ Result<EditedStep> predict_edited(const EditedAsk& ask) {
   auto worker = worker_that_recorded(recorded->torch, ask.python, ask.say);
   if (!worker) return std::unexpected(worker.error());
   step.faults = much_faulting(ask.bundle, recorded->steps);
-  if (const auto done = Trial(ask, *recorded, std::move(*worker)).run(*rewritten, *changes, step); !done)
+  if (const auto done = EditTrial(ask, *recorded, std::move(*worker)).run(*rewritten, *changes, step); !done)
     return std::unexpected(done.error());
   return step;
 }

@@ -8,8 +8,8 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLoading{120'000};  // libtorch from a cold disk, and a program of some ten thousand operators
-constexpr milliseconds kGrace{10'000};     // after the budget: one operator may be slow, and memory is written for the first time
+constexpr milliseconds kLoading{120'000};     // libtorch from a cold disk, and a program of some ten thousand operators
+constexpr milliseconds kAfterBudget{10'000};  // after the budget: one operator may be slow, and memory is written for the first time
 
 json parsed(const std::string& text) {
   return json::parse(text, nullptr, false);
@@ -42,7 +42,7 @@ Result<void> Worker::start() {
 Result<json> Worker::follow(json what, std::int64_t batch, milliseconds budget) {
   if (const auto started = start(); !started) return std::unexpected(started.error());
   what.update({{"do", "follow"}, {"batch", batch}, {"budget_ms", budget.count()}});
-  return ask(what, budget + kGrace);
+  return ask(what, budget + kAfterBudget);
 }
 
 std::expected<std::vector<Replays>, Refusal> Worker::step(const StepRequest& request) {
@@ -55,7 +55,7 @@ std::expected<std::vector<Replays>, Refusal> Worker::step(const StepRequest& req
             {"events", request.events},
             {"edited", request.edited}};
   if (!request.plans.empty()) step["plans"] = request.plans;
-  const auto answer = ask(step, request.budget + kGrace);
+  const auto answer = ask(step, request.budget + kAfterBudget);
   if (!answer) return refuse(answer.error());
   auto replays = read_replays(*answer);
   const std::size_t wanted = request.batches.size() * (std::max<std::size_t>(request.plans.size(), 1) + (request.edited ? 1 : 0));

@@ -64,11 +64,4 @@ Child::Child(session::Loop& loop, runs::RunRequest request, std::chrono::seconds
   });
 }
 
-Result<std::string> own_program() {
-  std::error_code error;
-  std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  if (error) return std::unexpected(Error{ErrorCode::failed, "This program cannot find itself: /proc is not there.", {}});
-  return path;
-}
-
 }  // namespace hotlens::mcp

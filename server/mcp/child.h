@@ -38,7 +38,4 @@ class Child {
   runs::Run run_;  // last: its end is waited for first
 };
 
-// This program, to be run with other arguments.
-Result<std::string> own_program();
-
 }  // namespace hotlens::mcp

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "annotator/common/own_program.h"
 #include "protocol/reader.h"
 #include "server/runs/words.h"
 #include "server/session/run_sentences.h"
@@ -229,7 +230,7 @@ void Server::start_lab(Serial serial, const Json& arguments) {
     if (!profile) return std::unexpected(profile.error());
     const auto command = lab_command(tool, arguments, *profile);
     if (!command) return std::unexpected(command.error());
-    runs::RunRequest request{.argv = {*program, command->front(), "--format", "json"}, .cwd = folder.root, .environment = {}};
+    runs::RunRequest request{.argv = {program->string(), command->front(), "--format", "json"}, .cwd = folder.root, .environment = {}};
     if (!python.empty()) request.argv.insert(request.argv.end(), {"--python", python});
     request.argv.insert(request.argv.end(), command->begin() + 1, command->end());
     return request;

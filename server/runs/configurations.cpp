@@ -13,7 +13,7 @@ namespace hotlens::runs {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;  // what people wrote keeps its order
+using OrderedJson = nlohmann::ordered_json;  // what people wrote keeps its order
 
 constexpr std::string_view kRunsSchema = "hotlens.runs/1";
 constexpr std::string_view kConfigurationsName = "runs.json";
@@ -22,17 +22,17 @@ Error wrong(const fs::path& file, const std::string& what) {
   return {ErrorCode::malformed, file.string() + ": " + what + ". Correct the file and profile again.", file.string()};
 }
 
-Result<Json> parse(const fs::path& file, const std::string& text) {
+Result<OrderedJson> parse(const fs::path& file, const std::string& text) {
   try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& error) {
+    return OrderedJson::parse(text);
+  } catch (const OrderedJson::parse_error& error) {
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size())), '\n');
     return std::unexpected(wrong(file, "line " + std::to_string(line) + " is not JSON"));
   }
 }
 
 // The whole file, with the list "runs" in it.
-Result<Json> read_document(const fs::path& file) {
+Result<OrderedJson> read_document(const fs::path& file) {
   auto text = read_file(file, kMostKeptBytes);
   if (!text) return std::unexpected(wrong(file, text.error().message));
   auto document = parse(file, *text);
@@ -48,9 +48,9 @@ Result<Json> read_document(const fs::path& file) {
 }
 
 // One entry of the list; remembers the first thing that is wrong with it.
-class EntryReader {
+class RunEntryReader {
  public:
-  EntryReader(const fs::path& folder, const Json& entry, std::size_t number)
+  RunEntryReader(const fs::path& folder, const OrderedJson& entry, std::size_t number)
       : folder_(folder), entry_(entry), at_("runs[" + std::to_string(number) + "]") {}
 
   Result<Configuration> read() {
@@ -116,7 +116,7 @@ class EntryReader {
   }
 
   const fs::path& folder_;
-  const Json& entry_;
+  const OrderedJson& entry_;
   std::string at_;
   std::optional<Error> wrong_;
 };
@@ -136,10 +136,10 @@ std::string name_in(const fs::path& folder, const fs::path& script) {
   return inside ? script.lexically_relative(folder).string() : script.string();
 }
 
-Result<Json> document_to_change(const fs::path& folder) {
+Result<OrderedJson> document_to_change(const fs::path& folder) {
   std::error_code ignored;
   if (fs::exists(configurations_file(folder), ignored)) return read_document(configurations_file(folder));
-  return Json{{"schema", kRunsSchema}, {"runs", Json::array()}};
+  return OrderedJson{{"schema", kRunsSchema}, {"runs", OrderedJson::array()}};
 }
 
 }  // namespace
@@ -163,8 +163,8 @@ Result<std::vector<Configuration>> read_configurations(const fs::path& folder) {
   const auto document = read_document(file);
   if (!document) return std::unexpected(document.error());
   std::vector<Configuration> list;
-  for (const Json& entry : document->at("runs")) {
-    auto read = EntryReader(folder, entry, list.size()).read();
+  for (const OrderedJson& entry : document->at("runs")) {
+    auto read = RunEntryReader(folder, entry, list.size()).read();
     if (!read) return std::unexpected(read.error());
     const auto is_same = [&](const Configuration& other) {
       return other.script == read->script && other.module == read->module && other.name == read->name;
@@ -189,19 +189,19 @@ Result<void> store_text(const fs::path& folder, const Stored& of, const char* ke
   if (const auto read = read_configurations(folder); !read) return std::unexpected(read.error());
   auto document = document_to_change(folder);
   if (!document) return std::unexpected(document.error());
-  Json& runs = document->at("runs");
-  const auto is_it = [&](const Json& entry) {
+  OrderedJson& runs = document->at("runs");
+  const auto is_it = [&](const OrderedJson& entry) {
     if (entry.value("name", "") != of.name) return false;
     if (!of.module.empty()) return entry.value("module", "") == of.module;
     return entry.contains("script") && (folder / entry["script"].get<std::string>()).lexically_normal() == of.script;
   };
   auto entry = std::ranges::find_if(runs, is_it);
   if (entry == runs.end()) {
-    runs.push_back(of.module.empty() ? Json{{"script", name_in(folder, of.script)}} : Json{{"module", of.module}});
+    runs.push_back(of.module.empty() ? OrderedJson{{"script", name_in(folder, of.script)}} : OrderedJson{{"module", of.module}});
     entry = runs.end() - 1;
   }
   (*entry)[key] = text;
-  return write_kept_file(folder, kConfigurationsName, document->dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  return write_kept_file(folder, kConfigurationsName, document->dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
 }
 
 }  // namespace

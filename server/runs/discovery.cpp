@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "annotator/common/own_program.h"
 #include "server/runs/mark.h"
 #include "server/runs/progress.h"
 
@@ -112,10 +113,9 @@ Result<fs::path> find_recorder(const fs::path& program) {
 }
 
 Result<fs::path> find_recorder() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return std::unexpected(Error{ErrorCode::not_found, "Cannot tell where this program is: " + error.message() + ".", {}});
-  return find_recorder(program);
+  const auto program = own_program();
+  if (!program) return std::unexpected(program.error());
+  return find_recorder(*program);
 }
 
 std::vector<std::string> profile_command(const fs::path& python, const fs::path& recorder, const ProfileOptions& options,

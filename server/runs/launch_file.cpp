@@ -14,7 +14,7 @@ namespace hotlens::runs {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;  // variables of the environment keep their order
+using OrderedJson = nlohmann::ordered_json;  // variables of the environment keep their order
 
 // Of brackets in brackets; what lies deeper has no meaning in the file and is left away.
 constexpr int kMostDepth = 20;
@@ -85,18 +85,19 @@ class Plain {
   std::optional<std::size_t> comma_;  // the last character of weight
 };
 
-std::string text_of(const Json& entry, const char* key) {
+std::string text_of(const OrderedJson& entry, const char* key) {
   const auto found = entry.find(key);
   return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 // One entry; remembers the first thing that keeps it from being used.
-class EntryReader {
+class LaunchEntryReader {
  public:
-  EntryReader(const LaunchEntry& entry, LaunchPlace place) : entry_(Json::parse(entry.json, nullptr, false)), place_(std::move(place)) {
+  LaunchEntryReader(const LaunchEntry& entry, LaunchPlace place)
+      : entry_(OrderedJson::parse(entry.json, nullptr, false)), place_(std::move(place)) {
     // What VS Code takes instead on this system.
     if (entry_.is_object() && entry_.contains("linux") && entry_["linux"].is_object()) {
-      const Json here = entry_["linux"];
+      const OrderedJson here = entry_["linux"];
       entry_.update(here);
     }
     made_.name = entry.name;
@@ -163,7 +164,7 @@ class EntryReader {
       return line;
     }
     std::vector<std::string> words;
-    for (const Json& each : *found) {
+    for (const OrderedJson& each : *found) {
       if (!each.is_string()) complain("its `args` are no list of texts");
       if (each.is_string()) words.push_back(filled(each.get<std::string>()));
     }
@@ -187,7 +188,7 @@ class EntryReader {
     const auto found = entry_.find("python");
     if (found == entry_.end() || found->is_null()) return {};
     if (found->is_array() && found->size() != 1) complain("its `python` has arguments");
-    const Json& one = found->is_array() && !found->empty() ? found->front() : *found;
+    const OrderedJson& one = found->is_array() && !found->empty() ? found->front() : *found;
     if (!one.is_string()) complain("its `python` is no text");
     if (!one.is_string() || one == kChosenPython) return {};
     return filled(one.get<std::string>());
@@ -206,7 +207,7 @@ class EntryReader {
     return list;
   }
 
-  Json entry_;
+  OrderedJson entry_;
   LaunchPlace place_;
   Configuration made_;
   std::string wrong_;
@@ -225,23 +226,23 @@ LaunchFile read_launch_file(const fs::path& folder) {
     if (text.error().code != ErrorCode::not_found) read.wrong = text.error().message;
     return read;
   }
-  const auto not_too_deep = [](int depth, Json::parse_event_t, const Json&) { return depth <= kMostDepth; };
-  const Json document = Json::parse(without_comments(*text), not_too_deep, false);
+  const auto not_too_deep = [](int depth, OrderedJson::parse_event_t, const OrderedJson&) { return depth <= kMostDepth; };
+  const OrderedJson document = OrderedJson::parse(without_comments(*text), not_too_deep, false);
   const auto list = document.is_object() ? document.find("configurations") : document.end();
   if (!document.is_object() || list == document.end() || !list->is_array()) {
     read.wrong = "it cannot be understood";
     return read;
   }
-  for (const Json& entry : *list) {
+  for (const OrderedJson& entry : *list) {
     std::string name = entry.is_object() ? text_of(entry, "name") : "";
     if (name.empty()) name = "entry " + std::to_string(&entry - &list->front() + 1);
-    read.entries.push_back({.name = std::move(name), .json = entry.dump(-1, ' ', false, Json::error_handler_t::replace)});
+    read.entries.push_back({.name = std::move(name), .json = entry.dump(-1, ' ', false, OrderedJson::error_handler_t::replace)});
   }
   return read;
 }
 
 std::expected<Configuration, std::string> launched(const LaunchEntry& entry, const fs::path& folder, const fs::path& file) {
-  return EntryReader(entry, {.folder = folder, .file = file}).read();
+  return LaunchEntryReader(entry, {.folder = folder, .file = file}).read();
 }
 
 }  // namespace hotlens::runs

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "annotator/common/json_member.h"
+
 namespace hotlens::runs {
 namespace {
 
@@ -12,11 +14,6 @@ using Json = nlohmann::json;
 
 constexpr std::array kPhases{Phase::start,   Phase::warmup, Phase::plain, Phase::measured, Phase::map,
                              Phase::program, Phase::write,  Phase::done,  Phase::failed};
-
-std::string text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 std::optional<std::int64_t> number(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -26,12 +23,13 @@ std::optional<std::int64_t> number(const Json& object, const char* key) {
 
 Failure failure(const Json& line) {
   const auto error = line.find("error");
-  if (error == line.end() || !error->is_object()) return {.message = text(line, "message"), .sentence = text(line, "message")};
+  if (error == line.end() || !error->is_object())
+    return {.message = text_member(line, "message"), .sentence = text_member(line, "message")};
   Failure failure{.type = text(*error, "type"),
                   .message = text(*error, "message"),
                   .file = text(*error, "file"),
                   .traceback = text(*error, "traceback"),
-                  .sentence = text(line, "message")};
+                  .sentence = text_member(line, "message")};
   if (const auto at = number(*error, "line"); at && *at >= 0 && *at < 100'000'000) failure.line = static_cast<std::uint32_t>(*at);
   if (const auto cell = number(*error, "cell"); cell && *cell > 0 && *cell < 100'000'000) failure.cell = static_cast<std::uint32_t>(*cell);
   return failure;
@@ -94,14 +92,14 @@ std::vector<Frame> frames_of(std::string_view traceback) {
 std::optional<Progress> parse_progress(std::string_view line) {
   const Json object = Json::parse(line, nullptr, false);
   if (!object.is_object()) return std::nullopt;
-  const std::string phase = text(object, "phase");
+  const std::string phase = text_member(object, "phase");
   for (const Phase known : kPhases) {
     if (name(known) != phase) continue;
     Progress progress{.phase = known,
                       .step = number(object, "step").value_or(0),
                       .of = number(object, "of").value_or(0),
-                      .message = text(object, "message")};
-    if (const std::string bundle = text(object, "bundle"); known == Phase::done && !bundle.empty()) progress.bundle = bundle;
+                      .message = text_member(object, "message")};
+    if (const std::string bundle = text_member(object, "bundle"); known == Phase::done && !bundle.empty()) progress.bundle = bundle;
     if (known == Phase::failed) progress.failure = failure(object);
     return progress;
   }

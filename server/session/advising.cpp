@@ -30,7 +30,7 @@ using protocol::Reader;
 constexpr const char* kPart = "advice";
 constexpr const char* kKind = "quickfix";
 // A prediction may come from the command line; it costs a look at a folder entry.
-constexpr std::chrono::seconds kPollEvery{2};
+constexpr std::chrono::seconds kLedgerEvery{2};
 
 // Another one where the ledger, or what is silenced, is another.
 std::string stamp_of_advice(const fs::path& bundle) {
@@ -60,7 +60,7 @@ struct Advising::Edited {
 
 void Advising::start() {
   look();
-  poll_ = loop_.after(kPollEvery, [this] { start(); });
+  poll_ = loop_.after(kLedgerEvery, [this] { start(); });
 }
 
 void Advising::look() {

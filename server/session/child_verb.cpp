@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "annotator/common/own_program.h"
 #include "server/session/profiling.h"
 
 namespace hotlens::session {
@@ -10,8 +11,7 @@ namespace hotlens::session {
 namespace fs = std::filesystem;
 
 void ChildVerb::start(Command command, Events events) {
-  std::error_code error;
-  std::vector<std::string> argv{fs::read_symlink("/proc/self/exe", error).string()};
+  std::vector<std::string> argv{own_program().value_or(fs::path()).string()};
   argv.insert(argv.end(), command.words.begin(), command.words.end());
   if (!command.python.empty()) argv.insert(argv.end(), {"--python", command.python});
   active_.emplace();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "annotator/common/format.h"
+#include "annotator/common/own_program.h"
 #include "server/features/format.h"
 #include "server/session/convert.h"
 
@@ -254,8 +255,7 @@ void EditedLayers::start(bool build) {
 }
 
 void EditedLayers::run(const fs::path& bundle, const std::string& python, bool build) {
-  std::error_code error;
-  std::vector<std::string> argv{fs::read_symlink("/proc/self/exe", error).string(), "predict", bundle.string(), "--format", "json"};
+  std::vector<std::string> argv{own_program().value_or(fs::path()).string(), "predict", bundle.string(), "--format", "json"};
   if (!build) argv.emplace_back("--quick");
   if (!python.empty()) argv.insert(argv.end(), {"--python", python});
   for (const auto& [file, draft] : active_->drafts->texts) argv.insert(argv.end(), {"--with", file.string() + "=" + draft.string()});

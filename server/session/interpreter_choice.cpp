@@ -16,7 +16,7 @@ using protocol::Reader;
 using protocol::Reply;
 
 constexpr const char* kChoose = "interpreter";
-constexpr const char* kNone = "As the editor finds it";
+constexpr const char* kNoChoice = "As the editor finds it";
 
 // An entry of runs.json that names its interpreter: nothing else would be used.
 bool stands_in_runs(const Target& target) {
@@ -42,7 +42,8 @@ Json choices_json(const Target& target, const std::vector<runs::Interpreter>& in
     const std::string detail = each.torch.empty() ? "no PyTorch seen" : "PyTorch " + each.torch;
     list.push_back({{"label", label}, {"detail", detail}, {"file", ""}, {"chosen", label == now || each.path == now}});
   }
-  if (can_have_none(target)) list.push_back({{"label", kNone}, {"detail", "the choice is taken back"}, {"file", ""}, {"chosen", false}});
+  if (can_have_none(target))
+    list.push_back({{"label", kNoChoice}, {"detail", "the choice is taken back"}, {"file", ""}, {"chosen", false}});
   return list;
 }
 

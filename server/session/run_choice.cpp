@@ -15,7 +15,7 @@ using protocol::Json;
 using protocol::Reader;
 using protocol::Reply;
 
-constexpr const char* kNone = "No configuration";
+constexpr const char* kNoConfiguration = "No configuration";
 
 // Those of VS Code are optional: somebody who chose one can go back.
 bool can_have_none(const runs::Offers& offers) {
@@ -29,8 +29,10 @@ Json choices_json(const runs::Offers& offers) {
     list.push_back({{"label", each.label()}, {"detail", each.summary()}, {"file", each.file.filename().string()}, {"chosen", chosen}});
   }
   if (can_have_none(offers)) {
-    list.push_back(
-        {{"label", kNone}, {"detail", "as the settings say, or as it ran last"}, {"file", ""}, {"chosen", offers.used() == nullptr}});
+    list.push_back({{"label", kNoConfiguration},
+                    {"detail", "as the settings say, or as it ran last"},
+                    {"file", ""},
+                    {"chosen", offers.used() == nullptr}});
   }
   return list;
 }

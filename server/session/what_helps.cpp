@@ -20,7 +20,7 @@ using protocol::Json;
 using protocol::Reader;
 
 // No quick fix: it changes nothing, and takes its time.
-constexpr const char* kKind = "hotlens.whatIf";
+constexpr const char* kWhatIfKind = "hotlens.whatIf";
 constexpr const char* kTitle = "What would help here?";
 
 std::optional<lab::Ratio> ratio_of(const Json& item) {
@@ -68,12 +68,12 @@ void WhatHelps::ask(const Json& argument, protocol::Reply reply) {
 void WhatHelps::add_action(const Json& params, Json& list) const {
   const Reader reader(params);
   const std::string uri = reader["textDocument"]["uri"].string();
-  if (reader.error() || !list.is_array() || !wants_kind(reader, kKind) || !client_.can.action_literals) return;
+  if (reader.error() || !list.is_array() || !wants_kind(reader, kWhatIfKind) || !client_.can.action_literals) return;
   const Document* document = workspace_.documents.find(uri);
   if (document == nullptr || !document->in_step() || child_.running() || !workspace_.trusted) return;
   if (!document->profile() || document->profile()->folder.empty()) return;
   const Json command{{"title", kTitle}, {"command", protocol::command::kWhatIf}, {"arguments", {{{"uri", uri}}}}};
-  list.push_back({{"title", kTitle}, {"kind", kKind}, {"command", command}});
+  list.push_back({{"title", kTitle}, {"kind", kWhatIfKind}, {"command", command}});
 }
 
 void WhatHelps::start(const fs::path& bundle) {

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostFiles = 20;
+constexpr std::size_t kMostSettings = 20;
 constexpr std::array<std::string_view, 4> kEndings{".yaml", ".yml", ".json", ".toml"};
 
 // The string literal on one line that ends at `quote`; empty where it begins nowhere.
@@ -81,7 +81,7 @@ void SettingsFiles::add(const fs::path& source, std::string_view text) {
 
 void SettingsFiles::add(const std::string& name, const fs::path& folder) {
   const fs::path path = (folder / name).lexically_normal();
-  if (root_.empty() || found_.size() >= kMostFiles || !looked_.insert(path).second) return;
+  if (root_.empty() || found_.size() >= kMostSettings || !looked_.insert(path).second) return;
   if (auto text = read_file_inside(root_, path, kMostSource)) found_.push_back({path, std::move(*text)});
 }
 

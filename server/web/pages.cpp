@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "annotator/common/own_program.h"
+
 namespace hotlens::web {
 namespace fs = std::filesystem;
 
@@ -81,9 +83,7 @@ Page missing_page() {
 }
 
 fs::path find_pages() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return program.parent_path().parent_path() / "share" / "hotlens" / "timeline";
+  return own_program().value_or(fs::path()).parent_path().parent_path() / "share" / "hotlens" / "timeline";
 }
 
 }  // namespace hotlens::web

@@ -7,6 +7,7 @@
 
 #include "annotator/common/file.h"
 #include "annotator/common/harmless.h"
+#include "annotator/common/json_member.h"
 
 namespace hotlens::devices {
 namespace {
@@ -15,11 +16,6 @@ using nlohmann::json;
 
 constexpr std::string_view kSchema = "hotlens.device/1";
 constexpr std::size_t kMostText = 1 << 20;
-
-std::string text(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 double rate_of(const json& object, const char* key) {
   const auto found = object.find(key);
@@ -45,11 +41,12 @@ std::optional<double> Row::rate(std::string_view what, std::string_view type) co
 
 Result<Row> parse(std::string_view document, std::string_view where) {
   const json object = json::parse(document, nullptr, false);
-  if (!object.is_object() || text(object, "schema") != kSchema) return std::unexpected(no_row(where, "its schema is not hotlens.device/1"));
-  Row row{.name = text(object, "name"),
-          .kind = text(object, "kind"),
-          .torch = text(object, "torch"),
-          .measured = text(object, "measured"),
+  if (!object.is_object() || text_member(object, "schema") != kSchema)
+    return std::unexpected(no_row(where, "its schema is not hotlens.device/1"));
+  Row row{.name = text_member(object, "name"),
+          .kind = text_member(object, "kind"),
+          .torch = text_member(object, "torch"),
+          .measured = text_member(object, "measured"),
           .flops_per_s = {}};
   const auto threads = object.find("threads");
   if (threads != object.end() && threads->is_number_integer()) row.threads = threads->get<std::int64_t>();
@@ -57,8 +54,9 @@ Result<Row> parse(std::string_view document, std::string_view where) {
   if (peaks != object.end() && peaks->is_array()) {
     for (const json& peak : *peaks) {
       if (!peak.is_object()) continue;
-      if (text(peak, "what") == "copy") row.copy_bytes_per_s = rate_of(peak, "bytes_per_s");
-      if (const double rate = rate_of(peak, "flops_per_s"); rate > 0) row.flops_per_s[{text(peak, "what"), text(peak, "type")}] = rate;
+      if (text_member(peak, "what") == "copy") row.copy_bytes_per_s = rate_of(peak, "bytes_per_s");
+      if (const double rate = rate_of(peak, "flops_per_s"); rate > 0)
+        row.flops_per_s[{text_member(peak, "what"), text_member(peak, "type")}] = rate;
     }
   }
   if (row.copy_bytes_per_s <= 0 || !row.rate("gemm", "f32")) return std::unexpected(no_row(where, "a copy or a product in f32 is missing"));

@@ -13,7 +13,7 @@
 namespace hotlens::layers {
 namespace {
 
-using Kind = layers::Value::Kind;
+using Kind = Value::Kind;
 using lab::Operator;
 using lab::Program;
 using lab::Tensor;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "annotator/common/json_member.h"
 #include "annotator/profile/spread.h"
 
 namespace hotlens::lab {
@@ -18,11 +19,6 @@ constexpr double kReplayError = 0.1;
 constexpr double kTwoSigma = 2;
 constexpr double kPage = 4096;  // bytes
 __extension__ using Wide = __int128;
-
-std::string text(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 BlockSegment segment(const json& one) {
   return {.block = one.at("block"), .backward = one.at("backward"), .net = Bytes{one.at("net_bytes")}, .rise = Bytes{one.at("rise_bytes")}};
@@ -181,22 +177,22 @@ Result<BatchSizes> read_batch_sizes(std::string_view written) {
   const Error other{ErrorCode::malformed, "this is no prediction for batch sizes", {}};
   try {
     const json document = json::parse(written);
-    if (text(document, "schema") != "hotlens.predict/1") return std::unexpected(other);
-    BatchSizes read{.profile = text(document, "profile"), .checks = {}, .points = {}, .refused = {}, .end = end_of(document)};
+    if (text_member(document, "schema") != "hotlens.predict/1") return std::unexpected(other);
+    BatchSizes read{.profile = text_member(document, "profile"), .checks = {}, .points = {}, .refused = {}, .end = end_of(document)};
     for (const json& point : document.at("points")) {
-      const auto method = method_named(text(point, "method"));
+      const auto method = method_named(text_member(point, "method"));
       if (!method) return std::unexpected(other);
       read.points.push_back({.batch = point.at("batch_size"),
                              .method = *method,
                              .time = time_of(point),
                              .peak = Bytes{point.at("peak_bytes")},
-                             .note = text(point, "note")});
+                             .note = text_member(point, "note")});
     }
     for (const json& refusal : document.at("refused")) {
       read.refused.push_back({.batch = refusal.at("batch_size"),
-                              .reason = text(refusal, "reason"),
-                              .op = text(refusal, "operator"),
-                              .module = text(refusal, "module")});
+                              .reason = text_member(refusal, "reason"),
+                              .op = text_member(refusal, "operator"),
+                              .module = text_member(refusal, "module")});
     }
     return read;
   } catch (const json::exception&) {

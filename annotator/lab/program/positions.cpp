@@ -18,36 +18,36 @@ bool is_given(const json& args, std::size_t at) {
 }
 
 // A part of a dimension, in elements.
-struct Part {
+struct PartOf {
   std::int64_t of = 0, start = 0, length = 0;
 };
 
-std::optional<Part> part_of(const json& args, const Shapes& shapes, std::int64_t start, std::int64_t length) {
+std::optional<PartOf> part_of(const json& args, const Shapes& shapes, std::int64_t start, std::int64_t length) {
   const auto dimension = whole(args, 1);
   const auto of = dimension ? shapes.size(args[0], *dimension) : std::nullopt;
-  return of ? std::optional(Part{*of, start, length}) : std::nullopt;
+  return of ? std::optional(PartOf{*of, start, length}) : std::nullopt;
 }
 
-std::optional<Part> sliced(const json& args, const Shapes& shapes) {
+std::optional<PartOf> sliced(const json& args, const Shapes& shapes) {
   const auto part = part_of(args, shapes, 0, 0);
   if (!part || (is_given(args, 4) && whole(args, 4) != 1)) return std::nullopt;
   if ((is_given(args, 2) && !whole(args, 2)) || (is_given(args, 3) && !whole(args, 3))) return std::nullopt;
   const auto bound = [&](std::int64_t given) { return std::clamp<std::int64_t>(given < 0 ? given + part->of : given, 0, part->of); };
   const std::int64_t start = bound(whole(args, 2).value_or(0)), end = bound(whole(args, 3).value_or(part->of));
-  return Part{part->of, start, std::max<std::int64_t>(end - start, 0)};
+  return PartOf{part->of, start, std::max<std::int64_t>(end - start, 0)};
 }
 
-std::optional<Part> narrowed(const json& args, const Shapes& shapes) {
+std::optional<PartOf> narrowed(const json& args, const Shapes& shapes) {
   const auto start = whole(args, 2), length = whole(args, 3);
   return start && length ? part_of(args, shapes, *start, *length) : std::nullopt;
 }
 
-std::optional<Part> selected(const json& args, const Shapes& shapes) {
+std::optional<PartOf> selected(const json& args, const Shapes& shapes) {
   const auto index = whole(args, 2);
   return index ? part_of(args, shapes, *index, 1) : std::nullopt;
 }
 
-std::optional<Part> read_part(const json& op, const Shapes& shapes) {
+std::optional<PartOf> read_part(const json& op, const Shapes& shapes) {
   const auto name = op.find("op"), args = op.find("args");
   if (name == op.end() || args == op.end() || !args->is_array() || args->empty()) return std::nullopt;
   if (*name == "aten::slice") return sliced(*args, shapes);

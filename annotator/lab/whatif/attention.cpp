@@ -31,9 +31,9 @@ TensorId carried(const Operator& op) {
 // Operators from the first product on, in order; the last is the softmax.
 using Chain = std::vector<std::size_t>;
 
-class Reader {
+class AttentionReader {
  public:
-  Reader(Program& program, const Dataflow& flow, std::size_t softmax) : program_(program), flow_(flow), softmax_(softmax) {
+  AttentionReader(Program& program, const Dataflow& flow, std::size_t softmax) : program_(program), flow_(flow), softmax_(softmax) {
     found_.softmax = softmax;
   }
 
@@ -264,7 +264,7 @@ class Reader {
 }  // namespace
 
 std::optional<std::expected<Attention, NotHere>> attention_around(Program& program, const Dataflow& flow, std::size_t softmax) {
-  return Reader(program, flow, softmax).read();
+  return AttentionReader(program, flow, softmax).read();
 }
 
 }  // namespace hotlens::lab

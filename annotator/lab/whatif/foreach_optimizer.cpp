@@ -116,9 +116,9 @@ class Lists {
 
 Edited foreach_optimizer(Program program) {
   return replace_updates(std::move(program), {Form::foreach, Form::fused}, "the optimizer works on lists or is fused already",
-                         [](Program& of, Family family, const std::vector<Updated>& group) {
+                         [](Program& of, OptimizerFamily family, const std::vector<Updated>& group) {
                            Lists lists(of.ids, group);
-                           return family == Family::adam ? std::move(lists).adam() : std::move(lists).sgd();
+                           return family == OptimizerFamily::adam ? std::move(lists).adam() : std::move(lists).sgd();
                          });
 }
 

@@ -48,9 +48,9 @@ void move_steps(Program& program, const std::vector<Updated>& group) {
 
 Edited fused_optimizer(Program program) {
   return replace_updates(std::move(program), {Form::fused}, "the optimizer is fused already",
-                         [](Program& of, Family family, const std::vector<Updated>& group) {
+                         [](Program& of, OptimizerFamily family, const std::vector<Updated>& group) {
                            move_steps(of, group);
-                           return family == Family::adam ? adam(group) : sgd(group);
+                           return family == OptimizerFamily::adam ? adam(group) : sgd(group);
                          });
 }
 

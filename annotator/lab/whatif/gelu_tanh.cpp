@@ -12,8 +12,8 @@
 namespace hotlens::lab {
 namespace {
 
-constexpr std::size_t kDeepest = 10;    // operators from x to tanh, one after the other
-constexpr std::size_t kMostBehind = 4;  // operators from tanh to the result
+constexpr std::size_t kLongestChain = 10;  // operators from x to tanh, one after the other
+constexpr std::size_t kMostBehind = 4;     // operators from tanh to the result
 constexpr std::size_t kMostInputs = 32;
 constexpr std::size_t kMostWork = 64;  // operators computed for one number; the longest spelling has about 20
 
@@ -36,7 +36,7 @@ class Formula {
   // What `x` may be, going back from the operator, the nearest first.
   std::vector<Version> inputs_of(std::size_t at) const {
     std::vector<Version> found, wave = read_by(at);
-    for (std::size_t depth = 0; depth < kDeepest && found.size() < kMostInputs; ++depth) {
+    for (std::size_t depth = 0; depth < kLongestChain && found.size() < kMostInputs; ++depth) {
       std::vector<Version> next;
       for (const Version& one : wave) {
         if (std::ranges::find(found, one) != found.end()) continue;

@@ -49,9 +49,9 @@ std::map<TensorId, Known> roles(const Program& program) {
   return found;
 }
 
-class Reader {
+class UpdateReader {
  public:
-  Reader(const Program& program, Update update) : program_(program), known_(roles(program)), update_(std::move(update)) {}
+  UpdateReader(const Program& program, Update update) : program_(program), known_(roles(program)), update_(std::move(update)) {}
 
   std::expected<Update, NotHere> run() {
     for (std::size_t at = update_.begin; at < update_.end && !reason_; ++at) {
@@ -123,7 +123,7 @@ class Reader {
       return true;
     }
     if (name == "addcdiv_" && self.role == Role::parameter) {
-      return updated(self, Family::adam, -number(argument(op, 3, "value")).value_or(-1));
+      return updated(self, OptimizerFamily::adam, -number(argument(op, 3, "value")).value_or(-1));
     }
     if (name == "mul_" && factor) return tells_factor(self, *factor);
     if (name == "add" || name == "add_") return tells_sum(name == "add_", self, other, factor, alpha);
@@ -146,7 +146,7 @@ class Reader {
       rule(self).dampening = 1 - alpha;
       return true;
     }
-    if (in_place && self.role == Role::parameter) return updated(self, Family::sgd, -alpha);
+    if (in_place && self.role == Role::parameter) return updated(self, OptimizerFamily::sgd, -alpha);
     if (in_place && self.role == Role::temporary && added) {
       rule(self).epsilon = *added;
       return true;
@@ -157,7 +157,7 @@ class Reader {
     return other.role == Role::parameter || other.role == Role::momentum_buffer;
   }
 
-  bool updated(const Known& self, Family family, double rate) {
+  bool updated(const Known& self, OptimizerFamily family, double rate) {
     if (!update_.parameters.empty() && family != update_.family) return false;
     update_.family = family;
     Rule& found = rule(self);
@@ -185,7 +185,7 @@ class Reader {
     }
     for (const Updated& one : update_.parameters) {
       const bool adam = one.first != kNoTensor && one.second != kNoTensor && one.step != kNoTensor;
-      const bool complete = update_.family == Family::adam ? adam : one.second == kNoTensor;
+      const bool complete = update_.family == OptimizerFamily::adam ? adam : one.second == kNoTensor;
       if (!complete) return refuse(op, kOther);
     }
     if (update_.parameters.size() != rules_.size() || update_.parameters.empty()) refuse(op, kOther);
@@ -222,7 +222,7 @@ std::expected<std::vector<Update>, NotHere> read_updates(const Program& program)
   std::vector<Update> found = find_updates(program);
   if (found.empty()) return std::unexpected(NotHere{.reason = "no optimizer of torch.optim steps in the recorded step"});
   for (Update& update : found) {
-    auto read = Reader(program, std::move(update)).run();
+    auto read = UpdateReader(program, std::move(update)).run();
     if (!read) return std::unexpected(read.error());
     update = std::move(*read);
   }

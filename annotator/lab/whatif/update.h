@@ -12,7 +12,7 @@
 
 namespace hotlens::lab {
 
-enum class Family : std::uint8_t { adam, sgd };
+enum class OptimizerFamily : std::uint8_t { adam, sgd };
 enum class Form : std::uint8_t { loop, foreach, fused };
 
 // The numbers are those of the recorded step: a rate may have its bias correction in it. Neither time nor memory depends on them.
@@ -31,7 +31,7 @@ struct Updated {
 // One call of an optimizer's step(): operators [begin, end), from its first to its last. Nothing else is known of one that is fused.
 struct Update {
   std::size_t begin = 0, end = 0;
-  Family family = Family::sgd;
+  OptimizerFamily family = OptimizerFamily::sgd;
   Form form = Form::loop;
   std::vector<Updated> parameters;  // in the order of their update
 };
@@ -53,7 +53,7 @@ Operator update_operator(std::string name, std::string overload, Values args, st
 
 // Each step() that is not in one of the forms `already` gives way to what `write` makes of each of its groups; `refusal` where none is
 // left.
-using WriteGroup = std::function<std::vector<Operator>(Program&, Family, const std::vector<Updated>&)>;
+using WriteGroup = std::function<std::vector<Operator>(Program&, OptimizerFamily, const std::vector<Updated>&)>;
 Edited replace_updates(Program program, const std::vector<Form>& already, const std::string& refusal, const WriteGroup& write);
 
 }  // namespace hotlens::lab

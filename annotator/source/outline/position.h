@@ -17,6 +17,10 @@ struct Range {
   friend constexpr bool operator==(const Range&, const Range&) = default;
 };
 
+constexpr bool is_inside(const Range& inner, const Range& outer) {
+  return outer.begin <= inner.begin && inner.end <= outer.end;
+}
+
 // An edit in bytes and positions, as tree-sitter wants it.
 struct Edit {
   std::uint32_t start_byte = 0, old_end_byte = 0, new_end_byte = 0;

@@ -1,0 +1,15 @@
+// What an object of JSON holds, where it may hold anything.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace hotlens {
+
+// Empty where the member is missing or no string.
+inline std::string text_member(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+}  // namespace hotlens
