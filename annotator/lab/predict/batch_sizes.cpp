@@ -60,7 +60,7 @@ std::optional<Method> method_named(const std::string& wanted) {
 std::optional<MemoryEnd> end_of(const json& document) {
   const auto end = document.find("memory");
   if (end == document.end()) return std::nullopt;
-  return MemoryEnd{.memory = Bytes{end->at("bytes")}, .whose = text(*end, "of"), .largest_batch = end->at("largest_batch_size")};
+  return MemoryEnd{.memory = Bytes{end->at("bytes")}, .whose = text_member(*end, "of"), .largest_batch = end->at("largest_batch_size")};
 }
 
 std::optional<StepTime> time_of(const json& point) {
@@ -77,7 +77,7 @@ std::expected<std::vector<Replays>, Refusal> read_replays(const json& answer) {
   try {
     if (!answer.is_object()) return std::unexpected(Refusal{.reason = "the worker's answer is broken"});
     if (const auto error = answer.find("error"); error != answer.end()) {
-      return std::unexpected(Refusal{.reason = text(*error, "message"), .op = text(*error, "operator"), .module = text(*error, "module")});
+      return std::unexpected(Refusal{.reason = text_member(*error, "message"), .op = text_member(*error, "operator"), .module = text_member(*error, "module")});
     }
     std::vector<Replays> all;
     for (const json& one : answer.at("replays")) all.push_back(replays(one));
