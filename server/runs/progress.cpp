@@ -25,10 +25,10 @@ Failure failure(const Json& line) {
   const auto error = line.find("error");
   if (error == line.end() || !error->is_object())
     return {.message = text_member(line, "message"), .sentence = text_member(line, "message")};
-  Failure failure{.type = text(*error, "type"),
-                  .message = text(*error, "message"),
-                  .file = text(*error, "file"),
-                  .traceback = text(*error, "traceback"),
+  Failure failure{.type = text_member(*error, "type"),
+                  .message = text_member(*error, "message"),
+                  .file = text_member(*error, "file"),
+                  .traceback = text_member(*error, "traceback"),
                   .sentence = text_member(line, "message")};
   if (const auto at = number(*error, "line"); at && *at >= 0 && *at < 100'000'000) failure.line = static_cast<std::uint32_t>(*at);
   if (const auto cell = number(*error, "cell"); cell && *cell > 0 && *cell < 100'000'000) failure.cell = static_cast<std::uint32_t>(*cell);
