@@ -37,10 +37,6 @@ constexpr std::size_t kMostResourceBytes = std::size_t{24} << 10;
 constexpr std::size_t kHottest = 5;
 constexpr std::string_view kScheme = "hotlens://profile/";
 
-Error wrong(const protocol::RpcError& error) {
-  return {ErrorCode::usage, error.message, {}};
-}
-
 std::int64_t limit(const Reader& reader, std::int64_t usual) {
   const auto given = reader.maybe("limit");
   return given ? std::clamp<std::int64_t>(given->integer(), 1, kMostRows) : usual;
@@ -234,6 +230,10 @@ Result<Json> printed_json(const std::string& printed) {
 }
 
 }  // namespace
+
+Error wrong(const protocol::RpcError& error) {
+  return {ErrorCode::usage, error.message, {}};
+}
 
 Result<Json> report(const Folder& folder, const Json& arguments) {
   const Reader reader(arguments);

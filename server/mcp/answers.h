@@ -5,11 +5,15 @@
 #pragma once
 
 #include "protocol/json.h"
+#include "protocol/rpc.h"
 #include "server/mcp/profiles.h"
 
 namespace hotlens::mcp {
 
 using protocol::Json;
+
+// Arguments that cannot be read: the agent's mistake.
+Error wrong(const protocol::RpcError& error);
 
 Result<Json> report(const Folder& folder, const Json& arguments);
 Result<Json> hot_lines(const Folder& folder, const Json& arguments);

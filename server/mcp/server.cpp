@@ -39,10 +39,6 @@ std::chrono::seconds limit_of(const Json& arguments) {
   return std::chrono::seconds(std::clamp<std::int64_t>(given ? given->integer() : kUsualSeconds, 1, kMostSeconds));
 }
 
-Error wrong(const RpcError& error) {
-  return {ErrorCode::usage, error.message, {}};
-}
-
 std::string joined(const std::vector<std::string>& words) {
   std::string all;
   for (const std::string& word : words) all += (all.empty() ? "" : ",") + word;

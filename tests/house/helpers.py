@@ -35,8 +35,9 @@ def declared(inside: str) -> dict[str, str]:
         found[f"type {name}"] = name
     for name, of in ALIAS.findall(inside):
         found[f"type {name} = {of}"] = name
-    for name, parameters in FUNCTION.findall(inside):
-        types = [re.sub(r"\s*(?:=.*)?$", "", re.sub(r"\b\w+$", "", each.strip())) for each in parameters[1:-1].split(",")]
+    for name, parameters in FUNCTION.findall(inside.replace("const ", "")):
+        bare = [re.sub(r"\b[a-z_]+::", "", each.strip()) for each in parameters[1:-1].split(",")]  # however it spells a namespace
+        types = [re.sub(r"\s*(?:=.*)?$", "", re.sub(r"\b\w+$", "", each)) for each in bare]
         found[f"function {name}({', '.join(types)})"] = name
     return found
 
