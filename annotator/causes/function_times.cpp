@@ -1,9 +1,9 @@
 #include "annotator/causes/function_times.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
+#include "annotator/causes/cause_sums.h"
 #include "annotator/trace/python_frame.h"
 
 namespace hotlens::causes {
@@ -19,14 +19,6 @@ struct Row {
   Causes own{}, inside{};
   std::uint32_t counted = kNoNode;  // the call that counted last
 };
-
-Ns sum(const Causes& causes) {
-  return std::accumulate(causes.begin(), causes.end(), Ns{});
-}
-
-void add(Causes& sum, const Causes& part) {
-  for (std::size_t cause = 0; cause < profile::kCauses; ++cause) sum[cause] += part[cause];
-}
 
 // Each function once, in order of its first call. One that calls itself counts once.
 std::vector<Row> rows_of(const Functions& functions, const std::vector<Causes>& own, std::size_t names) {

@@ -1,11 +1,11 @@
 #include "annotator/causes/verdict.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "annotator/causes/cause_sums.h"
 #include "annotator/causes/cause_table.h"
 #include "annotator/causes/function_times.h"
 #include "annotator/causes/verdict_line.h"
@@ -27,10 +27,6 @@ Ns& at(profile::Causes& causes, profile::Cause cause) {
 }
 Ns of(const profile::Causes& causes, profile::Cause cause) {
   return causes[static_cast<std::size_t>(cause)];
-}
-
-Ns sum(const profile::Causes& causes) {
-  return std::accumulate(causes.begin(), causes.end(), Ns{});
 }
 
 bool is_share(Ns part, Ns whole, double share) {
@@ -188,10 +184,6 @@ profile::Verdict verdict_of(const profile::Profile& profile, const Account& acco
   const bool device = profile.has_device();
   const std::string kind = kind_of(account, device);
   return {kind, evidence_of(profile, account, among, kind)};
-}
-
-void add(profile::Causes& sum, const profile::Causes& part) {
-  for (std::size_t cause = 0; cause < profile::kCauses; ++cause) sum[cause] += part[cause];
 }
 
 }  // namespace

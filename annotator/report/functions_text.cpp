@@ -17,17 +17,18 @@ using format::right;
 using format::shortened;
 using profile::HostFunction;
 
-constexpr std::size_t kRows = 6;      // of a list; all are in the JSON
-constexpr std::int64_t kPart = 100;   // of the step: less is not worth a row
-constexpr std::size_t kColumns = 66;  // a path below sys.path and the function
+constexpr std::size_t kMostFunctions = 6;     // of a list; all are in the JSON
+constexpr std::int64_t kPart = 100;           // of the step: less is not worth a row
+constexpr std::size_t kFunctionColumns = 66;  // a path below sys.path and the function
 
 Ns sum(const profile::Causes& causes) {
   return std::accumulate(causes.begin(), causes.end(), Ns{});
 }
 
 std::string row(const HostFunction& function, const profile::Profile& profile) {
-  std::string text = "  " + left(shortened(trace::spelled(function.file, function.line, function.function), kColumns - 2), kColumns) +
-                     right(readable(sum(function.own)), 10) + right(percent(sum(function.own), profile.step_wall()), 9) + "  ";
+  std::string text =
+      "  " + left(shortened(trace::spelled(function.file, function.line, function.function), kFunctionColumns - 2), kFunctionColumns) +
+      right(readable(sum(function.own)), 10) + right(percent(sum(function.own), profile.step_wall()), 9) + "  ";
   for (std::size_t cause = 0; cause < profile::kCauses; ++cause) {
     if (function.own[cause] < sum(function.own) / 10 || function.own[cause] == Ns{}) continue;
     text.append(text.ends_with("  ") ? "" : ", ").append(name(static_cast<profile::Cause>(cause)));
@@ -60,7 +61,7 @@ std::string functions_text(const profile::Profile& profile, const format::Style&
                                    : "Python functions, time beside the operators' own work")
       .append(style.off)
       .append("\n");
-  for (const HostFunction* function : most | std::views::take(kRows)) out.append(row(*function, profile)).append("\n");
+  for (const HostFunction* function : most | std::views::take(kMostFunctions)) out.append(row(*function, profile)).append("\n");
   return out;
 }
 

@@ -15,7 +15,7 @@ using protocol::Json;
 using protocol::Reader;
 
 constexpr std::size_t kMostParts = 40;
-constexpr std::size_t kMostName = 300;  // bytes
+constexpr std::size_t kMostPartName = 300;  // bytes
 
 struct Moments {
   Ns from{}, to{};
@@ -32,7 +32,7 @@ Json track_json(const std::string& id, const std::string& name, Ns busy) {
 Json parts_json(const std::vector<features::RangePart>& parts) {
   Json list = Json::array();
   for (const features::RangePart& part : std::span(parts).first(std::min(parts.size(), kMostParts))) {
-    list.push_back({{"name", part.name.substr(0, kMostName)}, {"time", part.time.count()}});
+    list.push_back({{"name", part.name.substr(0, kMostPartName)}, {"time", part.time.count()}});
   }
   return list;
 }

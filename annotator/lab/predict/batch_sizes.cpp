@@ -77,7 +77,8 @@ std::expected<std::vector<Replays>, Refusal> read_replays(const json& answer) {
   try {
     if (!answer.is_object()) return std::unexpected(Refusal{.reason = "the worker's answer is broken"});
     if (const auto error = answer.find("error"); error != answer.end()) {
-      return std::unexpected(Refusal{.reason = text_member(*error, "message"), .op = text_member(*error, "operator"), .module = text_member(*error, "module")});
+      return std::unexpected(Refusal{
+          .reason = text_member(*error, "message"), .op = text_member(*error, "operator"), .module = text_member(*error, "module")});
     }
     std::vector<Replays> all;
     for (const json& one : answer.at("replays")) all.push_back(replays(one));
