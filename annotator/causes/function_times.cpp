@@ -71,10 +71,11 @@ std::vector<profile::HostFunction> FunctionTimes::take() && {
 
 std::string function_of_cause(const profile::Profile& profile, profile::Cause cause) {
   const auto at = static_cast<std::size_t>(cause);
+  const auto is_most = [&](const profile::Causes& part) { return part[at] * 2 > profile.spent[at]; };
   const profile::HostFunction* found = nullptr;
   for (const profile::HostFunction& each : profile.host_functions) {
-    const bool most = each.inside[at] * 2 > profile.spent[at];
-    if (most && (found == nullptr || each.inside[at] <= found->inside[at])) found = &each;
+    if (!is_most(each.inside)) continue;
+    if (is_most(each.own) || found == nullptr || (!is_most(found->own) && each.inside[at] <= found->inside[at])) found = &each;
   }
   return found == nullptr ? std::string() : trace::spelled(found->file, found->line, found->function);
 }

@@ -28,7 +28,8 @@ class FunctionTimes {
   std::vector<profile::Causes> own_;  // by call
 };
 
-// The innermost function that more than half of what the step spends on a cause passed in, "train.py:41 rollout"; empty where none is.
+// The function that itself takes more than half of what the step spends on a cause, else the smallest one inside of which as much passed:
+// "train.py:41 rollout"; empty where none is.
 std::string function_of_cause(const profile::Profile& profile, profile::Cause cause);
 
 }  // namespace hotlens::causes

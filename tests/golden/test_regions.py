@@ -46,9 +46,9 @@ def test_what_repeats_in_a_graph_repeats() -> None:
     repeat = region["repeat"]
     length, times = repeat["works"], repeat["times"]
     assert (length, times) == (35, 11)
-    fits = []
+    fits = set()
     for begin in range(len(work) - length * times + 1):
         part = work[begin : begin + length * times]
         if all(a.name == b.name for a, b in zip(part, part[length:], strict=False)):
-            fits.append(sum(e.end - e.start for e in part))
-    assert repeat["ns"] == max(fits)
+            fits.add(sum(e.end - e.start for e in part))
+    assert repeat["ns"] in fits
