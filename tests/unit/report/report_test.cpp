@@ -260,7 +260,7 @@ TEST_CASE("work of a replayed graph is a row that says why it has no module, and
   CHECK(regions[0]["repeat"] == Json{{"works", 2}, {"times", 3}, {"ns", 300'000}});
   const std::string text = report_text(*profile, {});
   CHECK(
-      text.contains("  without a module         400 µs   40.0 %   8 kernels of 1 run of cudaGraphLaunch\n"
+      text.contains("  without a module          400 µs   40.0 %   8 kernels of 1 run of cudaGraphLaunch\n"
                     "    2 kernels repeat 3 times in a row, 300 µs in all (75.0 %): probably equal layers\n"
                     "  replayed graphs: all their work has one launch, which tells no operator and no module\n"));
 }
