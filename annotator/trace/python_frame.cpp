@@ -17,7 +17,7 @@ std::optional<PythonFrame> frame_named(std::string_view name) {
 }
 
 bool is_own_file(std::string_view path) {
-  static constexpr std::array<std::string_view, 5> kInstalled{"site-packages/", "dist-packages/", "/lib/python3", "/lib64/python3", "<"};
+  static constexpr std::array<std::string_view, 4> kInstalled{"site-packages/", "dist-packages/", "/lib/python3", "/lib64/python3"};
   static constexpr std::array<std::string_view, 3> kTorchs{"torch/", "torchvision/", "torchaudio/"};
   // Of Python's library what runs in a training step; a trace names it from its folder on.
   static constexpr auto kPythons = std::to_array<std::string_view>(
@@ -28,7 +28,7 @@ bool is_own_file(std::string_view path) {
        "selectors.py",   "shutil.py", "socket.py",    "statistics.py", "string.py",        "subprocess.py", "tempfile.py",   "threading.py",
        "traceback.py",   "types.py",  "typing.py",    "uuid.py",       "warnings.py",      "weakref.py",    "zipfile.py",    "zipfile/"});
   const auto begins = [&](std::string_view each) { return path.starts_with(each); };
-  return path.ends_with(".py") && !path.contains("/torch/") && std::ranges::none_of(kTorchs, begins) &&
+  return path.ends_with(".py") && !path.starts_with('<') && !path.contains("/torch/") && std::ranges::none_of(kTorchs, begins) &&
          std::ranges::none_of(kPythons, begins) &&
          std::ranges::none_of(kInstalled, [&](std::string_view each) { return path.contains(each); });
 }

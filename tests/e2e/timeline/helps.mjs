@@ -75,10 +75,10 @@ async function openEvents(world, traceEvents) {
 export async function helpsLead(world) {
   const name = 'my <b>train.py';
   const { timeline, page } = await openEvents(world, [
-    event('user_annotation', 'ProfilerStep#0', 0, 1000),
-    event('python_function', `${name}(12): main`, 0, 999),
-    event('user_annotation', 'enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__', 5, 400),
-    event('cpu_op', 'aten::linear', 500, 300),
+    event('user_annotation', 'ProfilerStep#0', 0, 10_000),
+    event('python_function', `${name}(12): main`, 0, 9_990),
+    event('user_annotation', 'enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__', 50, 4_000),
+    event('cpu_op', 'aten::linear', 5_000, 3_000),
   ]);
   const [{ file, line }] = (await timeline.ask('overview', {})).findings;
   assert.deepEqual([file, line], [name, 11]);
