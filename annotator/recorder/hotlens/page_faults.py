@@ -30,8 +30,8 @@ def minor_faults() -> int | None:
 
 def cost_ns() -> int | None:
     """What one takes with giving its page back, of the processor: the least of some rounds. None where it cannot be measured."""
-    found = [ns for ns in (_one_round() for _ in range(_ROUNDS)) if ns is not None]
-    return min(found, default=None)
+    rounds = [_one_round() for _ in range(_ROUNDS)]
+    return min((ns for ns in rounds if ns is not None), default=None)
 
 
 def _one_round() -> int | None:

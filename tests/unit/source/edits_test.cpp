@@ -119,7 +119,10 @@ TEST_CASE("What claims to be fresh or moved is the statement it was made from") 
   std::vector<std::string> wrong;
   for (std::size_t i = 0; i < sequences(); ++i) {
     auto own_seed = static_cast<unsigned>(first + i);
-    const RealFile& file = files[own_seed % files.size()];
+    // By its own name: one file more does not change what the others are tried with.
+    const RealFile& file = *std::ranges::min_element(files, {}, [&](const RealFile& each) {
+      return std::hash<std::string>()(std::to_string(own_seed) + each.path.substr(each.path.rfind('/') + 1));
+    });
     std::size_t start = file.text.size() <= kMostBytes ? 0 : file.text.find("\nclass ");
     std::string text = file.text.substr(start == std::string::npos ? 0 : start, kMostBytes);
     text.resize(text.rfind('\n') + 1);
