@@ -114,7 +114,7 @@ def check_rows(model: dict[str, Any]) -> None:
     check_fetches(model)
     for table, columns in ROWS.items():
         for row in model[table]:
-            assert set(row) - {"cells"} == set(columns), table  # of a notebook: test_notebook.py
+            assert set(row) - {"cells", "checkpoint_switch"} == set(columns), table  # test_notebook.py; below
             for key, kind in columns.items():
                 if isinstance(kind, str):
                     if row[key] is None:
@@ -123,6 +123,14 @@ def check_rows(model: dict[str, Any]) -> None:
                         check_site(row[key], len(model["files"]))
                 else:
                     assert isinstance(row[key], kind), (table, key)
+
+
+def check_switches(modules: list[dict[str, Any]]) -> None:
+    """Of the layers that a method of their model makes run again in backward; the model is above them."""
+    for row in modules:
+        if (switch := row.get("checkpoint_switch")) is not None:
+            assert set(switch) == {"module", "method"} and switch["method"]
+            assert 0 <= switch["module"] < row["id"] and modules[switch["module"]]["root"] == row["root"]
 
 
 def check_numbers(model: dict[str, Any]) -> None:
@@ -171,6 +179,7 @@ def check_bundle(bundle: Bundle) -> None:
     assert len(manifest["profiled_step_ns"]) == manifest["steps_measured"] >= 1
     assert all(isinstance(n, int) and n > 0 for n in manifest["plain_step_ns"] + manifest["profiled_step_ns"])
     check_rows(model)
+    check_switches(model["modules"])
     check_numbers(model)
     for file in model["files"]:
         if file["copy"] is not None:

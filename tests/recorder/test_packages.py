@@ -104,6 +104,8 @@ def test_lines_are_found_in_the_package_and_in_the_script(bert: Bundle, gpt2: Bu
     assert bert.text(query["attached"]).startswith("self.query = nn.Linear(")
     layer = bert.module("bert.encoder.layer.1")
     assert bert.text(layer["attached"]) == "BertLayer(config, layer_idx=i)"
+    switched = [m["path"] for m in bert.model["modules"] if "checkpoint_switch" in m]
+    assert switched == ["bert.encoder.layer.0", "bert.encoder.layer.1"]
     assert bert.text(bert.module("")["attached"]) == "model = BertForMaskedLM(config)"
     calls = {bert.model["modules"][c["module"]]["path"]: c["site"] for c in bert.model["calls"]}
     assert file_of(bert, calls["bert.encoder.layer.1"]) == "modeling_bert.py"
