@@ -100,6 +100,7 @@ def keep(place: Path, name: str, machine: Machine, to: Path | None) -> None:
     """The profiles of a folder and their reports as one archive, to look at elsewhere."""
     if to is None or not (place / ".hotlens/profiles").is_dir():
         return
+    to.mkdir(parents=True, exist_ok=True)
     (place / "report.txt").write_text(machine.say(place, "report", "latest").stdout, encoding="utf-8")
     with tarfile.open(to / f"{name}.tar.gz", "w:gz") as archive:
         for what in (".hotlens/profiles", "report.txt"):
