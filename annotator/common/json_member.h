@@ -7,9 +7,10 @@
 namespace hotlens {
 
 // Empty where the member is missing or no string.
-inline std::string text_member(const nlohmann::json& object, const char* key) {
+template <class Json>  // nlohmann::json, or ordered_json
+std::string text_member(const Json& object, const char* key) {
   const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+  return found != object.end() && found->is_string() ? found->template get<std::string>() : std::string();
 }
 
 }  // namespace hotlens

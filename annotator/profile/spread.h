@@ -17,6 +17,8 @@ namespace hotlens::profile {
 
 // Times of traces up to torch 2.3 are whole microseconds: no difference below that means anything.
 constexpr Ns kResolution{1000};
+// Standard errors to either side of an estimate that hold 95 % of what chance does.
+constexpr double kTwoSigma = 2;
 
 struct Sample {
   Ns median{};

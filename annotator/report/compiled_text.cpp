@@ -24,8 +24,8 @@ using profile::Compilation;
 using profile::CompilationLog;
 using profile::GraphBreak;
 
-constexpr std::size_t kMostRegions = 8;  // of a list; all are in the JSON
-constexpr std::size_t kRegionPlaceColumns = 24;
+constexpr std::size_t kMostListed = 8;  // of a list; all are in the JSON
+constexpr std::size_t kCodeColumns = 24;
 constexpr std::size_t kReasonColumns = 100;
 
 // One code object that was compiled more than once.
@@ -121,15 +121,15 @@ class CompiledWriter {
   // A list, cut where it becomes long.
   template <class Row, class Text>
   void rows(const std::vector<Row>& list, Text text) {
-    for (std::size_t at = 0; at < std::min(list.size(), kMostRegions); ++at) line("    " + text(list[at]));
-    if (list.size() > kMostRegions) line("    " + std::to_string(list.size() - kMostRegions) + " more");
+    for (std::size_t at = 0; at < std::min(list.size(), kMostListed); ++at) line("    " + text(list[at]));
+    if (list.size() > kMostListed) line("    " + std::to_string(list.size() - kMostListed) + " more");
   }
 
   void breaks(const CompilationLog& log) {
     const auto count = static_cast<std::int64_t>(log.breaks.size());
     line("  " + (count == 0 ? std::string("no graph breaks") : counted(count, "graph break", "graph breaks") + ", where a graph ends"));
     rows(log.breaks, [this](const GraphBreak& each) {
-      return left(place(each.file, each.line) + " ", kRegionPlaceColumns) + shortened(each.reason, kReasonColumns);
+      return left(place(each.file, each.line) + " ", kCodeColumns) + shortened(each.reason, kReasonColumns);
     });
   }
 
@@ -142,11 +142,11 @@ class CompiledWriter {
     line(said);
     rows(again, [this](const Again& each) {
       const std::string times = each.count > 1 ? "×" + std::to_string(each.count) + "  " : "";
-      return left(place(each.last->file, each.last->line) + " ", kRegionPlaceColumns) + times + shortened(each.last->again, kReasonColumns);
+      return left(place(each.last->file, each.last->line) + " ", kCodeColumns) + times + shortened(each.last->again, kReasonColumns);
     });
     for (const Compilation& each : log.compilations) {
       if (!each.failed.empty())
-        line("    " + left(place(each.file, each.line) + " ", kRegionPlaceColumns) + shortened(each.failed, kReasonColumns));
+        line("    " + left(place(each.file, each.line) + " ", kCodeColumns) + shortened(each.failed, kReasonColumns));
     }
   }
 

@@ -1,15 +1,16 @@
 #include "annotator/report/functions_text.h"
 
 #include <algorithm>
-#include <numeric>
 #include <ranges>
 #include <vector>
 
+#include "annotator/causes/cause_sums.h"
 #include "annotator/trace/python_frame.h"
 
 namespace hotlens::report {
 namespace {
 
+using causes::sum;
 using format::left;
 using format::percent;
 using format::readable;
@@ -20,10 +21,6 @@ using profile::HostFunction;
 constexpr std::size_t kMostFunctions = 6;     // of a list; all are in the JSON
 constexpr std::int64_t kPart = 100;           // of the step: less is not worth a row
 constexpr std::size_t kFunctionColumns = 66;  // a path below sys.path and the function
-
-Ns sum(const profile::Causes& causes) {
-  return std::accumulate(causes.begin(), causes.end(), Ns{});
-}
 
 std::string row(const HostFunction& function, const profile::Profile& profile) {
   std::string text =

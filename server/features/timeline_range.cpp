@@ -146,11 +146,12 @@ void divide(const Annotated& annotated, const Range& range, Counts work, CountsN
     parts.add(account.work[piece.work].owner, piece.end - piece.start);
     if (account.work[piece.work].owner.communicates) sums.exposed_communication += piece.end - piece.start;
   }
-  for (const attribution::StepAccount& step : account.steps) {
-    if (!account.work.empty()) break;
-    for (const attribution::Piece& piece : step.wall) {
-      const Ns part = range.part_of(piece.start, piece.end);
-      if (part > Ns{} && node(piece.node)) parts.add(piece.owner, part);
+  if (account.work.empty()) {
+    for (const attribution::StepAccount& step : account.steps) {
+      for (const attribution::Piece& piece : step.wall) {
+        const Ns part = range.part_of(piece.start, piece.end);
+        if (part > Ns{} && node(piece.node)) parts.add(piece.owner, part);
+      }
     }
   }
   sums.stages = parts.stages();

@@ -1,9 +1,25 @@
 #include "server/lab/kept.h"
 
+#include <optional>
+#include <utility>
+
 #include "annotator/advice/edits/edits.h"
 #include "annotator/profile/bundle/bundle.h"
+#include "server/lab/suggestions.h"
 
 namespace hotlens::lab {
+namespace {
+
+// What a rule tells before anything was replayed. `at_best`: a bound, in place of a time.
+advice::Record foretold(WhatIf item, const std::optional<double>& at_best, const std::string& profile,
+                        const std::filesystem::path& bundle) {
+  if (at_best) item.time = Ratio{.ratio = *at_best, .low = *at_best, .high = 1};
+  advice::Record made = record_of(item, profile, bundle, advice::Event::predicted);
+  made.method = at_best ? advice::kBound : advice::kProfile;
+  return made;
+}
+
+}  // namespace
 
 advice::Record record_of(const WhatIf& item, const std::string& profile, const std::filesystem::path& bundle, advice::Event event) {
   const auto manifest = profile::read_manifest(bundle);
@@ -29,26 +45,10 @@ advice::Record record_of(const WhatIf& item, const std::string& profile, const s
 }
 
 advice::Record record_of(const profile::Finding& finding, const std::string& profile, const std::filesystem::path& bundle) {
-  WhatIf item{.kind = finding.kind, .title = {}, .evidence = {}, .assumes = finding.assumes, .modules = {}, .parts = {}};
-  if (!finding.file.empty() && finding.line) item.where = SourceLine{finding.file, *finding.line};
+  WhatIf item = change_of(finding);
   if (finding.foretold) item.time = Ratio{finding.foretold->ratio, finding.foretold->low, finding.foretold->high};
-  if (!finding.foretold) item.time = Ratio{.ratio = finding.least_ratio, .low = finding.least_ratio, .high = 1};
-  advice::Record made = record_of(item, profile, bundle, advice::Event::predicted);
-  made.method = finding.foretold ? advice::kProfile : advice::kBound;
-  return made;
+  return foretold(std::move(item), finding.foretold ? std::nullopt : std::optional(finding.least_ratio), profile, bundle);
 }
-
-namespace {
-
-advice::Record foretold(const advice::Suggestion& suggestion, const std::string& profile) {
-  WhatIf item = suggestion.change;
-  if (suggestion.at_best) item.time = Ratio{.ratio = *suggestion.at_best, .low = *suggestion.at_best, .high = 1};
-  advice::Record made = record_of(item, profile, suggestion.bundle, advice::Event::predicted);
-  made.method = suggestion.at_best ? advice::kBound : advice::kProfile;
-  return made;
-}
-
-}  // namespace
 
 Result<void> keep_applied(const advice::Suggestion& suggestion) {
   const auto executed = advice::read_executed(suggestion.bundle);
@@ -59,7 +59,8 @@ Result<void> keep_applied(const advice::Suggestion& suggestion) {
   item.edits = advice::described(*edits, *executed);
   const std::string profile = suggestion.bundle.filename().string();
   if (suggestion.by_rule) {  // so that what comes of it can be compared
-    const auto kept = advice::add(advice::ledger_of(suggestion.bundle), foretold(suggestion, profile));
+    const auto kept =
+        advice::add(advice::ledger_of(suggestion.bundle), foretold(suggestion.change, suggestion.at_best, profile, suggestion.bundle));
     if (!kept) return kept;
   }
   return advice::add(advice::ledger_of(suggestion.bundle), record_of(item, profile, suggestion.bundle, advice::Event::applied));

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "annotator/common/file.h"
+#include "annotator/common/json_member.h"
 #include "server/runs/kept_files.h"
 #include "server/runs/launch_variables.h"
 #include "server/runs/words.h"
@@ -85,11 +86,6 @@ class Plain {
   std::optional<std::size_t> comma_;  // the last character of weight
 };
 
-std::string text_of(const OrderedJson& entry, const char* key) {
-  const auto found = entry.find(key);
-  return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // One entry; remembers the first thing that keeps it from being used.
 class LaunchEntryReader {
  public:
@@ -121,7 +117,7 @@ class LaunchEntryReader {
  private:
   std::string not_ours() const {
     if (!entry_.is_object()) return "it is no object";
-    const std::string type = text_of(entry_, "type"), request = text_of(entry_, "request");
+    const std::string type = text_member(entry_, "type"), request = text_member(entry_, "request");
     if (type != "debugpy" && type != "python") return "its type is `" + type + "`";
     if (request != "launch") return "its request is `" + request + "`";
     for (const std::string_view key : kNotDone) {
@@ -234,7 +230,7 @@ LaunchFile read_launch_file(const fs::path& folder) {
     return read;
   }
   for (const OrderedJson& entry : *list) {
-    std::string name = entry.is_object() ? text_of(entry, "name") : "";
+    std::string name = entry.is_object() ? text_member(entry, "name") : "";
     if (name.empty()) name = "entry " + std::to_string(&entry - &list->front() + 1);
     read.entries.push_back({.name = std::move(name), .json = entry.dump(-1, ' ', false, OrderedJson::error_handler_t::replace)});
   }

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "annotator/advice/edits/changes.h"
+#include "annotator/common/character.h"
 
 namespace hotlens::advice {
 namespace {
 
-bool is_letter(char each) {
-  return each == '_' || each == '.' || (each >= '0' && each <= '9') || (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z');
+// Of "model", "self.net_2".
+bool is_of_name(char each) {
+  return each == '_' || each == '.' || is_digit(each) || is_lower(each) || (each >= 'A' && each <= 'Z');
 }
 
 // "model" of `model = transformers.BertModel(config).to(device)`: a name, and what makes it is a call of that package, or a method on it
@@ -19,7 +21,7 @@ std::optional<std::string> made_as(const PythonText& text, const Span& statement
   if (equals == std::string_view::npos || words.substr(equals, 2) == "==") return std::nullopt;
   std::string_view name = words.substr(0, equals);
   while (name.ends_with(' ')) name.remove_suffix(1);
-  if (name.empty() || !std::ranges::all_of(name, is_letter)) return std::nullopt;
+  if (name.empty() || !std::ranges::all_of(name, is_of_name)) return std::nullopt;
   const Call* outer = nullptr;  // the whole right side
   for (const Call& call : text.calls()) {
     if (call.whole.end == statement.end && call.whole.begin > statement.begin &&

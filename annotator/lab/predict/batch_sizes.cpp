@@ -16,7 +16,6 @@ constexpr double kMostDifference = 0.0002, kMostDifferenceOfBlocks = 0.02;  // o
 // How far the replay's own growth may be off, as a share of it: the worst of eight prototypes at four times the size was 10.6 % of the
 // step.
 constexpr double kReplayError = 0.1;
-constexpr double kTwoSigma = 2;
 constexpr double kPage = 4096;  // bytes
 __extension__ using Wide = __int128;
 
@@ -146,7 +145,7 @@ std::optional<std::int64_t> largest_within(const Replays& one, const Replays& ot
 std::optional<StepTime> measured_time(const std::vector<Ns>& real) {
   if (real.empty()) return std::nullopt;
   const profile::Sample sample = profile::sample(real);
-  const Ns half{std::llround(kTwoSigma * std::sqrt(sample.variance))};
+  const Ns half{std::llround(profile::kTwoSigma * std::sqrt(sample.variance))};
   return StepTime{.step = sample.median, .low = std::max(sample.median - half, Ns{1}), .high = sample.median + half};
 }
 
@@ -166,7 +165,7 @@ std::optional<StepTime> step_time(const std::vector<Ns>& real, const StepFaults&
   const double most = pages(other) * each;
   const Ns least{std::llround(without + growth_ns)};
   if (least <= Ns{}) return std::nullopt;
-  const double chance = kTwoSigma * std::sqrt(base.variance + pace * pace * grown.variance);
+  const double chance = profile::kTwoSigma * std::sqrt(base.variance + pace * pace * grown.variance);
   const Ns half{std::llround(chance + kReplayError * std::abs(growth_ns))};
   return StepTime{.step = least + Ns{std::llround(share * most)},
                   .low = std::max(least - half, Ns{1}),

@@ -11,7 +11,6 @@
 namespace hotlens::lab {
 namespace {
 
-constexpr double kTimesDeviation = 2;
 constexpr double kParts = 1e9;  // a ratio in billionths, so that the sample's statistics are those of times
 
 }  // namespace
@@ -27,7 +26,7 @@ std::optional<Ratio> ratio_of(const Replays& recorded, const Replays& changed, d
   const profile::Sample sample = profile::sample(ratios);
   const double median = static_cast<double>(sample.median.count()) / kParts;
   if (median <= 0) return std::nullopt;
-  const double chance = kTimesDeviation * std::sqrt(sample.variance) / kParts / median;
+  const double chance = profile::kTwoSigma * std::sqrt(sample.variance) / kParts / median;
   const double factor = 1 + std::hypot(chance, error);
   return Ratio{.ratio = median, .low = median / factor, .high = median * factor};
 }

@@ -28,7 +28,8 @@ bool is_graph(std::string_view name) {
   return std::ranges::any_of(kGraphs, [&](std::string_view graph) { return name.starts_with(graph); });
 }
 
-// What follows itself most exactly: the pattern whose repetitions, one right after the other, take most time. The shortest of several.
+// What follows itself: the pattern whose repetitions, one right after the other, take most time; the shortest of several. Where a pattern
+// can be read from several beginnings (b a b a b), from the first.
 class Repeats {
  public:
   Repeats(const Annotated& annotated, std::span<const std::uint32_t> works) {
@@ -104,11 +105,12 @@ std::vector<Region> Regions::of_step(const attribution::StepAccount& step) const
     std::map<std::uint32_t, std::vector<std::uint32_t>> works;  // by launch of a graph, or call of compiled code
   };
   std::map<std::tuple<Region::Kind, std::uint32_t, std::uint32_t>, Found> all;  // by kind, name and module around
-  const std::vector<ModuleName> modules = names_of_modules(annotated_);
+  std::vector<ModuleName> modules;                                              // named once somebody asks: most steps have no region
   for (const std::uint32_t at : step.launched) {
     const Work& work = annotated_.account.work[at];
     const auto kind = hides(work);
     if (!kind) continue;
+    if (modules.empty()) modules = names_of_modules(annotated_);
     const std::uint32_t by = *kind == Region::Kind::replayed ? work.launch : graph_around(work.launch);
     const trace::NameId name = annotated_.trace.events.name[annotated_.forest.event[by]];
     const std::uint32_t module = work.owner.call == kNothing ? kNothing : annotated_.owners.calls.value[work.owner.call];
