@@ -73,7 +73,7 @@ Ns cost_of(const Module& module, const Profile& profile) {
 
 bool leads_to_steps(const LineSummary& summary, const Profile& profile) {
   // A framework's loop: `trainer.train()` enters every stage.
-  if (summary.subject == Subject::stage && enters(summary, profile::Stage::forward) && enters(summary, profile::Stage::backward))
+  if (summary.subject == Subject::stage && enters(summary, profile::Stage::forward) && enters(summary, profile::Stage::optimizer))
     return true;
   if (summary.clock) return !summary.clock->rare && (summary.clock->kind == "for" || summary.clock->kind == "while");
   return !profile.loop && summary.subject == Subject::stage && summary.stages.front().stage == profile::Stage::data;

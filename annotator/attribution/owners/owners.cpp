@@ -8,6 +8,7 @@
 #include "annotator/attribution/owners/call_tree.h"
 #include "annotator/attribution/owners/copies.h"
 #include "annotator/attribution/owners/criteria.h"
+#include "annotator/attribution/owners/inner_gradients.h"
 #include "annotator/attribution/owners/parts.h"
 #include "annotator/attribution/owners/phases.h"
 
@@ -336,6 +337,7 @@ std::uint32_t Chains::alike(std::uint32_t a, std::uint32_t b, const std::vector<
 
 Owners find_owners(const trace::Trace& trace, const Forest& forest, const Steps& steps, const ModuleMap* map) {
   Owners owners = Finder(trace, forest, steps, map).run();
+  if (map) settle_inner_gradients(forest, steps, owners);
   mark_copies(trace, forest, owners);
   mark_criteria(trace, forest, steps, owners);
   fill_phases(trace, forest, steps, owners);

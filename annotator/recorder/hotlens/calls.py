@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
-from .classify import Classifier
+from .classify import GRADIENT, Classifier
 from .frames import INLINE_CODE, Files, Point, first_argument, point
 from .marks import Mark, Marks
 
@@ -106,16 +106,18 @@ class Calls:
 
     def enter_stage(self, thread: Marks, frame: FrameType) -> None:
         stage = self.kinds.stage(frame)
-        if stage is not None and stage != "data":
+        asks_gradients = frame.f_code.co_name == GRADIENT  # maybe within the forward pass: no sign of the loop
+        if stage is not None and stage != "data" and not asks_gradients:
             self._note_training(thread, lambda: True)
         if stage == "optimizer":
             self._updated.add(id(first_argument(frame)))
         if stage is not None and thread.stage(stage) is None:
             around = self._around(frame.f_back)
             self._note_stage(stage, around)
-            self._loops.update(at.code for at, _ in around)
-            if stage != "data":
-                self._trains.update(at.code for at, _ in around)
+            if not asks_gradients:
+                self._loops.update(at.code for at, _ in around)
+                if stage != "data":
+                    self._trains.update(at.code for at, _ in around)
             _open_stage(thread, frame, stage)
 
     def enter_fetch(self, thread: Marks, frame: FrameType) -> None:

@@ -17,6 +17,7 @@ LOSS = 16  # a functional criterion
 SWITCH = 32  # switches a module to training or to evaluation
 KERNELS = 64  # a function that a compiler generated, which calls kernels
 
+GRADIENT = "grad"  # torch.autograd's
 LOSS_SUFFIXES = ("_loss", "cross_entropy", "cross_entropy_with_logits", "kl_div")
 
 
@@ -77,6 +78,8 @@ class Classifier:
             return True
         if name == "backward":
             return self._in_torch(filename, "_tensor.py") or self._in_torch(filename, "autograd/__init__.py")
+        if name == GRADIENT:
+            return self._in_torch(filename, "autograd/__init__.py")
         # The decorators around Optimizer.step; what they run for is seen in their arguments.
         return self._in_torch(filename, "optim/optimizer.py") and name in ("wrapper", "_use_grad")
 
@@ -108,7 +111,7 @@ class Classifier:
     def stage(self, frame: FrameType) -> str | None:
         """Which stage the call performs; None when its subject says it is none."""
         name = frame.f_code.co_name
-        if name == "backward":
+        if name in ("backward", GRADIENT):
             return "backward"
         subject = first_argument(frame)
         if name == "__next__":

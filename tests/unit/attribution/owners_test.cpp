@@ -216,6 +216,38 @@ TEST_CASE("what a backward thread runs lies on the main thread's backward line")
   CHECK(read.module(evaluation("AddmmBackward0")) == 1);
 }
 
+TEST_CASE("gradients that forward asks for are of the line that asks, not also of the line beside it that made what they go through") {
+  const ModuleMap map = small_map();
+  const auto force = [](bool differentiated) {
+    return Script()
+        .range("ProfilerStep#0", 0, 100)
+        .range("hotlens.line#0", 1, 50)
+        .range("hotlens.line#1", 2, 12)
+        .range("hotlens.call#1", 3, 10)
+        .op("aten::linear", 4, 4, {.sequence = 1})
+        .range("hotlens.line#2", 20, 20)
+        .range("hotlens.stage#backward", 21, 18)
+        .backward("AddmmBackward0", 22, 10, 1)
+        .op("aten::mm", 23, 6, {.sequence = 2})
+        .range("hotlens.line#3", 60, 30)
+        .range("hotlens.stage#backward", 61, 28)
+        .backward("MmBackward0", 62, 5, differentiated ? 2 : trace::kNone)
+        .backward("AddmmBackward0", 70, 5, 1);
+  };
+  const Script script = force(true);
+  const Read read(script, &map);
+  const Owner& asked = read.owner("aten::mm");
+  CHECK(read.owners.lines.value[asked.line] == 2);
+  CHECK(asked.made_line == kNothing);
+  CHECK(read.module("aten::mm") == 1);
+  CHECK(read.owners.lines.value[read.owner(evaluation("MmBackward0")).made_line] == 2);
+  CHECK(read.owners.lines.value[read.owner(evaluation("AddmmBackward0"), 1).made_line] == 1);
+
+  const Script helper = force(false);  // a function that makes the whole step: its backward is forward's, too
+  const Read whole(helper, &map);
+  CHECK(whole.owners.lines.value[whole.owner("aten::mm").made_line] == 1);
+}
+
 TEST_CASE("without a map, module frames name the modules and stages follow from order") {
   const Script script = Script()
                             .frame("nn.Module: Net_0", 0, 20)
