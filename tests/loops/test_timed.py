@@ -19,6 +19,7 @@ import pytest
 from compare import HOTLENS
 
 SCRIPTS = sorted(path for path in (Path(__file__).parent / "timed").glob("*.py") if path.name != "clocks.py")
+OPTIONS = {"rate_finder": ["--warmup", "105"]}
 CLOSE = 0.1  # shares of two runs on a machine that does other things too
 ATTEMPTS = 6  # beside two compilers, two runs in five are off by more
 LEADS = 0.15  # by so much a line must lead, in the plain run, for its place to be certain
@@ -65,7 +66,8 @@ def runs(script: Path, folder: Path) -> Run:
     for name in (script.name, "clocks.py"):
         (folder / name).write_text((script.parent / name).read_text(encoding="utf-8"), encoding="utf-8")
     plain = with_clocks(folder, [sys.executable, script.name])
-    watched = with_clocks(folder, [str(HOTLENS), "run", "--keep-going", "--python", sys.executable, script.name])
+    options = ["--keep-going", *OPTIONS.get(script.stem, []), "--python", sys.executable]
+    watched = with_clocks(folder, [str(HOTLENS), "run", *options, script.name])
     file = hotlens(folder, "check", script.name)["files"][0]
     return Run(
         plain=plain,

@@ -155,3 +155,46 @@ def test_two_steps_are_measured_from_the_first(tmp_path: Path) -> None:
 def test_a_script_that_fails_after_two_steps_keeps_its_exit_code(tmp_path: Path) -> None:
     run = record_text(tmp_path, SETUP + "for i in range(2):\n" + indent("update(model, optimizer)\n") + "raise SystemExit(7)\n")
     assert run.code == 7 and run.bundles == []
+
+
+SEARCH_FIRST = """\
+def search():
+    trial, its_optimizer = make(4)
+    for i in range(40):
+        update(trial, its_optimizer)
+
+search()
+for i in range({updates}):
+    update(model, optimizer)
+"""
+
+
+def other_training(run: Run) -> list[str]:
+    return [row["message"] for row in run.bundle.manifest["warnings"] if row["code"] == "other_training"]
+
+
+def test_a_second_training_is_told_of_and_measured_where_it_is_asked_for(tmp_path: Path) -> None:
+    script = SETUP + SEARCH_FIRST.format(updates=60)
+    line = script.splitlines().index("for i in range(60):") + 1
+    (tmp_path / "first").mkdir()
+    (tmp_path / "second").mkdir()
+    first = record_text(tmp_path / "first", script)
+    (said,) = other_training(first)
+    assert "the first training of the script, of 40 updates" in said and f":{line}: `hotlens run --warmup 45`" in said
+    assert [row["function"] for row in loop_of(first)["loops"] if row["updates"]] == ["search"]
+    second = record_text(tmp_path / "second", script, ["--warmup", "45"])
+    assert other_training(second) == []
+    assert [row["function"] for row in loop_of(second)["loops"] if row["updates"]] == ["<module>"]
+    assert second.bundle.manifest["step"]["why"] == "no DataLoader is used; a step ends with the optimizer"
+
+
+def test_a_second_training_that_was_not_reached_is_told_of(tmp_path: Path) -> None:
+    script = SETUP + SEARCH_FIRST.format(updates=60).replace("range(40)", "range(10**9)")
+    line = script.splitlines().index("for i in range(60):") + 1
+    (said,) = other_training(record_text(tmp_path, script))
+    assert f"where it has not come yet (train.py:{line})" in said
+
+
+@pytest.mark.parametrize("name", ["in a generator", "two models, four steps each", "a hundred optimizers", "in a coroutine"])
+def test_one_training_is_no_other(tmp_path: Path, name: str) -> None:
+    assert other_training(record_text(tmp_path, SETUP + MEASURED[name])) == []

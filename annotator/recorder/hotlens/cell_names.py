@@ -73,6 +73,12 @@ def where(filename: str, line: int) -> dict[str, Any]:
     return {"file": os.path.abspath(filename), "line": line}
 
 
+def place_of(filename: str, line: int) -> str:
+    """For a person: `train.py:31`, `train.ipynb cell 3, line 5`; `line` from 0."""
+    place = _running.place(line) if _running is not None and filename == _running.path else None
+    return f"{os.path.basename(filename)} {place}" if place is not None else f"{os.path.basename(filename)}:{line + 1}"
+
+
 def _placed(notebook: Notebook, filename: str, line: int | None) -> tuple[str, int | None, int]:
     """The name and the line that a person knows, and by how much the line has changed."""
     place = notebook.place(line - 1) if filename == notebook.path and line else None

@@ -49,6 +49,9 @@ class LoopClocks:
         self._processors: Processors | None = None  # as the first watched update began
         self._undisturbed: bool | None = None  # what counts is from before a profiler, or in proportion to it; None: none was on
         self._longer_ns: list[int] = []  # disturbed updates without rare work
+        self._trains = True
+        self._training: frozenset[tuple[int, int]] = frozenset()  # the outermost loops that all updates were made in: clock and loop
+        self._left_for: tuple[str, int] | None = None  # file and line, from 1, of the next training's loop
 
     def new(self, filename: str, plan: Plan) -> Clock:
         clock = Clock(filename, plan, self.owner)
@@ -65,9 +68,10 @@ class LoopClocks:
             for watched in self._clocks:
                 watched.clock.switch(watched.clock.junk, now)
 
-    def begins_at(self, update: int) -> None:
-        """So many updates are made as the first boundary comes."""
+    def begins_at(self, update: int, trains: bool = True) -> None:
+        """So many updates are made as the first boundary comes; `trains`: no inference, which is over as a training begins."""
         self._kinds.before = max(update, 1)
+        self._trains = trains
 
     def watch(self) -> None:
         """As a step begins that runs without a profiler."""
@@ -125,6 +129,13 @@ class LoopClocks:
 
     def _note_update(self, running: list[int], watched: bool) -> None:
         """`running`: the statement of each clock that was at work when the update was made."""
+        if self._has_left(running):
+            if watched:
+                self._take_back()
+                self._carried_ns = 0
+            for each in self._clocks:
+                each.settle(watched)
+            return
         self.made += 1
         worked = [each.worked(watched) for each in self._clocks]
         usual = all(each.has_worked_twice(ns) for each, ns in zip(self._clocks, worked))
@@ -138,6 +149,7 @@ class LoopClocks:
                 self._take_back()
         for each, ns, number in zip(self._clocks, worked, running):
             each.note(self.made - 1, ns, counts)
+            each.running = number
             each.settle(watched)
             if counts:
                 each.note_loops(number)
@@ -149,6 +161,24 @@ class LoopClocks:
                 self.update_ns.append(self._carried_ns)
         if watched:
             self._carried_ns = 0
+
+    def leaves(self) -> bool:
+        """Whether another training has begun, within an update that is watched."""
+        now = time.perf_counter_ns()
+        return self._watching_since is not None and self._has_left([each.clock.switch(each.clock.watch, now) for each in self._clocks])
+
+    def _has_left(self, running: list[int]) -> bool:
+        """The loop of the first updates is over, and another one trains: a search for the learning rate came first, or another model."""
+        if self._left_for is None and self._trains:
+            outermost = ((index, each.outermost_loop(number)) for index, (each, number) in enumerate(zip(self._clocks, running)))
+            now = frozenset((index, loop) for index, loop in outermost if loop >= 0)
+            if now and self._training and not now & self._training:
+                index, loop = min(now)
+                clock = self._clocks[index].clock
+                self._left_for = clock.filename, clock.plan.loops[loop].line
+            elif now:
+                self._training = now & self._training or now
+        return self._left_for is not None
 
     def _leading(self) -> list[Watched]:
         """The clocks of loops that make updates; none where the loop is a package's own."""
@@ -180,13 +210,24 @@ class LoopClocks:
         return self.watched_ns >= (LONG_NS if self.updates < FEW_UPDATES else SHORT_NS)
 
     def unseen(self) -> bool:
-        """A statement of a loop that makes updates has not run in two of the updates watched, or these are too few to be a mean of."""
+        """A statement of a loop that makes updates has not run in two of the updates watched, or these are too few to be a mean of.
+        What is not seen when the loop is over will not come."""
+        if self._left_for is not None:
+            return False
         leading = self._leading()
         if not leading and self.updates < ENOUGH_OF_A_PACKAGE:
             return True
         if not self._undisturbed and not self.settled():
             return True
         return any(s.loop >= 0 and s.expected and w.loops[s.loop] and w.in_watched[n] < 2 for w in leading for n, s in w.statements())
+
+    def next_training(self) -> tuple[str, int, int] | None:
+        """Where another training began: file and line, from 1, and the updates that were made before it."""
+        return (*self._left_for, self.made + self._kinds.before) if self._left_for is not None else None
+
+    def not_reached(self) -> list[tuple[str, int]]:
+        """Statements that may train, too, and come later than the updates so far: file and line, from 1."""
+        return [(watched.clock.filename, line) for watched in self._clocks for line in watched.not_reached()]
 
     def as_json(self, file_number: Callable[[str], int]) -> dict[str, Any]:
         """`loop.json` of FORMAT.md; of clocks that have counted something."""

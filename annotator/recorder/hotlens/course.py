@@ -93,6 +93,11 @@ class Course:
         return bool(self.phases) and self.phases[0].open and not isinstance(self.phases[0], Measured)
 
     @property
+    def watches_on(self) -> bool:
+        """Everything is measured; what comes now and then is waited for."""
+        return bool(self.phases) and isinstance(self.phases[0], Watch)
+
+    @property
     def delicate(self) -> bool:
         """The next boundary ends a phase or begins one, or works on a profiler."""
         ahead = self.phases[:1]

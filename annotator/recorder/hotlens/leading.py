@@ -18,6 +18,8 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # A file without any of these words has no loop of interest; most files are passed over without being parsed.
 WORDS = re.compile(rb"step|backward|fit|train|learn|optimi[sz]e|minimi[sz]e|epoch|no_grad|inference_mode|generate|autograd")
 SPEAKING = re.compile(r"(^|_)(train|training|fit|learn|optimi[sz]e|epoch|step|backward|minimi[sz]e|generate)($|_)")
+# The same, of what trains beyond doubt where it is called: not `plot_training`, not `generate`.
+TRAINS = re.compile(r"(train|pretrain|fit|learn|finetune|fine_tune|optimi[sz]e|minimi[sz]e)($|_)")
 # Names that speak of training and are none: a switch of mode, a split of data.
 MISLEADING = ("train", "step", "train_test_split")
 WITHOUT_GRADIENTS = ("no_grad", "inference_mode", "set_grad_enabled")
@@ -58,6 +60,18 @@ class Leading:
         if isinstance(node, FUNCTIONS) and any(id(loop) in self._without_gradients for loop in _outermost_loops_of(node)):
             return True
         return id(node) in self._without_gradients or self._updates(node) or _enters_without_gradients(node)
+
+    def trains(self, node: ast.stmt) -> bool:
+        """A statement that makes updates, as far as its text tells: none that only computes without gradients."""
+        return any(isinstance(n, ast.Call) and self._trains(n) for n in _own_nodes(node))
+
+    def _trains(self, call: ast.Call) -> bool:
+        name = _last_name(call)
+        if _is_update_itself(call, name) or (name in self._names and name not in self._runs_models):
+            return True
+        if name == "train":
+            return isinstance(call.func, ast.Name) or _receiver_name(call).endswith("trainer")
+        return name not in MISLEADING and TRAINS.match(name) is not None
 
     def _run_without_gradients(self, tree: ast.Module) -> list[Function]:
         """Functions that such loops call by name, or each other, with a loop of their own that calls a model: `decode(prompt)`."""

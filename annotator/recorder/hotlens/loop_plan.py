@@ -20,6 +20,9 @@ NOWHERE = -1
 CAN_BE_NOWHERE = sys.version_info >= (3, 10)
 
 
+Branches = tuple[tuple[int, str], ...]  # of each `if` around a statement: its line, and which of its two bodies
+
+
 @dataclass(frozen=True)
 class Statement:
     loop: int  # the innermost loop that leads to an update, by number; -1: none in this function
@@ -29,6 +32,8 @@ class Statement:
     column: int  # UTF-8 bytes
     last_line: int  # that counts for it: of a `loop` the end of its body
     expected: bool  # work that a long training does now and then: not what handles an error, not what begins or ends a loop
+    trains: bool = False  # it makes updates, as far as its text tells
+    branches: Branches = ()
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,14 @@ class Plan:
         self.statements.append(statement)
         return len(self.statements) - 1
 
+    def follows(self, number: int, running: Statement) -> bool:
+        """The statement, in no loop but its own, runs after `running` and not instead of it."""
+        statement = self.statements[number]
+        if statement is None or statement.line <= running.last_line:
+            return False
+        alone = statement.loop < 0 or (statement.kind in ("for", "while") and self.loops[statement.loop].parent < 0)
+        return alone and all(dict(running.branches).get(line, body) == body for line, body in statement.branches)
+
     def again(self, number: int) -> int:
         """A number for the rest of a statement, which is no further execution of it."""
         self.statements.append(None)
@@ -66,10 +79,12 @@ Mark = Callable[[int], ast.expr]  # the call of the clock for a number
 class Marker:
     """Marks the statements of one function."""
 
-    def __init__(self, plan: Plan, mark: Mark, leads: Callable[[ast.AST], bool]) -> None:
+    def __init__(self, plan: Plan, mark: Mark, leads: Callable[[ast.AST], bool], trains: Callable[[ast.stmt], bool]) -> None:
         self.plan = plan
         self._mark = mark
         self._leads = leads
+        self._trains = trains
+        self._branches: Branches = ()
         self._loops = [-1]
         self._headers: list[int] = []
         self._expected = True
@@ -111,12 +126,17 @@ class Marker:
         last = int(node.end_lineno) if kind == "loop" else end
         turns = (ast.Raise, ast.Break, ast.Return, ast.Continue)
         expected = self._expected and kind not in ("for", "while") and not isinstance(node, turns)
-        return self.plan.add(Statement(self._loops[-1], kind, node.lineno, end, node.col_offset, last, expected))
+        whole = isinstance(node, LOOPS) or not isinstance(getattr(node, "body", None), list)  # its inner statements have no numbers
+        trains = whole and self._trains(node)
+        return self.plan.add(Statement(self._loops[-1], kind, node.lineno, end, node.col_offset, last, expected, trains, self._branches))
 
     def _bodies(self, node: Any) -> None:
+        around = self._branches
         for name in ("body", "orelse", "finalbody"):
             if isinstance(getattr(node, name, None), list):
+                self._branches = (*around, (node.lineno, name)) if isinstance(node, ast.If) else around
                 setattr(node, name, self.body(getattr(node, name)))
+        self._branches = around
         for case in getattr(node, "cases", ()):
             case.body = self.body(case.body)
         expected, self._expected = self._expected, False

@@ -62,7 +62,7 @@ def _marker(plans: list[Plan], leading: Leading, function: str, line: int = 1) -
     def mark(number: int) -> ast.expr:
         return ast.Call(ast.Attribute(ast.Constant(place), "count", ast.Load()), [ast.Constant(number)], [])
 
-    return Marker(plans[-1], mark, leading.leads)
+    return Marker(plans[-1], mark, leading.leads, leading.trains)
 
 
 def _mark_function(function: Function, marker: Marker) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from .allocator import Memory
 from .allocator import memory as measured_memory
 from .bundle import PROGRAM_FAILED, Recording
+from .cell_names import place_of
 from .first import FIRST
 from .measure import median
 from .options import Options
@@ -30,6 +31,8 @@ TAKEN_AS_STEP = {
     "backward": "A step is taken to end with the backward pass",
 }
 SLOWED = 0.1  # of a step: less may be noise
+MOST_NAMED = 3  # places of one message
+WARM = 5  # updates of a training before it is measured
 LONGER = "Train longer, or measure from the first step: --warmup 0"
 
 
@@ -125,6 +128,21 @@ def why_nothing(finder: StepFinder, step_known: bool) -> str:
         how = f"hotlens run -m torch.distributed.run --nproc_per_node {started} SCRIPT"
         return f"no training step was seen in the script itself ({seen}); it started {text} not followed. Let torchrun start them: {how}"
     return f"no training step was seen ({seen}). Profile the script that trains the model"
+
+
+def other_trainings(following: tuple[str, int, int] | None, not_reached: list[tuple[str, int]]) -> str | None:
+    """What is said where more trains than what was measured: a search for the learning rate came first, or another model.
+
+    `following`: file and line, from 1, of the loop that came next, and the updates before it; `not_reached`: the same of what may train."""
+    if following is not None:
+        file, line, updates = following
+        how = f"`hotlens run --warmup {updates + WARM}` measures there"
+        return f"this is the first training of the script, of {updates} updates; the next begins at {place_of(file, line - 1)}: {how}"
+    if not not_reached:
+        return None
+    named = ", ".join(place_of(file, line - 1) for file, line in not_reached[:MOST_NAMED])
+    how = "`hotlens run --warmup N`, with as many updates as come before, measures there"
+    return f"the script may train again, where it has not come yet ({named}): {how}"
 
 
 def processes_started() -> int:

@@ -187,6 +187,8 @@ class Session:
         """An optimizer that has not been there yet has stepped, beside the one that ends the steps."""
         if self.course is not None:
             self.course.side_event("optimizer", optimizer)
+            if self.course.watches_on and self.clocking.clocks.leaves():
+                self._next_step()
 
     @_harmless
     def on_backward(self, fresh: bool) -> None:
@@ -262,7 +264,7 @@ class Session:
         self.samples = self._samples_per_step(boundary)
         self.delivery.batch_size = self._batch_size(boundary)
         self.course.boundaries = self.finder.events_of(boundary) - 1
-        clocks.begins_at(self.course.boundaries + (boundary.by not in ("loader", "forward")))
+        clocks.begins_at(self.course.boundaries + (boundary.by not in ("loader", "forward")), not boundary.inference)
         by_optimizers = bool(self.finder.optimizers or self.finder.inner_optimizers)
         self.loader_steps = LoaderSteps(self.course, self.hooks, by_optimizers, clocks.no_update)
         self.capture.uninstall()
@@ -308,6 +310,7 @@ class Session:
             with held_back() if self.course.delicate else contextlib.nullcontext():
                 self.course.next_step(self._phase_starts, self.clocking.clocks.settle)
                 if self.course.over and self.delivery.bundle is None:
+                    self._tell_of_other_trainings()
                     code = None if self.options.keep_going else 0
                     self._write(result.End(stopped_early=not self.options.keep_going, exit_code=code))
         except OSError as error:
@@ -318,6 +321,13 @@ class Session:
             self._stop_script()
         if self.course.without_profiler:
             self.clocking.clocks.watch()
+
+    def _tell_of_other_trainings(self) -> None:
+        assert self.course is not None
+        clocks = self.clocking.clocks
+        said = result.other_trainings(clocks.next_training(), clocks.not_reached())
+        if said is not None and not self.course.boundary.inference:
+            self.warnings.add("other_training", said)
 
     def _phase_starts(self, phase: Phase) -> None:
         self._look_at_optimizers()

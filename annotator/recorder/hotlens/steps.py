@@ -20,6 +20,8 @@ PATIENCE = 2
 LONG_PATIENCE = 10
 # An optimizer is waited for while it has stepped within so many times the warm-up.
 CYCLE = 4
+# So many steps show what a step is, however many are asked as warm-up: a script's second training may be shorter than its first.
+EVIDENCE = 3
 LOG_LIMIT = 4096  # events remembered to learn what belongs to a step
 SIDE_EVENTS = ("fetch", "end", "evaluation")
 Log = list[tuple[str, int]]  # (kind of event, identity of its object)
@@ -74,7 +76,7 @@ class LoaderLog:
 
 @dataclass
 class StepFinder:
-    """Fed with events in order; each method returns the choice as soon as `warmup` whole steps support it."""
+    """Fed with events in order; each method returns the choice as soon as `warmup` steps are over and the last ones support it."""
 
     warmup: int
     wanted: str | None = None  # one of KINDS; None: chosen
@@ -91,7 +93,8 @@ class StepFinder:
 
     @property
     def needed(self) -> int:
-        return max(1, self.warmup)
+        """Steps in a row that show what one is."""
+        return max(1, min(self.warmup, EVIDENCE))
 
     @property
     def trains(self) -> bool:
@@ -200,8 +203,7 @@ class StepFinder:
 
     def _ends_the_cycle(self, number: int, seen: int) -> bool:
         """Every optimizer that still takes part has stepped often enough, and no other is waited for."""
-        recent = [o for o, last in self.last_step_of.items() if number - last < CYCLE * self.needed]
-        if min(self.optimizers[o] for o in recent) < self.needed:
+        if min(self.optimizers[o] for o in self._taking_part(number)) < self.needed:
             return False
         return not self.idle_optimizers or seen >= CYCLE * self.needed
 
@@ -215,13 +217,25 @@ class StepFinder:
     def _why_optimizer(self) -> str:
         if self.wanted is not None:
             return "--step optimizer: the last optimizer of a step has stepped"
-        if len(self.optimizers) > 1:
-            return f"{len(self.optimizers)} optimizers take turns; a step ends with the last of them"
+        taking_turns = len(self._taking_part(sum(self.optimizers.values())))
+        if taking_turns > 1:
+            return f"{taking_turns} optimizers take turns; a step ends with the last of them"
         if not self.loaders:
             return "no DataLoader is used; a step ends with the optimizer"
         return "batches and optimizer steps do not come one to one; a step ends with the optimizer"
 
-    def _chosen(self, by: str, key: int, why: str, seen: int, inference: bool = False) -> Boundary:
+    def _updates(self) -> int:
+        """Of all trainings so far, each time an optimizer has stepped that takes part now and then all others that do."""
+        number = sum(self.optimizers.values())
+        return number // max(1, len(self._taking_part(number)))
+
+    def _taking_part(self, number: int) -> list[int]:
+        """The optimizers that have stepped not long before update `number`."""
+        return [o for o, last in self.last_step_of.items() if number - last < CYCLE * self.needed]
+
+    def _chosen(self, by: str, key: int, why: str, seen: int, inference: bool = False) -> Boundary | None:
+        if max(seen, self._updates()) < self.warmup:
+            return None
         return Boundary(by, key, why, seen, inference, usual_side_events(self.log, _event(by, key), self.needed))
 
     def _note(self, kind: str, key: int) -> None:

@@ -37,6 +37,7 @@ class Watched:
         self.in_watched = [0] * size  # in how many watched updates each statement was at work
         self.times_ns: list[list[int]] = [[] for _ in range(size)]  # of these, in each
         self.loops = [0] * len(clock.plan.loops)  # watched updates that ended while the loop ran
+        self.running = 0  # the statement that was at work when the last update was made
         self._watch_before, self._calls_before, self._junk_before = [0] * size, [0] * size, [0] * size  # as the last update ended
 
     def statements(self) -> list[tuple[int, Statement]]:
@@ -68,14 +69,33 @@ class Watched:
             if counts and len(self.times_ns[statement]) < MOST_TIMES:
                 self.times_ns[statement].append(ns)
 
+    def not_reached(self) -> list[int]:
+        """The lines, from 1, of statements that may train, too, and have not begun."""
+        plan, clock = self.clock.plan, self.clock
+        running = plan.statements[plan.same.get(self.running, self.running)]
+        if running is None:
+            return []
+        counts = (clock.startup.calls, clock.watch.calls, clock.junk.calls)
+        return [s.line for n, s in self.statements() if s.trains and plan.follows(n, running) and not any(calls[n] for calls in counts)]
+
     def note_loops(self, running: int) -> None:
         """A watched update was made while this statement was at work."""
-        plan = self.clock.plan
+        for loop in self._loops_around(running):
+            self.loops[loop] += 1
+
+    def outermost_loop(self, running: int) -> int:
+        """By number; -1 where the statement is in none."""
+        return next(reversed(self._loops_around(running)), -1)
+
+    def _loops_around(self, running: int) -> list[int]:
+        """That lead to updates, the innermost first."""
+        plan, found = self.clock.plan, []
         statement = plan.statements[plan.same.get(running, running)]
         loop = statement.loop if statement is not None else -1
         while loop >= 0:
-            self.loops[loop] += 1
+            found.append(loop)
             loop = plan.loops[loop].parent
+        return found
 
     def settle(self, watched: bool) -> None:
         """What was counted so far belongs to updates that are noted."""
