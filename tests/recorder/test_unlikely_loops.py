@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Run, record_text
+from hotlens.marked_code import plans_of
 from scripts import indent
 from test_bundle import check_bundle
 
@@ -198,3 +200,46 @@ def test_a_second_training_that_was_not_reached_is_told_of(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["in a generator", "two models, four steps each", "a hundred optimizers", "in a coroutine"])
 def test_one_training_is_no_other(tmp_path: Path, name: str) -> None:
     assert other_training(record_text(tmp_path, SETUP + MEASURED[name])) == []
+
+
+EVALUATES_LATE = """\
+import time
+for step in range(2000):
+    update(model, optimizer)
+    time.sleep(0.03)
+    if step and step % 400 == 0:
+        time.sleep(0.2)
+"""
+
+
+def test_an_evaluation_that_comes_later_is_told_of(tmp_path: Path) -> None:
+    run = record_text(tmp_path, SETUP + EVALUATES_LATE)
+    (said,) = (row["message"] for row in run.bundle.manifest["warnings"] if row["code"] == "work_to_come")
+    found = re.fullmatch(r"train\.py:(\d+): every 400 steps, .* not seen in (\d+) updates; `hotlens run --warmup (\d+)` would, .*", said)
+    assert found is not None, said
+    line, made, warmup = (int(number) for number in found.groups())
+    assert (SETUP + EVALUATES_LATE).splitlines()[line - 1].strip() == "time.sleep(0.2)"
+    assert made < 400 and warmup < 400 < warmup + made
+
+
+@pytest.mark.parametrize(
+    ("test", "every"),
+    [
+        ("step % 12 == 0", 12),
+        ("(step + 1) % 12 == 0", 12),
+        ("not step % 12", 12),
+        ("step > 0 and step % 12 == 11", 12),
+        ("step % 12", 0),
+        ("step % 12 == 0 or first", 0),
+        ("step % interval == 0", 0),
+        ("step % 12 != 0", 0),
+        ("step % 1.5 == 0", 0),
+    ],
+)
+def test_a_rhythm_is_read_where_the_text_tells_it(test: str, every: int) -> None:
+    text = f"for step in range(9):\n    if {test}:\n        work()\n    else:\n        rest()\n    optimizer.step()\n"
+    found = plans_of(text.encode(), "train.py", True)
+    assert found is not None
+    (plan,) = found[1]
+    by_line = {statement.line: statement.every for statement in plan.statements if statement is not None}
+    assert by_line == {1: 0, 2: 0, 3: every, 5: 0, 6: 0}

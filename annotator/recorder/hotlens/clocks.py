@@ -221,13 +221,22 @@ class LoopClocks:
             return True
         return any(s.loop >= 0 and s.expected and w.loops[s.loop] and w.in_watched[n] < 2 for w in leading for n, s in w.statements())
 
+    @property
+    def updates_made(self) -> int:
+        """Since the script began, with those of the warm-up."""
+        return self.made + self._kinds.before
+
     def next_training(self) -> tuple[str, int, int] | None:
         """Where another training began: file and line, from 1, and the updates that were made before it."""
-        return (*self._left_for, self.made + self._kinds.before) if self._left_for is not None else None
+        return (*self._left_for, self.updates_made) if self._left_for is not None else None
 
     def not_reached(self) -> list[tuple[str, int]]:
         """Statements that may train, too, and come later than the updates so far: file and line, from 1."""
         return [(watched.clock.filename, line) for watched in self._clocks for line in watched.not_reached()]
+
+    def to_come(self) -> list[tuple[str, int, int]]:
+        """Work of the loop that was not seen since it comes more rarely: file, line from 1, and every how many steps."""
+        return [(watched.clock.filename, *row) for watched in self._leading() for row in watched.to_come(self.updates_made)]
 
     def as_json(self, file_number: Callable[[str], int]) -> dict[str, Any]:
         """`loop.json` of FORMAT.md; of clocks that have counted something."""

@@ -34,6 +34,7 @@ class Statement:
     expected: bool  # work that a long training does now and then: not what handles an error, not what begins or ends a loop
     trains: bool = False  # it makes updates, as far as its text tells
     branches: Branches = ()
+    every: int = 0  # an `if` around it has it run every so many steps, as far as its text tells; 0: it does not tell
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ class Marker:
         self._leads = leads
         self._trains = trains
         self._branches: Branches = ()
+        self._every = 0
         self._loops = [-1]
         self._headers: list[int] = []
         self._expected = True
@@ -128,15 +130,18 @@ class Marker:
         expected = self._expected and kind not in ("for", "while") and not isinstance(node, turns)
         whole = isinstance(node, LOOPS) or not isinstance(getattr(node, "body", None), list)  # its inner statements have no numbers
         trains = whole and self._trains(node)
-        return self.plan.add(Statement(self._loops[-1], kind, node.lineno, end, node.col_offset, last, expected, trains, self._branches))
+        statement = Statement(self._loops[-1], kind, node.lineno, end, node.col_offset, last, expected, trains, self._branches, self._every)
+        return self.plan.add(statement)
 
     def _bodies(self, node: Any) -> None:
-        around = self._branches
+        branches, every = self._branches, self._every
         for name in ("body", "orelse", "finalbody"):
             if isinstance(getattr(node, name, None), list):
-                self._branches = (*around, (node.lineno, name)) if isinstance(node, ast.If) else around
+                if isinstance(node, ast.If):
+                    self._branches = (*branches, (node.lineno, name))
+                    self._every = max(every, _rhythm(node.test)) if name == "body" else every
                 setattr(node, name, self.body(getattr(node, name)))
-        self._branches = around
+        self._branches, self._every = branches, every
         for case in getattr(node, "cases", ()):
             case.body = self.body(case.body)
         expected, self._expected = self._expected, False
@@ -169,6 +174,21 @@ def _stays_first(node: ast.stmt) -> bool:
     if isinstance(node, ast.ImportFrom):
         return node.module == "__future__"
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _rhythm(test: ast.expr) -> int:
+    """12 of `step % 12 == 0`, `not step % 12`, `step and step % 12 == 0`; 0 of anything else."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return max(_rhythm(part) for part in test.values)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        rest = test.operand
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
+        rest = test.left
+    else:
+        return 0
+    if not isinstance(rest, ast.BinOp) or not isinstance(rest.op, ast.Mod) or not isinstance(rest.right, ast.Constant):
+        return 0
+    return rest.right.value if type(rest.right.value) is int and rest.right.value > 1 else 0
 
 
 def _kind(node: ast.stmt) -> str:

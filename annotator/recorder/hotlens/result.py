@@ -145,6 +145,19 @@ def other_trainings(following: tuple[str, int, int] | None, not_reached: list[tu
     return f"the script may train again, where it has not come yet ({named}): {how}"
 
 
+def work_to_come(rows: list[tuple[str, int, int]], made: int) -> str | None:
+    """What is said of an evaluation that comes every so many steps and was not seen in `made` updates.
+
+    `rows`: file, line from 1, rhythm; those that come first are told of. Warm-up costs least on the way there."""
+    if not rows:
+        return None
+    every = min(row[2] for row in rows)
+    places = dict.fromkeys(place_of(file, line - 1) for file, line, rhythm in rows if rhythm == every)
+    named = ", ".join(list(places)[:MOST_NAMED])
+    how = f"`hotlens run --warmup {every - made * 3 // 4}` would, where the training is that long"
+    return f"{named}: every {every} steps, as its `if` says, and not seen in {made} updates; {how}"
+
+
 def processes_started() -> int:
     """How many processes the script has started with multiprocessing (mp.spawn, Process): a process is named after their number."""
     return int(multiprocessing.Process().name.replace(":", "-").rpartition("-")[2]) - 1

@@ -310,7 +310,7 @@ class Session:
             with held_back() if self.course.delicate else contextlib.nullcontext():
                 self.course.next_step(self._phase_starts, self.clocking.clocks.settle)
                 if self.course.over and self.delivery.bundle is None:
-                    self._tell_of_other_trainings()
+                    self._tell_what_is_to_come()
                     code = None if self.options.keep_going else 0
                     self._write(result.End(stopped_early=not self.options.keep_going, exit_code=code))
         except OSError as error:
@@ -322,12 +322,14 @@ class Session:
         if self.course.without_profiler:
             self.clocking.clocks.watch()
 
-    def _tell_of_other_trainings(self) -> None:
+    def _tell_what_is_to_come(self) -> None:
         assert self.course is not None
         clocks = self.clocking.clocks
         said = result.other_trainings(clocks.next_training(), clocks.not_reached())
         if said is not None and not self.course.boundary.inference:
             self.warnings.add("other_training", said)
+        if (said := result.work_to_come(clocks.to_come(), clocks.updates_made)) is not None:
+            self.warnings.add("work_to_come", said)
 
     def _phase_starts(self, phase: Phase) -> None:
         self._look_at_optimizers()

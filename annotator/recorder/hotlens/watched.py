@@ -78,6 +78,11 @@ class Watched:
         counts = (clock.startup.calls, clock.watch.calls, clock.junk.calls)
         return [s.line for n, s in self.statements() if s.trains and plan.follows(n, running) and not any(calls[n] for calls in counts)]
 
+    def to_come(self, made: int) -> list[tuple[int, int]]:
+        """The line, from 1, and the rhythm of statements that none of `made` updates had, because they come more rarely."""
+        found = (s for n, s in self.statements() if s.every > made and self.loops[s.loop] and not self.seen[n].updates)
+        return [(s.line, s.every) for s in found if s.loop >= 0 and s.expected]
+
     def note_loops(self, running: int) -> None:
         """A watched update was made while this statement was at work."""
         for loop in self._loops_around(running):
