@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <unordered_map>
 #include <vector>
 
 #include "annotator/advice/devices/roof.h"
@@ -23,13 +25,19 @@ using kernels::Family;
 // How much of its time work keeps there, by its kind.
 class Scale {
  public:
-  Scale(const Row& here, const Row& there) : here_(here), there_(there), copy_(here.copy_bytes_per_s / there.copy_bytes_per_s) {}
+  Scale(const Row& here, const Row& there)
+      : here_(here),
+        there_(there),
+        copy_(here.copy_bytes_per_s / there.copy_bytes_per_s),
+        core_(rates("gemm", "f32") * static_cast<double>(cores(there)) / static_cast<double>(cores(here))) {}
 
   double bandwidth() const { return copy_; }
-  // Of an operator whose shapes are known: by the roof that it is under on each device.
-  double of(const kernels::Cost& cost) const {
+  // Of an operator whose shapes are known, and which took `time` here.
+  double of(const kernels::Cost& cost, Ns time) const {
     const auto from = least_seconds(here_, cost), to = least_seconds(there_, cost);
-    return from && to && *from > 0 ? *to / *from : copy_;
+    if (!from || !to || *from <= 0 || time <= Ns{}) return copy_;
+    const double explained = std::min(1.0, *from / std::chrono::duration<double>(time).count());
+    return explained * *to / *from + (1 - explained) * core_;
   }
   double of(const kernels::KernelName& work) const {
     if (work.family == Family::communication || work.family == Family::view) return 1;
@@ -44,14 +52,12 @@ class Scale {
     return here && there ? *here / *there : copy_;
   }
 
-  const Row &here_, &there_;
-  double copy_;
-};
+  // Of a GPU all together: those of several are made alike.
+  static std::int64_t cores(const Row& row) { return std::max<std::int64_t>(row.threads, 1); }
 
-// What else an operator runs (a copy of a bias, a layout) moves data.
-bool multiplies(const kernels::KernelName& work) {
-  return work.family == Family::convolution || work.family == Family::gemm || work.family == Family::attention;
-}
+  const Row &here_, &there_;
+  double copy_, core_;
+};
 
 class Names {
  public:
@@ -82,22 +88,44 @@ class Names {
   std::vector<kernels::KernelName> names_;
 };
 
-// `factor`: of a name, and of the operator that the work is done for where its cost is known, else null.
+// Operators whose cost is known, and the time of all work that is done for each.
+class Operators {
+ public:
+  explicit Operators(const profile::Annotated& annotated) : costs_(annotated.trace, annotated.forest, profile::given_of(annotated)) {
+    for (const Work& work : annotated.account.work) add(work.launch, work.end - work.start);
+    if (!annotated.account.work.empty()) return;
+    for (const attribution::StepAccount& step : annotated.account.steps) {
+      for (const Piece& piece : step.wall) add(piece.node, piece.end - piece.start);
+    }
+  }
+
+  // What work inside or launched at `node` keeps of its time.
+  double scaled(std::uint32_t node, const kernels::KernelName& name, const Scale& scale) {
+    const std::uint32_t found = node == kNoNode ? kNoNode : costs_.operator_of(node);
+    return found == kNoNode || name.family == Family::view ? scale.of(name) : scale.of(costs_.cost(found), time_[found]);
+  }
+
+ private:
+  void add(std::uint32_t node, Ns time) {
+    const std::uint32_t found = node == kNoNode ? kNoNode : costs_.operator_of(node);
+    if (found != kNoNode) time_[found] += time;
+  }
+
+  costs::Finder costs_;
+  std::unordered_map<std::uint32_t, Ns> time_;
+};
+
+// `factor`: of a name, and of the node that the work is inside of or launched at.
 template <class Factor>
-double played(const profile::Annotated& annotated, const causes::Schedule& schedule, Names& names, costs::Finder& costs,
-              const Factor& factor) {
-  const auto cost_at = [&](std::uint32_t node) -> const kernels::Cost* {
-    const std::uint32_t found = node == kNoNode ? kNoNode : costs.operator_of(node);
-    return found == kNoNode || costs.cost(found).work == kernels::Work::move ? nullptr : &costs.cost(found);
-  };
+double played(const profile::Annotated& annotated, const causes::Schedule& schedule, Names& names, const Factor& factor) {
   causes::Change change;
   if (annotated.account.work.empty()) {
     change.host = [&](const Piece& piece) {
       const kernels::KernelName* name = names.of(piece);
-      return name ? factor(*name, cost_at(piece.node)) : 1.0;
+      return name ? factor(*name, piece.node) : 1.0;
     };
   } else {
-    change.work = [&](const Work& work) { return names.is_transfer(work) ? 1.0 : factor(names.of(work.event), cost_at(work.launch)); };
+    change.work = [&](const Work& work) { return names.is_transfer(work) ? 1.0 : factor(names.of(work.event), work.launch); };
   }
   return schedule.play(change).ratio();
 }
@@ -144,11 +172,10 @@ Result<Bracket> bracket(const profile::Annotated& annotated, const profile::Prof
   }
   const Scale scale(here, there);
   const causes::Schedule schedule(annotated.account);
-  costs::Finder costs(annotated.trace, annotated.forest, profile::given_of(annotated));
-  const double middle = played(annotated, schedule, names, costs, [&](const kernels::KernelName& name, const kernels::Cost* cost) {
-    return cost && multiplies(name) ? scale.of(*cost) : scale.of(name);
-  });
-  const double bandwidth = played(annotated, schedule, names, costs, [&](const kernels::KernelName& name, const kernels::Cost*) {
+  Operators operators(annotated);
+  const double middle = played(annotated, schedule, names,
+                               [&](const kernels::KernelName& name, std::uint32_t node) { return operators.scaled(node, name, scale); });
+  const double bandwidth = played(annotated, schedule, names, [&](const kernels::KernelName& name, std::uint32_t) {
     return name.family == Family::communication || name.family == Family::view ? 1.0 : scale.bandwidth();
   });
   const Ns step = profile.plain_step.value_or(profile.step_wall());

@@ -1,10 +1,11 @@
 // What a recorded step would take on another device, as a bracket (after Habitat, ATC 2021): never one number.
 //
 // The recording's schedule is played again (annotator/causes/simulate.h) with every piece of work as long as the other device needs for it,
-// by what both devices reach at their best: products by their rate (where their shapes are known by the roof that they are under, roof.h),
-// everything else by the bandwidth of copies. One end of the bracket is
-// the unchanged step, another everything by bandwidth; the host, communication and copies from the host stay as they are. Kernels that a
-// device has of its own are not known here.
+// by what both devices reach at their best. Of an operator whose shapes are known, what the roof that it is under explains of its time
+// goes by that roof (roof.h), and the rest by the arithmetic in f32 of one thread: most kernels are far below both roofs, and what holds
+// them up (latency, instructions) is the cores'. Of others products go by their rate and everything else by the bandwidth of copies. One
+// end of the bracket is the unchanged step, another everything by bandwidth; the host, communication and copies from the host stay as they
+// are. Kernels that a device has of its own are not known here.
 #pragma once
 
 #include <string>
