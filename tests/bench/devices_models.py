@@ -1,6 +1,7 @@
 """Trainings whose step is the device's work: `devices_models.py MODEL --device cuda|cpu`.
 
-The last line on stdout is what a step took (ns), of two halves of the steps. On a GPU the models are large enough to keep it busy. Batches are made on the device once.
+The last line on stdout is what a step took (ns), of two halves of the steps. On a GPU the models are large enough to keep it busy. Batches
+are made on the device once.
 """
 
 from __future__ import annotations
