@@ -27,7 +27,7 @@ std::optional<profile::RunSamples> steps_of(const fs::path& bundle, const profil
   if (manifest.plain_steps.empty()) return std::nullopt;
   std::optional<double> others;
   if (!manifest.loop.empty()) {
-    const auto loop = profile::read_loop(bundle, manifest.loop, 0);
+    const auto loop = profile::read_loop(bundle, manifest, 0);
     if (loop) others = profile::share_of_others(*loop);
   }
   return profile::RunSamples{.runs = {profile::sample(manifest.plain_steps)}, .prior = profile::prior_of(others)};

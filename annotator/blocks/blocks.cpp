@@ -279,6 +279,7 @@ std::shared_ptr<const Blocks> blocks_of(std::shared_ptr<const profile::Annotated
   blocks->step = step;
   blocks->start = span.start;
   blocks->wall = span.end - span.start;
+  blocks->takes = blocks->wall + annotated->account.steps[step].behind;
   blocks->modules = profile::names_of_modules(*blocks->annotated);
   BlockSpans spans;
   Builder builder(*blocks, spans);

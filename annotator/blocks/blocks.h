@@ -92,7 +92,8 @@ struct BlockIndex {
 struct Blocks {
   std::shared_ptr<const profile::Annotated> annotated;
   std::size_t step = 0;
-  Ns start{}, wall{};  // of the step; start after trace.base
+  Ns start{}, wall{};  // of the step, while its host runs; start after trace.base
+  Ns takes{};          // the wall, and where the host gets ahead of its device until that has caught up
   std::vector<BlockTrack> tracks;
   std::vector<Block> blocks;                                        // parents before children, but for folds, which come last
   std::uint32_t labels = 0;                                         // every Block::label is below it

@@ -12,7 +12,6 @@ using attribution::Bucket;
 using attribution::kLaunchLatency;
 using attribution::kNoNode;
 using attribution::Piece;
-using attribution::StepSpan;
 using attribution::Work;
 using On = PathPart::On;
 
@@ -21,7 +20,7 @@ class Walk {
   Walk(const attribution::Account& account, std::size_t wanted)
       : work_(account.work),
         steps_(account.steps),
-        wanted_(steps_[wanted].span),
+        wanted_(steps_[wanted].window),
         now_(steps_.back().span.end),
         order_(work_, static_cast<std::uint32_t>(std::ranges::upper_bound(account.reached, wanted_.start) - account.reached.begin())) {}
 
@@ -39,9 +38,8 @@ class Walk {
 
  private:
   struct HostTime {
-    const Piece* piece = nullptr;  // nullptr between two steps
+    const Piece* piece = nullptr;  // null between two steps
     Ns start{};
-    std::uint32_t at = 0;
   };
 
   // The last step's work that ends last, where the host did not go on after it: a window may end with its work.
@@ -54,10 +52,10 @@ class Walk {
   }
 
   // Every part begins where the path goes on; what lies outside the step is walked but not kept.
-  void take(Ns from, On on, std::uint32_t at) {
+  void take(Ns from, On on, std::uint32_t at, const Piece* piece = nullptr) {
     const Ns start = std::max(from, wanted_.start);
     const Ns end = std::min(now_, wanted_.end);
-    if (start < end) parts_.push_back({start, end, on, at});
+    if (start < end) parts_.push_back({start, end, on, at, piece});
     now_ = std::min(now_, from);
   }
 
@@ -84,7 +82,7 @@ class Walk {
     const HostTime host = host_before(now_);
     if (host.piece && host.piece->bucket == Bucket::waiting) {
       if (const std::uint32_t release = order_.ending_within(host.start, now_); release != kNoNode) {
-        take(work_[release].end, On::host, host.at);
+        take(work_[release].end, On::host, 0, host.piece);
         return release;
       }
     }
@@ -95,19 +93,19 @@ class Walk {
   // What the main thread did right before `time`.
   HostTime host_before(Ns time) const {
     const auto after = std::ranges::lower_bound(steps_, time, {}, [](const attribution::StepAccount& step) { return step.span.start; });
-    if (after == steps_.begin()) return {nullptr, wanted_.start, 0};
+    if (after == steps_.begin()) return {nullptr, wanted_.start};
     const attribution::StepAccount& step = *(after - 1);
-    if (time > step.span.end || step.wall.empty()) return {nullptr, std::min(step.span.end, time - Ns{1}), 0};
+    if (time > step.span.end || step.wall.empty()) return {nullptr, std::min(step.span.end, time - Ns{1})};
     const auto next = std::ranges::lower_bound(step.wall, time, {}, &Piece::start);
     const auto at = std::max<std::ptrdiff_t>(next - step.wall.begin() - 1, 0);
-    return {&step.wall[static_cast<std::size_t>(at)], step.wall[static_cast<std::size_t>(at)].start, static_cast<std::uint32_t>(at)};
+    return {&step.wall[static_cast<std::size_t>(at)], step.wall[static_cast<std::size_t>(at)].start};
   }
 
-  void take_piece(const HostTime& host) { take(host.start, On::host, host.at); }
+  void take_piece(const HostTime& host) { take(host.start, On::host, 0, host.piece); }
 
   const std::vector<Work>& work_;
   const std::vector<attribution::StepAccount>& steps_;
-  StepSpan wanted_;
+  attribution::Interval wanted_;
   Ns now_;
   WorkOrder order_;
   std::vector<PathPart> parts_;

@@ -16,7 +16,7 @@ namespace hotlens::causes {
 
 struct PathPart {
   enum class On : std::uint8_t {
-    host,     // `at`: piece of StepAccount::wall
+    host,     // `piece`; null between two steps
     device,   // `at`: Account::work
     latency,  // the launch, and until its work starts where that is soon and its stream is free; `at`: the work
     queue,    // the work was launched, nothing ran, and it did not begin yet; `at`: the work
@@ -24,9 +24,10 @@ struct PathPart {
   Ns start{}, end{};
   On on = On::host;
   std::uint32_t at = 0;
+  const attribution::Piece* piece = nullptr;  // of StepAccount::wall, also of a later step where the host runs ahead
 };
 
-// Covers the step's span exactly, in order. Cost: O((pieces + work) log work) of this step and those after it.
+// Covers the step's window exactly, in order. Cost: O((pieces + work) log work) of this step and those after it.
 std::vector<PathPart> critical_path(const attribution::Account& account, std::size_t step);
 
 }  // namespace hotlens::causes

@@ -149,17 +149,18 @@ class Collector {
   void count(const PathPart& part) {
     const bool host = part.on == PathPart::On::host;
     profile::Cause cause = profile::Cause::queued;
-    if (host) cause = cause_of_piece(step_.wall[part.at]);
+    if (host) cause = part.piece ? cause_of_piece(*part.piece) : profile::Cause::host;
     if (part.on == PathPart::On::latency) cause = profile::Cause::launch;
     if (part.on == PathPart::On::device) cause = cause_of_work(input_.account.work[part.at]);
-    const Owner& owner = host ? step_.wall[part.at].owner : input_.account.work[part.at].owner;
+    const Owner nobody;
+    const Owner& owner = !host ? input_.account.work[part.at].owner : part.piece ? part.piece->owner : nobody;
     if (!has_device_ && is_of_host(cause)) functions_.add(part.start, part.end, cause);
     add({result_.critical, result_.critical_by_module, result_.critical_by_line}, owner, cause, part.end - part.start);
   }
 
   void count_busy() {
     const std::vector<Work>& work = input_.account.work;
-    for (const attribution::BusyPiece& piece : busy_pieces(work, input_.account.reached, step_.span.start, step_.span.end)) {
+    for (const attribution::BusyPiece& piece : busy_pieces(work, input_.account.reached, step_.window.start, step_.window.end)) {
       spend(work[piece.work].owner, cause_of_work(work[piece.work]), piece.end - piece.start);
     }
   }

@@ -37,7 +37,8 @@ struct Processors {
 struct Loop {
   std::int64_t updates = 0;  // watched; at least one
   std::int64_t made = 0;     // of which these are a part; a profiler ran in the others
-  Ns watched{};              // their wall time; more than 0
+  Ns watched{};              // their wall time, with `behind`; more than 0
+  Ns behind{};               // what the device had still to do of them when the host was done: the host ran ahead of it, and never waited
   Ns startup{};              // from the start of the script to the end of the first update
   std::vector<LoopStatement> statements;
   Ns rare{};  // of `watched`, in statements that come now and then

@@ -194,8 +194,9 @@ struct Difference {
 
 struct Step {
   std::int64_t index = 0;  // the script's count where known
-  Ns start{};
-  Ns wall{};
+  Ns start{};                                   // where the host gets ahead of the device: when that began with it
+  Ns wall{};                                    // until the device has caught up, where the host gets ahead of it
+  Ns behind{};                                  // part of wall, after the host was done
   Ns device{};                                  // device busy; wall - device is idle
   Ns carried{};                                 // of it with work that earlier steps launched
   Ns communication{}, exposed_communication{};  // on the device; exposed: nothing else ran beside it

@@ -116,6 +116,7 @@ class JsonWriter {
     if (step.confidence) json_.member("confidence", *step.confidence);
     if (device_) {
       time("idle_ns", step.wall - step.device);
+      if (step.behind > Ns{}) time("behind_ns", step.behind);
       time("carried_ns", step.carried);
       time("communication_ns", step.communication);
       time("exposed_communication_ns", step.exposed_communication);
@@ -153,6 +154,7 @@ class JsonWriter {
     time("watched_ns", loop.watched);
     time("update_ns", per_update(loop, loop.watched));
     time("rare_ns", mean_update(loop).rare);
+    if (loop.behind > Ns{}) time("behind_ns", loop.behind);
     time("startup_ns", loop.startup);
     if (loop.processors) {
       json_.object("processors", [&] {

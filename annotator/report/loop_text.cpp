@@ -154,7 +154,9 @@ class LoopWriter {
     if (functions_.empty()) return;
     const LoopFunction& main = functions_.front();
     rows(main, &LoopStatement::total, loop_.watched, loop_.updates);
-    const Ns elsewhere = loop_.watched - std::min(main.total, loop_.watched);
+    if (loop_.behind > Ns{})
+      line(rest("the host is done, the device is not", per_update(loop_, loop_.behind), loop_.behind, loop_.watched));
+    const Ns elsewhere = loop_.watched - std::min(main.total + loop_.behind, loop_.watched);
     if (elsewhere * (kSmallest * 10) >= loop_.watched) {
       line(rest("outside these lines", per_update(loop_, elsewhere), elsewhere, loop_.watched));
     }

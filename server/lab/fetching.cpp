@@ -9,7 +9,7 @@ double fetch_share(const std::filesystem::path& bundle) {
   const auto manifest = profile::read_manifest(bundle);
   const auto model = profile::read_model(bundle);
   if (!manifest || !model || manifest->loop.empty()) return 0;
-  const auto loop = profile::read_loop(bundle, manifest->loop, model->files.size());
+  const auto loop = profile::read_loop(bundle, *manifest, model->files.size());
   if (!loop) return 0;
   const profile::LoopStatement* fetch = profile::fetching(*loop, model->stages);
   return fetch == nullptr ? 0 : profile::share(*loop, fetch->total);

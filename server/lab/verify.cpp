@@ -75,7 +75,7 @@ struct Expected {
 
 Expected expected_of(const fs::path& bundle, const profile::Manifest& manifest) {
   std::optional<profile::Loop> loop;
-  if (auto read = profile::read_loop(bundle, manifest.loop, 0); !manifest.loop.empty() && read) loop = std::move(*read);
+  if (auto read = profile::read_loop(bundle, manifest, 0); !manifest.loop.empty() && read) loop = std::move(*read);
   const Ns step = profile::plain_step(manifest, loop ? &*loop : nullptr).value_or(Ns{100ms});
   const auto steps = static_cast<int>(std::clamp<std::int64_t>(kForSteps / std::max(step, Ns{1}), kLeastSteps, kMostSteps));
   return {.steps = steps, .run = (loop && loop->startup > Ns{} ? loop->startup : kUnknownStartup) + (kWarmup + steps) * step};

@@ -37,10 +37,11 @@ std::string outlier(const profile::Step& step) {
   return ", an outlier" + text;
 }
 
-// A step is as long as its host takes; its device may go on.
+// A step is drawn as long as its host takes; its device may go on.
 std::string title_of_step(const Blocks& blocks, const profile::Step* step) {
   const Ns last = blocks.blocks[blocks::kStepBlock].last;
-  return (step != nullptr ? "step " + std::to_string(step->index) : "step") + "  " + readable(blocks.wall) +
+  return (step != nullptr ? "step " + std::to_string(step->index) : "step") + "  " + readable(blocks.takes) +
+         (blocks.takes > blocks.wall ? ", the host done after " + readable(blocks.wall) : "") +
          (last > blocks.wall ? ", its device work until " + readable(last) : "") + (step != nullptr ? outlier(*step) : "");
 }
 

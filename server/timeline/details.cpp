@@ -157,7 +157,7 @@ Answer details(const Subject& subject, const protocol::Reader&) {
   answer["name"] = cut(blocks::name_of(blocks, subject.block), kMaxName);
   answer["calls"] = features::calls_of(blocks, subject.block);
   const Ns shown = profile.has_device() && times.device > Ns{} ? times.device : times.host;
-  answer["share"] = blocks.wall > Ns{} ? static_cast<double>(shown.count()) / static_cast<double>(blocks.wall.count()) : 0.0;
+  answer["share"] = blocks.takes > Ns{} ? static_cast<double>(shown.count()) / static_cast<double>(blocks.takes.count()) : 0.0;
   answer["times"] = times_json(times);
   put_uses(answer, "kernels", "moreKernels", features::uses_of(blocks, subject.block));
   put_collectives(answer, blocks, subject.block);

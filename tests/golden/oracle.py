@@ -22,6 +22,8 @@ from typing import Any
 
 from raw_events import DEVICE, MODULE, STEP, Event, beside, chain, clipped, merged, nested, read, union
 
+RUNS_AHEAD = 0.02  # of all steps: less is how the last kernels always run out
+SATURATED = 0.8  # busy at least: else what is late waits for something else
 GOLDEN = Path(__file__).resolve().parent
 
 Steps = list[tuple[int, int, int]]  # number, start, end after the time base
@@ -36,6 +38,7 @@ class Oracle:
         self.marked = self.find_steps()
         self.steps = self.marked or steps or self.window()
         self.launch_of = self.link()
+        self.windows = self.find_windows()
 
     def window(self) -> Steps:
         """From the first to the last work of any kind."""
@@ -58,6 +61,20 @@ class Oracle:
         launches = {int(e.args["correlation"]): e for e in self.events if e.kind == "launch" and int(e.args.get("correlation", -1)) > 0}
         return {e.index: launches[c] for e in self.device if (c := int(e.args.get("correlation", -1))) in launches}
 
+    def find_windows(self) -> list[tuple[int, int]]:
+        """By step, what the device did for it: later than the step by how far the device is behind, where that grows until the end."""
+        behind = []
+        for when in (when for _, start, end in self.steps for when in (start, end)):
+            ends = (e.end for e in self.device if e.index in self.launch_of and self.launch_of[e.index].start < when)
+            behind.append(max(0, max(ends, default=when) - when))
+        for at in reversed(range(1, len(behind))):
+            behind[at - 1] = min(behind[at - 1], behind[at])
+        first, last = self.steps[0][1] + behind[0], self.steps[-1][2] + behind[-1]
+        ahead = behind[-1] - behind[0] > RUNS_AHEAD * sum(end - start for _, start, end in self.steps)
+        if not ahead or union(clipped(self.device, first, last)) < SATURATED * (last - first):
+            return [(start, end) for _, start, end in self.steps]
+        return [(start + behind[2 * at], end + behind[2 * at + 1]) for at, (_, start, end) in enumerate(self.steps)]
+
     def step_of(self, when: int) -> int | None:
         at = bisect_right([start for _, start, _ in self.steps], when) - 1
         return at if at >= 0 and when < self.steps[at][2] else None
@@ -68,9 +85,10 @@ class Oracle:
     def step_rows(self) -> list[dict[str, int]]:
         inside = Counter(self.step_of_event(e) for e in self.events)
         rows = []
-        for at, (number, start, end) in enumerate(self.steps):
+        for at, (number, begun, _) in enumerate(self.steps):
+            start, end = self.windows[at]
             first_wins = self.device_by(start, end, self.origin)
-            carried = self.device_by(start, end, partial(self.is_carried, start))
+            carried = self.device_by(start, end, partial(self.is_carried, begun))
             rows.append(
                 {
                     "index": number,

@@ -127,3 +127,12 @@ def chain(interval: Interval | None) -> list[Event]:
         events.append(interval.event)
         interval = interval.around
     return events
+
+
+def host_span(events: list[Event], base: int, step: dict[str, Any]) -> tuple[int, int]:
+    """When the host ran a step of `hotlens report`, after the time base: what it reports is the device's, later where the host is ahead."""
+    marks = [e for e in events if e.kind == "op" and e.name == f"{STEP}{step['index']}" and e.end > e.start]
+    if marks:
+        longest = max(marks, key=lambda e: e.end - e.start)
+        return longest.start, longest.end
+    return step["start_ns"] - base, step["start_ns"] - base + step["wall_ns"]

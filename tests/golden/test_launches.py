@@ -25,8 +25,7 @@ class Raw:
         events, base = raw_events.read(path)
         shown = report["profile"]["shown_step"]
         step = next(s for s in report["steps"] if s["index"] == shown)
-        self.start = step["start_ns"] - base
-        self.end = self.start + step["wall_ns"]
+        self.start, self.end = raw_events.host_span(events, base, step)
         self.device = [e for e in events if e.kind in DEVICE]
         launches = {int(e.args["correlation"]): e for e in events if e.kind == "launch" and int(e.args.get("correlation", -1)) > 0}
         self.launch = {e.index: launches[c] for e in self.device if (c := int(e.args.get("correlation", -1))) in launches}

@@ -17,7 +17,7 @@ std::optional<Found> fewer_launches(const Recording& recording) {
   if (recording.account.work.empty() || recording.profile.verdict.kind != "launch") return std::nullopt;
   const Sum brief = sum(recording, [](const attribution::Work& work) { return work.end - work.start < kShort; });
   const attribution::StepAccount& step = recording.step();
-  std::vector<profile::Verdict::Evidence> evidence{{"the device idles", step.span.end - step.span.start - step.device, ""}};
+  std::vector<profile::Verdict::Evidence> evidence{{"the device idles", step.window.end - step.window.start - step.device, ""}};
   if (brief.works > 0) evidence.push_back({counted(brief.works, "kernel is", "kernels are") + " shorter than a launch", brief.device, ""});
   return Found{.evidence = std::move(evidence),
                .assumes = {"a larger batch, torch.compile or CUDA graphs keep the device busy"},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "annotator/attribution/account/exchanges.h"
 #include "annotator/attribution/account/overlay.h"
@@ -238,8 +239,8 @@ void drop_pauses(std::vector<Piece>& worker, const std::vector<Piece>& wall) {
 
 // The work that can reach into each step: from the first item that ends after its start to the last that begins before its end.
 void count_device(const Account& account, StepAccount& step) {
-  Ns covered = step.span.start;
-  for (const BusyPiece& piece : busy_pieces(account.work, account.reached, step.span.start, step.span.end)) {
+  Ns covered = step.window.start;
+  for (const BusyPiece& piece : busy_pieces(account.work, account.reached, step.window.start, step.window.end)) {
     const Work& work = account.work[piece.work];
     const Ns time = piece.end - piece.start;
     if (piece.start > covered) step.gaps.push_back({covered, piece.start, piece.work});
@@ -251,12 +252,12 @@ void count_device(const Account& account, StepAccount& step) {
     step.exposed_communication += time;
     if (work.bucket == Bucket::earlier_step) step.earlier_communication += time;
   }
-  if (covered < step.span.end && !account.work.empty()) step.gaps.push_back({covered, step.span.end, kNoNode});
-  const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, step.span.start) - account.reached.begin());
-  Ns communicated = step.span.start;
-  for (std::size_t i = first; i < account.work.size() && account.work[i].start < step.span.end; ++i) {
+  if (covered < step.window.end && !account.work.empty()) step.gaps.push_back({covered, step.window.end, kNoNode});
+  const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, step.window.start) - account.reached.begin());
+  Ns communicated = step.window.start;
+  for (std::size_t i = first; i < account.work.size() && account.work[i].start < step.window.end; ++i) {
     const Work& work = account.work[i];
-    const Ns from = std::max(work.start, communicated), to = std::min(work.end, step.span.end);
+    const Ns from = std::max(work.start, communicated), to = std::min(work.end, step.window.end);
     if (!work.owner.communicates || to <= from) continue;
     step.communication += to - from;
     communicated = to;
@@ -308,6 +309,52 @@ void wait_after(std::vector<Piece>& wall, Ns end) {
   wall.push_back(tail);
 }
 
+// Less of all steps together is how the last kernels always run out.
+constexpr double kRunsAhead = 0.02;
+// A host gets ahead of a device that is busy. Late work beside an idle device waits for something else: another stream or process.
+constexpr double kSaturated = 0.8;
+
+// When the device does what each step asked of it: its span, later by how far the device is behind. A host that waits lets it catch up;
+// only what is left of the lead when the last step ends makes steps longer.
+std::vector<Interval> windows(const std::vector<StepSpan>& spans, const std::vector<Work>& work) {
+  std::vector<const Work*> by_launch;
+  for (const Work& item : work) {
+    if (item.launch != kNoNode) by_launch.push_back(&item);
+  }
+  std::ranges::stable_sort(by_launch, {}, &Work::launched);
+  std::vector<Interval> result;
+  std::vector<Ns> behind;  // at the begin and the end of each step
+  Ns reached = Ns::min(), all{};
+  auto next = by_launch.begin();
+  for (const StepSpan& span : spans) {
+    for (const Ns time : {span.start, span.end}) {
+      for (; next != by_launch.end() && (*next)->launched < time; ++next) reached = std::max(reached, (*next)->end);
+      behind.push_back(std::max(reached, time) - time);
+    }
+    all += span.end - span.start;
+  }
+  for (std::size_t at = behind.size(); at-- > 1;) behind[at - 1] = std::min(behind[at - 1], behind[at]);
+  const auto runs_ahead = [&] {
+    if (behind.empty() || behind.back() - behind.front() <= Ns{std::llround(kRunsAhead * static_cast<double>(all.count()))}) return false;
+    const Ns first = spans.front().start + behind.front(), last = spans.back().end + behind.back();
+    const Ns busy = within(busy_intervals(work), first, last);
+    return static_cast<double>(busy.count()) >= kSaturated * static_cast<double>((last - first).count());
+  };
+  const bool ahead = runs_ahead();
+  for (std::size_t step = 0; step < spans.size(); ++step) {
+    const Ns before = ahead ? behind[2 * step] : Ns{}, after = ahead ? behind[2 * step + 1] : Ns{};
+    result.push_back({spans[step].start + before, spans[step].end + after});
+  }
+  return result;
+}
+
+void count_behind(StepAccount& step) {
+  step.behind = (step.window.end - step.window.start) - (step.span.end - step.span.start);
+  step.wall_by_bucket[static_cast<std::size_t>(Bucket::waiting)] += step.behind;
+  step.wall_by_stage[static_cast<std::size_t>(Stage::other)] += step.behind;
+  step.waiting_by_stage[static_cast<std::size_t>(Stage::other)] += step.behind;
+}
+
 bool is_gap(const Forest& forest, const Piece& piece) {
   return piece.node == kNoNode || (forest.kind[piece.node] != Kind::op && forest.kind[piece.node] != Kind::launch);
 }
@@ -347,11 +394,13 @@ Account account(const trace::Trace& trace, const Forest& forest, const Steps& st
     result.reached.push_back(result.reached.empty() ? work.end : std::max(result.reached.back(), work.end));
   const std::vector<std::vector<std::uint32_t>> threads = threads_by_step(forest, steps);
   const std::vector<Interval> exchanges = result.work.empty() ? host_exchanges(trace, forest, steps) : std::vector<Interval>();
+  const std::vector<Interval> device = windows(steps.spans, result.work);
   PlaceFinder finder(places, owners.lines);
   for (const StepSpan& span : steps.spans) {
     StepAccount step;
     step.by_place.resize(places.size());
     step.span = span;
+    step.window = device[result.steps.size()];
     if (steps.main == kNoNode) {
       step.wall = {{span.start, span.end, Owner{}, Bucket::host}};
     } else {
@@ -370,6 +419,7 @@ Account account(const trace::Trace& trace, const Forest& forest, const Steps& st
     if (!step.workers.empty()) step.wall = overlaid(step.wall, step.workers);
     if (!exchanges.empty()) step.wall = with_waiting(step.wall, exchanges);
     count_host(forest, finder, step);
+    count_behind(step);
     count_device(result, step);
     result.steps.push_back(std::move(step));
   }

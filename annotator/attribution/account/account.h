@@ -11,10 +11,12 @@
 // a copy to the device until it begins: then the host helps to move the data); a launch that takes long while the device is busy throughout
 // (its queue is full); and what follows the last event of the recording's host.
 //
-// Device time is told twice, because a host may run ahead of the device by a whole step:
-// - Buckets tell what the device did within the span, whichever step launched it; with the gaps they cover the span exactly. Work keeps the
-//   bucket of its launch; work without a launch in the recording is the bucket earlier_step. `carried` says how much of it is not this
-//   step's own.
+// A host may run ahead of the device, by a whole step and more. While it does so to the same extent, a step's span is as long as the step
+// takes. Where it gets further and further ahead (it begins with an empty queue and never waits), spans are too short: such a step takes
+// until the device has caught up by as much (`behind`): waiting, of no stage, after the host's pieces. Device time is told twice:
+// - Buckets tell what the device did within `window`, whichever step launched it; with the gaps they cover it exactly. The window is the
+//   span, later by how far the device is behind where the host gets ahead. Work keeps the bucket of its launch; work without a launch in
+//   the recording is the bucket earlier_step. `carried` says how much of it is not this step's own.
 // - Stages and modules tell what the step launched, whenever that ran.
 #pragma once
 
@@ -45,20 +47,22 @@ struct PlaceTimes {
 
 struct StepAccount {
   StepSpan span;
-  std::vector<Piece> wall;                  // the main thread's time, partitioned, in order
+  Interval window;                          // as long as the span and `behind`
+  Ns behind{};                              // in the sums, not in the pieces
+  std::vector<Piece> wall;                  // the main thread's time within the span, partitioned, in order
   std::vector<std::vector<Piece>> workers;  // other threads' own pieces; they run beside the wall
   std::vector<std::uint32_t> launched;      // into Account::work: launched in this step, by start
   std::array<Ns, kBuckets> wall_by_bucket{}, device_by_bucket{};
   std::array<Ns, kStages> wall_by_stage{}, cpu_by_stage{}, device_by_stage{}, waiting_by_stage{};
   std::array<Ns, kStages> guessed_by_stage{};  // part of wall that has a place only because of what ran before (places.h)
   std::vector<PlaceTimes> by_place;            // as the places given
-  Ns device{};                                 // busy within the span
+  Ns device{};                                 // busy within the window
   Ns carried{};                                // of it with work launched before the step began, or before the recording
-  // On the device, within the span: when any communication runs, and the part of that beside which no other work does. The bucket holds the
-  // exposed part, but what was launched before the recording, which is in `earlier_step`.
+  // On the device, within the window: when any communication runs, and the part of that beside which no other work does. The bucket holds
+  // the exposed part, but what was launched before the recording, which is in `earlier_step`.
   Ns communication{}, exposed_communication{};
   Ns earlier_communication{};  // exposed, part of bucket earlier_step
-  std::vector<Gap> gaps;       // idle device time of the span, in order; empty for a trace without device work
+  std::vector<Gap> gaps;       // idle device time of the window, in order; empty for a trace without device work
 };
 
 struct Account {

@@ -217,7 +217,7 @@ void add_saved(Annotated& annotated) {
 void add_loop(Annotated& annotated) {
   const Manifest& manifest = *annotated.manifest;
   if (manifest.loop.empty() || annotated.rank != manifest.traces.front().rank) return;
-  Result<Loop> loop = read_loop(annotated.path, manifest.loop, annotated.model->files.size());
+  Result<Loop> loop = read_loop(annotated.path, manifest, annotated.model->files.size());
   if (loop) {
     annotated.loop = std::make_shared<const Loop>(std::move(*loop));
   } else {

@@ -31,8 +31,9 @@ using attribution::StepAccount;
 void fill_steps(const Annotated& annotated, Profile& profile) {
   for (const StepAccount& step : annotated.account.steps) {
     profile.steps.push_back({.index = step.span.index,
-                             .start = annotated.trace.base + step.span.start,
-                             .wall = step.span.end - step.span.start,
+                             .start = annotated.trace.base + step.window.start,
+                             .wall = step.window.end - step.window.start,
+                             .behind = step.behind,
                              .device = step.device,
                              .carried = step.carried,
                              .communication = step.communication,

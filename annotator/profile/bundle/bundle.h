@@ -100,7 +100,7 @@ Result<Model> read_model(const std::filesystem::path& folder);
 // The switch that reaches exactly these modules, where no code of the workspace calls them, which could checkpoint some of them.
 std::optional<CheckpointSwitch> checkpoint_switch(const Model& model, std::span<const std::string> paths);
 // What the manifest names as `loop`. `files`: how many the model has; statements of others, or whose numbers cannot be, are left out.
-Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& name, std::size_t files);
+Result<Loop> read_loop(const std::filesystem::path& folder, const Manifest& manifest, std::size_t files);
 // What the manifest names as `saved`, its modules by their number in the model. Numbers that cannot be are left out with their row.
 Result<SavedTensors> read_saved(const std::filesystem::path& folder, const std::string& name, const Model& model);
 // A step without the profiler: the mean update of the watched loop, else (null) the median of the steps timed so.

@@ -69,16 +69,29 @@ std::optional<Processors> processors_of(const Json& loop) {
   return read.count > 0 && read.wall > Ns{} ? std::optional(read) : std::nullopt;
 }
 
+// Clocks of statements are the host's. The steps timed without the profiler are as long as the device took, which may be more: where it
+// is so by more than such times differ by chance, the rest is the device's.
+void catch_up(Loop& loop, const Manifest& manifest) {
+  constexpr double kByChance = 1.1;
+  const bool device = std::ranges::any_of(manifest.devices, [](const Device& each) { return each.kind != "cpu"; });
+  if (!device || manifest.plain_steps.empty()) return;
+  const Ns all = median(manifest.plain_steps) * loop.updates;
+  if (static_cast<double>(all.count()) <= kByChance * static_cast<double>(loop.watched.count())) return;
+  loop.behind = all - loop.watched;
+  loop.watched = all;
+}
+
 }  // namespace
 
-Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& name, std::size_t files) {
-  const Result<Document> read = read_json(folder, name);
+Result<Loop> read_loop(const std::filesystem::path& folder, const Manifest& manifest, std::size_t files) {
+  const Result<Document> read = read_json(folder, manifest.loop);
   if (!read) return std::unexpected(read.error());
-  const std::filesystem::path file = folder / name;
+  const std::filesystem::path file = folder / manifest.loop;
   if (const auto schema = check_schema(read->json, "loop", kLoopSchema, file); !schema) return std::unexpected(schema.error());
   Loop loop{.updates = small(read->json, "updates").value_or(0),
             .made = 0,
             .watched = Ns{whole(read->json, "watched_ns").value_or(0)},
+            .behind = {},
             .startup = Ns{std::max<std::int64_t>(whole(read->json, "startup_ns").value_or(0), 0)},
             .statements = {}};
   if (loop.updates < 1 || loop.watched <= Ns{}) return std::unexpected(broken(file, "the loop was watched for no update"));
@@ -87,6 +100,7 @@ Result<Loop> read_loop(const std::filesystem::path& folder, const std::string& n
     if (auto statement = loop_statement(entry, loop, files)) loop.statements.push_back(std::move(*statement));
   }
   loop.rare = rare_time(loop);
+  catch_up(loop, manifest);
   loop.processors = processors_of(read->json);
   return loop;
 }
@@ -98,7 +112,7 @@ std::optional<Ns> plain_step(const Manifest& manifest, const Loop* loop) {
 
 std::optional<Ns> shown_step(const std::filesystem::path& bundle, const Manifest& manifest) {
   constexpr std::size_t kAnyFile = std::numeric_limits<std::size_t>::max();  // which file a statement is in does not matter here
-  const auto loop = manifest.loop.empty() ? std::nullopt : std::optional(read_loop(bundle, manifest.loop, kAnyFile));
+  const auto loop = manifest.loop.empty() ? std::nullopt : std::optional(read_loop(bundle, manifest, kAnyFile));
   return loop && *loop ? step_time(mean_update(**loop)) : plain_step(manifest, nullptr);
 }
 

@@ -29,9 +29,9 @@ Ns sum(const std::array<Ns, N>& parts) {
 }
 
 // Busy time of the device within a window, counted tick by tick.
-Ns busy(const trace::Trace& trace, const StepSpan& span) {
+Ns busy(const trace::Trace& trace, const Interval& window) {
   Ns total{};
-  for (Ns at = span.start; at < span.end; at += us(1)) {
+  for (Ns at = window.start; at < window.end; at += us(1)) {
     for (std::size_t event = 0; event < trace.events.size(); ++event) {
       if (trace::on_device(trace.events.category[event]) && trace.events.start[event] <= at && at < trace.events.end(event)) {
         total += us(1);
@@ -302,6 +302,46 @@ TEST_CASE("after the last event of the host it waits for its device") {
   CHECK(account.recorded.end == us(10));
 }
 
+TEST_CASE("where the host gets ahead of the device and never waits, a step takes until the device has caught up") {
+  Script script;
+  for (int step = 0; step < 3; ++step) {
+    script.range("ProfilerStep#" + std::to_string(step), step * 100, 100);
+    script.op("aten::mm", step * 100 + 10, 80).launch(step + 1, step * 100 + 20, 5).kernel("gemm", step + 1, 30 + step * 500, 500);
+  }
+  const Account all = account_of(script);
+  for (std::size_t at = 0; at < 3; ++at) {
+    const StepAccount& step = all.steps[at];
+    CHECK(step.window.start == (at == 0 ? us(0) : all.steps[at - 1].window.end));
+    CHECK(step.window.end == us(30 + static_cast<std::int64_t>(at + 1) * 500));
+    CHECK(step.device == us(500));
+    CHECK(step.carried == us(0));
+    CHECK(step.waiting_by_stage[static_cast<std::size_t>(Stage::other)] == step.behind);
+    CHECK(sum(step.wall_by_bucket) == step.window.end - step.window.start);
+    CHECK(sum(step.wall_by_stage) == step.window.end - step.window.start);
+  }
+}
+
+TEST_CASE("a host that is as far ahead at the end as at the begin has steps as long as their spans") {
+  Script steady;
+  steady.op("aten::mm", 0, 90).launch(9, 10, 5).kernel("gemm", 9, 20, 300);
+  for (int step = 0; step < 3; ++step) {
+    const std::int64_t begin = 100 + step * 300;
+    steady.range("ProfilerStep#" + std::to_string(step), begin, 300);
+    steady.op("aten::mm", begin + 10, 80).launch(step + 1, begin + 20, 5).kernel("gemm", step + 1, begin + 220, 300);
+  }
+  Script waits;
+  waits.range("ProfilerStep#0", 0, 100).range("ProfilerStep#1", 100, 100).range("ProfilerStep#2", 200, 900);
+  for (int step = 0; step < 3; ++step) waits.launch(step + 1, step * 100 + 20, 5).kernel("gemm", step + 1, 30 + step * 300, 300);
+  waits.launch(50, 300, 700, "cudaDeviceSynchronize");
+  for (const Script* script : {&steady, &waits}) {
+    for (const StepAccount& step : account_of(*script).steps) {
+      CHECK(step.behind == us(0));
+      CHECK(step.window.start == step.span.start);
+      CHECK(step.window.end == step.span.end);
+    }
+  }
+}
+
 TEST_CASE("while a backward thread works, the main thread's time is backward's") {
   const Account account = account_of(Script()
                                          .range("ProfilerStep#0", 0, 100)
@@ -400,10 +440,11 @@ TEST_CASE("whatever runs, buckets add up to the step and device rows to its busy
     }
     const Account account = account_of(script);
     for (const StepAccount& step : account.steps) {
-      REQUIRE(sum(step.wall_by_bucket) == step.span.end - step.span.start);
-      REQUIRE(sum(step.wall_by_stage) == step.span.end - step.span.start);
+      REQUIRE(step.window.end - step.window.start == step.span.end - step.span.start + step.behind);
+      REQUIRE(sum(step.wall_by_bucket) == step.window.end - step.window.start);
+      REQUIRE(sum(step.wall_by_stage) == step.window.end - step.window.start);
       REQUIRE(sum(step.device_by_bucket) == step.device);
-      REQUIRE(step.device == busy(script.trace(), step.span));
+      REQUIRE(step.device == busy(script.trace(), step.window));
       REQUIRE(step.carried <= step.device);
       REQUIRE(device(step, Bucket::earlier_step) <= step.carried);
       REQUIRE(step.exposed_communication <= step.communication);
@@ -411,7 +452,7 @@ TEST_CASE("whatever runs, buckets add up to the step and device rows to its busy
       if (!account.work.empty()) {
         Ns idle{};
         for (const Gap& gap : step.gaps) idle += gap.end - gap.start;
-        REQUIRE(idle + step.device == step.span.end - step.span.start);
+        REQUIRE(idle + step.device == step.window.end - step.window.start);
       }
       Ns reached = step.span.start;
       for (const Piece& piece : step.wall) {

@@ -12,7 +12,7 @@ namespace {
 
 // What the recorder wrote about loop/train.py.
 Loop recorded() {
-  Result<Loop> loop = read_loop(std::filesystem::path(HOTLENS_SOURCE_DIR) / "tests/unit/profile/loop", "loop.json", 1);
+  Result<Loop> loop = read_loop(std::filesystem::path(HOTLENS_SOURCE_DIR) / "tests/unit/profile/loop", {.loop = "loop.json"}, 1);
   REQUIRE(loop);
   return std::move(*loop);
 }
@@ -39,10 +39,11 @@ Json loop_json(Json statements) {
           {"startup_ns", 500},          {"loops", Json::array()}, {"statements", statements}};
 }
 
-Result<Loop> read_back(const Json& json) {
+Result<Loop> read_back(const Json& json, Manifest manifest = {}) {
   const TemporaryFolder folder;
   write_text(folder.path() / "loop.json", json.dump());
-  return read_loop(folder.path(), "loop.json", 2);
+  manifest.loop = "loop.json";
+  return read_loop(folder.path(), manifest, 2);
 }
 
 }  // namespace
@@ -55,6 +56,23 @@ TEST_CASE("the statements of the function that holds the loop add up to what was
   CHECK(all[1].function == "evaluate");
   CHECK(share(loop, all[0].total) == Approx(1).margin(0.001));
   CHECK(all[1].total < all[0].total);
+}
+
+TEST_CASE("an update takes as long as its device, where the host runs ahead of that") {
+  const Json json = loop_json(Json::array({row(3, 900), row(4, 100)}));
+  Manifest manifest;
+  manifest.plain_steps = {Ns{900}, Ns{250}, Ns{250}};
+  manifest.devices = {{"a processor", "cpu"}};
+  CHECK(read_back(json, manifest)->behind == Ns{});  // another run of steps, on the same clock
+  manifest.devices.push_back({"a GPU", "cuda"});
+  const auto ahead = read_back(json, manifest);
+  REQUIRE(ahead);
+  CHECK(ahead->behind == Ns{1500});
+  CHECK(mean_update(*ahead).step + mean_update(*ahead).rare == Ns{250});
+  CHECK(share(*ahead, ahead->statements[0].total) == Approx(0.36));
+  CHECK(plain_step(manifest, &*ahead) == Ns{250});
+  manifest.plain_steps = {Ns{105}, Ns{105}, Ns{105}};
+  CHECK(read_back(json, manifest)->behind == Ns{});  // steps differ by so much by chance
 }
 
 TEST_CASE("what came in two of 26 updates is rare, and a step without it is the rest of the loop") {
