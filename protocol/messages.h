@@ -155,7 +155,7 @@ inline constexpr std::array<CommandSpec, 19> kCommands{{
     {command::kHotLine, "uri? position? back?", "shown message? rank? total? uri? position? text? label? ns? share?"},
     {command::kCalls, "uri? position?", "places message?"},
     {command::kDescribe, "uri? position?", "markdown? message?"},
-    {command::kShowProfile, "profile?", "shown profile? message?"},
+    {command::kShowProfile, "profile? uri?", "shown profile? message?"},
     {command::kSetBaseline, "profile? uri? clear?", "baseline? message?"},
     {command::kReload, "", "loading"},
     {command::kOpenTimeline, "profile? path? uri? position? browser? compare?", "profile step? path? before? url?"},

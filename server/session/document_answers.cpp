@@ -40,7 +40,7 @@ features::Options options(const Known& known, const Document& document) {
           .tooltips = true,
           .batch_sizes = shown ? known.predicted(shown->id) : nullptr,
           .costs = shown ? known.costs(shown->id) : nullptr,
-          .label = shown ? known.label(shown->id) : std::string(),
+          .label = known.label(document),
           .baseline = document.baseline()};
 }
 

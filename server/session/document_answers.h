@@ -24,7 +24,7 @@ struct Known {
   // What was predicted of edits in this text.
   std::function<const std::vector<EditNote>&(const Document& document)> edited;
   // What the lens says of a profile that somebody chose, or is compared with another; "" otherwise.
-  std::function<std::string(const std::string& profile)> label;
+  std::function<std::string(const Document& document)> label;
   std::function<std::shared_ptr<const report::CostCard>(const std::string& profile)> costs;  // against measured peaks; may be null
   // The run configurations of a script.
   std::function<runs::Offers(const std::filesystem::path& script)> configured;

@@ -14,6 +14,7 @@
 #include "server/features/format.h"
 #include "server/runs/words.h"
 #include "server/session/convert.h"
+#include "server/session/homes.h"
 #include "server/session/kept_baseline.h"
 
 namespace hotlens::session {
@@ -117,9 +118,10 @@ void History::list(const Json& params, Reply reply) {
   const auto limit = reader.maybe("limit");
   const std::int64_t most = limit ? std::clamp<std::int64_t>(limit->integer(), 0, kMostProfiles) : kUsualProfiles;
   if (auto error = reader.error()) return reply(std::unexpected(*error));
-  const ProfileStore::Shared now = events_.shown(file);
-  const fs::path shown = now ? now->folder : fs::path(), baseline = baseline_ ? baseline_->folder : fs::path();
-  auto read = [folders = events_.folders(), most, shown, baseline] {
+  const ProfileStore::Shared now = events_.shown(file), compared = baseline_in(home(file));
+  const fs::path shown = now ? now->folder : fs::path(), baseline = compared ? compared->folder : fs::path();
+  std::vector<fs::path> places = file.empty() ? events_.folders() : in_home(events_.folders(), home(file));
+  auto read = [folders = std::move(places), most, shown, baseline] {
     const std::vector<fs::path> bundles = all_bundles(folders);
     return Json{{"profiles", list_json(read_all(bundles, static_cast<std::size_t>(most)), shown, baseline)}, {"total", bundles.size()}};
   };
@@ -146,60 +148,112 @@ void History::find(const std::string& profile, std::function<void(const std::opt
   });
 }
 
+History::Asked History::read_asked(const Reader& reader) {
+  Asked asked;
+  if (const auto named = reader.maybe("profile")) asked.profile = named->string();
+  if (const auto uri = reader.maybe("uri")) asked.file = protocol::path_of_uri(uri->string()).value_or(fs::path());
+  return asked;
+}
+
+fs::path History::home(const fs::path& file) const {
+  const ProfileStore::Shared shown = events_.shown(file);
+  return home_of(workspace_.folders, file, shown ? shown->folder : fs::path());
+}
+
+// Where a bundle belongs that lies in no workspace folder, the file says.
+fs::path History::home_of_bundle(const fs::path& bundle, const Asked& asked) const {
+  return home_of(workspace_.folders, asked.file.value_or(fs::path()), bundle);
+}
+
+fs::path History::chosen_in(const fs::path& home) const {
+  const auto found = chosen_.find(home);
+  return found != chosen_.end() ? found->second : fs::path();
+}
+
+ProfileStore::Shared History::baseline_in(const fs::path& home) const {
+  const auto found = baselines_.find(home);
+  return found != baselines_.end() ? found->second : nullptr;
+}
+
+std::string History::baseline(const fs::path& file) const {
+  const ProfileStore::Shared baseline = baseline_in(home(file));
+  return baseline ? baseline->id : "";
+}
+
 void History::show(const Json& argument, Reply reply) {
   const Reader reader(argument);
-  const auto named = reader.maybe("profile");
-  const std::string profile = named ? named->string() : "";
+  const Asked asked = read_asked(reader);
   if (auto error = reader.error()) return reply(std::unexpected(*error));
-  if (profile.empty()) {
-    choose({});
+  if (asked.profile.empty()) {
+    show_newest(asked);
     return reply(Json{{"shown", true}});
   }
   auto held = std::make_shared<Reply>(std::move(reply));
-  find(profile, [this, held, profile](const std::optional<Place>& place) {
+  find(asked.profile, [this, held, asked](const std::optional<Place>& place) {
     if (!place) return (*held)(Json{{"shown", false}, {"message", "There is no such profile."}});
-    choose(place->newest ? fs::path() : place->bundle);
-    (*held)(Json{{"shown", true}, {"profile", profile}});
+    choose(home_of_bundle(place->bundle, asked), place->newest ? fs::path() : place->bundle);
+    (*held)(Json{{"shown", true}, {"profile", asked.profile}});
   });
+}
+
+// In every folder where no file is named.
+void History::show_newest(const Asked& asked) {
+  if (asked.file) return choose(home(*asked.file), {});
+  for (const auto& [home, bundle] : std::map(chosen_)) choose(home, {});
+}
+
+void History::clear_baseline(const Asked& asked) {
+  if (asked.file) return decide(home(*asked.file), nullptr);
+  std::vector<fs::path> homes = workspace_.folders;
+  if (homes.empty()) homes.emplace_back();
+  for (const fs::path& home : homes) decide(home, nullptr);
 }
 
 void History::set_baseline(const Json& argument, Reply reply) {
   const Reader reader(argument);
-  const auto named = reader.maybe("profile"), uri = reader.maybe("uri"), clear = reader.maybe("clear");
-  const std::string profile = named ? named->string() : "";
-  const fs::path file = uri ? protocol::path_of_uri(uri->string()).value_or(fs::path()) : fs::path();
+  const Asked asked = read_asked(reader);
+  const auto clear = reader.maybe("clear");
   const bool clears = clear && clear->boolean();
   if (auto error = reader.error()) return reply(std::unexpected(*error));
-  const ProfileStore::Shared shown = clears ? nullptr : events_.shown(file);
-  if (clears || (profile.empty() && shown)) {
-    decide(shown);
-    return reply(shown ? Json{{"baseline", shown->id}} : Json::object());
+  if (clears) {
+    clear_baseline(asked);
+    return reply(Json::object());
   }
-  if (profile.empty()) return reply(Json{{"message", "There is no profile yet. Profile the script first."}});
+  if (asked.profile.empty()) {
+    const fs::path file = asked.file.value_or(fs::path());
+    const ProfileStore::Shared shown = events_.shown(file);
+    if (!shown) return reply(Json{{"message", "There is no profile yet. Profile the script first."}});
+    decide(home(file), shown);
+    return reply(Json{{"baseline", shown->id}});
+  }
   auto held = std::make_shared<Reply>(std::move(reply));
-  find(profile, [this, held](const std::optional<Place>& place) {
+  find(asked.profile, [this, held, asked](const std::optional<Place>& place) {
     if (!place) return (*held)(Json{{"message", "There is no such profile."}});
     loop_.work([bundle = place->bundle] { return profile::load(bundle); },
-               [this, held](const Result<ProfileStore::Shared>& loaded) {
+               [this, held, home = home_of_bundle(place->bundle, asked)](const Result<ProfileStore::Shared>& loaded) {
                  if (!loaded) {
                    client_.show(MessageType::warning, loaded.error().message);
                    return (*held)(Json{{"message", loaded.error().message}});
                  }
-                 decide(*loaded);
+                 decide(home, *loaded);
                  (*held)(Json{{"baseline", (*loaded)->id}});
                });
   });
 }
 
-void History::choose(const fs::path& bundle) {
-  chosen_ = bundle;
-  events_.choose(bundle);
+void History::choose(const fs::path& home, const fs::path& bundle) {
+  if (bundle.empty()) {
+    chosen_.erase(home);
+  } else {
+    chosen_[home] = bundle;
+  }
+  events_.choose(home, bundle);
   events_.changed();
 }
 
-void History::compare_with(const ProfileStore::Shared& baseline) {
-  baseline_ = baseline;
-  events_.compare_with(baseline);
+void History::compare_with(const fs::path& home, const ProfileStore::Shared& baseline) {
+  baselines_[home] = baseline;
+  events_.compare_with(home, baseline);
   events_.changed();
 }
 
@@ -211,23 +265,31 @@ std::vector<fs::path> History::state_folders() const {
   return folders;
 }
 
-void History::decide(const ProfileStore::Shared& baseline) {
-  decided_ = true;
-  compare_with(baseline);
-  keep();
+// Those that belong to one workspace folder.
+std::vector<fs::path> History::in_home(std::vector<fs::path> folders, const fs::path& home) const {
+  std::erase_if(folders, [&](const fs::path& folder) { return home_of(workspace_.folders, folder) != home; });
+  return folders;
+}
+
+void History::decide(const fs::path& home, const ProfileStore::Shared& baseline) {
+  decided_.insert(home);
+  compare_with(home, baseline);
+  to_keep_.insert(home);
+  if (!keeping_) keep();
 }
 
 // One after the other, so that what was decided last is what stays.
 void History::keep() {
-  if (std::exchange(keeping_, true)) {
-    keep_again_ = true;
-    return;
-  }
-  auto write = [folders = state_folders(), bundle = baseline_ ? baseline_->folder : fs::path()] { return keep_baseline(folders, bundle); };
+  keeping_ = !to_keep_.empty();
+  if (!keeping_) return;
+  const fs::path home = to_keep_.extract(to_keep_.begin()).value();
+  const ProfileStore::Shared baseline = baseline_in(home);
+  auto write = [folders = in_home(state_folders(), home), bundle = baseline ? baseline->folder : fs::path()] {
+    return keep_baseline(folders, bundle);
+  };
   loop_.work(std::move(write), [this](const Result<void>& kept) {
-    keeping_ = false;
     if (!kept) client_.show(MessageType::warning, kept.error().message + " The baseline lasts until the editor closes.");
-    if (std::exchange(keep_again_, false)) keep();
+    keep();
   });
 }
 
@@ -239,24 +301,32 @@ void History::take_up() {
   if (folders.empty()) return;
   loop_.work([folders = std::move(folders)] { return kept_baselines(folders); },
              [this](const Result<KeptBaselines>& kept) {
-               if (!kept || decided_) return;
+               if (!kept) return;
                for (const std::string& id : kept->gone) {
                  client_.show(MessageType::info,
                               "The baseline " + features::plain(id) + " is not there any more: hints are not compared with it.");
                }
-               if (kept->baseline && !baseline_) compare_with(kept->baseline);
+               for (const auto& [folder, baseline] : kept->baselines) {
+                 const fs::path home = home_of(workspace_.folders, folder, baseline->folder);
+                 if (!decided_.contains(home) && !baseline_in(home)) compare_with(home, baseline);
+               }
              });
 }
 
-void History::recorded() {
-  if (!chosen_.empty()) choose({});
+void History::recorded(const fs::path& bundle) {
+  const fs::path home = home_of_bundle(bundle, {});
+  if (chosen_.contains(home)) choose(home, {});
 }
 
-std::string History::label(const std::string& profile) const {
+std::string History::label(const Document& document) const {
+  const ProfileStore::Shared& shown = document.profile();
+  if (!shown) return "";
+  const fs::path home = home_of(workspace_.folders, document.path(), shown->folder);
+  const ProfileStore::Shared baseline = baseline_in(home);
   std::string label;
-  if (!chosen_.empty() && chosen_.filename() == profile) label = "older profile";
-  if (baseline_ && baseline_->id != profile) {
-    label.append(label.empty() ? "" : " · ").append("against ").append(spelled_time(baseline_->created));
+  if (chosen_in(home).filename() == shown->id) label = "older profile";
+  if (baseline && baseline->id != shown->id) {
+    label.append(label.empty() ? "" : " · ").append("against ").append(spelled_time(baseline->created));
   }
   return label;
 }

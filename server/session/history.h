@@ -1,17 +1,19 @@
-// The profiles of the workspace over time: which one is shown, and what it is compared with.
+// The profiles of the workspace over time: which one is shown, and what it is compared with. Each workspace folder has its own (homes.h).
 //
-// Choosing one shows it everywhere: hints, status, timeline; the lens says so. A new run shows its own profile again. A baseline lasts
-// until it is cleared or its profile is gone: hints tell what changed beyond noise, and a layer that became slower is marked at its line.
-// That of a bundle is kept for the next session in `.hotlens/state.json` of its folder.
+// Choosing one shows it everywhere in its folder: hints, status, timeline; the lens says so. A new run there shows its own profile again. A
+// baseline lasts until it is cleared or its profile is gone: hints tell what changed beyond noise, and a layer that became slower is marked
+// at its line. That of a bundle is kept for the next session in `.hotlens/state.json` of its folder.
 #pragma once
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "protocol/reader.h"
 #include "protocol/rpc.h"
 #include "server/session/client.h"
 #include "server/session/loop.h"
@@ -26,9 +28,10 @@ class History {
   struct Events {
     std::function<ProfileStore::Shared(const std::filesystem::path& file)> shown;  // by a file; may be null
     std::function<std::vector<std::filesystem::path>()> folders;                   // to look for profiles from
-    std::function<void(const std::filesystem::path& bundle)> choose;               // empty: the newest
-    std::function<void(const ProfileStore::Shared& baseline)> compare_with;        // null: nothing
-    std::function<void()> changed;                                                 // what label() and the state say
+    // In a workspace folder. Empty: the newest.
+    std::function<void(const std::filesystem::path& home, const std::filesystem::path& bundle)> choose;
+    std::function<void(const std::filesystem::path& home, const ProfileStore::Shared& baseline)> compare_with;  // null: nothing
+    std::function<void()> changed;  // what label() and the state say
   };
 
   History(Loop& loop, Client& client, Workspace& workspace, Events events)
@@ -39,13 +42,14 @@ class History {
   void list(const Json& params, protocol::Reply reply);  // the request
   void show(const Json& argument, protocol::Reply reply);
   void set_baseline(const Json& argument, protocol::Reply reply);
-  void take_up();   // what was kept in folders that were not looked at yet
-  void recorded();  // a run left a profile: that one is shown
+  void take_up();                                      // what was kept in folders that were not looked at yet
+  void recorded(const std::filesystem::path& bundle);  // a run left a profile: that one is shown
 
-  // What the lens says where this profile is shown: that it is an older one, and what it is compared with.
-  std::string label(const std::string& profile) const;
-  std::string chosen() const { return chosen_.filename().string(); }
-  std::string baseline() const { return baseline_ ? baseline_->id : ""; }
+  // What the lens of a document says: that its profile is an older one, and what it is compared with.
+  std::string label(const Document& document) const;
+  // Of the folder whose choices hold for a file; "" where there is none.
+  std::string chosen(const std::filesystem::path& file) const { return chosen_in(home(file)).filename().string(); }
+  std::string baseline(const std::filesystem::path& file) const;
 
   void mark();  // layers that became slower, in all open documents
   void closed(const std::string& uri) { client_.diagnose(uri, kPart, Json::array()); }
@@ -56,23 +60,37 @@ class History {
     std::filesystem::path bundle;
     bool newest = false;  // of its folder
   };
+  // What a command is about: a profile, or what the file shows.
+  struct Asked {
+    std::string profile;  // empty: not named
+    std::optional<std::filesystem::path> file;
+  };
+  static Asked read_asked(const protocol::Reader& reader);
+  std::filesystem::path home(const std::filesystem::path& file) const;
+  std::filesystem::path home_of_bundle(const std::filesystem::path& bundle, const Asked& asked) const;
+  std::filesystem::path chosen_in(const std::filesystem::path& home) const;
+  ProfileStore::Shared baseline_in(const std::filesystem::path& home) const;
 
   void find(const std::string& profile, std::function<void(const std::optional<Place>&)> found);
-  void choose(const std::filesystem::path& bundle);
-  void keep();  // the baseline, for the next session
-  void compare_with(const ProfileStore::Shared& baseline);
-  void decide(const ProfileStore::Shared& baseline);  // somebody did: it is kept
+  void show_newest(const Asked& asked);
+  void clear_baseline(const Asked& asked);
+  void choose(const std::filesystem::path& home, const std::filesystem::path& bundle);
+  void keep();  // the baselines that were decided, for the next session
+  void compare_with(const std::filesystem::path& home, const ProfileStore::Shared& baseline);
+  void decide(const std::filesystem::path& home, const ProfileStore::Shared& baseline);  // somebody did: it is kept
   std::vector<std::filesystem::path> state_folders() const;
+  std::vector<std::filesystem::path> in_home(std::vector<std::filesystem::path> folders, const std::filesystem::path& home) const;
   Json marks(const Document& document) const;
 
   Loop& loop_;
   Client& client_;
   Workspace& workspace_;
   Events events_;
-  std::filesystem::path chosen_;  // a bundle; empty: the newest
-  ProfileStore::Shared baseline_;
-  bool decided_ = false;  // about the baseline, in this session
-  bool keeping_ = false, keep_again_ = false;
+  // By home.
+  std::map<std::filesystem::path, std::filesystem::path> chosen_;  // bundles; absent: the newest
+  std::map<std::filesystem::path, ProfileStore::Shared> baselines_;
+  std::set<std::filesystem::path> decided_, to_keep_;  // about the baseline, in this session
+  bool keeping_ = false;
   std::set<std::filesystem::path> taken_up_;  // folders
 };
 

@@ -34,12 +34,12 @@ KeptBaselines kept_baselines(const std::vector<fs::path>& folders) {
   KeptBaselines kept;
   for (const fs::path& folder : folders) {
     const std::string id = runs::read_workspace_state(folder).baseline;
-    if (id.empty() || kept.baseline) continue;
+    if (id.empty()) continue;
     const std::vector<fs::path> bundles = profile::bundles(folder);
     const auto at = std::ranges::find(bundles, fs::path(id), [](const fs::path& bundle) { return bundle.filename(); });
     const auto loaded = at != bundles.end() ? profile::load(*at) : std::unexpected(Error{ErrorCode::not_found, "", {}});
     if (loaded) {
-      kept.baseline = *loaded;
+      kept.baselines.emplace_back(folder, *loaded);
     } else {
       kept.gone.push_back(id);
       std::ignore = runs::change_workspace_state(folder, [](runs::WorkspaceState& state) { state.baseline.clear(); });

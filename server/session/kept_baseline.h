@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "annotator/common/error.h"
@@ -15,7 +16,8 @@ namespace hotlens::session {
 Result<void> keep_baseline(const std::vector<std::filesystem::path>& folders, const std::filesystem::path& bundle);
 
 struct KeptBaselines {
-  ProfileStore::Shared baseline;  // the first that can be read; may be null
+  std::vector<std::pair<std::filesystem::path, ProfileStore::Shared>>
+      baselines;                  // in the order of the folders; none where it cannot be read
   std::vector<std::string> gone;  // ids; they are kept no longer
 };
 KeptBaselines kept_baselines(const std::vector<std::filesystem::path>& folders);

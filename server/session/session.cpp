@@ -88,19 +88,20 @@ Session::Session(Loop& loop, Client::Send send, Log log)
       choice_(loop, client_, profiling_, [this] { stored_.look(); }),
       arguments_(loop, client_, profiling_, choice_, [this] { stored_.look(); }),
       interpreters_(loop, client_, profiling_, [this] { stored_.look(); }),
-      history_(loop, client_, workspace_,
-               {.shown = [this](const fs::path& file) -> ProfileStore::Shared {
-                  const auto shown = profiles_.candidates(file);
-                  return shown.empty() ? nullptr : shown.front();
-                },
-                .folders = [this] { return timeline_sources().folders; },
-                .choose = [this](const fs::path& bundle) { profiles_.choose(bundle); },
-                .compare_with = [this](const ProfileStore::Shared& baseline) { profiles_.compare_with(baseline); },
-                .changed =
-                    [this] {
-                      client_.refresh_lenses();
-                      tell_state();
-                    }}),
+      history_(
+          loop, client_, workspace_,
+          {.shown = [this](const fs::path& file) -> ProfileStore::Shared {
+             const auto shown = profiles_.candidates(file);
+             return shown.empty() ? nullptr : shown.front();
+           },
+           .folders = [this] { return timeline_sources().folders; },
+           .choose = [this](const fs::path& home, const fs::path& bundle) { profiles_.choose(home, bundle); },
+           .compare_with = [this](const fs::path& home, const ProfileStore::Shared& baseline) { profiles_.compare_with(home, baseline); },
+           .changed =
+               [this] {
+                 client_.refresh_lenses();
+                 tell_state();
+               }}),
       hot_lines_(loop, client_, workspace_,
                  [this](const fs::path& file) -> ProfileStore::Shared {
                    const auto shown = profiles_.candidates(file);
@@ -139,7 +140,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                  },
                  .predictions = [this](const std::string& profile) { return predictions_for(profile); },
                  .predict = [this](const std::string& profile, Reply reply) { predict_for(profile, std::move(reply)); },
-                 .baseline = [this] { return history_.baseline(); }}),
+                 .baseline = [this](const fs::path& file) { return history_.baseline(file); }}),
       waiting_(loop) {
   register_requests();
   register_notifications();
@@ -268,7 +269,7 @@ Known Session::known() {
           .predicting = predicting_.running(),
           .predicted = [this](const std::string& profile) { return predicting_.of(profile); },
           .edited = [this](const Document& document) -> const std::vector<EditNote>& { return edited_.of(document); },
-          .label = [this](const std::string& profile) { return history_.label(profile); },
+          .label = [this](const Document& document) { return history_.label(document); },
           .costs = [this](const std::string& profile) { return peaks_.of(profile); },
           .configured = [this](const fs::path& script) { return stored_.of(script); },
           .advice = [this](const Document& document, source::Position at) { return advising_.at(document, at); },
@@ -390,7 +391,7 @@ void Session::run_changed() {
 
 // <root>/.hotlens/profiles/<id>: the place is the folder that the run started in.
 void Session::run_recorded(const fs::path& bundle) {
-  history_.recorded();
+  history_.recorded(bundle);
   workspace_.run_folders.insert(bundle.parent_path().parent_path().parent_path());
   profiles_.follow_places();
   profiles_.look_again();
@@ -415,8 +416,8 @@ Json Session::state_of(const fs::path& file) const {
   }
   if (run) state["runId"] = *run;
   if (!profiling_.message().empty()) state["message"] = profiling_.message();
-  if (!history_.chosen().empty()) state["chosen"] = history_.chosen();
-  if (!history_.baseline().empty()) state["baseline"] = history_.baseline();
+  if (std::string chosen = history_.chosen(file); !chosen.empty()) state["chosen"] = std::move(chosen);
+  if (std::string baseline = history_.baseline(file); !baseline.empty()) state["baseline"] = std::move(baseline);
   return state;
 }
 

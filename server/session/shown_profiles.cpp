@@ -6,6 +6,7 @@
 
 #include "server/runs/discovery.h"
 #include "server/runs/packages.h"
+#include "server/session/homes.h"
 
 namespace hotlens::session {
 namespace fs = std::filesystem;
@@ -34,12 +35,15 @@ struct ShownProfiles::Job {
   std::string uri;
   fs::path path;
   std::vector<ProfileStore::Shared> candidates;
-  ProfileStore::Shared baseline;
+  std::vector<fs::path> folders;
+  std::map<fs::path, ProfileStore::Shared> baselines;  // by home
   std::optional<source::Tree> tree;
   Binding binding;
 
   void find_facts(const features::Folders& readable) {
     find_shown(readable);
+    const auto of_home = baselines.find(home_of(folders, path, binding.profile ? binding.profile->folder : fs::path()));
+    const ProfileStore::Shared baseline = of_home != baselines.end() ? of_home->second : nullptr;
     if (!baseline || !binding.facts || binding.profile->id == baseline->id) return;
     binding.baseline = baseline;
     binding.baseline_facts = features::bind(baseline, path, &*tree, readable);
@@ -70,7 +74,7 @@ ShownProfiles::ShownProfiles(Loop& loop, Workspace& workspace, const Log& log, E
 
 void ShownProfiles::start() {
   started_ = true;
-  if (!workspace_.settings.trace.empty()) open_trace();
+  if (!workspace_.settings.trace.empty()) open_trace({});
   follow_places();
   poll();
 }
@@ -89,32 +93,48 @@ void ShownProfiles::follow_places() {
 
 void ShownProfiles::follow_settings(const Settings& before) {
   store_.choose_rank(workspace_.settings.rank);
-  if (started_ && workspace_.settings.trace != before.trace) open_trace();
+  if (started_ && workspace_.settings.trace != before.trace) open_trace({});
 }
 
-void ShownProfiles::open_trace() {
-  const Settings& settings = workspace_.settings;
-  if (settings.trace.empty() && chosen_.empty()) return store_.open({}, {}, {});
+// What somebody chose goes before what the settings name.
+fs::path ShownProfiles::trace_of(const fs::path& home) const {
+  if (const auto chosen = chosen_.find(home); chosen != chosen_.end()) return chosen->second;
+  const fs::path trace = workspace_.settings.trace;
+  if (!home.empty() || trace.empty()) return {};
+  return workspace_.folders.empty() ? trace : workspace_.folders.front() / trace;
+}
+
+void ShownProfiles::open_trace(const fs::path& home) {
+  const fs::path trace = trace_of(home);
+  if (trace.empty()) return store_.open(home, {}, {}, {});
   std::vector<fs::path> files;
   for (const auto& [uri, document] : workspace_.documents) files.push_back(document.path());
-  const fs::path folder = workspace_.folders.empty() ? fs::path() : workspace_.folders.front();
-  const auto roots = [folders = workspace_.folders, files, python = settings.python] { return source_roots(folders, files, python); };
-  store_.open(chosen_.empty() ? folder / settings.trace : chosen_, roots, files);
+  const auto roots = [folders = workspace_.folders, files, python = workspace_.settings.python] {
+    return source_roots(folders, files, python);
+  };
+  store_.open(home, trace, roots, files);
 }
 
-void ShownProfiles::choose(const fs::path& bundle) {
-  if (std::exchange(chosen_, bundle) != bundle && started_) open_trace();
+void ShownProfiles::choose(const fs::path& home, const fs::path& bundle) {
+  const auto before = chosen_.find(home);
+  if ((before != chosen_.end() ? before->second : fs::path()) == bundle) return;
+  if (bundle.empty()) {
+    chosen_.erase(before);
+  } else {
+    chosen_[home] = bundle;
+  }
+  if (started_) open_trace(home);
 }
 
-void ShownProfiles::compare_with(ProfileStore::Shared baseline) {
-  if (std::exchange(baseline_, baseline) != baseline) bind_all();
+void ShownProfiles::compare_with(const fs::path& home, const ProfileStore::Shared& baseline) {
+  if (std::exchange(baselines_[home], baseline) != baseline) bind_all();
 }
 
 void ShownProfiles::opened(Document& document) {
   follow_places();
   if (!started_) return;
   // The guess looks around open files, too: one from elsewhere may be the model's.
-  if (!workspace_.settings.trace.empty() && !lies_in(document.path(), workspace_.folders)) open_trace();
+  if (!workspace_.settings.trace.empty() && !lies_in(document.path(), workspace_.folders)) open_trace({});
   bind({&document});
   store_.look();
 }
@@ -137,7 +157,7 @@ void ShownProfiles::bind_unknown() {
 void ShownProfiles::bind(const std::vector<Document*>& documents) {
   std::vector<Job> jobs;
   for (const Document* document : documents) {
-    jobs.push_back({document->uri(), document->path(), store_.candidates(document->path()), baseline_, {}, {}});
+    jobs.push_back({document->uri(), document->path(), candidates(document->path()), workspace_.folders, baselines_, {}, {}});
     if (!jobs.back().candidates.empty()) jobs.back().tree = document->tree();
   }
   const features::Folders readable = workspace_.trusted ? features::Folders() : features::Folders(workspace_.folders);

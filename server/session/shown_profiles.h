@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "server/session/conversation.h"
@@ -35,11 +36,10 @@ class ShownProfiles {
   void follow_places();                       // folders or documents changed
   void follow_settings(const Settings& before);
 
-  // Shows this bundle before every other, until the next call; empty: the newest again.
-  void choose(const std::filesystem::path& bundle);
-  const std::filesystem::path& chosen() const { return chosen_; }
-  // What documents are compared with; null: nothing.
-  void compare_with(ProfileStore::Shared baseline);
+  // Shows this bundle before the others of a workspace folder (home_of), until the next call; empty: the newest again.
+  void choose(const std::filesystem::path& home, const std::filesystem::path& bundle);
+  // What documents that show a profile of this folder are compared with; null: nothing.
+  void compare_with(const std::filesystem::path& home, const ProfileStore::Shared& baseline);
 
   void opened(Document& document);
   void bind_all();
@@ -48,12 +48,15 @@ class ShownProfiles {
   // Whether hints of the document may still come without anybody's doing.
   bool is_expected(const Document& document) const;
   bool loading() const { return !store_.known() || store_.busy(); }
-  std::vector<ProfileStore::Shared> candidates(const std::filesystem::path& file) const { return store_.candidates(file); }
+  std::vector<ProfileStore::Shared> candidates(const std::filesystem::path& file) const {
+    return store_.candidates(file, workspace_.folders);
+  }
 
  private:
   struct Job;
   void poll();
-  void open_trace();  // that somebody chose, or the settings name
+  void open_trace(const std::filesystem::path& home);  // that somebody chose there, or the settings name for all
+  std::filesystem::path trace_of(const std::filesystem::path& home) const;
   void bind(const std::vector<Document*>& documents);
   void bound(Result<std::vector<Job>> done);
   void settle();
@@ -63,8 +66,8 @@ class ShownProfiles {
   const Log& log_;
   Events events_;
   ProfileStore store_;
-  std::filesystem::path chosen_;
-  ProfileStore::Shared baseline_;
+  std::map<std::filesystem::path, std::filesystem::path> chosen_;    // by home
+  std::map<std::filesystem::path, ProfileStore::Shared> baselines_;  // the same
   Loop::Timer poll_;
   bool started_ = false;
   int binding_ = 0;

@@ -8,6 +8,7 @@
 #include "annotator/guess/match/guess_lines.h"
 #include "annotator/profile/build/load.h"
 #include "annotator/profile/bundle/resolve.h"
+#include "server/session/homes.h"
 
 namespace hotlens::session {
 namespace fs = std::filesystem;
@@ -59,28 +60,32 @@ void ProfileStore::look() {
   loop_.work(std::move(latest), [this](Result<Found> bundles) { found(bundles ? *bundles : newest_); });
 }
 
-void ProfileStore::open(const fs::path& trace, std::function<std::vector<fs::path>()> roots, std::vector<fs::path> files) {
-  trace_ = trace;
+void ProfileStore::open(const fs::path& home, const fs::path& trace, std::function<std::vector<fs::path>()> roots,
+                        std::vector<fs::path> files) {
   if (trace.empty()) {
-    if (std::exchange(opened_, nullptr)) events_.changed();
+    const auto left = opened_.extract(home);
+    if (left && left.mapped().profile) events_.changed();
     return;
   }
+  opened_[home].trace = trace;
   ++loading_;
   auto read = [trace, roots = std::move(roots), files = std::move(files)] {
     auto result = profile::load(trace);
     if (result) result = guess::guess_lines(*result, roots(), files);
     return result;
   };
-  loop_.work(std::move(read), [this, trace](Result<Shared> result) { opened(trace, std::move(result)); });
+  loop_.work(std::move(read), [this, home, trace](Result<Shared> result) { opened(home, trace, std::move(result)); });
 }
 
-void ProfileStore::opened(const fs::path& trace, Result<Shared> result) {
+void ProfileStore::opened(const fs::path& home, const fs::path& trace, Result<Shared> result) {
   --loading_;
   freed_ = true;
-  if (trace == trace_ && result) {
-    opened_ = std::move(*result);
+  const auto asked = opened_.find(home);
+  const bool wanted = asked != opened_.end() && asked->second.trace == trace;
+  if (wanted && result) {
+    asked->second.profile = std::move(*result);
     events_.changed();
-  } else if (trace == trace_) {
+  } else if (wanted) {
     events_.failed(result.error());
   }
   settle();
@@ -154,16 +159,29 @@ void ProfileStore::settle() {
   events_.settled();
 }
 
-std::vector<ProfileStore::Shared> ProfileStore::candidates(const fs::path& file) const {
+std::vector<ProfileStore::Shared> ProfileStore::candidates(const fs::path& file, const std::vector<fs::path>& folders) const {
   std::vector<Shared> list;
   const auto add = [&](const Shared& profile) {
     if (profile && std::ranges::find(list, profile) == list.end()) list.push_back(profile);
   };
-  const auto add_place = [&](const fs::path& place) {
-    if (const auto found = shown_.find(place); found != shown_.end()) add(found->second);
+  const auto add_opened = [&](const fs::path& home) {
+    if (const auto found = opened_.find(home); found != opened_.end()) add(found->second.profile);
   };
-  add(opened_);
+  const auto add_place = [&](const fs::path& place) {
+    const auto found = shown_.find(place);
+    if (found == shown_.end()) return;
+    add_opened(home_of(folders, file, found->second->folder));
+    add(found->second);
+  };
+  const fs::path home = home_of(folders, file);
+  add_opened(home);
+  add_opened({});
   add_place(file.parent_path());
+  add_place(home);
+  for (const fs::path& folder : folders) {
+    add_opened(folder);
+    add_place(folder);
+  }
   for (const fs::path& folder : workspace_) add_place(folder);
   std::vector<Shared> others;
   others.reserve(shown_.size());

@@ -33,10 +33,10 @@ class ProfileStore {
   // Workspace folders stay until they are removed; what a file's folder shows is forgotten with the last place() below it.
   void set_places(std::set<std::filesystem::path> workspace, std::set<std::filesystem::path> documents);
 
-  // Shows this trace or bundle before every other; lines that it does not record are guessed from the sources below `roots`, which is asked
-  // for them on the pool, and `files`. An empty path: nothing but bundles again.
-  void open(const std::filesystem::path& trace, std::function<std::vector<std::filesystem::path>()> roots,
-            std::vector<std::filesystem::path> files);
+  // Shows this trace or bundle before the others of a workspace folder (home_of; empty: before all others); lines that it does not record
+  // are guessed from the sources below `roots`, which is asked for them on the pool, and `files`. An empty path: nothing but bundles again.
+  void open(const std::filesystem::path& home, const std::filesystem::path& trace,
+            std::function<std::vector<std::filesystem::path>()> roots, std::vector<std::filesystem::path> files);
 
   // Which rank of a bundle with several is shown; a bundle without it shows the one that wrote it, and failed() says so.
   void choose_rank(std::optional<std::int64_t> rank);
@@ -46,8 +46,9 @@ class ProfileStore {
   bool busy() const { return looking_ || loading_ > 0; }
   bool known() const { return known_; }  // the first look and its loads are over
 
-  // What a file may show, best first: the profile found from its own folder, those of the workspace folders, then any other.
-  std::vector<Shared> candidates(const std::filesystem::path& file) const;
+  // What a file may show, best first: what was opened for its workspace folder, the profile found from its own folder, those of the
+  // workspace `folders`, its own first, then any other.
+  std::vector<Shared> candidates(const std::filesystem::path& file, const std::vector<std::filesystem::path>& folders) const;
 
  private:
   using Found = std::map<std::filesystem::path, std::filesystem::path>;  // place -> bundle
@@ -62,7 +63,11 @@ class ProfileStore {
   void loaded(const std::filesystem::path& bundle, Loaded done);
   bool adopt();
   void settle();
-  void opened(const std::filesystem::path& trace, Result<Shared> result);
+  struct Opened {
+    std::filesystem::path trace;  // asked for by open()
+    Shared profile;               // what it holds; null: not read yet
+  };
+  void opened(const std::filesystem::path& home, const std::filesystem::path& trace, Result<Shared> result);
 
   Loop& loop_;
   Events events_;
@@ -72,8 +77,7 @@ class ProfileStore {
   std::map<std::filesystem::path, Shared> profiles_;  // bundle -> profile
   std::map<std::filesystem::path, Shared> shown_;     // place -> profile
   std::set<std::filesystem::path> in_flight_, unreadable_;
-  std::filesystem::path trace_;  // asked for by open()
-  Shared opened_;                // what it holds
+  std::map<std::filesystem::path, Opened> opened_;  // by home
   int loading_ = 0;
   bool looking_ = false, again_ = false, known_ = false;
   bool freed_ = false;  // what reading took, since memory was given back last

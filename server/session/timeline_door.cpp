@@ -244,12 +244,14 @@ void TimelineDoor::open(const Json& argument, protocol::Reply reply) {
   }
   const auto browser = reader.maybe("browser"), compared = reader.maybe("compare");
   const bool in_browser = browser && browser->boolean();
-  const std::string before = compared && compared->boolean() ? knowledge_.baseline() : "";
+  const auto uri = reader.maybe("uri");
+  const fs::path file = uri ? protocol::path_of_uri(uri->string()).value_or(fs::path()) : fs::path();
+  const std::string before = compared && compared->boolean() ? knowledge_.baseline(file) : "";
   if (compared && compared->boolean() && before.empty() && !reader.error()) {
     return reply(refusal(Code::request_failed, "There is no baseline. Set one first: it is what the profile is compared with."));
   }
   std::optional<TimelineTarget> target;
-  if (const auto uri = reader.maybe("uri")) {
+  if (uri) {
     const Document* document = workspace_.documents.find(uri->string());
     const auto position = reader.maybe("position");
     if (document != nullptr && document->in_step()) {

@@ -31,7 +31,7 @@ class TimelineDoor {
     std::function<std::string()> current;             // the id of the one shown first; empty: none
     PredictionsOf predictions;                        // of other batch sizes
     std::function<void(const std::string& profile, protocol::Reply reply)> predict;
-    std::function<std::string()> baseline;  // of the one that hints are compared with; empty: none
+    std::function<std::string(const std::filesystem::path& file)> baseline;  // of the one that its hints are compared with; empty: none
   };
 
   TimelineDoor(Loop& loop, Client& client, Workspace& workspace, Knowledge knowledge);

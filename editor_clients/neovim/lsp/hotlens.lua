@@ -29,7 +29,7 @@ return {
     ['hotlens/timeline/highlight'] = function(_, params) require('hotlens.timeline_highlight').show(params.lines) end,
     ['hotlens/timeline/changed'] = function() require('hotlens.timeline').on_changed() end,
     ['hotlens/heatChanged'] = function(_, _, ctx) require('hotlens.heat').on_changed(ctx) end,
-    ['hotlens/profileChanged'] = function(_, state) require('hotlens.status').changed(state) end,
+    ['hotlens/profileChanged'] = function(_, state, ctx) require('hotlens.status').changed(state, ctx.client_id) end,
     ['window/showMessage'] = function(_, message) require('hotlens.messages').show(message) end,
     ['window/showMessageRequest'] = function(_, question) return require('hotlens.messages').ask(question) end,
     ['hotlens/prompt'] = function(_, question) return require('hotlens.messages').prompt(question) end,

@@ -55,6 +55,10 @@ const OWN_MESSAGES: StaticFeature = {
   clear: () => undefined,
 };
 
+function severalFolders(): boolean {
+  return (vscode.workspace.workspaceFolders?.length ?? 0) > 1;
+}
+
 export class Client implements vscode.Disposable, TimelineServer {
   readonly timeline: Timeline;
   private running: LanguageClient | undefined;
@@ -63,6 +67,8 @@ export class Client implements vscode.Disposable, TimelineServer {
   private readonly status = new StatusItem();
   private readonly requests = new ProfileRequests();
   private state: ProfileState | undefined;
+  private folder: vscode.WorkspaceFolder | undefined; // that somebody looked at last
+  private readonly looks = vscode.window.onDidChangeActiveTextEditor(() => this.lookedAtChanged());
   readonly hotTree = new HotTree(() => this.hotLines());
   private work: Promise<unknown> = Promise.resolve(); // starts and stops follow one another
 
@@ -91,6 +97,7 @@ export class Client implements vscode.Disposable, TimelineServer {
   }
 
   dispose(): void {
+    this.looks.dispose();
     this.status.dispose();
     this.heat.dispose();
     this.hotTree.dispose();
@@ -180,7 +187,9 @@ export class Client implements vscode.Disposable, TimelineServer {
     this.log.info(`server: ${server.path} (${server.origin}), version ${server.version}`);
     const client = new LanguageClient('hotlens', 'Hotlens', serverOptions(server.path), this.clientOptions());
     client.registerFeature(OWN_MESSAGES);
-    client.onNotification('hotlens/profileChanged', (state: ProfileState) => this.profileIs(state));
+    client.onNotification('hotlens/profileChanged', (state: ProfileState) =>
+      severalFolders() ? this.askProfile() : this.profileIs(state),
+    );
     client.onNotification('hotlens/heatChanged', () => this.heat.refresh());
     client.onRequest('hotlens/prompt', askForLine);
     client.onRequest('hotlens/choose', askForChoice);
@@ -207,6 +216,20 @@ export class Client implements vscode.Disposable, TimelineServer {
     this.state = state;
     if (state !== undefined) this.status.show(state);
     if (state === undefined || state.profile?.id !== before || !state.loading) this.hotTree.refresh(state?.profile !== undefined);
+  }
+
+  // Each workspace folder shows its own profile. The server tells that of the first; asked is that of the file somebody looks at.
+  private async askProfile(): Promise<void> {
+    const state = await this.running?.sendRequest<ProfileState>('hotlens/profileState', lookedAtParams());
+    if (this.running !== undefined) this.profileIs(state);
+  }
+
+  private lookedAtChanged(): void {
+    const uri = lookedAt();
+    const folder = uri && vscode.workspace.getWorkspaceFolder(uri);
+    if (folder === undefined || folder === this.folder) return;
+    this.folder = folder;
+    if (severalFolders()) void this.askProfile();
   }
 
   private async stopNow(): Promise<void> {

@@ -51,9 +51,9 @@ export function registerCommands(client: Client, reports: Reports, log: vscode.L
     vscode.commands.registerCommand('hotlens.previousHotLine', () => client.execute(SERVER_HOT_LINE, { ...cursorPlace(), back: true })),
     vscode.commands.registerCommand('hotlens.history', () => chooseProfile(client)),
     vscode.commands.registerCommand('hotlens.setBaseline', () => client.execute(SERVER_BASELINE, cursorPlace())),
-    vscode.commands.registerCommand('hotlens.clearBaseline', () => client.execute(SERVER_BASELINE, { clear: true })),
+    vscode.commands.registerCommand('hotlens.clearBaseline', () => client.execute(SERVER_BASELINE, { ...cursorPlace(), clear: true })),
     vscode.commands.registerCommand('hotlens.hintUnit', () => nextUnit(client)),
-    vscode.commands.registerCommand('hotlens.whatIf', () => client.execute(SERVER_WHAT_IF)),
+    vscode.commands.registerCommand('hotlens.whatIf', () => client.execute(SERVER_WHAT_IF, cursorPlace())),
     vscode.commands.registerCommand('hotlens.silenced', () => client.execute(SERVER_TELL_AGAIN)),
     vscode.commands.registerCommand('hotlens.report', () => withProfile(client, (shown) => reports.show(shown))),
     vscode.commands.registerCommand('hotlens.export', () => withProfile(client, exportProfile)),
@@ -84,7 +84,8 @@ async function chooseHotLine(client: Client): Promise<void> {
 
 // Enter shows the profile everywhere; the button of a row makes it the baseline.
 async function chooseProfile(client: Client): Promise<void> {
-  const choices = pastRows(readHistory(await client.request('hotlens/history', lookedAtParams())));
+  const file = lookedAtParams(); // of whose folder the choice is
+  const choices = pastRows(readHistory(await client.request('hotlens/history', file)));
   if (choices.length === 0)
     return void vscode.window.showInformationMessage(vscode.l10n.t('Hotlens: no profile yet. Profile the script first.'));
   const picker = vscode.window.createQuickPick<(typeof choices)[number] & vscode.QuickPickItem>();
@@ -95,12 +96,12 @@ async function chooseProfile(client: Client): Promise<void> {
   picker.items = choices.map((row) => ({ ...row, buttons }));
   picker.onDidTriggerItemButton(({ item }) => {
     picker.hide();
-    void client.execute(SERVER_BASELINE, { profile: item.past.id });
+    void client.execute(SERVER_BASELINE, { profile: item.past.id, uri: file.textDocument?.uri });
   });
   picker.onDidAccept(() => {
     const [chosen] = picker.selectedItems;
     picker.hide();
-    if (chosen !== undefined) void client.execute(SERVER_SHOW_PROFILE, { profile: chosen.past.id });
+    if (chosen !== undefined) void client.execute(SERVER_SHOW_PROFILE, { profile: chosen.past.id, uri: file.textDocument?.uri });
   });
   picker.onDidHide(() => picker.dispose());
   picker.show();

@@ -32,7 +32,7 @@ export function lookedAt(): vscode.Uri | undefined {
 }
 
 // As the server's requests about a profile take it.
-export function lookedAtParams(): object {
+export function lookedAtParams(): { readonly textDocument?: { readonly uri: string } } {
   const uri = lookedAt();
   return uri?.scheme === 'file' ? { textDocument: { uri: uri.toString() } } : {};
 }

@@ -261,3 +261,62 @@ def test_a_file_without_a_folder_takes_its_baseline_up(start: Start, example: Pa
     client.initialize([], TALKS)
     client.open(example / "model.py")
     client.wait(lambda: state(client).get("baseline") == old)
+
+
+@pytest.fixture
+def two_folders(tmp_path: Path, slower: Path, example: Path) -> tuple[Path, Path]:
+    """Two workspace folders with two profiles each. The first in the order of names is the second folder of the workspace."""
+    twice(example)
+    other = tmp_path / "a_slower"
+    shutil.copytree(slower, other)
+    return example, other
+
+
+def test_each_workspace_folder_has_its_own_profile_and_baseline(start: Start, two_folders: tuple[Path, Path]) -> None:
+    example, other = two_folders
+    old, new = sorted(path.name for path in example.glob(".hotlens/profiles/2*"))
+    older, newer = sorted(path.name for path in other.glob(".hotlens/profiles/2*"))
+    client = start()
+    client.initialize([example, other], TALKS)
+    first, second = client.open(example / "model.py"), client.open(other / "train.py")
+    wide = next(number for number, line in enumerate((other / "train.py").read_text().splitlines()) if "self.wide =" in line)
+
+    def known(uri: str, key: str) -> Any:
+        return client.request("hotlens/profileState", {"textDocument": {"uri": uri}}).get(key)
+
+    client.wait(lambda: (known(first, "profile") or {}).get("id") == new and (known(second, "profile") or {}).get("id") == newer)
+    assert state(client)["profile"]["id"] == new  # without a document that of the first folder, as the client ordered them
+    client.hints_when_known(first)
+    client.hints_when_known(second)
+    # The list is that of the document's folder.
+    listed = client.request("hotlens/history", {"textDocument": {"uri": second}})["profiles"]
+    assert [(each["id"], each["shown"]) for each in listed] == [(newer, True), (older, False)]
+
+    assert client.command(BASELINE, {"profile": older, "uri": second}) == {"baseline": older}
+    client.wait(lambda: "▲" in labels(client, second)[wide])
+    assert known(second, "baseline") == older and known(first, "baseline") is None
+    assert "against" in lens(client, second) and "against" not in lens(client, first)
+    # What one folder shows, the other does not.
+    assert client.command(SHOW, {"profile": old, "uri": first})["shown"] is True
+    client.wait(lambda: known(first, "profile")["id"] == old)
+    assert known(first, "chosen") == old and known(second, "chosen") is None
+    client.wait(lambda: "older profile" in lens(client, first))
+    assert "older profile" not in lens(client, second)
+    assert known(second, "profile")["id"] == newer and "▲" in labels(client, second)[wide]
+    # A folder's choice goes with a command about a file of it, and with none of the other.
+    client.command(SHOW, {"uri": second})
+    client.command(BASELINE, {"uri": first, "clear": True})
+    assert known(first, "chosen") == old and known(second, "baseline") == older
+    assert client.command(BASELINE, {"uri": first}) == {"baseline": old}
+    client.wait(lambda: (kept(example), kept(other)) == (old, older))
+    client.command(SHOW, {"uri": first})
+    client.wait(lambda: known(first, "profile")["id"] == new)
+    assert client.stop() == 0
+
+    again = start()
+    again.initialize([example, other], TALKS)
+    client = again
+    client.wait(lambda: (known(first, "baseline"), known(second, "baseline")) == (old, older))
+    client.command(BASELINE, {"clear": True})  # of no file: everywhere
+    client.wait(lambda: (kept(example), kept(other)) == (None, None))
+    assert known(first, "baseline") is None and known(second, "baseline") is None

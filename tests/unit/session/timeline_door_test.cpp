@@ -30,7 +30,7 @@ struct Door {
                      .current = []() -> std::string { return "now"; },
                      .predictions = [](const std::string&) { return Predictions{}; },
                      .predict = [](const std::string& profile, protocol::Reply reply) { reply(Json{{"started", profile == "now"}}); },
-                     .baseline = [this] { return baseline; }}};
+                     .baseline = [this](const std::filesystem::path&) { return baseline; }}};
 
   Json ask(const std::string& method, const Json& params) {
     const test::Asked asked;

@@ -27,7 +27,8 @@ function M.choose(client)
     if err or #found.profiles == 0 then return status(err and err.message or 'no profile yet; :Hotlens profile makes one') end
     vim.ui.select(found.profiles, { prompt = 'Show the profile', format_item = line_of }, function(profile)
       if not profile then return end
-      execute(client, 'hotlens.server.showProfile', { profile = profile.id }, function() status('shows ' .. profile.id) end)
+      local argument = { profile = profile.id, uri = params.textDocument and params.textDocument.uri }
+      execute(client, 'hotlens.server.showProfile', argument, function() status('shows ' .. profile.id) end)
     end)
   end)
 end
