@@ -102,7 +102,8 @@ void Client::publish(const std::string& uri, const protocol::Json& diagnostics) 
 }
 
 void Client::refresh_hints() {
-  if (can.hint_refresh) refresh("workspace/inlayHint/refresh");
+  if (can.hint_refresh && !hints_are_lenses) refresh("workspace/inlayHint/refresh");
+  if (hints_are_lenses) refresh_lenses();
   if (can.heat) notify(protocol::message::kHeatChanged, protocol::Json::object());
   refresh_symbols();
 }

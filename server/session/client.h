@@ -54,11 +54,13 @@ class Client {
   // What one part of the server has to say about a file; the client is told what all of them say.
   void diagnose(const std::string& uri, const std::string& part, protocol::Json diagnostics);
 
-  // Asks the client to ask again (for hints: for heat and symbols, too), where it can; one that answers "no such method" is left in peace.
+  // Asks the client to ask again (for hints: for heat and symbols, too, and for lenses where those are hints), where it can; one that
+  // answers "no such method" is left in peace.
   void refresh_hints();
   void refresh_lenses();
 
   ClientCapabilities can;
+  bool hints_are_lenses = false;  // by a setting
 
  private:
   static const Notebooks& no_notebooks();

@@ -7,6 +7,7 @@
 
 #include "annotator/profile/place_name.h"
 #include "server/features/calls.h"
+#include "server/features/commands.h"
 #include "server/features/describe.h"
 #include "server/features/format.h"
 #include "server/features/line_summary.h"
@@ -86,7 +87,8 @@ Json action_json(const Known& known, const features::Action& action, const Docum
 }  // namespace
 
 std::string hints_json(const Known& known, const Document& document, const std::optional<protocol::Range>& range, HintForm form) {
-  if (!known.workspace.settings.hints_enabled) return "[]";
+  const Settings& settings = known.workspace.settings;
+  if (!settings.hints_enabled || (form != HintForm::own && settings.hints_place == HintPlace::above)) return "[]";
   const Places places = places_in(known, document);
   features::Options how = options(known, document);
   how.tooltips = form != HintForm::lazy;
@@ -232,6 +234,23 @@ void add_kept(features::Options& how, const runs::Offers& offers) {
   if (offers.all.size() > 1 || (used != nullptr && used->of_vscode)) how.configuration = used != nullptr ? used->label() : "";
 }
 
+// Hints that stand above their lines. What they say more of is in the hover; a click shows the timeline, where the client has one.
+void add_hints_above(const Known& known, const Document& document, features::Options how, Json& lenses) {
+  const Settings& settings = known.workspace.settings;
+  if (!settings.hints_enabled || settings.hints_place != HintPlace::above || known.can.renders_hints) return;
+  how.tooltips = false;
+  const Places places = places_in(known, document);
+  const std::vector<features::Hint>& plain = document.hints({}, how);
+  const std::vector<EditNote>& notes = known.edited(document);
+  const std::string command = how.timeline ? features::kTimelineCommand : "";
+  for (const features::Hint& hint : notes.empty() ? plain : noted(plain, notes, document, {}, how)) {
+    const Json at = to_json(places.to_client(source::Position{hint.at.line, 0}));
+    const Json argument{{"uri", document.uri()}, {"position", at}};
+    lenses.push_back(
+        {{"range", {{"start", at}, {"end", at}}}, {"command", {{"title", hint.label}, {"command", command}, {"arguments", {argument}}}}});
+  }
+}
+
 Answer code_lenses(const Known& known, const Json& params) {
   const Reader reader(params);
   const Document* document = readable(known, reader);
@@ -240,6 +259,7 @@ Answer code_lenses(const Known& known, const Json& params) {
   const Places places = places_in(known, *document);
   Json list = Json::array();
   features::Options how = options(known, *document);
+  add_hints_above(known, *document, how, list);  // first: the others of a line are long
   add_kept(how, known.configured(document->path()));
   for (const features::Lens& lens : features::code_lenses(document->view(), how)) {
     const protocol::Position at = places.to_client(source::Position{lens.line, 0});

@@ -117,11 +117,14 @@ void Session::apply_settings(const Json& value) {
   }
   const Settings before = std::exchange(workspace_.settings, read.settings);
   profiles_.follow_settings(before);
+  const bool moved = read.settings.hints_place != before.hints_place;
+  if (moved) client_.refresh_hints();  // from where they stood
+  client_.hints_are_lenses = read.settings.hints_place == HintPlace::above && !client_.can.renders_hints;
   const bool shown_changed = read.settings.hints_enabled != before.hints_enabled ||
                              read.settings.hints_min_percent != before.hints_min_percent || read.settings.hints_unit != before.hints_unit ||
                              read.settings.hints_long_line != before.hints_long_line || read.settings.heat != before.heat ||
                              read.settings.symbols != before.symbols;
-  if (shown_changed) client_.refresh_hints();
+  if (shown_changed || moved) client_.refresh_hints();
 }
 
 Session::Wrong Session::set_trust(const Json& params) {

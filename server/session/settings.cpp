@@ -1,6 +1,7 @@
 #include "server/session/settings.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace hotlens::session {
 namespace {
@@ -20,6 +21,11 @@ const Json* find(const Json& section, const std::string& key) {
   if (dot == std::string::npos) return nullptr;
   const Json* group = member(section, key.substr(0, dot));
   return group != nullptr ? member(*group, key.substr(dot + 1)) : nullptr;
+}
+
+std::optional<HintPlace> place_named(std::string_view name) {
+  if (name == "endOfLine") return HintPlace::end_of_line;
+  return name == "above" ? std::optional(HintPlace::above) : std::nullopt;
 }
 
 class SettingsReader {
@@ -47,11 +53,13 @@ class SettingsReader {
     count(key, least, read);
     to = *read;
   }
-  void unit(const std::string& key, features::HintUnit& to) {
-    const auto named = [](const Json& value) {
-      return value.is_string() ? features::unit_named(value.get_ref<const std::string&>()) : std::optional<features::HintUnit>();
+  // `of` gives the value of a name; nothing where it is none.
+  template <class Value, class Of>
+  void choice(const std::string& key, const std::string& names, const Of& of, Value& to) {
+    const auto named = [&](const Json& value) {
+      return value.is_string() ? of(value.get_ref<const std::string&>()) : std::optional<Value>();
     };
-    take(key, "time, share, memory or throughput", named, [&](const Json& value) { to = *named(value); });
+    take(key, names, named, [&](const Json& value) { to = *named(value); });
   }
   void list(const std::string& key, std::vector<std::string>& to) {
     const auto fits = [](const Json& value) {
@@ -87,7 +95,8 @@ SettingsRead read_settings(const Json& value, const Settings& base) {
   reader.boolean("hints.enabled", to.hints_enabled);
   reader.percent("hints.minPercent", to.hints_min_percent);
   reader.count("hints.longLine", 0, to.hints_long_line);
-  reader.unit("hints.unit", to.hints_unit);
+  reader.choice("hints.place", "endOfLine or above", place_named, to.hints_place);
+  reader.choice("hints.unit", "time, share, memory or throughput", features::unit_named, to.hints_unit);
   reader.boolean("heat", to.heat);
   reader.boolean("symbols", to.symbols);
   reader.boolean("predict.edits", to.predict_edits);

@@ -1,6 +1,7 @@
 // The user's settings, from any of the three ways a client has to give them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,11 +11,15 @@
 
 namespace hotlens::session {
 
+// Where a hint stands. Above: as a code lens, for lines that fill the window. Clients that draw hints themselves do as they are told.
+enum class HintPlace : std::uint8_t { end_of_line, above };
+
 struct Settings {
   std::string python;
   bool hints_enabled = true;
   double hints_min_percent = 1.0;  // of the step
   int hints_long_line = 120;       // characters; a longer line has its hint before its text; 0: none has
+  HintPlace hints_place = HintPlace::end_of_line;
   features::HintUnit hints_unit = features::HintUnit::time;
   bool heat = true;           // marks beside the lines, of clients that draw them
   bool symbols = true;        // the outline with times

@@ -330,6 +330,39 @@ def test_settings_by_each_way_have_the_same_effect(start: Start, example: Path, 
     client.wait(lambda: client.hints(uri) == [])
 
 
+def test_hints_above_their_lines_are_lenses(start: Start, example: Path) -> None:
+    client = start()
+    client.initialize([example])
+    uri = client.open(example / "model.py")
+    labels = {(hint["position"]["line"], text_of(hint)) for hint in client.hints_when_known(uri)}
+
+    def refreshes() -> tuple[int, int]:
+        return len(client.messages("workspace/inlayHint/refresh")), len(client.messages("workspace/codeLens/refresh"))
+
+    def lenses() -> set[tuple[int, str]]:
+        found = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        return {(lens["range"]["start"]["line"], lens["command"]["title"]) for lens in found}
+
+    hints_before, lenses_before = refreshes()
+    client.settings = {"hints": {"place": "above"}}
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
+    client.wait(lambda: refreshes() >= (hints_before + 1, lenses_before + 1))
+    assert client.hints(uri) == [] and lenses() >= labels
+    # They follow edits, and other units ask for lenses alone.
+    start_of_file = {"line": 0, "character": 0}
+    change = {"range": {"start": start_of_file, "end": start_of_file}, "text": "# new\n"}
+    client.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [change]})
+    assert lenses() >= {(line + 1, label) for line, label in labels}
+    hints_before, lenses_before = refreshes()
+    client.command("hotlens.server.hintUnit", {"unit": "share"})
+    client.wait(lambda: refreshes()[1] > lenses_before)
+    assert refreshes()[0] == hints_before and not lenses() & {(line + 1, label) for line, label in labels}
+    client.settings = {"hints": {"place": "endOfLine"}}
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
+    client.wait(lambda: client.hints(uri))
+    assert len(lenses()) < len(labels)
+
+
 def test_a_setting_of_the_wrong_type_is_said_once(start: Start, example: Path) -> None:
     client = start()
     client.settings = {"hints": {"enabled": "yes"}}

@@ -125,6 +125,15 @@ function steps.hint(text, shape)
   end)
 end
 
+function steps.hint_above(text, shape)
+  eventually(('no %s hint above "%s"'):format(shape, text), function()
+    local number = line_of(text)
+    if hint_of(text) ~= '' then return false, 'a hint at the end of the line' end
+    local drawn = vim.trim(screen_row(vim.fn.screenpos(0, number, 1).row - 1))
+    return SHAPES[shape](vim.fn.matchstr(drawn, LABEL)), drawn
+  end)
+end
+
 local IN_UNIT = { share = [[\v^\<?[0-9]+\%]], memory = [[\v^[0-9.]+ (kB|MB) \<?[0-9]+\%]], throughput = [[\v^[0-9.]+/s]] }
 
 function steps.hint_in(text, unit)

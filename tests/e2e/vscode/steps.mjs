@@ -63,6 +63,14 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
         .sort((a, b) => a.top - b.top),
     );
 
+  // A code lens is drawn directly above its line.
+  const lensAbove = (line) =>
+    page.evaluate((top) => {
+      const drawn = [...document.querySelectorAll('.codelens-decoration')].map((each) => [each.getBoundingClientRect(), each.textContent]);
+      const [, text] = drawn.find(([box]) => box.top < top && box.bottom > top - box.height) ?? [];
+      return (text ?? '').replace(/[\u00a0\u2009]/g, ' ').trim();
+    }, line.top);
+
   const lineWith = async (text) => (await lines()).find((line) => line.text.includes(text));
   const hintAt = async (text) => LABEL.exec((await lineWith(text))?.text ?? '')?.[0] ?? '';
 
@@ -246,6 +254,17 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
         async () => {
           const label = await hintAt(text);
           return [SHAPES[shape](label), label || ((await lineWith(text))?.text ?? 'no such line')];
+        },
+        FIRST_WAIT_MS,
+      ),
+    hint_above: (text, shape) =>
+      eventually(
+        `no ${shape} hint above "${text}"`,
+        async () => {
+          const line = await lineWith(text);
+          if (line === undefined || (await hintAt(text)) !== '') return [false, line?.text ?? 'no such line'];
+          const seen = await lensAbove(line);
+          return [SHAPES[shape](LABEL.exec(seen)?.[0] ?? ''), seen];
         },
         FIRST_WAIT_MS,
       ),

@@ -39,8 +39,9 @@ end
 ---@param bufnr integer
 function M.attach(client, bufnr)
   vim.api.nvim_clear_autocmds({ group = group, buffer = bufnr })
-  local hints = require('hotlens.config').read().hints or {}
-  if hints.enabled ~= false then vim.lsp.inlay_hint.enable(true, { bufnr = bufnr }) end
+  local hints, above = require('hotlens.config').read().hints or {}, require('hotlens.hints_above')
+  if hints.enabled ~= false and not above.wanted() then vim.lsp.inlay_hint.enable(true, { bufnr = bufnr }) end
+  above.on_buffer(bufnr)
   vim.api.nvim_create_autocmd('BufWinEnter', {
     group = group,
     buffer = bufnr,
@@ -49,7 +50,10 @@ function M.attach(client, bufnr)
   vim.api.nvim_create_autocmd({ 'BufWinEnter', 'InsertLeave', 'TextChanged' }, {
     group = group,
     buffer = bufnr,
-    callback = function() require('hotlens.heat').on_buffer(bufnr) end,
+    callback = function()
+      require('hotlens.heat').on_buffer(bufnr)
+      above.on_buffer(bufnr)
+    end,
   })
   vim.api.nvim_create_autocmd('BufWritePost', { group = group, buffer = bufnr, callback = function() M.saved(bufnr) end })
   require('hotlens.heat').refresh(client, bufnr)

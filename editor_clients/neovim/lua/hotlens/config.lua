@@ -4,7 +4,7 @@ local M = {}
 ---@class hotlens.Config
 ---@field server? string  the hotlens program
 ---@field python? string  the Python that runs the training script
----@field hints? { enabled?: boolean, minPercent?: number, unit?: string, longLine?: integer }
+---@field hints? { enabled?: boolean, minPercent?: number, unit?: string, place?: string, longLine?: integer }
 ---@field heat? boolean  marks by share beside the lines
 ---@field symbols? boolean  document symbols with times
 ---@field predict? { edits?: boolean }
@@ -14,7 +14,7 @@ local M = {}
 local SHAPE = {
   server = 'string',
   python = 'string',
-  hints = { enabled = 'boolean', minPercent = 'number', unit = 'string', longLine = 'number' },
+  hints = { enabled = 'boolean', minPercent = 'number', unit = 'string', place = 'string', longLine = 'number' },
   heat = 'boolean',
   symbols = 'boolean',
   predict = { edits = 'boolean' },
@@ -58,6 +58,7 @@ function M.apply(client_config)
   local config = M.read()
   local wanted = vim.deepcopy(config)
   wanted.server = nil
+  if wanted.hints then wanted.hints.place = nil end -- the server would make lenses of them; they are drawn here
   client_config.settings.hotlens = vim.tbl_deep_extend('force', wanted, client_config.settings.hotlens or {})
 end
 

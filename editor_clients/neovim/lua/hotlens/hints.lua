@@ -3,6 +3,8 @@
 -- hidden buffer is drawn again when it comes back.
 local M = {}
 
+local above = require('hotlens.hints_above')
+
 local REFRESH = 'workspace/inlayHint/refresh'
 local HINTS = 'textDocument/inlayHint'
 
@@ -19,7 +21,9 @@ local function draw_again(client_id) vim.lsp.handlers[REFRESH](nil, nil, { clien
 function M.on_refresh(ctx)
   local client = vim.lsp.get_client_by_id(ctx.client_id)
   for bufnr in pairs(client and client.attached_buffers or {}) do
-    if vim.fn.bufwinid(bufnr) == -1 then
+    if above.wanted() then
+      above.refresh(client, bufnr)
+    elseif vim.fn.bufwinid(bufnr) == -1 then
       hidden[bufnr] = true
     elseif vim.lsp.inlay_hint.is_enabled({ bufnr = bufnr }) then
       local params = { textDocument = vim.lsp.util.make_text_document_params(bufnr), range = whole_buffer(bufnr) }
