@@ -111,18 +111,19 @@ void HotLines::go(const Json& argument, Reply reply) {
   });
 }
 
-void HotLines::show(const HotPlace& line) {
+void HotLines::show(const HotPlace& line, bool focus) {
   if (!client_.can.show_document) return;
   const Json at = to_json(protocol::Position{line.line.line, line.line.column});
-  client_.request("window/showDocument", {{"uri", uri_of(line)}, {"takeFocus", true}, {"selection", {{"start", at}, {"end", at}}}});
+  client_.request("window/showDocument", {{"uri", uri_of(line)}, {"takeFocus", focus}, {"selection", {{"start", at}, {"end", at}}}});
 }
 
 // Only where the message can lead there: the end of the progress has said the rest.
-void HotLines::announce(const std::string& script, const std::string& uri) {
+void HotLines::announce(const std::string& script, const std::string& uri, bool first) {
   if (!client_.can.message_actions) return;
-  find(protocol::path_of_uri(uri).value_or(fs::path()), [this, script](const Found& found) {
+  find(protocol::path_of_uri(uri).value_or(fs::path()), [this, script, first](const Found& found) {
     if (found.lines.empty()) return;
     const HotPlace& hottest = found.lines.front();
+    if (first) show(hottest, false);
     const std::string place = place_of(hottest);
     const std::string message =
         script + ": " + spelled(mean_update(*found.profile)) + ". Hottest line: " + place + ", " + hottest.line.label + ".";

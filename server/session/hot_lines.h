@@ -30,7 +30,8 @@ class HotLines {
 
   void list(const Json& params, protocol::Reply reply);  // the request
   void go(const Json& argument, protocol::Reply reply);  // the command
-  void announce(const std::string& script, const std::string& uri);
+  // After a run. `first` of the script: the hottest line is shown at once, without the focus.
+  void announce(const std::string& script, const std::string& uri, bool first);
 
  private:
   struct Found {
@@ -41,7 +42,7 @@ class HotLines {
   void find(const std::filesystem::path& file, std::function<void(Found)> found);
   std::string place_of(const HotPlace& line);
   std::string uri_of(const HotPlace& line);
-  void show(const HotPlace& line);
+  void show(const HotPlace& line, bool focus = true);
   Json json_of(const HotPlace& line);
 
   Loop& loop_;

@@ -101,7 +101,9 @@ void Profiling::profile(ProfileArguments asked, protocol::Reply reply) {
   run_->id = ++last_;
   run_->asked = asked;
   auto held = std::make_shared<protocol::Reply>(std::move(reply));
-  auto plan = [make = events_.plan, input = input_for(std::move(asked))] { return make(input); };
+  PlanInput input = input_for(std::move(asked));
+  run_->first = !input.latest;
+  auto plan = [make = events_.plan, input = std::move(input)] { return make(input); };
   loop_.work(std::move(plan), [this, held, id = last_](Result<Plan> made) { planned(id, std::move(made), std::move(*held)); });
 }
 
@@ -235,6 +237,10 @@ void Profiling::fail(Active& run, const runs::RunEnd& end) {
   events_.arguments_refused(asked, message_);
 }
 
+void Profiling::went_on() {
+  if (run_) run_->first = false;
+}
+
 void Profiling::bundle_unreadable(const std::string& why) {
   message_ = why;
   if (run_ && run_->reading) run_->unread = "The profile cannot be read.";
@@ -244,9 +250,9 @@ void Profiling::bundle_read() {
   if (!run_ || !run_->reading) return;
   if (!run_->unread.empty()) return finish(run_->unread);
   const std::string name = run_->name, uri = run_->asked.uri;
-  const bool asked = !run_->asked.saved;
+  const bool asked = !run_->asked.saved, first = run_->first;
   finish("The hints are new.");
-  if (asked) events_.finished(name, uri);
+  if (asked) events_.finished(name, uri, first);
 }
 
 void Profiling::finish(const std::string& said) {

@@ -41,7 +41,8 @@ class Profiling {
     std::function<void(const ProfileArguments& asked, const std::string& message)> python_unfit;       // it cannot train, or there is none
     std::function<std::string()> blocked;                                                // why no run may begin now; "" where it may
     std::function<void(const ProfileArguments& asked, const Target& target)> undecided;  // somebody has to choose how it runs
-    std::function<void(const std::string& name, const std::string& uri)> finished;  // and its profile is shown; asked for at this document
+    // …and its profile is shown, asked for at this document. `first`: there was none before, and nobody went on to something else.
+    std::function<void(const std::string& name, const std::string& uri, bool first)> finished;
   };
 
   Profiling(Loop& loop, Client& client, Workspace& workspace, Events events);
@@ -60,6 +61,7 @@ class Profiling {
   bool reading() const { return run_ && run_->reading; }
   const std::string& message() const { return message_; }  // of the last failure; empty after a success
 
+  void went_on();  // somebody typed, or opened another file
   void bundle_unreadable(const std::string& why);
   void bundle_read();
   void shut_down();  // asks the run to end
@@ -83,6 +85,7 @@ class Profiling {
     bool cancelled = false;
     std::string unread;    // why its bundle could not be read
     bool reading = false;  // the child ended; its bundle is being loaded
+    bool first = false;    // no profile was shown before; nobody went on to something else
   };
 
   void planned(std::int64_t id, Result<Plan> plan, protocol::Reply reply);

@@ -65,7 +65,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                  return verifying_.running() ? "A change is being verified: a run would disturb its times. Cancel it, or wait." : "";
                },
            .undecided = [this](const ProfileArguments& asked, const Target& target) { choice_.decide(asked, target); },
-           .finished = [this](const std::string& name, const std::string& uri) { hot_lines_.announce(name, uri); }}),
+           .finished = [this](const std::string& name, const std::string& uri, bool first) { hot_lines_.announce(name, uri, first); }}),
       on_save_(workspace_,
                {.running = [this] { return profiling_.running().has_value(); },
                 .profile = [this](const ProfileArguments& asked, Reply reply) { profiling_.profile(asked, std::move(reply)); }}),

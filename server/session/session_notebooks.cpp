@@ -119,6 +119,7 @@ void Session::script_changed(const std::string& uri) {
   if (document == nullptr) return;
   std::string script = workspace_.notebooks.script(uri);
   if (script == document->text()) return;
+  profiling_.went_on();
   document->apply(workspace_.notebooks.find(uri)->version, {{std::nullopt, std::move(script)}}, client_.can.encoding);
   edited_.edited(*document);
   advising_.mark();

@@ -29,6 +29,7 @@ Session::Wrong Session::did_open(const Json& params) {
   if (auto error = item.error()) return error;
   auto path = protocol::path_of_uri(uri);
   if (!path) return std::nullopt;  // untitled, git: nothing ran from there
+  profiling_.went_on();
   stored_.look();
   profiles_.opened(workspace_.documents.open(Document(uri, std::move(*path), version, std::move(text))));
   history_.take_up();
@@ -47,6 +48,7 @@ Session::Wrong Session::did_change(const Json& params) {
     return error;
   }
   if (document == nullptr) return std::nullopt;
+  profiling_.went_on();
   const bool was_in_step = document->in_step();
   if (!document->apply(version, changes, client_.can.encoding) && was_in_step) {
     conversation_.log().warn("an edit does not fit " + document->path().filename().string() +

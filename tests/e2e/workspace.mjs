@@ -12,10 +12,18 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const RUN_MS = 300000;
 const TABLE = path.join(path.dirname(fileURLToPath(import.meta.url)), 'scenarios.json');
 
-const { scenarios, settings } = JSON.parse(fs.readFileSync(TABLE, 'utf8'));
+const { scenarios, settings, actions } = JSON.parse(fs.readFileSync(TABLE, 'utf8'));
 
 export function settingsOf(scenario) {
   return { ...settings, ...scenario.settings };
+}
+
+// What the person has done up to a step.
+export function actionsBefore(steps, index) {
+  return steps.slice(0, index).reduce((sum, [name]) => {
+    if (actions[name] === undefined) throw new Error(`how many actions is ${name}?`);
+    return sum + actions[name];
+  }, 0);
 }
 
 export function scenariosOf(editor) {

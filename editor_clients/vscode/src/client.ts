@@ -279,9 +279,10 @@ export class Client implements vscode.Disposable, TimelineServer {
           // A line that the timeline asked for opens beside it, not over it.
           showDocument: async (params, token, next) => {
             const viewColumn = this.timeline.column();
-            const inNotebook = isNotebookPlace(params.uri);
-            if ((viewColumn === undefined && !inNotebook) || params.external === true) return next(params, token);
-            return { success: await show(params.uri, params.selection, viewColumn) };
+            const unasked = params.takeFocus === false;
+            const ours = viewColumn !== undefined || unasked || isNotebookPlace(params.uri);
+            if (!ours || params.external === true) return next(params, token);
+            return { success: await show(params.uri, params.selection, viewColumn, unasked) };
           },
         },
         handleWorkDoneProgress: (token, value, next) => {
@@ -303,17 +304,19 @@ function serverOptions(program: string): ServerOptions {
   return { command: program, args: ['lsp'], transport: TransportKind.stdio, options: folder === undefined ? {} : { cwd: folder } };
 }
 
-// Beside the timeline where a column is given: it keeps the focus.
+// Beside the timeline where a column is given: it keeps the focus. What nobody asked for leaves the focus, too, and every tab.
 async function show(
   uri: string,
   selection: { start: Position; end: Position } | undefined,
   viewColumn: vscode.ViewColumn | undefined,
+  unasked: boolean,
 ): Promise<boolean> {
   const at = ({ line, character }: Position): vscode.Position => new vscode.Position(line, character);
   const range = selection === undefined ? {} : { selection: new vscode.Range(at(selection.start), at(selection.end)) };
   try {
     const column = viewColumn === undefined ? {} : { viewColumn, preserveFocus: true };
-    await showPlace(vscode.Uri.parse(uri), { ...column, ...range });
+    const aside = unasked ? { preview: false, preserveFocus: true } : {};
+    await showPlace(vscode.Uri.parse(uri), { ...column, ...aside, ...range });
     return true;
   } catch {
     return false;

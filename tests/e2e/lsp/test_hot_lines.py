@@ -115,8 +115,11 @@ def test_after_a_run_the_hottest_line_is_said_and_shown(start: Start, unprofiled
     hottest = client.request("hotlens/hotLines", {})["lines"][0]
     file, line = hottest["uri"].rsplit("/", 1)[1], hottest["position"]["line"] + 1
     assert said["message"].startswith("train.py: ") and said["message"].endswith(f"Hottest line: {file}:{line}, {hottest['label']}.")
-    shown = client.next_message("window/showDocument")
+    # The first time it is shown at once, where it takes no focus, and again when somebody asks.
+    at_once, shown = client.next_message("window/showDocument"), client.next_message("window/showDocument", after=1)
     assert (shown["uri"], shown["selection"]["start"]) == (hottest["uri"], hottest["position"])
+    assert at_once == {**shown, "takeFocus": False} and shown["takeFocus"]
     client.answer["window/showMessageRequest"] = lambda params: {"result": params["actions"][1]}
     client.command(PROFILE, {"uri": uri})
     client.next_message("hotlens/showHotLines", limit=RUN_LIMIT)
+    assert len(client.messages("window/showDocument")) == 2

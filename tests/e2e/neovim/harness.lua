@@ -473,6 +473,21 @@ function steps.message(text)
   end)
 end
 
+function steps.hottest_seen()
+  eventually('no window with the hottest line', function()
+    vim.cmd('redraw!')
+    local said = message_line()
+    local file, number, label = said:match('Hottest line: (%S+):(%d+), (.-)%. %(')
+    for _, window in ipairs(vim.api.nvim_list_wins()) do
+      local name = vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(window)))
+      local line = vim.api.nvim_win_get_cursor(window)[1]
+      local drawn = screen_row(vim.fn.screenpos(window, line, 1).row)
+      if name == file and line == tonumber(number) and drawn:find(label, 1, true) then return true end
+    end
+    return false, said
+  end)
+end
+
 function steps.cursor(text)
   eventually('no client for this file', function() return #vim.lsp.get_clients({ name = 'hotlens', bufnr = 0 }) > 0 end)
   vim.api.nvim_win_set_cursor(0, { line_of(text), 0 })

@@ -17,9 +17,21 @@ vim.o.columns, vim.o.lines = 180, 60
 local harness = require('harness')
 harness.begin({ workspace = workspace, workspace_pids = vim.fs.joinpath(here, '../workspace_pids.sh') })
 
+-- What the person did before this step.
+local function acted_at_most(number)
+  return function(most)
+    local acted = 0
+    for before = 1, number - 1 do
+      local name = scenario.steps[before][1]
+      acted = acted + assert(table_of.actions[name], 'how many actions is ' .. name .. '?')
+    end
+    if acted > most then error(('%d actions'):format(acted), 0) end
+  end
+end
+
 local function play()
   for number, step in ipairs(scenario.steps) do
-    local ok, message = pcall(harness.steps[step[1]], unpack(step, 2))
+    local ok, message = pcall(step[1] == 'actions_at_most' and acted_at_most(number) or harness.steps[step[1]], unpack(step, 2))
     if not ok then return ('step %d %s: %s'):format(number, step[1], tostring(message)) end
   end
 end

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { installExtension, startEditor } from './code_server.mjs';
 import { makeSteps } from './steps.mjs';
 import { triedTwice } from '../second_try.mjs';
-import { prepareWorkspace, recordProfile, scenariosOf, settingsOf } from '../workspace.mjs';
+import { actionsBefore, prepareWorkspace, recordProfile, scenariosOf, settingsOf } from '../workspace.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const [program, vsix, binDir, example, shots, ...ids] = process.argv.slice(2);
@@ -41,9 +41,17 @@ async function shoot(page, name) {
   if (shots) await page.screenshot({ path: path.join(shots, `vscode-${name}.png`) }).catch(() => {});
 }
 
+function actedAtMost(most, acted) {
+  if (acted > most) throw new Error(`${acted} actions`);
+}
+
 async function play(scenario, page, steps) {
   for (const [index, [name, ...args]] of scenario.steps.entries()) {
     try {
+      if (name === 'actions_at_most') {
+        actedAtMost(args[0], actionsBefore(scenario.steps, index));
+        continue;
+      }
       const after = await steps[name](...args);
       if (typeof after !== 'function') continue;
       await shoot(page, `${scenario.id}-${index + 1}`); // what is open only for a moment (a hover), before it goes

@@ -160,6 +160,8 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
   const status = (text) => page.locator('.statusbar-item', { hasText: text }).first();
 
   async function openByName(file) {
+    const tab = page.locator('.tab', { hasText: file }).first();
+    if (await tab.isVisible()) return tab.click();
     const input = page.locator('.quick-input-widget input').first();
     for (let tries = 0; tries < 3; tries++) {
       // the list may still hold what it had before the name was typed
@@ -237,6 +239,26 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
     for (const [other, at] of hot) if (other !== rank && at === now.at) throw new Error(`${at} is of two ranks`);
     hot.set(rank, now.at);
     return now;
+  }
+
+  // A toast that waits behind others, or went before anybody looked, is in the notification centre: the bell opens it.
+  async function message(text) {
+    let bell = Date.now() + TOAST_MS;
+    await eventually(
+      `no message "${text}"`,
+      async () => {
+        if (await notification(text).isVisible()) return [true, ''];
+        if (Date.now() > bell) {
+          bell = Date.now() + TOAST_MS;
+          await page
+            .locator('#status\\.notifications')
+            .click({ timeout: 2000 })
+            .catch(() => {});
+        }
+        return [false, await page.locator('.notification-list-item').allInnerTexts()];
+      },
+      MESSAGE_WAIT_MS,
+    );
   }
 
   const pids = (verb) => spawnSync(workspacePids, [workspace, verb], { encoding: 'utf8' }).stdout.trim();
@@ -577,7 +599,16 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       await hoverShows(text, text, [message]);
       return moveAway;
     },
-    no_advice: () => page.locator('.editor-instance .squiggly-hint').first().waitFor({ state: 'detached', timeout: WAIT_MS }),
+    // The line may have another one, and its hover says what was measured there.
+    no_advice: (text, message) =>
+      eventually('the advice stays', async () => {
+        if ((await page.locator('.editor-instance .squiggly-hint').count()) === 0) return [true, ''];
+        await restOn(text, text);
+        await sleep(600);
+        const shown = await hoverText();
+        await moveAway();
+        return [shown !== '' && !shown.includes(message), shown];
+      }),
     async tell_again(name) {
       await runCommand('silenced');
       const row = page.locator('.quick-input-list .monaco-list-row', { hasText: name });
@@ -590,24 +621,15 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
       await page.locator('.editor-instance .squiggly-error').first().waitFor({ timeout: WAIT_MS });
       await hoverShows(text, text, [message]);
     },
-    // A toast that waits behind others, or went before anybody looked, is in the notification centre: the bell opens it.
-    async message(text) {
-      let bell = Date.now() + TOAST_MS;
-      await eventually(
-        `no message "${text}"`,
-        async () => {
-          if (await notification(text).isVisible()) return [true, ''];
-          if (Date.now() > bell) {
-            bell = Date.now() + TOAST_MS;
-            await page
-              .locator('#status\\.notifications')
-              .click({ timeout: 2000 })
-              .catch(() => {});
-          }
-          return [false, await page.locator('.notification-list-item').allInnerTexts()];
-        },
-        MESSAGE_WAIT_MS,
-      );
+    message,
+    async hottest_seen() {
+      await message('Hottest line: ');
+      const said = (await notification('Hottest line: ').innerText()).replace(/[\u00a0\u2009]/g, ' ');
+      const [, file, line, label] = /Hottest line: (\S+):(\d+), (.*)\./.exec(said) ?? [];
+      await eventually(`the cursor is not where "${said}"`, async () => {
+        const { at, text } = await place();
+        return [at === `${file} Ln ${line}` && text.endsWith(label), `${at} ${text}`];
+      });
     },
     something_runs: () => eventually('no recorder process', async () => [pids('record') !== '', '']),
     nothing_runs: () =>

@@ -20,13 +20,14 @@ struct Bench {
   int changed = 0, refused = 0;
   std::vector<std::filesystem::path> recorded;
   std::string blocked;
+  Profiling::Shared latest;
   std::vector<std::string> arguments_refused, finished, undecided, python_unfit;
   Profiling profiling{
       loop,
       heard.client,
       workspace,
       {.plan = [this](const PlanInput&) { return plan; },
-       .latest = [](const std::filesystem::path&) { return nullptr; },
+       .latest = [this](const std::filesystem::path&) { return latest; },
        .changed = [this] { ++changed; },
        .refused = [this] { ++refused; },
        .recorded = [this](const std::filesystem::path& bundle) { recorded.push_back(bundle); },
@@ -34,7 +35,8 @@ struct Bench {
        .python_unfit = [this](const ProfileArguments&, const std::string& message) { python_unfit.push_back(message); },
        .blocked = [this] { return blocked; },
        .undecided = [this](const ProfileArguments&, const Target& target) { undecided.push_back(target.name()); },
-       .finished = [this](const std::string& name, const std::string&) { finished.push_back(name); }}};
+       .finished = [this](const std::string& name, const std::string&,
+                          bool first) { finished.push_back(name + (first ? " first" : "")); }}};
 
   // `script` speaks the recorder's protocol on descriptor 3.
   Json start(const std::string& script) {
@@ -71,7 +73,21 @@ TEST_CASE("a run ends when its bundle was read") {
   CHECK_FALSE(bench.profiling.running());
   CHECK(bench.profiling.message().empty());
   CHECK(bench.changed == 2);
-  CHECK(bench.finished == std::vector<std::string>{"train.py"});
+  CHECK(bench.finished == std::vector<std::string>{"train.py first"});
+}
+
+TEST_CASE("the first profile of a script follows no other, and is not for somebody who went on to something else") {
+  for (const bool went_on : {false, true}) {
+    for (const bool known : {false, true}) {
+      Bench bench;
+      if (known) bench.latest = std::make_shared<const profile::Profile>();
+      bench.start(kRecords);
+      if (went_on) bench.profiling.went_on();
+      REQUIRE(test::run_until(bench.loop, [&] { return !bench.recorded.empty(); }));
+      bench.profiling.bundle_read();
+      CHECK(bench.finished == std::vector<std::string>{went_on || known ? "train.py" : "train.py first"});
+    }
+  }
 }
 
 TEST_CASE("a bundle that cannot be read is the run's failure") {
