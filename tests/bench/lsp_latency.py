@@ -1,6 +1,6 @@
 """How fast the language server answers, and what it weighs.
 
-    python tests/bench/lsp_latency.py [--requests 1000]
+    python tests/bench/lsp_latency.py [--requests 1000] [--trace TRACE.json]
 
 Records a real profile of a generated 10,000-line training program (many small layers, most of them used), then measures, each in a fresh
 server:
@@ -9,7 +9,8 @@ server:
 - server start to first hint: process start to the first non-empty hint answer after didOpen, and didOpen to that answer, on the residual
   network of examples/ and on the generated file;
 - hint requests (whole file, and a screen) on the generated file with every hint shown: quiet, while a profile loads, after an edit;
-  the marks and the document symbols of the whole file after an edit.
+  the marks and the document symbols of the whole file after an edit;
+- with --trace, alone: what a person asks of such a file (hints of a screen, hover, lenses, actions) while that trace is read.
 
 Needs HOTLENS_BIN and HOTLENS_TEST_PYTHON.
 """
@@ -25,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e" / "lsp"))
@@ -35,10 +37,9 @@ LINES = 10_000
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def program(lines: int) -> str:
-    """A training script whose model has hundreds of used layers and functions between them up to `lines` lines."""
+def program(lines: int, count: int = 150) -> str:
+    """A training script whose model has `count` blocks of four layers and functions between them up to `lines` lines."""
     classes, calls = [], []
-    count = 150
     for i in range(count):
         classes.append(
             f"class Block{i}(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -135,6 +136,53 @@ def report_requests(folder: Path, bundle: Path, percent: int, what: str, request
     client.kill()
 
 
+def asked_by_a_person(client: Client, uri: str, line: int) -> dict[str, Callable[[], object]]:
+    """By name; each sends one request about the line and waits for its answer."""
+    document, at = {"uri": uri}, {"line": line, "character": 12}
+    range_of_line = {"start": at, "end": at}
+    return {
+        "hints": lambda: client.hints(uri, max(0, line - 30), line + 30),
+        "hover": lambda: client.request("textDocument/hover", {"textDocument": document, "position": at}),
+        "lenses": lambda: client.request("textDocument/codeLens", {"textDocument": document}),
+        "actions": lambda: client.request(
+            "textDocument/codeAction", {"textDocument": document, "range": range_of_line, "context": {"diagnostics": []}}
+        ),
+    }
+
+
+def report_beside_trace(folder: Path, trace: Path, requests: int) -> None:
+    """The trace is shown and taken away again until every kind was asked `requests` times while it was read."""
+    (folder / "train.py").write_text(program(LINES, 170))
+    record(folder)
+    client = Client(cwd=folder)
+    client.initialize([folder], options={"hints": {"minPercent": 0}})
+    uri = client.open(folder / "train.py")
+    hints = client.hints_when_known(uri)
+    time.sleep(1.5)
+    print(f"{LINES} lines, {len(hints)} hints, {resident_mb(client):.1f} MB, while {trace.stat().st_size / 1e6:.1f} MB are read")
+    lines = [hint["position"]["line"] for hint in hints]
+    samples: dict[str, list[float]] = {}
+    loads = asked = 0
+    while len(samples.get("actions", [])) < requests:
+        loads += 1
+        for shown in (str(trace), ""):
+            refreshes = len(client.messages("workspace/inlayHint/refresh"))
+            client.settings = {"hints": {"minPercent": 0}, "profile": {"trace": shown}}
+            client.notify("workspace/didChangeConfiguration", {"settings": None})
+            while len(client.messages("workspace/inlayHint/refresh")) == refreshes:
+                asked += 1
+                for name, ask in asked_by_a_person(client, uri, lines[asked % len(lines)]).items():
+                    started = time.perf_counter()
+                    assert ask(), f"nothing for {name} while a trace is read"
+                    if shown:
+                        samples.setdefault(name, []).append((time.perf_counter() - started) * 1000)
+                    client.responses.clear()
+    for name, each in samples.items():
+        print(f"  {name:<28}", quantiles(each))
+    print("  all of them                 ", quantiles([took for each in samples.values() for took in each]), f"over {loads} loads")
+    client.kill()
+
+
 def while_loading(client: Client, uri: str, bundle: Path, expected: int, requests: int) -> tuple[list[float], int]:
     samples: list[float] = []
     copies: list[Path] = []
@@ -177,10 +225,14 @@ def after_edits(client: Client, uri: str, first: int, edits: int, method: str = 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=1000)
-    requests = parser.parse_args().requests
+    parser.add_argument("--trace", type=Path)
+    options = parser.parse_args()
+    requests = options.requests
     gc.disable()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        if options.trace:
+            return report_beside_trace(folder, options.trace.resolve(), requests)
         (folder / "train.py").write_text(program(LINES))
         record(folder)
         (bundle,) = (folder / ".hotlens" / "profiles").iterdir()
