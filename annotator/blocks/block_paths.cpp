@@ -125,6 +125,13 @@ std::uint32_t only_model(const Blocks& blocks, std::uint32_t block) {
   return holds ? only : kNoBlock;
 }
 
+// An address may name a node that has no block of its own.
+bool is_evaluated_by(const Blocks& blocks, std::uint32_t block, std::string_view segment) {
+  const std::string name = name_of(blocks, block);
+  const std::string_view node = evaluated(name);
+  return !node.empty() && segment.substr(0, segment.rfind('~')) == node;
+}
+
 bool all_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -160,6 +167,11 @@ std::string name_of(const Blocks& blocks, std::uint32_t block) {
   return {};
 }
 
+std::string_view evaluated(std::string_view name) {
+  constexpr std::string_view kEvaluates = "autograd::engine::evaluate_function: ";
+  return name.starts_with(kEvaluates) ? name.substr(kEvaluates.size()) : std::string_view();
+}
+
 std::string label_of(const Blocks& blocks, std::uint32_t block) {
   const Block& of = blocks.blocks[block];
   if (of.kind == Kind::fold) return label_of(blocks, of.id) + " ×" + std::to_string(of.members);
@@ -173,7 +185,8 @@ std::string label_of(const Blocks& blocks, std::uint32_t block) {
     const bool says_nothing = all_digits(shown.substr(shown.rfind('.') + 1));
     return cut(says_nothing && !module->class_name.empty() ? std::string(shown) + " " + module->class_name : shown, kMaxLabel);
   }
-  return cut(name_of(blocks, block), kMaxLabel);
+  const std::string name = name_of(blocks, block);
+  return cut(evaluated(name).empty() ? name : evaluated(name), kMaxLabel);
 }
 
 std::string_view colour_of(const Block& block) {
@@ -256,6 +269,7 @@ std::optional<std::uint32_t> find_block(const Blocks& blocks, std::span<const st
     std::optional<std::uint32_t> next = inside_named(blocks, parent, segment);
     const auto lifted = next ? blocks.lifted.end() : blocks.lifted.find(parent);
     if (lifted != blocks.lifted.end()) next = inside_named(blocks, lifted->second, segment);
+    if (!next && is_evaluated_by(blocks, at, segment)) continue;
     if (!next) return std::nullopt;
     at = *next;
   }

@@ -34,9 +34,19 @@ struct Step {
   bool is(const Block& block) const { return block.kind == kind && block.stage == stage && block.direction == direction && block.id == id; }
 };
 
+// By name: the name of what it evaluates; kNothing for a name that evaluates nothing.
+std::vector<std::uint32_t> evaluated_names(const trace::Names& names) {
+  std::vector<std::uint32_t> inner(names.size(), kNothing);
+  for (std::uint32_t at = 0; at < names.size(); ++at) {
+    const std::string_view node = evaluated(names[trace::NameId{at}]);
+    if (const auto found = node.empty() ? std::nullopt : names.find(node)) inner[at] = found->index;
+  }
+  return inner;
+}
+
 class Ways {
  public:
-  explicit Ways(const profile::Annotated& annotated) : annotated_(annotated) {}
+  explicit Ways(const profile::Annotated& annotated) : annotated_(annotated), evaluated_(evaluated_names(annotated.trace.names)) {}
 
   const std::vector<Step>& to(const Piece& piece) {
     steps_.clear();
@@ -87,6 +97,18 @@ class Ways {
     return parent != kNoNode && same_work(annotated_.owners.of[parent], owner) ? parent : kNoNode;
   }
 
+  std::uint32_t name_of_node(std::uint32_t node) const { return annotated_.trace.events.name[annotated_.forest.event[node]].index; }
+
+  // An autograd node inside what evaluates it, directly or inside itself: what takes its time is told of the outermost.
+  bool repeats(const Owner& owner, std::uint32_t node) const {
+    const std::uint32_t name = name_of_node(node);
+    for (std::uint32_t at = parent_in(owner, node); at != kNoNode; at = parent_in(owner, at)) {
+      if (evaluated_[name_of_node(at)] == name) return true;
+      if (name_of_node(at) != name) return false;
+    }
+    return false;
+  }
+
   // Operators and launches around and including `node` that do the same owner's work.
   void add_nodes(const Owner& owner, std::uint32_t node, Kind launch) {
     const Forest& forest = annotated_.forest;
@@ -95,7 +117,7 @@ class Ways {
     for (; node != kNoNode; node = parent_in(owner, node)) {
       if (forest.kind[node] == attribution::Kind::launch) {
         steps_.push_back({launch, owner.stage, owner.direction, node});
-      } else if (forest.kind[node] == attribution::Kind::op) {
+      } else if (forest.kind[node] == attribution::Kind::op && !repeats(owner, node)) {
         steps_.push_back({Kind::op, owner.stage, owner.direction, node});
       }
     }
@@ -103,6 +125,7 @@ class Ways {
   }
 
   const profile::Annotated& annotated_;
+  std::vector<std::uint32_t> evaluated_;
   std::vector<Step> steps_;
 };
 

@@ -6,6 +6,8 @@
 // long as the pieces of time that belong to the block: spans of a track never overlap, a device span ends where its stream has nothing to
 // run, kernels that overlap on one stream lie on lanes of their own.
 //
+// Autograd runs the node X inside "autograd::engine::evaluate_function: X", sometimes twice. That is one block, called X.
+//
 // Beside the step's own work, device work of earlier steps that reaches into it hangs below one block of kind `earlier`. Built once,
 // immutable. Cost: a few linear passes over the step's events times their depth; about 130 bytes per event.
 #pragma once
@@ -123,6 +125,8 @@ std::shared_ptr<const Blocks> blocks_of(std::shared_ptr<const profile::Annotated
 std::string label_of(const Blocks& blocks, std::uint32_t block);
 // The name as the trace has it: module path, operator, kernel.
 std::string name_of(const Blocks& blocks, std::uint32_t block);
+// What autograd's "evaluate_function: X" evaluates; empty for any other name.
+std::string_view evaluated(std::string_view name);
 // What gives the block its colour: a stage's name, "communication", "waiting", "idle", "earlier_step".
 std::string_view colour_of(const Block& block);
 std::string_view name(Block::Kind kind);

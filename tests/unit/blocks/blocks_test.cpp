@@ -270,3 +270,27 @@ TEST_CASE("in random traces every block is as wide as its events") {
   for (const auto& step : annotated->account.steps) launched += step.launched.size();
   CHECK(kernels.size() >= launched);
 }
+
+TEST_CASE("an autograd node and what evaluates it are one block") {
+  Script script;
+  script.range("ProfilerStep#7", 0, 200);
+  script.op("autograd::engine::evaluate_function: AddmmBackward0", 50, 60);
+  script.op("AddmmBackward0", 55, 50).op("AddmmBackward0", 56, 48).op("aten::mm", 60, 30);
+  script.launch(1, 65, 5).kernel("gemm", 1, 80, 40);
+  const auto blocks = blocks_of(annotated_of(script), 0);
+  const std::uint32_t node = find(*blocks, Kind::op, "autograd::engine::evaluate_function: AddmmBackward0");
+  CHECK(label_of(*blocks, node) == "AddmmBackward0");
+  CHECK(blocks->blocks[node].host == us(60));
+  const std::uint32_t product = find(*blocks, Kind::op, "aten::mm");
+  CHECK(blocks->blocks[product].parent == node);
+  for (const Block& block : blocks->blocks) {
+    const auto at = static_cast<std::uint32_t>(&block - blocks->blocks.data());
+    CHECK(name_of(*blocks, at) != "AddmmBackward0");
+  }
+  // An address from before names both.
+  std::vector<std::string> path = path_of(*blocks, node);
+  path.insert(path.end(), {"AddmmBackward0", "aten::mm"});
+  CHECK(find_block(*blocks, path) == product);
+  path.back() = "aten::add";
+  CHECK(!find_block(*blocks, path));
+}
