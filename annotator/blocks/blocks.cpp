@@ -297,12 +297,13 @@ void add_device(Blocks& blocks, Builder& builder, Ways& ways) {
 
 std::shared_ptr<const Blocks> blocks_of(std::shared_ptr<const profile::Annotated> annotated, std::size_t step) {
   auto blocks = std::make_shared<Blocks>();
-  const attribution::StepSpan& span = annotated->account.steps[step].span;
+  const StepAccount& account = annotated->account.steps[step];
+  const attribution::StepSpan& span = account.span;
   blocks->annotated = std::move(annotated);
   blocks->step = step;
   blocks->start = span.start;
   blocks->wall = span.end - span.start;
-  blocks->takes = blocks->wall + annotated->account.steps[step].behind;
+  blocks->takes = blocks->wall + account.behind;
   blocks->modules = profile::names_of_modules(*blocks->annotated);
   BlockSpans spans;
   Builder builder(*blocks, spans);

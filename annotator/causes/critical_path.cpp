@@ -42,8 +42,11 @@ class Walk {
     Ns start{};
   };
 
-  // The last step's work that ends last, where the host did not go on after it: a window may end with its work.
+  // The work with which the last step ends, where the host is ahead. Else the step's own that ends last, where the host did not go on after
+  // it: a window may end with its work.
   std::uint32_t last_launched() const {
+    const attribution::StepAccount& last = steps_.back();
+    if (last.window.end > last.span.end) return order_.ending_within(last.span.end, last.window.end);
     std::uint32_t latest = kNoNode;
     for (const std::uint32_t i : steps_.back().launched) {
       if (i >= order_.first() && work_[i].end >= now_ && (latest == kNoNode || work_[i].end > work_[latest].end)) latest = i;

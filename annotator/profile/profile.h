@@ -193,7 +193,7 @@ struct Difference {
 };
 
 struct Step {
-  std::int64_t index = 0;  // the script's count where known
+  std::int64_t index = 0;                       // the script's count where known
   Ns start{};                                   // where the host gets ahead of the device: when that began with it
   Ns wall{};                                    // until the device has caught up, where the host gets ahead of it
   Ns behind{};                                  // part of wall, after the host was done

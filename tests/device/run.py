@@ -14,6 +14,7 @@ what is known otherwise:
     linked      kernels' time that has a launch, hence a stage
     memory      the peak with the allocator's own counter (GPU)
     cause       a loader that sleeps is data-bound; on a GPU a small model is launch-bound and a large one compute-bound
+    lasts       a step of that large one takes as long as the device's own events say, however far ahead the host is
     prediction  the peak at twice the batch size with that of a real run (within 1 % on a GPU)
 
 Prints a table, a line a check. Exit code 1 where one is wrong; what the machine lacks (a GPU, a compiler) is said and is not wrong.
@@ -27,6 +28,7 @@ import collections
 import gzip
 import json
 import shutil
+import statistics
 import subprocess
 import sys
 import tarfile
@@ -40,6 +42,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 MODULE_GOAL, LINKED_GOAL, MEMORY_GOAL = 0.99, 0.999, 0.001
 BLOCKS_GOAL = 0.01  # of a predicted peak on a GPU: its allocator's blocks are larger than what was asked for
+STEP_GOAL = 0.05  # steps differ
 LONGEST = 280  # seconds that one training may take
 
 
@@ -222,6 +225,15 @@ def causes(machine: Machine, folder: Path) -> Iterator[Check]:
         done = machine.train(place, arguments, ("--steps", "3"))
         found = machine.report(place)["verdict"]["kind"] if done.returncode == 0 else last_line(done.stderr)
         yield Check(name, "cause", f"{found}, wanted {cause}", found == cause)
+        if cause == "compute" and done.returncode == 0:
+            yield lasts(name, machine.report(place), place)
+
+
+def lasts(name: str, report: dict[str, Any], folder: Path) -> Check:
+    (manifest,) = sorted(folder.glob(".hotlens/profiles/*/manifest.json"))[-1:]
+    real = statistics.median(json.loads(manifest.read_text(encoding="utf-8"))["profiled_step_ns"]) / 1e6
+    told = report["totals"]["wall_ns"] / 1e6
+    return Check(name, "lasts", f"{told:.2f} of {real:.2f} ms", abs(told - real) <= STEP_GOAL * real)
 
 
 def frameworks(machine: Machine, folder: Path) -> Iterator[Check]:

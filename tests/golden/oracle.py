@@ -67,8 +67,11 @@ class Oracle:
         for when in (when for _, start, end in self.steps for when in (start, end)):
             ends = (e.end for e in self.device if e.index in self.launch_of and self.launch_of[e.index].start < when)
             behind.append(max(0, max(ends, default=when) - when))
-        for at in reversed(range(1, len(behind))):
-            behind[at - 1] = min(behind[at - 1], behind[at])
+        for at in reversed(range(len(self.steps))):
+            if at + 1 < len(self.steps):
+                between = self.steps[at + 1][1] - self.steps[at][2]
+                behind[2 * at + 1] = min(behind[2 * at + 1], behind[2 * at + 2] + between)
+            behind[2 * at] = min(behind[2 * at], behind[2 * at + 1])
         first, last = self.steps[0][1] + behind[0], self.steps[-1][2] + behind[-1]
         ahead = behind[-1] - behind[0] > RUNS_AHEAD * sum(end - start for _, start, end in self.steps)
         if not ahead or union(clipped(self.device, first, last)) < SATURATED * (last - first):

@@ -333,7 +333,11 @@ std::vector<Interval> windows(const std::vector<StepSpan>& spans, const std::vec
     }
     all += span.end - span.start;
   }
-  for (std::size_t at = behind.size(); at-- > 1;) behind[at - 1] = std::min(behind[at - 1], behind[at]);
+  for (std::size_t step = spans.size(); step-- > 0;) {
+    Ns &before = behind[2 * step], &after = behind[2 * step + 1];
+    if (step + 1 < spans.size()) after = std::min(after, behind[2 * step + 2] + (spans[step + 1].start - spans[step].end));
+    before = std::min(before, after);
+  }
   const auto runs_ahead = [&] {
     if (behind.empty() || behind.back() - behind.front() <= Ns{std::llround(kRunsAhead * static_cast<double>(all.count()))}) return false;
     const Ns first = spans.front().start + behind.front(), last = spans.back().end + behind.back();

@@ -300,7 +300,7 @@ TEST_CASE("the line of the loop names the largest layers and what limits the ste
 
   // A framework's loop enters every stage: its line leads to the lines of the model, too.
   profile->stage_sites.clear();
-  for (const profile::Stage stage : {profile::Stage::forward, profile::Stage::backward}) {
+  for (const profile::Stage stage : {profile::Stage::forward, profile::Stage::backward, profile::Stage::optimizer}) {
     profile->stage_sites.push_back({.site = test::site(15, 8, 32, "train"),
                                     .stage = stage,
                                     .wall = {Ns{400'000}, Ns{400'000}},
