@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "annotator/profile/bundle/bundle.h"
@@ -72,13 +73,13 @@ std::optional<Processors> processors_of(const Json& loop) {
 // Clocks of statements are the host's. The steps timed without the profiler are as long as the device took, which may be more: where it
 // is so by more than such times differ by chance, the rest is the device's.
 void catch_up(Loop& loop, const Manifest& manifest) {
-  constexpr double kByChance = 1.1;
+  constexpr double kByChance = 1.1, kLongest = 1e18;  // ns: no training runs for thirty years
   const bool device = std::ranges::any_of(manifest.devices, [](const Device& each) { return each.kind != "cpu"; });
   if (!device || manifest.plain_steps.empty()) return;
-  const Ns all = median(manifest.plain_steps) * loop.updates;
-  if (static_cast<double>(all.count()) <= kByChance * static_cast<double>(loop.watched.count())) return;
-  loop.behind = all - loop.watched;
-  loop.watched = all;
+  const double all = static_cast<double>(median(manifest.plain_steps).count()) * static_cast<double>(loop.updates);
+  if (all <= kByChance * static_cast<double>(loop.watched.count()) || all >= kLongest) return;
+  loop.behind = Ns{std::llround(all)} - loop.watched;
+  loop.watched += loop.behind;
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ def main() -> None:
     import torch
 
     if gpu := torch.cuda.is_available():
-        torch.cuda.init()  # a device counts as in use from then on
+        torch.cuda.current_device()  # sets it up: a device counts as in use from then on
     with torch.no_grad():
         kind, name = (accelerator_names() if gpu else [("cpu", cpu_name())])[0]
         sys.stdout.write(json.dumps(measured(kind, name)) + "\n")
