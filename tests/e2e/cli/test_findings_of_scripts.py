@@ -64,7 +64,8 @@ def test_findings_stand_at_the_lines_that_would_change(hotlens: Run, tmp_path: P
     done = hotlens("run", "--python", os.environ["HOTLENS_TEST_PYTHON"], "train.py")
     assert done.returncode == 0, done.stderr
     lines = SCRIPT.splitlines()
-    items = json.loads(hotlens("report", "--format", "json").stdout)["findings"]
+    found = json.loads(hotlens("report", "--format", "json").stdout)["findings"]
+    items = [item for item in found if item["kind"] != "keep_freed"]  # a variable of the command: at no line, and only where pages fault much
     places = {item["kind"]: lines[item["line"]] for item in items}
     told = {kind: line for kind, line in places.items() if kind in LINES}
     assert told, "the step has all of it, at least one is worth telling"
