@@ -23,19 +23,20 @@ struct Segment {
   bool works = false;  // other than by exchanging with others, or waiting for them
 };
 
-// What a rank did, in order, each instant once: on a device what it ran, and while it idled what the host did.
+// What a rank did, in order, each instant once: on a device what it ran, and while it idled what the host did. A host that is ahead is by
+// then in the next step.
 class Segments {
  public:
-  explicit Segments(const profile::Annotated& annotated) : annotated_(annotated), device_(!annotated.account.work.empty()) {}
+  explicit Segments(const profile::Annotated& annotated)
+      : annotated_(annotated), steps_(annotated.account.steps), device_(!annotated.account.work.empty()) {}
 
   std::vector<Segment> list() && {
-    Ns reached = annotated_.account.steps.empty() ? Ns{} : annotated_.account.steps.front().span.start;
-    for (const StepAccount& step : annotated_.account.steps) {
-      if (step.span.start > reached) add({reached, step.span.start, {.between_steps = true}, false});
-      host_ = 0;
-      list_next(step);
-      device_ ? add_device(step) : add_host(step, step.span.start, step.span.end);
-      reached = step.span.end;
+    if (!steps_.empty()) list_next(steps_.front());
+    Ns reached = steps_.empty() ? Ns{} : steps_.front().window.start;
+    for (const StepAccount& step : steps_) {
+      if (step.window.start > reached) add({reached, step.window.start, {.between_steps = true}, false});
+      device_ ? add_device(step.window) : add_host(step.window.start, step.window.end);
+      reached = step.window.end;
     }
     return std::move(segments_);
   }
@@ -60,27 +61,33 @@ class Segments {
     return owner.works_for_module() ? annotated_.owners.calls.value[owner.call] : kNothing;
   }
 
-  void add_device(const StepAccount& step) {
-    Ns reached = step.span.start;
+  void add_device(const Interval& window) {
+    Ns reached = window.start;
     const auto& account = annotated_.account;
-    for (const attribution::BusyPiece& piece : busy_pieces(account.work, account.reached, step.span.start, step.span.end)) {
-      add_host(step, reached, piece.start);
+    for (const attribution::BusyPiece& piece : busy_pieces(account.work, account.reached, window.start, window.end)) {
+      add_host(reached, piece.start);
       const attribution::Owner& owner = account.work[piece.work].owner;
       const bool works = !owner.communicates;
       const Doing doing{.stage = owner.stage, .module = works ? module_of(owner) : kNothing, .communicates = !works};
       add({piece.start, piece.end, doing, works});
       reached = piece.end;
     }
-    add_host(step, reached, step.span.end);
+    add_host(reached, window.end);
   }
 
-  // The host's pieces in a window; windows come in order of time.
-  void add_host(const StepAccount& step, Ns start, Ns end) {
-    while (host_ < step.wall.size() && step.wall[host_].end <= start) ++host_;
-    for (std::size_t at = host_; at < step.wall.size() && step.wall[at].start < end; ++at) {
-      const Piece& piece = step.wall[at];
-      const bool exchanges = piece.owner.communicates;
-      add({std::max(piece.start, start), std::min(piece.end, end), doing(step, at), !device_ && !piece.idle && !exchanges});
+  // The host's pieces between two moments; these come in order of time.
+  void add_host(Ns start, Ns end) {
+    while (step_ < steps_.size()) {
+      const StepAccount& step = steps_[step_];
+      for (; host_ < step.wall.size() && step.wall[host_].start < end; ++host_) {
+        const Piece& piece = step.wall[host_];
+        const bool works = !device_ && !piece.idle && !piece.owner.communicates;
+        add({std::max(piece.start, start), std::min(piece.end, end), doing(step, host_), works});
+        if (piece.end > end) return;  // the rest of it comes later
+      }
+      if (host_ < step.wall.size()) return;
+      host_ = 0;
+      if (++step_ < steps_.size()) list_next(steps_[step_]);
     }
   }
 
@@ -107,9 +114,10 @@ class Segments {
   }
 
   const profile::Annotated& annotated_;
+  const std::vector<StepAccount>& steps_;
   bool device_;
-  std::size_t host_ = 0;     // into the step's wall
-  std::vector<Stage> next_;  // by piece of the step's wall
+  std::size_t step_ = 0, host_ = 0;  // where the host is: the step, and into its wall
+  std::vector<Stage> next_;          // by piece of the step's wall
   std::vector<Segment> segments_;
 };
 
@@ -170,7 +178,7 @@ std::vector<Interval> busy_of(const std::vector<Segment>& segments) {
 }
 
 void move_to_epoch(RankRecord& record, Ns base) {
-  for (RankStep& step : record.steps) step.start += base, step.end += base;
+  for (RankStep& step : record.steps) step.start += base;
   for (Collective& one : record.collectives) one.start += base, one.end += base;
   for (Ns& moment : record.moments) moment += base;
   for (Interval& busy : record.busy) busy.start += base, busy.end += base;
@@ -187,13 +195,15 @@ RankRecord record_of(const profile::Annotated& annotated, std::int64_t rank) {
                     .world_size = annotated.trace.recording.world_size,
                     .source = annotated.trace_file.filename().string(),
                     .has_device = !annotated.account.work.empty()};
-  for (const attribution::StepSpan& span : annotated.steps.spans) record.steps.push_back({span.index, span.start, span.end});
+  for (const StepAccount& step : annotated.account.steps) {
+    record.steps.push_back({step.span.index, step.span.start, step.window.end - step.window.start});
+  }
   record.collectives = collectives_of(annotated);
   for (profile::ModuleName& name : names_of_modules(annotated)) record.modules.push_back(name.path.empty() ? name.class_name : name.path);
   record.moments = moments_of(record.collectives);
   const std::vector<Segment> segments = Segments(annotated).list();
   Ns longest{};
-  for (const RankStep& step : record.steps) longest = std::max(longest, step.end - step.start);
+  for (const RankStep& step : record.steps) longest = std::max(longest, step.wall);
   record.spent = spent_of(segments, record.moments, longest / kSmallParts);
   record.busy = busy_of(segments);
   move_to_epoch(record, annotated.trace.base);

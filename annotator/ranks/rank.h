@@ -34,7 +34,8 @@ struct Collective {
 
 struct RankStep {
   std::int64_t index = 0;
-  Ns start{}, end{};
+  Ns start{};  // of the host's span
+  Ns wall{};   // until the device has caught up, where the host is ahead of it: StepAccount::window
 };
 
 // What it did. Where nothing ran, what ran next tells more.

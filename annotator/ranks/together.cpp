@@ -31,7 +31,7 @@ RankTotals totals_of(const RankRecord& record, const std::vector<std::int64_t>& 
   totals.transferring.resize(steps.size());
   for (const RankStep& step : record.steps) {
     const auto at = std::ranges::lower_bound(steps, step.index) - steps.begin();
-    totals.wall[static_cast<std::size_t>(at)] = step.end - step.start;
+    totals.wall[static_cast<std::size_t>(at)] = step.wall;
     totals.begin[static_cast<std::size_t>(at)] = step.start;
   }
   return totals;

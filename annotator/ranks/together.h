@@ -62,7 +62,7 @@ struct RankTotals {
   std::int64_t rank = 0;
   std::string source;
   std::vector<std::optional<Ns>> wall;    // by step of the set; absent where it did not record that step
-  std::vector<std::optional<Ns>> begin;   // of each step, of the first rank's clock
+  std::vector<std::optional<Ns>> begin;   // of the host's span of each step, of the first rank's clock
   std::vector<Interval> busy;             // it worked, other than by exchanging; of the first rank's clock
   std::vector<Stay> stays;                // by start; likewise
   std::vector<Ns> waiting, transferring;  // the same; waiting exposed, transferring whether exposed or not

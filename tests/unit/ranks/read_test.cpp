@@ -57,6 +57,50 @@ TEST_CASE("a folder, a pattern and several files name the same recordings") {
   CHECK_FALSE(sources(std::vector<std::string>{"nothing-*.json"}, folder));
 }
 
+// Three steps that the host is done with after 100 µs each; the device works 800 µs for each, of which `gemm` µs by itself.
+std::string far_ahead(int gemm) {
+  const auto event = [](const char* category, const std::string& name, int start, int duration, int correlation) {
+    const bool device = std::string_view(category) == "kernel";
+    return R"({"ph":"X","cat":")" + std::string(category) + R"(","name":")" + name + R"(","pid":)" + (device ? "0" : "1") + R"(,"tid":)" +
+           (device ? "7" : "1") + R"(,"ts":)" + std::to_string(start) + R"(,"dur":)" + std::to_string(duration) +
+           R"(,"args":{"correlation":)" + std::to_string(correlation) + "}}";
+  };
+  std::string events;
+  for (int step = 0; step < 3; ++step) {
+    const int host = step * 100, device = 30 + step * 800;
+    events += event("user_annotation", "ProfilerStep#" + std::to_string(step), host, 90, 0) + "," +
+              event("cpu_op", "aten::mm", host + 10, 30, 0) + "," + event("cuda_runtime", "cudaLaunchKernel", host + 20, 5, 2 * step + 1) +
+              "," + event("cpu_op", "c10d::allreduce_", host + 50, 30, 0) + "," +
+              event("cuda_runtime", "cudaLaunchKernel", host + 60, 5, 2 * step + 2) + "," +
+              event("kernel", "gemm", device, gemm, 2 * step + 1) + "," +
+              event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", device + gemm, 800 - gemm, 2 * step + 2) +
+              (step < 2 ? "," : "");
+  }
+  return events;
+}
+
+TEST_CASE("ranks whose hosts are far ahead of their devices are compared by what the devices did in each step") {
+  using std::chrono::microseconds;
+  const TraceFile fast("fast", far_ahead(500), of_rank(0, 2)), slow("slow", far_ahead(700), of_rank(1, 2));
+  const Result<Ranks> ranks = read(std::vector<Source>{{fast.path(), {}}, {slow.path(), {}}});
+  REQUIRE(ranks);
+  REQUIRE(ranks->set.collectives.size() == 3);
+  const RankTotals& waits = ranks->set.ranks[0];
+  for (std::size_t step = 0; step < 3; ++step) {
+    CHECK(waits.wall[step] == microseconds(step == 0 ? 830 : 800));
+    CHECK(waits.begin[step] == waits.begin[0].value() + microseconds(100 * static_cast<int>(step)));
+    CHECK(waits.waiting[step] == microseconds(200));
+    CHECK(waits.transferring[step] == microseconds(100));
+  }
+  REQUIRE(ranks->set.late.size() == 3);
+  for (const Late& late : ranks->set.late) {
+    CHECK(late.rank == 1);
+    CHECK(late.culprit.known);
+    CHECK_FALSE(late.culprit.doing.between_steps);
+    CHECK(late.culprit.longer == microseconds(200));
+  }
+}
+
 TEST_CASE("two real ranks of one run agree on which collectives they shared") {
   std::vector<Source> both;
   for (const fs::path& file : tests::traces(tests::kReal, "no real trace of several ranks is read")) {

@@ -17,7 +17,7 @@ class Story {
   Story(std::int64_t rank, std::int64_t ahead = 0) : ahead_(ahead) { record_.rank = rank; }
 
   Story& step(std::int64_t index, std::int64_t start, std::int64_t end) {
-    record_.steps.push_back({index, us(start + ahead_), us(end + ahead_)});
+    record_.steps.push_back({index, us(start + ahead_), us(end - start)});
     return *this;
   }
   Story& collective(std::int64_t start, std::int64_t end, const std::string& operation = "all_reduce", const std::string& group = "0") {
