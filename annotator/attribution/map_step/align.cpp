@@ -78,31 +78,43 @@ Lattice lattice_of(const Reach& forward, const Reach& backward, std::int64_t n, 
   return lattice;
 }
 
-// How a path came to a point.
-enum class By : std::uint8_t { pair, insertion, omission };
-using Costs = std::array<std::int32_t, 3>;
+// How a path came to a point. `statements`: an omission that began with a statement.
+enum class By : std::uint8_t { pair, insertion, omission, statements };
+constexpr std::array kWays = {By::pair, By::insertion, By::omission, By::statements};
+using Costs = std::array<std::int32_t, kWays.size()>;
 constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max() / 4;  // two of them and a cost still fit
 
-// Best paths through the lattice. A path costs one for every run of insertions or omissions, and for every end of a run of omissions that
-// lies inside a call.
+constexpr std::int32_t kRun = 2;     // of insertions or omissions
+constexpr std::int32_t kInside = 2;  // an end of a run of omissions that lies inside a call
+constexpr std::int32_t kPart = 1;    // a run of omissions that is not of whole statements
+
+constexpr std::size_t number(By by) {
+  return static_cast<std::size_t>(by);
+}
+
+constexpr bool omits(By by) {
+  return by == By::omission || by == By::statements;
+}
+
+// Best paths through the lattice: those of least cost.
 class Paths {
  public:
   Paths(std::span<const std::uint32_t> clean, const MapSequence& map, const Lattice& lattice)
-      : clean_(clean), map_(map), lattice_(lattice), to_(lattice.points, {kNever, kNever, kNever}), from_(to_) {}
+      : clean_(clean), map_(map), lattice_(lattice), to_(lattice.points, {kNever, kNever, kNever, kNever}), from_(to_) {}
 
   Alignment run() && {
-    to_.front() = {0, kNever, kNever};
+    to_.front() = {0, kNever, kNever, kNever};
     each_edge(false, [&](const Edge& edge) {
-      for (std::size_t before = 0; before < 3; ++before) {
-        std::int32_t& best = to_[edge.end][static_cast<std::size_t>(edge.by)];
-        best = std::min(best, to_[edge.start][before] + cost(static_cast<By>(before), edge));
+      for (const By before : kWays) {
+        std::int32_t& best = to_[edge.end][number(after(before, edge))];
+        best = std::min(best, to_[edge.start][number(before)] + cost(before, edge));
       }
     });
-    from_.back() = {0, 0, 0};
+    from_.back() = {0, 0, kPart, 0};
     each_edge(true, [&](const Edge& edge) {
-      for (std::size_t before = 0; before < 3; ++before) {
-        std::int32_t& best = from_[edge.start][before];
-        best = std::min(best, cost(static_cast<By>(before), edge) + from_[edge.end][static_cast<std::size_t>(edge.by)]);
+      for (const By before : kWays) {
+        std::int32_t& best = from_[edge.start][number(before)];
+        best = std::min(best, cost(before, edge) + from_[edge.end][number(after(before, edge))]);
       }
     });
     collect();
@@ -112,16 +124,28 @@ class Paths {
  private:
   struct Edge {
     std::size_t start = 0, end = 0;  // points
-    By by = By::pair;
-    std::int64_t x = 0, y = 0;  // of the start
+    By by = By::pair;                // no `statements`
+    std::int64_t x = 0, y = 0;       // of the start
   };
+
+  By after(By before, const Edge& edge) const {
+    if (edge.by != By::omission) return edge.by;
+    if (omits(before)) return before;
+    return map_.opens[static_cast<std::size_t>(edge.y)] == Bound::statement ? By::statements : By::omission;
+  }
 
   std::int32_t cost(By before, const Edge& edge) const {
     std::int32_t sum = 0;
-    if (edge.y == 0 && before == By::omission) return 0;  // no path: nothing is left out yet
-    if (before == By::omission && edge.by != By::omission && !map_.closes[static_cast<std::size_t>(edge.y - 1)]) ++sum;
-    if (edge.by == By::omission && before != By::omission && !map_.opens[static_cast<std::size_t>(edge.y)]) ++sum;
-    if (edge.by != By::pair && edge.by != before) ++sum;
+    if (edge.y == 0 && omits(before)) return 0;  // no path: nothing is left out yet
+    if (omits(before) && edge.by != By::omission) {
+      const Bound bound = map_.closes[static_cast<std::size_t>(edge.y - 1)];
+      if (bound == Bound::inside) sum += kInside;
+      if (before != By::statements || bound != Bound::statement) sum += kPart;
+    }
+    if (edge.by == By::omission && !omits(before)) {
+      sum += kRun + (map_.opens[static_cast<std::size_t>(edge.y)] == Bound::inside ? kInside : 0);
+    }
+    if (edge.by == By::insertion && before != By::insertion) sum += kRun;
     return sum;
   }
 
@@ -162,13 +186,13 @@ class Paths {
 
   void collect() {
     result_.extra.assign(clean_.size(), false);
-    const std::int32_t best = from_.front()[0];
+    const std::int32_t best = from_.front()[number(By::pair)];
     each_edge(false, [&](const Edge& edge) {
-      std::int32_t least = kNever;
-      for (std::size_t before = 0; before < 3; ++before) {
-        least = std::min(least, to_[edge.start][before] + cost(static_cast<By>(before), edge));
-      }
-      if (least + from_[edge.end][static_cast<std::size_t>(edge.by)] != best) return;
+      const bool on_best = std::ranges::any_of(kWays, [&](By before) {
+        const std::int32_t path = to_[edge.start][number(before)] + cost(before, edge) + from_[edge.end][number(after(before, edge))];
+        return path == best;
+      });
+      if (!on_best) return;
       if (edge.by == By::insertion) result_.extra[static_cast<std::size_t>(edge.x)] = true;
       if (edge.by == By::pair) add_pair(static_cast<std::uint32_t>(edge.x), static_cast<std::uint32_t>(edge.y));
     });

@@ -4,7 +4,7 @@
 // common subsequence (Myers 1986) explains the difference with least change, but seldom a single one: of equal layers of which one did not
 // run, any may be the missing one. Nothing is chosen here: every pair is told that some best explanation holds. The best ones are, among
 // the longest common subsequences, those that leave out and put in the fewest pieces, and leave out of the map what begins and ends with a
-// call.
+// call, rather whole statements.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,12 @@
 
 namespace hotlens::attribution {
 
+// Where an element stands: what begins with it, or ends with it.
+enum class Bound : std::uint8_t { statement, call, inside };
+
 struct MapSequence {
   std::vector<std::uint32_t> words;
-  std::vector<bool> opens, closes;  // by element: a call begins with it, ends with it
+  std::vector<Bound> opens, closes;  // by element
 };
 
 // Pairs (clean + i, map + i) for i below `length`.

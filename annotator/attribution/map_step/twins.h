@@ -1,6 +1,8 @@
 // Possible twins of the operators of a clean step in the map step, level by level: first the outermost operators, then, for every pair of
 // them, those inside. An operator that a program calls may differ inside from its twin, but not lie inside another; so sequences stay
-// short, and what changes in one place is no difference in another.
+// short, and what changes in one place is no difference in another. Where a level differs in too much (a solver that iterates more often,
+// each time longer), it is cut at what repeats in it, and each part is compared with the one most like it; at last with its beginning
+// alone.
 #pragma once
 
 #include <vector>

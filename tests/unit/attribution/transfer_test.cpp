@@ -100,6 +100,32 @@ TEST_CASE("a program that did something else finds no twins and says so") {
 
 namespace {
 
+// `rounds` of a solver: zero_grad, a call of the model, then its own arithmetic, `own` operators that grow by `more` each round.
+Script solver(int rounds, int own, int more, bool map) {
+  Script script;
+  int at = 0;
+  script.range("ProfilerStep#0", 0, 1'000'000);
+  for (int round = 0; round < rounds; ++round) {
+    script.op("aten::zeros_like", at += 10, 4);
+    if (map) script.range("hotlens.line#4", at + 5, 40).range("hotlens.call#0", at + 6, 30).range("hotlens.call#1", at + 7, 10);
+    script.op("aten::addmm", at += 10, 4);
+    at += 40;
+    for (int op = 0; op < own + round * more; ++op) script.op(op % 2 == 0 ? "aten::dot" : "aten::add_", at += 10, 4);
+  }
+  return script;
+}
+
+}  // namespace
+
+TEST_CASE("a solver that iterates more often than in the map step, each time longer, is compared round by round") {
+  const Script clean = solver(9, 3000, 500, false), map = solver(6, 900, 400, true);
+  const Transferred transferred(clean, map);
+  for (std::size_t round = 0; round < 9; ++round) CHECK(transferred.module("aten::addmm", round) == 1);
+  CHECK(transferred.module("aten::dot", 20) == kNothing);
+}
+
+namespace {
+
 // A model (0) with an embedding (1), a stack (2) of three equal layers (3, 4, 5) and a head (6). `ran`: layers of one step, in order.
 ModuleMap stack_map() {
   return {.module_of_call = {0, 1, 2, 3, 4, 5, 6},
