@@ -1,6 +1,7 @@
 #include "annotator/profile/loop.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <utility>
 
@@ -64,6 +65,19 @@ std::vector<LoopFunction> functions(const Loop& loop) {
   const auto after = std::ranges::find_if_not(list, has_all);
   if (after - list.begin() > 1) std::rotate(list.begin(), after - 1, after);
   return list;
+}
+
+std::string_view called_name(std::string_view function) {
+  return function.substr(function.rfind('.') + 1);
+}
+
+bool is_called_in(std::string_view line, std::string_view called_name) {
+  const std::string call = std::string(called_name) + "(";
+  for (std::size_t at = line.find(call); at != std::string_view::npos; at = line.find(call, at + 1)) {
+    const char before = at == 0 ? ' ' : line[at - 1];
+    if (std::isalnum(static_cast<unsigned char>(before)) == 0 && before != '_') return true;
+  }
+  return false;
 }
 
 Ns rare_time(const Loop& loop) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "annotator/common/units.h"
@@ -69,6 +70,10 @@ struct LoopFunction {
 // The one that holds the loop first: its statements add up to all that was watched, but for what no line of the script has. The others call
 // it or are called from it, so that their times are no further ones; longest first.
 std::vector<LoopFunction> functions(const Loop& loop);
+
+// "Trainer.fit" is called as fit().
+std::string_view called_name(std::string_view function);
+bool is_called_in(std::string_view line, std::string_view called_name);
 
 // Loop::rare of these statements. Of a loop that is a package's own at least so much: its parts are known as far as they are the script's.
 Ns rare_time(const Loop& loop);

@@ -46,14 +46,18 @@ class Quotes {
  public:
   explicit Quotes(const profile::Profile& profile) : profile_(profile) {}
 
-  std::string operator()(const profile::Site& site) {
+  std::string operator()(const profile::Site& site) { return shortened(line(site), kQuoteColumns - 2); }
+
+  // From the statement on: others may stand before it. Lives as long as this.
+  std::string_view line(const profile::Site& site) {
     const auto [known, added] = texts_.try_emplace(site.file.index);
     if (added) known->second = profile::executed_text(profile_, site.file).value_or("");
     const std::vector<std::string_view> lines = lines_of(known->second);
     if (site.line >= lines.size()) return "";
     std::string_view line = lines[site.line];
+    line.remove_prefix(std::min<std::size_t>(site.column.value_or(0), line.size()));
     line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    return shortened(line, kQuoteColumns - 2);
+    return line;
   }
 
  private:
@@ -78,14 +82,30 @@ class LoopWriter {
     return std::move(out_);
   }
 
+  // A line that takes much and only leads to the lines of a function gives way to them.
   std::string write_costliest() && {
-    std::vector<const LoopStatement*> statements;
+    if (functions_.empty()) return "";
+    std::vector<const LoopFunction*> left;
     for (const LoopFunction& of : functions_) {
-      // One statement with practically everything in it only leads to the loop.
-      const bool tells = statements.empty() || statements.front()->total * 10 > loop_.watched * 9;
-      if (tells) statements.insert(statements.end(), of.statements.begin(), of.statements.end());
-      std::ranges::stable_sort(statements, std::ranges::greater{}, &LoopStatement::total);
+      if (of.total < functions_.front().total) left.push_back(&of);  // the others call the loop
     }
+    std::vector<const LoopStatement*> statements = functions_.front().statements;
+    const auto add = [&](std::size_t at) {
+      statements.insert(statements.end(), left[at]->statements.begin(), left[at]->statements.end());
+      left.erase(left.begin() + static_cast<std::ptrdiff_t>(at));
+    };
+    for (std::size_t at = 0; at < statements.size(); ++at) {
+      const std::size_t to = where_it_leads(*statements[at], left);
+      if (to == left.size()) continue;
+      statements.erase(statements.begin() + static_cast<std::ptrdiff_t>(at--));
+      add(to);
+    }
+    // One statement with practically everything in it leads to the loop of a package, which calls the others.
+    const auto most = std::ranges::max_element(statements, {}, &LoopStatement::total);
+    if (most != statements.end() && (*most)->total * 10 > loop_.watched * 9) {
+      while (!left.empty()) add(0);
+    }
+    std::ranges::stable_sort(statements, std::ranges::greater{}, &LoopStatement::total);
     if (statements.size() > kCostliest) statements.resize(kCostliest);
     for (const LoopStatement* each : statements) {
       if (each->total * kSmallest < loop_.watched) break;
@@ -110,6 +130,16 @@ class LoopWriter {
 
   std::string rest(const std::string& text, Ns shown, Ns part, Ns whole) const {
     return "  " + left(text, kPlaceColumns + kQuoteColumns) + right(readable(shown), 10) + right(percent(part, whole), 9);
+  }
+
+  // Of the functions the one that the statement calls and that has nearly all of its time; their number where none is.
+  std::size_t where_it_leads(const LoopStatement& statement, const std::vector<const LoopFunction*>& functions) {
+    if (statement.total * 3 < loop_.watched) return functions.size();
+    const auto found = std::ranges::find_if(functions, [&](const LoopFunction* of) {
+      const bool holds = of->total <= statement.total && of->total * 10 >= statement.total * 9;
+      return holds && profile::is_called_in(quote_.line(statement.site), profile::called_name(of->function));
+    });
+    return static_cast<std::size_t>(found - functions.begin());
   }
 
   // "  every 12 updates, 30.4 ms each time"

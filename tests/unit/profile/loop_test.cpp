@@ -247,3 +247,24 @@ TEST_CASE("a summary has the costliest lines of the loop, and what a package's l
   profile.loop = nullptr;
   CHECK(report::costliest_lines(profile).empty());
 }
+
+TEST_CASE("in a summary a line that only leads to a function gives way to the lines of that function") {
+  Profile profile;
+  const std::filesystem::path script = std::filesystem::path(HOTLENS_SOURCE_DIR) / "tests/unit/profile/loop/train.py";
+  profile.files.resize(2);
+  profile.files[1] = {.path = script, .copy = script, .sha256 = "", .workspace = true};
+  profile.folder = script.parent_path();
+  const auto summary = [&](std::int64_t inside) {
+    profile.loop = std::make_shared<const Loop>(*read_back(loop_json({row(29, 700), row(31, 300), row(22, inside, 10, 0, 9, "evaluate")})));
+    return report::costliest_lines(profile);
+  };
+  CHECK_THAT(summary(690), Catch::StartsWith("  train.py:23 ") && Catch::Contains("train.py:32 ") && !Catch::Contains("train.py:30 "));
+  CHECK_THAT(summary(350), Catch::StartsWith("  train.py:30 ") && !Catch::Contains("train.py:23 "));
+}
+
+TEST_CASE("a call of a function is one of its own name") {
+  CHECK(is_called_in("y = self.fit(x)", called_name("Trainer.fit")));
+  CHECK(is_called_in("fit(x)", "fit"));
+  CHECK_FALSE(is_called_in("outfit(x)", "fit"));
+  CHECK_FALSE(is_called_in("re_fit(x); fit", "fit"));
+}
