@@ -81,7 +81,7 @@ def test_the_bracket_goes_from_bandwidth_to_unchanged(hotlens: Run, write: Write
 
 
 def test_a_product_of_known_shapes_is_told_by_its_roof(hotlens: Run, write: Write) -> None:
-    """(1, 4096) times (4096, 4096): 33.6 MFLOP and 67.1 MB take 3.4 µs of arithmetic and 67.141 µs of memory on the old GPU, a quarter on the new."""
+    """(1, 4096) times (4096, 4096): 33.6 MFLOP and 67.1 MB take 3.4 µs of arithmetic and 67.1 µs of memory on the old GPU."""
     trace = device_bound()
     given = {"Input Dims": [[1, 4096], [4096, 4096]], "Input type": ["float", "float"]}
     trace["traceEvents"].append(
@@ -92,7 +92,7 @@ def test_a_product_of_known_shapes_is_told_by_its_roof(hotlens: Run, write: Writ
     result = hotlens("predict", write("x.json", trace), "--device", "new.json", "--recorded-on", "old.json", "--format", "json")
     assert result.returncode == 0, result.stderr
     [point] = json.loads(result.stdout)["points"]
-    # Its kernel took 600 µs: what the roof explains goes by bandwidth, the rest by arithmetic. 100 µs of host and a copy of 300 µs beside it.
+    # Its kernel took 600 µs: what the roof explains goes by bandwidth, the rest by arithmetic. Beside it 100 µs of host, 300 of a copy.
     moved = 4 * (4096 + 4096 * 4096 + 4096) / 1e12 * 1e9
     assert point["step_ns"] == round(100_000 + moved / 4 + (600_000 - moved) / 2 + 300_000 / 4)
 

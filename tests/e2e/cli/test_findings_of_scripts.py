@@ -65,7 +65,7 @@ def test_findings_stand_at_the_lines_that_would_change(hotlens: Run, tmp_path: P
     assert done.returncode == 0, done.stderr
     lines = SCRIPT.splitlines()
     found = json.loads(hotlens("report", "--format", "json").stdout)["findings"]
-    items = [item for item in found if item["kind"] != "keep_freed"]  # a variable of the command: at no line, and only where pages fault much
+    items = [item for item in found if item["kind"] != "keep_freed"]  # a variable of the command has no line
     places = {item["kind"]: lines[item["line"]] for item in items}
     told = {kind: line for kind, line in places.items() if kind in LINES}
     assert told, "the step has all of it, at least one is worth telling"
