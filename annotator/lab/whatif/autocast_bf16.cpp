@@ -34,7 +34,8 @@ std::vector<Region> regions(const Program& program) {
 
 Edited autocast_bf16(Program program) {
   for (const Operator& op : program.operators) {
-    if (!op.autocast.empty()) return std::unexpected(not_here_at(program, op, "autocast is on already, to " + op.autocast));
+    const bool on = op.kind == OperatorKind::library && !op.autocast.empty();
+    if (on) return std::unexpected(not_here_at(program, op, "autocast is on already, to " + op.autocast));
   }
   const bool single = std::ranges::any_of(
       program.tensors, [](const Tensor& tensor) { return tensor.kind == TensorKind::parameter && tensor.dtype == "float32"; });

@@ -73,7 +73,9 @@ std::string module_of(const Program& program, const Operator& op) {
 }
 
 NotHere not_here_at(const Program& program, const Operator& op, std::string reason) {
-  return {.reason = std::move(reason), .op = op.name, .module = module_of(program, op)};
+  return {.reason = std::move(reason),
+          .op = op.kind == OperatorKind::library ? op.name : std::string(),  // a name of our own tells nobody anything
+          .module = module_of(program, op)};
 }
 
 void add_module(std::vector<std::string>& modules, const Program& program, const Operator& op) {
