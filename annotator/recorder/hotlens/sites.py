@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .cell_names import running
+from .fetching import FOR_ITER
 from .frames import Files, Point, columns
 from .statements import Span, Statements, sha256, text_of
 from .store import COPIES, write_copy
@@ -57,7 +58,8 @@ class Sites:
         line, end_line, column, end_column = columns(at)
         if column is None or end_column is None:
             return Site(self.file(at.code.co_filename), line - 1, end_line - 1, None, None, at.function)
-        span = self.statements.source(at.code.co_filename).header_of(Span(line, end_line, column, end_column))
+        fetches = at.code.co_code[at.lasti] == FOR_ITER
+        span = self.statements.source(at.code.co_filename).header_of(Span(line, end_line, column, end_column), fetches)
         return self._site(at, span)
 
     def statement(self, at: Point) -> Site:

@@ -147,10 +147,13 @@ class Source:
         function = max((first for first, last, _ in self._functions if first <= line <= last), default=0)
         return [loop for loop in reversed(self._loops) if function <= loop[0] <= line <= loop[1]]
 
-    def header_of(self, span: Span) -> Span:
-        """Python gives a loop the place of the whole statement: its header is what is meant."""
+    def header_of(self, span: Span, fetches: bool) -> Span:
+        """Python gives a loop that `fetches` its next item the place of the whole statement, or from 3.13 on that of what it goes through:
+        its header is what is meant."""
         for header, node in self._statements:
             if _span(node) == span and header != span:
+                return header
+            if fetches and isinstance(node, (ast.For, ast.AsyncFor)) and _span(node.iter) == span:
                 return header
         return span
 
