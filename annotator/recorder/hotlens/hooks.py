@@ -17,7 +17,7 @@ from .identity import Numbers
 from .loaders import Loaders
 from .measure import OURS
 from .optimizers import Optimizers
-from .patches import Method, Patches
+from .patches import Method, Patches, not_compiled
 from .steps import Boundary
 
 
@@ -53,6 +53,7 @@ class Hooks:
         self.listener = listener
         self.wanted = wanted
         self.compiles = False  # torch.compile was called
+        self._apart = False  # what goes around backward is not compiled
         self.graphs = Graphs()  # of what it compiles
         self._patches = Patches()
         self._forward_handle: Any = None
@@ -190,6 +191,7 @@ class Hooks:
                 self.compiles = True
                 self._unhook_forward()
                 compiled = compile_(*args, **kwargs)
+                self._keep_backward_apart()
                 self.graphs.watch()
                 return compiled
 
@@ -206,6 +208,15 @@ class Hooks:
 
         for name in ("backward", "grad"):
             self._patches.put(torch.autograd, name, functools.partial(self._around, name))
+
+    def _keep_backward_apart(self) -> None:
+        """The compiler is there from now on; that of torch 2.9 takes up what a compiled function calls of ours."""
+        import torch
+
+        if not self._apart:
+            self._apart = True
+            for name in ("backward", "grad"):
+                self._patches.put(torch.autograd, name, functools.partial(not_compiled, recursive=False))
 
     def _around(self, name: str, run: Method) -> Method:
         def around(*args: Any, **kwargs: Any) -> Any:
