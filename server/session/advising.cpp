@@ -10,6 +10,7 @@
 #include "annotator/advice/seen.h"
 #include "annotator/advice/silenced.h"
 #include "annotator/common/file.h"
+#include "annotator/lab/checkpoint/kept.h"
 #include "protocol/messages.h"
 #include "protocol/uri.h"
 #include "server/features/file_facts.h"
@@ -32,9 +33,9 @@ constexpr const char* kKind = "quickfix";
 // A prediction may come from the command line; it costs a look at a folder entry.
 constexpr std::chrono::seconds kLedgerEvery{2};
 
-// Another one where the ledger, or what is silenced, is another.
+// Another one where the ledger, what is silenced, or the curve of checkpoints is another.
 std::string stamp_of_advice(const fs::path& bundle) {
-  return stamp_of(advice::ledger_of(bundle)) + " " + stamp_of(advice::silenced_of(bundle));
+  return stamp_of(advice::ledger_of(bundle)) + " " + stamp_of(advice::silenced_of(bundle)) + " " + stamp_of(lab::kept_checkpoints(bundle));
 }
 
 // What a command of ours is told of a hint.
@@ -93,6 +94,7 @@ void Advising::looked(const std::vector<fs::path>& bundles, Result<Read> read) {
   if (!read || (read->empty() && known_.size() == before)) return;
   for (auto& [bundle, known] : *read) known_.insert_or_assign(bundle, std::move(known));
   mark();
+  events_.changed();
 }
 
 // Of an edited line nothing is shown any more.

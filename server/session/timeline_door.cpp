@@ -85,6 +85,10 @@ void TimelineDoor::batch_sizes_changed() {
   if (used_) tell(message::kTimelineBatchSizesChanged, Json::object());
 }
 
+void TimelineDoor::what_ifs_changed() {
+  if (used_) tell(message::kTimelineWhatIfsChanged, Json::object());
+}
+
 void TimelineDoor::tell(std::string_view method, const Json& params) {
   if (client_.can.own_messages) client_.notify(method, params);
   if (web_) web_->notify(method, params);
