@@ -61,7 +61,7 @@ function notificationOf(message: Record<string, unknown>): Notification | undefi
   if (method === 'hotlens/timeline/changed') {
     return { method, params: typeof params['current'] === 'string' ? { current: params['current'] } : {} };
   }
-  if (method === 'hotlens/timeline/batchSizesChanged') return { method, params: {} };
+  if (method === 'hotlens/timeline/batchSizesChanged' || method === 'hotlens/timeline/whatIfsChanged') return { method, params: {} };
   const { profile, step, path, before } = params;
   const isPath = Array.isArray(path) && path.every((segment) => typeof segment === 'string');
   if (method === 'hotlens/timeline/select' && typeof profile === 'string' && typeof step === 'number' && isPath) {
