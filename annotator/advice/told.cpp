@@ -7,12 +7,6 @@
 namespace hotlens::advice {
 namespace {
 
-constexpr double kMostRatio = 1000;
-
-bool can_be(const lab::Ratio& time) {
-  return time.low > 0 && time.low <= time.ratio && time.ratio <= time.high && time.high <= kMostRatio;
-}
-
 lab::Verdict verdict_of(const Record& record) {
   const Measured measured{.pairs = record.pairs, .ratio = record.ratio->ratio, .low = record.ratio->low, .high = record.ratio->high};
   return {.pairs = record.pairs,
@@ -27,7 +21,7 @@ lab::Verdict verdict_of(const Record& record) {
 Tellings told_of(const Ledger& ledger, const std::string& profile) {
   Tellings told;
   for (const Record& record : ledger.records) {
-    if (record.profile != profile || !record.ratio || !can_be(*record.ratio)) continue;
+    if (record.profile != profile || !record.ratio || !lab::is_possible(*record.ratio)) continue;
     const bool replayed = record.event == Event::predicted && record.method == kReplay && !title_of(record.kind).empty();
     if (replayed) {
       Told& one = told[record.kind];

@@ -19,6 +19,7 @@
 #include "server/lab/kept.h"
 #include "server/lab/suggestions.h"
 #include "server/session/convert.h"
+#include "server/session/source_edits.h"
 
 namespace hotlens::session {
 namespace {
@@ -276,25 +277,11 @@ Json Advising::apply(const Document& document, const Edited& edited) const {
     action["disabled"] = {{"reason", advice::sentence(edited.edits.error())}};
     return action;
   }
-  Json changes = Json::object(), versioned = Json::array();
-  for (const advice::FileEdit& file : *edited.edits) {
-    const advice::SourceText& source = edited.sources.files[file.file];
-    const protocol::LineIndex lines(source.text);
-    const auto at = [&](std::uint32_t byte) { return position_at(source.text, lines, byte, client_.can.encoding); };
-    Json edits = Json::array();
-    for (const advice::Replacement& one : file.replacements) {
-      edits.push_back({{"range", to_json(protocol::Range{at(one.span.begin), at(one.span.end)})}, {"newText", one.text}});
-    }
-    const Document* open = shows(document, source.path) ? &document : document_of(source.path);
-    const std::string uri = open != nullptr ? open->uri() : protocol::uri_of_path(source.path);
-    const Json version = open != nullptr ? Json(open->version()) : Json();
-    versioned.push_back({{"textDocument", {{"uri", uri}, {"version", version}}}, {"edits", edits}});
-    changes[uri] = std::move(edits);
-  }
   action["command"] = {{"title", "Keep in the ledger"},
                        {"command", protocol::command::kApplied},
                        {"arguments", {argument_of(document, edited.here.suggestion)}}};
-  action["edit"] = client_.can.document_changes ? Json{{"documentChanges", std::move(versioned)}} : Json{{"changes", std::move(changes)}};
+  const auto open = [&](const fs::path& file) { return shows(document, file) ? &document : document_of(file); };
+  action["edit"] = workspace_edit(*edited.edits, edited.sources, open, client_.can);
   return action;
 }
 

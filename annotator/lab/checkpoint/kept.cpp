@@ -13,21 +13,16 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kKind = "checkpoint";
-constexpr std::size_t kMostBytes = std::size_t{256} << 10;  // of the file
-constexpr std::size_t kMostPoints = 32, kMostBlocks = 1000, kMostText = 1000;
+constexpr std::size_t kMostKept = std::size_t{256} << 10;  // of the file
+constexpr std::size_t kMostChoices = 32, kMostBlocks = 1000, kMostPath = 1000;
 constexpr std::int64_t kMostPeak = std::int64_t{1} << 50;  // bytes: a petabyte
 constexpr std::int64_t kMostStep = std::int64_t{1} << 50;  // ns: thirteen days
-constexpr double kMostRatio = 1000;
 constexpr std::int64_t kMostLine = 100'000'000;
-
-bool can_be(const Ratio& time) {
-  return time.low > 0 && time.low <= time.ratio && time.ratio <= time.high && time.high <= kMostRatio;
-}
 
 bool can_be(const CurvePoint& point) {
   const bool sized = point.peak > Bytes{} && count(point.peak) <= kMostPeak && point.blocks.size() <= kMostBlocks;
-  const bool named = std::ranges::all_of(point.blocks, [](const std::string& path) { return path.size() <= kMostText; });
-  return sized && named && point.step > Ns{} && point.step.count() <= kMostStep && (!point.time || can_be(*point.time));
+  const bool named = std::ranges::all_of(point.blocks, [](const std::string& path) { return path.size() <= kMostPath; });
+  return sized && named && point.step > Ns{} && point.step.count() <= kMostStep && (!point.time || is_possible(*point.time));
 }
 
 // -1 where it is no whole number: a cast of any other one may be undefined.
@@ -48,7 +43,7 @@ std::vector<CurvePoint> points_of(const json& rows) {
   for (const json& row : rows) {
     CurvePoint point = point_of(row);
     const bool first = points.empty(), unchanged = point.blocks.empty();
-    if (!can_be(point) || first != unchanged || points.size() == kMostPoints) continue;
+    if (!can_be(point) || first != unchanged || points.size() == kMostChoices) continue;
     if (!first && point.peak >= points.back().peak) continue;
     points.push_back(std::move(point));
   }
@@ -61,7 +56,7 @@ std::vector<CurvePoint> points_of(const json& rows) {
 
 std::string short_text(const json& object, const char* key) {
   std::string text = text_member(object, key);
-  return text.size() <= kMostText ? text : std::string();
+  return text.size() <= kMostPath ? text : std::string();
 }
 
 std::optional<SourceLine> place_of(const json& item) {
@@ -111,7 +106,7 @@ std::string checkpoints_to_keep(const WhatIfs& all) {
 }
 
 std::optional<KeptCheckpoints> read_kept_checkpoints(const std::filesystem::path& bundle, const std::string& profile) {
-  const auto text = read_file_inside(bundle, kept_checkpoints(bundle), kMostBytes);
+  const auto text = read_file_inside(bundle, kept_checkpoints(bundle), kMostKept);
   if (!text) return std::nullopt;
   try {
     const json document = json::parse(*text);

@@ -3,10 +3,10 @@ import { copiedText } from './clipboard';
 import { button, element, refill } from './dom';
 import { budgetStep, choiceAt, clampedBudget, planOf, type BudgetInput, type BudgetState, type PlanModel } from './plan_model';
 import { createPlanPlot } from './plan_plot';
-import { applyCommand, budgetWords, planKnownWords, planPlaceWords } from './plan_words';
+import { applyCommand, blocksWords, budgetWords, planKnownWords, planPlaceWords } from './plan_words';
 import { listen } from './slider_events';
 import type { PlanCommands } from './what_if_commands';
-import type { Checkpoints, WhatIfs } from './what_if_messages';
+import type { Checkpoints, PlanPoint, WhatIfs } from './what_if_messages';
 import type { WhatIfState } from './what_if_state';
 
 export interface PlanPanel {
@@ -25,11 +25,22 @@ function invitation({ checkpoints, command }: WhatIfs, said: string | undefined,
   return [dim('which blocks to checkpoint is planned in a terminal:'), copiedText(command, copy), ...status(said)];
 }
 
+function setButton(
+  { profile, checkpoints }: WhatIfs,
+  { blocks }: PlanPoint,
+  place: string | undefined,
+  { set }: PlanCommands,
+): HTMLElement {
+  const words = `Checkpoint ${blocksWords(blocks, checkpoints!.blocks)}${place === undefined ? '' : ` in ${place}`}`;
+  return button(words, `edits the script, as one step that undo takes back\n${blocks.join(', ')}`, () => set(profile, blocks), 'action');
+}
+
 function offer(known: WhatIfs, model: PlanModel, budget: number, commands: PlanCommands): HTMLElement[] {
   const point = choiceAt(model, budget);
   const place = planPlaceWords(known.checkpoints!);
   const back = button('back to no checkpoint', 'the unchanged step (Escape)', () => commands.choose(undefined));
   if (known.command === undefined || point === model.base) return [back];
+  if (known.edits) return [setButton(known, point, place, commands), back];
   const where = dim(`edits the script${place === undefined ? '' : ` at ${place}`}:`);
   return [where, copiedText(applyCommand(known.command, point), commands.copy), back];
 }

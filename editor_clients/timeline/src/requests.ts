@@ -97,6 +97,10 @@ export interface Requests {
     result: { readonly applied: boolean; readonly message?: string };
   };
   'hotlens/timeline/whatIfs': { params: { readonly profile?: string }; result: WhatIfs };
+  'hotlens/timeline/setCheckpoints': {
+    params: { readonly profile: string; readonly blocks: readonly string[] };
+    result: { readonly applied: boolean; readonly message?: string };
+  };
   'hotlens/timeline/reveal': {
     params: { readonly profile?: string; readonly file: string; readonly line: number; readonly column?: number };
     result: { readonly shown: boolean };

@@ -100,7 +100,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   const pins = createPinList(store, () => levels.pane.focus());
   const breakdown = element('section', { class: 'breakdown', attributes: { 'aria-label': 'breakdown' } });
   const batch = createBatchBars(createBatchCommands(store, transport));
-  const plan = createPlanPanel(createPlanCommands(store));
+  const plan = createPlanPanel(createPlanCommands(store, transport));
   const help = element('div', { class: 'help', attributes: { role: 'dialog', 'aria-label': 'keys' } });
   let commands: Commands;
   const search = createSearch(

@@ -13,6 +13,7 @@ from small_bundle import SITE, small_bundle
 
 HOSTILE = '<img src=x onerror="alert(1)">\x1b[2J'
 MB = 1_000_000
+MINUS = "\N{MINUS SIGN}"
 
 
 def point(peak: int, *blocks: str, ratio: float = 1.1, **rest: Any) -> dict[str, Any]:
@@ -184,8 +185,8 @@ def test_the_ledger_is_told_by_kind_the_last_of_each(tmp_path: Path) -> None:
     outcomes = {one["kind"]: one for one in asked(tmp_path)["outcomes"]}
     assert set(outcomes) == {"fused_optimizer", "channels_last+autocast_bf16"}
     fused = outcomes["fused_optimizer"]
-    assert fused["predicted"]["words"] == "≈ −13 % (−16…−10)"
-    assert fused["verified"]["words"] == "−12.8 % ± 3.0 %, 6 pairs"
+    assert fused["predicted"]["words"] == "≈ -13 % (-16…-10)".replace("-", MINUS)
+    assert fused["verified"]["words"] == f"{MINUS}12.8 % ± 3.0 %, 6 pairs"
     assert fused["verified"]["losses"] == "the first losses are equal"
     assert (fused["file"], fused["line"], fused["assumes"]) == (str(tmp_path / "model.py"), 2, [HOSTILE])
     both = outcomes["channels_last+autocast_bf16"]

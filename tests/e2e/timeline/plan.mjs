@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { openInEditor } from './editor.mjs';
 import { eventually, serve, TimelinePage } from './page.mjs';
 import { ownFolder, run } from './recording.mjs';
 
@@ -65,14 +66,18 @@ const bundleIn = (folder) => {
   return path.join(profiles, fs.readdirSync(profiles)[0]);
 };
 
-async function openServed(world, folder, options) {
-  const server = await serve(world.hotlens, [], { folder });
-  world.closing(server.stop);
-  const timeline = await TimelinePage.open(world.browser, server.address, options);
+async function openPage(world, address, options) {
+  const timeline = await TimelinePage.open(world.browser, address, options);
   world.closing(() => timeline.page.context().close());
   world.closing(async () => assert.deepEqual(timeline.errors, [], 'errors of the page'));
   await timeline.settled();
   return { timeline, page: timeline.page };
+}
+
+async function openServed(world, folder, options) {
+  const server = await serve(world.hotlens, [], { folder });
+  world.closing(server.stop);
+  return openPage(world, server.address, options);
 }
 
 const budget = (page) => page.getByRole('slider', { name: 'memory budget' });
@@ -180,6 +185,48 @@ export async function planRefused(world) {
   await eventually('nothing says where the peak is', async () => /is in the optimizer.*\.$/m.test(await page.locator('.plan').innerText()));
   assert.equal(await page.locator('.plan .curve').isVisible(), false);
   await world.shoot(page);
+}
+
+// Behind the page is an editor: the choice is one edit, if the text is still the one that ran.
+export async function planInEditor(world) {
+  const folder = await record(world);
+  await plan(world, folder);
+  const { editor, uri, address } = await openInEditor(world, folder, 'train.py');
+  const { timeline, page } = await openPage(world, address);
+  await eventually('the curve is not drawn', async () => /as it is$/.test(await told(page)));
+  await budget(page).focus();
+  await page.keyboard.press('Home');
+  const set = page.getByRole('button', { name: 'Checkpoint all 4 blocks in train.py:26' });
+  await set.waitFor();
+  assert.ok(!(await page.locator('.plan').innerText()).includes('--apply'), 'a command beside the edit');
+  assert.deepEqual(editor.edits(), [], 'something is edited before anybody asked for it');
+  await world.shoot(page, 'offer');
+  await set.click();
+  await eventually('nothing is said of the edit', async () => /checkpoints them now/.test(await page.locator('.plan').innerText()));
+  const [{ edit }, ...more] = editor.edits();
+  assert.deepEqual(more, []);
+  const [{ textDocument, edits }, ...others] = edit.documentChanges;
+  assert.deepEqual([textDocument, others], [{ uri, version: 1 }, []]);
+  assert.ok(
+    edits.some(({ newText }) => newText.includes('checkpoint')),
+    JSON.stringify(edits),
+  );
+  assert.match(await told(page), /as it is$/, 'the curve tells what was recorded until it is recorded again');
+  await world.shoot(page, 'set');
+
+  // What was not replayed is not made, nor anything in a text that changed.
+  const profile = path.basename(bundleIn(folder));
+  const odd = await timeline.ask('setCheckpoints', { profile, blocks: ['blocks.3', 'nothing'] });
+  assert.match(odd.message, /was not replayed/);
+  const start = { line: 20, character: 0 };
+  const change = { range: { start, end: start }, text: 'x = 1\n' };
+  editor.send({ method: 'textDocument/didChange', params: { textDocument: { uri, version: 2 }, contentChanges: [change] } });
+  await budget(page).focus();
+  await page.keyboard.press('Home');
+  await set.click();
+  await eventually('a text that changed is edited', async () => /changed/.test(await page.locator('.plan .outcome').innerText()));
+  assert.equal(editor.edits().length, 1);
+  await world.shoot(page, 'refused');
 }
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
