@@ -10,8 +10,11 @@
 #include <thread>
 #include <tuple>
 
+#include "annotator/advice/ledger.h"
 #include "annotator/common/attempt.h"
+#include "annotator/common/file.h"
 #include "annotator/guess/match/guess_lines.h"
+#include "annotator/lab/checkpoint/kept.h"
 #include "annotator/lab/predict/kept.h"
 #include "annotator/profile/bundle/resolve.h"
 #include "annotator/ranks/read.h"
@@ -84,9 +87,10 @@ void prepare(Library& library) {
   if (opened && !(*opened)->profile().steps.empty()) static_cast<void>((*opened)->blocks((*opened)->profile().representative));
 }
 
-// What is there, and when each, and what was predicted from it, was written.
+// What is there, and when each, and what was predicted from it and is known of changes, was written.
 struct Seen {
   std::vector<std::pair<std::string, fs::file_time_type>> profiles, predictions;
+  std::vector<std::string> what_ifs;  // stamps of what is known of changes, of each profile that has any
   friend bool operator==(const Seen&, const Seen&) = default;
 };
 
@@ -94,6 +98,8 @@ Seen seen(Library& library) {
   Seen list;
   for (const timeline_requests::Entry& entry : library.profiles()) {
     list.profiles.emplace_back(entry.id, entry.written);
+    const std::string ledger = stamp_of(advice::ledger_of(entry.path)), curve = stamp_of(lab::kept_checkpoints(entry.path));
+    if (!ledger.empty() || !curve.empty()) list.what_ifs.push_back(entry.id + " " + ledger + " " + curve);
     std::error_code absent;
     const fs::file_time_type predicted = fs::last_write_time(lab::kept_batch_sizes(entry.path), absent);
     if (!absent) list.predictions.emplace_back(entry.id, predicted);
@@ -103,6 +109,7 @@ Seen seen(Library& library) {
 
 void tell_changes(Library& library, web::Server& server, const Seen& before, const Seen& now) {
   if (now.predictions != before.predictions) server.notify(protocol::message::kTimelineBatchSizesChanged, Json::object());
+  if (now.what_ifs != before.what_ifs) server.notify(protocol::message::kTimelineWhatIfsChanged, Json::object());
   if (now.profiles == before.profiles) return;
   const std::string current = attempt([&] { return library.current(); }).value_or(std::string());
   server.notify(protocol::message::kTimelineChanged, current.empty() ? Json::object() : Json{{"current", current}});
@@ -143,7 +150,8 @@ int serve(const ServeOptions& options) {
     if (request.method == protocol::message::kTimelineReveal || request.method == protocol::message::kTimelinePoint)
       return reply(Json{{"shown", false}});
     if (request.method == protocol::message::kTimelinePredict) return reply(Json{{"started", false}, {"message", kNoEditor}});
-    if (request.method == protocol::message::kTimelineSetBatchSize) return reply(Json{{"applied", false}, {"message", kNoEditor}});
+    if (request.method == protocol::message::kTimelineSetBatchSize || request.method == protocol::message::kTimelineSetCheckpoints)
+      return reply(Json{{"applied", false}, {"message", kNoEditor}});
     boost::asio::post(workers, [&library, request = std::move(request), reply = std::move(reply)]() mutable {
       reply(timeline_requests::answer(library, request.method, request.params));
     });

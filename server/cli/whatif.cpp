@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <charconv>
 #include <iostream>
+#include <tuple>
 #include <utility>
 
 #include "annotator/advice/rules/rules.h"
 #include "annotator/advice/sweep/sweep.h"
 #include "annotator/common/harmless.h"
+#include "annotator/lab/checkpoint/kept.h"
 #include "annotator/profile/build/load.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/bundle/resolve.h"
@@ -18,6 +20,7 @@
 #include "server/lab/suggestions.h"
 #include "server/lab/what_ifs.h"
 #include "server/runs/discovery.h"
+#include "server/runs/kept_files.h"
 
 namespace hotlens::cli {
 namespace {
@@ -200,6 +203,13 @@ Result<lab::WhatIfs> replayed(const WhatIfOptions& options, const Asked& asked, 
   return lab::ask_what_ifs(ask);
 }
 
+// What a page draws of it later. That a budget needs no checkpoint says nothing of others. A bundle that cannot be written to is as it was.
+void keep_checkpoints(const lab::WhatIfs& all, const std::filesystem::path& bundle, const WhatIfOptions& options) {
+  const bool planned = std::ranges::any_of(all.items, [](const lab::WhatIf& item) { return item.curve.has_value(); });
+  const std::string text = planned || options.budget == 0 ? lab::checkpoints_to_keep(all) : std::string();
+  if (!text.empty()) std::ignore = runs::write_whole(lab::kept_checkpoints(bundle), text + '\n');
+}
+
 // A place in a notebook as a traceback has it: "train.ipynb cell 3" and the line there.
 void name_cells(lab::WhatIfs& all, const std::filesystem::path& bundle) {
   const auto model = std::filesystem::is_directory(bundle) ? profile::read_model(bundle) : Result<profile::Model>(profile::Model{});
@@ -232,6 +242,7 @@ int whatif(const WhatIfOptions& options) {
     say(all.error().message);
     all = nothing_of(*path);
   }
+  if (std::filesystem::is_directory(*path)) keep_checkpoints(*all, *path, options);
   if (asked->only) keep_place(*all, *asked->only);
   keep_predictions(*all, *path, say);
   if (changes) {

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "annotator/advice/edits/edits.h"
 #include "annotator/advice/ledger.h"
-#include "annotator/advice/pairs.h"
+#include "annotator/advice/told.h"
 #include "annotator/common/format.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/spread.h"
@@ -21,39 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using advice::Suggestion;
-
-// Of one kind, what the ledger says last.
-struct Told {
-  std::optional<Ratio> predicted;
-  std::string interval;
-  std::optional<Verdict> verified;
-};
-
-Verdict verdict_of(const advice::Record& record) {
-  const advice::Measured measured{
-      .pairs = record.pairs, .ratio = record.ratio->ratio, .low = record.ratio->low, .high = record.ratio->high};
-  return {.pairs = record.pairs,
-          .time = *record.ratio,
-          .faster = measured.faster(),
-          .slower = measured.slower(),
-          .losses = std::string(advice::name(record.losses))};
-}
-
-using Tellings = std::map<std::string, Told>;
-
-// What a rule has foretold is in the profile itself.
-Tellings told_of(const advice::Ledger& ledger, const std::string& profile) {
-  Tellings told;
-  for (const advice::Record& record : ledger.records) {
-    if (record.profile != profile || !record.ratio) continue;
-    if (record.event == advice::Event::predicted && record.method == advice::kReplay && kind_named(record.kind) != nullptr) {
-      told[record.kind].predicted = *record.ratio;
-      told[record.kind].interval = record.interval;
-    }
-    if (record.event == advice::Event::verified) told[record.kind].verified = verdict_of(record);
-  }
-  return told;
-}
+using advice::Told;
 
 bool promising(const Told& told) {
   return told.predicted && advice::promises(*told.predicted);
@@ -87,7 +54,7 @@ std::optional<Suggestion> placed(WhatIf change, const fs::path& bundle, const ad
 // Gives changes what is the same for all of a profile.
 class Finishing {
  public:
-  Finishing(const fs::path& bundle, const advice::Sources& executed, const Tellings& told, Ns step)
+  Finishing(const fs::path& bundle, const advice::Sources& executed, const advice::Tellings& told, Ns step)
       : bundle_(bundle),
         executed_(executed),
         told_(told),
@@ -133,7 +100,7 @@ class Finishing {
 
   const fs::path& bundle_;
   const advice::Sources& executed_;
-  const Tellings& told_;
+  const advice::Tellings& told_;
   Ns step_;
   std::vector<advice::Silenced> silenced_;
   Result<advice::Duration> takes_;
@@ -155,7 +122,7 @@ Result<std::vector<Suggestion>> suggestions(const fs::path& bundle, std::span<co
   if (!ledger) return std::unexpected(ledger.error());
   const auto manifest = profile::read_manifest(bundle);
   if (!manifest) return std::unexpected(manifest.error());
-  const Tellings told = told_of(*ledger, manifest->id);
+  const advice::Tellings told = advice::told_of(*ledger, manifest->id);
   std::vector<const profile::Finding*> found;
   for (const profile::Finding& finding : findings) {
     const auto known = told.find(finding.kind);
@@ -163,7 +130,7 @@ Result<std::vector<Suggestion>> suggestions(const fs::path& bundle, std::span<co
   }
   WhatIfAsk ask{.bundle = bundle, .wanted = {}, .python = {}, .say = [](const std::string&) {}};
   for (const auto& [kind, said] : told) {
-    if (promising(said)) ask.wanted.push_back({kind_named(kind)});
+    if (kind_named(kind) != nullptr && promising(said)) ask.wanted.push_back({kind_named(kind)});
   }
   const bool replayed = !ask.wanted.empty();
   for (const profile::Finding* one : found) {

@@ -197,6 +197,7 @@ class Trial {
     for (std::size_t at = 0; planned->curve && at < planned->curve->points.size(); ++at) {
       CurvePoint& point = planned->curve->points[at];
       if (point.time) point.step = of_whole_step(point.time, learned, planned->step_was);
+      if (point.time && faults_) point.time = unsure(*point.time, *faults_);
     }
     planned->unsure = faults_.has_value();
     if (planned->time && faults_) planned->time = unsure(*planned->time, *faults_);

@@ -10,6 +10,7 @@
 #include "annotator/advice/seen.h"
 #include "annotator/advice/silenced.h"
 #include "annotator/common/file.h"
+#include "annotator/lab/checkpoint/kept.h"
 #include "protocol/messages.h"
 #include "protocol/uri.h"
 #include "server/features/file_facts.h"
@@ -18,6 +19,7 @@
 #include "server/lab/kept.h"
 #include "server/lab/suggestions.h"
 #include "server/session/convert.h"
+#include "server/session/source_edits.h"
 
 namespace hotlens::session {
 namespace {
@@ -32,9 +34,9 @@ constexpr const char* kKind = "quickfix";
 // A prediction may come from the command line; it costs a look at a folder entry.
 constexpr std::chrono::seconds kLedgerEvery{2};
 
-// Another one where the ledger, or what is silenced, is another.
+// Another one where the ledger, what is silenced, or the curve of checkpoints is another.
 std::string stamp_of_advice(const fs::path& bundle) {
-  return stamp_of(advice::ledger_of(bundle)) + " " + stamp_of(advice::silenced_of(bundle));
+  return stamp_of(advice::ledger_of(bundle)) + " " + stamp_of(advice::silenced_of(bundle)) + " " + stamp_of(lab::kept_checkpoints(bundle));
 }
 
 // What a command of ours is told of a hint.
@@ -93,6 +95,7 @@ void Advising::looked(const std::vector<fs::path>& bundles, Result<Read> read) {
   if (!read || (read->empty() && known_.size() == before)) return;
   for (auto& [bundle, known] : *read) known_.insert_or_assign(bundle, std::move(known));
   mark();
+  events_.changed();
 }
 
 // Of an edited line nothing is shown any more.
@@ -274,25 +277,11 @@ Json Advising::apply(const Document& document, const Edited& edited) const {
     action["disabled"] = {{"reason", advice::sentence(edited.edits.error())}};
     return action;
   }
-  Json changes = Json::object(), versioned = Json::array();
-  for (const advice::FileEdit& file : *edited.edits) {
-    const advice::SourceText& source = edited.sources.files[file.file];
-    const protocol::LineIndex lines(source.text);
-    const auto at = [&](std::uint32_t byte) { return position_at(source.text, lines, byte, client_.can.encoding); };
-    Json edits = Json::array();
-    for (const advice::Replacement& one : file.replacements) {
-      edits.push_back({{"range", to_json(protocol::Range{at(one.span.begin), at(one.span.end)})}, {"newText", one.text}});
-    }
-    const Document* open = shows(document, source.path) ? &document : document_of(source.path);
-    const std::string uri = open != nullptr ? open->uri() : protocol::uri_of_path(source.path);
-    const Json version = open != nullptr ? Json(open->version()) : Json();
-    versioned.push_back({{"textDocument", {{"uri", uri}, {"version", version}}}, {"edits", edits}});
-    changes[uri] = std::move(edits);
-  }
   action["command"] = {{"title", "Keep in the ledger"},
                        {"command", protocol::command::kApplied},
                        {"arguments", {argument_of(document, edited.here.suggestion)}}};
-  action["edit"] = client_.can.document_changes ? Json{{"documentChanges", std::move(versioned)}} : Json{{"changes", std::move(changes)}};
+  const auto open = [&](const fs::path& file) { return shows(document, file) ? &document : document_of(file); };
+  action["edit"] = workspace_edit(*edited.edits, edited.sources, open, client_.can);
   return action;
 }
 

@@ -30,6 +30,7 @@ class Advising {
   struct Events {
     std::function<std::vector<std::shared_ptr<const profile::Profile>>()> shown;  // the profiles that documents show, of bundles
     std::function<bool()> verifying;                                              // a change is being verified: no other one can be
+    std::function<void()> changed;                                                // what is known of changes
   };
 
   Advising(Loop& loop, Client& client, Workspace& workspace, Events events)

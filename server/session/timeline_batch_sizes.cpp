@@ -10,6 +10,7 @@
 #include "server/features/batch_size.h"
 #include "server/features/format.h"
 #include "server/session/convert.h"
+#include "server/session/source_edits.h"
 #include "server/timeline/answers.h"
 #include "server/timeline/settings_files.h"
 
@@ -25,22 +26,14 @@ struct Wish {
   std::int64_t was = 0, size = 0;
 };
 
-Json not_applied(const std::string& why) {
-  return {{"applied", false}, {"message", why}};
+std::string label_of(const Wish& wish) {
+  return fmt::format("Batch size {} → {}", wish.was, wish.size);
 }
 
 std::string nowhere(const Wish& wish) {
   return fmt::format(
       "{} does not set a batch size of {} with one number any more: the text changed since it was measured. Profile it again.",
       features::plain(wish.file.filename().string()), wish.was);
-}
-
-void send(Client& client, const Wish& wish, Json edit, std::shared_ptr<protocol::Reply> reply) {
-  const std::string label = fmt::format("Batch size {} → {}", wish.was, wish.size);
-  client.request("workspace/applyEdit", {{"label", label}, {"edit", std::move(edit)}}, [reply](const protocol::Answer& answer) {
-    if (answer && answer->is_object() && answer->value("applied", false)) return (*reply)(Json{{"applied", true}});
-    (*reply)(not_applied("The editor did not take the edit: the text changed meanwhile, or the file cannot be written. Try again."));
-  });
 }
 
 // The edit for a client that has this version of the text; no version: the file is not open there.
@@ -100,7 +93,7 @@ void set_batch_size(Loop& loop, Client& client, Workspace& workspace, const Json
     auto edit = edit_of(features::batch_size_edit(open->tree(), wish.was, wish.size), places, open->uri(), open->version(),
                         client.can.document_changes);
     if (!edit) return (*held)(not_applied(nowhere(wish)));
-    return send(client, wish, std::move(*edit), held);
+    return send_edit(client, label_of(wish), std::move(*edit), held);
   }
   const std::string name = features::plain(wish.file.filename().string());
   if (wish.file.extension() != ".py" && !timeline_requests::is_settings_file(wish.file))
@@ -110,7 +103,7 @@ void set_batch_size(Loop& loop, Client& client, Workspace& workspace, const Json
   loop.work(find, [&client, wish, held](Result<Result<std::optional<Json>>> found) {
     if (!found || !*found) return (*held)(not_applied(found ? found->error().message : found.error().message));
     if (!**found) return (*held)(not_applied(nowhere(wish)));
-    send(client, wish, std::move(***found), held);
+    send_edit(client, label_of(wish), std::move(***found), held);
   });
 }
 

@@ -10,6 +10,7 @@
 #include "server/features/format.h"
 #include "server/runs/progress.h"
 #include "server/session/convert.h"
+#include "server/session/timeline_checkpoints.h"
 #include "server/session/timeline_places.h"
 #include "server/timeline/answers.h"
 #include "server/web/pages.h"
@@ -67,6 +68,7 @@ std::vector<std::string> TimelineDoor::methods() {
   list.emplace_back(message::kTimelinePoint);
   list.emplace_back(message::kTimelinePredict);
   list.emplace_back(message::kTimelineSetBatchSize);
+  list.emplace_back(message::kTimelineSetCheckpoints);
   return list;
 }
 
@@ -83,6 +85,10 @@ void TimelineDoor::profiles_changed() {
 
 void TimelineDoor::batch_sizes_changed() {
   if (used_) tell(message::kTimelineBatchSizesChanged, Json::object());
+}
+
+void TimelineDoor::what_ifs_changed() {
+  if (used_) tell(message::kTimelineWhatIfsChanged, Json::object());
 }
 
 void TimelineDoor::tell(std::string_view method, const Json& params) {
@@ -102,6 +108,8 @@ void TimelineDoor::ask(std::string_view method, const Json& params, protocol::Re
   use();
   forget_ = loop_.after(kForgetAfter, [library = library_] { library->drop_all(); });
   if (method == message::kTimelineSetBatchSize) return set_batch_size(loop_, client_, workspace_, params, std::move(reply));
+  if (method == message::kTimelineSetCheckpoints) return set_checkpoints(loop_, client_, workspace_, library_, params, std::move(reply));
+  if (method == message::kTimelineWhatIfs) reply = with_edits(std::move(reply), client_, workspace_);
   if (method == message::kTimelineReveal) return reveal(params, std::move(reply));
   if (method == message::kTimelinePoint) return point(params, std::move(reply));
   asked_.push_back({std::string(method), params, std::move(reply)});

@@ -44,6 +44,7 @@ class TimelineDoor {
   void open(const Json& argument, protocol::Reply reply);  // of the command
 
   void profiles_changed();     // one came or went
+  void what_ifs_changed();     // one was replayed, verified, or planned
   void batch_sizes_changed();  // a prediction of them, or whether one may be started
   void shut_down() { open_ = false; }
 

@@ -89,10 +89,11 @@ Answer summary(Library& library, const Reader& params) {
   return overview(library, **opened);
 }
 
-Answer sizes(Library& library, const Reader& params) {
+template <Answer (*request)(const Opened&)>
+Answer about_profile(Library& library, const Reader& params) {
   const auto opened = opened_for(library, params);
   if (!opened) return std::unexpected(opened.error());
-  return batch_sizes(**opened);
+  return request(**opened);
 }
 
 Answer whole(Library& library, const Reader& params) {
@@ -108,10 +109,10 @@ const std::map<std::string, Handler, std::less<>>& handlers() {
       {"hotlens/timeline/arrows", about<arrows>}, {"hotlens/timeline/range", either<range, range_of_recording>},
       {"hotlens/timeline/search", about<search>}, {"hotlens/timeline/breakdown", about<breakdown>},
       {"hotlens/timeline/compare", compare},      {"hotlens/timeline/export", either<export_window, export_of_recording>},
-      {"hotlens/timeline/recording", whole},      {"hotlens/timeline/batchSizes", sizes},
+      {"hotlens/timeline/recording", whole},      {"hotlens/timeline/batchSizes", about_profile<batch_sizes>},
       {"hotlens/timeline/lanes", below},          {"hotlens/timeline/idle", about<idle>},
       {"hotlens/timeline/counterpart", beside},   {"hotlens/timeline/text", text},
-      {"hotlens/timeline/call", about<call>},
+      {"hotlens/timeline/call", about<call>},     {"hotlens/timeline/whatIfs", about_profile<what_ifs>},
   };
   return kTable;
 }

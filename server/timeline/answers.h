@@ -14,8 +14,8 @@
 
 namespace hotlens::timeline_requests {
 
-// What answer() knows. `reveal`, `point`, `predict` and `setBatchSize` are none of them: they are the
-// connection's, which knows the editor.
+// What answer() knows. `reveal`, `point`, `predict`, `setBatchSize` and `setCheckpoints` are none of them: they are
+// the connection's, which knows the editor.
 std::vector<std::string> methods();
 
 protocol::Answer answer(Library& library, std::string_view method, const protocol::Json& params);

@@ -21,6 +21,7 @@ protocol::RpcError gone(const Error& error);
 protocol::Answer profiles(Library& library);
 protocol::Answer overview(Library& library, const Opened& opened);
 protocol::Answer batch_sizes(const Opened& opened);
+protocol::Answer what_ifs(const Opened& opened);
 protocol::Answer recording(const Opened& opened, const protocol::Reader& params);
 protocol::Answer text(Library& library, const protocol::Reader& params);
 protocol::Answer compare(Library& library, const protocol::Reader& params);

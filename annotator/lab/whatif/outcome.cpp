@@ -11,9 +11,14 @@
 namespace hotlens::lab {
 namespace {
 
+constexpr double kMostRatio = 1000;
 constexpr double kParts = 1e9;  // a ratio in billionths, so that the sample's statistics are those of times
 
 }  // namespace
+
+bool is_possible(const Ratio& time) {
+  return time.low > 0 && time.low <= time.ratio && time.ratio <= time.high && time.high <= kMostRatio;
+}
 
 std::optional<Ratio> ratio_of(const Replays& recorded, const Replays& changed, double error) {
   std::vector<Ns> ratios;

@@ -22,6 +22,8 @@ struct Ratio {
   bool faster() const { return high < 1; }
   bool slower() const { return low > 1; }
 };
+// Of a file that anybody may have written: its numbers are in order, and a step becomes no more than a thousand times longer.
+bool is_possible(const Ratio& time);
 // `error`: see Kind. Nullopt where one of them has no times.
 std::optional<Ratio> ratio_of(const Replays& recorded, const Replays& changed, double error);
 

@@ -7,7 +7,9 @@ import type { BatchPlace, BatchSizes } from './batch_messages';
 import { clampedSize, fits, modelOf, type BatchModel, type Gauge } from './batch_model';
 import type { Batch } from './batch_state';
 import { knownWords, lineWith, placeWords, sizeWords } from './batch_words';
+import { copiedText } from './clipboard';
 import { button, element, refill } from './dom';
+import { listen } from './slider_events';
 
 export interface BatchBars {
   readonly root: HTMLElement;
@@ -16,15 +18,6 @@ export interface BatchBars {
 
 const GAUGES: readonly Gauge[] = ['throughput', 'memory'];
 const MOST_PLACES = 3; // told; more would fill the page
-
-const code = (text: string): HTMLElement => element('code', { text });
-const copied = (text: string, { copy }: BatchCommands): HTMLElement =>
-  element(
-    'span',
-    { class: 'copied' },
-    code(text),
-    button('copy', `copy "${text}"`, () => copy(text), 'tool'),
-  );
 
 // Before anything is predicted: how it is.
 function invitation(sizes: BatchSizes, said: string | undefined, commands: BatchCommands): HTMLElement[] {
@@ -36,7 +29,7 @@ function invitation(sizes: BatchSizes, said: string | undefined, commands: Batch
     return [button('Predict other batch sizes', title, commands.predict, 'action'), ...told];
   }
   if (sizes.why !== undefined) return told;
-  const lines = sizes.commands.map((text) => copied(text, commands));
+  const lines = sizes.commands.map((text) => copiedText(text, commands.copy));
   return [element('span', { class: 'dim', text: 'other sizes are predicted in a terminal:' }), ...lines, ...told];
 }
 
@@ -54,7 +47,7 @@ function offer(sizes: BatchSizes, model: BatchModel, size: number, commands: Bat
   if (sizes.edits) return [...places.map((place) => setButton(place, was, size, commands)), back];
   const lines = places.flatMap((place) => [
     element('span', { class: 'dim', text: `in ${placeWords(place)}:`, title: place.file }),
-    copied(lineWith(place, size), commands),
+    copiedText(lineWith(place, size), commands.copy),
   ]);
   return [...lines, back];
 }
@@ -76,23 +69,23 @@ export function createBatchBars(commands: BatchCommands): BatchBars {
     known,
   );
   let model: BatchModel | undefined;
-  let drag: DragState = { size: 0 };
+  let drag: DragState = { value: 0 };
 
   function draw(): void {
     if (model === undefined) return;
-    for (const gauge of GAUGES) gauges[gauge].drawSize(model, drag.size);
-    told.textContent = sizeWords(model, drag.size);
-    told.classList.toggle('error', !fits(model, drag.size));
+    for (const gauge of GAUGES) gauges[gauge].drawSize(model, drag.value);
+    told.textContent = sizeWords(model, drag.value);
+    told.classList.toggle('error', !fits(model, drag.value));
   }
 
   // Whether the event was taken.
-  function handle(event: DragInput): boolean {
+  function handled(event: DragInput): boolean {
     if (model === undefined) return false;
     const [next, effects] = dragStep(drag, event, model);
     drag = next;
     for (const effect of effects) {
       if (effect.type === 'show') draw();
-      if (effect.type === 'choose') commands.choose(effect.size);
+      if (effect.type === 'choose') commands.choose(effect.value);
       if (effect.type === 'grab' || effect.type === 'release') root.classList.toggle('dragging', effect.type === 'grab');
     }
     return effects.some(({ type }) => type === 'consume');
@@ -100,32 +93,13 @@ export function createBatchBars(commands: BatchCommands): BatchBars {
 
   for (const gauge of GAUGES) {
     const { track, handle: grip } = gauges[gauge];
-    const shareAt = ({ clientX }: PointerEvent): number => {
-      const { left, width } = track.getBoundingClientRect();
-      return (clientX - left) / Math.max(1, width);
-    };
-    track.addEventListener('pointerdown', (event) => {
-      if (event.button !== 0) return;
-      event.preventDefault();
-      track.setPointerCapture(event.pointerId);
-      grip.focus({ preventScroll: true });
-      handle({ type: 'down', gauge, at: shareAt(event), onHandle: event.target === grip });
-    });
-    track.addEventListener('pointermove', (event) => void handle({ type: 'move', at: shareAt(event) }));
-    track.addEventListener('pointerup', () => void handle({ type: 'up' }));
-    track.addEventListener('pointercancel', () => void handle({ type: 'cancel' }));
-    grip.addEventListener('keydown', (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (!handle({ type: 'key', key: event.key })) return;
-      event.preventDefault();
-      event.stopPropagation();
-    });
+    listen({ name: gauge, tracks: [track], handle: grip, handled });
   }
 
   function renderBars(sizes: BatchSizes, now: BatchModel, { chosen, said }: Batch): void {
     model = now;
     const size = clampedSize(now, chosen ?? now.base.batchSize);
-    if (drag.drag === undefined) drag = { size };
+    if (drag.drag === undefined) drag = { value: size };
     for (const gauge of GAUGES) gauges[gauge].drawModel(now);
     draw();
     const words = said === undefined ? [] : [element('span', { class: 'outcome', text: said, attributes: { role: 'status' } })];
@@ -135,7 +109,7 @@ export function createBatchBars(commands: BatchCommands): BatchBars {
   }
 
   function render(batch: Batch, failure: string | undefined): void {
-    const { sizes, said } = batch;
+    const { answer: sizes, said } = batch;
     const now = sizes === undefined ? undefined : modelOf(sizes);
     root.hidden = failure === undefined && now === undefined && sizes?.batchSize === undefined;
     for (const part of [told, hint, bars, known]) part.hidden = now === undefined;

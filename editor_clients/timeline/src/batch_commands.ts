@@ -1,6 +1,7 @@
 // What the bars of the batch size ask for: a prediction, an edit, a text on the clipboard. Each says what came of it.
 import type { BatchPlace } from './batch_messages';
 import { placeWords } from './batch_words';
+import { copyText } from './clipboard';
 import type { Store } from './store';
 import type { Transport } from './transport';
 
@@ -35,12 +36,10 @@ export function createBatchCommands(store: Store, transport: Transport): BatchCo
       .catch(failed);
   }
 
-  function copy(text: string): void {
-    navigator.clipboard
-      .writeText(text)
-      .then(() => say('copied'))
-      .catch(() => say('The browser does not let the page copy: select the text.'));
-  }
-
-  return { choose: (size) => store.dispatch({ type: 'choose batch size', ...(size === undefined ? {} : { size }) }), predict, set, copy };
+  return {
+    choose: (size) => store.dispatch({ type: 'choose batch size', ...(size === undefined ? {} : { size }) }),
+    predict,
+    set,
+    copy: (text) => copyText(text, say),
+  };
 }

@@ -8,7 +8,7 @@ import { button, element } from './dom';
 import { bytes, exact, fileName, ofStep, percent, placeName, spoken, time } from './format';
 import { helpsPart } from './helps';
 import { idlePart } from './idle';
-import type { Details, Evidence, Kernel, Others, Overview, Place, Times, Verdict } from './messages';
+import type { Details, Evidence, Kernel, Others, Place, Times, Verdict } from './messages';
 import { isBeside, sideOf } from './beside';
 import { isAbout } from './need';
 import { blockWords, gapWords, inOwnTime, seenUnderCursor, type Seen } from './shown';
@@ -220,8 +220,9 @@ export function title(label: string, kind: string | undefined, dim: string, full
 const times = (count: number): string => (count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`);
 
 // Findings are of the step that the verdict of the whole is of.
-function stepHelps({ kind, step }: Details, overview: Overview | undefined, commands: Commands): HTMLElement[] {
-  return kind !== 'step' || overview === undefined || step !== overview.representative ? [] : helpsPart(overview, commands);
+function stepHelps({ kind, step }: Details, { overview, whatIfs }: State, commands: Commands): HTMLElement[] {
+  if (kind !== 'step' || overview === undefined || step !== overview.representative) return [];
+  return helpsPart(overview, whatIfs.answer?.outcomes ?? [], commands);
 }
 
 const pinButton = (commands: Commands): HTMLElement =>
@@ -249,7 +250,7 @@ function detailsPart(details: Details, state: State, seen: Seen | undefined, sto
     ...differencePart(state),
     table([...(seen === undefined ? [] : seenRows(seen)), ...rowsOf(details)]),
     ...verdictPart(details.verdict, store),
-    ...stepHelps(details, state.overview, commands),
+    ...stepHelps(details, state, commands),
     ...kernelsPart(details.kernels, details.moreKernels, (details.times.device ?? 0) > 0),
     ...collectivesPart(details.collectives),
     ...placesPart(details, commands),

@@ -3,6 +3,7 @@ import type { View } from './address';
 import { NO_BATCH } from './batch_state';
 import { NOTHING_BESIDE, type Beside } from './beside';
 import type { State } from './state';
+import { NO_WHAT_IFS } from './what_if_state';
 
 // The other profile stays known while steps of this one change.
 const forgetBeside = ({ overview }: Beside): Beside => ({ ...NOTHING_BESIDE, ...(overview === undefined ? {} : { overview }) });
@@ -22,6 +23,7 @@ export const forgetProfile = (state: State): State => {
     comparisons: {},
     beside: NOTHING_BESIDE,
     batch: { ...NO_BATCH, asked: state.batch.asked + 1 },
+    whatIfs: { ...NO_WHAT_IFS, asked: state.whatIfs.asked + 1 },
     pinned: {},
     expanded: [],
     search: { open: false, query: '', at: -1 },

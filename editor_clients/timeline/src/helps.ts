@@ -1,49 +1,50 @@
-// What could make the step shorter, and by how much at most: a row for each change that the recording gives evidence for, the largest first.
-// A row opens to its evidence and conditions.
+// What could make the step shorter, a row for each change: by how much at most, as a rule tells it, or as it was predicted and verified. A row
+// opens to its evidence and conditions.
 import type { Commands } from './commands';
 import { button, element } from './dom';
-import { exact, fileName, time } from './format';
-import type { Finding, Overview, Sensitivity } from './messages';
-
-// 0.83 → "−17 %": of step times, changed to recorded, as the report writes it.
-export function changeOf(ratio: number): string {
-  const percent = Math.round((ratio - 1) * 100);
-  return percent === 0 ? '0 %' : `${percent < 0 ? '−' : '+'}${Math.abs(percent)} %`;
-}
-
-export interface Help {
-  readonly title: string;
-  readonly most: string;
-  readonly share: number; // of the step, that it could save
-  readonly why: readonly (readonly [words: string, value: string])[]; // what the step does now
-  readonly conditions: readonly string[];
-  readonly place?: { readonly file: string; readonly line: number };
-}
-
-export function helpOf({ title, low, evidence, assumes, file, line }: Finding): Help {
-  return {
-    title,
-    most: `up to ${changeOf(low)}`,
-    share: Math.min(1, Math.max(0, 1 - low)),
-    why: evidence.map(({ what, time: ns }) => [what, ns > 0 ? time(ns) : ''] as const),
-    conditions: assumes.map((condition) => `if ${condition}`),
-    ...(file === undefined || line === undefined ? {} : { place: { file, line } }),
-  };
-}
+import { exact, fileName } from './format';
+import { changeOf, helpsOf, type Gain, type Help } from './gains';
+import type { Overview, Sensitivity } from './messages';
+import type { Outcome } from './what_if_messages';
 
 export const sensitivityWords = ({ kernels, host }: Sensitivity): string =>
   `if kernels took half their time ${changeOf(kernels)}, if the host did ${changeOf(host)}`;
 
-const unfolded = new WeakSet<Finding>(); // rows that somebody opened: they stay open when the panel is drawn anew
+const unfolded = new Set<string>(); // rows that somebody opened: they stay open when the panel is drawn anew
 
-function row(finding: Finding, commands: Commands): HTMLElement {
-  const { title, most, share, why, conditions, place } = helpOf(finding);
+const place = (share: number): string => `${(share * 100).toFixed(2)}%`;
+
+function bar({ certainty, share, interval }: Gain): HTMLElement {
+  const spread =
+    interval === undefined ? [] : [element('i', { class: 'spread', style: { left: place(interval[0]), right: place(1 - interval[1]) } })];
+  return element('i', { class: `share ${certainty}`, style: { '--share': place(share) } }, ...spread);
+}
+
+const label = ({ words }: Gain): HTMLElement => element('span', { class: 'number', text: words });
+
+function folding(key: string, ...children: readonly HTMLElement[]): HTMLDetailsElement {
+  const made = element(
+    'details',
+    {
+      on: {
+        toggle: () => {
+          if (made.open) unfolded.add(key);
+          else unfolded.delete(key);
+        },
+      },
+    },
+    ...children,
+  );
+  made.open = unfolded.has(key);
+  return made;
+}
+
+function row({ key, title, gains, why, conditions, place: at }: Help, profile: string, tip: string, commands: Commands): HTMLElement {
   const summary = element(
     'summary',
-    { title: `${title}: saves at most ${exact(finding.savedAtMost)}` },
+    { title: tip },
     element('span', { class: 'what', text: title }),
-    element('span', { class: 'number', text: most }),
-    element('i', { class: 'share', style: { '--share': `${(share * 100).toFixed(2)}%` } }),
+    ...gains.map((gain) => element('span', { class: 'gain' }, label(gain), bar(gain))),
   );
   const reasons = element(
     'ul',
@@ -51,32 +52,34 @@ function row(finding: Finding, commands: Commands): HTMLElement {
     ...why.map(([words, value]) => element('li', {}, element('span', { text: words }), element('span', { class: 'number', text: value }))),
     ...conditions.map((condition) => element('li', { class: 'dim', text: condition })),
   );
-  const folding = element(
-    'details',
-    {
-      on: {
-        toggle: () => {
-          if (folding.open) unfolded.add(finding);
-          else unfolded.delete(finding);
-        },
-      },
-    },
-    summary,
-    reasons,
-  );
-  folding.open = unfolded.has(finding);
-  if (place === undefined) return element('li', {}, folding);
-  const { file, line } = place;
+  const folded = folding(`${profile} ${key}`, summary, reasons);
+  if (at === undefined) return element('li', {}, folded);
+  const { file, line } = at;
   const name = `${fileName(file)}:${line + 1}`;
-  const link = button(name, `show ${file}:${line + 1} in the editor`, () => commands.reveal(place), 'link', `${name}, ${title}`);
-  return element('li', {}, folding, link);
+  const link = button(name, `show ${file}:${line + 1} in the editor`, () => commands.reveal(at), 'link', `${name}, ${title}`);
+  return element('li', {}, folded, link);
 }
 
-export function helpsPart({ findings, sensitivity }: Overview, commands: Commands): HTMLElement[] {
-  if (findings.length === 0 && sensitivity === undefined) return [];
+// What was replayed and promises nothing, in one row.
+function othersRow(others: readonly Help[], profile: string): HTMLElement[] {
+  if (others.length === 0) return [];
+  const words = others.length === 1 ? '1 more was replayed: no certain gain' : `${others.length} more were replayed: no certain gain`;
+  const list = others.map(({ title, gains }) => element('li', {}, element('span', { text: title }), ...gains.map((gain) => label(gain))));
+  const summary = element('summary', {}, element('span', { class: 'what dim', text: words }));
+  return [element('li', { class: 'others' }, folding(`${profile} others`, summary, element('ul', { class: 'evidence' }, ...list)))];
+}
+
+export function helpsPart({ profile, findings, sensitivity }: Overview, outcomes: readonly Outcome[], commands: Commands): HTMLElement[] {
+  const { rows, others } = helpsOf(findings, outcomes);
+  if (rows.length === 0 && others.length === 0 && sensitivity === undefined) return [];
+  const tipOf = ({ title, gains }: Help): string => {
+    const bound = gains[0]?.certainty === 'most' ? findings.find((finding) => finding.title === title) : undefined;
+    return bound === undefined ? title : `${title}: saves at most ${exact(bound.savedAtMost)}`;
+  };
+  const items = [...rows.map((help) => row(help, profile.id, tipOf(help), commands)), ...othersRow(others, profile.id)];
   return [
-    element('h2', { text: 'What could help, at most' }),
-    ...(findings.length === 0 ? [] : [element('ul', { class: 'helps' }, ...findings.map((finding) => row(finding, commands)))]),
+    element('h2', { text: 'What could help' }),
+    ...(items.length === 0 ? [] : [element('ul', { class: 'helps' }, ...items)]),
     ...(sensitivity === undefined ? [] : [element('p', { class: 'dim sensitivity', text: sensitivityWords(sensitivity) })]),
   ];
 }

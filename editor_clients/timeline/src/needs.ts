@@ -9,6 +9,7 @@ import { pinKey, type PinnedBlock } from './pins';
 import type { Result } from './requests';
 import { finePixels, scaleOf } from './scale';
 import { breakdownKey, idleUnder, moduleKey, samePath, selectedPath, stepOf, type Action, type State } from './state';
+import type { WhatIfs } from './what_if_messages';
 
 const ROWS = 40; // of a breakdown: more are below a pixel
 const PARTS_SHOWN = 12; // rows of a breakdown whose own rows are shown below them
@@ -170,6 +171,12 @@ function batchNeeds({ view: { profile }, levels, batch: { asked, known } }: Stat
   return [need({ slot: 'batch sizes', method: 'hotlens/timeline/batchSizes', params: { profile }, done })];
 }
 
+function whatIfNeeds({ view: { profile }, levels, whatIfs: { asked, known } }: State): Need[] {
+  if (profile === undefined || levels.length === 0 || known === asked) return [];
+  const done = (whatIfs: WhatIfs): Action => ({ type: 'what-ifs', whatIfs, asked });
+  return [need({ slot: 'what-ifs', method: 'hotlens/timeline/whatIfs', params: { profile }, done })];
+}
+
 function rangeNeeds({ range, view }: State): Need[] {
   const { profile, step, path } = view;
   if (range === undefined || range.sums !== undefined || profile === undefined || step === undefined) return [];
@@ -259,6 +266,7 @@ export function needs(state: State, width: number): readonly Need[] {
       ...besideNeeds(state, width),
       ...pinNeeds(state),
       ...batchNeeds(state),
+      ...whatIfNeeds(state),
     );
   return all.filter((each) => state.failures[each.slot] === undefined);
 }

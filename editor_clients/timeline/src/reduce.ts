@@ -8,6 +8,7 @@ import { olderBefore, withAlone, withBeside, withBesideLevel, withComparison } f
 import { withRuns } from './runs';
 import { gapOf } from './scale';
 import { isPrefix, samePath, stepOf, type Action, type State } from './state';
+import { whatIfsAfter } from './what_if_state';
 
 // Another step beside the one that it is compared with; not beside itself.
 function showStep(state: State, step: number): State {
@@ -300,5 +301,12 @@ function changed(state: State, action: Action): State {
     case 'choose batch size':
     case 'batch size said':
       return { ...state, batch: batchAfter(state.batch, action) };
+    case 'what-ifs':
+      return action.whatIfs.profile === state.view.profile ? { ...state, whatIfs: whatIfsAfter(state.whatIfs, action) } : state;
+    case 'what-ifs changed':
+      return { ...withoutFailure(state, 'what-ifs'), whatIfs: whatIfsAfter(state.whatIfs, action) };
+    case 'choose budget':
+    case 'plan said':
+      return { ...state, whatIfs: whatIfsAfter(state.whatIfs, action) };
   }
 }

@@ -18,6 +18,7 @@ import type {
   RangeSums,
   Recording,
 } from './messages';
+import type { WhatIfs } from './what_if_messages';
 
 interface Where {
   readonly profile?: string;
@@ -95,6 +96,11 @@ export interface Requests {
     params: { readonly file: string; readonly was: number; readonly batchSize: number };
     result: { readonly applied: boolean; readonly message?: string };
   };
+  'hotlens/timeline/whatIfs': { params: { readonly profile?: string }; result: WhatIfs };
+  'hotlens/timeline/setCheckpoints': {
+    params: { readonly profile: string; readonly blocks: readonly string[] };
+    result: { readonly applied: boolean; readonly message?: string };
+  };
   'hotlens/timeline/reveal': {
     params: { readonly profile?: string; readonly file: string; readonly line: number; readonly column?: number };
     result: { readonly shown: boolean };
@@ -109,6 +115,7 @@ export type Result<M extends Method> = Requests[M]['result'];
 export type Notification =
   | { readonly method: 'hotlens/timeline/changed'; readonly params: { readonly current?: string } }
   | { readonly method: 'hotlens/timeline/batchSizesChanged'; readonly params: Record<string, never> }
+  | { readonly method: 'hotlens/timeline/whatIfsChanged'; readonly params: Record<string, never> }
   | {
       readonly method: 'hotlens/timeline/select';
       readonly params: Selected;

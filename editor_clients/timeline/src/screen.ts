@@ -14,6 +14,7 @@ import { renderHeader, renderStory } from './header';
 import { commandFor, COMMANDS, keyNames, type Command } from './keys';
 import { createLevels } from './levels';
 import { createPinList } from './pin_list';
+import { createPlanPanel } from './plan_panel';
 import { createRest, highlightLines, restOnElements } from './point';
 import { renderRange } from './range';
 import { createSearch } from './search';
@@ -22,6 +23,7 @@ import type { State } from './state';
 import { markSteps, renderLegend, renderSteps, stagesShown } from './steps';
 import type { Store } from './store';
 import type { Transport } from './transport';
+import { createPlanCommands } from './what_if_commands';
 
 // Commands that also have a button above the levels: nobody has to know a key or a double click.
 const BUTTONS: readonly (readonly [command: Command, text: string])[] = [
@@ -98,6 +100,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   const pins = createPinList(store, () => levels.pane.focus());
   const breakdown = element('section', { class: 'breakdown', attributes: { 'aria-label': 'breakdown' } });
   const batch = createBatchBars(createBatchCommands(store, transport));
+  const plan = createPlanPanel(createPlanCommands(store, transport));
   const help = element('div', { class: 'help', attributes: { role: 'dialog', 'aria-label': 'keys' } });
   let commands: Commands;
   const search = createSearch(
@@ -128,7 +131,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     element('main', {}, story, element('div', { class: 'bar' }, crumbs, said, tools), levels.pane),
     element('aside', { attributes: { 'aria-label': 'selected block' } }, pins.root, details),
     breakdown,
-    batch.root,
+    element('div', { class: 'costs' }, batch.root, plan.root),
     help,
     spokenLine,
   );
@@ -164,7 +167,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
       },
     },
     {
-      of: ['overview', 'details', 'idle', 'failures', 'levels', 'range', 'beside'],
+      of: ['overview', 'details', 'idle', 'failures', 'levels', 'range', 'beside', 'whatIfs'],
       inView: ['cursor', 'alone'],
       draw(state) {
         const width = levels.trackWidth();
@@ -186,6 +189,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     },
     { of: ['pinned', 'overview'], inView: ['pins', 'cursor', 'step'], draw: (state) => pins.render(state) },
     { of: ['batch', 'failures'], draw: (state) => batch.render(state.batch, state.failures['batch sizes']) },
+    { of: ['whatIfs', 'failures'], draw: (state) => plan.render(state.whatIfs, state.failures['what-ifs']) },
     { of: ['search'], draw: (state) => search.render(state) },
     {
       of: ['help'],

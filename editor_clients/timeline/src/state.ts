@@ -21,6 +21,7 @@ import type {
 } from './messages';
 import type { Pin, PinnedBlock } from './pins';
 import type { Connection } from './transport';
+import { NO_WHAT_IFS, type WhatIfAction, type WhatIfState } from './what_if_state';
 
 // A level as it arrived, with the width in pixels it was asked for: how fine it is.
 export interface LoadedLevel {
@@ -92,6 +93,7 @@ export interface State {
   readonly comparisons: Readonly<Record<string, Comparison>>; // by moduleKey
   readonly beside: Beside;
   readonly batch: Batch;
+  readonly whatIfs: WhatIfState;
   readonly pinned: Readonly<Record<string, PinnedBlock>>; // by pinKey, of the shown profile
   readonly expanded: readonly string[]; // modules of the comparison that show their parts
   readonly failures: Readonly<Record<string, string>>; // by slot of the request: the sentence to show
@@ -116,6 +118,7 @@ export function initialState(view: View, range?: Chosen, leading = false): State
     comparisons: {},
     beside: NOTHING_BESIDE,
     batch: NO_BATCH,
+    whatIfs: NO_WHAT_IFS,
     pinned: {},
     expanded: [],
     failures: {},
@@ -168,7 +171,8 @@ export type Action =
   | { readonly type: 'compare'; readonly before?: string; readonly step?: number } // with a profile, a step of this one, or nothing
   | { readonly type: 'expand'; readonly module: string }
   | { readonly type: 'help'; readonly open: boolean }
-  | BatchAction;
+  | BatchAction
+  | WhatIfAction;
 
 // The step that everything but the levels is about: beside the whole recording the usual one.
 export const stepOf = ({ view, overview }: Pick<State, 'view' | 'overview'>): number | undefined =>

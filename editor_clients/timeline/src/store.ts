@@ -78,6 +78,7 @@ export function createStore(initial: State, transport: Transport): Store {
   transport.onNotification = (notification) => {
     if (notification.method === 'hotlens/timeline/changed') dispatch({ type: 'changed' });
     else if (notification.method === 'hotlens/timeline/batchSizesChanged') dispatch({ type: 'batch sizes changed' });
+    else if (notification.method === 'hotlens/timeline/whatIfsChanged') dispatch({ type: 'what-ifs changed' });
     else select(notification.params);
   };
   // What changed while nobody listened was not told: the list is asked for again, and what is shown stays until it is known to be old.
@@ -86,6 +87,7 @@ export function createStore(initial: State, transport: Transport): Store {
     if (connection !== 'open' || state.profiles === undefined) return;
     dispatch({ type: 'changed' });
     dispatch({ type: 'batch sizes changed' });
+    dispatch({ type: 'what-ifs changed' });
   };
 
   return {

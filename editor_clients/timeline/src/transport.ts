@@ -1,7 +1,7 @@
 // JSON-RPC 2.0 to the server, over whichever wire the page has: messages of a webview, or a WebSocket that comes back when it was lost.
 //
-// A request is answered, fails with a sentence, or is sent again once the wire is back: what changes something (`predict`, `setBatchSize`) is
-// refused a second time.
+// A request is answered, fails with a sentence, or is sent again once the wire is back: what changes something (`predict`, `setBatchSize`,
+// `setCheckpoints`) is refused a second time.
 import type { Failure, Method, Notification, Params, Result } from './requests';
 
 export type Connection = 'connecting' | 'open' | 'lost' | 'refused';
@@ -61,7 +61,7 @@ function notificationOf(message: Record<string, unknown>): Notification | undefi
   if (method === 'hotlens/timeline/changed') {
     return { method, params: typeof params['current'] === 'string' ? { current: params['current'] } : {} };
   }
-  if (method === 'hotlens/timeline/batchSizesChanged') return { method, params: {} };
+  if (method === 'hotlens/timeline/batchSizesChanged' || method === 'hotlens/timeline/whatIfsChanged') return { method, params: {} };
   const { profile, step, path, before } = params;
   const isPath = Array.isArray(path) && path.every((segment) => typeof segment === 'string');
   if (method === 'hotlens/timeline/select' && typeof profile === 'string' && typeof step === 'number' && isPath) {

@@ -9,7 +9,12 @@ import { answerTo, errorTo, notificationTo, pageHtml, readFromPage, type FromPag
 import { isOurs } from './places';
 
 export const VIEW_TYPE = 'hotlens.timeline';
-export const NOTIFICATIONS = ['hotlens/timeline/changed', 'hotlens/timeline/select', 'hotlens/timeline/batchSizesChanged'] as const;
+export const NOTIFICATIONS = [
+  'hotlens/timeline/changed',
+  'hotlens/timeline/select',
+  'hotlens/timeline/batchSizesChanged',
+  'hotlens/timeline/whatIfsChanged',
+] as const;
 
 const CURSOR_REST_MS = 150; // a cursor that rests this long is meant
 

@@ -114,8 +114,13 @@ def test_the_chosen_blocks_stay_within_the_budget(loop: Path) -> None:
 
 
 def test_a_budget_that_the_step_keeps_needs_no_checkpoint(loop: Path) -> None:
+    document(loop)
+    (kept,) = loop.glob(".hotlens/profiles/*/checkpoints.json")
+    curve = json.loads(kept.read_text())["items"][0]["curve"]
+    assert curve["blocks"] == 3 and len(curve["points"]) > 1
     found = document(loop, "--budget", "1GB")
     assert found["items"] == []
+    assert json.loads(kept.read_text())["items"][0]["curve"] == curve, "it says nothing of other budgets"
     assert "as it is" in found["refused"][0]["reason"]
 
 
@@ -133,6 +138,8 @@ def test_a_peak_in_the_optimizer_is_said(tmp_path: Path) -> None:
     record(tmp_path, "train.py")
     (refused,) = document(tmp_path)["refused"]
     assert "is in the optimizer" in refused["reason"] and "fused_optimizer would" in refused["reason"]
+    (kept,) = tmp_path.glob(".hotlens/profiles/*/checkpoints.json")
+    assert json.loads(kept.read_text())["refused"] == [refused]
 
 
 def test_apply_edits_the_call_and_the_script_still_trains(loop: Path) -> None:

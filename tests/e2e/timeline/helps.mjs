@@ -6,7 +6,7 @@ import path from 'node:path';
 import { OLD, open } from './open.mjs';
 import { eventually } from './page.mjs';
 
-const HEADING = 'What could help, at most';
+const HEADING = 'What could help';
 const percent = (ratio) => `${Math.round((1 - ratio) * 100)} %`;
 
 // Each change with what it saves, as long a bar as its share, its evidence on request, also by keys alone.
@@ -20,7 +20,7 @@ async function rowsOf(world, options, what) {
   const crumbs = await timeline.crumbs();
   for (const [index, { title, low }] of findings.entries()) {
     const words = await summaries.nth(index).innerText();
-    assert.ok(words.includes(title) && words.includes(`up to −${percent(low)}`), words);
+    assert.ok(words.includes(title) && words.includes(`at most −${percent(low)}`), words);
     const long = await summaries
       .nth(index)
       .locator('.share')

@@ -10,6 +10,7 @@ import * as helps from './helps.mjs';
 import * as inputs from './inputs.mjs';
 import * as lanes from './lanes.mjs';
 import * as pins from './pins.mjs';
+import * as plan from './plan.mjs';
 import * as results from './results.mjs';
 import { launch } from './page.mjs';
 import { triedTwice } from '../second_try.mjs';
@@ -56,6 +57,7 @@ for (const [name, play] of Object.entries({
   ...batch,
   ...beside,
   ...pins,
+  ...plan,
   ...surroundings,
   ...inputs,
   ...lanes,

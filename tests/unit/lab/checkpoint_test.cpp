@@ -2,10 +2,12 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "annotator/lab/checkpoint/kept.h"
 #include "annotator/lab/checkpoint/plans.h"
 #include "annotator/lab/whatif/edits.h"
 #include "annotator/lab/whatif/outcome.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/folder.h"
 
 using namespace hotlens;
 using namespace hotlens::lab;
@@ -259,4 +261,55 @@ TEST_CASE("a curve is a table for people and a list for scripts") {
   CHECK(curve["points"][0]["ratio"] == 1.0);
   CHECK(curve["points"][1]["blocks"] == json{"a", "b"});
   CHECK(curve["points"][1]["peak_bytes"] == 60'000'000);
+}
+
+namespace {
+
+WhatIfs planned() {
+  WhatIf item{.kind = "checkpoint", .title = "Blocks run again", .where = SourceLine{"/w/train.py", 7}, .time = Ratio{1.2, 1.1, 1.3}};
+  item.curve = Curve{.blocks = 3,
+                     .points = {{.blocks = {}, .peak = Bytes{80'000'000}, .step = Ns{10'000'000}, .time = {}},
+                                {.blocks = {"a", "b"}, .peak = Bytes{60'000'000}, .step = Ns{12'000'000}, .time = item.time}},
+                     .chosen = 1,
+                     .budget = {},
+                     .within = true,
+                     .note = "more is not there"};
+  const WhatIf other{.kind = "channels_last", .title = "other", .where = {}, .time = {}};
+  return {.profile = "one", .check = {}, .items = {other, item}, .refused = {{"gelu_tanh", {.reason = "no"}}}, .faults = {}};
+}
+
+}  // namespace
+
+TEST_CASE("a curve is found again in its bundle, without what else was asked") {
+  const test::Folder bundle;
+  CHECK(!read_kept_checkpoints(bundle.root, "one"));
+  const std::string text = checkpoints_to_keep(planned());
+  CHECK(!text.contains("channels_last"));
+  CHECK(!text.contains("gelu_tanh"));
+  bundle.write("checkpoints.json", text);
+  CHECK(!read_kept_checkpoints(bundle.root, "another"));
+  const auto kept = read_kept_checkpoints(bundle.root, "one");
+  REQUIRE(kept);
+  CHECK(kept->refused.empty());
+  CHECK(kept->where->file == "/w/train.py");
+  CHECK(kept->where->line == 7);
+  CHECK(kept->curve.blocks == 3);
+  CHECK(kept->curve.note == "more is not there");
+  REQUIRE(kept->curve.points.size() == 2);
+  CHECK(!kept->curve.points[0].time);
+  CHECK(kept->curve.points[1].blocks == std::vector<std::string>{"a", "b"});
+  CHECK(kept->curve.points[1].step == Ns{12'000'000});
+  CHECK(kept->curve.points[1].time->high == 1.3);
+}
+
+TEST_CASE("why there is no curve is kept, and nothing where checkpoints were not asked for") {
+  const test::Folder bundle;
+  WhatIfs none{.profile = "one", .check = {}, .items = {}, .refused = {{"checkpoint", {.reason = "the peak is elsewhere"}}}, .faults = {}};
+  bundle.write("checkpoints.json", checkpoints_to_keep(none));
+  const auto kept = read_kept_checkpoints(bundle.root, "one");
+  REQUIRE(kept);
+  CHECK(kept->curve.points.empty());
+  CHECK(kept->refused == "the peak is elsewhere");
+  none.refused.clear();
+  CHECK(checkpoints_to_keep(none).empty());
 }

@@ -162,6 +162,30 @@ TEST_CASE("a prediction is started for the profile that the page shows") {
   CHECK(one.heard.of("hotlens/timeline/batchSizesChanged").size() == 1);
 }
 
+TEST_CASE("blocks are checkpointed only by an editor that is trusted, and only as they were replayed") {
+  Door one;
+  const Json wish{{"profile", "none"}, {"blocks", {"a"}}};
+  const auto refused = [&](const Json& params) { return one.ask("hotlens/timeline/setCheckpoints", params)["result"]; };
+  CHECK_THAT(refused(wish)["message"].get<std::string>(), Catch::Contains("takes no edits"));
+  one.heard.client.can.apply_edit = true;
+  one.workspace.trusted = false;
+  CHECK_THAT(refused(wish)["message"].get<std::string>(), Catch::Contains("not trusted"));
+  one.workspace.trusted = true;
+  CHECK(refused(wish)["applied"] == false);
+  CHECK(one.ask("hotlens/timeline/setCheckpoints", {{"profile", "none"}, {"blocks", 5}})["error"]["code"] == -32602);
+  CHECK(one.heard.of("workspace/applyEdit").empty());
+}
+
+TEST_CASE("a page that asked hears of changes that were replayed") {
+  Door one;
+  one.heard.client.can.own_messages = true;
+  one.door.what_ifs_changed();
+  CHECK(one.heard.of("hotlens/timeline/whatIfsChanged").empty());
+  one.ask("hotlens/timeline/profiles", nullptr);
+  one.door.what_ifs_changed();
+  CHECK(one.heard.of("hotlens/timeline/whatIfsChanged").size() == 1);
+}
+
 TEST_CASE("a comparison is with the baseline, and refused where there is none") {
   Door one;
   const auto compare = [&](const char* profile) {

@@ -145,17 +145,17 @@ function play(events: readonly DragInput[], size = 32, model: BatchModel = MODEL
       all.push(...effects);
       return next;
     },
-    { size },
+    { value: size },
   );
   return { state, effects: all };
 }
 const at = (size: number): number => handleAt(MODEL, 'memory', size);
-const down = (where: number, onHandle = true): DragInput => ({ type: 'down', gauge: 'memory', at: where, onHandle });
-const chosen = (effects: readonly DragEffect[]): number[] => effects.flatMap((each) => (each.type === 'choose' ? [each.size] : []));
+const down = (where: number, onHandle = true): DragInput => ({ type: 'down', on: 'memory', at: where, onHandle });
+const chosen = (effects: readonly DragEffect[]): number[] => effects.flatMap((each) => (each.type === 'choose' ? [each.value] : []));
 
 test('a drag shows sizes, and its end chooses the last one', () => {
   const { state, effects } = play([down(at(32)), { type: 'move', at: at(48) }, { type: 'move', at: at(64) }, { type: 'up' }]);
-  assert.equal(state.size, 64);
+  assert.equal(state.value, 64);
   assert.equal(state.drag, undefined);
   assert.deepEqual(chosen(effects), [64]);
   assert.deepEqual(
@@ -167,33 +167,33 @@ test('a drag shows sizes, and its end chooses the last one', () => {
 test('where sizes lie closer than pixels, near one that was predicted itself that one is meant', () => {
   const crowded: BatchModel = { ...MODEL, points: MODEL.points.map((point) => ({ ...point, peak: 1e7 + 2e4 * point.batchSize })) };
   const where = (size: number): number => handleAt(crowded, 'memory', size);
-  const [grabbed] = dragStep({ size: 32 }, { type: 'down', gauge: 'memory', at: where(32), onHandle: true }, crowded);
-  const movedTo = (at: number): number => dragStep(grabbed, { type: 'move', at }, crowded)[0].size;
+  const [grabbed] = dragStep({ value: 32 }, { type: 'down', on: 'memory', at: where(32), onHandle: true }, crowded);
+  const movedTo = (at: number): number => dragStep(grabbed, { type: 'move', at }, crowded)[0].value;
   assert.equal(movedTo(where(65)), 64);
   assert.equal(movedTo(where(63)), 64);
   assert.equal(movedTo(where(56)), 56);
-  const [held] = dragStep({ size: 32 }, down(at(32)), MODEL);
-  assert.equal(dragStep(held, { type: 'move', at: at(64) - 0.0029 }, MODEL)[0].size, 64);
-  assert.notEqual(dragStep(held, { type: 'move', at: (at(32) + at(64)) / 2 }, MODEL)[0].size, 64);
+  const [held] = dragStep({ value: 32 }, down(at(32)), MODEL);
+  assert.equal(dragStep(held, { type: 'move', at: at(64) - 0.0029 }, MODEL)[0].value, 64);
+  assert.notEqual(dragStep(held, { type: 'move', at: (at(32) + at(64)) / 2 }, MODEL)[0].value, 64);
 });
 
 test('a handle that is held beside its middle does not jump, and the bar itself leads to where it is pressed', () => {
-  assert.equal(play([down(at(32) + 0.01), { type: 'move', at: at(32) + 0.01 }]).state.size, 32);
-  assert.equal(play([down(at(32) + 0.01), { type: 'move', at: at(64) + 0.01 }]).state.size, 64);
-  assert.equal(play([down(at(64), false)]).state.size, 64);
+  assert.equal(play([down(at(32) + 0.01), { type: 'move', at: at(32) + 0.01 }]).state.value, 32);
+  assert.equal(play([down(at(32) + 0.01), { type: 'move', at: at(64) + 0.01 }]).state.value, 64);
+  assert.equal(play([down(at(64), false)]).state.value, 64);
 });
 
 test('Escape ends a drag where it began, and without one goes back to the measured size', () => {
   const { state, effects } = play([down(at(48)), { type: 'move', at: at(64) }, { type: 'key', key: 'Escape' }, { type: 'up' }], 48);
-  assert.equal(state.size, 48);
+  assert.equal(state.value, 48);
   assert.deepEqual(chosen(effects), []);
   assert.deepEqual(chosen(play([{ type: 'key', key: 'Escape' }], 48).effects), [32]);
-  assert.deepEqual(play([down(at(48)), { type: 'move', at: at(64) }, { type: 'cancel' }], 48).state, { size: 48 });
+  assert.deepEqual(play([down(at(48)), { type: 'move', at: at(64) }, { type: 'cancel' }], 48).state, { value: 48 });
   assert.deepEqual(play([{ type: 'move', at: 0.5 }, { type: 'up' }]).effects, [], 'a pointer that holds nothing does nothing');
 });
 
 test('keys go by one, by predicted sizes, and to the ends, and no further', () => {
-  const after = (key: string, size = 32): number => play([{ type: 'key', key }], size).state.size;
+  const after = (key: string, size = 32): number => play([{ type: 'key', key }], size).state.value;
   assert.deepEqual(
     ['ArrowRight', 'ArrowUp', 'ArrowLeft', 'ArrowDown', 'PageUp', 'PageDown', 'Home', 'End'].map((key) => after(key)),
     [33, 33, 31, 31, 64, 16, 16, 128],
@@ -203,7 +203,7 @@ test('keys go by one, by predicted sizes, and to the ends, and no further', () =
   assert.deepEqual(chosen(play([{ type: 'key', key: 'ArrowRight' }]).effects), [33]);
   assert.deepEqual(play([{ type: 'key', key: 'Tab' }]).effects, [], 'other keys are not its own');
   assert.deepEqual(
-    play([down(at(32)), { type: 'key', key: 'ArrowRight' }]).state.size,
+    play([down(at(32)), { type: 'key', key: 'ArrowRight' }]).state.value,
     32,
     'while it is dragged it follows the pointer alone',
   );
@@ -232,11 +232,11 @@ test('predictions are asked for once, again after each change, and those of anot
   assert.ok(!asks(known));
   assert.ok(asks(reduce(first, { type: 'batch sizes', sizes: { ...sizes, profile: 'other' }, asked: first.batch.asked })));
   const changed = reduce(known, { type: 'batch sizes changed' });
-  assert.ok(asks(changed) && changed.batch.sizes === sizes, 'what is shown stays until the answer comes');
+  assert.ok(asks(changed) && changed.batch.answer === sizes, 'what is shown stays until the answer comes');
   // It changed once more while that answer was on its way.
   const late = reduce(reduce(changed, { type: 'batch sizes changed' }), { type: 'batch sizes', sizes, asked: changed.batch.asked });
   assert.ok(asks(late));
-  assert.equal(reduce(known, { type: 'show profile', profile: 'q' }).batch.sizes, undefined);
+  assert.equal(reduce(known, { type: 'show profile', profile: 'q' }).batch.answer, undefined);
   const failed = reduce(changed, { type: 'failed', slot: 'batch sizes', message: 'no', gone: false });
   assert.ok(!asks(failed) && asks(reduce(failed, { type: 'batch sizes changed' })));
 });

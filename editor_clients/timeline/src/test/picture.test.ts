@@ -4,7 +4,8 @@ import { collectiveWords } from '../collectives';
 import { layoutSlices, mainPart, partsOf, peakWords } from '../breakdown';
 import { othersOf, rowsOf } from '../details';
 import { changeText, sorted } from '../compare';
-import { changeOf, helpOf, sensitivityWords } from '../helps';
+import { changeOf } from '../gains';
+import { sensitivityWords } from '../helps';
 import { pictureAsSvg } from '../export_picture';
 import { layoutPicture } from '../layout';
 import type { BreakdownRow, CompareRow, Details, Overview } from '../messages';
@@ -174,34 +175,6 @@ test("the moment of the peak is told by what ran, and by its time where that is 
   assert.equal(peakWords({ stage: 'backward', module: 'layer3.0.conv2' }), 'in backward of layer3.0.conv2');
   assert.equal(peakWords({ stage: 'forward', module: '', time: 1_500_000 }), 'in forward, 1.50 ms after the step began');
   assert.equal(peakWords({ stage: 'forward', module: `${'a.'.repeat(50)}conv` }), `in forward of …${'a.'.repeat(12)}conv`);
-});
-
-test('a change says what it saves at most, why, and under which conditions', () => {
-  const finding = {
-    kind: 'fused_optimizer',
-    title: 'Optimizer with fused=True',
-    file: '/w/train.py',
-    line: 40,
-    low: 0.834,
-    savedAtMost: 4_150_000,
-    evidence: [
-      { what: 'SGD, one parameter after the other', time: 4_200_000, where: '' },
-      { what: '161 parameters', time: 0, where: '' },
-    ],
-    assumes: ['its options have a fused form'],
-  };
-  const help = helpOf(finding);
-  assert.equal(help.most, 'up to −17 %');
-  assert.ok(Math.abs(help.share - 0.166) < 1e-9);
-  assert.deepEqual(help.why, [
-    ['SGD, one parameter after the other', '4.20 ms'],
-    ['161 parameters', ''],
-  ]);
-  assert.deepEqual(help.conditions, ['if its options have a fused form']);
-  assert.deepEqual(help.place, { file: '/w/train.py', line: 40 });
-  const { line: _, ...nowhere } = finding;
-  assert.equal(helpOf(nowhere).place, undefined);
-  assert.equal(helpOf({ ...finding, low: 0 }).share, 1);
 });
 
 test('what half the time of one side gives is written as the report writes it', () => {

@@ -1,0 +1,32 @@
+// What the curve of checkpoints asks for: a budget, an edit, a text on the clipboard. Each says what came of it.
+import { copyText } from './clipboard';
+import type { Store } from './store';
+import type { Transport } from './transport';
+
+export interface PlanCommands {
+  readonly choose: (budget: number | undefined) => void; // nothing: the unchanged step
+  readonly set: (profile: string, blocks: readonly string[]) => void;
+  readonly copy: (text: string) => void;
+}
+
+export function createPlanCommands(store: Store, transport: Transport): PlanCommands {
+  const say = (text: string, done = false): void => store.dispatch({ type: 'plan said', text, ...(done ? { done } : {}) });
+  const failed = (error: unknown): void => say(error instanceof Error ? error.message : String(error));
+
+  function set(profile: string, blocks: readonly string[]): void {
+    transport
+      .request('hotlens/timeline/setCheckpoints', { profile, blocks })
+      .then(({ applied, message }) =>
+        applied
+          ? say('The script checkpoints them now; undo in the editor takes it back. Profile again to measure it.', true)
+          : say(message ?? 'Nothing was changed.'),
+      )
+      .catch(failed);
+  }
+
+  return {
+    choose: (budget) => store.dispatch({ type: 'choose budget', ...(budget === undefined ? {} : { budget }) }),
+    set,
+    copy: (text) => copyText(text, say),
+  };
+}
