@@ -79,11 +79,12 @@ class Sharing {
 
 // As count_device in account.cpp: the work that began first has the time.
 void share_device(const attribution::Account& account, const StepAccount& step, Sharing& sharing) {
-  Ns covered = step.span.start;
-  const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, step.span.start) - account.reached.begin());
-  for (std::size_t at = first; at < account.work.size() && account.work[at].start < step.span.end; ++at) {
+  const attribution::Interval& window = step.window;
+  Ns covered = window.start;
+  const auto first = static_cast<std::size_t>(std::ranges::upper_bound(account.reached, window.start) - account.reached.begin());
+  for (std::size_t at = first; at < account.work.size() && account.work[at].start < window.end; ++at) {
     const Work& work = account.work[at];
-    const Ns from = std::max(work.start, covered), to = std::min(work.end, step.span.end);
+    const Ns from = std::max(work.start, covered), to = std::min(work.end, window.end);
     if (work.start > covered) sharing.add_idle(work.start - covered);
     if (to > from && work.bucket == profile::Bucket::earlier_step) {
       sharing.add_earlier(to - from);
@@ -92,7 +93,7 @@ void share_device(const attribution::Account& account, const StepAccount& step, 
     }
     covered = std::max({covered, to, work.start});
   }
-  if (step.span.end > covered) sharing.add_idle(step.span.end - covered);
+  if (window.end > covered) sharing.add_idle(window.end - covered);
 }
 
 void share_host(const StepAccount& step, Sharing& sharing) {

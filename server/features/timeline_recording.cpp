@@ -18,7 +18,10 @@ using PortionKind = Portion::Kind;
 
 class Builder {
  public:
-  explicit Builder(const Annotated& annotated) : annotated_(annotated), steps_(annotated.steps.spans) { find_extent(); }
+  explicit Builder(const Annotated& annotated) : annotated_(annotated), steps_(annotated.steps.spans) {
+    for (const attribution::StepAccount& step : annotated.account.steps) windows_.push_back(step.window);
+    find_extent();
+  }
 
   Recording take() && {
     result_.start = from_;
@@ -52,10 +55,11 @@ class Builder {
   }
 
   // The step in which a moment lies; kNothing outside all.
-  std::uint32_t step_at(Ns when) const {
-    const auto next = std::ranges::upper_bound(steps_, when, {}, &StepSpan::start);
-    if (next == steps_.begin() || std::prev(next)->end <= when) return kNothing;
-    return static_cast<std::uint32_t>(std::prev(next) - steps_.begin());
+  template <class Span>
+  static std::uint32_t step_at(Ns when, const std::vector<Span>& steps) {
+    const auto next = std::ranges::upper_bound(steps, when, {}, &Span::start);
+    if (next == steps.begin() || std::prev(next)->end <= when) return kNothing;
+    return static_cast<std::uint32_t>(std::prev(next) - steps.begin());
   }
 
   std::uint32_t number_of(const Portion& part) {
@@ -78,10 +82,11 @@ class Builder {
 
   void add_steps(RecordingTrack& track) {
     Ns reached = from_;
-    for (std::uint32_t step = 0; step < steps_.size(); ++step) {
-      add(track, {.kind = step == 0 ? PortionKind::before : PortionKind::between}, reached, steps_[step].start);
-      add(track, {.kind = PortionKind::step, .step = step}, steps_[step].start, steps_[step].end);
-      reached = steps_[step].end;
+    for (std::uint32_t step = 0; step < windows_.size(); ++step) {
+      const auto& [start, end] = windows_[step];
+      add(track, {.kind = step == 0 ? PortionKind::before : PortionKind::between}, reached, start);
+      add(track, {.kind = PortionKind::step, .step = step}, start, end);
+      reached = end;
     }
     add(track, {.kind = PortionKind::after}, reached, to_);
   }
@@ -115,8 +120,8 @@ class Builder {
   }
 
   Portion portion_of(const Work& work) const {
-    if (work.launch == kNoNode) return {.kind = PortionKind::earlier, .step = step_at(work.start)};
-    const std::uint32_t step = step_at(work.launched);
+    if (work.launch == kNoNode) return {.kind = PortionKind::earlier, .step = step_at(work.start, windows_)};
+    const std::uint32_t step = step_at(work.launched, steps_);
     return {.kind = step == kNothing ? PortionKind::outside : PortionKind::stage, .stage = work.owner.stage, .step = step};
   }
 
@@ -135,7 +140,8 @@ class Builder {
   }
 
   const Annotated& annotated_;
-  const std::vector<StepSpan>& steps_;
+  const std::vector<StepSpan>& steps_;          // of the host
+  std::vector<attribution::Interval> windows_;  // of the device, where the host is ahead of it
   Ns from_{}, to_{};
   Recording result_;
   std::map<Portion, std::uint32_t> numbers_;
