@@ -95,7 +95,11 @@ export async function keys(world) {
 export async function mouse(world) {
   const { timeline, page } = await open(world, world.trace(DEVICE));
   const level = await stepLevel(timeline);
-  const { row, index } = widest(level);
+  // A device's track may be full of what an earlier step launched, which has no time of the CPU.
+  const onHost = level.tracks.map((track) =>
+    track.name.startsWith('GPU') ? { ...track, blocks: { ...track.blocks, duration: [] } } : track,
+  );
+  const { row, index } = widest({ tracks: onHost });
   const point = await timeline.pointOf(level, row, index);
   const name = label(level.tracks[row], index);
   await page.mouse.move(point.x, point.y);
