@@ -1,6 +1,7 @@
 // The curve: peak memory to the right, step time upwards, a point for each choice of blocks with the interval of its time, and the budget as a
 // line with a handle below it.
-import { bytes, time } from './format';
+import { bytes } from './format';
+import { changeOf } from './gains';
 import { choiceAt, memoryAt, stairsOf, timeAt, type PlanModel } from './plan_model';
 import { budgetWords, choiceWords } from './plan_words';
 import { element } from './dom';
@@ -38,7 +39,7 @@ function mark(model: PlanModel, point: PlanPoint, blocks: number): HTMLElement[]
   const unchanged = point.blocks.length === 0;
   const dot = element('i', {
     class: unchanged ? 'point unchanged' : 'point',
-    title: `${choiceWords(model, point, blocks)}\n${time(point.step)} a step${unchanged ? '' : `\n${point.blocks.join(', ')}`}`,
+    title: `${choiceWords(model, point, blocks)}${unchanged ? '' : `\n${point.blocks.join(', ')}`}`,
     style: { left, bottom: place(at) },
   });
   if (unchanged) return [dot];
@@ -72,8 +73,8 @@ export function createPlanPlot(): PlanPlot {
     known.replaceChildren(...stairs(model), ...model.points.flatMap((point) => mark(model, point, blocks)));
     dots = [...known.querySelectorAll('.point')].map((dot, at) => [model.points[at]!, dot] as const);
     const longest = Math.max(...model.points.map(({ step }) => step));
-    slow!.textContent = `≈ ${time(longest)}/step`;
-    fast!.textContent = `${time(model.base.step)}/step`;
+    slow!.textContent = `≈ ${changeOf(longest / model.base.step)}`;
+    fast!.textContent = 'time as it is';
     const [top, bottom] = [longest, model.base.step].map((ns) => timeAt(model, ns)) as [number, number];
     slow!.style.bottom = place(top);
     fast!.style.bottom = place(bottom);

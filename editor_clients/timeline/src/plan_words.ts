@@ -25,7 +25,7 @@ export function blocksWords(blocks: readonly string[], all: number): string {
 
 // "84.0 MB → 60.0 MB (−24.0 MB) for ≈ +13 % (+11…+15): checkpoint blocks 0 and 2"
 export function choiceWords({ base }: PlanModel, point: PlanPoint, all: number): string {
-  if (point.blocks.length === 0) return `${bytes(base.peak)}, ${time(base.step)} a step: as it is`;
+  if (point.blocks.length === 0) return `${bytes(base.peak)}: as it is`;
   const saved = `${bytes(base.peak)} → ${bytes(point.peak)} (−${bytes(base.peak - point.peak)})`;
   return `${saved} for ${point.change ?? time(point.step)}: checkpoint ${blocksWords(point.blocks, all)}`;
 }

@@ -73,7 +73,7 @@ test('the words say what is saved, what it costs, and which blocks', () => {
   );
   assert.equal(budgetWords(MODEL, 70 * MB, 6), `within 70.0 MB: ${choiceWords(MODEL, CURVE.points[1]!, 6)}`);
   assert.equal(budgetWords(MODEL, 60 * MB, 6), choiceWords(MODEL, CURVE.points[1]!, 6));
-  assert.equal(budgetWords(MODEL, 84 * MB, 6), '84.0 MB, 100 ms a step: as it is');
+  assert.equal(budgetWords(MODEL, 84 * MB, 6), '84.0 MB: as it is');
   assert.match(choiceWords(MODEL, CURVE.points[3]!, 6), /checkpoint all 6 blocks$/);
   assert.equal(applyCommand('hotlens whatif checkpoint one', CURVE.points[1]!), 'hotlens whatif checkpoint one --budget 60120kB --apply');
   assert.equal(planKnownWords(MODEL, { ...CURVE, note: 'a note' }, undefined), 'predicted: 3 choices of 6 blocks · a note');
