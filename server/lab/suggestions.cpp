@@ -11,7 +11,6 @@
 #include "annotator/advice/told.h"
 #include "annotator/common/format.h"
 #include "annotator/profile/bundle/bundle.h"
-#include "annotator/profile/spread.h"
 #include "server/lab/verify.h"
 #include "server/lab/what_ifs.h"
 
@@ -142,7 +141,7 @@ Result<std::vector<Suggestion>> suggestions(const fs::path& bundle, std::span<co
   const auto executed = advice::read_executed(bundle);
   if (!executed) return std::unexpected(executed.error());
   std::vector<Suggestion> all;
-  const Finishing finish{bundle, *executed, told, profile::sample(manifest->plain_steps).median};
+  const Finishing finish{bundle, *executed, told, profile::shown_step(bundle, *manifest).value_or(Ns{})};
   for (const WhatIf& item : known ? known->items : std::vector<WhatIf>{}) {
     if (std::ranges::find(found, item.kind, &profile::Finding::kind) == found.end()) finish.replayed(item, all);
   }

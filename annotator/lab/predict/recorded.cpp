@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include "annotator/common/file.h"
 #include "annotator/common/memory.h"
 #include "annotator/profile/bundle/bundle.h"
+#include "annotator/profile/spread.h"
 #include "annotator/profile/statistics.h"
 #include "annotator/trace/source.h"
 
@@ -51,6 +53,16 @@ std::optional<std::int64_t> number(const json& object, const char* key) {
   return found->get<std::int64_t>();
 }
 
+// Steps of a few updates, as long on average as the one that is shown everywhere, which is of many.
+std::vector<Ns> as_shown(std::vector<Ns> steps, const fs::path& bundle, const profile::Manifest& manifest) {
+  const auto shown = profile::shown_step(bundle, manifest);
+  if (!shown || steps.empty()) return steps;
+  const auto median = static_cast<double>(profile::sample(steps).median.count());
+  if (*shown <= Ns{} || median <= 0) return steps;
+  for (Ns& step : steps) step = Ns{std::llround(static_cast<double>(step.count()) * static_cast<double>(shown->count()) / median)};
+  return steps;
+}
+
 // `known`: the batch size that the manifest gives this program.
 Result<Recorded> read_program(const profile::Manifest& manifest, const fs::path& file, std::optional<std::int64_t> known,
                               const fs::path& bundle) {
@@ -58,7 +70,7 @@ Result<Recorded> read_program(const profile::Manifest& manifest, const fs::path&
   if (!text) return std::unexpected(text.error());
   Recorded recorded{.id = manifest.id,
                     .torch = manifest.torch,
-                    .steps = manifest.plain_steps,
+                    .steps = as_shown(manifest.plain_steps, bundle, manifest),
                     .faults = profile::usual(manifest.plain_faults),
                     .document = json::parse(*text, nullptr, false)};
   const json& document = recorded.document;

@@ -15,7 +15,7 @@ struct Recorded {
   std::string id, torch;
   std::int64_t batch = 0;   // 0: not known
   Bytes peak{};             // of the allocator, in the recorded step
-  std::vector<Ns> steps;    // without any profiler
+  std::vector<Ns> steps;    // without any profiler; their median is the step that is shown
   std::int64_t faults = 0;  // minor page faults of such a step
   bool on_cpu = true;
   nlohmann::json document;  // program.json

@@ -17,6 +17,7 @@
 #include "annotator/profile/build/module_calls.h"
 #include "annotator/profile/build/module_table.h"
 #include "annotator/profile/build/tally.h"
+#include "annotator/profile/loop.h"
 #include "annotator/profile/one_step.h"
 #include "annotator/profile/profile.h"
 #include "annotator/profile/saved.h"
@@ -306,6 +307,8 @@ void fill_run(const Annotated& annotated, Profile& profile) {
     profile.alignment = annotated.alignment;
     profile.warnings = manifest.warnings;
     profile.loop = annotated.loop;
+    const Ns step = annotated.loop ? step_time(mean_update(*annotated.loop)) : Ns{};
+    if (profile.page_faults && step > Ns{}) profile.page_faults->step = step;
   } else {
     profile.id = annotated.path.filename().string();
     profile.source = annotated.path.string();
