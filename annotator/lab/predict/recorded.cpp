@@ -57,9 +57,11 @@ std::optional<std::int64_t> number(const json& object, const char* key) {
 std::vector<Ns> as_shown(std::vector<Ns> steps, const fs::path& bundle, const profile::Manifest& manifest) {
   const auto shown = profile::shown_step(bundle, manifest);
   if (!shown || steps.empty()) return steps;
+  constexpr double kMost = 100;  // times as long: no two ways of timing one loop differ by so much
   const auto median = static_cast<double>(profile::sample(steps).median.count());
-  if (*shown <= Ns{} || median <= 0) return steps;
-  for (Ns& step : steps) step = Ns{std::llround(static_cast<double>(step.count()) * static_cast<double>(shown->count()) / median)};
+  const double ratio = median > 0 ? static_cast<double>(shown->count()) / median : 0;
+  if (ratio < 1 / kMost || ratio > kMost) return steps;
+  for (Ns& step : steps) step = Ns{std::llround(static_cast<double>(step.count()) * ratio)};
   return steps;
 }
 
