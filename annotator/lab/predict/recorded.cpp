@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "annotator/common/file.h"
 #include "annotator/common/memory.h"
@@ -72,7 +73,7 @@ Result<Recorded> read_program(const profile::Manifest& manifest, const fs::path&
   if (!text) return std::unexpected(text.error());
   Recorded recorded{.id = manifest.id,
                     .torch = manifest.torch,
-                    .steps = as_shown(manifest.plain_steps, bundle, manifest),
+                    .steps = manifest.plain_steps,
                     .faults = profile::usual(manifest.plain_faults),
                     .document = json::parse(*text, nullptr, false)};
   const json& document = recorded.document;
@@ -103,7 +104,9 @@ Result<Recorded> read_step(const fs::path& bundle) {
     return std::unexpected(unusable("this profile has no recorded program to predict from; record one with `hotlens run` again", bundle));
   }
   const auto& sized = manifest->sized_programs;
-  return read_program(*manifest, *manifest->program, sized.empty() ? std::nullopt : std::optional(sized.front().was), bundle);
+  auto recorded = read_program(*manifest, *manifest->program, sized.empty() ? std::nullopt : std::optional(sized.front().was), bundle);
+  if (recorded) recorded->steps = as_shown(std::move(recorded->steps), bundle, *manifest);
+  return recorded;
 }
 
 Result<Recorded> read_recorded(const fs::path& bundle) {

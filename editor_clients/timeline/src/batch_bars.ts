@@ -9,7 +9,7 @@ import type { Batch } from './batch_state';
 import { knownWords, lineWith, placeWords, sizeWords } from './batch_words';
 import { copiedText } from './clipboard';
 import { button, element, refill } from './dom';
-import { listen } from './slider_events';
+import { carriedOut, listen } from './slider_events';
 
 export interface BatchBars {
   readonly root: HTMLElement;
@@ -83,12 +83,7 @@ export function createBatchBars(commands: BatchCommands): BatchBars {
     if (model === undefined) return false;
     const [next, effects] = dragStep(drag, event, model);
     drag = next;
-    for (const effect of effects) {
-      if (effect.type === 'show') draw();
-      if (effect.type === 'choose') commands.choose(effect.value);
-      if (effect.type === 'grab' || effect.type === 'release') root.classList.toggle('dragging', effect.type === 'grab');
-    }
-    return effects.some(({ type }) => type === 'consume');
+    return carriedOut(effects, { root, show: draw, choose: commands.choose });
   }
 
   for (const gauge of GAUGES) {

@@ -4,7 +4,7 @@ import { button, element, refill } from './dom';
 import { budgetStep, choiceAt, clampedBudget, planOf, type BudgetInput, type BudgetState, type PlanModel } from './plan_model';
 import { createPlanPlot } from './plan_plot';
 import { applyCommand, blocksWords, budgetWords, planKnownWords, planPlaceWords } from './plan_words';
-import { listen } from './slider_events';
+import { carriedOut, listen } from './slider_events';
 import type { PlanCommands } from './what_if_commands';
 import type { Checkpoints, PlanPoint, WhatIfs } from './what_if_messages';
 import type { WhatIfState } from './what_if_state';
@@ -73,12 +73,7 @@ export function createPlanPanel(commands: PlanCommands): PlanPanel {
     if (shown === undefined) return false;
     const [next, effects] = budgetStep(drag, event, shown.model);
     drag = next;
-    for (const effect of effects) {
-      if (effect.type === 'show') draw();
-      if (effect.type === 'choose') commands.choose(effect.value);
-      if (effect.type === 'grab' || effect.type === 'release') root.classList.toggle('dragging', effect.type === 'grab');
-    }
-    return effects.some(({ type }) => type === 'consume');
+    return carriedOut(effects, { root, show: draw, choose: commands.choose });
   }
   listen({ name: 'budget', tracks: [plot.plot, plot.track], handle: plot.handle, handled });
 

@@ -1,5 +1,5 @@
 // The pointer and the keys of elements, as events of a slider (slider.ts).
-import type { SlideInput } from './slider';
+import type { SlideEffect, SlideInput } from './slider';
 
 export interface Sliding<G> {
   readonly name: G;
@@ -31,4 +31,20 @@ export function listen<G>({ name, tracks, handle, handled }: Sliding<G>): void {
     event.preventDefault();
     event.stopPropagation();
   });
+}
+
+export interface Carrying {
+  readonly root: HTMLElement;
+  readonly show: () => void;
+  readonly choose: (value: number) => void;
+}
+
+// Whether the event was taken.
+export function carriedOut(effects: readonly SlideEffect[], { root, show, choose }: Carrying): boolean {
+  for (const effect of effects) {
+    if (effect.type === 'show') show();
+    if (effect.type === 'choose') choose(effect.value);
+    if (effect.type === 'grab' || effect.type === 'release') root.classList.toggle('dragging', effect.type === 'grab');
+  }
+  return effects.some(({ type }) => type === 'consume');
 }

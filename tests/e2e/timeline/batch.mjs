@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { openInEditor } from './editor.mjs';
-import { eventually, serve, TimelinePage } from './page.mjs';
-import { ownFolder, run } from './recording.mjs';
+import { open, openPage } from './open.mjs';
+import { eventually } from './page.mjs';
+import { bundleIn, ownFolder, run } from './recording.mjs';
 
 const SCRIPT = `import torch
 from torch import nn
@@ -28,24 +29,8 @@ async function record(world) {
 }
 
 const predict = (world, folder) => run(world, folder, ['predict', 'latest', '--batch-size', '4,16,32'], []);
-const bundleIn = (folder) => {
-  const profiles = path.join(folder, '.hotlens', 'profiles');
-  return path.join(profiles, fs.readdirSync(profiles)[0]);
-};
 
-async function openPage(world, address, options) {
-  const timeline = await TimelinePage.open(world.browser, address, options);
-  world.closing(() => timeline.page.context().close());
-  world.closing(async () => assert.deepEqual(timeline.errors, [], 'errors of the page'));
-  await timeline.settled();
-  return { timeline, page: timeline.page };
-}
-
-async function openServed(world, folder, options) {
-  const server = await serve(world.hotlens, [], { folder });
-  world.closing(server.stop);
-  return openPage(world, server.address, options);
-}
+const openServed = (world, folder, options) => open(world, [], { folder, ...options });
 
 const handleOf = (page, name) => page.getByRole('slider', { name: `batch size, by ${name}` });
 const told = (page) => page.locator('.batch .told').innerText();

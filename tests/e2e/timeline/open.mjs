@@ -9,14 +9,18 @@ export const OLD = 'v2021-06_resnet50_nw0_1623143089861.pt.trace.json.gz';
 export const BEFORE = 'trace_diff_control_control.json.gz';
 export const AFTER = 'trace_diff_test_test.json.gz';
 
-export async function open(world, profile, { fragment, folder, ...options } = {}) {
-  const server = await serve(world.hotlens, profile, { folder });
-  world.closing(server.stop);
-  const timeline = await TimelinePage.open(world.browser, server.address, { fragment, ...options });
+export async function openPage(world, address, options) {
+  const timeline = await TimelinePage.open(world.browser, address, options);
   world.closing(() => timeline.page.context().close());
   world.closing(async () => assert.deepEqual(timeline.errors, [], 'errors of the page'));
   await timeline.settled();
-  return { server, timeline, page: timeline.page };
+  return { timeline, page: timeline.page };
+}
+
+export async function open(world, profile, { folder, ...options } = {}) {
+  const server = await serve(world.hotlens, profile, { folder });
+  world.closing(server.stop);
+  return { server, ...(await openPage(world, server.address, options)) };
 }
 
 export const stepLevel = (timeline) => timeline.ask('level', { path: [], width: 1140 });

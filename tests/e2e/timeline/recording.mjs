@@ -27,6 +27,12 @@ export function ownFolder(world, name) {
   return folder;
 }
 
+// The folder's first bundle.
+export function bundleIn(folder) {
+  const profiles = path.join(folder, '.hotlens', 'profiles');
+  return path.join(profiles, fs.readdirSync(profiles)[0]);
+}
+
 // A copy of the example with a bundle of two steps in it; returns the folder.
 export async function recordExample(world, name, words) {
   const folder = ownFolder(world, name);
