@@ -188,6 +188,15 @@ def test_the_peak_of_a_change_is_that_of_the_changed_script(tmp_path: Path, name
     assert item["step_ns"] == pytest.approx(item["step_was_ns"] * item["ratio"], rel=1e-6)
 
 
+def test_a_change_starts_from_the_step_that_is_shown(pictures: Path) -> None:
+    told = subprocess.run([HOTLENS, "report", "latest", "--format", "json"], cwd=pictures, text=True, capture_output=True, check=True)
+    loop = json.loads(told.stdout)["loop"]
+    step = loop["update_ns"] - loop["rare_ns"]
+    shown = loop["update_ns"] if loop["rare_ns"] * 20 < loop["update_ns"] else step
+    item = row(answer(pictures, "fused_optimizer")["items"], "fused_optimizer")
+    assert item["step_was_ns"] == pytest.approx(shown, rel=1e-6)
+
+
 def of_programs(document: dict[str, Any]) -> list[dict[str, Any]]:
     """Without what the recording alone gives evidence for: that depends on the machine."""
     return [item for item in document["items"] if item.get("method") != "profile"]
