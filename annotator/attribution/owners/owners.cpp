@@ -227,6 +227,7 @@ class Finder {
         if (!owners_.of[node].accumulates) continue;
         owners_.of[node].call = call;
         owners_.of[node].site = call < site_of_call_.size() ? site_of_call_[call] : kNothing;
+        owners_.of[node].made_line = call < line_of_call_.size() ? line_of_call_[call] : kNothing;
       }
     }
   }

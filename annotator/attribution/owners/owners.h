@@ -51,7 +51,7 @@ struct Owner {
   std::uint32_t call = kNothing;    // into Owners::calls
   std::uint32_t one_of = kNothing;  // deeper than `call` where it ran in one of several modules, not known which: the call of any of them
   std::uint32_t line = kNothing;    // into Owners::lines: the line that ran
-  std::uint32_t made_line = kNothing;  // of a backward operator: the line whose forward created it
+  std::uint32_t made_line = kNothing;  // of a backward operator: the line whose forward created it, or that calls the parameter's module
   std::uint32_t site = kNothing;       // into Owners::sites: the expression that called the module
   std::uint32_t split =
       kNothing;  // into Owners::splits: of a fused kernel, a fetch or a pause; of a kernel `call` is what all its modules are inside of

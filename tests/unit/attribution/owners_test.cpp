@@ -80,7 +80,7 @@ TEST_CASE("backward operators belong to the module and line that created them, a
   CHECK(read.module(evaluation("AddmmBackward0")) == 1);
 }
 
-TEST_CASE("AccumulateGrad belongs to the parameter's owner") {
+TEST_CASE("AccumulateGrad belongs to the parameter's owner and to the line that calls it") {
   const ModuleMap map = small_map();
   const Script script = map_step();
   const Read read(script, &map);
@@ -88,6 +88,8 @@ TEST_CASE("AccumulateGrad belongs to the parameter's owner") {
   CHECK(read.module(outer) == 1);
   CHECK(read.module("torch::autograd::AccumulateGrad") == 1);
   CHECK(bucket_of(read.owner(outer)) == Bucket::gradient_accumulation);
+  CHECK(read.owners.lines.value[read.owner(outer).line] == 2);
+  CHECK(read.owners.lines.value[read.owner(outer).made_line] == 0);
 }
 
 TEST_CASE("the optimizer's operators belong to its stage and line and to no module") {

@@ -133,7 +133,7 @@ TEST_CASE("buckets and stages of a step") {
 TEST_CASE("a line holds what ran below it and the backward work that it created, each once") {
   const auto profile = loaded();
   CHECK(line(*profile, 9).forward[0].cpu_total == us(180));
-  CHECK(line(*profile, 9).backward[0].cpu_total == us(100 + 5 + 150));
+  CHECK(line(*profile, 9).backward[0].cpu_total == us(100 + 5 + 150 + 20));
   CHECK(line(*profile, 11).forward[0].cpu_total == us(0));
   CHECK(line(*profile, 11).backward[0].cpu_total == us(310));
   // Behind the last operator the map step stood 10 of 109 us at this line, then at the loop's; of the clean step it is 110.
