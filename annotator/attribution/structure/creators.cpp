@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -29,6 +30,18 @@ std::uint32_t latest(const std::vector<Numbered>& forward, std::int64_t sequence
   if (next == forward.begin()) return kNoNode;
   --next;
   return next->sequence == sequence && next->thread == thread ? next->node : kNoNode;
+}
+
+// Writing into a view makes nodes besides the operator's own: one that writes into what was viewed, and one for the view as it is from then
+// on. No operator has their numbers, which follow that of the one that made them.
+std::uint32_t writer_of_view(const std::vector<Numbered>& forward, const Numbered& op, std::string_view name, std::uint32_t thread) {
+  constexpr std::int64_t kMostBeside = 8;  // further away is an operator that was not recorded
+  if (!name.ends_with("::CopySlices") && !name.contains("AsStridedBackward")) return kNoNode;
+  for (std::int64_t before = 1; before <= std::min(kMostBeside, op.sequence); ++before) {
+    const std::uint32_t node = latest(forward, op.sequence - before, thread, op.start);
+    if (node != kNoNode) return node;
+  }
+  return kNoNode;
 }
 
 // "Fwd thread id" is the profiler's own small number within a process. A thread's votes: how many operators with that id it explains.
@@ -218,6 +231,8 @@ std::vector<std::uint32_t> creators(const trace::Trace& trace, const Forest& for
     const auto number = numbers.find({forest.threads[op.thread].process, events.forward_thread[forest.event[op.node]]});
     if (number == numbers.end()) continue;
     creator[op.node] = latest(forward, op.sequence, number->second, op.start);
+    if (creator[op.node] == kNoNode)
+      creator[op.node] = writer_of_view(forward, op, trace.names[events.name[forest.event[op.node]]], number->second);
   }
   find_graphs(trace, forest, backward, numbers, creator);
   for (const Numbered& op : backward) lend_to_evaluation(trace, forest, op.node, creator);

@@ -49,6 +49,24 @@ TEST_CASE("a backward operator whose forward is not in the window has no creator
   CHECK(creators(read.trace, read.forest)[read.node("MulBackward0")] == kNoNode);
 }
 
+TEST_CASE("nodes that writing into a view makes besides the operator's own are the operator's") {
+  const Script script = Script()
+                            .op("aten::select", 1, 1, {.sequence = 5})
+                            .op("aten::add_", 3, 4, {.sequence = 6})  // its own node is 6, what it writes into 7, the view from then on 8
+                            .op("aten::copy_", 9, 2, {.sequence = 9})
+                            .op("SelectBackward0", 18, 1, {.sequence = 5, .forward_thread = 1})
+                            .op("SomeBackward", 20, 1, {.sequence = 7, .forward_thread = 1})
+                            .op("torch::autograd::CopySlices", 22, 1, {.sequence = 7, .forward_thread = 1})
+                            .op("AsStridedBackward0", 24, 1, {.sequence = 8, .forward_thread = 1})
+                            .op("torch::autograd::CopySlices", 26, 1, {.sequence = 40, .forward_thread = 1});
+  const Read read(script);
+  const auto creator = creators(read.trace, read.forest);
+  CHECK(creator[read.node("torch::autograd::CopySlices")] == read.node("aten::add_"));
+  CHECK(creator[read.node("AsStridedBackward0")] == read.node("aten::add_"));
+  CHECK(creator[read.node("SomeBackward")] == kNoNode);
+  CHECK(creator[read.node("torch::autograd::CopySlices", 1)] == kNoNode);  // made by what was not recorded
+}
+
 TEST_CASE("a node with hooks lends its number to the evaluation around it") {
   const Script script = Script()
                             .op("aten::addmm", 1, 1, {.sequence = 5})
