@@ -359,8 +359,10 @@ void count_behind(StepAccount& step) {
   step.waiting_by_stage[static_cast<std::size_t>(Stage::other)] += step.behind;
 }
 
+// Between operators; also between those that one calls: a custom function's code has lines of its own.
 bool is_gap(const Forest& forest, const Piece& piece) {
-  return piece.node == kNoNode || (forest.kind[piece.node] != Kind::op && forest.kind[piece.node] != Kind::launch);
+  if (piece.node == kNoNode || (forest.kind[piece.node] != Kind::op && forest.kind[piece.node] != Kind::launch)) return true;
+  return piece.node + 1 < forest.size() && forest.parent[piece.node + 1] == piece.node;
 }
 
 void count_cpu(const Forest& forest, const std::vector<Piece>& pieces, PlaceFinder& places, StepAccount& step) {

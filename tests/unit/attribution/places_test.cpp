@@ -60,6 +60,25 @@ TEST_CASE("a stage's time on a line that does not enter it is of no place") {
   CHECK(step.wall_by_stage[kBackward] == us(42));
 }
 
+TEST_CASE("the code of a custom function between its operators is no guess") {
+  const Script script = Script()
+                            .range("ProfilerStep#0", 0, 100)
+                            .range("hotlens.line#0", 2, 90)
+                            .range("hotlens.stage#forward", 3, 80)
+                            .op("Integrate", 4, 70, {.sequence = 1})
+                            .range("hotlens.line#1", 10, 20)
+                            .op("aten::linear", 11, 18)
+                            .range("hotlens.line#2", 40, 20)
+                            .op("aten::tanh", 41, 18);
+  const ModuleMap map = small_map();
+  const Read read(script, &map);
+  const auto places = Places{{Stage::forward, 1}, {Stage::forward, 2}};
+  const StepAccount step = account(read.trace, read.forest, read.steps, read.owners, places).steps.at(0);
+  CHECK(step.guessed_by_stage[static_cast<std::size_t>(Stage::forward)] == Ns{});
+  CHECK(step.by_place.at(0).wall == us(20 + 10));
+  CHECK(step.by_place.at(1).wall >= us(20));
+}
+
 TEST_CASE("what has no line counts with the operator before it, and is said to be a guess") {
   Chains lines;
   const std::uint32_t loop = lines.add(kNothing, 7, Ns{}, false);
