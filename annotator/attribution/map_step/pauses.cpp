@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <ranges>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace hotlens::attribution {
@@ -47,18 +51,27 @@ std::vector<Stretch> stretches(const Forest& map, const Forest::Thread& thread, 
   return found;
 }
 
-// What watching added to each stretch, if that was the same for all: without it they take as long as the clean pause did, or nearly.
-Ns watching(const std::vector<Stretch>& found, Ns clean) {
-  std::vector<Ns> lengths;
-  for (const Stretch& stretch : found) lengths.push_back(stretch.length);
-  std::ranges::sort(lengths, std::ranges::greater{});
-  Ns sum{}, added{};
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    sum += lengths[i];
-    added = (sum - clean) / static_cast<std::int64_t>(i + 1);
-    if (i + 1 == lengths.size() || added >= lengths[i + 1]) break;
+// A stretch longer than all of the clean pause held something else of the machine. Where its line ran several times besides, it takes as
+// long as it mostly did.
+void shorten(std::vector<Stretch>& found, const Owners& owners, Ns clean) {
+  constexpr std::size_t kSeveral = 4;
+  const Ns limit = clean + kMostWatching;
+  const auto line_of = [&](const Stretch& stretch) {
+    const std::uint32_t link = owners.of[stretch.node].line;
+    return link == kNothing ? kNothing : owners.lines.value[link];
+  };
+  if (std::ranges::none_of(found, [&](const Stretch& stretch) { return stretch.length > limit; })) return;
+  std::map<std::uint32_t, std::vector<Ns>> within;
+  for (const Stretch& stretch : found) {
+    if (stretch.length <= limit) within[line_of(stretch)].push_back(stretch.length);
   }
-  return std::clamp(added, Ns{}, kMostWatching);
+  for (Stretch& stretch : found) {
+    std::vector<Ns>& usual = within[line_of(stretch)];
+    if (stretch.length <= limit || usual.size() < kSeveral) continue;
+    const auto middle = usual.begin() + static_cast<std::ptrdiff_t>(usual.size() / 2);
+    std::ranges::nth_element(usual, middle);
+    stretch.length = *middle;
+  }
 }
 
 // Host code of a step's own, of the forward, or of a fetch by a generator: what else it may be has a range of its own.
@@ -79,8 +92,71 @@ Share share_of(const Owners& owners, std::uint32_t node) {
   return {.call = owner.call, .line = owner.line, .site = owner.site, .stage = owner.stage};
 }
 
-bool same(const Share& a, const Share& b) {
-  return a.stage == b.stage && a.call == b.call && a.line == b.line && a.site == b.site;
+// Executions of a line stand for one another where they are alike all the way out.
+class AlikeLines {
+ public:
+  explicit AlikeLines(const Chains& lines) : lines_(lines) {}
+
+  std::uint32_t first_of(std::uint32_t link) {
+    std::vector<std::uint32_t> chain;
+    for (; link != kNothing && !known_.contains(link); link = lines_.parent[link]) chain.push_back(link);
+    std::uint32_t outer = link == kNothing ? kNothing : known_.at(link);
+    for (const std::uint32_t inner : chain | std::views::reverse) {
+      outer = first_.try_emplace({outer, lines_.value[inner]}, inner).first->second;
+      known_.emplace(inner, outer);
+    }
+    return outer;
+  }
+
+ private:
+  const Chains& lines_;
+  std::map<std::uint32_t, std::uint32_t> known_;                            // link to the first one that is alike
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> first_;  // outer one, line
+};
+
+// What ran in the pause at one place, in `count` stretches.
+struct Part {
+  Share share;
+  Ns length{};
+  std::int64_t count = 0;
+
+  Ns mean() const { return length / count; }
+  Ns without(Ns watching) const { return std::max(length - watching * count, Ns{}); }
+};
+
+// In the order in which they began.
+std::vector<Part> parts_of(const std::vector<Stretch>& found, const Owners& owners) {
+  AlikeLines lines(owners.lines);
+  std::vector<Part> parts;
+  std::map<std::tuple<std::optional<Stage>, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t> known;
+  for (const Stretch& stretch : found) {
+    Share share = share_of(owners, stretch.node);
+    share.line = lines.first_of(share.line);
+    const auto [at, added] = known.try_emplace({share.stage, share.call, share.line, share.site}, parts.size());
+    if (added) parts.push_back({.share = share});
+    parts[at->second].length += stretch.length;
+    ++parts[at->second].count;
+  }
+  return parts;
+}
+
+// What watching added to each stretch, if that was the same for all: without it they take as long as the clean pause did, or nearly. What
+// ran many times took as long as watching it, at least; then all may take longer than the clean pause did, whose parts are in proportion.
+Ns watching(std::vector<Part> parts, Ns clean) {
+  constexpr std::int64_t kMany = 8;
+  std::ranges::sort(parts, std::ranges::greater{}, &Part::mean);
+  Ns sum{}, added{}, most = kMostWatching;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    sum += parts[i].length;
+    count += parts[i].count;
+    added = (sum - clean) / count;
+    if (i + 1 == parts.size() || added >= parts[i + 1].mean()) break;
+  }
+  for (const Part& part : parts) {
+    if (part.count >= kMany) most = std::min(most, part.mean());
+  }
+  return std::clamp(added, Ns{}, most);
 }
 
 }  // namespace
@@ -88,22 +164,21 @@ bool same(const Share& a, const Share& b) {
 std::vector<Share> owners_of_pause(const Forest& map, const Owners& owners, const Forest::Thread& thread, Pause pause, Pause clean) {
   std::vector<Stretch> found = stretches(map, thread, pause);
   std::erase_if(found, [&](const Stretch& stretch) { return is_ours(map, stretch.node); });
+  shorten(found, owners, clean.length());
   Ns seen{};
   for (const Stretch& stretch : found) seen += stretch.length;
   if (ratio(seen, clean.length()) < kLeast) return {};
-  const Ns added = watching(found, clean.length());
+  const std::vector<Part> parts = parts_of(found, owners);
+  const Ns added = watching(parts, clean.length());
+  Ns sum{};
+  for (const Part& part : parts) sum += part.without(added);
   std::vector<Share> shares;
-  double sum = 0;
-  for (const Stretch& stretch : found) {
-    if (stretch.length <= added) continue;
-    const Share share = share_of(owners, stretch.node);
-    auto at = std::ranges::find_if(shares, [&](const Share& each) { return same(each, share); });
-    if (at == shares.end()) at = shares.insert(at, share);
-    at->weight += ratio(stretch.length - added, clean.length());
-    sum += ratio(stretch.length - added, clean.length());
+  for (const Part& part : parts) {
+    if (part.without(added) <= Ns{}) continue;
+    shares.push_back(part.share);
+    shares.back().weight = ratio(part.without(added), sum);
   }
   if (std::ranges::none_of(shares, [](const Share& share) { return share.stage.has_value(); })) return {};
-  for (Share& share : shares) share.weight /= sum;
   return shares;
 }
 

@@ -24,8 +24,9 @@ struct Pause {
 };
 
 // How `clean` divides between what its twin `pause` of the map step ran, in the order in which that began: weights that add up to 1. Of
-// each stretch there the same time is taken to be watching's own, so that many short ones do not outweigh a long one. What has a range of
-// its own in a clean step, too (an update, a backward pass), leaves its part as it is. Empty where the map step's was much shorter, or
+// each stretch there the same time is taken to be watching's own, so that many short ones do not outweigh a long one; one longer than all
+// of `clean` held something else of the machine, and counts as its line's others do. Executions of a line count together. What has a range
+// of its own in a clean step, too (an update, a backward pass), leaves its part as it is. Empty where the map step's was much shorter, or
 // knows nothing.
 std::vector<Share> owners_of_pause(const Forest& map, const Owners& owners, const Forest::Thread& thread, Pause pause, Pause clean);
 

@@ -321,6 +321,22 @@ TEST_CASE("a pause divides between the lines that ran in it, however often each 
   CHECK(weights[6] == Approx(1.0 / 3));
 }
 
+TEST_CASE("what held the machine during one of many short lines gives the line nothing") {
+  const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::randn", 10, 5).op("aten::linear", 415, 8);
+  // A loop: its header takes nothing, its body 4 µs a time. Watching adds 10 µs; once the machine was away for 5 ms.
+  Script map = Script().range("ProfilerStep#0", 0, 90000).op("aten::randn", 10, 5);
+  std::int64_t at = 15;
+  for (int i = 0; i < 100; ++i) {
+    const std::int64_t header = i == 50 ? 5000 : 10;
+    map.range("hotlens.line#5", at, header).range("hotlens.line#6", at + header, 14);
+    at += header + 14;
+  }
+  map.op("aten::linear", at, 8);
+  std::map<std::uint32_t, double> weights = weights_before(Transferred(clean, map), "aten::linear");
+  CHECK(weights[5] == Approx(0).margin(0.01));
+  CHECK(weights[6] == Approx(1).margin(0.01));
+}
+
 TEST_CASE("a map step that was slow for another reason does not take short lines for watching") {
   const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::randn", 10, 5).op("aten::linear", 2015, 8);
   Script map = Script().range("ProfilerStep#0", 0, 9000).op("aten::randn", 10, 5).range("hotlens.line#5", 15, 6025);
