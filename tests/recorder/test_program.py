@@ -271,6 +271,7 @@ REFUSED = {
     "aten::index returns depends on values": SMALL.replace("model(x)", "model(x)[y > -1]"),
     "hooks on gradients": SMALL + "model[0].weight.register_hook(lambda g: g * 2)\n",
     "code that is no list of operators": SMALL.replace("model(x)", "torch.vmap(lambda a: a * 2)(model(x))"),
+    "the model runs within torch.func": SMALL.replace("model(x)", "torch.vmap(model[0])(x)"),
     "layout sparse_coo": SMALL.replace("nn.Linear(8, 16)", "nn.Embedding(9, 2, sparse=True), nn.Flatten()").replace(
         "torch.randn(6, 8)", "torch.randint(0, 9, (6, 8))"
     ),

@@ -19,6 +19,7 @@ from .operands import tensors_in
 from .patches import Method, Patches
 
 CHECKPOINTED = "it uses activation checkpointing or other hooks on saved tensors, whose second forward pass a replay does not make"
+TRANSFORMED = "the model runs within torch.func (vmap, grad), where one operator works for many tensors"
 # Nestings of torch.func, by the module that opens and closes them.
 TRANSFORMS = {"vmap": ("vmap",), "eager_transforms": ("grad", "jvp", "func")}
 
@@ -227,9 +228,11 @@ class Surroundings:
 
     def _module_entered(self, module: Any, args: Any) -> None:
         with self._listener.guarded():
-            if not self._listener.recording or self._unseen:
+            if not self._listener.recording or (self._unseen and not self._transforms):
                 return
             trained = next(module.parameters(), None) is not None
+            if self._transforms:
+                return self._listener.refuse(TRANSFORMED) if trained else None
             if not self._listener.begun and not trained:
                 return
             if not self._listener.begun:

@@ -173,7 +173,17 @@ def why_not(tensor: Any) -> str | None:
         return "it uses a quantized, nested or meta tensor"
     if hasattr(tensor, "__tensor_flatten__") or torch._C._dispatch_keys(tensor).has(torch._C.DispatchKey.Python):
         return f"it uses tensors of a class of their own ({type(tensor).__name__})"
+    if is_transformed(tensor):
+        return "it uses tensors within torch.func (vmap, grad), which stand for several"
     return None
+
+
+def is_transformed(tensor: Any) -> bool:
+    """Of a torch.func that runs; it has no memory of its own to ask for."""
+    import torch
+
+    wrapped = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", None)  # since torch 2.0
+    return bool(wrapped is not None and wrapped(tensor))
 
 
 def dtype_name(dtype: Any) -> str:
