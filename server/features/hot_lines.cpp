@@ -41,16 +41,16 @@ bool is_defined_elsewhere(const profile::Profile& profile, profile::ModuleId id)
 std::set<std::uint32_t> lines_that_call_known_ones(const FileView& view, const std::vector<std::string_view>& lines) {
   if (!view.profile->loop) return {};
   std::set<std::string> known;
-  for (const profile::LoopFunction& function : profile::functions(*view.profile->loop)) {
-    known.emplace(profile::called_name(function.function));
-  }
+  for (const profile::LoopFunction& function : profile::functions(*view.profile->loop)) known.insert(function.function);
   std::set<std::uint32_t> found;
   for (std::uint32_t fact = 0; fact < view.placements.size(); ++fact) {
     const std::uint32_t line = view.placements[fact].range.begin.line;
     if (view.facts->anchors.facts()[fact].role != source::Role::statement || line >= lines.size()) continue;
-    const std::string_view own = profile::called_name(view.profile->loop->statements.at(view.facts->meanings[fact].row).site.function);
-    if (std::ranges::any_of(known, [&](const std::string& name) { return name != own && profile::is_called_in(lines[line], name); }))
-      found.insert(line);
+    const std::string& own = view.profile->loop->statements.at(view.facts->meanings[fact].row).site.function;
+    const auto calls = [&](const std::string& name) {
+      return name != own && profile::is_called_in(lines[line], profile::called_name(name));
+    };
+    if (std::ranges::any_of(known, calls)) found.insert(line);
   }
   return found;
 }

@@ -120,3 +120,28 @@ def test_batches_of_an_evaluation_are_no_updates(tmp_path: Path) -> None:
     loop, rows = loop_of(run.bundle)
     assert rows["optimizer.step()"]["calls"] == loop["updates"]
     assert 0.9 * loop["updates"] <= 5 * rows["evaluate()"]["calls"] <= 1.1 * loop["updates"] + 5
+
+
+TWO_TRAINERS = """\
+class Layer:
+    def train(self):
+        for _ in range(15):
+            x, y = torch.randn(8, 8), torch.randint(0, 3, (8,))
+{step}
+
+class Net:
+    def train(self):
+        for layer in [Layer(), Layer()]:
+            layer.train()
+
+Net().train()
+"""
+
+
+def test_methods_of_one_name_are_functions_of_their_own(tmp_path: Path) -> None:
+    run = record_text(tmp_path, MODEL + TWO_TRAINERS.format(step=indent(indent(indent(STEP)))))
+    assert run.code == 0, run.err
+    loop, _ = loop_of(run.bundle)
+    of = {name: sum(r["total_ns"] for r in loop["statements"] if r["function"] == name) for name in ("Layer.train", "Net.train")}
+    assert 0.8 * loop["watched_ns"] < of["Layer.train"] <= of["Net.train"] <= loop["watched_ns"]
+    assert {each["function"] for each in loop["loops"]} == {"Layer.train", "Net.train"}

@@ -49,7 +49,7 @@ class Loop:
 class Plan:
     """Statement 0 is none; `same` has the statement of a number that stands for a later part of one."""
 
-    function: str
+    function: str  # its qualified name
     line: int = 0  # where its code begins, with its decorators
     statements: list[Statement | None] = field(default_factory=lambda: [None])
     loops: list[Loop] = field(default_factory=list)

@@ -11,7 +11,7 @@ import warnings
 from types import CodeType
 from typing import Any, Callable
 
-from .leading import LOOPS, WORDS, Function, Leading
+from .leading import FUNCTIONS, LOOPS, WORDS, Function, Leading
 from .loop_plan import Marker, Plan
 
 PLACE = "\0hotlens clock {}\0"  # a constant that no source text holds, until the clock takes its place
@@ -30,14 +30,31 @@ def plans_of(text: bytes, filename: str, whole: bool) -> tuple[ast.Module, list[
         return None
     plans: list[Plan] = []
     leading = Leading(tree)
-    functions = leading.functions()
+    functions, names = leading.functions(), _qualified_names(tree)
     top = whole or any(isinstance(n, LOOPS) and leading.leads(n) for n in tree.body)
     for function in functions:
         line = function.decorator_list[0].lineno if function.decorator_list else function.lineno
-        _mark_function(function, _marker(plans, leading, function.name, line))
+        _mark_function(function, _marker(plans, leading, names[function], line))
     if top:
         tree.body = _marker(plans, leading, "<module>").body(tree.body)
     return (tree, plans) if plans else None
+
+
+def _qualified_names(tree: ast.Module) -> dict[ast.AST, str]:
+    """Of every function, as `__qualname__` has it: two classes may have a method of one name."""
+    found: dict[ast.AST, str] = {}
+    waiting: list[tuple[ast.AST, str]] = [(tree, "")]
+    while waiting:
+        node, prefix = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            inner = prefix
+            if isinstance(child, FUNCTIONS):
+                found[child] = prefix + child.name
+                inner = f"{prefix}{child.name}.<locals>."
+            elif isinstance(child, ast.ClassDef):
+                inner = f"{prefix}{child.name}."
+            waiting.append((child, inner))
+    return found
 
 
 def marked(text: bytes, filename: str, whole: bool, new_clock: Callable[[Plan], Any]) -> CodeType | None:

@@ -92,7 +92,7 @@ def code_of(plan: Plan, code: CodeType) -> CodeType | None:
         return code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            if (constant.co_name, constant.co_firstlineno) == (plan.function, plan.line):
+            if (constant.co_name, constant.co_firstlineno) == (plan.function.rpartition(".")[2], plan.line):
                 return constant
             inner = code_of(plan, constant)
             if inner is not None:
