@@ -132,13 +132,16 @@ std::string instances(const LineSummary& summary, const Profile& profile, bool m
   std::vector<std::pair<Ns, ModuleId>> costs;
   for (ModuleId id : summary.modules) costs.emplace_back(cost_of(profile.at(id), profile), id);
   std::ranges::stable_sort(costs, std::greater{}, &std::pair<Ns, ModuleId>::first);
+  // What ran in one of them gave none of them a time.
+  const auto unknown = summary.one_of > Ns{} ? std::ranges::count(costs, Ns{}, &std::pair<Ns, ModuleId>::first) : 0;
+  const std::size_t named = std::min(kNamed, costs.size() - static_cast<std::size_t>(unknown));
   std::string out;
-  for (std::size_t i = 0; i < std::min(kNamed, costs.size()); ++i) {
+  for (std::size_t i = 0; i < named; ++i) {
     const Module& module = profile.at(costs[i].second);
     const std::string& name = module.path.empty() ? module.class_name : module.path;
     out += (markdown ? escape_markdown(name) : plain(name)) + " " + format::readable(costs[i].first) + " · ";
   }
-  if (costs.size() > kNamed) out += fmt::format("{} more · ", costs.size() - kNamed);
+  if (costs.size() > named) out += fmt::format("{} {} · ", costs.size() - named, named == 0 ? "modules" : "more");
   return out;
 }
 
