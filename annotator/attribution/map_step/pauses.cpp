@@ -144,6 +144,7 @@ std::vector<Part> parts_of(const std::vector<Stretch>& found, const Owners& owne
 // ran many times took as long as watching it, at least; then all may take longer than the clean pause did, whose parts are in proportion.
 Ns watching(std::vector<Part> parts, Ns clean) {
   constexpr std::int64_t kMany = 8;
+  if (parts.empty()) return {};
   std::ranges::sort(parts, std::ranges::greater{}, &Part::mean);
   Ns sum{}, added{}, most = kMostWatching;
   std::int64_t count = 0;
@@ -184,21 +185,23 @@ std::vector<Share> owners_of_pause(const Forest& map, const Owners& owners, cons
 
 std::vector<Share> lines_of_fetch(const Forest& map, const Owners& owners, const Forest::Thread& thread, Pause pause, Pause clean) {
   if (ratio(pause.length(), clean.length()) < kLeast) return {};
-  std::map<std::uint32_t, Ns> lines;
+  std::vector<Stretch> found = stretches(map, thread, pause);
   std::uint32_t around = kNothing;
-  for (const Stretch& stretch : stretches(map, thread, pause)) {
+  for (const Stretch& stretch : found) {
     if (stretch.node == kNoNode) return {};
     const Owner& owner = owners.of[stretch.node];
     if (owner.stage != Stage::data || owner.call != kNothing) return {};
-    around = lines.empty() ? owner.line : owners.lines.common(around, owner.line);
-    lines[owner.line] += stretch.length;
+    around = &stretch == &found.front() ? owner.line : owners.lines.common(around, owner.line);
   }
-  lines.erase(around);
+  std::erase_if(found, [&](const Stretch& stretch) { return owners.of[stretch.node].line == around; });
+  shorten(found, owners, clean.length());
+  const std::vector<Part> parts = parts_of(found, owners);
+  const Ns added = watching(parts, clean.length());
   Ns inner{};
-  for (const auto& [line, length] : lines) inner += length;
+  for (const Part& part : parts) inner += part.without(added);
   const Ns whole = std::max(inner, clean.length());
   std::vector<Share> shares;
-  for (const auto& [line, length] : lines) shares.push_back({.line = line, .weight = ratio(length, whole)});
+  for (const Part& part : parts) shares.push_back({.line = part.share.line, .weight = ratio(part.without(added), whole)});
   shares.push_back({.line = around, .weight = ratio(whole - inner, whole)});
   return shares;
 }

@@ -31,8 +31,8 @@ struct Pause {
 std::vector<Share> owners_of_pause(const Forest& map, const Owners& owners, const Forest::Thread& thread, Pause pause, Pause clean);
 
 // How `clean`, a stretch of a fetch, divides between the lines that its twin in the map step ran: weights that add up to 1. A line takes as
-// long as it took there, where they all fit; the line around them has the rest, since watching takes its time between lines. Empty where
-// the twin ran anything but the fetch, or was much shorter.
+// long as it took there, without what watching added where they do not all fit; the line around them has the rest. Empty where the twin ran
+// anything but the fetch, or was much shorter.
 std::vector<Share> lines_of_fetch(const Forest& map, const Owners& owners, const Forest::Thread& thread, Pause pause, Pause clean);
 
 }  // namespace hotlens::attribution
