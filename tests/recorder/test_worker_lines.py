@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import collections
 import os
+import signal
 import time
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from conftest import record_text
-from hotlens.frames import Files
+from hotlens.frames import Files, line_of
 from hotlens.spawned import begins
 from hotlens.ticks import Ticks
 from hotlens.worker_lines import WorkerLines, look_from_outside
@@ -171,3 +174,32 @@ def test_what_is_written_by_halves_is_nothing(tmp_path: Path) -> None:
     assert lines.of({5}) == {}
     lines._slots.write(0, {((("x" * 70_000), 1, "long"),): 1})  # more than there is room for: what was there stays
     assert lines.of({5}) == {}
+
+
+def words_in(vocabulary: set[str], words: list[str], until: float) -> list[str]:
+    known = []
+    while time.perf_counter() < until:
+        for word in words:
+            if word in vocabulary:
+                known.append(word)
+        known.clear()
+    return known
+
+
+def test_the_jump_back_of_a_loop_is_no_line_of_its_function_s_head() -> None:
+    """From Python 3.11 on it may have no line, and it is where a tick is dealt with."""
+    seen: collections.Counter[int] = collections.Counter()
+
+    def look(frame: FrameType) -> None:
+        if frame.f_code is words_in.__code__:
+            seen[line_of(frame) - frame.f_code.co_firstlineno] += 1
+
+    signal.signal(signal.SIGRTMAX - 3, signal.SIG_DFL)  # whatever ran before in this process
+    ticks = Ticks(0.0005, look)
+    words = [f"w{i}" for i in range(200)]
+    ticks.start()
+    words_in(set(words), words, time.perf_counter() + 0.3)
+    ticks.stop()
+    assert sum(seen.values()) > 100
+    assert seen[3] + seen[4] + seen[5] > 0.9 * sum(seen.values()), seen
+    assert seen[0] == 0

@@ -121,8 +121,20 @@ def qualified_name(frame: FrameType) -> str:
     return code.co_name
 
 
+def line_of(frame: FrameType) -> int:
+    """The line that runs; where an instruction has none (the jump back at the end of a loop) that of the one before it."""
+    if frame.f_lineno is not None:
+        return frame.f_lineno
+    found = frame.f_code.co_firstlineno
+    for begin, _, line in frame.f_code.co_lines():
+        if begin > frame.f_lasti:
+            break
+        found = line or found
+    return found
+
+
 def point(frame: FrameType) -> Point:
-    return Point(frame.f_code, frame.f_lasti, frame.f_lineno or frame.f_code.co_firstlineno, qualified_name(frame))
+    return Point(frame.f_code, frame.f_lasti, line_of(frame), qualified_name(frame))
 
 
 def stack(frame: FrameType | None) -> Stack:

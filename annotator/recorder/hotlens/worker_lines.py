@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any, Callable
 
-from .frames import Files, qualified_name
+from .frames import Files, line_of, qualified_name
 from .ticks import Ticks
 
 SLOTS, SLOT_BYTES = 8, 64 * 1024  # loaders; of one, what it has seen as JSON
@@ -217,7 +217,7 @@ class _Looking:
         frame: FrameType | None = innermost
         while frame is not None and frame.f_code.co_name != WORKER:  # further out stands the script, as it was when it forked
             if self._files.in_workspace(frame.f_code.co_filename):
-                own.append((frame, frame.f_lineno or frame.f_code.co_firstlineno))
+                own.append((frame, line_of(frame)))
             frame = frame.f_back
         if frame is not None:
             self._looks += 1
