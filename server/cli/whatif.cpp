@@ -14,6 +14,7 @@
 #include "annotator/profile/build/load.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/bundle/resolve.h"
+#include "annotator/profile/loop.h"
 #include "annotator/profile/place_name.h"
 #include "server/cli/verbs.h"
 #include "server/cli/whatif_change.h"
@@ -138,7 +139,7 @@ Result<Asked> asked_for(const WhatIfOptions& options) {
 
 // Kinds whose evidence is in the recording, those that were asked for, at the place that was.
 void add_findings(lab::WhatIfs& all, const profile::Profile& profile, const Asked& asked) {
-  all.step = profile.step_wall();
+  all.step = profile::step_time(profile::mean_update(profile));
   for (const profile::Finding& finding : profile.findings) {
     const bool wanted = asked.found.empty() || std::ranges::find(asked.found, finding.kind) != asked.found.end();
     const bool there = !asked.only || (finding.line && is_at(finding.file, *finding.line, *asked.only));

@@ -19,8 +19,8 @@ std::string place(const profile::Finding& finding) {
 
 // As foretold, else at most.
 Ns saved_by(const profile::Finding& finding, Ns step) {
-  if (!finding.foretold) return finding.at_most;
-  return Ns{std::llround(static_cast<double>(step.count()) * (1 - finding.foretold->ratio))};
+  const double ratio = finding.foretold ? finding.foretold->ratio : finding.least_ratio;
+  return Ns{std::llround(static_cast<double>(step.count()) * (1 - ratio))};
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace hotlens::rules {
 // A section of the report: one row each, and what the step is sensitive to. Empty where nothing was found.
 std::string findings_text(const profile::Profile& profile, const format::Style& style);
 
-// One change with its evidence; `step`: the one that is shown.
+// One change with its evidence; `step`: what a step takes without it, profiled or not. The gain is the same part of both.
 std::string finding_text(const profile::Finding& finding, Ns step, const format::Style& style);
 
 // Members of an object: those of an item of hotlens.whatif/1.

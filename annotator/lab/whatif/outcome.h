@@ -117,7 +117,7 @@ struct WhatIfs {
   std::optional<SelfCheck> check;          // absent: nothing was replayed
   std::vector<WhatIf> items;               // the fastest first
   std::vector<profile::Finding> findings;  // what the recording alone gives evidence for; no kind that is among the items
-  Ns step{};                               // that the findings are of
+  Ns step{};                               // without the findings' changes, as it is shown everywhere
   std::vector<NotThis> refused;
   std::optional<PageFaults> faults;
 };
