@@ -114,7 +114,7 @@ def check_rows(model: dict[str, Any]) -> None:
     check_fetches(model)
     for table, columns in ROWS.items():
         for row in model[table]:
-            assert set(row) - {"cells", "checkpoint_switch"} == set(columns), table  # test_notebook.py; below
+            assert set(row) - {"cells", "checkpoint_switch", "watching_ns"} == set(columns), table  # test_notebook.py; below
             for key, kind in columns.items():
                 if isinstance(kind, str):
                     if row[key] is None:

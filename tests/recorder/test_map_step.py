@@ -290,3 +290,26 @@ def test_a_loop_whose_lines_run_too_often_is_marked_as_a_whole(tmp_path: Path) -
     assert times["total += i"] < 10_000 and times["x = x + 1"] == 40
     assert times["x = x * 2"] == times["return x"] == 1 and times["loss.backward()"] == 1
     assert times["x = busy(x)"] == 1
+
+
+ENTERING = """\
+import pprint
+for i in range(12):
+    shown = pprint.pformat([list(range(40))] * 9)
+    total = sum([1, 2, 3])
+    x, y = torch.randn(8, 8), torch.randint(0, 3, (8,))
+{step}
+"""
+
+
+def test_what_watching_adds_to_a_line_is_told_where_it_enters_functions_of_packages(tmp_path: Path) -> None:
+    run = record_text(tmp_path, MODEL + ENTERING.format(step=indent(STEP)))
+    assert run.code == 0, run.err
+    model = run.bundle.model
+    text = (run.bundle.path / model["files"][0]["copy"]).read_text(encoding="utf-8").splitlines()
+    watching = {text[row["line"]].strip(): row.get("watching_ns", 0) for row in model["lines"] if row["file"] == 0}
+    line = next(line for line in watching if line.startswith("shown"))
+    number = next(row["id"] for row in model["lines"] if text[row["line"]].strip() == line)
+    (length,) = [end - begin for begin, end in (ns(e) for e in markers(run.bundle) if e["name"] == f"hotlens.line#{number}")]
+    assert 0.1 * length < watching[line] < length, "hundreds of functions"
+    assert watching["total = sum([1, 2, 3])"] < 0.05 * watching[line], "no more than the clock of the statement"

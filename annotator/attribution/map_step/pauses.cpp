@@ -1,6 +1,7 @@
 #include "annotator/attribution/map_step/pauses.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <ranges>
@@ -124,17 +125,26 @@ struct Part {
   Ns without(Ns watching) const { return std::max(length - watching * count, Ns{}); }
 };
 
+// Its part of what watching added to the line's execution, where that is known.
+Ns watching_in(const Stretch& stretch, const Watched& map) {
+  std::uint32_t node = stretch.node;
+  while (node != kNoNode && map.forest.kind[node] != Kind::line) node = map.forest.parent[node];
+  if (node == kNoNode || map.forest.value[node] >= map.watching.size()) return {};
+  const double part = ratio(stretch.length, map.forest.end[node] - map.forest.start[node]);
+  return Ns{std::llround(std::min(part, 1.0) * static_cast<double>(map.watching[map.forest.value[node]].count()))};
+}
+
 // In the order in which they began.
-std::vector<Part> parts_of(const std::vector<Stretch>& found, const Owners& owners) {
-  AlikeLines lines(owners.lines);
+std::vector<Part> parts_of(const std::vector<Stretch>& found, const Watched& map) {
+  AlikeLines lines(map.owners.lines);
   std::vector<Part> parts;
   std::map<std::tuple<std::optional<Stage>, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t> known;
   for (const Stretch& stretch : found) {
-    Share share = share_of(owners, stretch.node);
+    Share share = share_of(map.owners, stretch.node);
     share.line = lines.first_of(share.line);
     const auto [at, added] = known.try_emplace({share.stage, share.call, share.line, share.site}, parts.size());
     if (added) parts.push_back({.share = share});
-    parts[at->second].length += stretch.length;
+    parts[at->second].length += std::max(stretch.length - watching_in(stretch, map), Ns{});
     ++parts[at->second].count;
   }
   return parts;
@@ -162,14 +172,14 @@ Ns watching(std::vector<Part> parts, Ns clean) {
 
 }  // namespace
 
-std::vector<Share> owners_of_pause(const Forest& map, const Owners& owners, const Forest::Thread& thread, Pause pause, Pause clean) {
-  std::vector<Stretch> found = stretches(map, thread, pause);
-  std::erase_if(found, [&](const Stretch& stretch) { return is_ours(map, stretch.node); });
-  shorten(found, owners, clean.length());
+std::vector<Share> owners_of_pause(const Watched& map, Pause pause, Pause clean) {
+  std::vector<Stretch> found = stretches(map.forest, map.thread, pause);
+  std::erase_if(found, [&](const Stretch& stretch) { return is_ours(map.forest, stretch.node); });
+  shorten(found, map.owners, clean.length());
   Ns seen{};
   for (const Stretch& stretch : found) seen += stretch.length;
   if (ratio(seen, clean.length()) < kLeast) return {};
-  const std::vector<Part> parts = parts_of(found, owners);
+  const std::vector<Part> parts = parts_of(found, map);
   const Ns added = watching(parts, clean.length());
   Ns sum{};
   for (const Part& part : parts) sum += part.without(added);
@@ -183,9 +193,10 @@ std::vector<Share> owners_of_pause(const Forest& map, const Owners& owners, cons
   return shares;
 }
 
-std::vector<Share> lines_of_fetch(const Forest& map, const Owners& owners, const Forest::Thread& thread, Pause pause, Pause clean) {
+std::vector<Share> lines_of_fetch(const Watched& map, Pause pause, Pause clean) {
   if (ratio(pause.length(), clean.length()) < kLeast) return {};
-  std::vector<Stretch> found = stretches(map, thread, pause);
+  const Owners& owners = map.owners;
+  std::vector<Stretch> found = stretches(map.forest, map.thread, pause);
   std::uint32_t around = kNothing;
   for (const Stretch& stretch : found) {
     if (stretch.node == kNoNode) return {};
@@ -195,7 +206,7 @@ std::vector<Share> lines_of_fetch(const Forest& map, const Owners& owners, const
   }
   std::erase_if(found, [&](const Stretch& stretch) { return owners.of[stretch.node].line == around; });
   shorten(found, owners, clean.length());
-  const std::vector<Part> parts = parts_of(found, owners);
+  const std::vector<Part> parts = parts_of(found, map);
   const Ns added = watching(parts, clean.length());
   Ns inner{};
   for (const Part& part : parts) inner += part.without(added);

@@ -209,7 +209,7 @@ class Transferrer {
     const Pause clean{clean_.forest.end[node], span.end};
     const Pause slow{map_.forest.end[map.nodes[twin[last]]], map_.steps.spans.front().end};
     if (clean.length() < kShortestPause || slow.length() <= Ns{}) return;
-    std::vector<Share> shares = owners_of_pause(map_.forest, from_, map_.forest.threads[map_.steps.main], slow, clean);
+    std::vector<Share> shares = owners_of_pause(watched(), slow, clean);
     if (!shares.empty()) add_split(result_.owners.tails[node], std::move(shares));
   }
 
@@ -218,12 +218,12 @@ class Transferrer {
     from_.splits.push_back(std::move(shares));
   }
 
+  Watched watched() const { return {map_.forest, from_, map_.forest.threads[map_.steps.main], modules_.watching}; }
+
   // What is known of the time before `next`.
   void tell_pause(std::uint32_t next, Pause slow, Pause clean, bool fetch) {
-    const Forest::Thread& thread = map_.forest.threads[map_.steps.main];
     if (clean.length() < (fetch ? kShortestFetch : kShortestPause)) return;
-    std::vector<Share> shares =
-        fetch ? lines_of_fetch(map_.forest, from_, thread, slow, clean) : owners_of_pause(map_.forest, from_, thread, slow, clean);
+    std::vector<Share> shares = fetch ? lines_of_fetch(watched(), slow, clean) : owners_of_pause(watched(), slow, clean);
     if (!shares.empty()) add_split(result_.owners.pauses[next], std::move(shares));
   }
 

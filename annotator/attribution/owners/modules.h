@@ -48,7 +48,8 @@ struct ModuleMap {
   std::size_t lines = 0;
   std::vector<std::string> path;              // by module; empty where no code was compiled
   std::vector<std::vector<PartShare>> parts;  // by kernel of compiled code; none where it is not known what it works for
-  std::vector<FetchLines> fetches;            // of the loader that feeds the updates; none where no worker makes its batches
+  std::vector<Ns> watching;  // by line: what watching adds to an execution besides the line's own mark; empty where that is not known
+  std::vector<FetchLines> fetches;  // of the loader that feeds the updates; none where no worker makes its batches
 };
 
 // A module found in the trace itself, as one of those that call it does: the instance in its frames ("Linear_3"), or the name of its range.

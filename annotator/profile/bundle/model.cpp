@@ -144,6 +144,7 @@ void read_lines(const Json& json, Model& model) {
     model.lines.push_back({.file = file < model.files.size() ? FileId{file} : FileId{},
                            .line = small(entry, "line").value_or(0),
                            .function = text(entry, "function")});
+    model.map.watching.emplace_back(small(entry, "watching_ns").value_or(0));
   }
   model.map.lines = model.lines.size();
 }

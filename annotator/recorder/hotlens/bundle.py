@@ -191,7 +191,8 @@ def model_json(tree: Tree, recording: Recording, sites: Sites, partial: str, par
             site = sites.expression(call.site).as_json() if call.site else None
             calls.append({"id": i, "module": tree.number[id(call.module)], "parent": call.parent, "site": site})
         for (filename, line, function), i in mapped.lines.items():
-            lines.append({"id": i, "file": sites.file(filename), "line": line - 1, "function": function})
+            watching = {"watching_ns": ns} if (ns := mapped.watching.of(i)) else {}
+            lines.append({"id": i, "file": sites.file(filename), "line": line - 1, "function": function, **watching})
         fetches = _fetches(recording.worker_lines, mapped, sites, lines)
         stages = _stages(tree, mapped, sites)
     return {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from types import CodeType, FrameType
 from typing import Any, Callable
 
@@ -20,6 +21,7 @@ from .marks import GradientMarks, Mark, Marks
 from .patches import not_compiled
 from .saved import SavedTensors
 from .statements import Statements
+from .watching import Watching
 
 # What runs more lines than this in one step is data handling, not a model: a loop is marked as a whole from then on, a function not at all.
 MOST_LINES = 10_000
@@ -42,6 +44,7 @@ class MapStep:
         self.lines: dict[tuple[str, int, str], int] = {}
         self.parameters: dict[int, int] = {}  # identity of a parameter -> number
         self.capped: set[str] = set()
+        self.watching = Watching()
         self._lines_run: dict[tuple[CodeType, Loop | None], int] = {}  # in a loop of a function, or in none
         self._around: dict[tuple[CodeType, int], list[Loop]] = {}  # loops around a line, the innermost first
         self._adopted: dict[FrameType, int] = {}  # the line at which a frame stood as the step began
@@ -72,6 +75,7 @@ class MapStep:
         thread = self._thread()
         thread.moved = self.saved.moved
         thread.previous = sys.gettrace()
+        self.watching.begin()
         self._begins_with_fetch = boundary == "loader"
         self._adopt_stack(thread, sys._getframe(1), boundary)
         sys.settrace(self._on_entry)
@@ -155,8 +159,12 @@ class MapStep:
         if not self._active:
             sys.settrace(None)
             return None
+        began = time.perf_counter_ns()
         try:
-            return self._on_call(frame)
+            marks = self._on_call(frame)
+            if marks is None:
+                self.watching.passed(self._thread().place()[1], began)
+            return marks
         except RecursionError:
             return None  # the script is at its limit; this frame goes without marks
         except Exception as fault:
@@ -290,6 +298,7 @@ class MapStep:
             line = whole[0]
         key = (code.co_filename, line, qualified_name(frame))
         number = self.lines.setdefault(key, len(self.lines))
+        self.watching.executes(number)
         mark = Mark(frame, "line", line=line, line_number=number, statement=self._statement(frame, line))
         thread.push(mark, f"hotlens.{kind}#{number}")
 

@@ -41,7 +41,7 @@ class Marks:
     moved: Callable[[int, int], None] | None = None  # is told of every change of the innermost call and line
 
     def push(self, mark: Mark, name: str) -> None:
-        call, line = self._place()
+        call, line = self.place()
         mark.place = (mark.call, line) if mark.kind == "call" else (call, mark.line_number) if mark.kind == "line" else (call, line)
         mark.handle = self.open_range(name)
         mark.handle.__enter__()
@@ -52,12 +52,13 @@ class Marks:
         self.stack.pop().handle.__exit__(None, None, None)
         self._say_place()
 
-    def _place(self) -> tuple[int, int]:
+    def place(self) -> tuple[int, int]:
+        """The innermost call and line that are open."""
         return self.stack[-1].place if self.stack else NOWHERE
 
     def _say_place(self) -> None:
         if self.moved is not None:
-            self.moved(*self._place())
+            self.moved(*self.place())
 
     def close_above(self, mark: Mark) -> None:
         while self.stack and self.stack[-1] is not mark:

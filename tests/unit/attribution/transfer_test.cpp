@@ -337,6 +337,19 @@ TEST_CASE("what held the machine during one of many short lines gives the line n
   CHECK(weights[6] == Approx(1).margin(0.01));
 }
 
+TEST_CASE("what watching adds to a line besides its mark is not the line's") {
+  const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::randn", 10, 5).op("aten::linear", 1015, 8);
+  Script map = Script().range("ProfilerStep#0", 0, 90000).op("aten::randn", 10, 5);
+  for (int i = 0; i < 100; ++i) map.range("hotlens.line#5", 15 + 50 * i, 25).range("hotlens.line#6", 40 + 50 * i, 25);
+  map.op("aten::linear", 5015, 8);
+  ModuleMap modules = small_map();
+  modules.watching.resize(modules.lines);
+  modules.watching[5] = us(10);
+  std::map<std::uint32_t, double> weights = weights_before(Transferred(clean, map, modules), "aten::linear");
+  CHECK(weights[5] == Approx(0).margin(0.01));
+  CHECK(weights[6] == Approx(1).margin(0.01));
+}
+
 TEST_CASE("a map step that was slow for another reason does not take short lines for watching") {
   const Script clean = Script().range("ProfilerStep#0", 0, 4000).op("aten::randn", 10, 5).op("aten::linear", 2015, 8);
   Script map = Script().range("ProfilerStep#0", 0, 9000).op("aten::randn", 10, 5).range("hotlens.line#5", 15, 6025);
