@@ -1,6 +1,7 @@
 // `hotlens/timeline/profiles` and `overview`: what is there, and what a step of it is made of.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <set>
 #include <tuple>
@@ -150,11 +151,12 @@ Json evidence_of(const std::vector<profile::Verdict::Evidence>& evidence, const 
 
 Json findings_of(const Profile& profile, const blocks::Blocks* blocks) {
   Json list = Json::array();
+  const auto step = static_cast<double>(profile::step_time(profile::mean_update(profile)).count());
   for (const profile::Finding& finding : profile.findings) {
     Json json{{"kind", finding.kind},
               {"title", finding.title},
               {"low", finding.least_ratio},
-              {"savedAtMost", finding.at_most.count()},
+              {"savedAtMost", std::llround(step * (1 - finding.least_ratio))},
               {"evidence", evidence_of(finding.evidence, profile, blocks)},
               {"assumes", finding.assumes}};
     put_text(json, "file", finding.file);
