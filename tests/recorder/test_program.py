@@ -253,6 +253,26 @@ def test_accumulation_gets_its_second_batch_within_the_step(tmp_path: Path) -> N
     assert found["batch_size"] == 8
 
 
+ROLLOUT = """\
+def rollout():
+    with torch.no_grad():
+        for _ in range(60):
+            torch.sin(model[0](torch.randn(64, 8)))
+
+"""
+
+
+@pytest.mark.parametrize("offset", range(3))
+def test_the_step_of_the_program_has_no_work_that_comes_now_and_then(tmp_path: Path, offset: int) -> None:
+    """Whichever step comes first, one of three offsets meets it."""
+    every = f"    if i % 3 == {offset}:\n        rollout()\n    batch = data()\n"
+    loop_of_40 = LOOP.replace("range(24)", "range(40)").replace("    batch = data()\n", every)
+    run = record_text(tmp_path, HEAD + ROLLOUT + SMALL + OPTIMIZERS["SGD"] + loop_of_40, ["--keep-going"])
+    found = check_replay(run)
+    assert "aten::sin" not in names(found) and "aten::linear" in names(found)
+    assert run.out == plain(tmp_path, ["train.py"]).stdout
+
+
 FUNCTION = """
 class Twice(torch.autograd.Function):
     @staticmethod

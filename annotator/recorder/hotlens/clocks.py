@@ -24,6 +24,8 @@ FEW_UPDATES = 20
 LONG_NS = 1_000_000_000
 # Short updates are watched for so long whatever their number: one pause of the machine would weigh more than all of them.
 SHORT_NS = 400_000_000
+# Of fewer updates nobody knows what is rare in them; what takes less of an update does not make it another one.
+FEW_KNOWN, RARE_PART = 4, 0.05
 # So many updates from before a profiler are enough to leave usual ones after it out.
 ENOUGH_BEFORE = 8
 
@@ -161,6 +163,15 @@ class LoopClocks:
                 self.update_ns.append(self._carried_ns)
         if watched:
             self._carried_ns = 0
+
+    def has_rare_work(self) -> bool:
+        """At a boundary: whether much of the update that ends is work that comes now and then, as far as that is known."""
+        if self.made < FEW_KNOWN:
+            return False
+        rare = self._kinds.rare()
+        worked = [each.worked(self._watching_since is not None) for each in self._clocks]
+        longest = max((sum(ns.values()) for ns in worked), default=0)
+        return any(ns > RARE_PART * longest for i, each in enumerate(worked) for number, ns in each.items() if (i, number) in rare)
 
     def leaves(self) -> bool:
         """Whether another training has begun, within an update that is watched."""

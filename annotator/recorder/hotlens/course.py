@@ -38,10 +38,12 @@ def plan(
     farewell: bool,
     unseen: Callable[[], bool] = lambda: False,
     program: Callable[[], ProgramStep] | None = None,
+    has_rare_work: Callable[[], bool] = lambda: False,
     settled: Callable[[], bool] | None = None,
 ) -> list[Phase]:
     """The phases for `steps` measured steps. `left`: steps the script is known to have; without `map_step` a plain step stands for it, and
-    nothing is watched further; `unseen`: whether work of the loop has not come yet; `program`: where one is to be recorded, last.
+    nothing is watched further; `unseen`: whether work of the loop has not come yet; `program`: where one is to be recorded, last;
+    `has_rare_work`: whether the update that ends has much work that comes now and then.
     `settled`: whether the loop has been watched long enough, where that has to come before the first profiler."""
     mapped: Phase = Mapped(map_step, boundary.by, MAP_TRIES) if map_step is not None else Plain(1)
     # A range of the script's that was opened under one profiler must not be closed under the next one (torch writes to freed memory
@@ -52,7 +54,7 @@ def plan(
     else:
         order = [Measured(1), Plain(1), mapped, Plain(max(1, steps - 1 - later)), Measured(steps)]
     if program is not None:
-        order += [Plain(1), Recorded(program)]
+        order += [Plain(1), Recorded(program, has_rare_work)]
     if settled is not None:
         spare = UNTOUCHED * steps if left is None else left - sum(phase.steps for phase in order)
         order = [Untouched(max(spare, 0), settled), *order]
@@ -129,8 +131,8 @@ class Course:
         while self.phases and self.phases[0].over:
             phase = self.phases.pop(0)
             self._finish(phase)
-            if isinstance(phase, Mapped):
-                self._map_again(phase)
+            if isinstance(phase, (Mapped, Recorded)):
+                self._take_another(phase)
         if self.phases:
             phase = self.phases[0]
             if phase.clock is None:
@@ -138,12 +140,10 @@ class Course:
                 starts(phase)
             phase.begin_step()
 
-    def _map_again(self, mapped: Mapped) -> None:
-        """Another map step, where this one says too little: last, and with a plain step between two profilers."""
-        another = mapped.another()
-        if another is not None:
-            last = len(self.phases) - sum(isinstance(phase, (Farewell, Watch)) for phase in self.phases)
-            self.phases[last:last] = [Plain(1), another]
+    def _take_another(self, phase: Mapped | Recorded) -> None:
+        """Another step, where this one says too little: last."""
+        last = len(self.phases) - sum(isinstance(each, (Farewell, Watch)) for each in self.phases)
+        self.phases[last:last] = phase.another()
 
     def _close_step(self, phase: Phase) -> None:
         if isinstance(phase, Watch):

@@ -63,6 +63,13 @@ class Kinds:
             kind.timed_ns += timed_ns
             kind.statements.update(worked)
 
+    def rare(self) -> frozenset[Statement]:
+        """What was at work in less than half of the updates."""
+        seen: Counter[Statement] = Counter()
+        for worked, kind in self._kinds.items():
+            seen.update(dict.fromkeys(worked, kind.made))
+        return frozenset(statement for statement, updates in seen.items() if 2 * updates < self._made)
+
     def fair(self) -> Fair:
         """A kind of which none was timed is left out: nothing is known of its time."""
         usual, *rare = self._by_rare_work()
@@ -79,10 +86,7 @@ class Kinds:
 
     def _by_rare_work(self) -> list[_Kind]:
         """That without any is the first."""
-        seen: Counter[Statement] = Counter()
-        for worked, kind in self._kinds.items():
-            seen.update(dict.fromkeys(worked, kind.made))
-        rare = frozenset(statement for statement, updates in seen.items() if 2 * updates < self._made)
+        rare = self.rare()
         grouped = {frozenset[Statement](): _Kind()}
         for worked, kind in self._kinds.items():
             grouped.setdefault(worked & rare, _Kind()).take(kind)

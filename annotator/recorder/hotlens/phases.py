@@ -177,12 +177,13 @@ class Mapped(Measured):
         self._tries = tries
         self._left_out_before = left_out_before
 
-    def another(self) -> Mapped | None:
-        """The map step to take as well. Layers that were left out before, too, are layers that nobody calls."""
+    def another(self) -> list[Phase]:
+        """What is to come as well. Layers that were left out before, too, are layers that nobody calls. A plain step lies between two
+        profilers."""
         left_out = self.map.mostly_left_out() if self.map is not None and self.done and self._tries > 0 else frozenset()
         if not left_out or left_out == self._left_out_before:
-            return None
-        return Mapped(self.make, self.boundary, self._tries - 1, left_out)
+            return []
+        return [Plain(1), Mapped(self.make, self.boundary, self._tries - 1, left_out)]
 
     def reach(self) -> int:
         """How many modules it called."""
@@ -204,17 +205,30 @@ class Mapped(Measured):
         super().drop_step()
 
 
+# Where the step of the program has work that comes now and then, so many more are tried for a usual one.
+PROGRAM_TRIES = 3
+
+
 class Recorded(Measured):
     """The program of one step, with the memory that it took. The step before it shows the blocks that this one frees."""
 
     name = "program"
 
-    def __init__(self, make: Callable[[], ProgramStep]) -> None:
+    def __init__(self, make: Callable[[], ProgramStep], has_rare_work: Callable[[], bool], tried: int = 0) -> None:
         super().__init__(2)
         self.memory = True
-        self.trace_name = self.name
+        self.trace_name = f"{self.name}-{tried}"
         self.make = make
         self.program: ProgramStep | None = None
+        self.usual = True  # no step with work that comes now and then
+        self._has_rare_work = has_rare_work
+        self._tried = tried
+
+    def another(self) -> list[Phase]:
+        """What is to come as well, where this was no usual step: after one more plain step each time, or work that comes every third step
+        would be met again and again."""
+        again = not self.usual and self._tried < PROGRAM_TRIES
+        return [Plain(1 + self._tried), Recorded(self.make, self._has_rare_work, self._tried + 1)] if again else []
 
     def begin_step(self) -> None:
         super().begin_step()
@@ -225,6 +239,7 @@ class Recorded(Measured):
     def end_step(self) -> None:
         if self.program is not None:
             self.program.stop()
+            self.usual = not self._has_rare_work()
         super().end_step()
 
     def drop_step(self) -> None:

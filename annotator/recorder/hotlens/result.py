@@ -219,10 +219,10 @@ def recording(
 
 def _program(past: Sequence[Phase], warnings: Warnings) -> tuple[Program | None, Memory | None]:
     """A failure in it is a warning and nothing else."""
-    recorded = next((p for p in past if isinstance(p, Recorded)), None)
-    step = recorded.whole() if recorded is not None else None
-    if recorded is None or step is None:
+    whole = [(p, step) for p in past if isinstance(p, Recorded) and (step := p.whole()) is not None]
+    if not whole:
         return None, None
+    recorded, step = next((each for each in whole if each[0].usual), whole[0])
     fault = step.fault
     if fault is None and step.program.refused is not None:
         return step.program, None

@@ -259,7 +259,7 @@ class Session:
         map_step = self._map_step if self.delivery.leads else None
         alone_on_gpu = self.delivery.ranks is None and device_module() is not None and not past
         settled = clocks.settled if alone_on_gpu else None
-        phases = plan(self.options.steps, left, boundary, map_step, farewell, clocks.unseen, program, settled)
+        phases = plan(self.options.steps, left, boundary, map_step, farewell, clocks.unseen, program, clocks.has_rare_work, settled)
         self.course = Course(boundary, phases[len(past) :], self.delivery.draft, self.reporter, self.warnings, past)
         self.samples = self._samples_per_step(boundary)
         self.delivery.batch_size = self._batch_size(boundary)
