@@ -20,27 +20,58 @@ const Statement* first_on_line(const Tree::Data& data, std::uint32_t line) {
   return found != statements.end() && found->begin < end ? &*found : nullptr;
 }
 
-// Call sites of a method: token sequences `. name (` in code. Text search first, because few files have any.
+// Where a name is called in code: token sequences `name (`, with the statement and the two tokens before, empty where there are none. Text
+// search first, because few files have any.
 template <class Accept>
-bool calls_method(const Tree::Data& data, std::string_view method, Accept accept) {
-  for (std::size_t at = data.text.find(method); at != std::string::npos; at = data.text.find(method, at + 1)) {
+bool calls_name(const Tree::Data& data, std::string_view name, Accept accept) {
+  for (std::size_t at = data.text.find(name); at != std::string::npos; at = data.text.find(name, at + 1)) {
     std::uint32_t index = statement_at(data.outline, static_cast<std::uint32_t>(at));
     if (index == kNoStatement) continue;
     const Statement& statement = data.outline.statements[index];
     Tokens tokens = tokens_between(data.text, statement.begin, statement.end);
-    for (std::size_t i = 2; i + 1 < tokens.size(); ++i) {
-      bool here = tokens[i].begin == at && text_of(data.text, tokens[i]) == method;
-      bool call = text_of(data.text, tokens[i - 1]) == "." && text_of(data.text, tokens[i + 1]) == "(";
-      if (here && call && accept(index, text_of(data.text, tokens[i - 2]))) return true;
+    const auto before = [&](std::size_t i, std::size_t by) { return i >= by ? text_of(data.text, tokens[i - by]) : std::string_view(); };
+    for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+      bool here = tokens[i].begin == at && text_of(data.text, tokens[i]) == name;
+      if (here && text_of(data.text, tokens[i + 1]) == "(" && accept(index, before(i, 2), before(i, 1))) return true;
     }
   }
   return false;
+}
+
+// `. name (`
+template <class Accept>
+bool calls_method(const Tree::Data& data, std::string_view method, Accept accept) {
+  return calls_name(data, method, [&](std::uint32_t index, std::string_view object, std::string_view before) {
+    return before == "." && accept(index, object);
+  });
 }
 
 // The innermost loop around a statement, or kNoStatement.
 std::uint32_t loop_around(const Outline& outline, std::uint32_t index) {
   while (index != kNoStatement && outline.statements[index].kind != StatementKind::loop) index = outline.statements[index].parent;
   return index;
+}
+
+std::string_view name_of(const Tree::Data& data, const Statement& statement) {
+  return std::string_view(data.text).substr(statement.name_begin, statement.name_end - statement.name_begin);
+}
+
+// The innermost loop around a statement; else around what calls the function that it stands in.
+std::uint32_t loop_leading_to(const Tree::Data& data, std::uint32_t index, int deepest = 4) {
+  const auto& statements = data.outline.statements;
+  if (const std::uint32_t loop = loop_around(data.outline, index); loop != kNoStatement || deepest == 0) return loop;
+  const std::uint32_t function = statements[index].scope;
+  if (function == kNoStatement || statements[function].kind != StatementKind::function) return kNoStatement;
+  const std::uint32_t holder = statements[function].scope;
+  const bool method = holder != kNoStatement && statements[holder].kind == StatementKind::type;
+  std::uint32_t found = kNoStatement;
+  const auto leads = [&](std::uint32_t caller, std::string_view, std::string_view before) {
+    if (before == "def" || (before == ".") != method || (caller >= function && caller < statements[function].below)) return false;
+    found = loop_leading_to(data, caller, deepest - 1);
+    return found != kNoStatement;
+  };
+  const std::string_view name = name_of(data, statements[function]);
+  return !name.empty() && calls_name(data, name, leads) ? found : kNoStatement;
 }
 
 bool in_loop(const Outline& outline, std::uint32_t index) {
@@ -107,7 +138,8 @@ std::optional<std::uint32_t> training_line(const Tree& tree) {
   const auto of_trainer = [&](std::uint32_t index, std::string_view object) {
     return sounds_like_trainer(object) && itself(index, object);
   };
-  if (calls_method(data, "backward", its_loop) || calls_method(data, "step", its_loop) || calls_method(data, "fit", itself) ||
+  const auto leading_loop = [&](std::uint32_t index, std::string_view) { return (found = loop_leading_to(data, index)) != kNoStatement; };
+  if (calls_method(data, "backward", leading_loop) || calls_method(data, "step", its_loop) || calls_method(data, "fit", itself) ||
       calls_method(data, "train", of_trainer) || calls_method(data, "backward", itself)) {
     return position_of(data.outline, data.outline.statements[found].head).line;
   }

@@ -29,9 +29,9 @@ std::vector<Scope> scopes_at(const Tree& tree, Position at);
 // measured.
 bool looks_like_training_script(const Tree& tree);
 
-// The line of such a text where the training happens, 0-based: the innermost loop around the first `….backward(`, else around a `….step(`;
-// else the line that calls `….fit(`, a trainer's `….train(` or `….backward(`; else its main guard. Edits elsewhere do not change which it
-// is.
+// The line of such a text where the training happens, 0-based: the innermost loop around the first `….backward(`, or around what calls the
+// function that it stands in; else around a `….step(`; else the line that calls `….fit(`, a trainer's `….train(` or `….backward(`; else
+// its main guard. Edits elsewhere do not change which it is.
 std::optional<std::uint32_t> training_line(const Tree& tree);
 
 }  // namespace hotlens::source
