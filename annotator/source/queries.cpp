@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "annotator/source/outline/normal_form.h"
 #include "annotator/source/outline/tree_data.h"
@@ -52,27 +54,40 @@ std::uint32_t loop_around(const Outline& outline, std::uint32_t index) {
   return index;
 }
 
-std::string_view name_of(const Tree::Data& data, const Statement& statement) {
-  return std::string_view(data.text).substr(statement.name_begin, statement.name_end - statement.name_begin);
-}
+// The innermost loop around a statement; else around what calls the function that it stands in, and so on. Each function once, and few:
+// every one reads the text.
+class LeadingLoop {
+ public:
+  explicit LeadingLoop(const Tree::Data& data) : data_(data) {}
 
-// The innermost loop around a statement; else around what calls the function that it stands in.
-std::uint32_t loop_leading_to(const Tree::Data& data, std::uint32_t index, int deepest = 4) {
-  const auto& statements = data.outline.statements;
-  if (const std::uint32_t loop = loop_around(data.outline, index); loop != kNoStatement || deepest == 0) return loop;
-  const std::uint32_t function = statements[index].scope;
-  if (function == kNoStatement || statements[function].kind != StatementKind::function) return kNoStatement;
-  const std::uint32_t holder = statements[function].scope;
-  const bool method = holder != kNoStatement && statements[holder].kind == StatementKind::type;
-  std::uint32_t found = kNoStatement;
-  const auto leads = [&](std::uint32_t caller, std::string_view, std::string_view before) {
-    if (before == "def" || (before == ".") != method || (caller >= function && caller < statements[function].below)) return false;
-    found = loop_leading_to(data, caller, deepest - 1);
-    return found != kNoStatement;
-  };
-  const std::string_view name = name_of(data, statements[function]);
-  return !name.empty() && calls_name(data, name, leads) ? found : kNoStatement;
-}
+  std::uint32_t of(std::uint32_t index) {
+    if (const std::uint32_t loop = loop_around(data_.outline, index); loop != kNoStatement) return loop;
+    const std::uint32_t function = statement(index).scope;
+    if (function == kNoStatement || statement(function).kind != StatementKind::function) return kNoStatement;
+    return asked_.size() < kMost && asked_.insert(function).second ? around_calls(function) : kNoStatement;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 16;
+
+  const Statement& statement(std::uint32_t index) const { return data_.outline.statements[index]; }
+
+  std::uint32_t around_calls(std::uint32_t function) {
+    const std::uint32_t holder = statement(function).scope;
+    const bool method = holder != kNoStatement && statement(holder).kind == StatementKind::type;
+    std::uint32_t found = kNoStatement;
+    const auto leads = [&](std::uint32_t caller, std::string_view, std::string_view before) {
+      if (before == "def" || (before == ".") != method || (caller >= function && caller < statement(function).below)) return false;
+      found = of(caller);
+      return found != kNoStatement;
+    };
+    const auto [begin, end] = std::pair(statement(function).name_begin, statement(function).name_end);
+    return end > begin && calls_name(data_, std::string_view(data_.text).substr(begin, end - begin), leads) ? found : kNoStatement;
+  }
+
+  const Tree::Data& data_;
+  std::set<std::uint32_t> asked_;
+};
 
 bool in_loop(const Outline& outline, std::uint32_t index) {
   return loop_around(outline, index) != kNoStatement;
@@ -138,7 +153,8 @@ std::optional<std::uint32_t> training_line(const Tree& tree) {
   const auto of_trainer = [&](std::uint32_t index, std::string_view object) {
     return sounds_like_trainer(object) && itself(index, object);
   };
-  const auto leading_loop = [&](std::uint32_t index, std::string_view) { return (found = loop_leading_to(data, index)) != kNoStatement; };
+  LeadingLoop leading(data);
+  const auto leading_loop = [&](std::uint32_t index, std::string_view) { return (found = leading.of(index)) != kNoStatement; };
   if (calls_method(data, "backward", leading_loop) || calls_method(data, "step", its_loop) || calls_method(data, "fit", itself) ||
       calls_method(data, "train", of_trainer) || calls_method(data, "backward", itself)) {
     return position_of(data.outline, data.outline.statements[found].head).line;
