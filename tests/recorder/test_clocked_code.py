@@ -180,7 +180,7 @@ def test_what_a_compiler_takes_has_no_clock(tmp_path: Path) -> None:
         second(i)
     """
     _, _, clocking = clocked(tmp_path, textwrap.dedent(text))
-    assert sorted(w.clock.plan.function for w in clocking.clocks._clocks) == ["<module>", "manual"]
+    assert sorted(w.clock.plan.function for w in clocking.clocks._clocks) == ["<module>", "Net.manual"]
 
 
 def test_another_thread_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
