@@ -132,9 +132,12 @@ std::string instances(const LineSummary& summary, const Profile& profile, bool m
   std::vector<std::pair<Ns, ModuleId>> costs;
   for (ModuleId id : summary.modules) costs.emplace_back(cost_of(profile.at(id), profile), id);
   std::ranges::stable_sort(costs, std::greater{}, &std::pair<Ns, ModuleId>::first);
-  // What ran in one of them gave none of them a time.
-  const auto unknown = summary.one_of > Ns{} ? std::ranges::count(costs, Ns{}, &std::pair<Ns, ModuleId>::first) : 0;
-  const std::size_t named = std::min(kNamed, costs.size() - static_cast<std::size_t>(unknown));
+  // What ran in one of several gave none of them a time.
+  const auto is_unknown = [&](const std::pair<Ns, ModuleId>& cost) {
+    const auto holds = [&](const profile::OneOf& some) { return std::ranges::find(some.modules, cost.second) != some.modules.end(); };
+    return cost.first == Ns{} && std::ranges::any_of(profile.one_of, holds);
+  };
+  const std::size_t named = std::min(kNamed, costs.size() - static_cast<std::size_t>(std::ranges::count_if(costs, is_unknown)));
   std::string out;
   for (std::size_t i = 0; i < named; ++i) {
     const Module& module = profile.at(costs[i].second);

@@ -64,6 +64,7 @@ def test_the_lines_that_make_experts_have_the_time_of_all_of_them(hotlens: Run, 
 
     inside = percent("return self.w2(torch.relu(self.w1(x)))")
     assert inside >= 20
+    assert "0 ns" not in hints["return self.w2(torch.relu(self.w1(x)))"]["tooltip"], "experts have no time of their own"
     makes = ("class Expert(nn.Module):", "self.experts = nn.ModuleList(Expert(width) for _ in range(count))")
     for line in makes:
         assert abs(percent(line) - inside) <= 5, (line, hints[line]["label"], inside)
