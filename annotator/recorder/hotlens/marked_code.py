@@ -13,6 +13,7 @@ from typing import Any, Callable
 
 from .leading import FUNCTIONS, LOOPS, WORDS, Function, Leading
 from .loop_plan import Marker, Plan
+from .statements import below
 
 PLACE = "\0hotlens clock {}\0"  # a constant that no source text holds, until the clock takes its place
 
@@ -30,7 +31,8 @@ def plans_of(text: bytes, filename: str, whole: bool) -> tuple[ast.Module, list[
         return None
     plans: list[Plan] = []
     leading = Leading(tree)
-    functions, names = leading.functions(), _qualified_names(tree)
+    # Before marks are put in: two classes may have a method of one name.
+    functions, names = leading.functions(), {f: prefix + f.name for f, prefix in below(tree) if isinstance(f, FUNCTIONS)}
     top = whole or any(isinstance(n, LOOPS) and leading.leads(n) for n in tree.body)
     for function in functions:
         line = function.decorator_list[0].lineno if function.decorator_list else function.lineno
@@ -38,23 +40,6 @@ def plans_of(text: bytes, filename: str, whole: bool) -> tuple[ast.Module, list[
     if top:
         tree.body = _marker(plans, leading, "<module>").body(tree.body)
     return (tree, plans) if plans else None
-
-
-def _qualified_names(tree: ast.Module) -> dict[ast.AST, str]:
-    """Of every function, as `__qualname__` has it: two classes may have a method of one name."""
-    found: dict[ast.AST, str] = {}
-    waiting: list[tuple[ast.AST, str]] = [(tree, "")]
-    while waiting:
-        node, prefix = waiting.pop()
-        for child in ast.iter_child_nodes(node):
-            inner = prefix
-            if isinstance(child, FUNCTIONS):
-                found[child] = prefix + child.name
-                inner = f"{prefix}{child.name}.<locals>."
-            elif isinstance(child, ast.ClassDef):
-                inner = f"{prefix}{child.name}."
-            waiting.append((child, inner))
-    return found
 
 
 def marked(text: bytes, filename: str, whole: bool, new_clock: Callable[[Plan], Any]) -> CodeType | None:

@@ -9,12 +9,27 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+from collections.abc import Iterator
 from typing import NamedTuple
 
 # A file larger than this is generated; it is not parsed and not copied.
 MAX_SOURCE_BYTES = 4 << 20
 
 _texts: dict[str, bytes | None] = {}
+
+
+def below(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    """All nodes that are not inside an expression, outer ones first, each with what stands before a name in its `__qualname__`."""
+    waiting = [(child, "") for child in reversed(list(ast.iter_child_nodes(tree)))]
+    while waiting:
+        node, prefix = waiting.pop()
+        yield node, prefix
+        if isinstance(node, ast.ClassDef):
+            prefix += f"{node.name}."
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            prefix += f"{node.name}.<locals>."
+        if not isinstance(node, ast.expr):
+            waiting += [(child, prefix) for child in reversed(list(ast.iter_child_nodes(node)))]
 
 
 def text_of(filename: str) -> bytes | None:
@@ -91,24 +106,15 @@ class Source:
             self.tree = ast.parse(self.text) if self.text is not None else None
         except (SyntaxError, ValueError, RecursionError):
             return
-        if self.tree is not None:
-            self._index(self.tree, "")
-
-    def _index(self, node: ast.AST, prefix: str) -> None:
-        for child in ast.iter_child_nodes(node):
-            inner = prefix
-            if isinstance(child, ast.stmt):
-                self._add_statement(child)
-            if isinstance(child, (ast.For, ast.AsyncFor, ast.While)):
-                self._loops.append((child.lineno, child.end_lineno or child.lineno))
-            if isinstance(child, ast.ClassDef):
-                self._classes.setdefault(prefix + child.name, []).append(child)
-                inner = f"{prefix}{child.name}."
-            elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                inner = f"{prefix}{child.name}.<locals>."
-                self._functions.append((child.lineno, child.end_lineno or child.lineno, prefix + child.name))
-            if not isinstance(child, ast.expr):
-                self._index(child, inner)
+        for node, prefix in below(self.tree) if self.tree is not None else ():
+            if isinstance(node, ast.stmt):
+                self._add_statement(node)
+            if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+                self._loops.append((node.lineno, node.end_lineno or node.lineno))
+            if isinstance(node, ast.ClassDef):
+                self._classes.setdefault(prefix + node.name, []).append(node)
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self._functions.append((node.lineno, node.end_lineno or node.lineno, prefix + node.name))
 
     def _add_statement(self, node: ast.stmt) -> None:
         span = _header(node)
